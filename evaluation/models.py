@@ -1,0 +1,134 @@
+"""What is scored, by whom, and the result."""
+
+from django.db import models
+from django.utils import timezone
+
+
+class Benchmark(models.Model):
+    """Something classifiers are scored on: here a MAD competition over one campaign."""
+
+    class Kind(models.TextChoices):
+        MAD = "mad", "MAD competition"
+
+    name = models.SlugField(max_length=80, unique=True)
+    title = models.CharField(max_length=200)
+    kind = models.CharField(max_length=20, choices=Kind.choices, default=Kind.MAD)
+    # Whose frozen answers are scored.
+    campaign = models.OneToOneField(
+        "labeling.Campaign", on_delete=models.PROTECT, related_name="benchmark"
+    )
+    # Asks for the true label where both classifiers were wrong.
+    naming = models.OneToOneField(
+        "labeling.Campaign",
+        null=True,
+        blank=True,
+        on_delete=models.PROTECT,
+        related_name="names_for",
+    )
+    # The meta line of the selection, and how a Run ranks (smoothing, bootstrap, seed).
+    settings = models.JSONField(default=dict)
+    created_by = models.ForeignKey(
+        "labeling.User", on_delete=models.PROTECT, related_name="+"
+    )
+    created_at = models.DateTimeField(default=timezone.now)
+
+    def __str__(self) -> str:
+        return self.title
+
+
+class Submission(models.Model):
+    """A classifier in a benchmark, with the accuracy published for it elsewhere, if any."""
+
+    benchmark = models.ForeignKey(Benchmark, on_delete=models.CASCADE, related_name="submissions")
+    name = models.CharField(max_length=100)
+    # The order of the matrices: classifiers keep their place when one joins.
+    position = models.PositiveIntegerField()
+    accuracy = models.FloatField(null=True, blank=True)
+    submitted_by = models.ForeignKey(
+        "labeling.User", on_delete=models.PROTECT, related_name="+"
+    )
+    created_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        ordering = ["position"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["benchmark", "name"], name="one_submission_per_benchmark_and_name"
+            ),
+            models.UniqueConstraint(
+                fields=["benchmark", "position"], name="one_submission_per_benchmark_and_position"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Selection(models.Model):
+    """One line of a selection: which image stands for which pair of classifiers, at which rank."""
+
+    class State(models.TextChoices):
+        CHOSEN = "chosen", "chosen"
+        RESERVE = "reserve", "in reserve"
+        DROPPED = "dropped", "dropped"
+
+    benchmark = models.ForeignKey(
+        Benchmark, on_delete=models.CASCADE, related_name="selections", db_index=False
+    )
+    first = models.ForeignKey(Submission, on_delete=models.CASCADE, related_name="+")
+    second = models.ForeignKey(Submission, on_delete=models.CASCADE, related_name="+")
+    rank = models.PositiveIntegerField()
+    image = models.CharField(max_length=400)
+    first_label = models.CharField(max_length=64)
+    second_label = models.CharField(max_length=64)
+    first_confidence = models.FloatField()
+    second_confidence = models.FloatField()
+    distance = models.FloatField()
+    state = models.CharField(max_length=8, choices=State.choices)
+
+    class Meta:
+        ordering = ["first__position", "second__position", "rank"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["benchmark", "first", "second", "rank"],
+                name="one_selection_per_pair_and_rank",
+            ),
+            models.UniqueConstraint(
+                fields=["benchmark", "first", "second", "image"],
+                name="one_selection_per_pair_and_image",
+            ),
+        ]
+        indexes = [models.Index(fields=["benchmark", "image"], name="selection_by_image")]
+
+    def __str__(self) -> str:
+        return f"{self.first} – {self.second} #{self.rank}: {self.image}"
+
+
+class Run(models.Model):
+    """One scoring of a benchmark on one release."""
+
+    class State(models.TextChoices):
+        QUEUED = "queued", "queued"
+        RUNNING = "running", "running"
+        DONE = "done", "done"
+        FAILED = "failed", "failed"
+
+    benchmark = models.ForeignKey(Benchmark, on_delete=models.CASCADE, related_name="runs")
+    release = models.ForeignKey(
+        "labeling.Release", null=True, blank=True, on_delete=models.PROTECT, related_name="runs"
+    )
+    state = models.CharField(max_length=8, choices=State.choices, default=State.QUEUED)
+    settings = models.JSONField(default=dict)
+    result = models.JSONField(null=True, blank=True)
+    error = models.TextField(blank=True)
+    requested_by = models.ForeignKey(
+        "labeling.User", null=True, blank=True, on_delete=models.PROTECT, related_name="+"
+    )
+    created_at = models.DateTimeField(default=timezone.now)
+    finished_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["-created_at", "-pk"]
+
+    def __str__(self) -> str:
+        return f"run {self.pk} of {self.benchmark}"

@@ -1,0 +1,60 @@
+"""Who may do what: the one question every view and API action asks first.
+
+A campaign, dataset or benchmark that is not yours answers as if it did not exist.
+"""
+
+from labeling.errors import NotAllowed, NotYours
+from labeling.models import Campaign, Dataset, Membership, User
+
+RESEARCHER = Membership.Role.RESEARCHER
+REVIEWER = Membership.Role.REVIEWER
+ANNOTATOR = Membership.Role.ANNOTATOR
+
+
+def campaigns_for(user: User, *roles: str):
+    """Campaigns this person may see in one of these roles; all of them for staff."""
+    if user.is_staff:
+        return Campaign.objects.all()
+    return Campaign.objects.of(user, *roles)
+
+
+def campaign_for(user: User, name: str, *roles: str) -> Campaign:
+    """The campaign of that name, if this person holds one of the roles in it (any, if none named).
+
+    Raises NotYours for a stranger and NotAllowed for a member whose role does not reach.
+    """
+    campaign = Campaign.objects.filter(name=name).select_related("dataset", "policy").first()
+    if campaign is None:
+        raise NotYours("There is no such campaign, or you were not invited to it.")
+    check_role(user, campaign, *roles)
+    return campaign
+
+
+def check_role(user: User, campaign: Campaign, *roles: str) -> None:
+    """Passes in silence, or raises as campaign_for does."""
+    if user.is_staff:
+        return
+    held = (
+        Membership.objects.active()
+        .filter(user=user, campaign=campaign)
+        .values_list("role", flat=True)
+        .first()
+    )
+    if held is None:
+        raise NotYours("There is no such campaign, or you were not invited to it.")
+    if roles and held not in roles:
+        raise NotAllowed(f"This is for a {' or '.join(roles)} of the campaign; you are {held}.")
+
+
+def dataset_for(user: User, name: str) -> Dataset:
+    """The dataset of that name, if this person may see it. Raises NotYours."""
+    dataset = Dataset.objects.visible_to(user).filter(name=name).first()
+    if dataset is None:
+        raise NotYours("There is no such dataset, or it is not yours.")
+    return dataset
+
+
+def check_researcher(user: User) -> None:
+    """Passes for those who may make datasets and campaigns. Raises NotAllowed."""
+    if not (user.is_researcher or user.is_staff):
+        raise NotAllowed("Only researchers open campaigns. Ask an administrator for that right.")

@@ -1,0 +1,57 @@
+"""Refusals: what the domain says no to, each with a sentence for the person.
+
+`annotator/refusals.py` and the API's exception handler turn them into a page or an HTTP status;
+nothing else does.
+"""
+
+
+class Refusal(Exception):
+    """A request the domain turns down and that changed nothing.
+
+    message: one clear sentence with the cure. code: stable, for programs. field: which part of the
+    request was at fault, where there is one.
+    """
+
+    status = 400
+    code = "refused"
+
+    def __init__(self, message: str, *, field: str | None = None, code: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.field = field
+        if code:
+            self.code = code
+
+
+class NotYours(Refusal):
+    """Something that is not this person's, said as if it did not exist."""
+
+    status = 404
+    code = "not_found"
+
+
+class NotAllowed(Refusal):
+    """The person may know of it, but their role does not cover the deed."""
+
+    status = 403
+    code = "not_allowed"
+
+
+class Conflict(Refusal):
+    """The same identifier came twice with different content, or the state moved on."""
+
+    status = 409
+    code = "conflict"
+
+
+class LeaseExpired(Conflict):
+    code = "lease_expired"
+
+
+class CampaignClosed(Conflict):
+    code = "campaign_closed"
+
+
+class TooLarge(Refusal):
+    status = 413
+    code = "too_large"

@@ -1,0 +1,139 @@
+from django.db import models
+from django.utils import timezone
+
+from labeling.models.people import new_token
+
+
+class CampaignQuerySet(models.QuerySet["Campaign"]):
+    def of(self, user, *roles: str) -> "CampaignQuerySet":
+        """Campaigns where this person holds one of the roles (any role if none is named)."""
+        memberships = {"memberships__user": user, "memberships__left_at": None}
+        if roles:
+            memberships["memberships__role__in"] = roles
+        return self.filter(**memberships)
+
+
+class Campaign(models.Model):
+    """One kind of question asked about the items of a dataset, under a policy."""
+
+    class State(models.TextChoices):
+        DRAFT = "draft", "draft"
+        OPEN = "open", "open"
+        PAUSED = "paused", "paused"
+        CLOSED = "closed", "closed"
+
+    name = models.SlugField(max_length=80, unique=True)
+    title = models.CharField(max_length=200)
+    kind = models.CharField(max_length=20)
+    dataset = models.ForeignKey(
+        "labeling.Dataset", on_delete=models.PROTECT, related_name="campaigns"
+    )
+    state = models.CharField(max_length=8, choices=State.choices, default=State.DRAFT)
+    # What people are told, as plain text; settings are the kind's own (kinds/*.py says which).
+    instructions = models.TextField(blank=True)
+    settings = models.JSONField(default=dict, blank=True)
+    policy = models.ForeignKey(
+        "labeling.Policy", on_delete=models.PROTECT, related_name="+", null=True
+    )
+    # The last ticket given out, per campaign; assigning.py and campaigns.py take from it.
+    last_ticket = models.BigIntegerField(default=0)
+    # Nothing at or below these tickets has a free seat: a newcomer starts reading here.
+    floor_returned = models.BigIntegerField(default=0)
+    floor_fresh = models.BigIntegerField(default=0)
+    created_by = models.ForeignKey("labeling.User", on_delete=models.PROTECT, related_name="+")
+    created_at = models.DateTimeField(default=timezone.now)
+    opened_at = models.DateTimeField(null=True, blank=True)
+    closed_at = models.DateTimeField(null=True, blank=True)
+
+    objects = CampaignQuerySet.as_manager()
+
+    def __str__(self) -> str:
+        return self.title
+
+
+class Policy(models.Model):
+    """A version of a campaign's quality policy. Never changed: a change is the next version."""
+
+    campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="policies")
+    version = models.PositiveIntegerField()
+    # Keys and defaults: labeling/policies.py.
+    content = models.JSONField(default=dict)
+    created_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        verbose_name_plural = "policies"
+        constraints = [
+            models.UniqueConstraint(
+                fields=["campaign", "version"], name="one_policy_per_campaign_and_version"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"policy {self.version}"
+
+
+class Topic(models.Model):
+    """What a campaign says about one class: its name, definition and where to read more."""
+
+    campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="topics")
+    # The identifier that questions carry: a wnid.
+    key = models.CharField(max_length=64)
+    name = models.CharField(max_length=200)
+    synonyms = models.JSONField(default=list, blank=True)
+    definition = models.TextField(blank=True)
+    url = models.URLField(blank=True, max_length=400)
+    guidance = models.TextField(blank=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["campaign", "key"], name="one_topic_per_campaign_and_key"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Example(models.Model):
+    """An image a researcher shows beside the question, with its right answer."""
+
+    topic = models.ForeignKey(Topic, on_delete=models.CASCADE, related_name="examples")
+    image = models.ForeignKey("labeling.Image", on_delete=models.PROTECT, related_name="+")
+    answer = models.CharField(max_length=20)
+    caption = models.CharField(max_length=200, blank=True)
+    token = models.CharField(max_length=32, unique=True, default=new_token)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["topic", "image"], name="one_example_per_topic_and_image"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.topic}: {self.answer}"
+
+
+class Decision(models.Model):
+    """Append-only: what somebody decided about a campaign, and why."""
+
+    class Kind(models.TextChoices):
+        STATE = "state", "state changed"
+        POLICY = "policy", "policy changed"
+        MEMBER = "member", "member changed"
+        GOLD = "gold", "gold changed"
+        REVIEW = "review", "review verdict"
+        DROP = "drop", "image replaced"
+
+    campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="decisions")
+    kind = models.CharField(max_length=10, choices=Kind.choices)
+    actor = models.ForeignKey(
+        "labeling.User", null=True, blank=True, on_delete=models.PROTECT, related_name="+"
+    )
+    content = models.JSONField(default=dict)
+    reason = models.CharField(max_length=500, blank=True)
+    at = models.DateTimeField(default=timezone.now)
+
+    def __str__(self) -> str:
+        return f"{self.kind} at {self.at:%Y-%m-%d %H:%M}"

@@ -1,0 +1,87 @@
+from django.db import models
+from django.utils import timezone
+
+
+class DatasetQuerySet(models.QuerySet["Dataset"]):
+    def visible_to(self, user) -> "DatasetQuerySet":
+        """Datasets this person owns or reads as a researcher of a campaign on them."""
+        if user.is_staff:
+            return self
+        return self.filter(
+            models.Q(owner=user)
+            | models.Q(
+                campaigns__memberships__user=user,
+                campaigns__memberships__role="researcher",
+                campaigns__memberships__left_at=None,
+            )
+        ).distinct()
+
+
+class Dataset(models.Model):
+    """A pool of images under one owner."""
+
+    name = models.SlugField(max_length=80, unique=True)
+    description = models.TextField(blank=True)
+    owner = models.ForeignKey("labeling.User", on_delete=models.PROTECT, related_name="datasets")
+    created_at = models.DateTimeField(default=timezone.now)
+
+    objects = DatasetQuerySet.as_manager()
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Image(models.Model):
+    """One file of a dataset. `name` is its id in lists and predictions (a relative path)."""
+
+    dataset = models.ForeignKey(Dataset, on_delete=models.CASCADE, related_name="images")
+    name = models.CharField(max_length=400)
+    sha256 = models.CharField(max_length=64)
+    file = models.FileField(upload_to="images/", max_length=200)
+    # What annotators get: upright, without metadata. Empty until its job has run.
+    display = models.FileField(upload_to="display/", max_length=200, blank=True)
+    thumbnail = models.FileField(upload_to="thumbnails/", max_length=200, blank=True)
+    media_type = models.CharField(max_length=40)
+    bytes = models.PositiveBigIntegerField()
+    # Pixels as a person sees the image, EXIF orientation applied.
+    width = models.PositiveIntegerField()
+    height = models.PositiveIntegerField()
+    licence = models.CharField(max_length=200, blank=True)
+    source = models.CharField(max_length=500, blank=True)
+    added_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["dataset", "name"], name="one_image_per_dataset_and_name"
+            ),
+            models.UniqueConstraint(
+                fields=["dataset", "sha256"], name="one_image_per_dataset_and_content"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Item(models.Model):
+    """What questions are about: a whole image, or a region of it with what it was derived from."""
+
+    image = models.ForeignKey(Image, on_delete=models.PROTECT, related_name="items")
+    # x0, y0, x1, y1 in image pixels, x1 and y1 exclusive; null for the whole image.
+    region = models.JSONField(null=True, blank=True)
+    derived_from = models.ForeignKey(
+        "self", null=True, blank=True, on_delete=models.PROTECT, related_name="derived"
+    )
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["image"],
+                condition=models.Q(region=None),
+                name="one_item_per_whole_image",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return str(self.image)

@@ -1,0 +1,117 @@
+import secrets
+
+from django.contrib.auth.models import AbstractUser
+from django.db import models
+from django.utils import timezone
+from knox.models import AbstractAuthToken
+
+
+def new_pseudonym() -> str:
+    """A name that says nothing of the person: 40 random bits, so collisions are not expected."""
+    return f"annotator-{secrets.token_hex(5)}"
+
+
+def new_token() -> str:
+    """128 random bits in hexadecimal: unguessable, and equal in length whatever it stands for."""
+    return secrets.token_hex(16)
+
+
+class User(AbstractUser):
+    """A person. Other annotators and every release see the pseudonym, never the username."""
+
+    pseudonym = models.CharField(max_length=64, unique=True, default=new_pseudonym)
+    is_researcher = models.BooleanField(
+        "may open campaigns",
+        default=False,
+        help_text="Researchers make datasets and campaigns; annotators need no such right.",
+    )
+
+
+class ApiToken(AbstractAuthToken):
+    """A hashed, expiring API token that reaches only as far as its scope."""
+
+    class Scope(models.TextChoices):
+        READ = "read", "read"
+        WRITE = "write", "read and write"
+
+    name = models.CharField(max_length=100, blank=True)
+    scope = models.CharField(max_length=10, choices=Scope.choices, default=Scope.READ)
+
+
+class MembershipQuerySet(models.QuerySet["Membership"]):
+    def active(self) -> "MembershipQuerySet":
+        return self.filter(left_at=None)
+
+
+class Membership(models.Model):
+    """A person's role in a campaign and how far they have read in each lane of its questions."""
+
+    class Role(models.TextChoices):
+        RESEARCHER = "researcher", "researcher"
+        REVIEWER = "reviewer", "reviewer"
+        ANNOTATOR = "annotator", "annotator"
+
+    user = models.ForeignKey(User, on_delete=models.PROTECT, related_name="memberships")
+    campaign = models.ForeignKey(
+        "labeling.Campaign", on_delete=models.CASCADE, related_name="memberships"
+    )
+    role = models.CharField(max_length=12, choices=Role.choices, default=Role.ANNOTATOR)
+    # Everything with a ticket at or below the cursor was seen by this person or needed nobody.
+    cursor_returned = models.BigIntegerField(default=0)
+    cursor_fresh = models.BigIntegerField(default=0)
+    cursor_gold = models.BigIntegerField(default=0)
+    answered = models.PositiveIntegerField(default=0)
+    pages = models.PositiveIntegerField(default=0)
+    joined_at = models.DateTimeField(default=timezone.now)
+    left_at = models.DateTimeField(null=True, blank=True)
+
+    objects = MembershipQuerySet.as_manager()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["user", "campaign"], name="one_membership_per_user_and_campaign"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.user.pseudonym} as {self.role}"
+
+
+class InvitationQuerySet(models.QuerySet["Invitation"]):
+    def usable(self) -> "InvitationQuerySet":
+        return self.filter(
+            revoked_at=None, expires_at__gt=timezone.now(), uses__lt=models.F("max_uses")
+        )
+
+
+class Invitation(models.Model):
+    """A link into one campaign with one role. Only the digest of its secret is kept."""
+
+    campaign = models.ForeignKey(
+        "labeling.Campaign", on_delete=models.CASCADE, related_name="invitations"
+    )
+    role = models.CharField(
+        max_length=12, choices=Membership.Role.choices, default=Membership.Role.ANNOTATOR
+    )
+    digest = models.CharField(max_length=64, unique=True)
+    note = models.CharField(max_length=200, blank=True)
+    max_uses = models.PositiveIntegerField(default=1)
+    uses = models.PositiveIntegerField(default=0)
+    created_by = models.ForeignKey(User, on_delete=models.PROTECT, related_name="+")
+    created_at = models.DateTimeField(default=timezone.now)
+    expires_at = models.DateTimeField()
+    revoked_at = models.DateTimeField(null=True, blank=True)
+
+    objects = InvitationQuerySet.as_manager()
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=models.Q(uses__lte=models.F("max_uses")),
+                name="an_invitation_is_used_at_most_max_uses_times",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"invitation {self.pk} ({self.role})"

@@ -1,0 +1,177 @@
+from django.db import models
+from django.utils import timezone
+
+from labeling.models.people import new_token
+
+
+class QuestionQuerySet(models.QuerySet["Question"]):
+    def asked(self) -> "QuestionQuerySet":
+        """What counts towards consensus: everything but gold and what was withdrawn."""
+        return self.exclude(state__in=[Question.State.GOLD, Question.State.WITHDRAWN])
+
+
+class Question(models.Model):
+    """One thing asked about one item."""
+
+    class State(models.TextChoices):
+        OPEN = "open", "open"
+        SETTLED = "settled", "settled"
+        DROPPED = "dropped", "dropped"
+        REVIEW = "review", "in review"
+        WITHDRAWN = "withdrawn", "withdrawn"
+        GOLD = "gold", "gold"
+
+    class Lane(models.IntegerChoices):
+        RETURNED = 0, "returned, or one more vote"
+        FRESH = 1, "fresh"
+        GOLD = 2, "gold"
+
+    campaign = models.ForeignKey(
+        "labeling.Campaign", on_delete=models.CASCADE, related_name="questions", db_index=False
+    )
+    item = models.ForeignKey("labeling.Item", on_delete=models.PROTECT, related_name="questions")
+    topic = models.CharField(max_length=64)
+    round = models.SmallIntegerField(default=0)
+    # What one person may see only once, where that is not the question itself (null).
+    subject = models.BigIntegerField(null=True, blank=True)
+    lane = models.SmallIntegerField(choices=Lane.choices, default=Lane.FRESH)
+    ticket = models.BigIntegerField()
+    seats_free = models.SmallIntegerField(default=0)
+    state = models.CharField(max_length=10, choices=State.choices, default=State.OPEN)
+    policy = models.ForeignKey(
+        "labeling.Policy", on_delete=models.PROTECT, related_name="+", db_index=False
+    )
+
+    objects = QuestionQuerySet.as_manager()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["campaign", "item", "topic", "round"],
+                name="one_question_per_campaign_item_topic_and_round",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(seats_free=0)
+                | models.Q(seats_free__gt=0, state__in=["open", "gold"]),
+                name="only_open_questions_and_gold_have_free_seats",
+            ),
+        ]
+        indexes = [
+            models.Index(
+                fields=["campaign", "lane", "ticket"],
+                condition=models.Q(seats_free__gt=0),
+                name="question_with_free_seats",
+            ),
+            models.Index(fields=["campaign", "state"], name="question_by_state"),
+        ]
+
+    def __str__(self) -> str:
+        return f"question {self.pk}"
+
+
+class Gold(models.Model):
+    """The known answer of a question in state `gold`."""
+
+    question = models.OneToOneField(Question, on_delete=models.CASCADE, related_name="gold")
+    answer = models.JSONField()
+    explanation = models.TextField(blank=True)
+    source = models.CharField(max_length=200, blank=True)
+    retired_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        verbose_name_plural = "gold"
+
+    def __str__(self) -> str:
+        return f"gold of {self.question}"
+
+
+class Assignment(models.Model):
+    """A seat: this person answers this question, under a lease.
+
+    Unique on (annotator, subject) alone: the subject follows from the question, so this also
+    keeps one seat per annotator and question, with one index less on the hottest table.
+    """
+
+    class State(models.TextChoices):
+        LEASED = "leased", "leased"
+        ANSWERED = "answered", "answered"
+        # The lease ran out or was given back: the seat is free again, the row may be leased anew.
+        RETURNED = "returned", "returned"
+        # The question was settled or withdrawn while the seat was open.
+        CLOSED = "closed", "closed"
+
+    question = models.ForeignKey(Question, on_delete=models.CASCADE, related_name="assignments")
+    annotator = models.ForeignKey(
+        "labeling.User",
+        on_delete=models.PROTECT,
+        related_name="assignments",
+        db_index=False,
+    )
+    subject = models.BigIntegerField()
+    token = models.CharField(max_length=32, unique=True, default=new_token)
+    state = models.CharField(max_length=8, choices=State.choices, default=State.LEASED)
+    leased_until = models.DateTimeField()
+    created_at = models.DateTimeField(default=timezone.now)
+    # How many questions this person had answered in the campaign with this one, for the window
+    # in which a mind may be changed.
+    ordinal = models.PositiveIntegerField(null=True, blank=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["annotator", "subject"], name="one_seat_per_annotator_and_subject"
+            )
+        ]
+        indexes = [
+            models.Index(
+                fields=["leased_until"],
+                condition=models.Q(state="leased"),
+                name="assignment_under_lease",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"seat {self.pk}"
+
+
+class Answer(models.Model):
+    """A revision within a seat. Never changed, never deleted."""
+
+    # Made by the client, so that a retry is recognised.
+    id = models.UUIDField(primary_key=True)
+    assignment = models.ForeignKey(
+        Assignment, on_delete=models.PROTECT, related_name="answers", db_index=False
+    )
+    revision = models.PositiveSmallIntegerField(default=0)
+    value = models.JSONField()
+    duration_ms = models.PositiveIntegerField(null=True, blank=True)
+    # It came after its question was settled: counted in audits, never in the consensus.
+    late = models.BooleanField(default=False)
+    created_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["assignment", "revision"], name="one_answer_per_assignment_and_revision"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"answer {self.pk}"
+
+
+class Settlement(models.Model):
+    """Append-only: which answers under which policy gave which value. The latest one stands."""
+
+    question = models.ForeignKey(Question, on_delete=models.CASCADE, related_name="settlements")
+    policy = models.ForeignKey(
+        "labeling.Policy", on_delete=models.PROTECT, related_name="+", db_index=False
+    )
+    value = models.JSONField(null=True)
+    probability = models.FloatField(null=True)
+    # Ids of the answers that were counted, sorted.
+    answers = models.JSONField(default=list)
+    created_at = models.DateTimeField(default=timezone.now)
+
+    def __str__(self) -> str:
+        return f"settlement {self.pk}: {self.value}"

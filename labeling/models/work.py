@@ -1,0 +1,76 @@
+from django.db import models
+from django.utils import timezone
+
+
+class Job(models.Model):
+    """A piece of background work. The row is the truth; a broker only carries its id."""
+
+    class State(models.TextChoices):
+        QUEUED = "queued", "queued"
+        RUNNING = "running", "running"
+        DONE = "done", "done"
+        FAILED = "failed", "failed"
+
+    kind = models.CharField(max_length=40)
+    key = models.CharField(max_length=200)
+    payload = models.JSONField(default=dict, blank=True)
+    # Whose page shows it; null for work that belongs to no campaign.
+    campaign = models.ForeignKey(
+        "labeling.Campaign", null=True, blank=True, on_delete=models.CASCADE, related_name="jobs"
+    )
+    state = models.CharField(max_length=8, choices=State.choices, default=State.QUEUED)
+    # Names the claim, so that a worker that lost its lease can neither renew nor finish.
+    claim = models.CharField(max_length=32, blank=True)
+    leased_until = models.DateTimeField(null=True, blank=True)
+    attempts = models.PositiveSmallIntegerField(default=0)
+    error = models.TextField(blank=True)
+    progress_done = models.PositiveBigIntegerField(default=0)
+    progress_total = models.PositiveBigIntegerField(default=0)
+    created_at = models.DateTimeField(default=timezone.now)
+    finished_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["kind", "key"],
+                condition=models.Q(state="queued"),
+                name="one_queued_job_per_kind_and_key",
+            )
+        ]
+        indexes = [
+            models.Index(
+                fields=["leased_until"],
+                condition=models.Q(state__in=["queued", "running"]),
+                name="job_to_do",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.key}"
+
+
+class Release(models.Model):
+    """Frozen files with hashes: what a campaign said at one moment."""
+
+    campaign = models.ForeignKey(
+        "labeling.Campaign", on_delete=models.PROTECT, related_name="releases"
+    )
+    number = models.PositiveIntegerField()
+    # Below the releases folder.
+    folder = models.CharField(max_length=300)
+    sha256 = models.CharField(max_length=64)
+    counts = models.JSONField(default=dict)
+    created_by = models.ForeignKey(
+        "labeling.User", null=True, blank=True, on_delete=models.PROTECT, related_name="+"
+    )
+    created_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["campaign", "number"], name="one_release_per_campaign_and_number"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.campaign.name} release {self.number}"
