@@ -1,0 +1,105 @@
+"""Files that come in wrong and files that must go out whole: pure, no Django.
+
+Commands, readers and exports on both sides of the house use these two.
+"""
+
+import contextlib
+import os
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Any
+
+StrPath = str | os.PathLike[str]
+
+
+class BadInput(Exception):
+    """Input that a person must mend: what is wrong, where it is, and the cure.
+
+    `str()` gives the one line that the commands print. Commands exit 1 on it.
+
+    >>> print(BadInput("rank is 0, expected 1 or more", file="s.jsonl", line=3, cure="number them"))
+    s.jsonl, line 3: rank is 0, expected 1 or more; number them
+    """
+
+    def __init__(
+        self,
+        message: str,
+        file: StrPath | None = None,
+        line: int | None = None,
+        cure: str | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.file = os.fspath(file) if file is not None else None
+        self.line = line
+        self.cure = cure
+
+    def __str__(self) -> str:
+        place = self.file or ""
+        if self.line is not None:
+            place += f", line {self.line}" if place else f"line {self.line}"
+        said = f"{place}: {self.message}" if place else self.message
+        said += f"; {self.cure}" if self.cure else ""
+        # File names and labels may carry line breaks; the promise is one line.
+        return " ".join(said.split())
+
+    def as_dict(self) -> dict[str, Any]:
+        """The object that commands print under --json."""
+        return {"error": self.message, "file": self.file, "line": self.line, "cure": self.cure}
+
+
+@contextlib.contextmanager
+def atomic_write(path: StrPath, mode: str = "w") -> Iterator[IO[Any]]:
+    """A file that appears under its name only when the block ends well.
+
+    It is written beside its goal under a temporary name, synced, then renamed; when the block
+    raises, nothing is left and an older file stays as it was. mode is "w" (UTF-8, Unix line ends)
+    or "wb". A goal that is a device or a pipe (/dev/stdout) is written directly.
+    """
+    if mode not in {"w", "wb"}:
+        raise ValueError(f"mode is {mode!r}, expected 'w' or 'wb'")
+    text: dict[str, Any] = {} if "b" in mode else {"encoding": "utf-8", "newline": "\n"}
+    goal = Path(path)
+    if goal.exists() and not goal.is_file() and not goal.is_dir():
+        with open(goal, mode, **text) as direct:
+            yield direct
+        return
+    if goal.is_dir():
+        raise BadInput("is a folder, expected a file name", file=goal, cure="give a file name")
+    # Through a link, the file it points to is replaced, not the link.
+    goal = goal.resolve()
+    if not goal.parent.is_dir():
+        raise BadInput("its folder does not exist", file=path, cure=f"create {goal.parent}")
+    handle, name = tempfile.mkstemp(prefix=f".{goal.name[:80]}.", suffix=".part", dir=goal.parent)
+    try:
+        with os.fdopen(handle, mode, **text) as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(name, _permissions(goal))
+        os.replace(name, goal)
+    except BaseException:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(name)
+        raise
+    _sync_folder(goal.parent)
+
+
+def _permissions(goal: Path) -> int:
+    """The mode an ordinary open() would leave: the old file's, else 0666 less the umask."""
+    if goal.exists():
+        return goal.stat().st_mode & 0o777
+    umask = os.umask(0)
+    os.umask(umask)
+    return 0o666 & ~umask
+
+
+def _sync_folder(folder: Path) -> None:
+    # Without this the rename itself may be lost when the power fails. Some file systems refuse.
+    with contextlib.suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)

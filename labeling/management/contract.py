@@ -1,0 +1,205 @@
+"""The promises that every command of ours keeps, in one base class.
+
+`--json` prints one JSON object on stdout and nothing else there; without it a readable table.
+Progress and warnings go to stderr. Exit 0 on success, 1 on bad input (one line on stderr, a JSON
+object under --json, never a traceback), 2 on wrong usage. No system checks, no database of its own.
+"""
+
+import json
+import math
+import os
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from labeling.files import BadInput
+
+Result = dict[str, Any]
+
+
+class UsageError(CommandError):
+    """Options that do not go together: exit 2, as argparse does for the ones it can see."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, returncode=2)
+
+
+class ContractCommand(BaseCommand):
+    """A command whose `deed(**options)` returns the JSON object and whose `show` renders it.
+
+    With verbs (`mad select`, `mad rank`) call `self.verb(…)` once a verb in `add_arguments`
+    instead; each verb names its own deed and show. Raise BadInput for what a person must mend in a
+    file, UsageError for options that do not go together.
+    """
+
+    requires_system_checks: list[str] = []
+    as_json = False
+
+    def create_parser(self, prog_name: str, subcommand: str, **kwargs: Any) -> CommandParser:
+        parser = super().create_parser(prog_name, subcommand, **kwargs)
+        if not any(action.dest == "verb" for action in parser._actions):
+            _add_json(parser)
+        return parser
+
+    def verb(
+        self,
+        parser: CommandParser,
+        name: str,
+        deed: Callable[..., Result],
+        show: Callable[[Result], str] | None = None,
+        **kwargs: Any,
+    ) -> CommandParser:
+        """The parser of one verb, with --json; `deed` runs when it is called."""
+        if not hasattr(parser, "assay_verbs"):
+            parser.assay_verbs = parser.add_subparsers(  # type: ignore[attr-defined]
+                dest="verb", metavar="VERB", required=True
+            )
+        made: CommandParser = parser.assay_verbs.add_parser(name, **kwargs)  # type: ignore[attr-defined]
+        made.set_defaults(deed=deed, show=show or self.show)
+        _add_json(made)
+        return made
+
+    def deed(self, **options: Any) -> Result:
+        """The result of the command, as it goes out under --json."""
+        raise NotImplementedError(f"{type(self).__module__} has neither a deed nor verbs")
+
+    def show(self, result: Result) -> str:
+        """The result as a person reads it: by default one line a key."""
+        return table([(key, value) for key, value in result.items()])
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        self.as_json = bool(options.pop("json", False))
+        deed = options.pop("deed", self.deed)
+        show = options.pop("show", self.show)
+        for name in DJANGO_OPTIONS:
+            options.pop(name, None)
+        result = deed(**options)
+        self.stdout.write(to_json(result) if self.as_json else show(result))
+
+    def run_from_argv(self, argv: list[str]) -> None:
+        self.as_json = "--json" in argv
+        try:
+            super().run_from_argv(argv)
+        except BadInput as refusal:
+            self._refuse(refusal)
+        except BrokenPipeError:
+            # Who read us has gone (`| head`). Point stdout elsewhere, or Python complains at exit.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            sys.exit(1)
+        except OSError as error:
+            if error.filename is None and error.errno is None:
+                raise
+            self._refuse(from_os_error(error))
+
+    def warn(self, message: str) -> None:
+        """One line on stderr, which --json leaves alone."""
+        self.stderr.write(" ".join(message.split()), self.style.WARNING)
+
+    def progress(self, total: int, unit: str, what: str) -> Any:
+        """A tqdm bar on stderr, silent where stderr is no terminal."""
+        from tqdm import tqdm
+
+        return tqdm(
+            total=total,
+            unit=unit,
+            desc=what,
+            file=sys.stderr,
+            disable=not sys.stderr.isatty(),
+            leave=False,
+        )
+
+    def _refuse(self, refusal: BadInput) -> None:
+        line = json.dumps(refusal.as_dict(), ensure_ascii=False) if self.as_json else str(refusal)
+        self.stderr.write(line, (lambda text: text) if self.as_json else None)
+        sys.exit(1)
+
+
+DJANGO_OPTIONS = (
+    "verb",
+    "verbosity",
+    "settings",
+    "pythonpath",
+    "traceback",
+    "no_color",
+    "force_color",
+    "skip_checks",
+)
+
+
+def _add_json(parser: CommandParser) -> None:
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+
+
+def from_os_error(error: OSError) -> BadInput:
+    """What the system refused, as one line for a person."""
+    cures = {
+        FileNotFoundError: "check the path",
+        PermissionError: "check who may read and write it",
+        IsADirectoryError: "give a file name",
+        NotADirectoryError: "check the path",
+    }
+    reason = error.strerror or str(error) or type(error).__name__
+    # os.replace and friends name two files; the second is the one the person asked for.
+    name = error.filename2 if error.filename2 is not None else error.filename
+    file = os.fsdecode(name) if isinstance(name, str | bytes) else None
+    return BadInput(reason.lower(), file=file, cure=cures.get(type(error)))
+
+
+def to_json(result: Mapping[str, Any]) -> str:
+    """The result as one line of strict JSON; what is not a number (NaN, infinite) becomes null.
+
+    >>> to_json({"mean": float("nan"), "n": 0})
+    '{"mean": null, "n": 0}'
+    """
+    return json.dumps(_strict(result), ensure_ascii=False, allow_nan=False)
+
+
+def _strict(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _strict(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_strict(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    # numpy's scalars and arrays: tolist() gives plain numbers and lists.
+    return _strict(value.tolist()) if hasattr(value, "tolist") else value
+
+
+def table(rows: Iterable[Sequence[Any]], head: Sequence[str] | None = None) -> str:
+    """Rows in aligned columns, numbers to the right.
+
+    >>> print(table([("A", 1.5), ("long name", 20)], head=("classifier", "score")))
+    classifier  score
+    A             1.5
+    long name      20
+    """
+    body = [tuple(row) for row in rows]
+    text = [[_cell(value) for value in row] for row in body]
+    lines = ([list(head)] if head else []) + text
+    if not lines:
+        return ""
+    count = max(len(line) for line in lines)
+    for line in lines:
+        line.extend([""] * (count - len(line)))
+    widths = [max(len(line[i]) for line in lines) for i in range(count)]
+    right = [
+        bool(body) and all(i >= len(row) or isinstance(row[i], int | float) for row in body)
+        for i in range(count)
+    ]
+    return "\n".join(
+        "  ".join(
+            cell.rjust(width) if at_right else cell.ljust(width)
+            for cell, width, at_right in zip(line, widths, right, strict=True)
+        ).rstrip()
+        for line in lines
+    )
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return "-"
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    return str(value)
