@@ -1,0 +1,436 @@
+"""Open, change, pause and close campaigns; add and withdraw their questions."""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.db import IntegrityError, transaction
+from django.db.models import F
+from django.utils import timezone
+
+from labeling import policies
+from labeling.errors import Conflict, Refusal
+from labeling.kinds import KINDS
+from labeling.models import (
+    Assignment,
+    Campaign,
+    Dataset,
+    Decision,
+    Example,
+    Image,
+    Item,
+    Membership,
+    Policy,
+    Question,
+    Topic,
+    User,
+)
+
+State = Campaign.State
+NAME_PATTERN = re.compile(r"[a-z0-9][a-z0-9_-]{0,79}")
+# Words that the site's own addresses use in a campaign's place.
+RESERVED_NAMES = {"new", "label", "join"}
+BATCH = 2_000
+
+
+def create(
+    owner: User,
+    *,
+    name: str,
+    title: str,
+    kind: str,
+    dataset: Dataset,
+    instructions: str = "",
+    settings: dict[str, Any] | None = None,
+    policy: dict[str, Any] | None = None,
+) -> Campaign:
+    """A draft campaign under its first policy, with its owner as researcher."""
+    check_name(name)
+    if kind not in KINDS:
+        raise Refusal(
+            f"There is no question kind {kind!r}. Choose one of: {', '.join(KINDS)}.", field="kind"
+        )
+    if not title.strip():
+        raise Refusal("Give the campaign a title; people see it on their page.", field="title")
+    cleaned_settings = KINDS[kind].clean_settings(settings or {})
+    content = policies.clean(policy)
+    try:
+        with transaction.atomic():
+            campaign = Campaign.objects.create(
+                name=name,
+                title=title.strip()[:200],
+                kind=kind,
+                dataset=dataset,
+                instructions=instructions,
+                settings=cleaned_settings,
+                created_by=owner,
+            )
+            campaign.policy = Policy.objects.create(campaign=campaign, version=1, content=content)
+            campaign.save(update_fields=["policy"])
+            Membership.objects.create(
+                user=owner, campaign=campaign, role=Membership.Role.RESEARCHER
+            )
+            _record(campaign, Decision.Kind.STATE, owner, {"state": State.DRAFT})
+    except IntegrityError as error:
+        raise Conflict(
+            f"A campaign is already called {name!r}. Choose another name.", field="name"
+        ) from error
+    return campaign
+
+
+def check_name(name: str) -> None:
+    """Passes for a name that can stand in an address. Raises Refusal."""
+    if not NAME_PATTERN.fullmatch(name) or name in RESERVED_NAMES:
+        raise Refusal(
+            f"{name!r} cannot be a name: use 1 to 80 lower-case letters, digits, '-' and '_', "
+            "starting with a letter or digit.",
+            field="name",
+        )
+
+
+def change(campaign: Campaign, actor: User, **fields: Any) -> Campaign:
+    """The campaign with another title, instructions or settings. Its kind and dataset stay."""
+    allowed = {"title", "instructions", "settings"}
+    if unknown := set(fields) - allowed:
+        raise Refusal(
+            f"A campaign's {sorted(unknown)[0]} cannot be changed; only "
+            f"{', '.join(sorted(allowed))} can.",
+            field=sorted(unknown)[0],
+        )
+    if "title" in fields and not str(fields["title"]).strip():
+        raise Refusal("Give the campaign a title; people see it on their page.", field="title")
+    if "settings" in fields:
+        fields["settings"] = KINDS[campaign.kind].clean_settings(fields["settings"])
+    with transaction.atomic():
+        for key, value in fields.items():
+            setattr(campaign, key, value)
+        campaign.save(update_fields=list(fields))
+        _record(campaign, Decision.Kind.STATE, actor, {"changed": sorted(fields)})
+    return campaign
+
+
+def change_policy(campaign: Campaign, actor: User, content: dict[str, Any]) -> Policy:
+    """The next version of the policy. Questions already open keep theirs."""
+    cleaned = policies.clean(content)
+    with transaction.atomic():
+        campaign = Campaign.objects.select_for_update().select_related(None).get(pk=campaign.pk)
+        current = Policy.objects.get(pk=campaign.policy_id)
+        if current.content == cleaned:
+            return current
+        policy = Policy.objects.create(
+            campaign=campaign, version=current.version + 1, content=cleaned
+        )
+        campaign.policy = policy
+        campaign.save(update_fields=["policy"])
+        _record(campaign, Decision.Kind.POLICY, actor, {"version": policy.version})
+    return policy
+
+
+def define_topics(campaign: Campaign, topics: Iterable[dict[str, Any]]) -> int:
+    """How many topics were written. A topic that is there keeps its guidance and examples.
+
+    topics: dicts with "key" and "name"; "synonyms", "definition" and "url" where known.
+    """
+    rows = [
+        Topic(
+            campaign=campaign,
+            key=topic["key"],
+            name=topic["name"],
+            synonyms=topic.get("synonyms", []),
+            definition=topic.get("definition", ""),
+            url=topic.get("url", ""),
+        )
+        for topic in topics
+    ]
+    Topic.objects.bulk_create(
+        rows,
+        batch_size=BATCH,
+        update_conflicts=True,
+        unique_fields=["campaign", "key"],
+        update_fields=["name", "synonyms", "definition", "url"],
+    )
+    return len(rows)
+
+
+def change_topic(campaign: Campaign, key: str, actor: User, **fields: Any) -> Topic:
+    """The topic with another name, synonyms, definition, url or guidance."""
+    topic = topic_of(campaign, key)
+    allowed = {"name", "synonyms", "definition", "url", "guidance"}
+    if unknown := set(fields) - allowed:
+        raise Refusal(f"A topic has no {sorted(unknown)[0]}.", field=sorted(unknown)[0])
+    with transaction.atomic():
+        for name, value in fields.items():
+            setattr(topic, name, value)
+        topic.save(update_fields=list(fields))
+        _record(campaign, Decision.Kind.STATE, actor, {"topic": key, "changed": sorted(fields)})
+    return topic
+
+
+def topic_of(campaign: Campaign, key: str) -> Topic:
+    topic = campaign.topics.filter(key=key).first()
+    if topic is None:
+        raise Refusal(f"The campaign has no topic {key!r}. Define it first.", field="topic")
+    return topic
+
+
+def add_example(
+    campaign: Campaign, key: str, image: Image, answer: str, caption: str = ""
+) -> Example:
+    """An image shown beside the topic's question with its right answer, yes or no."""
+    if answer not in ("yes", "no"):
+        raise Refusal(f"An example shows yes or no; {answer!r} came.", field="answer")
+    if image.dataset_id != campaign.dataset_id:
+        raise Refusal("The example's image is not in the campaign's dataset.", field="image")
+    example, _ = Example.objects.update_or_create(
+        topic=topic_of(campaign, key),
+        image=image,
+        defaults={"answer": answer, "caption": caption[:200]},
+    )
+    return example
+
+
+def remove_example(campaign: Campaign, example_id: int) -> None:
+    Example.objects.filter(topic__campaign=campaign, pk=example_id).delete()
+
+
+@dataclass
+class AddedQuestions:
+    """What became of a request to ask: nothing was asked if any image was missing."""
+
+    created: int = 0
+    existing: int = 0
+    missing_images: list[str] = field(default_factory=list)
+
+
+def add_questions(
+    campaign: Campaign,
+    pairs: Sequence[tuple[str, str]],
+    *,
+    lane: int = Question.Lane.FRESH,
+) -> AddedQuestions:
+    """One question per (image name, topic key), however often the pair is named.
+
+    Questions that stand are left as they are, except withdrawn ones, which reopen with the answers
+    they had. All in one transaction; a missing image or topic refuses all of them. Queries grow
+    with the batches, not with the questions.
+    """
+    if campaign.state == State.CLOSED:
+        raise Conflict("The campaign is closed. Open a new one for more questions.")
+    wanted = list(dict.fromkeys(pairs))
+    check_topics(campaign, {topic for _, topic in wanted})
+    with transaction.atomic():
+        items, missing = whole_items(campaign, sorted({image for image, _ in wanted}))
+        if missing:
+            return AddedQuestions(missing_images=missing)
+        keys = [(items[image], topic) for image, topic in wanted]
+        standing = _standing_questions(campaign, list(items.values()))
+        new = [key for key in keys if key not in standing]
+        withdrawn = [
+            standing[key][0]
+            for key in keys
+            if key in standing and standing[key][1] == Question.State.WITHDRAWN
+        ]
+        _create_questions(campaign, new, lane)
+        _reopen(campaign, withdrawn)
+    return AddedQuestions(created=len(new) + len(withdrawn), existing=len(keys) - len(new))
+
+
+def check_topics(campaign: Campaign, keys: set[str]) -> None:
+    known = set(campaign.topics.values_list("key", flat=True))
+    if unknown := sorted(keys - known):
+        raise Refusal(
+            f"The campaign has no topic {unknown[0]!r} ({len(unknown)} such). "
+            "Define topics before you ask about them.",
+            field="topic",
+        )
+
+
+def whole_items(campaign: Campaign, names: list[str]) -> tuple[dict[str, int], list[str]]:
+    """The whole-image item of every named image, made where it is not there; what is missing."""
+    images: dict[str, int] = {}
+    for start in range(0, len(names), BATCH):
+        rows = Image.objects.filter(
+            dataset_id=campaign.dataset_id, name__in=names[start : start + BATCH]
+        )
+        images.update(rows.values_list("name", "pk"))
+    missing = [name for name in names if name not in images]
+    if missing:
+        return {}, missing
+    items = {}
+    pks = list(images.values())
+    for start in range(0, len(pks), BATCH):
+        batch = pks[start : start + BATCH]
+        Item.objects.bulk_create([Item(image_id=pk) for pk in batch], ignore_conflicts=True)
+        whole = Item.objects.filter(image_id__in=batch, region=None)
+        items.update(whole.values_list("image_id", "pk"))
+    return {name: items[pk] for name, pk in images.items()}, []
+
+
+def _standing_questions(
+    campaign: Campaign, items: list[int]
+) -> dict[tuple[int, str], tuple[int, str]]:
+    standing = {}
+    for start in range(0, len(items), BATCH):
+        rows = Question.objects.filter(
+            campaign=campaign, round=0, item_id__in=items[start : start + BATCH]
+        ).values_list("item_id", "topic", "pk", "state")
+        for item, topic, pk, state in rows:
+            if state == Question.State.GOLD:
+                raise Conflict(
+                    f"Question {pk} is gold: its answer is known, so it cannot be asked as well. "
+                    "Retire the gold first."
+                )
+            standing[item, topic] = (pk, state)
+    return standing
+
+
+def _create_questions(campaign: Campaign, keys: list[tuple[int, str]], lane: int) -> None:
+    policy = Policy.objects.get(pk=Campaign.objects.values_list("policy").get(pk=campaign.pk)[0])
+    first = take_tickets(campaign, len(keys))
+    Question.objects.bulk_create(
+        [
+            Question(
+                campaign=campaign,
+                item_id=item,
+                topic=topic,
+                lane=lane,
+                ticket=first + index,
+                seats_free=policy.content["votes"],
+                policy=policy,
+            )
+            for index, (item, topic) in enumerate(keys)
+        ],
+        batch_size=BATCH,
+    )
+
+
+def take_tickets(campaign: Campaign, count: int) -> int:
+    """The first of `count` consecutive tickets, taken from the campaign's sequence.
+
+    Holds the campaign's row until the transaction ends, so tickets become visible in order and
+    no cursor can pass one that is still to be committed.
+    """
+    if not count:
+        return 0
+    Campaign.objects.filter(pk=campaign.pk).update(last_ticket=F("last_ticket") + count)
+    return Campaign.objects.values_list("last_ticket", flat=True).get(pk=campaign.pk) - count + 1
+
+
+def _reopen(campaign: Campaign, question_ids: list[int]) -> None:
+    """Withdrawn questions come back with their answers; only the votes still missing are asked."""
+    from labeling import consensus
+
+    if question_ids:
+        first = take_tickets(campaign, len(question_ids))
+        for index, pk in enumerate(sorted(question_ids)):
+            answered = Assignment.objects.filter(
+                question_id=pk, state=Assignment.State.ANSWERED
+            ).count()
+            question = Question.objects.select_related("policy").get(pk=pk)
+            question.state = Question.State.OPEN
+            question.lane = Question.Lane.RETURNED
+            question.ticket = first + index
+            question.seats_free = max(0, question.policy.content["votes"] - answered)
+            question.save(update_fields=["state", "lane", "ticket", "seats_free"])
+        consensus.settle(question_ids)
+
+
+def withdraw_questions(
+    campaign: Campaign, question_ids: Iterable[int], actor: User | None, reason: str
+) -> int:
+    """How many questions left the queue. Their answers stay; seats under lease are closed."""
+    with transaction.atomic():
+        pks = list(
+            Question.objects.select_for_update()
+            .filter(
+                campaign=campaign,
+                pk__in=list(question_ids),
+                state__in=[Question.State.OPEN, Question.State.REVIEW],
+            )
+            .order_by("pk")
+            .values_list("pk", flat=True)
+        )
+        Question.objects.filter(pk__in=pks).update(state=Question.State.WITHDRAWN, seats_free=0)
+        Assignment.objects.filter(question_id__in=pks, state=Assignment.State.LEASED).update(
+            state=Assignment.State.CLOSED
+        )
+        if pks:
+            _record(campaign, Decision.Kind.DROP, actor, {"withdrawn": pks}, reason)
+    return len(pks)
+
+
+MOVES: dict[str, tuple[set[str], str]] = {
+    "launch": ({State.DRAFT}, State.OPEN),
+    "pause": ({State.OPEN}, State.PAUSED),
+    "resume": ({State.PAUSED}, State.OPEN),
+    "close": ({State.DRAFT, State.OPEN, State.PAUSED}, State.CLOSED),
+}
+
+
+def move(campaign: Campaign, actor: User | None, deed: str) -> Campaign:
+    """The campaign after `deed` (launch, pause, resume or close). Doing it twice is no error."""
+    if deed not in MOVES:
+        raise Refusal(f"A campaign cannot {deed!r}. It can: {', '.join(MOVES)}.", field="deed")
+    origins, target = MOVES[deed]
+    now = timezone.now()
+    stamp = {State.OPEN: "opened_at", State.CLOSED: "closed_at"}.get(State(target))
+    with transaction.atomic():
+        current = Campaign.objects.select_for_update().get(pk=campaign.pk)
+        if current.state != target:
+            if current.state not in origins:
+                raise Conflict(f"The campaign is {current.state}; you cannot {deed} it now.")
+            if deed == "launch" and not current.questions.exists():
+                raise Conflict("The campaign asks nothing yet. Add questions, then launch it.")
+            current.state = target
+            if stamp and getattr(current, stamp) is None:
+                setattr(current, stamp, now)
+            current.save(update_fields=["state", "opened_at", "closed_at"])
+            _record(current, Decision.Kind.STATE, actor, {"state": target})
+    campaign.refresh_from_db(fields=["state", "opened_at", "closed_at"])
+    return campaign
+
+
+def launch(campaign: Campaign, actor: User | None) -> Campaign:
+    return move(campaign, actor, "launch")
+
+
+def pause(campaign: Campaign, actor: User | None) -> Campaign:
+    return move(campaign, actor, "pause")
+
+
+def resume(campaign: Campaign, actor: User | None) -> Campaign:
+    return move(campaign, actor, "resume")
+
+
+def close(campaign: Campaign, actor: User | None) -> Campaign:
+    return move(campaign, actor, "close")
+
+
+def estimate(questions: int, policy: dict[str, Any]) -> dict[str, Any]:
+    """What asking will cost: answers (gold mixed in), hours of people's time, and money.
+
+    Ties and replacements come on top and are not foreseen here.
+    """
+    votes = questions * policy["votes"]
+    answers = round(votes / (1 - policy["gold_share"]))
+    hours = answers * policy["seconds_per_answer"] / 3600
+    return {
+        "questions": questions,
+        "answers": answers,
+        "hours": hours,
+        "cost": hours * policy["cost_per_hour"],
+        "currency": policy["currency"],
+    }
+
+
+def _record(
+    campaign: Campaign,
+    kind: str,
+    actor: User | None,
+    content: dict[str, Any],
+    reason: str = "",
+) -> None:
+    Decision.objects.create(
+        campaign=campaign, kind=kind, actor=actor, content=content, reason=reason[:500]
+    )

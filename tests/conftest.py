@@ -1,0 +1,83 @@
+"""Alice runs the campaign, Bob labels, Charlie has no business here."""
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+from django.core.cache import cache
+
+from labeling.models import Campaign, Dataset, Job, User
+from tests import factories
+
+REQUIRE_ALL = os.environ.get("ASSAY_REQUIRE_ALL") == "1"
+
+
+def skip_or_fail(reason: str) -> None:
+    """Skips with the reason; fails where everything is required (CI)."""
+    if REQUIRE_ALL:
+        pytest.fail(f"{reason} (ASSAY_REQUIRE_ALL is set)")
+    pytest.skip(reason)
+
+
+def find_chromium() -> str | None:
+    return os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
+
+
+@pytest.fixture(autouse=True)
+def _own_world(settings, tmp_path: Path):
+    """Every test writes into a folder of its own, hashes cheaply and never reaches a broker."""
+    settings.DATA_DIR = tmp_path
+    settings.MEDIA_ROOT = tmp_path / "media"
+    settings.RELEASES_DIR = tmp_path / "releases"
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+    settings.CELERY_BROKER_URL = "memory://"
+    from annotator.celery import app
+
+    app.conf.broker_url = "memory://"
+    cache.clear()
+
+
+@pytest.fixture
+def alice(db) -> User:
+    return factories.make_user("alice", is_researcher=True)
+
+
+@pytest.fixture
+def bob(db) -> User:
+    return factories.make_user("bob")
+
+
+@pytest.fixture
+def charlie(db) -> User:
+    return factories.make_user("charlie")
+
+
+@pytest.fixture
+def dataset(alice: User) -> Dataset:
+    return factories.make_dataset(alice)
+
+
+@pytest.fixture
+def coots(alice: User, bob: User, dataset: Dataset) -> Campaign:
+    """An open campaign of six questions, five votes each, where Bob annotates."""
+    campaign = factories.make_campaign(alice, dataset, images=6)
+    factories.join(bob, campaign)
+    return campaign
+
+
+@pytest.fixture
+def run_jobs():
+    """Runs every queued job, and what those enqueue, until none is left."""
+
+    def run() -> int:
+        from labeling import jobs
+
+        count = 0
+        while (job := Job.objects.filter(state="queued").order_by("pk").first()) is not None:
+            jobs.run(job.pk)
+            count += 1
+            assert count < 10_000, "jobs keep enqueueing each other"
+        return count
+
+    return run
