@@ -60,7 +60,10 @@ class Membership(models.Model):
     cursor_returned = models.BigIntegerField(default=0)
     cursor_fresh = models.BigIntegerField(default=0)
     cursor_gold = models.BigIntegerField(default=0)
+    # Kept by answering.py in the statement that accepts a batch, so no page has to add up answers.
     answered = models.PositiveIntegerField(default=0)
+    worked_ms = models.PositiveBigIntegerField(default=0)
+    last_answered_at = models.DateTimeField(null=True, blank=True)
     pages = models.PositiveIntegerField(default=0)
     joined_at = models.DateTimeField(default=timezone.now)
     left_at = models.DateTimeField(null=True, blank=True)
