@@ -202,6 +202,8 @@ if CELERY_BROKER_URL == "filesystem://":
 # The hour (UTC) of the nightly round, and how often lost work is sent again.
 ASSAY_NIGHTLY_HOUR = env.int("ASSAY_NIGHTLY_HOUR", default=2)
 ASSAY_SWEEP_SECONDS = env.int("ASSAY_SWEEP_SECONDS", default=15)
+# After so long without a sign of life a worker is taken for dead and its job goes to another.
+ASSAY_JOB_LEASE_SECONDS = env.float("ASSAY_JOB_LEASE_SECONDS", default=60)
 
 # Which function does which kind of job: labeling/jobs.py looks here, so it need not know others.
 ASSAY_JOB_HANDLERS = {

@@ -1,0 +1,86 @@
+"""Celery's messages as files in a folder: kombu's transport without its traps.
+
+kombu 5.7 writes a message under its final name, so a worker may take it while it is still empty,
+and then stops for good ("Unrecoverable error"); it takes messages by way of the machine's /tmp,
+where a move between file systems copies, and two workers get one message; it lists and sorts the
+folder by a clock that begins anew at every boot. Here a message appears whole, is taken by one
+rename within one folder, and a damaged one is dropped with a warning (the sweep sends its job
+again). See docs/jobs.md.
+"""
+
+import json
+import logging
+import os
+import time
+import uuid
+from pathlib import Path
+from queue import Empty
+from typing import Any
+
+from kombu.transport import filesystem
+
+logger = logging.getLogger(__name__)
+
+# What a killed worker held in its hands: swept away after this long.
+STALE_SECONDS = 3600
+
+
+class Channel(filesystem.Channel):
+    """A folder of messages; each file's name begins with the nanosecond it was sent."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.folder.mkdir(parents=True, exist_ok=True)
+        Path(self.control_folder).mkdir(parents=True, exist_ok=True)
+        self._remove_stale()
+
+    @property
+    def folder(self) -> Path:
+        return Path(self.data_folder_in)
+
+    def _put(self, queue: str, payload: dict[str, Any], **kwargs: Any) -> None:
+        name = f"{time.time_ns():020}_{uuid.uuid4().hex}.{queue}.msg"
+        unseen = self.folder / f".{name}.new"
+        try:
+            unseen.write_text(json.dumps(payload))
+            unseen.rename(self.folder / name)
+        except OSError:
+            unseen.unlink(missing_ok=True)
+            raise
+
+    def _get(self, queue: str) -> dict[str, Any]:
+        for name in self._waiting(queue):
+            taken = self.folder / f".{name}.{uuid.uuid4().hex}.taken"
+            try:
+                (self.folder / name).rename(taken)
+            except FileNotFoundError:
+                continue  # another worker was quicker
+            text = taken.read_bytes()
+            taken.unlink()
+            try:
+                message: dict[str, Any] = json.loads(text)
+            except ValueError:
+                logger.warning("dropped the damaged message %s; the sweep sends its job", name)
+                continue
+            return message
+        raise Empty()
+
+    def _waiting(self, queue: str) -> list[str]:
+        # Everything before the first dot is ours, so a queue's name may contain dots.
+        return sorted(
+            name for name in os.listdir(self.folder) if name.partition(".")[2] == f"{queue}.msg"
+        )
+
+    def _remove_stale(self) -> None:
+        before = time.time() - STALE_SECONDS
+        for entry in os.scandir(self.folder):
+            try:
+                old = entry.name.startswith(".") and entry.stat().st_mtime < before
+                if old:
+                    os.unlink(entry.path)
+            except FileNotFoundError:
+                continue
+
+
+class Transport(filesystem.Transport):
+    Channel = Channel
