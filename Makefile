@@ -1,0 +1,68 @@
+# Two commands matter: `make demo` (see it work) and `make test` (see that it works).
+PORT ?= 8000
+VENV := .venv
+BIN := $(VENV)/bin
+CODE := annotator labeling evaluation tests benchmarks deploy manage.py
+# The first interpreter that is new enough; `make PYTHON=/path/to/python3.11` says which.
+PYTHON ?= $(shell for p in python3.11 python3 python3.12 python3.13; do \
+	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$p; break; }; done)
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help setup setup-dev demo test lint format bench clean clean-data
+
+help:  ## what can be made
+	@sed -n 's/^\([a-z-]*\):.*##/\1\t/p' $(MAKEFILE_LIST) | expand -t 14
+
+setup: $(VENV)/.installed var/wordnet/.installed  ## .venv with requirements.txt, and WordNet 3.0
+
+setup-dev: setup $(VENV)/.installed-dev
+
+$(BIN)/python:
+	@test -n "$(PYTHON)" || { echo "Assay needs Python 3.11 or later, and no python3 here is. \
+	Install it (Debian: apt install python3 python3-venv) or say where it is: make PYTHON=/path/to/python3.11" >&2; exit 1; }
+	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	{ echo "$(PYTHON) is older than Python 3.11, or does not run." >&2; exit 1; }
+	"$(PYTHON)" -m venv $(VENV) || { rm -rf $(VENV); echo "Could not make $(VENV); on Debian: apt install python3-venv" >&2; exit 1; }
+
+$(VENV)/.installed: requirements.txt | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.txt
+	@touch $@
+
+$(VENV)/.installed-dev: requirements-dev.txt requirements.txt | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt
+	@touch $@
+
+var/wordnet/.installed: deploy/wordnet.sh
+	sh deploy/wordnet.sh var/wordnet
+	@touch $@
+
+demo: setup  ## the demonstration at http://127.0.0.1:8000 (PORT=… for another port)
+	@$(BIN)/python deploy/serve.py --demo --port $(PORT) --end-with-parent
+
+test: setup-dev  ## the whole test suite; what cannot run here is skipped and says why
+	$(BIN)/python -m pytest -n auto
+
+lint: setup-dev  ## ruff, mypy, djlint, node --check
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/djlint templates --lint --quiet
+	@if command -v node >/dev/null; then \
+	for f in static/js/*.js; do [ ! -e "$$f" ] || node --check "$$f" || exit 1; done; \
+	else echo "node is not here: scripts not checked"; fi
+
+format: setup-dev  ## let ruff rewrite the code
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: setup-dev  ## measure what docs/ promises
+	$(BIN)/python -m benchmarks
+
+clean:  ## remove .venv and caches; var/ (data, passwords) stays
+	rm -rf $(VENV) staticfiles .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find $(CODE) -name __pycache__ -type d -prune -exec rm -rf {} +
+
+clean-data:  ## remove var/ with every answer in it, after asking
+	@printf 'This deletes var/: database, images, answers, passwords. Type "delete" to go on: '; \
+	read answer && [ "$$answer" = delete ] && rm -rf var || { echo "Nothing was deleted."; exit 1; }

@@ -1,0 +1,38 @@
+"""What a site that others can reach must not be without: a secret key of its own.
+
+Commands, tests and `runserver` with DEBUG work without one; `manage.py check --deploy` and the
+WSGI application (what gunicorn loads) do not.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from django.apps import AppConfig
+from django.conf import settings
+from django.core.checks import CheckMessage, Error, Tags, register
+from django.core.exceptions import ImproperlyConfigured
+
+INSECURE_KEY = "insecure: set SECRET_KEY"
+CURE = (
+    "Set SECRET_KEY in the environment or in .env to a long random string, the same for web and "
+    "worker; `python -c 'import secrets; print(secrets.token_urlsafe(48))'` makes one."
+)
+
+
+def has_insecure_key() -> bool:
+    return bool(settings.SECRET_KEY == INSECURE_KEY)
+
+
+@register(Tags.security, deploy=True)
+def secret_key_is_set(app_configs: Sequence[AppConfig] | None, **kwargs: Any) -> list[CheckMessage]:
+    if not has_insecure_key():
+        return []
+    return [Error("SECRET_KEY is the one that is published with the code.", CURE, id="assay.E001")]
+
+
+def refuse_insecure_key() -> None:
+    """Passes in silence, or raises ImproperlyConfigured: anybody could sign a session."""
+    if has_insecure_key() and not settings.DEBUG:
+        raise ImproperlyConfigured(
+            f"SECRET_KEY is not set. {CURE} On your own machine DEBUG=1 does as well."
+        )

@@ -1,0 +1,336 @@
+#!/usr/bin/env python
+"""Serves Assay from one terminal: web, worker and beat, which live and die together.
+
+    python deploy/serve.py [--demo] [--host 127.0.0.1] [--port 8000] [--data var]
+
+Migrates the database, loads the demonstration with `--demo`, starts gunicorn, a Celery worker and
+Celery beat, and says where the site is once it answers. Ctrl-C, SIGTERM, SIGHUP or the end of any
+one of the three ends all that was started; where the kernel offers it (Linux) so does `kill -9` of
+this process. Needs the standard library alone.
+"""
+
+import argparse
+import contextlib
+import ctypes
+import fcntl
+import http.client
+import os
+import secrets
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import FrameType
+from typing import IO, TypeVar
+
+T = TypeVar("T")
+ROOT = Path(__file__).resolve().parent.parent
+START_SECONDS = 90
+END_SECONDS = 10
+PR_SET_PDEATHSIG = 1
+# What the demonstration must not inherit from a shell or a .env that knows a real site.
+DEMO_SETTINGS = {
+    "CELERY_BROKER_URL": "filesystem://",
+    "DEBUG": "0",
+    "ASSAY_HTTPS": "0",
+    "ALLOWED_HOSTS": "127.0.0.1,localhost,[::1]",
+}
+
+
+class Stop(Exception):
+    """An end with a sentence for the person, or none when they asked for it."""
+
+    def __init__(self, message: str = "", code: int = 1) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+class Supervisor:
+    """The processes that were started, and the promise to end them."""
+
+    def __init__(self, logs: Path, env: dict[str, str]) -> None:
+        self.logs = logs
+        self.env = env
+        self.children: dict[str, subprocess.Popen[bytes]] = {}
+        self.asked: str | None = None
+
+    def listen_to_signals(self) -> None:
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, self._ask)
+
+    def _ask(self, number: int, frame: FrameType | None) -> None:
+        self.asked = signal.Signals(number).name
+
+    def run(self, *command: str) -> None:
+        """A step that must succeed before the next. Raises Stop with what it said."""
+        with open(self.logs / "setup.log", "ab") as log:
+            start = log.tell()
+            self._start("setup", command, log)
+            code = self._wait_for(lambda: self.children["setup"].poll())
+        del self.children["setup"]
+        if code:
+            said = _tail(self.logs / "setup.log", start)
+            raise Stop(f"`{' '.join(command)}` failed:\n{said}")
+
+    def start(self, name: str, *command: str, pass_fds: tuple[int, ...] = ()) -> None:
+        """A process that is expected to stay; its output goes to logs/NAME.log."""
+        with open(self.logs / f"{name}.log", "ab") as log:
+            self._start(name, command, log, pass_fds)
+
+    def _start(
+        self, name: str, command: tuple[str, ...], log: IO[bytes], pass_fds: tuple[int, ...] = ()
+    ) -> None:
+        # A session of its own: Ctrl-C reaches this process alone, which then ends them in order,
+        # and a whole group can be killed with whatever it forked.
+        self.children[name] = subprocess.Popen(
+            command,
+            cwd=ROOT,
+            env=self.env,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+            pass_fds=pass_fds,
+            preexec_fn=die_with_parent(),
+        )
+
+    def watch(self) -> None:
+        """Returns never: raises Stop when asked to end, or when a process ended by itself."""
+        self._wait_for(lambda: None)
+
+    def until_answers(self, host: str, port: int, path: str) -> None:
+        """Returns once the page answers 200. Raises Stop after START_SECONDS."""
+        end = time.monotonic() + START_SECONDS
+
+        def answers() -> bool | None:
+            if time.monotonic() > end:
+                raise Stop(f"{path} did not answer 200 within {START_SECONDS} s; see {self.logs}")
+            return True if _status(host, port, path) == 200 else None
+
+        self._wait_for(answers)
+
+    def _wait_for(self, look: Callable[[], T | None]) -> T:
+        while True:
+            if self.asked:
+                raise Stop(code=0)
+            found = look()
+            if found is not None:
+                return found
+            for name, child in self.children.items():
+                if name != "setup" and child.poll() is not None:
+                    said = _tail(self.logs / f"{name}.log")
+                    raise Stop(
+                        f"{name} ended by itself (exit {child.returncode}). It said:\n{said}"
+                    )
+            time.sleep(0.1)
+
+    def end(self) -> None:
+        """Every process started here, and what it forked, is gone when this returns."""
+        for child in self.children.values():
+            _signal_group(child, signal.SIGTERM)
+        deadline = time.monotonic() + END_SECONDS
+        for child in self.children.values():
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                child.wait(max(0.0, deadline - time.monotonic()))
+        for child in self.children.values():
+            _signal_group(child, signal.SIGKILL)
+            child.wait()
+
+
+def _signal_group(child: subprocess.Popen[bytes], number: int) -> None:
+    # start_new_session made the child's id the id of its group, which may outlive the child.
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(child.pid, number)
+
+
+def _status(host: str, port: int, path: str) -> int | None:
+    """The HTTP status of a page of ours, or None while nobody answers."""
+    connection = http.client.HTTPConnection(host, port, timeout=2)
+    try:
+        connection.request("GET", path)
+        return connection.getresponse().status
+    except (OSError, http.client.HTTPException):
+        return None
+    finally:
+        connection.close()
+
+
+def die_with_parent() -> Callable[[], None] | None:
+    """What a child calls before exec so that it gets SIGTERM when this process dies; else None."""
+    if not sys.platform.startswith("linux"):
+        return None
+    # Loaded before the fork: between fork and exec little is safe.
+    prctl = ctypes.CDLL(None, use_errno=True).prctl
+    parent = os.getpid()
+
+    def ask_the_kernel() -> None:
+        prctl(PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
+        if os.getppid() != parent:
+            os._exit(1)
+
+    return ask_the_kernel
+
+
+def end_with_parent() -> None:
+    """This process gets SIGTERM when the one that started it (make) dies, where there is prctl."""
+    if sys.platform.startswith("linux"):
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
+
+
+def _tail(path: Path, start: int = 0, lines: int = 20) -> str:
+    with open(path, "rb") as file:
+        file.seek(max(start, path.stat().st_size - 16_384))
+        return "\n".join(file.read().decode("utf-8", "replace").splitlines()[-lines:])
+
+
+@contextlib.contextmanager
+def only_one(data: Path) -> Iterator[None]:
+    """Holds the folder for this process. Raises Stop when another one serves from it."""
+    with open(data / "serve.lock", "a") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise Stop(
+                f"Assay is already being served from {data}. Use that one, end it, or give this "
+                "one another folder (ASSAY_DATA=…)."
+            ) from None
+        yield
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """A bound socket that gunicorn inherits, so that nobody can take the port in between."""
+    bound = socket.socket()
+    bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        bound.bind((host, port))
+        # Without it two sockets that reuse the address could both be bound.
+        bound.listen(128)
+    except OSError as error:
+        bound.close()
+        raise Stop(
+            f"Port {port} of {host} cannot be used ({error.strerror}): something else may be "
+            f"listening there. Try another one: make demo PORT={port + 1}"
+        ) from None
+    return bound
+
+
+def secret_key(data: Path) -> str:
+    """The key of this folder's site: random, made once, readable by its owner alone."""
+    path = data / "secret-key"
+    with contextlib.suppress(FileExistsError):
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(handle, "w") as file:
+            file.write(secrets.token_urlsafe(48))
+    key = path.read_text().strip()
+    if not key:
+        raise Stop(f"{path} is empty: delete it and start again.")
+    return key
+
+
+def environment(data: Path, demo: bool) -> dict[str, str]:
+    """What the three processes see."""
+    env = dict(os.environ)
+    if demo:
+        env.update(DEMO_SETTINGS, DATABASE_URL=f"sqlite:///{data / 'assay.sqlite3'}")
+        env["SECRET_KEY"] = secret_key(data)
+    env.setdefault("SECRET_KEY", secret_key(data))
+    env.update(ASSAY_DATA=str(data), DJANGO_SETTINGS_MODULE="annotator.settings")
+    env.update(PYTHONUNBUFFERED="1")
+    # Several processes on few cores: BLAS threads on top cost more than they bring.
+    env.setdefault("OMP_NUM_THREADS", "1")
+    return env
+
+
+def serve(options: argparse.Namespace) -> None:
+    data: Path = options.data.resolve()
+    logs = data / "log"
+    logs.mkdir(parents=True, exist_ok=True)
+    with only_one(data), listen(options.host, options.port) as bound:
+        site = Supervisor(logs, environment(data, options.demo))
+        site.listen_to_signals()
+        try:
+            prepare(site, options.demo)
+            start(site, bound, options.workers)
+            host, port = bound.getsockname()[:2]
+            url = f"http://{host}:{port}"
+            site.until_answers(host, port, "/healthz")
+            announce(data, url, options.demo)
+            site.watch()
+        finally:
+            site.end()
+
+
+def prepare(site: Supervisor, demo: bool) -> None:
+    say("Bringing the database up to date …")
+    site.run(sys.executable, "manage.py", "migrate", "--no-input")
+    if demo:
+        say("Loading the demonstration …")
+        site.run(sys.executable, "manage.py", "demo")
+
+
+def start(site: Supervisor, bound: socket.socket, workers: int) -> None:
+    celery = (sys.executable, "-m", "celery", "-A", "annotator")
+    gunicorn = (sys.executable, "-m", "gunicorn", "annotator.wsgi", "--no-control-socket")
+    threads = ("--workers", str(workers), "--threads", "4")
+    limits = ("--timeout", "60", "--graceful-timeout", "5")
+    where = ("--bind", f"fd://{bound.fileno()}")
+    site.start("web", *gunicorn, *threads, *limits, *where, pass_fds=(bound.fileno(),))
+    site.start("worker", *celery, "worker", "--concurrency", "1", "--loglevel", "INFO")
+    site.start("beat", *celery, "beat", "--loglevel", "WARNING", "--pidfile=")
+
+
+def announce(data: Path, url: str, demo: bool) -> None:
+    accounts = data / "demo-accounts.txt"
+    say("")
+    if demo and accounts.exists():
+        say(accounts.read_text())
+    say(f"Assay is at {url}")
+    say(f"Logs are in {data / 'log'}. Ctrl-C ends everything.")
+
+
+def say(line: str) -> None:
+    # The terminal may have gone (SIGHUP); the end must still be orderly.
+    with contextlib.suppress(OSError):
+        print(line, flush=True)
+
+
+def parse(arguments: list[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description="Web, worker and beat in one terminal.")
+    parser.add_argument("--demo", action="store_true", help="load the demonstration first")
+    parser.add_argument("--host", default="127.0.0.1")
+    parser.add_argument("--port", type=int, default=8000, help="0 takes a free one")
+    parser.add_argument("--workers", type=int, default=2, help="web processes")
+    parser.add_argument(
+        "--data", type=Path, default=Path(os.environ.get("ASSAY_DATA") or ROOT / "var")
+    )
+    parser.add_argument("--end-with-parent", action="store_true", help="end when make ends")
+    options = parser.parse_args(arguments)
+    if not 0 <= options.port <= 65535:
+        parser.error(f"port is {options.port}, expected 0 to 65535")
+    if options.demo and options.host not in {"127.0.0.1", "localhost"}:
+        parser.error("the demonstration is served on this machine alone (127.0.0.1)")
+    return options
+
+
+def main(arguments: list[str] | None = None) -> int:
+    options = parse(arguments)
+    # What is written below the data folder is this user's alone.
+    os.umask(0o077)
+    if options.end_with_parent:
+        end_with_parent()
+    try:
+        serve(options)
+    except Stop as stop:
+        if str(stop):
+            print(f"\n{stop}", file=sys.stderr)
+        else:
+            say("\nEnded: web, worker and beat are gone; what was answered is kept.")
+        return stop.code
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
