@@ -1,0 +1,23 @@
+"""The kinds of question, each a module with the same outline.
+
+| name | returns |
+|---|---|
+| NAME, TITLE | its identifier and its words for people |
+| clean_settings(settings) | the checked settings, or a Refusal |
+| choices(settings) | what the page offers |
+| page_size(policy) | questions handed out at once |
+| clean(value, settings) | the checked answer, or a Refusal |
+| grade(value, gold) | how right it is, in [0, 1] |
+| vote(value) | the word it counts for, None for an abstention |
+| tally_name(value) | the word under which exports count it |
+| settle(values, policy) | a Verdict (votes.py) |
+"""
+
+from types import ModuleType
+
+from labeling.kinds import contains, naming
+from labeling.kinds.votes import Verdict
+
+KINDS: dict[str, ModuleType] = {kind.NAME: kind for kind in (contains, naming)}
+
+__all__ = ["KINDS", "Verdict"]

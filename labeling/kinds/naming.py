@@ -1,0 +1,95 @@
+"""What does this image show? One class of a vocabulary, none of them, or too hard to tell."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from labeling.errors import Refusal
+from labeling.kinds.votes import Verdict, plurality
+
+NAME = "naming"
+TITLE = "What does the image show?"
+CHOICES = (("none", "None of these", "n"), ("hard", "Too hard to tell", "h"))
+WORDS = frozenset(value for value, _, _ in CHOICES)
+ABSTENTIONS = frozenset({"hard"})
+
+
+def clean_settings(settings: dict[str, Any]) -> dict[str, Any]:
+    """{"vocabulary": [{"key", "name"}, …]} with distinct keys. Raises Refusal."""
+    if unknown := sorted(set(settings) - {"vocabulary"}):
+        raise Refusal(
+            f"A campaign of the kind naming has no setting {unknown[0]!r}.", field="settings"
+        )
+    vocabulary = settings.get("vocabulary")
+    if not isinstance(vocabulary, list) or not vocabulary:
+        raise Refusal(
+            "Give a vocabulary: the list of classes to choose from, each with key and name.",
+            field="vocabulary",
+        )
+    cleaned: dict[str, dict[str, str]] = {}
+    for number, entry in enumerate(vocabulary, 1):
+        key, name = _entry(entry, number)
+        if key in cleaned or key in WORDS:
+            raise Refusal(
+                f"Class {number} of the vocabulary: the key {key!r} is taken. Keys must differ.",
+                field="vocabulary",
+            )
+        cleaned[key] = {"key": key, "name": name}
+    return {"vocabulary": list(cleaned.values())}
+
+
+def _entry(entry: Any, number: int) -> tuple[str, str]:
+    key = entry.get("key") if isinstance(entry, dict) else None
+    name = entry.get("name") if isinstance(entry, dict) else None
+    if not isinstance(key, str) or not isinstance(name, str) or not key or not name:
+        raise Refusal(
+            f"Class {number} of the vocabulary needs a key and a name, both text.",
+            field="vocabulary",
+        )
+    return key, name
+
+
+def choices(settings: dict[str, Any]) -> list[dict[str, str]]:
+    """What the page offers beside the searchable vocabulary."""
+    return [{"value": value, "label": label, "key": key} for value, label, key in CHOICES]
+
+
+def page_size(policy: dict[str, Any]) -> int:
+    return policy["page_size"]
+
+
+def clean(value: Any, settings: dict[str, Any]) -> str | dict[str, str]:
+    """{"key": a class of the vocabulary}, "none" or "hard". Raises Refusal."""
+    if isinstance(value, str) and value in WORDS:
+        return value
+    key = value.get("key") if isinstance(value, dict) and set(value) == {"key"} else None
+    if isinstance(key, str) and any(key == entry["key"] for entry in settings["vocabulary"]):
+        return {"key": key}
+    raise Refusal(
+        "This is not an answer to the question; choose a class of the list, none or hard.",
+        field="value",
+        code="bad_value",
+    )
+
+
+def grade(value: Any, gold: Any) -> float:
+    """1 for the known answer, 0 for any other."""
+    return float(value == gold)
+
+
+def vote(value: Any) -> str | None:
+    """The key of the class (or none) as a word to count, None for an abstention."""
+    word = tally_name(value)
+    return None if word in ABSTENTIONS else word
+
+
+def tally_name(value: Any) -> str:
+    """The word under which exports count this answer, abstentions too."""
+    return value["key"] if isinstance(value, dict) else str(value)
+
+
+def settle(values: Sequence[Any], policy: dict[str, Any]) -> Verdict:
+    """The class that more people named than any other; see votes.plurality."""
+    verdict = plurality([vote(value) for value in values], policy)
+    if verdict.state != "settled" or verdict.value == "none":
+        return verdict
+    return Verdict(verdict.state, {"key": verdict.value}, verdict.probability)

@@ -1,0 +1,49 @@
+"""One vote a person: how plain choices become a consensus. Shared by contains and naming."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What the answers of a question say so far.
+
+    state: "settled", "dropped", "review", or "open" while `more` further votes are wanted.
+    probability: the winner's share of those who could answer; a share of votes, not a calibrated
+    probability. None where nothing won.
+    """
+
+    state: str
+    value: Any = None
+    probability: float | None = None
+    more: int = 0
+
+
+def plurality(votes: Sequence[str | None], policy: dict[str, Any]) -> Verdict:
+    """The choice that more people made than any other; a tie asks one more person.
+
+    votes: one per person; None is an abstention. Below policy["votes"] the missing ones are
+    wanted. More abstentions than policy["drop_share"] drop the question. A tie (nobody able to
+    answer is one too) wants one more vote up to policy["max_votes"], then a reviewer. The order of
+    the votes does not matter.
+    """
+    if len(votes) < policy["votes"]:
+        return Verdict("open", more=policy["votes"] - len(votes))
+    able = Counter(vote for vote in votes if vote is not None)
+    if len(votes) - able.total() > _exact(policy["drop_share"]) * len(votes):
+        return Verdict("dropped", value="dropped")
+    ranked = able.most_common(2)
+    if not ranked or (len(ranked) == 2 and ranked[0][1] == ranked[1][1]):
+        if len(votes) < policy["max_votes"]:
+            return Verdict("open", more=1)
+        return Verdict("review")
+    winner, count = ranked[0]
+    return Verdict("settled", value=winner, probability=count / able.total())
+
+
+def _exact(share: float) -> Fraction:
+    # 0.6 as written, not the binary number just below it: three of five must not be more than 0.6.
+    return Fraction(str(share))
