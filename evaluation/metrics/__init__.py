@@ -1,0 +1,1 @@
+"""Metrics: numpy and torch in, plain numbers out. Nothing here knows of Django or of labeling."""

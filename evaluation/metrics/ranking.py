@@ -1,0 +1,396 @@
+"""From people's answers to ranks: accuracies in pairs, dominance, Perron and Hodge scores.
+
+Sources: Wang et al. 2020 (MAD); Saaty and Vargas 1984 (Perron); Harker 1987 (pairs that were never
+compared); Jiang et al. 2011 (HodgeRank). Needs numpy only.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evaluation.metrics.bootstrap import joint_draws
+from evaluation.metrics.statistics import kendall, ranks, spearman
+
+Smoothing = Literal["laplace", "none"]
+SMOOTHINGS: tuple[Smoothing, ...] = ("laplace", "none")
+Answers = Mapping[tuple[str, str], bool | None]
+# Scores nearer than this are a tie: the eigenvector's last digits are noise.
+_DIGITS = 12
+
+
+class RankingError(ValueError):
+    """A ranking that does not exist; the message says why and `cure` what to do."""
+
+    def __init__(self, message: str, cure: str) -> None:
+        super().__init__(message)
+        self.cure = cure
+
+
+class MissingAnswers(ValueError):
+    """Questions of the selection without an answer: `questions` lists (image, wnid)."""
+
+    def __init__(self, questions: list[tuple[str, str]]) -> None:
+        self.questions = questions
+        listed = ", ".join(f"{image} {wnid}" for image, wnid in questions)
+        super().__init__(f"{len(questions)} of the questions have no answer: {listed}")
+
+
+@dataclass(frozen=True)
+class SelectedImage:
+    """One line of a selection: the image at a rank of a pair, and both labels (wnids)."""
+
+    pair: tuple[str, str]
+    rank: int
+    image: str
+    labels: tuple[str, str]
+
+    @property
+    def questions(self) -> list[tuple[str, str]]:
+        return [(self.image, label) for label in self.labels]
+
+
+@dataclass
+class Standing:
+    """What stands for a pair now.
+
+    images: in place, by rank, `pending` among them: those with an answer still to come. dropped:
+    those that an answer of null took out. reserve: what would come next, unless there is none.
+    """
+
+    pair: tuple[str, str]
+    images: list[SelectedImage] = field(default_factory=list)
+    pending: list[SelectedImage] = field(default_factory=list)
+    dropped: list[SelectedImage] = field(default_factory=list)
+    reserve: SelectedImage | None = None
+
+
+def standing_images(lines: Iterable[SelectedImage], answers: Answers, top_k: int) -> list[Standing]:
+    """For each pair, in order of first mention, which images stand, wait, or were dropped.
+
+    An image with an answer of null on either question is dropped; the pair's next reserve (ranks
+    above top_k) takes its place, and is dropped in its turn if its own answer is null. A reserve
+    comes in only for a dropped image: a pair that had fewer than top_k keeps fewer.
+    """
+    pairs: dict[frozenset[str], list[SelectedImage]] = {}
+    for line in lines:
+        pairs.setdefault(frozenset(line.pair), []).append(line)
+    found = []
+    for chosen in pairs.values():
+        standing = Standing(chosen[0].pair)
+        wanted = sum(line.rank <= top_k for line in chosen)
+        for line in sorted(chosen, key=lambda line: line.rank):
+            if len(standing.images) == wanted:
+                standing.reserve = line
+                break
+            given = [answers.get(question, "none yet") for question in line.questions]
+            if None in given:
+                standing.dropped.append(line)
+                continue
+            standing.images.append(line)
+            if "none yet" in given:
+                standing.pending.append(line)
+        found.append(standing)
+    return found
+
+
+@dataclass(frozen=True)
+class Outcomes:
+    """What a ranking is computed from, pair by pair in the order of the classifiers.
+
+    pairs: places of the two classifiers. right: (n, 2) bool, by rank. images: (n,) numbers, the
+    same for one image in several pairs.
+    """
+
+    classifiers: list[str]
+    pairs: list[tuple[int, int]]
+    right: list[NDArray[np.bool_]]
+    images: list[NDArray[np.int64]]
+
+    def tally(self, right: Sequence[NDArray[Any]]) -> tuple[NDArray[Any], NDArray[np.int64]]:
+        """correct[…, i, j]: images of the pair {i, j} that i has right; and all of them.
+
+        right: for each pair (…, n, 2).
+        """
+        count = len(self.classifiers)
+        batch = right[0].shape[:-2] if right else ()
+        correct = np.zeros((*batch, count, count), np.int64)
+        images = np.zeros((count, count), np.int64)
+        for (i, j), outcome in zip(self.pairs, right, strict=True):
+            correct[..., i, j], correct[..., j, i] = np.moveaxis(outcome.sum(axis=-2), -1, 0)
+            images[i, j] = images[j, i] = outcome.shape[-2]
+        return correct, images
+
+    def first(self, k: int) -> "Outcomes":
+        """The same, with each pair's first k images."""
+        return Outcomes(
+            self.classifiers, self.pairs, [r[:k] for r in self.right], [i[:k] for i in self.images]
+        )
+
+
+def rank(
+    lines: Sequence[SelectedImage],
+    answers: Answers,
+    classifiers: Sequence[str],
+    top_k: int,
+    *,
+    smoothing: Smoothing = "laplace",
+    bootstrap: int = 2000,
+    seed: int = 0,
+    missing: Literal["error", "exclude"] = "error",
+    accuracy: Mapping[str, float] | None = None,
+    ablation: bool = False,
+) -> dict[str, Any]:
+    """The result of a MAD competition as FORMATS has it, of plain numbers and lists.
+
+    The order of the lines and which classifier of a pair is named first do not matter. missing: an
+    unanswered question is MissingAnswers, or leaves its image out and is counted under `pending`.
+    accuracy: classifier → accuracy, compared with the ranks. Not a number is NaN.
+    Raises RankingError where no ranking exists: the comparisons fall apart, or, without smoothing,
+    a classifier was never right in a pair.
+    """
+    standings = standing_images(lines, answers, top_k)
+    pending = [line for standing in standings for line in standing.pending]
+    if pending and missing == "error":
+        unanswered = {q: None for line in pending for q in line.questions if q not in answers}
+        raise MissingAnswers(list(unanswered))
+    outcomes = _outcomes(standings, answers, list(classifiers))
+    correct, images = outcomes.tally(outcomes.right)
+    _refuse_parts(outcomes.classifiers, images)
+    a = accuracy_matrix(correct, images, smoothing)
+    _refuse_zeros(outcomes.classifiers, a)
+    scores = perron(dominance(a))
+    result: dict[str, Any] = {
+        "classifiers": list(classifiers),
+        "accuracy": a.tolist(),
+        "dominance": dominance(a).tolist(),
+        "scores": scores.tolist(),
+        "ranks": ranks(scores.round(_DIGITS)).tolist(),
+        **_uncertainty(outcomes, images, smoothing, bootstrap, seed),
+        "hodge": hodge(a, images),
+        "cases": cases(outcomes),
+        "pairs": _pair_rows(outcomes, standings),
+        "smoothing": smoothing,
+        "top_k": top_k,
+        "pending": len(pending),
+    }
+    if accuracy is not None:
+        result |= against_accuracy(result["ranks"], [accuracy[name] for name in classifiers])
+    if ablation:
+        result["ablation"] = _ablation(outcomes, top_k, smoothing)
+    return result
+
+
+def _outcomes(standings: Sequence[Standing], answers: Answers, classifiers: list[str]) -> Outcomes:
+    place = {name: i for i, name in enumerate(classifiers)}
+    by_pair = {frozenset(standing.pair): standing for standing in standings}
+    pairs, right, ids = [], [], []
+    for i, j in combinations(range(len(classifiers)), 2):
+        standing = by_pair.get(frozenset((classifiers[i], classifiers[j])))
+        waiting = set(standing.pending) if standing else set()
+        rows, names = [], []
+        for line in standing.images if standing else ():
+            if line in waiting:
+                continue
+            given = [bool(answers[question]) for question in line.questions]
+            rows.append(given if place[line.pair[0]] == i else given[::-1])
+            names.append(line.image)
+        pairs.append((i, j))
+        right.append(np.array(rows, bool).reshape(-1, 2))
+        ids.append(names)
+    # Numbered by id, not by order in the file: the bootstrap must not depend on that.
+    number = {name: n for n, name in enumerate(sorted({name for names in ids for name in names}))}
+    images = [np.array([number[name] for name in names], np.int64) for names in ids]
+    return Outcomes(classifiers, pairs, right, images)
+
+
+def accuracy_matrix(
+    correct: NDArray[Any], images: NDArray[Any], smoothing: Smoothing
+) -> NDArray[np.float64]:
+    """a[…, i, j]: accuracy of i on the images of {i, j}; 1 on the diagonal, NaN without images.
+
+    laplace: (correct + 1) / (images + 2).
+
+    >>> accuracy_matrix(np.array([[0, 3], [1, 0]]), np.array([[0, 4], [4, 0]]), "none").tolist()
+    [[1.0, 0.75], [0.25, 1.0]]
+    """
+    if smoothing not in SMOOTHINGS:
+        raise ValueError(f"smoothing is {smoothing!r}, expected one of {', '.join(SMOOTHINGS)}")
+    extra = 1 if smoothing == "laplace" else 0
+    a = (correct + extra) / np.where(images > 0, images + 2 * extra, np.nan)
+    diagonal = np.arange(a.shape[-1])
+    a[..., diagonal, diagonal] = 1
+    return a
+
+
+def dominance(accuracy: NDArray[np.float64]) -> NDArray[np.float64]:
+    """b[…, i, j] = a[i, j] / a[j, i]; NaN where either is NaN; zeros are the caller's to refuse."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return accuracy / accuracy.swapaxes(-1, -2)
+
+
+def perron(dominance: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The principal eigenvector of (…, m, m) matrices, positive, summing to 1.
+
+    A pair that was never compared (NaN on both sides) counts as 0, and as one more on the diagonal
+    of both (Harker 1987), so that consistent comparisons give their weights, complete or not.
+    The paper takes a Cesàro mean, which has the same limit and converges like 1/t.
+
+    >>> w = np.array([0.5, 0.3, 0.2])
+    >>> perron(w[:, None] / w).round(12).tolist()
+    [0.5, 0.3, 0.2]
+    """
+    never = np.isnan(dominance)
+    b = np.where(never, 0.0, dominance)
+    diagonal = np.arange(b.shape[-1])
+    b[..., diagonal, diagonal] += never.sum(axis=-1)
+    values, vectors = np.linalg.eig(b)
+    best = np.argmax(values.real, axis=-1)
+    vector = np.take_along_axis(vectors, best[..., None, None], axis=-1)[..., 0]
+    scores = np.abs(vector.real)
+    return scores / scores.sum(axis=-1, keepdims=True)
+
+
+def hodge(accuracy: NDArray[np.float64], images: NDArray[Any]) -> dict[str, Any]:
+    """HodgeRank: scores s, summing to 0, with s_i − s_j nearest to ln(a_ij / a_ji).
+
+    Least squares weighted by the images of each pair. cyclicity: the share of the weighted sum of
+    squares that no scores explain, 0 for consistent comparisons and 1 for a pure cycle.
+    Source: Jiang et al. 2011.
+    """
+    i, j = np.nonzero(np.triu(images, 1))
+    flow = np.log(accuracy[i, j] / accuracy[j, i])
+    root = np.sqrt(images[i, j])
+    rows = np.zeros((len(i), len(images)))
+    edge = np.arange(len(i))
+    rows[edge, i], rows[edge, j] = root, -root
+    scores = np.linalg.lstsq(rows, root * flow, rcond=None)[0]
+    scores -= scores.mean()
+    total = float(((root * flow) ** 2).sum())
+    residual = float(((rows @ scores - root * flow) ** 2).sum())
+    return {
+        "scores": scores.tolist(),
+        "ranks": ranks(scores.round(_DIGITS)).tolist(),
+        # Where nothing differs nothing is left unexplained.
+        "cyclicity": residual / total if total > 0 else 0.0,
+    }
+
+
+def cases(outcomes: Outcomes) -> dict[str, int]:
+    """Images, over all pairs, with both classifiers right (I), one (II), neither (III)."""
+    right = np.concatenate([np.zeros((0, 2), bool), *outcomes.right]).sum(axis=1)
+    return {
+        "I": int((right == 2).sum()),
+        "II": int((right == 1).sum()),
+        "III": int((right == 0).sum()),
+    }
+
+
+def against_accuracy(mad_ranks: Sequence[float], accuracies: Sequence[float]) -> dict[str, Any]:
+    """Ranks by accuracy, how many places MAD moves each one up, and the rank correlations.
+
+    The paper's Table 1: Spearman 0.8727 (0.89 there comes of correlating lists of positions),
+    Kendall 0.7091.
+    """
+    accuracy_ranks = ranks(accuracies)
+    return {
+        "accuracy_ranks": accuracy_ranks.tolist(),
+        "rank_changes": (accuracy_ranks - np.asarray(mad_ranks)).tolist(),
+        "spearman": spearman(accuracy_ranks, mad_ranks),
+        "kendall": kendall(accuracy_ranks, mad_ranks),
+    }
+
+
+def _uncertainty(
+    outcomes: Outcomes, images: NDArray[Any], smoothing: Smoothing, rounds: int, seed: int
+) -> dict[str, Any]:
+    """rank_intervals (95 % percentiles) and beats, P(i beats j), a tie counting half.
+
+    Rounds in which a classifier has no image right against another have no ranking without
+    smoothing; they are left out and counted.
+    """
+    generator = np.random.default_rng(seed)
+    kept = []
+    for draws in joint_draws(outcomes.images, rounds, generator):
+        right = [r[d] for r, d in zip(outcomes.right, draws, strict=True)]
+        a = accuracy_matrix(outcomes.tally(right)[0], images, smoothing)
+        whole = ~(a == 0).any(axis=(-1, -2))
+        kept.append(perron(dominance(a[whole])).round(_DIGITS))
+    count = len(outcomes.classifiers)
+    scores = np.concatenate([np.zeros((0, count)), *kept])
+    settings = {"rounds": rounds, "seed": seed, "left_out": rounds - len(scores)}
+    if len(scores) == 0:
+        nothing = float("nan")
+        return {
+            "rank_intervals": [[nothing, nothing]] * count,
+            "beats": [[nothing] * count] * count,
+            "bootstrap": settings,
+        }
+    low, high = np.percentile(ranks(scores), (2.5, 97.5), axis=0)
+    above = (scores[:, :, None] > scores[:, None, :]).mean(axis=0)
+    equal = (scores[:, :, None] == scores[:, None, :]).mean(axis=0)
+    return {
+        "rank_intervals": np.stack([low, high], axis=1).tolist(),
+        "beats": (above + equal / 2).tolist(),
+        "bootstrap": settings,
+    }
+
+
+def _pair_rows(outcomes: Outcomes, standings: Sequence[Standing]) -> list[dict[str, Any]]:
+    names = outcomes.classifiers
+    by_pair = {frozenset(standing.pair): standing for standing in standings}
+    rows = []
+    for (i, j), right in zip(outcomes.pairs, outcomes.right, strict=True):
+        standing = by_pair.get(frozenset((names[i], names[j])), Standing((names[i], names[j])))
+        rows.append(
+            {
+                "pair": [names[i], names[j]],
+                "images": len(right),
+                "dropped": len(standing.dropped),
+                "pending": len(standing.pending),
+            }
+        )
+    return rows
+
+
+def _ablation(outcomes: Outcomes, top_k: int, smoothing: Smoothing) -> list[dict[str, Any]]:
+    """Spearman of the ranks from each pair's first k images with those from all; NaN if none."""
+
+    def ranked(part: Outcomes) -> NDArray[np.float64] | None:
+        a = accuracy_matrix(*part.tally(part.right), smoothing)
+        return None if (a == 0).any() else ranks(perron(dominance(a)).round(_DIGITS))
+
+    whole = ranked(outcomes)
+    rows = []
+    for k in range(1, top_k + 1):
+        part = ranked(outcomes.first(k))
+        value = float("nan") if part is None or whole is None else spearman(part, whole)
+        rows.append({"k": k, "spearman": value})
+    return rows
+
+
+def _refuse_parts(classifiers: Sequence[str], images: NDArray[Any]) -> None:
+    """Raises RankingError where some classifiers were never compared with the rest."""
+    rest, parts = set(range(len(classifiers))), []
+    while rest:
+        part, new = set(), {min(rest)}
+        while new:
+            part |= new
+            new = {int(j) for i in new for j in np.flatnonzero(images[i])} - part
+        parts.append([classifiers[i] for i in sorted(part)])
+        rest -= part
+    if len(parts) > 1:
+        named = " | ".join(", ".join(part) for part in parts)
+        raise RankingError(
+            f"the comparisons fall apart into {len(parts)} parts: {named}",
+            "answer images of a pair that joins them, or rank each part alone",
+        )
+
+
+def _refuse_zeros(classifiers: Sequence[str], accuracy: NDArray[np.float64]) -> None:
+    wrong = [f"{classifiers[i]} against {classifiers[j]}" for i, j in np.argwhere(accuracy == 0)]
+    if wrong:
+        raise RankingError(f"never right: {', '.join(wrong)}", "use --smoothing laplace")

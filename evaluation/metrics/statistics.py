@@ -1,0 +1,40 @@
+"""Ranks and rank correlations."""
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+
+def ranks(values: ArrayLike) -> NDArray[np.float64]:
+    """Ranks along the last axis: 1 for the largest value, ties share the mean rank.
+
+    >>> ranks([0.5, 0.9, 0.5]).tolist()
+    [2.5, 1.0, 2.5]
+    """
+    x = np.asarray(values, float)
+    above = (x[..., None, :] > x[..., :, None]).sum(axis=-1)
+    equal = (x[..., None, :] == x[..., :, None]).sum(axis=-1)
+    return above + (equal + 1) / 2
+
+
+def spearman(x: ArrayLike, y: ArrayLike) -> float:
+    """Spearman's rank correlation of two lists, ties at their mean rank; NaN if one is constant.
+
+    >>> round(spearman([1, 2, 3, 4], [1, 3, 2, 4]), 4)
+    0.8
+    """
+    a, b = ranks(x), ranks(y)
+    a, b = a - a.mean(), b - b.mean()
+    spread = np.sqrt((a @ a) * (b @ b))
+    return float(a @ b / spread) if spread > 0 else float("nan")
+
+
+def kendall(x: ArrayLike, y: ArrayLike) -> float:
+    """Kendall's tau-b of two lists; NaN if one is constant.
+
+    >>> round(kendall([1, 2, 3, 4], [1, 3, 2, 4]), 4)
+    0.6667
+    """
+    a, b = np.asarray(x, float), np.asarray(y, float)
+    sign_a, sign_b = np.sign(a[:, None] - a), np.sign(b[:, None] - b)
+    spread = np.sqrt((sign_a**2).sum() * (sign_b**2).sum())
+    return float((sign_a * sign_b).sum() / spread) if spread > 0 else float("nan")
