@@ -236,7 +236,6 @@ def environment(data: Path, demo: bool) -> dict[str, str]:
     if demo:
         env.update(DEMO_SETTINGS, DATABASE_URL=f"sqlite:///{data / 'assay.sqlite3'}")
         env["SECRET_KEY"] = secret_key(data)
-    env.setdefault("SECRET_KEY", secret_key(data))
     env.update(ASSAY_DATA=str(data), DJANGO_SETTINGS_MODULE="annotator.settings")
     env.update(PYTHONUNBUFFERED="1")
     # Several processes on few cores: BLAS threads on top cost more than they bring.

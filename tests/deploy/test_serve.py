@@ -1,0 +1,178 @@
+"""The supervisor: what it starts ends with it, however it ends."""
+
+import os
+import signal
+import socket
+import stat
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from deploy import serve
+
+ROOT = Path(__file__).resolve().parents[2]
+LINUX = sys.platform.startswith("linux")
+# A supervisor of two: one plain process, and one that forks, each writing its process ids.
+PAIR = """
+import sys
+from pathlib import Path
+from deploy import serve
+
+folder = Path(sys.argv[1])
+site = serve.Supervisor(folder, dict(serve.os.environ))
+site.listen_to_signals()
+try:
+    plain = "import os, time; open('plain.pid', 'w').write(str(os.getpid())); time.sleep(60)"
+    forks = (
+        "import os, time; child = os.fork(); "
+        "open('fork.pid' if child else 'forked.pid', 'w').write(str(os.getpid())); time.sleep(60)"
+    )
+    site.start("plain", sys.executable, "-c", f"import os; os.chdir({str(folder)!r}); {plain}")
+    site.start("forks", sys.executable, "-c", f"import os; os.chdir({str(folder)!r}); {forks}")
+    site.watch()
+except serve.Stop as stop:
+    print(stop, flush=True)
+    sys.exit(stop.code)
+finally:
+    site.end()
+"""
+
+
+def until(look: Callable[[], object], seconds: float = 20) -> None:
+    end = time.monotonic() + seconds
+    while not look():
+        assert time.monotonic() < end, "waited in vain"
+        time.sleep(0.05)
+
+
+def lives(pid: int) -> bool:
+    try:
+        # A zombie that init has not reaped yet is dead to everybody else.
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except FileNotFoundError:
+        return False
+    return state != "Z"
+
+
+@pytest.fixture
+def pair(tmp_path: Path) -> Iterator[tuple[subprocess.Popen[str], dict[str, int]]]:
+    if not LINUX:
+        pytest.skip("reads /proc")
+    supervisor = subprocess.Popen(
+        [sys.executable, "-c", PAIR, str(tmp_path)],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    files = [tmp_path / f"{name}.pid" for name in ("plain", "fork", "forked")]
+    until(lambda: all(file.exists() and file.read_text() for file in files))
+    pids = {file.stem: int(file.read_text()) for file in files}
+    yield supervisor, pids
+    supervisor.kill()
+    supervisor.communicate()
+    for pid in pids.values():
+        if lives(pid):
+            os.kill(pid, signal.SIGKILL)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_ends_all_that_was_started(pair, number):
+    supervisor, pids = pair
+
+    supervisor.send_signal(number)
+
+    assert supervisor.wait(20) == 0
+    assert not any(lives(pid) for pid in pids.values())
+
+
+def test_one_that_ends_by_itself_ends_the_others(pair):
+    supervisor, pids = pair
+
+    os.kill(pids["fork"], signal.SIGKILL)
+
+    said, _ = supervisor.communicate(timeout=20)
+    assert supervisor.returncode == 1
+    assert "forks ended by itself" in said
+    assert not any(lives(pid) for pid in pids.values())
+
+
+def test_kill_9_reaches_what_was_started(pair):
+    supervisor, pids = pair
+
+    supervisor.kill()
+
+    until(lambda: not lives(pids["plain"]) and not lives(pids["fork"]))
+
+
+def test_a_step_that_fails_says_what_it_said(tmp_path):
+    site = serve.Supervisor(tmp_path, dict(os.environ))
+
+    with pytest.raises(serve.Stop, match="the disk is full"):
+        site.run(sys.executable, "-c", "import sys; sys.exit('the disk is full')")
+
+    assert site.children == {}
+
+
+def test_a_port_in_use_is_refused_with_the_cure():
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+
+        with pytest.raises(serve.Stop, match=f"Port {port} .* PORT={port + 1}"):
+            serve.listen("127.0.0.1", port)
+
+
+def test_one_folder_is_served_once(tmp_path):
+    first, second, third = (serve.only_one(tmp_path) for _ in range(3))
+
+    with first, pytest.raises(serve.Stop, match="already being served"):
+        second.__enter__()
+
+    with third:
+        pass
+
+
+def test_the_secret_key_is_random_private_and_kept(tmp_path):
+    (tmp_path / "other").mkdir()
+
+    key = serve.secret_key(tmp_path)
+
+    assert len(key) >= 50
+    assert serve.secret_key(tmp_path) == key
+    assert serve.secret_key(tmp_path / "other") != key
+    assert stat.S_IMODE((tmp_path / "secret-key").stat().st_mode) == 0o600
+
+
+def test_the_demonstration_never_touches_a_real_site(tmp_path, monkeypatch):
+    monkeypatch.setenv("DATABASE_URL", "postgres://db/real")
+    monkeypatch.setenv("CELERY_BROKER_URL", "redis://real")
+    monkeypatch.setenv("SECRET_KEY", "real")
+
+    env = serve.environment(tmp_path, demo=True)
+
+    assert env["DATABASE_URL"] == f"sqlite:///{tmp_path}/assay.sqlite3"
+    assert env["CELERY_BROKER_URL"] == "filesystem://"
+    assert env["SECRET_KEY"] == serve.secret_key(tmp_path)
+
+
+def test_without_demo_the_environment_decides(tmp_path, monkeypatch):
+    monkeypatch.setenv("DATABASE_URL", "postgres://db/real")
+    monkeypatch.setenv("SECRET_KEY", "real")
+
+    env = serve.environment(tmp_path, demo=False)
+
+    assert (env["DATABASE_URL"], env["SECRET_KEY"]) == ("postgres://db/real", "real")
+
+
+@pytest.mark.parametrize("arguments", [["--demo", "--host", "0.0.0.0"], ["--port", "70000"]])
+def test_wrong_usage_exits_2(arguments, capsys):
+    with pytest.raises(SystemExit) as exit_:
+        serve.parse(arguments)
+
+    assert exit_.value.code == 2
+    assert "error" in capsys.readouterr().err
