@@ -30,6 +30,10 @@ class WordNetMissing(ValueError):
 
     cure = CURE
 
+    def __init__(self, message: str) -> None:
+        self.message = message
+        super().__init__(f"{message}; {CURE}")
+
 
 class UnknownLabel(ValueError):
     """A label that names no noun synset of WordNet 3.0, or more than one.
@@ -74,7 +78,7 @@ class WordNet:
         self.up_start, self.up = _hypernyms(self._data, self._starts, self.offsets)
         self.sha256 = _hierarchy_hash(self.offsets, self.up_start, self.up)
         if self.sha256 != HIERARCHY_3_0:
-            raise WordNetMissing(f"{self.folder}: data.noun is not WordNet 3.0; {CURE}")
+            raise WordNetMissing(f"{self.folder}: data.noun is not WordNet 3.0")
         self.down_start, self.down = _reversed_links(self.up_start, self.up)
         self.depth = self._depths()
 
@@ -257,7 +261,7 @@ def load() -> WordNet:
         if (folder / "data.noun").is_file():
             return _read(folder)
     tried = ", ".join(str(folder) for folder in folders())
-    raise WordNetMissing(f"WordNet 3.0 was not found in {tried}; {CURE}")
+    raise WordNetMissing(f"WordNet 3.0 was not found in {tried}")
 
 
 def _mapped(path: Path) -> mmap.mmap:
@@ -265,7 +269,7 @@ def _mapped(path: Path) -> mmap.mmap:
         with open(path, "rb") as file:
             return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     except (OSError, ValueError) as error:
-        raise WordNetMissing(f"{path} cannot be read ({error}); {CURE}") from error
+        raise WordNetMissing(f"{path} cannot be read ({error})") from error
 
 
 def _line_starts(data: mmap.mmap) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
@@ -276,7 +280,7 @@ def _line_starts(data: mmap.mmap) -> tuple[NDArray[np.int64], NDArray[np.int32]]
     # The licence at the head is indented by two blanks.
     starts = starts[text[starts] != ord(" ")]
     if len(starts) == 0 or len(text) - starts[-1] < 8:
-        raise WordNetMissing(f"data.noun holds no synsets; {CURE}")
+        raise WordNetMissing("data.noun holds no synsets")
     return starts, _eight_digits(text, starts)
 
 
