@@ -1,0 +1,191 @@
+"""The arrows of the house: who may import whom, and what a web process may hold in memory."""
+
+import ast
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+PARTS = ("annotator", "labeling", "evaluation")
+PURE = ("evaluation/metrics", "evaluation/readers.py", "evaluation/scoring.py", "labeling/files.py")
+# The doors of labeling and evaluation: they may know HTTP. All else in there is domain.
+DOORS = re.compile(
+    r"/(api|api_\w+|serializers|views|\w+_views|urls|admin|forms|tokens|problems|throttles|schema"
+    r"|pagination|permissions|filters|downloads|context)\.py$|/(views|api)/|/templatetags/"
+)
+TORCH_MAY = ("evaluation/metrics", "evaluation/readers.py", "evaluation/scoring.py")
+
+
+def modules(*places: str) -> Iterator[Path]:
+    for place in places:
+        path = ROOT / place
+        found = [path] if path.is_file() else path.rglob("*.py") if path.is_dir() else []
+        yield from (file for file in found if "__pycache__" not in file.parts)
+
+
+def name_of(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+def imports(path: Path, top_only: bool = False) -> set[str]:
+    """Full names of what a file imports; `from a import b` gives a and a.b."""
+    tree = ast.parse(path.read_text())
+    package = name_of(path).removesuffix(".py").split("/")[:-1]
+    found = set()
+    for node in tree.body if top_only else ast.walk(tree):
+        if isinstance(node, ast.Import):
+            found.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = package[: len(package) - node.level + 1] if node.level else []
+            module = ".".join([*base, *([node.module] if node.module else [])])
+            found.add(module)
+            found.update(f"{module}.{alias.name}" for alias in node.names)
+    return found
+
+
+def reaches(path: Path, *targets: str) -> list[str]:
+    return sorted(
+        found
+        for found in imports(path)
+        if any(found == target or found.startswith(f"{target}.") for target in targets)
+    )
+
+
+def offenders(places: tuple[str, ...], *targets: str) -> dict[str, list[str]]:
+    return {name_of(file): hit for file in modules(*places) if (hit := reaches(file, *targets))}
+
+
+def test_the_imports_of_a_file_are_found_however_they_are_written(tmp_path, monkeypatch):
+    monkeypatch.setitem(globals(), "ROOT", tmp_path)
+    file = tmp_path / "evaluation" / "metrics" / "x.py"
+    file.parent.mkdir(parents=True)
+    file.write_text("import a.b as c\ndef f():\n  from django import db\nfrom .. import models\n")
+
+    assert imports(file) == {"a.b", "django", "django.db", "evaluation", "evaluation.models"}
+    assert reaches(file, "django") == ["django", "django.db"]
+
+
+def test_labeling_stands_alone():
+    assert offenders(("labeling",), "annotator", "evaluation", "torch") == {}
+
+
+def test_evaluation_never_knows_the_site():
+    assert offenders(("evaluation",), "annotator") == {}
+
+
+def test_metrics_know_nothing_of_django():
+    assert list(modules(*PURE)), "the list of pure modules points nowhere"
+    forbidden = ("django", "rest_framework", "celery", "evaluation.models", "annotator")
+    assert offenders(PURE, *forbidden) == {}
+
+
+def test_metrics_take_only_files_from_labeling():
+    found = offenders(("evaluation/metrics", "evaluation/readers.py"), "labeling")
+
+    assert {hit for hits in found.values() for hit in hits} <= {
+        "labeling.files",
+        "labeling.files.BadInput",
+        "labeling.files.atomic_write",
+        "labeling.files.StrPath",
+    }
+
+
+def test_the_domain_knows_no_http():
+    domain = tuple(
+        name_of(file)
+        for file in modules("labeling", "evaluation")
+        if not DOORS.search(f"/{name_of(file)}")
+    )
+    assert len(domain) > 20
+
+    assert offenders(domain, "rest_framework", "django.http", "django.shortcuts") == {}
+
+
+def test_models_know_no_doors():
+    models = ("labeling/models", "evaluation/models.py")
+    doors = [f"{part}.{door}" for part in PARTS for door in ("views", "api", "tasks", "admin")]
+
+    assert offenders(models, *doors) == {}
+
+
+def test_torch_stays_in_metrics_readers_and_scoring():
+    others = tuple(
+        name_of(file) for file in modules(*PARTS) if not name_of(file).startswith(TORCH_MAY)
+    )
+
+    assert offenders(others, "torch", "torchvision") == {}
+
+
+def test_nobody_ties_the_domain_together_with_signals():
+    assert offenders(PARTS, "django.db.models.signals", "django.dispatch") == {}
+
+
+WEB = """
+import json, os, sys
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "annotator.settings")
+from annotator.wsgi import application
+from django.urls import get_resolver
+get_resolver().url_patterns
+from django.test import Client
+Client().get("/accounts/login/")
+print(json.dumps(sorted({name.partition(".")[0] for name in sys.modules})))
+"""
+
+
+def test_a_web_process_loads_neither_torch_nor_numba(tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-c", WEB],
+        cwd=ROOT,
+        env={"PATH": "/usr/bin:/bin", "ASSAY_DATA": str(tmp_path), "SECRET_KEY": "of this test"},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+
+    assert done.returncode == 0, done.stderr
+    loaded = set(json.loads(done.stdout.splitlines()[-1]))
+    assert "django" in loaded
+    assert loaded & {"torch", "numba", "matplotlib", "pandas", "skimage", "sklearn"} == set()
+
+
+def templates() -> list[str]:
+    folder = ROOT / "templates"
+    return sorted(file.relative_to(folder).as_posix() for file in folder.rglob("*.html"))
+
+
+# Names that allauth and Django look up themselves.
+LOOKED_UP = re.compile(r"^(account/|socialaccount/|allauth/|admin/|\d{3}\.html$|django/)")
+
+
+@pytest.mark.parametrize("template", [t for t in templates() if not LOOKED_UP.match(t)])
+def test_every_template_is_used(template):
+    sources = [*modules(*PARTS), *(ROOT / "templates").rglob("*.html")]
+
+    assert any(template in file.read_text() for file in sources), f"nothing names {template}"
+
+
+SCRIPTS = sorted(file for file in (ROOT / "static" / "js").rglob("*.js"))
+
+
+@pytest.mark.parametrize("script", [file.name for file in SCRIPTS])
+def test_every_script_is_used(script):
+    sources = [*(ROOT / "templates").rglob("*.html"), *SCRIPTS]
+
+    assert any(script in file.read_text() for file in sources if file.name != script)
+
+
+def test_templates_carry_no_inline_script_or_style():
+    # The content security policy would silence them.
+    inline = re.compile(r"<script(?![^>]*\bsrc=)(?![^>]*application/json)|<style|\sstyle=|\son\w+=")
+    found = {
+        name: inline.findall((ROOT / "templates" / name).read_text())
+        for name in templates()
+        if inline.search((ROOT / "templates" / name).read_text())
+    }
+
+    assert found == {}

@@ -1,0 +1,105 @@
+"""What holds for the repository as a whole."""
+
+import re
+import subprocess
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from django.core.management import call_command
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def tracked() -> list[Path]:
+    """Files under version control; in a tarball without it, everything that is not built."""
+    listed = subprocess.run(
+        ["git", "ls-files", "-z", "--cached"], cwd=ROOT, capture_output=True, check=False
+    )
+    if listed.returncode == 0:
+        files = [ROOT / name for name in listed.stdout.decode().split("\0") if name]
+        return [file for file in files if file.is_file()]
+    built = {".venv", "var", "staticfiles", "__pycache__"}
+    return [f for f in ROOT.rglob("*") if f.is_file() and not built & set(f.parts)]
+
+
+@pytest.mark.parametrize("name", ["requirements.txt", "requirements-dev.txt"])
+def test_every_requirement_is_pinned_exactly(name):
+    lines = [line.strip() for line in (ROOT / name).read_text().splitlines()]
+    needs = [line for line in lines if line and not line.startswith(("#", "-r "))]
+
+    assert needs
+    assert [n for n in needs if not re.fullmatch(r"[\w.-]+(\[[\w,]+\])?==[\w.]+", n)] == []
+    names = [re.split(r"[\[=]", need)[0].lower() for need in needs]
+    assert len(names) == len(set(names))
+
+
+@pytest.mark.django_db
+def test_no_migration_is_missing():
+    out = StringIO()
+
+    call_command("makemigrations", "--check", "--dry-run", stdout=out)
+
+    assert "No changes detected" in out.getvalue()
+
+
+LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)|!\[[^\]]*\]\(([^)\s]+)\)")
+PAGES = sorted(file for file in tracked() if file.suffix == ".md")
+
+
+def anchors(page: Path) -> set[str]:
+    heads = re.findall(r"^#+ (.+)$", page.read_text(), flags=re.M)
+    return {re.sub(r"[^\w\- ]", "", head.lower()).replace(" ", "-") for head in heads}
+
+
+@pytest.mark.parametrize("page", [page.relative_to(ROOT).as_posix() for page in PAGES])
+def test_links_between_pages_resolve(page):
+    file = ROOT / page
+    broken = []
+    for pair in LINK.findall(file.read_text()):
+        target, _, anchor = (pair[0] or pair[1]).partition("#")
+        if target.startswith(("http:", "https:", "mailto:")):
+            continue
+        goal = (file.parent / target).resolve() if target else file
+        if not goal.exists() or (anchor and goal.suffix == ".md" and anchor not in anchors(goal)):
+            broken.append(pair)
+
+    assert broken == []
+
+
+def test_every_page_of_the_docs_is_in_its_index():
+    index = (ROOT / "docs" / "README.md").read_text()
+    pages = [file.name for file in PAGES if file.parent == ROOT / "docs"]
+
+    assert [name for name in pages if name != "README.md" and f"({name}" not in index] == []
+
+
+def test_no_file_names_a_machine_it_was_written_on():
+    paths = re.compile(rb"/(home|Users|root|work)/\w+|/opt/(pypi|wheels)")
+    plain = [f for f in tracked() if f.suffix in {".py", ".md", ".toml", ".txt", ".sh", ".js", ""}]
+    found = {
+        file.relative_to(ROOT).as_posix(): match.group().decode()
+        for file in plain
+        if file != Path(__file__) and (match := paths.search(file.read_bytes()))
+    }
+
+    assert found == {}
+
+
+def test_no_file_is_left_unfinished():
+    marks = re.compile("|".join(["TO" + "DO", "FIX" + "ME", "XX" + "X:", "place" + "holder text"]))
+    own = [f for f in tracked() if "vendor" not in f.parts and f.suffix in {".py", ".md", ".js"}]
+    found = [file.name for file in own if marks.search(file.read_text())]
+
+    assert found == []
+
+
+def test_source_files_stay_under_500_lines():
+    code = [
+        file
+        for file in tracked()
+        if file.suffix in {".py", ".js"} and not {"vendor", "migrations"} & set(file.parts)
+    ]
+    long = {f.name: n for f in code if (n := len(f.read_text().splitlines())) > 500}
+
+    assert long == {}
