@@ -1,0 +1,160 @@
+"""The API's errors as problem+json (RFC 9457): what was wrong, in which field, and the cure."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from django.core.exceptions import PermissionDenied, RequestDataTooBig, SuspiciousOperation
+from django.http import Http404, JsonResponse
+from rest_framework import exceptions, status
+from rest_framework.response import Response
+from rest_framework.views import exception_handler
+
+from labeling.errors import NotAllowed, NotYours, Refusal, TooLarge
+
+MEDIA_TYPE = "application/problem+json"
+NON_FIELD = "non_field_errors"
+
+TITLES = {
+    400: "The request cannot be carried out as it is",
+    401: "Nobody is logged in",
+    403: "You may not do this",
+    404: "There is no such thing here",
+    405: "This address does not take that method",
+    406: "The answer cannot be given in that form",
+    409: "It is at odds with what is there",
+    413: "The request is too large",
+    415: "The body is of a type that is not read here",
+    429: "Too many requests",
+}
+CURES = {
+    400: "Correct the request and send it again.",
+    401: "Send `Authorization: Bearer <token>`, or log in on the site.",
+    403: "Ask a researcher of the campaign, or an administrator, for the right to do this.",
+    404: "Check the address (it ends in a slash) and that you were invited to what it names.",
+    405: "Use one of the methods in the Allow header.",
+    406: "Ask for application/json.",
+    409: "Read the present state, then decide again.",
+    413: "Send less at once.",
+    415: "Send application/json; files go as multipart/form-data.",
+    429: "Wait as long as the Retry-After header says.",
+}
+# What to do about a field, by the code that Django REST framework gives.
+FIELD_CURES = {
+    "required": "Send {field}.",
+    "null": "Send a value for {field}, or leave it out.",
+    "blank": "Give {field} at least one character.",
+    "empty": "Send at least one entry in {field}.",
+    "max_length": "Shorten {field}.",
+    "max_string_length": "Shorten {field}.",
+    "invalid_choice": "Choose a value that the schema lists for {field}.",
+    "not_a_list": "Send {field} as a list.",
+    "not_a_dict": "Send {field} as an object.",
+    "unknown": "Leave {field} out, or correct its spelling.",
+}
+
+
+def handle(exception: Exception, context: dict[str, Any]) -> Response | None:
+    """The problem that an exception amounts to; None for one that is a fault of ours."""
+    exception = _as_refusal(exception)
+    if isinstance(exception, Refusal):
+        return _respond(exception.status, exception.code, [_from_refusal(exception)])
+    response = exception_handler(exception, context)
+    if response is None or not isinstance(exception, exceptions.APIException):
+        return None
+    errors = list(_from_detail(exception.detail, "", response.status_code))
+    headers = {
+        name: response[name] for name in ("WWW-Authenticate", "Retry-After") if name in response
+    }
+    return _respond(response.status_code, _code_of(exception), errors, headers)
+
+
+def _as_refusal(exception: Exception) -> Exception:
+    if isinstance(exception, RequestDataTooBig):
+        return TooLarge("The body is larger than is read here. Send less at once.")
+    if isinstance(exception, SuspiciousOperation):
+        return Refusal("The request is malformed. Correct it and send it again.", code="malformed")
+    if isinstance(exception, Http404):
+        return NotYours("There is no such thing here, or it is not yours.")
+    if isinstance(exception, PermissionDenied):
+        return NotAllowed("You may not do this.")
+    return exception
+
+
+def body(status_code: int, code: str, errors: list[dict[str, Any]]) -> dict[str, Any]:
+    """The members of a problem; `code` and `errors` are ours, the others RFC 9457's."""
+    first = errors[0]
+    detail = first["message"] if first["field"] is None else f"{first['field']}: {first['message']}"
+    return {
+        "type": f"urn:assay:problem:{code.replace('_', '-')}",
+        "title": TITLES.get(status_code, "The request failed"),
+        "status": status_code,
+        "detail": detail,
+        "code": code,
+        "errors": errors,
+    }
+
+
+def not_found(request: Any, *args: Any, **kwargs: Any) -> JsonResponse:
+    """The problem for addresses below the API that lead nowhere."""
+    error = {"field": None, "message": "There is no such address.", "cure": CURES[404]}
+    return JsonResponse(body(404, "not_found", [error]), status=404, content_type=MEDIA_TYPE)
+
+
+def _respond(
+    status_code: int,
+    code: str,
+    errors: list[dict[str, Any]],
+    headers: dict[str, str] | None = None,
+) -> Response:
+    return Response(
+        body(status_code, code, errors),
+        status=status_code,
+        content_type=MEDIA_TYPE,
+        headers=headers,
+    )
+
+
+def _from_refusal(refusal: Refusal) -> dict[str, Any]:
+    # A refusal's message ends with its cure where the cure is not plain from the fault itself.
+    sentences = re.split(r"(?<=[.!?]) (?=[A-Z])", refusal.message.strip(), maxsplit=1)
+    fault = sentences[0]
+    cure = sentences[1] if len(sentences) > 1 else _default_cure(refusal)
+    return {"field": refusal.field, "message": fault, "cure": cure}
+
+
+def _default_cure(refusal: Refusal) -> str:
+    if refusal.field and refusal.status == status.HTTP_400_BAD_REQUEST:
+        return f"Correct {refusal.field} and send the request again."
+    return CURES.get(refusal.status, CURES[400])
+
+
+def _from_detail(detail: Any, field: str, status_code: int) -> Iterator[dict[str, Any]]:
+    """One error for every leaf of the framework's nested lists and dictionaries."""
+    if isinstance(detail, dict):
+        for key, inner in detail.items():
+            name = field if key == NON_FIELD else f"{field}.{key}".lstrip(".")
+            yield from _from_detail(inner, name, status_code)
+    elif isinstance(detail, list):
+        for index, inner in enumerate(detail):
+            nested = isinstance(inner, dict | list)
+            where = f"{field}.{index}".lstrip(".") if nested else field
+            yield from _from_detail(inner, where, status_code)
+    else:
+        code = getattr(detail, "code", "")
+        yield {
+            "field": field or None,
+            "message": str(detail),
+            "cure": _cure(code, field, status_code),
+        }
+
+
+def _cure(code: str, field: str, status_code: int) -> str:
+    if not field:
+        return CURES.get(status_code, CURES[400])
+    return FIELD_CURES.get(code, "Correct {field} and send the request again.").format(field=field)
+
+
+def _code_of(exception: exceptions.APIException) -> str:
+    codes = exception.get_codes()
+    return codes if isinstance(codes, str) else "invalid"

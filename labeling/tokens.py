@@ -1,0 +1,107 @@
+"""API tokens: made and revoked here, hashed and expiring, reaching only as far as their scope.
+
+The secret is told once; knox keeps its digest. The only writer of ApiToken.
+"""
+
+import binascii
+from datetime import timedelta
+from hmac import compare_digest
+from typing import Any
+
+from django.conf import settings
+from django.utils import timezone
+from knox.auth import TokenAuthentication
+from knox.crypto import hash_token
+from knox.settings import CONSTANTS
+from rest_framework.exceptions import AuthenticationFailed
+from rest_framework.permissions import SAFE_METHODS, BasePermission
+from rest_framework.request import Request
+from rest_framework.views import APIView
+
+from labeling.errors import Conflict, NotYours, Refusal
+from labeling.models import ApiToken, User
+
+MAX_DAYS = 365
+MAX_SECRET = 200
+INVALID = "This token is unknown, expired or revoked. Make a new one."
+
+
+def create_token(
+    user: User, name: str = "", scope: str = ApiToken.Scope.READ, days: int = 90
+) -> tuple[ApiToken, str]:
+    """A new token and its secret, which is told this once and kept only as a digest."""
+    if scope not in ApiToken.Scope.values:
+        raise Refusal(
+            f"There is no scope {scope!r}. Choose one of: {', '.join(ApiToken.Scope.values)}.",
+            field="scope",
+        )
+    if not 1 <= days <= MAX_DAYS:
+        raise Refusal(f"A token lasts 1 to {MAX_DAYS} days; {days} came.", field="days")
+    limit = settings.REST_KNOX["TOKEN_LIMIT_PER_USER"]
+    if tokens_of(user).filter(expiry__gt=timezone.now()).count() >= limit:
+        raise Conflict(f"You have {limit} tokens already. Revoke one you no longer use.")
+    return ApiToken.objects.create(
+        user=user, expiry=timedelta(days=days), name=name[:100], scope=scope
+    )
+
+
+def revoke_token(user: User, key: str) -> None:
+    """The token with this key works no more. Raises NotYours when the person has no such token."""
+    deleted, _ = tokens_of(user).filter(token_key=key).delete()
+    if not deleted:
+        raise NotYours("There is no such token, or it was revoked already.")
+
+
+def tokens_of(user: User):
+    """The person's tokens, the newest first; those that expired are among them."""
+    return ApiToken.objects.filter(user=user).order_by("-created", "digest")
+
+
+class ScopedTokenAuthentication(TokenAuthentication):
+    """`Authorization: Bearer <secret>`. Reading never writes: knox would delete what expired."""
+
+    def authenticate_header(self, request: Request) -> str:
+        return "Bearer"
+
+    def authenticate_credentials(self, token: bytes) -> tuple[User, ApiToken]:
+        try:
+            secret = token[:MAX_SECRET].decode("ascii")
+        except UnicodeDecodeError as error:
+            raise AuthenticationFailed(INVALID) from error
+        rows = ApiToken.objects.filter(
+            token_key=secret[: CONSTANTS.TOKEN_KEY_LENGTH], expiry__gt=timezone.now()
+        )
+        for row in rows.select_related("user"):
+            if compare_digest(_digest(secret), row.digest):
+                return self.validate_user(row)
+        raise AuthenticationFailed(INVALID)
+
+
+def _digest(secret: str) -> str:
+    try:
+        return hash_token(secret)
+    except (TypeError, binascii.Error):
+        return ""
+
+
+class ScopeCoversMethod(BasePermission):
+    """A token with scope `read` reads; changing anything takes scope `write` or a session."""
+
+    message = "This token may only read. Make one with the scope `write` for this."
+    code = "scope"
+
+    def has_permission(self, request: Request, view: APIView) -> bool:
+        token: Any = request.auth
+        if not isinstance(token, ApiToken) or request.method in SAFE_METHODS:
+            return True
+        return token.scope == ApiToken.Scope.WRITE
+
+
+class LoggedInBySession(BasePermission):
+    """Tokens do not make tokens: a leaked one must not outlive its own revocation."""
+
+    message = "Tokens are made and revoked while logged in with a password, not by a token."
+    code = "session_needed"
+
+    def has_permission(self, request: Request, view: APIView) -> bool:
+        return request.auth is None
