@@ -38,7 +38,7 @@ class Channel(filesystem.Channel):
     def folder(self) -> Path:
         return Path(self.data_folder_in)
 
-    def _put(self, queue: str, payload: dict[str, Any], **kwargs: Any) -> None:
+    def _put(self, queue: str, payload: Any, **kwargs: Any) -> None:  # type: ignore[override]
         name = f"{time.time_ns():020}_{uuid.uuid4().hex}.{queue}.msg"
         unseen = self.folder / f".{name}.new"
         try:
@@ -48,7 +48,7 @@ class Channel(filesystem.Channel):
             unseen.unlink(missing_ok=True)
             raise
 
-    def _get(self, queue: str) -> dict[str, Any]:
+    def _get(self, queue: str, timeout: float | None = None) -> dict[str, Any]:
         for name in self._waiting(queue):
             taken = self.folder / f".{name}.{uuid.uuid4().hex}.taken"
             try:

@@ -174,7 +174,7 @@ def run(job_id: int) -> Job | None:
     return job
 
 
-def retry(job: Job, actor: User) -> Job:
+def retry(job: Job, actor: User | None) -> Job:
     """The failed job, queued again with all its attempts. Raises Conflict if it has not failed."""
     again = Conflict("The same work is waiting or running already. Wait for it to end.")
     with transaction.atomic():
@@ -195,7 +195,8 @@ def retry(job: Job, actor: User) -> Job:
         if not changed:
             raise Conflict("Only a failed job can be tried again; this one has not failed.")
         transaction.on_commit(partial(_send, job.pk), robust=True)
-    logger.info("job %s (%s) was queued again by %s", job.pk, job, actor.pseudonym)
+    by = actor.pseudonym if actor else "the shell"
+    logger.info("job %s (%s) was queued again by %s", job.pk, job, by)
     job.refresh_from_db()
     return job
 

@@ -97,7 +97,7 @@ class ContractCommand(BaseCommand):
         """One line on stderr, which --json leaves alone."""
         self.stderr.write(" ".join(message.split()), self.style.WARNING)
 
-    def progress(self, total: int, unit: str, what: str) -> Any:
+    def progress(self, total: int | None, unit: str, what: str) -> Any:
         """A tqdm bar on stderr, silent where stderr is no terminal."""
         from tqdm import tqdm
 

@@ -1,0 +1,250 @@
+"""One image file: is it whole, what is it, and what annotators see of it. Pure Pillow, no Django.
+
+The type is told by content, never by name. Only six formats are read, so that the many decoders
+that Pillow brings stay out of reach of what strangers upload.
+"""
+
+import io
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import IO
+
+import numpy as np
+from PIL import Image, ImageCms, UnidentifiedImageError
+
+FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "BMP", "TIFF")
+MEDIA_TYPES = {
+    "JPEG": "image/jpeg",
+    "PNG": "image/png",
+    "WEBP": "image/webp",
+    "GIF": "image/gif",
+    "BMP": "image/bmp",
+    "TIFF": "image/tiff",
+}
+EXTENSIONS = {
+    "image/jpeg": "jpg",
+    "image/png": "png",
+    "image/webp": "webp",
+    "image/gif": "gif",
+    "image/bmp": "bmp",
+    "image/tiff": "tif",
+}
+# Longest sides. 4096 px shows every pixel of a 12-megapixel photograph, and is a texture that
+# phones draw; beyond it zooming stutters.
+DISPLAY_PX = 4096
+THUMBNAIL_PX = 320
+# Up to here a lossless source stays lossless: drawings and screenshots suffer most from JPEG.
+LOSSLESS_PIXELS = 2_000_000
+JPEG_QUALITY = 92
+ORIENTATION_TAG = 0x0112
+# EXIF orientation → the transposes that make the image upright.
+UPRIGHT = {
+    2: Image.Transpose.FLIP_LEFT_RIGHT,
+    3: Image.Transpose.ROTATE_180,
+    4: Image.Transpose.FLIP_TOP_BOTTOM,
+    5: Image.Transpose.TRANSPOSE,
+    6: Image.Transpose.ROTATE_270,
+    7: Image.Transpose.TRANSVERSE,
+    8: Image.Transpose.ROTATE_90,
+}
+SIDEWAYS = {5, 6, 7, 8}
+
+
+class BadImage(Exception):
+    """A file that is not one whole, still image within the limits; `str()` is the sentence."""
+
+
+@dataclass(frozen=True)
+class Checked:
+    """What a file is. width and height are in pixels as a person sees the image, upright."""
+
+    media_type: str
+    width: int
+    height: int
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """A derivative, ready to be stored."""
+
+    content: bytes
+    media_type: str
+
+
+def check(file: IO[bytes], *, max_pixels: int) -> Checked:
+    """What the file is, after decoding all of it. Raises BadImage.
+
+    The number of pixels is checked from the header, before anything is decoded.
+    """
+    with _opened(file, max_pixels) as image:
+        media_type = _media_type(image)
+        if media_type == "image/png":
+            # Decoding stops at the last pixel; this goes through every chunk and its checksum.
+            image.verify()
+            file.seek(0)
+            image = Image.open(file, formats=FORMATS)
+        size = image.size
+        # A quarter of the work for large photographs; the whole stream is read all the same.
+        image.draft("RGB", (max(1, size[0] // 8), max(1, size[1] // 8)))
+        image.load()
+        if media_type == "image/tiff":
+            size = image.size  # Pillow turns TIFF files upright while it loads them
+        if _orientation(image) in SIDEWAYS:
+            size = size[::-1]
+        return Checked(media_type, *size)
+
+
+def derive(file: IO[bytes], *, max_pixels: int) -> tuple[Encoded, Encoded]:
+    """The display image and the thumbnail: upright, sRGB, on white, without any metadata.
+
+    Raises BadImage for what `check` would refuse.
+    """
+    with _opened(file, max_pixels) as image:
+        media_type = _media_type(image)
+        image.load()
+        turn = UPRIGHT.get(_orientation(image))
+        shown = _to_srgb(image)
+        if turn is not None:
+            shown = shown.transpose(turn)
+        lossless = media_type in {"image/png", "image/gif", "image/bmp", "image/tiff"}
+        # Comments, profiles, XMP and EXIF travel in `info`; saving would write some of it again.
+        shown.info.clear()
+        shown.thumbnail((DISPLAY_PX, DISPLAY_PX), Image.Resampling.LANCZOS)
+        small = lossless and math.prod(shown.size) <= LOSSLESS_PIXELS
+        display = _encode(shown, "image/png" if small else "image/jpeg")
+        shown.thumbnail((THUMBNAIL_PX, THUMBNAIL_PX), Image.Resampling.LANCZOS)
+        return display, _encode(shown, "image/webp")
+
+
+@contextmanager
+def _opened(file: IO[bytes], max_pixels: int) -> Iterator[Image.Image]:
+    """The image, its header read and judged; whatever a decoder raises becomes a BadImage."""
+    # Pillow's own guard warns above its limit and raises above twice that. Ours is the one set by
+    # whoever runs the site; Pillow's is only ever raised to it.
+    if Image.MAX_IMAGE_PIXELS is not None and max_pixels > Image.MAX_IMAGE_PIXELS:
+        Image.MAX_IMAGE_PIXELS = max_pixels
+    file.seek(0)
+    try:
+        with Image.open(file, formats=FORMATS) as image:
+            _check_header(image, max_pixels)
+            yield image
+    except (BadImage, MemoryError):
+        raise
+    except (Image.DecompressionBombError, Image.DecompressionBombWarning):
+        raise BadImage(_too_many_pixels(max_pixels)) from None
+    except UnidentifiedImageError:
+        raise BadImage(_not_an_image(file)) from None
+    except Exception as error:
+        # Decoders raise nearly anything on damaged data: struct.error, IndexError, SyntaxError …
+        raise BadImage(_damaged(error)) from error
+
+
+def _check_header(image: Image.Image, max_pixels: int) -> None:
+    width, height = image.size
+    if width < 1 or height < 1:
+        raise BadImage("The image has no pixels.")
+    if width * height > max_pixels:
+        raise BadImage(f"{_too_many_pixels(max_pixels)} It says {width} × {height}.")
+    # An MPO is a JPEG from a phone or stereo camera; its further pictures are previews or depth.
+    frames = 1 if image.format == "MPO" else getattr(image, "n_frames", 1)
+    if frames > 1 and image.format == "TIFF":
+        raise BadImage(f"It has {frames} pages. Save each page as an image of its own.")
+    if frames > 1 or (getattr(image, "is_animated", False) and image.format != "MPO"):
+        raise BadImage("It is animated. Save the frame that is meant as a still image.")
+
+
+def _too_many_pixels(max_pixels: int) -> str:
+    return f"It has more than {max_pixels:,} pixels, the limit here (a decompression bomb?)."
+
+
+def _not_an_image(file: IO[bytes]) -> str:
+    file.seek(0)
+    head = file.read(16)
+    if not head:
+        return "The file is empty."
+    if head[4:8] == b"ftyp" and head[8:12] in {b"heic", b"heix", b"mif1", b"avif"}:
+        return "It is a HEIC or AVIF image, which is not read here. Save it as JPEG or PNG."
+    if head[:4] == b"PK\x03\x04":
+        return "It is an archive, not an image. Unpack it first."
+    return "It is not a JPEG, PNG, WebP, GIF, BMP or TIFF image (told by content, not by name)."
+
+
+def _damaged(error: Exception) -> str:
+    said = str(error).lower()
+    if isinstance(error, EOFError) or "truncated" in said or "end of file" in said:
+        return "It is truncated: the file ends before the image does. Copy it again."
+    return "It is damaged and cannot be decoded. Copy it again or save it anew."
+
+
+def _media_type(image: Image.Image) -> str:
+    return MEDIA_TYPES["JPEG" if image.format == "MPO" else str(image.format)]
+
+
+def _orientation(image: Image.Image) -> int:
+    """The EXIF orientation, 1 (upright) where there is none or it cannot be read."""
+    try:
+        found = image.getexif().get(ORIENTATION_TAG, 1)
+    except Exception:
+        # A damaged EXIF block is no reason to refuse a picture that decodes.
+        return 1
+    return found if found in UPRIGHT else 1
+
+
+def _to_srgb(image: Image.Image) -> Image.Image:
+    """A new image, mode RGB or L, in sRGB, transparency laid on white."""
+    profile = image.info.get("icc_profile")
+    flat = _flat(image)
+    if profile:
+        try:
+            return ImageCms.profileToProfile(  # type: ignore[return-value]
+                flat,
+                ImageCms.ImageCmsProfile(io.BytesIO(profile)),
+                ImageCms.createProfile("sRGB"),
+                outputMode="RGB",
+            )
+        except (ImageCms.PyCMSError, OSError, ValueError):
+            # A profile that is damaged or of another colour space: the plain colours will do.
+            pass
+    return flat.copy() if flat.mode in {"RGB", "L"} else flat.convert("RGB")
+
+
+def _flat(image: Image.Image) -> Image.Image:
+    """The image as RGB, L or CMYK with 8 bits a channel and without transparency."""
+    if image.mode.startswith("I") or image.mode == "F":
+        return _eight_bit(image)
+    if image.mode in {"RGBA", "LA", "PA", "RGBa", "La"} or "transparency" in image.info:
+        seen = image.convert("RGBA")
+        white = Image.new("RGBA", seen.size, "white")
+        return Image.alpha_composite(white, seen).convert("RGB")
+    if image.mode == "1":
+        return image.convert("L")
+    return image if image.mode in {"RGB", "L", "CMYK"} else image.convert("RGB")
+
+
+def _eight_bit(image: Image.Image) -> Image.Image:
+    """Deep grey values as 8 bits: 16-bit ones by their upper byte, wider ones from least to most.
+
+    Values that are not finite become black.
+    """
+    values = np.asarray(image)
+    if image.mode.startswith("I;16"):
+        return Image.fromarray((values.astype(np.uint32) >> 8).astype(np.uint8))
+    values = np.where(np.isfinite(values), values, np.nan).astype(np.float64)
+    if np.isnan(values).all():
+        return Image.new("L", image.size)
+    low, high = np.nanmin(values), np.nanmax(values)
+    scaled = (values - low) * (255 / (high - low) if high > low else 0)
+    return Image.fromarray(np.nan_to_num(scaled).round().astype(np.uint8))
+
+
+def _encode(image: Image.Image, media_type: str) -> Encoded:
+    stream = io.BytesIO()
+    if media_type == "image/png":
+        image.save(stream, "PNG", optimize=True)
+    elif media_type == "image/webp":
+        image.convert("RGB").save(stream, "WEBP", quality=80, method=4)
+    else:
+        image.save(stream, "JPEG", quality=JPEG_QUALITY, subsampling=0, progressive=True)
+    return Encoded(stream.getvalue(), media_type)

@@ -1,0 +1,522 @@
+"""Images come in, and what annotators see of them is made. The only writer of Image.
+
+A file is read, judged and stored before its row exists; a row that is refused takes its file along,
+so neither is ever there without the other. Storage names are random: nothing that travels tells a
+name, a hash or an order. See docs/images.md.
+"""
+
+import errno
+import hashlib
+import io
+import logging
+import secrets
+import zipfile
+import zlib
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, nullcontext, suppress
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import IO, TypedDict
+
+from django.conf import settings
+from django.core.files.base import ContentFile, File
+from django.db import IntegrityError, models, transaction
+
+from labeling import jobs
+from labeling.errors import Conflict, Refusal, TooLarge
+from labeling.imagefiles import EXTENSIONS, BadImage, Encoded, check, derive
+from labeling.imagesources import (
+    MAX_LICENCE,
+    MAX_SOURCE,
+    Found,
+    Refused,
+    clean_name,
+    in_folder,
+    in_manifest,
+    in_zip,
+    open_zip,
+    printable,
+)
+from labeling.models import Dataset, Image, Job
+
+logger = logging.getLogger(__name__)
+
+DERIVATIVES = "derivatives"
+# One job makes the derivatives of so many neighbouring images: enough work for a message, short
+# enough to be spread over workers.
+BLOCK = 200
+# So many files are looked up in the database at a time.
+BATCH = 100
+CHUNK_BYTES = 1024 * 1024
+
+Source = Iterable[Found | Refused]
+Watch = Callable[[int], None]
+
+
+class _Said(TypedDict):
+    licence: str
+    source: str
+    watch: Watch | None
+
+
+@dataclass(frozen=True)
+class Added:
+    """The new image, or the one of this dataset that has the same content."""
+
+    image: Image | None
+    duplicate_of: Image | None = None
+
+
+@dataclass
+class Report:
+    """What became of the files; duplicates are {"file", "same_as"}, refused {"file", "why"}."""
+
+    added: int = 0
+    duplicates: list[dict[str, str]] = field(default_factory=list)
+    refused: list[dict[str, str]] = field(default_factory=list)
+
+    def as_dict(self) -> dict[str, object]:
+        return {"added": self.added, "duplicates": self.duplicates, "refused": self.refused}
+
+
+class StorageFull(Refusal):
+    """There is no room for the next file; those before it are whole and stay."""
+
+    status = 507
+    code = "storage_full"
+
+
+class NameTaken(Conflict):
+    code = "name_taken"
+
+
+class Picture(File):
+    """An open derivative and its media type."""
+
+    def __init__(self, file: IO[bytes], media_type: str) -> None:
+        # Without the storage's name: it would be the same for everyone who sees the image.
+        super().__init__(file, name="")
+        self.media_type = media_type
+
+
+# Adding
+
+
+def add_file(
+    dataset: Dataset, name: str, fileobj: IO[bytes], *, licence: str = "", source: str = ""
+) -> Added:
+    """The image of this one file. Raises Refusal with a sentence; then nothing has changed."""
+    # The file stays open: it is the caller's.
+    found = Found(name, name, lambda: nullcontext(fileobj), 0)
+    name = clean_name(name)
+    content = _read(found)
+    sha256 = hashlib.sha256(content).hexdigest()
+    same = dataset.images.filter(sha256=sha256).first()
+    if same is not None:
+        return Added(None, same)
+    if dataset.images.filter(name=name).exists():
+        raise _name_taken(name)
+    return _store(dataset, name, content, licence, source)
+
+
+def add_folder(
+    dataset: Dataset,
+    path: str | Path,
+    *,
+    licence: str = "",
+    source: str = "",
+    watch: Watch | None = None,
+) -> Report:
+    """Every image below the folder, named by its path in it."""
+    return _add_all(dataset, in_folder(Path(path)), licence, source, watch)
+
+
+def add_zip(
+    dataset: Dataset,
+    file: IO[bytes] | str | Path,
+    *,
+    licence: str = "",
+    source: str = "",
+    watch: Watch | None = None,
+) -> Report:
+    """Every image in the archive, named by its path in it; nothing is unpacked to disk."""
+    if isinstance(file, str | Path):
+        with Path(file).open("rb") as opened:
+            return add_zip(dataset, opened, licence=licence, source=source, watch=watch)
+    size = file.seek(0, io.SEEK_END)
+    if size > settings.ASSAY_MAX_UPLOAD_BYTES:
+        raise TooLarge(
+            f"The zip has {size:,} bytes; at most {settings.ASSAY_MAX_UPLOAD_BYTES:,} are taken. "
+            "Split it, or have the folder imported on the server.",
+            field="file",
+        )
+    file.seek(0)
+    with open_zip(file) as archive:
+        return _add_all(dataset, in_zip(archive, size), licence, source, watch)
+
+
+def add_manifest(
+    dataset: Dataset,
+    path: str | Path,
+    *,
+    licence: str = "",
+    source: str = "",
+    watch: Watch | None = None,
+) -> Report:
+    """Every image that the CSV lists; licence and source are for rows that say none."""
+    return _add_all(dataset, in_manifest(Path(path)), licence, source, watch)
+
+
+def add_path(
+    dataset: Dataset,
+    path: str | Path,
+    *,
+    licence: str = "",
+    source: str = "",
+    watch: Watch | None = None,
+) -> Report:
+    """What lies at the path: a folder, a .csv manifest, or else a zip."""
+    path = Path(path)
+    if not path.exists():
+        raise Refusal(f"There is no {printable(str(path))}. Check the path.", field="path")
+    said: _Said = {"licence": licence, "source": source, "watch": watch}
+    if path.is_dir():
+        return add_folder(dataset, path, **said)
+    if path.suffix.lower() == ".csv":
+        return add_manifest(dataset, path, **said)
+    return add_zip(dataset, path, **said)
+
+
+def import_root_path(relative: str) -> Path:
+    """The path below ASSAY_IMPORT_ROOT. Raises Refusal for one that is not there or leads out.
+
+    Both are told in the same words: who asks learns nothing of the rest of the disk.
+    """
+    if not settings.ASSAY_IMPORT_ROOT:
+        raise Refusal(
+            "This site imports no folders of its own. Upload the images, or ask whoever runs it "
+            "to set ASSAY_IMPORT_ROOT.",
+            field="path",
+        )
+    root = Path(settings.ASSAY_IMPORT_ROOT).resolve()
+    lost = Refusal(
+        "There is nothing of that name in the import folder. Give a path inside it, "
+        "not a URL and not an absolute one.",
+        field="path",
+    )
+    try:
+        path = (root / clean_name(relative)).resolve(strict=True)
+    except (OSError, RuntimeError, ValueError, Refusal):
+        raise lost from None
+    if not path.is_relative_to(root):
+        raise lost
+    return path
+
+
+def _add_all(
+    dataset: Dataset, files: Source, licence: str, source: str, watch: Watch | None
+) -> Report:
+    report = Report()
+    files = iter(files)
+    try:
+        while batch := list(islice(files, BATCH)):
+            _add_batch(dataset, batch, licence, source, report, watch)
+    except StorageFull as full:
+        raise StorageFull(
+            f"{full.message} {report.added} images were added and stay. "
+            "Then import the same again: what is there is passed over."
+        ) from full
+    return report
+
+
+def _add_batch(
+    dataset: Dataset,
+    batch: list[Found | Refused],
+    licence: str,
+    source: str,
+    report: Report,
+    watch: Watch | None,
+) -> None:
+    """Adds a batch. Every file is read twice, so that no more than one is in memory at a time."""
+    hashes: dict[int, str] = {}
+    names: dict[int, str] = {}
+    for place, found in enumerate(batch):
+        with _refusals(report, found):
+            if isinstance(found, Refused):
+                raise Refusal(found.why)
+            names[place] = clean_name(found.name)
+            hashes[place] = _hash(found)
+    by_hash = dict(dataset.images.filter(sha256__in=hashes.values()).values_list("sha256", "name"))
+    taken = set(dataset.images.filter(name__in=names.values()).values_list("name", flat=True))
+    for place, found in enumerate(batch):
+        with _refusals(report, found):
+            if place in hashes and isinstance(found, Found):
+                same_as = by_hash.get(hashes[place])
+                if same_as is None:
+                    if names[place] in taken:
+                        raise _name_taken(names[place])
+                    same_as = _add_found(dataset, found, names[place], licence, source, report)
+                    by_hash.setdefault(hashes[place], names[place])
+                    taken.add(names[place])
+                if same_as:
+                    report.duplicates.append({"file": found.file, "same_as": same_as})
+        if watch:
+            watch(1)
+
+
+def _add_found(
+    dataset: Dataset, found: Found, name: str, licence: str, source: str, report: Report
+) -> str:
+    """Adds the file and counts it; or the name of the image that another import added meanwhile."""
+    content = _read(found)
+    added = _store(dataset, name, content, found.licence or licence, found.source or source)
+    if added.duplicate_of is not None:
+        return added.duplicate_of.name
+    report.added += 1
+    return ""
+
+
+@contextmanager
+def _refusals(report: Report, found: Found | Refused) -> Iterator[None]:
+    """Turns what is said against one file into a line of the report; a full disk ends it all."""
+    try:
+        yield
+    except StorageFull:
+        raise
+    except Refusal as refusal:
+        report.refused.append({"file": found.file, "why": refusal.message})
+
+
+def _store(dataset: Dataset, name: str, content: bytes, licence: str, source: str) -> Added:
+    """The image, its file stored first and its row after it; raises Refusal for a bad file."""
+    if len(licence) > MAX_LICENCE:
+        raise Refusal(f"The licence is longer than {MAX_LICENCE} characters.", field="licence")
+    if len(source) > MAX_SOURCE:
+        raise Refusal(f"The source is longer than {MAX_SOURCE} characters.", field="source")
+    try:
+        checked = check(io.BytesIO(content), max_pixels=settings.ASSAY_MAX_IMAGE_PIXELS)
+    except BadImage as bad:
+        raise Refusal(str(bad), field="file", code="bad_image") from bad
+    image = Image(
+        dataset=dataset,
+        name=name,
+        sha256=hashlib.sha256(content).hexdigest(),
+        media_type=checked.media_type,
+        bytes=len(content),
+        width=checked.width,
+        height=checked.height,
+        licence=licence,
+        source=source,
+    )
+    stored = _write("file", content, checked.media_type)
+    image.file = stored
+    try:
+        with transaction.atomic():
+            image.save(force_insert=True)
+            _ask_for_derivatives(image)
+    except IntegrityError:
+        _remove("file", stored)
+        same = dataset.images.filter(sha256=image.sha256).first()
+        if same is not None:
+            return Added(None, same)
+        if dataset.images.filter(name=name).exists():
+            raise _name_taken(name) from None
+        raise
+    except BaseException:
+        _remove("file", stored)
+        raise
+    return Added(image)
+
+
+def _name_taken(name: str) -> NameTaken:
+    return NameTaken(
+        f"The dataset has another image named {printable(name)}. Rename this one.", field="name"
+    )
+
+
+def _read(found: Found) -> bytes:
+    """All of the file, within the limit."""
+    limit = settings.ASSAY_MAX_IMAGE_BYTES
+    if found.bytes > limit:
+        raise _too_large(limit)
+    with _reading(found) as file:
+        content = file.read(limit + 1)
+    if len(content) > limit:
+        raise _too_large(limit)
+    if not content:
+        raise Refusal("The file is empty.", field="file", code="bad_image")
+    return content
+
+
+def _hash(found: Found) -> str:
+    limit = settings.ASSAY_MAX_IMAGE_BYTES
+    if found.bytes > limit:
+        raise _too_large(limit)
+    digest, count = hashlib.sha256(), 0
+    with _reading(found) as file:
+        while piece := file.read(CHUNK_BYTES):
+            digest.update(piece)
+            count += len(piece)
+            # An archive may say less than it holds.
+            if count > limit:
+                raise _too_large(limit)
+    return digest.hexdigest()
+
+
+@contextmanager
+def _reading(found: Found) -> Iterator[IO[bytes]]:
+    """The open file; what goes wrong while reading becomes a Refusal."""
+    try:
+        with found.open() as file:
+            yield file
+    except (zipfile.BadZipFile, EOFError, zlib.error) as error:
+        raise Refusal(f"It is damaged in the archive ({error}). Pack it again.") from None
+    except (NotImplementedError, RuntimeError):
+        raise Refusal("It is packed in a way that is not read here. Use plain zip.") from None
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise Refusal(f"It cannot be read: {reason}.") from None
+
+
+def _too_large(limit: int) -> TooLarge:
+    return TooLarge(f"It is larger than {limit:,} bytes, the limit here.", field="file")
+
+
+# Derivatives
+
+
+def make_derivatives(job: Job) -> None:
+    """Makes what is missing in the job's block of neighbouring images; may run twice unharmed.
+
+    An image that cannot be made does not hold up the others; the job then fails, naming them.
+    """
+    block = job.payload["block"]
+    missing = Image.objects.filter(
+        models.Q(display="") | models.Q(thumbnail=""),
+        dataset=job.payload["dataset"],
+        pk__gte=block * BLOCK,
+        pk__lt=(block + 1) * BLOCK,
+    ).order_by("pk")
+    waiting, broken = list(missing), []
+    for done, image in enumerate(waiting):
+        jobs.renew(job, done=done, total=len(waiting))
+        try:
+            _derive(image)
+        except (Refusal, FileNotFoundError) as error:
+            logger.warning("no derivatives of image %s: %s", image.pk, error)
+            broken.append(image.name)
+    jobs.renew(job, done=len(waiting), total=len(waiting))
+    if broken:
+        names = ", ".join(broken[:5]) + (" …" if len(broken) > 5 else "")
+        raise Refusal(
+            f"{len(broken)} of {len(waiting)} images could not be drawn, because their files are "
+            f"missing or damaged: {names}. Restore the files, then try again."
+        )
+
+
+def open_display(image: Image) -> Picture:
+    """What annotators see, open for reading; made on the spot where its job has not run."""
+    return _open("display", image)
+
+
+def open_thumbnail(image: Image) -> Picture:
+    """A small WebP, open for reading; made on the spot where its job has not run."""
+    return _open("thumbnail", image)
+
+
+def derivative_jobs(dataset: Dataset) -> models.QuerySet[Job]:
+    """The dataset's jobs: they belong to no campaign."""
+    return Job.objects.filter(kind=DERIVATIVES, key__startswith=f"{dataset.pk}:")
+
+
+def _ask_for_derivatives(image: Image) -> None:
+    block = image.pk // BLOCK
+    jobs.enqueue(
+        DERIVATIVES,
+        f"{image.dataset_id}:{block}",
+        {"dataset": image.dataset_id, "block": block},
+    )
+
+
+def _open(kind: str, image: Image) -> Picture:
+    stored = getattr(image, kind)
+    if stored:
+        with suppress(FileNotFoundError):
+            return Picture(stored.storage.open(stored.name), _media_type_of(stored.name))
+        # Lost from the storage (restored without its derivatives): made anew.
+        Image.objects.filter(pk=image.pk, **{kind: stored.name}).update(**{kind: ""})
+        setattr(image, kind, "")
+    try:
+        _derive(image)
+    except FileNotFoundError:
+        raise Refusal(
+            "The file of this image is missing on the server. Tell whoever runs the campaign.",
+            code="file_missing",
+        ) from None
+    made = getattr(image, kind)
+    if not made:
+        raise Refusal("This image was deleted.", code="file_missing")
+    return Picture(made.storage.open(made.name), _media_type_of(made.name))
+
+
+def _derive(image: Image) -> None:
+    """Sets the image's display and thumbnail, leaving alone what another process has set."""
+    with image.file.storage.open(image.file.name) as original:
+        try:
+            display, thumbnail = derive(
+                io.BytesIO(original.read()), max_pixels=settings.ASSAY_MAX_IMAGE_PIXELS
+            )
+        except BadImage as bad:
+            raise Refusal(str(bad), code="bad_image") from bad
+    _keep(image, "display", display)
+    _keep(image, "thumbnail", thumbnail)
+
+
+def _keep(image: Image, kind: str, made: Encoded) -> None:
+    name = _write(kind, made.content, made.media_type)
+    try:
+        ours = Image.objects.filter(pk=image.pk, **{kind: ""}).update(**{kind: name})
+    except BaseException:
+        _remove(kind, name)
+        raise
+    if not ours:
+        _remove(kind, name)
+    # Another process was first, or the image is gone: theirs stands.
+    names = Image.objects.filter(pk=image.pk).values_list(kind, flat=True)
+    setattr(image, kind, name if ours else names.first() or "")
+
+
+# Storage
+
+
+def _write(kind: str, content: bytes, media_type: str) -> str:
+    """The storage's name of the new file. Raises StorageFull; then nothing is left of it."""
+    token = secrets.token_hex(16)
+    file_field = _field(kind)
+    # Two letters of folder: file systems and people dislike a hundred thousand files in one.
+    goal = f"{file_field.upload_to}{token[:2]}/{token}.{EXTENSIONS[media_type]}"
+    try:
+        return file_field.storage.save(goal, ContentFile(content))
+    except OSError as error:
+        _remove(kind, goal)
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise StorageFull("The disk is full. Free some space.") from error
+        raise
+
+
+def _remove(kind: str, name: str) -> None:
+    # What is left over is never read: better a stray file than hiding the error that led here.
+    with suppress(Exception):
+        _field(kind).storage.delete(name)
+
+
+def _field(kind: str) -> models.FileField:
+    found = Image._meta.get_field(kind)
+    assert isinstance(found, models.FileField)
+    return found
+
+
+def _media_type_of(name: str) -> str:
+    extension = name.rpartition(".")[2]
+    return next(kind for kind, known in EXTENSIONS.items() if known == extension)

@@ -1,0 +1,261 @@
+"""Where images come from: a folder, a zip or a manifest, as one stream of files found. No database.
+
+What leaves its folder or archive, hides, links or pretends comes out as Refused, with its reason;
+nothing is ever unpacked to a path that an archive names.
+"""
+
+import csv
+import os
+import re
+import stat
+import unicodedata
+import zipfile
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import IO
+
+from labeling.errors import Refusal
+
+MAX_NAME = 400
+MAX_LICENCE = 200
+MAX_SOURCE = 500
+# Photographs hardly shrink in a zip; what unpacks to a hundredfold was made to.
+MAX_ZIP_RATIO = 100
+# Below this an archive may have any ratio: a few blank bitmaps are no bomb.
+HARMLESS_BYTES = 100 * 1024 * 1024
+SYSTEM_FILES = {"thumbs.db", "desktop.ini", "__macosx"}
+ENCRYPTED = 0x1
+UTF8_NAME = 0x800
+COLUMNS = {"file", "name", "licence", "license", "source"}
+
+
+@dataclass(frozen=True)
+class Found:
+    """A file that may be an image. `open` gives it from the start, as often as it is called."""
+
+    file: str
+    name: str
+    open: Callable[[], AbstractContextManager[IO[bytes]]]
+    bytes: int
+    licence: str = ""
+    source: str = ""
+
+
+@dataclass(frozen=True)
+class Refused:
+    """A file that was not taken, and why, as a sentence."""
+
+    file: str
+    why: str
+
+
+class BadSource(Refusal):
+    """A folder, zip or manifest that cannot be read at all."""
+
+    def __init__(self, message: str, *, line: int | None = None) -> None:
+        super().__init__(message, field="file", code="bad_source")
+        self.line = line
+
+
+def clean_name(name: str) -> str:
+    """The name as an image's id: a relative path with slashes, NFC. Raises Refusal.
+
+    >>> clean_name("birds/./coot.jpg")
+    'birds/coot.jpg'
+    """
+    try:
+        name.encode("utf-8")
+    except UnicodeEncodeError:
+        raise Refusal("Its name is not UTF-8. Rename it.", field="name") from None
+    name = unicodedata.normalize("NFC", name)
+    if any(unicodedata.category(letter) == "Cc" for letter in name):
+        raise Refusal("Its name has control characters. Rename it.", field="name")
+    if "\\" in name:
+        raise Refusal("Its name has a backslash. Separate folders by /.", field="name")
+    if name.startswith("/") or re.match(r"[A-Za-z]:", name):
+        raise Refusal("Its name is an absolute path. Give a relative one.", field="name")
+    parts = [part for part in name.split("/") if part not in {"", "."}]
+    if ".." in parts:
+        raise Refusal("Its name leaves its folder (..). Give a path inside.", field="name")
+    clean = "/".join(parts)
+    if not clean.strip():
+        raise Refusal("It has no name.", field="name")
+    if len(clean) > MAX_NAME:
+        raise Refusal(f"Its name is longer than {MAX_NAME} characters.", field="name")
+    return clean
+
+
+def printable(name: str) -> str:
+    """The name for a report: what is not UTF-8 in it becomes \\x escapes."""
+    return os.fsencode(name).decode("utf-8", "backslashreplace")
+
+
+def in_folder(folder: Path) -> Iterator[Found | Refused]:
+    """Every file below the folder, each folder in the order of its names."""
+    if not folder.is_dir():
+        raise BadSource(f"{printable(str(folder))} is not a folder.")
+    yield from _walk(folder, folder, folder.resolve())
+
+
+def _walk(folder: Path, top: Path, root: Path) -> Iterator[Found | Refused]:
+    try:
+        with os.scandir(folder) as listing:
+            entries = sorted(listing, key=lambda entry: entry.name)
+    except OSError as error:
+        yield Refused(_below(folder, top), _unreadable(error))
+        return
+    for entry in entries:
+        path = Path(entry.path)
+        file = _below(path, top)
+        if hidden := _hidden(entry.name):
+            yield Refused(file, hidden)
+        elif entry.is_symlink() and path.is_dir():
+            yield Refused(file, "It is a link to a folder. Put the folder itself here.")
+        elif entry.is_dir():
+            yield from _walk(path, top, root)
+        else:
+            yield _on_disk(path, root, file, path.relative_to(top).as_posix())
+
+
+def _on_disk(path: Path, root: Path, file: str, name: str, **more: str) -> Found | Refused:
+    """A file below root as found there; links count by where they lead."""
+    try:
+        goal = path.resolve(strict=True)
+        if not goal.is_relative_to(root):
+            return Refused(file, "It leads out of its folder. Copy the file itself there.")
+        status = goal.stat()
+    except FileNotFoundError:
+        return Refused(file, "There is no such file.")
+    except (OSError, RuntimeError, ValueError) as error:
+        return Refused(file, _unreadable(error))
+    if not stat.S_ISREG(status.st_mode):
+        return Refused(file, "It is not a file.")
+    return Found(file, name, partial(_open_file, goal), status.st_size, **more)
+
+
+def _open_file(path: Path) -> IO[bytes]:
+    return path.open("rb")
+
+
+def in_zip(archive: zipfile.ZipFile, size: int) -> Iterator[Found | Refused]:
+    """Every file of the archive, in its order. size: bytes of the archive, to tell a bomb."""
+    entries = [entry for entry in archive.infolist() if not entry.is_dir()]
+    unpacked = sum(entry.file_size for entry in entries)
+    if unpacked > max(HARMLESS_BYTES, MAX_ZIP_RATIO * size):
+        raise BadSource(
+            f"The zip unpacks to {unpacked:,} bytes from {size:,} (a zip bomb?). "
+            "Pack the images as they are."
+        )
+    for entry in entries:
+        name = _zip_name(entry)
+        file = printable(name)
+        if why := _refuse_entry(entry, name):
+            yield Refused(file, why)
+        else:
+            yield Found(file, name, partial(archive.open, entry), entry.file_size)
+
+
+def open_zip(file: IO[bytes] | Path) -> zipfile.ZipFile:
+    """The archive. Raises BadSource if it is none."""
+    try:
+        return zipfile.ZipFile(file)
+    except (zipfile.BadZipFile, NotImplementedError, UnicodeDecodeError, ValueError) as error:
+        raise BadSource(f"It is not a zip, or a damaged one ({error}). Pack it again.") from None
+
+
+def _zip_name(entry: zipfile.ZipInfo) -> str:
+    """Many tools write UTF-8 without saying so; zipfile then reads it as cp437."""
+    if entry.flag_bits & UTF8_NAME:
+        return entry.orig_filename
+    try:
+        return entry.orig_filename.encode("cp437").decode("utf-8")
+    except UnicodeError:
+        return entry.orig_filename
+
+
+def _refuse_entry(entry: zipfile.ZipInfo, name: str) -> str:
+    if entry.flag_bits & ENCRYPTED:
+        return "It is encrypted. Pack it without a password."
+    if stat.S_ISLNK(entry.external_attr >> 16):
+        return "It is a link. Pack the file itself."
+    for part in name.split("/"):
+        if hidden := _hidden(part):
+            return hidden
+    if name.lower().endswith(".zip"):
+        return "It is an archive inside the archive. Unpack it first."
+    return ""
+
+
+def in_manifest(path: Path) -> Iterator[Found | Refused]:
+    """Every row's file. Columns file, and where wanted name, licence, source; paths are relative
+    to the manifest and stay below its folder. Raises BadSource with the line."""
+    root = path.parent.resolve()
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as lines:
+            rows = csv.DictReader(lines, strict=True)
+            _check_columns(rows.fieldnames)
+            for row in rows:
+                yield _from_row(row, rows.line_num, path.parent, root)
+    except FileNotFoundError:
+        raise BadSource(f"There is no manifest {path.name}.") from None
+    except UnicodeDecodeError:
+        raise BadSource("The manifest is not UTF-8. Save it as CSV in UTF-8.") from None
+    except csv.Error as error:
+        raise BadSource(f"The manifest is no CSV: {error}.", line=rows.line_num) from None
+
+
+def _check_columns(names: object) -> None:
+    names = [str(name).strip() for name in names] if isinstance(names, list) else []
+    if "file" not in names:
+        raise BadSource("The manifest has no column `file`. Name the columns in its first line.")
+    unknown = sorted(set(names) - COLUMNS)
+    if unknown:
+        raise BadSource(
+            f"The manifest has an unknown column {unknown[0]!r}; known are file, name, licence "
+            "and source.",
+            line=1,
+        )
+    if len(set(names)) < len(names):
+        raise BadSource("The manifest names a column twice.", line=1)
+
+
+def _from_row(
+    row: dict[str | None, str | list[str] | None], line: int, folder: Path, root: Path
+) -> Found | Refused:
+    cells = {
+        str(key).strip(): value.strip() for key, value in row.items() if isinstance(value, str)
+    }
+    file = cells.get("file", "")
+    label = f"{printable(file) or 'no file'} (line {line})"
+    if None in row:
+        return Refused(label, "The line has more cells than there are columns.")
+    licence = cells.get("licence") or cells.get("license") or ""
+    source = cells.get("source", "")
+    try:
+        path = clean_name(file)
+    except Refusal as refusal:
+        return Refused(label, refusal.message)
+    found = _on_disk(folder / path, root, file, cells.get("name") or path)
+    if isinstance(found, Refused):
+        return Refused(label, found.why)
+    return Found(found.file, found.name, found.open, found.bytes, licence, source)
+
+
+def _hidden(name: str) -> str:
+    if name.startswith(".") and name not in {".", ".."}:
+        return "It is a hidden file."
+    if name.lower() in SYSTEM_FILES:
+        return "It belongs to the operating system, not to the images."
+    return ""
+
+
+def _unreadable(error: Exception) -> str:
+    reason = getattr(error, "strerror", None) or str(error)
+    return f"It cannot be read: {reason.lower()}."
+
+
+def _below(path: Path, top: Path) -> str:
+    return printable(path.relative_to(top).as_posix())

@@ -1,0 +1,70 @@
+"""`jobs list|run|sweep|retry`: background work from the shell."""
+
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from labeling import jobs
+from labeling.errors import Conflict
+from labeling.files import BadInput
+from labeling.management.contract import ContractCommand, Result, table
+from labeling.models import Job
+
+
+class Command(ContractCommand):
+    help = "Background work: what waits, what failed and why; run it here, or send it again."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        listing = self.verb(
+            parser, "list", self.list, self.show_list, help="jobs that are not done, latest first"
+        )
+        listing.add_argument("--state", choices=Job.State.values)
+        listing.add_argument("--limit", type=int, default=50)
+        self.verb(
+            parser, "run", self.run, help="run every waiting job here, without broker or worker"
+        )
+        self.verb(parser, "sweep", self.sweep, help="send again what nobody works on (for cron)")
+        again = self.verb(parser, "retry", self.retry, help="queue a failed job again")
+        again.add_argument("job", type=int, metavar="JOB")
+
+    def list(self, state: str | None, limit: int, **_: Any) -> Result:
+        found = Job.objects.order_by("-pk")
+        found = found.filter(state=state) if state else found.exclude(state=Job.State.DONE)
+        return {
+            "jobs": [
+                {
+                    "id": job.pk,
+                    "kind": job.kind,
+                    "key": job.key,
+                    "state": job.state,
+                    "attempts": job.attempts,
+                    "done": job.progress_done,
+                    "total": job.progress_total,
+                    "error": job.error,
+                }
+                for job in found[:limit]
+            ]
+        }
+
+    def show_list(self, result: Result) -> str:
+        if not result["jobs"]:
+            return "No jobs wait, run or failed."
+        head = ("id", "kind", "key", "state", "attempts", "done", "total", "error")
+        return table([tuple(job[name] for name in head) for job in result["jobs"]], head)
+
+    def run(self, **_: Any) -> Result:
+        return {"ran": jobs.run_all()}
+
+    def sweep(self, **_: Any) -> Result:
+        return dict(jobs.sweep())
+
+    def retry(self, job: int, **_: Any) -> Result:
+        found = Job.objects.filter(pk=job).first()
+        if found is None:
+            raise BadInput(f"there is no job {job}", cure="`jobs list` shows those there are")
+        # The shell speaks for whoever may log in to the machine: no person to name.
+        try:
+            jobs.retry(found, None)
+        except Conflict as refusal:
+            raise BadInput(str(refusal)) from None
+        return {"id": found.pk, "state": Job.State.QUEUED.value}

@@ -1,0 +1,292 @@
+"""Real workers on every broker we promise: killed with kill -9 in the middle, nothing is lost."""
+
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from django.conf import settings as django_settings
+from django.db import connection
+
+from annotator.broker import Channel
+from tests.conftest import skip_or_fail
+
+REDIS = os.environ.get("ASSAY_TEST_REDIS", "redis://127.0.0.1:6379/11")
+RABBITMQ = os.environ.get("ASSAY_TEST_RABBITMQ", "amqp://guest:guest@127.0.0.1:5672//")
+BROKERS = [
+    pytest.param("filesystem://", id="filesystem"),
+    pytest.param(REDIS, id="redis", marks=pytest.mark.broker),
+    pytest.param(RABBITMQ, id="rabbitmq", marks=pytest.mark.broker),
+]
+PATIENCE_SECONDS = 30
+
+
+class Site:
+    """A site of its own (database, broker, data folder) and the processes that work for it."""
+
+    def __init__(self, folder: Path, broker: str) -> None:
+        self.folder = folder
+        self.broker = broker
+        self.queue = f"assay-test-{uuid.uuid4().hex}"
+        self.database = folder / "site.sqlite3"
+        self.workers: list[subprocess.Popen[bytes]] = []
+        self.environment = {
+            **os.environ,
+            "DJANGO_SETTINGS_MODULE": "tests.labeling.broker_settings",
+            "DATABASE_URL": f"sqlite:///{self.database}",
+            "ASSAY_DATA": str(folder),
+            "CELERY_BROKER_URL": broker,
+            "ASSAY_JOB_LEASE_SECONDS": "1",
+            "ASSAY_SWEEP_SECONDS": "1",
+            "TEST_QUEUE": self.queue,
+        }
+
+    def copy_tables(self) -> None:
+        # The test's own database has every table already: migrating anew would take seconds.
+        connection.ensure_connection()
+        with sqlite3.connect(self.database) as copy:
+            connection.connection.backup(copy)
+        copy.close()
+
+    def migrate(self) -> None:
+        self.manage("migrate", "--verbosity=0")
+
+    def manage(self, *arguments: str) -> str:
+        done = subprocess.run(
+            [sys.executable, "manage.py", *arguments],
+            cwd=django_settings.BASE_DIR,
+            env=self.environment,
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    def enqueue(self, key: str) -> None:
+        deed = (
+            "from django.db import transaction\n"
+            "from labeling import jobs\n"
+            "with transaction.atomic():\n"
+            f"    jobs.enqueue('slow', {key!r}, {{'folder': {str(self.folder)!r}}})\n"
+        )
+        self.manage("shell", "--no-imports", "-c", deed)
+
+    def start_worker(self, *arguments: str) -> subprocess.Popen[bytes]:
+        log = (self.folder / f"worker-{len(self.workers)}.txt").open("wb")
+        worker = subprocess.Popen(
+            [
+                *(sys.executable, "-m", "celery", "-A", "annotator", "worker"),
+                *("--loglevel=INFO", "--without-gossip", "--without-mingle"),
+                *(arguments or ("--pool=solo",)),
+            ],
+            cwd=django_settings.BASE_DIR,
+            env=self.environment,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            # Its children (the pool) are in its group: kill -9 reaches them all, and only them.
+            start_new_session=True,
+        )
+        log.close()
+        self.workers.append(worker)
+        return worker
+
+    def kill(self, worker: subprocess.Popen[bytes]) -> None:
+        with suppress(ProcessLookupError):
+            os.killpg(worker.pid, signal.SIGKILL)
+        worker.wait()
+
+    def log(self, key: str) -> list[str]:
+        path = self.folder / f"{key}.log"
+        return [line.split()[0] for line in path.read_text().splitlines()] if path.exists() else []
+
+    def row(self, key: str) -> tuple[str, int]:
+        with sqlite3.connect(self.database, timeout=20) as database:
+            found = database.execute(
+                "select state, attempts from labeling_job where key = ?", [key]
+            ).fetchone()
+        database.close()
+        return found
+
+    def go(self) -> None:
+        (self.folder / "go").touch()
+
+    def wait_for(self, condition: Callable[[], object], what: str) -> None:
+        end = time.monotonic() + PATIENCE_SECONDS
+        while not condition():
+            alive = self.workers[-1].poll() is None
+            if not alive or time.monotonic() > end:
+                said = (self.folder / f"worker-{len(self.workers) - 1}.txt").read_text()
+                pytest.fail(f"{what}: no. The worker {'lives' if alive else 'died'}:\n{said}")
+            time.sleep(0.02)
+
+    def close(self) -> None:
+        for worker in self.workers:
+            self.kill(worker)
+        if self.broker != "filesystem://":
+            from kombu import Connection
+
+            with Connection(self.broker) as broker, suppress(Exception):
+                broker.default_channel.queue_delete(self.queue)
+
+
+@pytest.fixture
+def site(request, tmp_path, transactional_db) -> Iterator[Site]:
+    broker = request.param
+    if broker != "filesystem://":
+        _need(broker)
+    made = Site(tmp_path, broker)
+    if connection.vendor == "sqlite":
+        made.copy_tables()
+    else:
+        made.migrate()
+    yield made
+    made.close()
+
+
+def _need(broker: str) -> None:
+    from kombu import Connection
+
+    try:
+        with Connection(broker, connect_timeout=2) as found:
+            found.ensure_connection(max_retries=1, timeout=2)
+    except Exception as error:
+        skip_or_fail(f"no broker at {broker.partition('@')[2] or broker}: {error}")
+
+
+@pytest.mark.parametrize("site", BROKERS, indirect=True)
+def test_a_job_whose_worker_is_killed_is_finished_by_another(site: Site):
+    first = site.start_worker()
+    site.enqueue("coot")
+    site.wait_for(lambda: site.log("coot") == ["started"], "the first worker starts")
+    site.kill(first)
+    site.go()
+
+    site.start_worker()
+    site.wait_for(
+        lambda: json.loads(site.manage("jobs", "sweep", "--json"))["sent"], "the lease runs out"
+    )
+
+    site.wait_for(lambda: site.row("coot") == ("done", 2), "the second worker finishes")
+    assert site.log("coot") == ["started", "started", "ended"]
+
+
+@pytest.mark.parametrize("site", BROKERS[:1], indirect=True)
+def test_beat_beside_a_pool_of_processes_sends_what_a_killed_worker_held(site: Site):
+    pool = ("--pool=prefork", "--concurrency=2", "--beat")
+    first = site.start_worker(*pool)
+    site.enqueue("drake")
+    site.wait_for(lambda: site.log("drake") == ["started"], "the first worker starts")
+    site.kill(first)
+    site.go()
+
+    site.start_worker(*pool)
+
+    site.wait_for(lambda: site.row("drake") == ("done", 2), "beat and the second worker finish")
+    assert (site.folder / "celerybeat-schedule").exists() or list(
+        site.folder.glob("celerybeat-schedule.*")
+    )
+
+
+# The filesystem transport
+
+
+@pytest.fixture
+def channel(tmp_path) -> Iterator[Channel]:
+    from kombu import Connection
+
+    import annotator.celery  # noqa: F401  (registers the transport)
+
+    options = {
+        "data_folder_in": str(tmp_path / "deep" / "queue"),
+        "data_folder_out": str(tmp_path / "deep" / "queue"),
+        "control_folder": str(tmp_path / "deep" / "control"),
+    }
+    with Connection("filesystem://", transport_options=options) as broker:
+        yield broker.default_channel
+
+
+def test_messages_come_out_in_the_order_they_went_in(channel: Channel):
+    for number in range(20):
+        channel._put("q", {"n": number})
+
+    assert channel._size("q") == 20
+    assert [channel._get("q")["n"] for _ in range(20)] == list(range(20))
+
+
+def test_a_message_is_seen_only_when_it_is_whole(channel: Channel, monkeypatch):
+    seen = []
+
+    def look(path: Path, *_: object) -> None:
+        write(path, *_)
+        seen.append(channel._size("q"))
+
+    write = Path.write_text
+    monkeypatch.setattr(Path, "write_text", look)
+
+    channel._put("q", {"n": 1})
+
+    assert seen == [0]
+    assert channel._size("q") == 1
+
+
+def test_a_damaged_message_is_dropped_and_the_next_one_comes(channel: Channel, caplog):
+    (channel.folder / f"{0:020}_a.q.msg").write_text("")
+    channel._put("q", {"n": 1})
+
+    assert channel._get("q") == {"n": 1}
+    assert "damaged" in caplog.text
+
+
+def test_a_message_taken_by_another_worker_is_passed_over(channel: Channel, monkeypatch):
+    channel._put("q", {"n": 1})
+    names = channel._waiting("q")
+    monkeypatch.setattr(channel, "_waiting", lambda queue: [f"{0:020}_gone.q.msg", *names])
+
+    assert channel._get("q") == {"n": 1}
+
+
+def test_what_a_killed_worker_held_is_swept_away_in_time(channel: Channel):
+    held = channel.folder / ".0_a.q.msg.x.taken"
+    held.write_text("{}")
+    os.utime(held, (0, 0))
+    fresh = channel.folder / ".0_b.q.msg.y.taken"
+    fresh.write_text("{}")
+
+    channel._remove_stale()
+
+    assert not held.exists()
+    assert fresh.exists()
+
+
+def test_a_broker_that_does_not_answer_is_given_up_at_once(tmp_path):
+    """An unreachable broker costs a request a moment, not half a minute."""
+    environment = {
+        **os.environ,
+        "ASSAY_DATA": str(tmp_path),
+        "CELERY_BROKER_URL": "redis://127.0.0.1:1/0",
+        "DATABASE_URL": f"sqlite:///{tmp_path / 'site.sqlite3'}",
+    }
+    deed = (
+        "import time; from labeling import jobs; start = time.monotonic();"
+        "print(jobs._send(1), time.monotonic() - start < 5)"
+    )
+
+    done = subprocess.run(
+        [sys.executable, "manage.py", "shell", "--no-imports", "-c", deed],
+        cwd=django_settings.BASE_DIR,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+
+    assert done.stdout.split() == ["False", "True"], done.stderr
