@@ -1,0 +1,73 @@
+import uuid
+
+import pytest
+
+from labeling import answering, assigning, campaigns, progress
+from tests import factories
+
+
+def answer_page(user, campaign, duration_ms=2000):
+    seats = assigning.next_page(user, campaign).seats
+    answering.submit(
+        user,
+        campaign,
+        [answering.Sent(uuid.uuid4(), seat.token, "yes", duration_ms) for seat in seats],
+    )
+
+
+def test_a_fresh_campaign_has_every_vote_before_it(coots):
+    state = progress.progress(coots)
+
+    assert (state["questions"], state["finished"], state["answers"]) == (6, 0, 0)
+    assert state["answers_left"] == 30
+    assert state["minutes_left"] is None
+
+
+def test_seats_under_lease_are_still_to_be_answered(coots, bob):
+    assigning.next_page(bob, coots)
+
+    assert progress.progress(coots)["answers_left"] == 30
+
+
+def test_answers_cost_the_time_they_took(coots, alice, bob):
+    campaigns.change_policy(coots, alice, {"cost_per_hour": 36.0, "seconds_per_answer": 4})
+    coots.refresh_from_db()
+
+    answer_page(bob, coots, 5000)
+    state = progress.progress(coots)
+
+    assert state["answers"] == 6
+    assert state["cost"] == pytest.approx(6 * 5 / 3600 * 36)
+    assert state["cost_left"] == pytest.approx(24 * 4 / 3600 * 36)
+    assert state["minutes_left"] == pytest.approx(24 * 5 / 60)
+
+
+def test_a_pause_at_a_question_is_not_paid_as_work(coots, bob):
+    answer_page(bob, coots, 3_600_000)
+
+    assert progress.progress(coots)["hours"] < 6 * 3600 / 3600
+
+
+def test_a_campaign_is_finished_when_everything_is_settled(coots, bob):
+    people = [bob, *(factories.make_user(f"p{index}") for index in range(4))]
+    for person in people[1:]:
+        factories.join(person, coots)
+    for person in people:
+        answer_page(person, coots)
+
+    state = progress.progress(coots)
+
+    assert (state["share"], state["answers_left"]) == (1.0, 0)
+
+
+def test_queries_do_not_grow_with_people(coots, bob, django_assert_max_num_queries):
+    for index in range(8):
+        factories.join(factories.make_user(f"p{index}"), coots)
+    answer_page(bob, coots)
+
+    with django_assert_max_num_queries(3):
+        rows = progress.annotators(coots)
+
+    assert rows[0]["pseudonym"] == bob.pseudonym
+    assert rows[0]["seconds_per_answer"] == pytest.approx(2.0)
+    assert len(rows) == 10
