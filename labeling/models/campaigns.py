@@ -40,6 +40,10 @@ class Campaign(models.Model):
     # Nothing at or below these tickets has a free seat: a newcomer starts reading here.
     floor_returned = models.BigIntegerField(default=0)
     floor_fresh = models.BigIntegerField(default=0)
+    # Counted now and then by assigning.py, so that "how many left" never counts a million rows.
+    questions_asked = models.PositiveIntegerField(default=0)
+    questions_free = models.PositiveIntegerField(default=0)
+    counted_at = models.DateTimeField(null=True, blank=True)
     created_by = models.ForeignKey("labeling.User", on_delete=models.PROTECT, related_name="+")
     created_at = models.DateTimeField(default=timezone.now)
     opened_at = models.DateTimeField(null=True, blank=True)

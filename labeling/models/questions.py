@@ -127,7 +127,13 @@ class Assignment(models.Model):
                 fields=["leased_until"],
                 condition=models.Q(state="leased"),
                 name="assignment_under_lease",
-            )
+            ),
+            # One person's open seats, however many they have answered.
+            models.Index(
+                fields=["annotator"],
+                condition=models.Q(state="leased"),
+                name="assignment_open_by_annotator",
+            ),
         ]
 
     def __str__(self) -> str:

@@ -1,0 +1,342 @@
+"""Answers come in, a batch at a time: the only writer of Answer.
+
+A batch is one transaction and a fixed number of statements. What is good in it is accepted, what is
+not gets its own refusal, and sending it again gives the first result again.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from django.db import transaction
+from django.utils import timezone
+
+from labeling import consensus, policies
+from labeling.assigning import NOT_YOUR_SEAT, return_seat
+from labeling.errors import NotYours, Refusal, TooLarge
+from labeling.kinds import KINDS
+from labeling.lanes import NOT_A_MEMBER
+from labeling.models import Answer, Assignment, Campaign, Membership, Question, User
+from labeling.seats import Locked, execute, fetch, locking, marks, moment, retried
+
+MAX_BATCH = 100
+MAX_DURATION_MS = 2**31 - 1
+# An answer that took longer than this was a pause: no more of it counts as work.
+LONGEST_WORK_MS = 120_000
+MAX_REVISIONS = 1_000
+
+ACCEPTED, REFUSED = "accepted", "refused"
+skip = return_seat
+
+MESSAGES = {
+    "not_your_seat": NOT_YOUR_SEAT,
+    "conflict": (
+        "This answer was sent before with another content. The first one stands; "
+        "to change it, send a new answer for the same image."
+    ),
+    "lease_expired": (
+        "This image went to someone else while you were away. Your answer is kept on this device; "
+        "take the next one."
+    ),
+    "revision_closed": (
+        "It is too late to change this answer. The one you gave before stands; go on with the next."
+    ),
+    "campaign_closed": (
+        "The campaign was closed before this answer arrived. Everything you sent earlier is kept."
+    ),
+    "bad_id": "The answer has no proper id; give a UUID made for this answer alone.",
+    "bad_duration": "duration_ms must be a whole number of milliseconds, 0 or more, or nothing.",
+}
+
+
+@dataclass(frozen=True)
+class Sent:
+    """An answer as it came: its id is the client's, its seat a token."""
+
+    id: UUID
+    seat: str
+    value: Any
+    duration_ms: int | None = None
+
+
+@dataclass(frozen=True)
+class Result:
+    """What became of an answer. Gold, late and counted answers give the same."""
+
+    id: UUID
+    status: str
+    code: str
+    message: str
+    revision: int | None
+
+
+@dataclass
+class _Seat:
+    """A seat of this person as the batch goes through it."""
+
+    pk: int
+    token: str
+    state: str
+    ordinal: int | None
+    question_id: int
+    question_state: str
+    revisions: int = 0
+    first_at: datetime | None = None
+    changed: bool = False
+
+
+@dataclass
+class _Batch:
+    """What is known while a batch is decided, and what will be written."""
+
+    now: datetime
+    member: "_Member"
+    seats: dict[str, _Seat]
+    known: dict[UUID, tuple[str, Any, int | None, int]]
+    questions: dict[int, Locked]
+    new: list[Answer] = field(default_factory=list)
+    taken: set[int] = field(default_factory=set)
+    answered: int = 0
+
+
+@dataclass(frozen=True)
+class _Member:
+    pk: int
+    answered: int
+    campaign_state: str
+    kind: Any
+    settings: dict[str, Any]
+    policy: dict[str, Any]
+
+
+def submit(user: User, campaign: Campaign, answers: Sequence[Sent]) -> list[Result]:
+    """One result for each answer, in order; the good ones are committed when this returns.
+
+    The same id with the same body gives the first result again, with another body a conflict. A
+    new id on an answered seat is a revision, while the policy's window is open: until both
+    revise_minutes and revise_answers further answers have passed. A seat whose lease ran out is
+    taken again if its question still has one free. Answers are accepted while the campaign is
+    paused, and no longer once it is closed. Raises TooLarge for more than 100 answers, NotYours for
+    those who are not members.
+    """
+    if len(answers) > MAX_BATCH:
+        raise TooLarge(
+            f"{len(answers)} answers came at once; send at most {MAX_BATCH}.", field="answers"
+        )
+    return _submit(user, campaign, answers) if answers else []
+
+
+@retried
+def _submit(user: User, campaign: Campaign, answers: Sequence[Sent]) -> list[Result]:
+    tokens = sorted({sent.seat for sent in answers if _is_token(sent.seat)})
+    with transaction.atomic():
+        member = _lock_member(user, campaign)
+        batch = _Batch(
+            now=timezone.now(),
+            member=member,
+            questions=_lock_asked(user, campaign, tokens),
+            seats=_seats(user, campaign, tokens),
+            known=_known(user, answers),
+        )
+        results = [_decide(batch, sent) for sent in answers]
+        _write(batch)
+    return results
+
+
+def _lock_member(user: User, campaign: Campaign) -> _Member:
+    """The member, locked: what one person sends from two places takes turns."""
+    row = (
+        Membership.objects.active()
+        .filter(user=user, campaign=campaign)
+        .select_for_update(no_key=True, of=("self",))
+        .select_related("campaign__policy")
+        .first()
+    )
+    if row is None:
+        raise NotYours(NOT_A_MEMBER)
+    return _Member(
+        pk=row.pk,
+        answered=row.answered,
+        campaign_state=row.campaign.state,
+        kind=KINDS[row.campaign.kind],
+        settings=row.campaign.settings,
+        policy=policies.DEFAULTS | row.campaign.policy.content,
+    )
+
+
+def _lock_asked(user: User, campaign: Campaign, tokens: Sequence[str]) -> dict[int, Locked]:
+    """The questions of these seats, locked by id. Gold, shared by everybody, is left unlocked:
+    nothing about it is counted."""
+    if not tokens:
+        return {}
+    rows = fetch(
+        "SELECT id, campaign_id, state, seats_free, policy_id FROM labeling_question WHERE id IN "  # noqa: S608
+        "(SELECT question_id FROM labeling_assignment WHERE annotator_id = %s "
+        f"AND token IN ({marks(tokens)})) AND campaign_id = %s AND state <> 'gold' "
+        f"ORDER BY id{locking()}",
+        [user.pk, *tokens, campaign.pk],
+    )
+    return {row[0]: Locked(*row) for row in rows}
+
+
+def _seats(user: User, campaign: Campaign, tokens: Sequence[str]) -> dict[str, _Seat]:
+    """This person's seats by token, with how often and since when each was answered."""
+    rows = Assignment.objects.filter(
+        token__in=tokens, annotator=user, question__campaign=campaign
+    ).values_list("pk", "token", "state", "ordinal", "question_id", "question__state")
+    seats = {row[1]: _Seat(*row) for row in rows}
+    by_pk = {seat.pk: seat for seat in seats.values()}
+    given = (
+        Answer.objects.filter(assignment_id__in=list(by_pk))
+        .order_by("assignment_id", "revision")
+        .values_list("assignment_id", "revision", "created_at")
+    )
+    for pk, revision, created_at in given:
+        seat = by_pk[pk]
+        seat.revisions = revision + 1
+        seat.first_at = seat.first_at or created_at
+    return seats
+
+
+def _known(user: User, answers: Sequence[Sent]) -> dict[UUID, tuple[str, Any, int | None, int]]:
+    """Answers that came before under these ids, as (seat, value, duration, revision); somebody
+    else's has no seat that matches."""
+    ids = [sent.id for sent in answers if isinstance(sent.id, UUID)]
+    rows = Answer.objects.filter(pk__in=ids).values_list(
+        "pk",
+        "assignment__annotator_id",
+        "assignment__token",
+        "value",
+        "duration_ms",
+        "revision",
+    )
+    return {
+        pk: (token if annotator == user.pk else "", value, duration, revision)
+        for pk, annotator, token, value, duration, revision in rows
+    }
+
+
+def _decide(batch: _Batch, sent: Sent) -> Result:
+    try:
+        return Result(sent.id, ACCEPTED, "", "", _accept(batch, sent))
+    except Refusal as refusal:
+        return Result(sent.id, REFUSED, refusal.code, refusal.message, None)
+
+
+def _accept(batch: _Batch, sent: Sent) -> int:
+    """The revision that this answer is. Raises the Refusal it deserves."""
+    if not isinstance(sent.id, UUID):
+        raise _refusal("bad_id")
+    if sent.id in batch.known:
+        *body, revision = batch.known[sent.id]
+        if body != [sent.seat, sent.value, sent.duration_ms]:
+            raise _refusal("conflict")
+        return revision
+    value = batch.member.kind.clean(sent.value, batch.member.settings)
+    duration = _clean_duration(sent.duration_ms)
+    seat = batch.seats.get(sent.seat) if _is_token(sent.seat) else None
+    if seat is None:
+        raise _refusal("not_your_seat")
+    if batch.member.campaign_state == Campaign.State.CLOSED:
+        raise _refusal("campaign_closed")
+    if seat.revisions:
+        _check_window(batch, seat)
+    elif seat.state != Assignment.State.LEASED:
+        _take_again(batch, seat)
+    question = batch.questions.get(seat.question_id)
+    batch.new.append(
+        Answer(
+            id=sent.id,
+            assignment_id=seat.pk,
+            revision=seat.revisions,
+            value=value,
+            duration_ms=duration,
+            late=question is not None and question.state != Question.State.OPEN,
+            created_at=batch.now,
+        )
+    )
+    if not seat.revisions:
+        batch.answered += 1
+        seat.ordinal, seat.changed = batch.member.answered + batch.answered, True
+        seat.first_at = batch.now
+    batch.known[sent.id] = (seat.token, value, duration, seat.revisions)
+    seat.revisions += 1
+    return seat.revisions - 1
+
+
+def _refusal(code: str) -> Refusal:
+    return Refusal(MESSAGES[code], code=code)
+
+
+def _is_token(seat: Any) -> bool:
+    # Whatever else came is no seat, and some of it (a NUL) no database takes.
+    return isinstance(seat, str) and re.fullmatch("[0-9a-f]{32}", seat) is not None
+
+
+def _clean_duration(duration: Any) -> int | None:
+    if duration is None:
+        return None
+    if isinstance(duration, bool) or not isinstance(duration, int):
+        raise _refusal("bad_duration")
+    if not 0 <= duration <= MAX_DURATION_MS:
+        raise _refusal("bad_duration")
+    return duration
+
+
+def _check_window(batch: _Batch, seat: _Seat) -> None:
+    policy = batch.member.policy
+    assert seat.first_at is not None
+    assert seat.ordinal is not None
+    since = batch.member.answered + batch.answered - seat.ordinal
+    in_time = batch.now - seat.first_at <= timedelta(minutes=policy["revise_minutes"])
+    if not (in_time or since < policy["revise_answers"]) or seat.revisions >= MAX_REVISIONS:
+        raise _refusal("revision_closed")
+
+
+def _take_again(batch: _Batch, seat: _Seat) -> None:
+    """A seat whose lease ran out is ours again if its question still has one. Gold always has.
+
+    The answer to a question that was withdrawn under the person's hands is kept, and late.
+    """
+    question = batch.questions.get(seat.question_id)
+    if question is None:
+        return
+    if question.state == Question.State.OPEN and question.seats_free:
+        batch.questions[question.id] = question._replace(seats_free=question.seats_free - 1)
+        batch.taken.add(question.id)
+    elif seat.state != Assignment.State.CLOSED or question.state == Question.State.OPEN:
+        raise _refusal("lease_expired")
+
+
+def _write(batch: _Batch) -> None:
+    if not batch.new:
+        return
+    Answer.objects.bulk_create(batch.new)
+    rows = [
+        part for seat in batch.seats.values() if seat.changed for part in (seat.pk, seat.ordinal)
+    ]
+    if rows:
+        execute(
+            f"WITH sent (id, ordinal) AS (VALUES {marks(rows, 2)}) "  # noqa: S608
+            "UPDATE labeling_assignment SET state = 'answered', ordinal = sent.ordinal "
+            "FROM sent WHERE labeling_assignment.id = sent.id",
+            rows,
+        )
+    if batch.taken:
+        # One person has one seat on a question, so each of these gives one.
+        taken = sorted(batch.taken)
+        execute(
+            "UPDATE labeling_question SET seats_free = seats_free - 1 "  # noqa: S608
+            f"WHERE id IN ({marks(taken)})",
+            taken,
+        )
+    worked = sum(min(answer.duration_ms or 0, LONGEST_WORK_MS) for answer in batch.new)
+    execute(
+        "UPDATE labeling_membership SET answered = answered + %s, worked_ms = worked_ms + %s, "
+        "last_answered_at = %s WHERE id = %s",
+        [batch.answered, worked, moment(batch.now), batch.member.pk],
+    )
+    consensus.settle_locked(list(batch.questions.values()))

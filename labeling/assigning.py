@@ -1,0 +1,374 @@
+"""Who labels what next: pages of seats, leases, gold mixed in.
+
+A page is claimed in a handful of statements: read each lane from the person's cursors, take what
+nobody else is taking, move the cursors. Seats that run out or are given back return to the queue
+under a new ticket. docs/assigning.md says why nothing is lost, overfilled or starved.
+"""
+
+import random
+import secrets
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db import transaction
+from django.utils import timezone
+
+from labeling import lanes, upkeep
+from labeling.errors import CampaignClosed, Conflict, NotYours
+from labeling.lanes import Candidate, Reader, Scan
+from labeling.models import Assignment, Campaign, Question, User
+from labeling.models.people import new_token
+from labeling.seats import (
+    Raced,
+    execute,
+    fetch,
+    free,
+    lock_questions,
+    locking,
+    marks,
+    moment,
+    retried,
+)
+
+RETURNED, FRESH, GOLD = Question.Lane.RETURNED, Question.Lane.FRESH, Question.Lane.GOLD
+LARGEST_PAGE = 100
+# Every fourth page begins with fresh questions, so that returned ones cannot hold them up for ever.
+FRESH_EVERY = 4
+EXPIRED_AT_ONCE = 100
+EXPIRED_BATCHES = 50
+# How gold is dealt must not be foreseen; tests put a seeded Random here.
+chance: random.Random = secrets.SystemRandom()
+
+NOT_YOUR_SEAT = "This image is not yours to answer, or no longer. Take the next one."
+CLOSED = {
+    Campaign.State.DRAFT: "This campaign has not been opened yet. Come back when it has.",
+    Campaign.State.PAUSED: (
+        "This campaign is paused. What you have answered is kept; come back later for more."
+    ),
+    Campaign.State.CLOSED: "This campaign is closed. Thank you; there is nothing left to answer.",
+}
+
+
+@dataclass(frozen=True)
+class Seat:
+    """One question on a person's page. Only the token may leave the server."""
+
+    token: str
+    question_id: int
+    topic: str
+    image_id: int
+    image_name: str
+
+
+@dataclass(frozen=True)
+class Page:
+    """A person's open seats, in the order of their random tokens, and about how many more this
+    person could answer, these included. Neither tells gold from the rest."""
+
+    seats: list[Seat]
+    left: int
+
+
+@dataclass(frozen=True)
+class Fill:
+    """What became of an attempt to fill a page.
+
+    missing: seats wanted but not got. behind: candidates left behind for others who held them.
+    ahead: about how many questions lie beyond this page.
+    """
+
+    missing: int
+    behind: int
+    ahead: int
+
+
+def next_page(user: User, campaign: Campaign, size: int | None = None) -> Page:
+    """The person's open seats, filled up to `size` (the policy's page_size) with new ones.
+
+    So a reload claims nothing twice; the leases of open seats begin anew. Empty only when there is
+    nothing this person could answer now. Raises NotYours for those who are not members and
+    CampaignClosed unless the campaign is open.
+    """
+    # What others hold is skipped twice, then waited for: an empty page must mean the end.
+    for skip in (True, True, False):
+        fill, share = _fill(user, campaign, size, skip)
+        if not fill.missing or not (fill.behind or return_expired(campaign)):
+            break
+    seats = open_seats(user, campaign)
+    # Gold is among what is left as it is among the seats: at the policy's share, never counted.
+    left = len(seats) + round(fill.ahead / (1 - share)) if seats else 0
+    return Page(seats, left)
+
+
+OPEN_SEATS = """
+SELECT a.token, q.id, q.topic, i.image_id, m.name
+FROM labeling_assignment a
+JOIN labeling_question q ON q.id = a.question_id
+JOIN labeling_item i ON i.id = q.item_id
+JOIN labeling_image m ON m.id = i.image_id
+WHERE a.annotator_id = %s AND a.state = 'leased' AND q.campaign_id = %s
+ORDER BY a.token
+"""
+
+
+def open_seats(user: User, campaign: Campaign) -> list[Seat]:
+    """The seats this person holds and has not answered: where they left off."""
+    return [Seat(*row) for row in fetch(OPEN_SEATS, [user.pk, campaign.pk])]
+
+
+@retried
+def _fill(user: User, campaign: Campaign, size: int | None, skip: bool) -> tuple[Fill, float]:
+    """Reads before the transaction and claims inside it, so that SQLite's one writer is brief."""
+    person = lanes.reader(user, campaign)
+    if person.state != Campaign.State.OPEN:
+        raise CampaignClosed(CLOSED[Campaign.State(person.state)])
+    size = min(size or person.policy["page_size"], LARGEST_PAGE)
+    held = _held(person)
+    hand = _read_lanes(person, size)
+    missing = max(0, size - len(held))
+    taken: set[int] = set()
+    if held or hand.moves() or (missing and hand.ordinary):
+        with transaction.atomic():
+            taken = _claim(hand, missing, held, skip)
+    upkeep.raise_floors(person, hand.scans[:2])
+    got = len(taken & {candidate.id for candidate in hand.ordinary})
+    fill = Fill(
+        missing=missing - len(taken),
+        behind=len(hand.ordinary) - got,
+        ahead=_ahead(hand, got),
+    )
+    return fill, person.policy["gold_share"]
+
+
+@dataclass(frozen=True)
+class Hand:
+    """What could be given to one person: ordinary candidates in the order of their turn, gold."""
+
+    person: Reader
+    scans: tuple[Scan, Scan, Scan]
+    ordinary: list[Candidate]
+    golden: list[Candidate]
+    fresh_first: bool
+
+    def cursors(self, taken: set[int]) -> list[int]:
+        return [scan.cursor(taken) for scan in self.scans]
+
+    def moves(self) -> bool:
+        """Whether a cursor moves even if nothing is taken: past what was seen meanwhile."""
+        pairs = zip(self.cursors(set()), self.person.cursors, strict=True)
+        return any(new > old for new, old in pairs)
+
+
+def _read_lanes(person: Reader, size: int) -> Hand:
+    returned = lanes.scan(person, RETURNED, size)
+    fresh = lanes.scan(person, FRESH, size)
+    gold = lanes.scan(person, GOLD, size if person.policy["gold_share"] else 0)
+    fresh_first = person.pages % FRESH_EVERY == FRESH_EVERY - 1
+    turns = [fresh, returned] if fresh_first else [returned, fresh]
+    # One person sees a subject once, whichever lane it waits in.
+    subjects: set[int] = set()
+    ordinary = [
+        candidate
+        for scan in turns
+        for candidate in scan.candidates
+        if candidate.subject not in subjects and not subjects.add(candidate.subject)  # type: ignore[func-returns-value]
+    ]
+    golden = [candidate for candidate in gold.candidates if candidate.subject not in subjects]
+    return Hand(person, (returned, fresh, gold), ordinary, golden, fresh_first)
+
+
+def _claim(hand: Hand, missing: int, held: Sequence[int], skip: bool) -> set[int]:
+    """The questions now taken by this person, gold included, at most `missing`."""
+    person, now = hand.person, timezone.now()
+    cursors = _lock_member(person)
+    share = person.policy["gold_share"]
+    # Without an ordinary question there is no gold either, or people would answer it for ever.
+    gold = min(_draw(missing, share), len(hand.golden)) if hand.ordinary else 0
+    taken = _take(hand, missing - gold, skip)
+    if len(taken) < missing - gold:
+        # The last page is short, and gold has the same share in it as in any other.
+        gold = _draw(round(len(taken) / (1 - share)), share)
+        gold = min(gold, len(hand.golden), missing - len(taken))
+    golden = hand.golden[:gold]
+    chosen = [candidate for candidate in hand.ordinary if candidate.id in taken] + golden
+    leased_until = now + timedelta(minutes=person.policy["lease_minutes"])
+    _seat(person, chosen, now, leased_until)
+    _extend(held, leased_until)
+    taken |= {candidate.id for candidate in golden}
+    _move(person, [max(pair) for pair in zip(cursors, hand.cursors(taken), strict=True)])
+    return taken
+
+
+def _draw(slots: int, share: float) -> int:
+    return sum(chance.random() < share for _ in range(slots))
+
+
+def _held(person: Reader) -> list[int]:
+    rows = fetch(
+        "SELECT a.id FROM labeling_assignment a JOIN labeling_question q ON q.id = a.question_id "
+        "WHERE a.annotator_id = %s AND a.state = 'leased' AND q.campaign_id = %s",
+        [person.user_id, person.campaign_id],
+    )
+    return [pk for (pk,) in rows]
+
+
+def _lock_member(person: Reader) -> tuple[int, int, int]:
+    """The cursors as they stand, locked: one person's tabs take turns. Raises Raced when another
+    one has claimed a page since the lanes were read."""
+    rows = fetch(
+        "SELECT pages, cursor_returned, cursor_fresh, cursor_gold FROM labeling_membership "  # noqa: S608
+        f"WHERE id = %s{locking()}",
+        [person.membership_id],
+    )
+    if not rows or rows[0][0] != person.pages:
+        raise Raced
+    return rows[0][1:]
+
+
+def _take(hand: Hand, wanted: int, skip: bool) -> set[int]:
+    """The candidates of which a free seat is now ours: at most `wanted`, first come first."""
+    pks = [candidate.id for candidate in hand.ordinary]
+    if not pks or wanted <= 0:
+        return set()
+    # Who waits for locks takes them in the order that everyone keeps.
+    order = f"lane {'DESC' if hand.fresh_first else 'ASC'}, ticket" if skip else "id"
+    rows = fetch(
+        "WITH chosen AS MATERIALIZED (SELECT id FROM labeling_question "  # noqa: S608
+        f"WHERE id IN ({marks(pks)}) AND seats_free > 0 AND state = 'open' "
+        f"ORDER BY {order} LIMIT %s{locking(skip=skip)}) "
+        "UPDATE labeling_question SET seats_free = seats_free - 1 "
+        "WHERE id IN (SELECT id FROM chosen) RETURNING id",
+        [*pks, wanted],
+    )
+    return {pk for (pk,) in rows}
+
+
+def _seat(
+    person: Reader, chosen: Sequence[Candidate], now: datetime, leased_until: datetime
+) -> None:
+    """Leases a seat on each question; one that this person gave back is leased anew.
+
+    It keeps its token while it is about the same question: an answer that was on its way when the
+    lease ran out still finds its seat.
+    """
+    rows: list[Any] = []
+    for candidate in chosen:
+        rows += [candidate.id, person.user_id, candidate.subject, new_token(), "leased"]
+        rows += [moment(leased_until), moment(now)]
+    if not rows:
+        return
+    seated = fetch(
+        "INSERT INTO labeling_assignment (question_id, annotator_id, subject, token, state, "  # noqa: S608
+        f"leased_until, created_at) VALUES {marks(rows, 7)} "
+        "ON CONFLICT (annotator_id, subject) DO UPDATE SET state = 'leased', "
+        "leased_until = excluded.leased_until, question_id = excluded.question_id, "
+        "token = CASE WHEN labeling_assignment.question_id = excluded.question_id "
+        "THEN labeling_assignment.token ELSE excluded.token END "
+        "WHERE labeling_assignment.state IN ('returned', 'closed') RETURNING id",
+        rows,
+    )
+    if len(seated) != len(chosen):
+        raise Raced
+
+
+def _extend(held: Sequence[int], leased_until: datetime) -> None:
+    if held:
+        execute(
+            "UPDATE labeling_assignment SET leased_until = %s "  # noqa: S608
+            f"WHERE id IN ({marks(held)}) AND state = 'leased'",
+            [moment(leased_until), *held],
+        )
+
+
+def _move(person: Reader, cursors: Sequence[int]) -> None:
+    execute(
+        "UPDATE labeling_membership SET cursor_returned = %s, cursor_fresh = %s, "
+        "cursor_gold = %s, pages = pages + 1 WHERE id = %s",
+        [*cursors, person.membership_id],
+    )
+
+
+def _ahead(hand: Hand, got: int) -> int:
+    """About how many questions lie beyond this page; exact when the lanes were read to the end."""
+    seen = len(hand.ordinary) - got
+    if all(scan.exhausted for scan in hand.scans[:2]):
+        return seen
+    person = hand.person
+    counts = upkeep.counts(person)
+    return max(seen, min(counts.free, counts.asked - person.answered) - got)
+
+
+def return_seat(user: User, token: str) -> None:
+    """Gives a seat back unanswered (skip): the question goes to the end of the fresh lane, for
+    others first. Twice is no error. Raises NotYours, or Conflict once it was answered."""
+    seat = Assignment.objects.filter(token=token, annotator=user).values_list("pk", "state").first()
+    if seat is None:
+        raise NotYours(NOT_YOUR_SEAT, code="not_your_seat")
+    if not _give_back([seat[0]], FRESH):
+        state = Assignment.objects.values_list("state", flat=True).get(pk=seat[0])
+        if state == Assignment.State.ANSWERED:
+            raise Conflict("You have answered this one already. You may change your answer.")
+
+
+def return_seats_of(user: User, campaign: Campaign) -> int:
+    """How many open seats this person gave back, all at once: they left."""
+    held = Assignment.objects.filter(
+        annotator=user, question__campaign=campaign, state=Assignment.State.LEASED
+    )
+    return _give_back(list(held.values_list("pk", flat=True)), RETURNED)
+
+
+def return_expired(campaign: Campaign | None = None) -> int:
+    """How many seats returned to the queue because their lease ran out.
+
+    A few at a time, each few in a transaction of milliseconds; any number of processes may do it
+    at once.
+    """
+    count = 0
+    for _ in range(EXPIRED_BATCHES):
+        now = timezone.now()
+        expired = Assignment.objects.filter(
+            state=Assignment.State.LEASED, leased_until__lt=now
+        ).order_by("leased_until")
+        if campaign is not None:
+            expired = expired.filter(question__campaign=campaign)
+        pks = list(expired.values_list("pk", flat=True)[:EXPIRED_AT_ONCE])
+        returned = _give_back(pks, RETURNED, expired_at=now) if pks else 0
+        count += returned
+        if returned < EXPIRED_AT_ONCE:
+            break
+    return count
+
+
+@retried
+def _give_back(pks: Iterable[int], lane: int, expired_at: datetime | None = None) -> int:
+    """How many of these seats were still leased (and, if said, expired) and are now free again."""
+    pks = list(pks)
+    if not pks:
+        return 0
+    expired = "" if expired_at is None else " AND leased_until < %s"
+    with transaction.atomic():
+        # A question's row never moves to another id, so it is read before it is locked. Questions
+        # that someone works on keep their expired seats until the next round.
+        questions = lock_questions(
+            (pk for (pk,) in fetch(_QUESTIONS.format(marks(pks)), pks)),
+            skip=expired_at is not None,
+        )
+        if not questions:
+            return 0
+        ids = [question.id for question in questions]
+        rows = fetch(
+            "UPDATE labeling_assignment SET state = 'returned' "  # noqa: S608
+            f"WHERE id IN ({marks(pks)}) AND question_id IN ({marks(ids)}) "
+            f"AND state = 'leased'{expired} RETURNING question_id",
+            [*pks, *ids, *([moment(expired_at)] if expired_at else [])],
+        )
+        seats = Counter(question_id for (question_id,) in rows)
+        free([question for question in questions if seats[question.id]], seats, lane)
+    return len(rows)
+
+
+_QUESTIONS = "SELECT question_id FROM labeling_assignment WHERE id IN ({})"

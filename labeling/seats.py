@@ -1,0 +1,161 @@
+"""Statements on questions and seats that several deeds share; the two databases differ only here.
+
+Locks are taken in one order everywhere: a membership, questions by id, their seats, the campaign's
+row (for tickets). A seat changes only under its question's lock; the seats of gold, whose question
+is not locked, by a condition on their state. On SQLite a transaction is immediate and needs no
+row locks.
+"""
+
+import functools
+import time
+from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime
+from typing import Any, NamedTuple, ParamSpec, TypeVar
+
+from django.db import IntegrityError, OperationalError, connection
+
+from labeling.models import Question
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+ATTEMPTS = 6
+# serialization_failure, deadlock_detected: PostgreSQL asks to try again.
+TRY_AGAIN = {"40001", "40P01"}
+
+
+class Raced(Exception):
+    """Somebody else changed what this transaction stood on: roll back and read again."""
+
+
+class Locked(NamedTuple):
+    """A question under our lock."""
+
+    id: int
+    campaign_id: int
+    state: str
+    seats_free: int
+    policy_id: int
+
+
+def retried(deed: Callable[P, R]) -> Callable[P, R]:
+    """The deed, done again a few times when it lost a race; it opens its own transaction."""
+
+    @functools.wraps(deed)
+    def run(*args: P.args, **kwargs: P.kwargs) -> R:
+        for attempt in range(1, ATTEMPTS):
+            try:
+                return deed(*args, **kwargs)
+            except (Raced, IntegrityError, OperationalError) as error:
+                if not _lost_race(error):
+                    raise
+                time.sleep(0.002 * attempt)
+        return deed(*args, **kwargs)
+
+    return run
+
+
+def _lost_race(error: Exception) -> bool:
+    if isinstance(error, OperationalError):
+        return getattr(error.__cause__, "sqlstate", None) in TRY_AGAIN
+    return True
+
+
+def locking(of: str = "", *, skip: bool = False) -> str:
+    """The clause that locks the rows read, leaving alone those who only refer to them."""
+    if not connection.features.has_select_for_update:
+        return ""
+    return f" FOR NO KEY UPDATE{f' OF {of}' if of else ''}{' SKIP LOCKED' if skip else ''}"
+
+
+def fetch(sql: str, params: Sequence[Any]) -> list[tuple[Any, ...]]:
+    with connection.cursor() as cursor:
+        cursor.execute(sql, params)
+        return cursor.fetchall()
+
+
+def execute(sql: str, params: Sequence[Any]) -> int:
+    """How many rows changed."""
+    with connection.cursor() as cursor:
+        cursor.execute(sql, params)
+        return cursor.rowcount
+
+
+def moment(at: datetime) -> Any:
+    """A time as this database's raw statements take it."""
+    return connection.ops.adapt_datetimefield_value(at)
+
+
+def marks(values: Sequence[Any], row: int = 1) -> str:
+    """Placeholders for `values`, in rows of `row` for VALUES.
+
+    >>> marks([7, 8, 9])
+    '%s,%s,%s'
+    >>> marks([1, 2, 3, 4], row=2)
+    '(%s,%s),(%s,%s)'
+    """
+    if row == 1:
+        return ",".join(["%s"] * len(values))
+    return ",".join([f"({','.join(['%s'] * row)})"] * (len(values) // row))
+
+
+def lock_questions(ids: Iterable[int], *, skip: bool = False) -> list[Locked]:
+    """These questions under our lock, by id; without those that others hold if `skip`."""
+    pks = sorted(set(ids))
+    if not pks:
+        return []
+    rows = fetch(
+        "SELECT id, campaign_id, state, seats_free, policy_id FROM labeling_question "  # noqa: S608
+        f"WHERE id IN ({marks(pks)}) ORDER BY id{locking(skip=skip)}",
+        pks,
+    )
+    return [Locked(*row) for row in rows]
+
+
+def take_tickets(campaign_id: int, count: int) -> int:
+    """The first of `count` consecutive tickets, taken from the campaign's sequence.
+
+    Holds the campaign's row until the transaction ends, so tickets become visible in order and
+    no cursor can pass one that is still to be committed.
+    """
+    if not count:
+        return 0
+    [(last,)] = fetch(
+        "UPDATE labeling_campaign SET last_ticket = last_ticket + %s WHERE id = %s "
+        "RETURNING last_ticket",
+        [count, campaign_id],
+    )
+    return last - count + 1
+
+
+def free(questions: Sequence[Locked], seats: dict[int, int], lane: int) -> None:
+    """Gives each question that many more free seats and a new ticket in the lane.
+
+    The new ticket is what lets cursors that passed the question meet it again. Gold keeps its lane
+    and its one seat, and gets a ticket alike. Questions that ask nothing any more stay as they are.
+    """
+    rows: list[Any] = []
+    for campaign_id in sorted({question.campaign_id for question in questions}):
+        asked = [
+            question
+            for question in questions
+            if question.campaign_id == campaign_id
+            and question.state in (Question.State.OPEN, Question.State.GOLD)
+        ]
+        first = take_tickets(campaign_id, len(asked))
+        for index, question in enumerate(asked):
+            gold = question.state == Question.State.GOLD
+            rows += [
+                question.id,
+                0 if gold else seats[question.id],
+                first + index,
+                Question.Lane.GOLD.value if gold else int(lane),
+            ]
+    if rows:
+        execute(
+            f"WITH freed (id, seats, ticket, lane) AS (VALUES {marks(rows, 4)}) "  # noqa: S608
+            "UPDATE labeling_question SET seats_free = seats_free + freed.seats, "
+            "ticket = freed.ticket, lane = freed.lane "
+            "FROM freed WHERE labeling_question.id = freed.id",
+            rows,
+        )

@@ -1,0 +1,184 @@
+"""A crowd that labels one campaign from many threads and processes at once, and the checks after.
+
+Run as a script by test_concurrency.py: `python -m tests.labeling.hammer WORKER SEED SECONDS`, with
+DATABASE_URL naming a throwaway database. Workers misbehave on purpose: they send twice, drop pages,
+change their minds, let leases run out and die in the middle of a transaction.
+"""
+
+import os
+import random
+import sys
+import time
+import uuid
+from collections import Counter
+
+VOTES = 3
+CAMPAIGN = "hammered"
+
+
+def build(questions: int, people: int) -> None:
+    """An open campaign with a little gold, and people who label it."""
+    from labeling import campaigns, quality
+    from labeling.models import Dataset, Image, User
+    from tests import factories
+
+    alice = factories.make_user("alice", is_researcher=True)
+    dataset = Dataset.objects.create(owner=alice, name="pond")
+    names = [f"{index:05}.png" for index in range(questions + 10)]
+    Image.objects.bulk_create(
+        [
+            Image(
+                dataset=dataset,
+                name=name,
+                sha256=f"{index:064}",
+                file="x.png",
+                media_type="image/png",
+                bytes=1,
+                width=1,
+                height=1,
+            )
+            for index, name in enumerate(names)
+        ]
+    )
+    campaign = factories.make_campaign(
+        alice,
+        dataset,
+        CAMPAIGN,
+        policy={"votes": VOTES, "max_votes": 9, "gold_share": 0.1, "page_size": 8},
+        topic="n02018207",
+        launch=False,
+    )
+    campaigns.add_questions(campaign, [(name, "n02018207") for name in names[:questions]])
+    rows = [{"image": name, "topic": "n02018207", "answer": "yes"} for name in names[questions:]]
+    quality.add_gold(campaign, alice, rows)
+    campaigns.launch(campaign, alice)
+    for index in range(people):
+        factories.join(User.objects.create(username=f"person{index}"), campaign)
+
+
+class Died(Exception):
+    """Stands for a worker killed in the middle of a transaction."""
+
+
+def label(person: int, seed: int, seconds: float) -> dict[str, int]:
+    """What one person did until nothing was left or time was up; raises on any broken promise."""
+    from django.db import transaction
+
+    from labeling import answering, assigning
+    from labeling.models import Assignment, Campaign, User
+
+    chance = random.Random(seed)
+    user = User.objects.get(username=f"person{person}")
+    campaign = Campaign.objects.get(name=CAMPAIGN)
+    count: Counter[str] = Counter()
+    end = time.monotonic() + seconds
+    idle = 0
+    while time.monotonic() < end and idle < 40:
+        page = assigning.next_page(user, campaign)
+        count["pages"] += 1
+        if not page.seats:
+            idle += 1
+            time.sleep(0.02)
+            continue
+        idle = 0
+        mood = chance.random()
+        if mood < 0.1:
+            # Gone for lunch: the leases run out, and somebody's sweep returns the seats.
+            Assignment.objects.filter(token__in=[seat.token for seat in page.seats]).update(
+                leased_until="2020-01-01T00:00:00Z"
+            )
+            assigning.return_expired()
+            count["expired"] += 1
+            if mood < 0.05:
+                continue
+        elif mood < 0.2:
+            assigning.return_seat(user, page.seats[0].token)
+            count["skipped"] += 1
+        sent = [
+            answering.Sent(uuid.uuid4(), seat.token, _value(seat.question_id, chance), 900)
+            for seat in page.seats
+        ]
+        if chance.random() < 0.1:
+            try:
+                with transaction.atomic():
+                    answering.submit(user, campaign, sent)
+                    raise Died
+            except Died:
+                count["died"] += 1
+        for _ in range(2 if chance.random() < 0.3 else 1):
+            results = answering.submit(user, campaign, sent)
+            for result in results:
+                count[result.status if result.status == "accepted" else result.code] += 1
+        if chance.random() < 0.2:
+            again = [answering.Sent(uuid.uuid4(), one.seat, "no", 5) for one in sent[:2]]
+            answering.submit(user, campaign, again)
+            count["revised"] += 1
+    return dict(count)
+
+
+def _value(question_id: int, chance: random.Random) -> str:
+    if question_id % 10 == 0:
+        return "hard"
+    return chance.choice(["yes", "no", "yes", "hard"])
+
+
+def check(people: int) -> dict[str, int]:
+    """Counts of the finished campaign. Raises AssertionError where a promise was broken."""
+    from labeling import consensus
+    from labeling.models import Answer, Assignment, Campaign, Question, Settlement
+
+    campaign = Campaign.objects.get(name=CAMPAIGN)
+    leased = Assignment.objects.filter(state="leased").count()
+    assert leased == 0, f"{leased} seats still under lease"
+    states: Counter[str] = Counter()
+    for question in Question.objects.exclude(state="gold").order_by("pk"):
+        states[question.state] += 1
+        answered = Assignment.objects.filter(question=question, state="answered")
+        seats = answered.count()
+        assert seats == answered.values("annotator").distinct().count()
+        if question.state == "open":
+            # Open only if it waits for somebody who has not answered yet, and none is left.
+            assert question.seats_free > 0
+            assert seats == people, f"question {question.pk} starved: {seats} of {people}"
+            continue
+        assert question.seats_free == 0
+        settlements = list(Settlement.objects.filter(question=question))
+        assert len(settlements) == 1
+        assert len(settlements[0].answers) == seats
+        votes = Answer.objects.filter(pk__in=settlements[0].answers)
+        _check_needed(question, [vote.value for vote in votes])
+    assert list(consensus.rebuild(campaign)) == []
+    gold = Assignment.objects.filter(question__state="gold", state="answered")
+    assert gold.exists()
+    for membership in campaign.memberships.all():
+        mine = Assignment.objects.filter(annotator=membership.user, state="answered")
+        assert membership.answered == mine.count()
+        ordinals = sorted(mine.values_list("ordinal", flat=True))
+        assert ordinals == list(range(1, len(ordinals) + 1))
+    return dict(states)
+
+
+def _check_needed(question, values: list[str]) -> None:
+    """Not one vote more than wanted: below VOTES there is no verdict, beyond it only after ties."""
+    assert len(values) >= VOTES
+    able = [value for value in values if value != "hard"]
+    yes, no = able.count("yes"), able.count("no")
+    if question.state == "settled":
+        assert yes != no
+    elif question.state == "dropped":
+        assert (len(values) - len(able)) * 5 > len(values) * 3
+    else:
+        assert len(values) == 9
+
+
+def main() -> None:
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "annotator.settings")
+    import django
+
+    django.setup()
+    person, seed, seconds = int(sys.argv[1]), int(sys.argv[2]), float(sys.argv[3])
+    print(label(person, seed, seconds))
+
+
+if __name__ == "__main__":
+    main()
