@@ -63,6 +63,9 @@ def load() -> Benchmark:
             "SECRET_KEY is not set", cure="use `make demo`, or set SECRET_KEY or DEBUG=1"
         )
     users = make_users()
+    benchmark = Benchmark.objects.filter(name=NAME).first()
+    if benchmark is not None:
+        return benchmark
     dataset = make_dataset(users[RESEARCHER])
     selection = select(write_predictions(settings.DATA_DIR / "demo" / "predictions"))
     return make_competition(users, dataset, selection)
@@ -196,10 +199,7 @@ def select(predictions: Path) -> list[dict[str, Any]]:
 def make_competition(
     users: dict[str, User], dataset: Dataset, selection: list[dict[str, Any]]
 ) -> Benchmark:
-    """The competition with its people and gold, open; the one that stands, if it does."""
-    benchmark = Benchmark.objects.filter(name=NAME).first()
-    if benchmark is not None:
-        return benchmark
+    """The competition with its people and gold, open for answers, or nothing of it."""
     researcher = users[RESEARCHER]
     benchmark = competitions.create(
         researcher,
@@ -213,15 +213,12 @@ def make_competition(
         wordnet=wordnet.load(),
     )
     campaign = benchmark.campaign
-    campaigns.add_example(campaign, EXAMPLE[0], _image(dataset, EXAMPLE[1]), *EXAMPLE[2:])
+    topic, image, answer, caption = EXAMPLE
+    campaigns.add_example(campaign, topic, dataset.images.get(name=image), answer, caption)
     quality.add_gold(campaign, researcher, _rows("gold.csv"))
     campaigns.launch(campaign, researcher)
     invite_annotators(campaign, users)
     return benchmark
-
-
-def _image(dataset: Dataset, name: str) -> Any:
-    return dataset.images.get(name=name)
 
 
 def invite_annotators(campaign: Campaign, users: dict[str, User]) -> None:

@@ -1,5 +1,6 @@
 """The supervisor: what it starts ends with it, however it ends."""
 
+import contextlib
 import os
 import signal
 import socket
@@ -7,12 +8,15 @@ import stat
 import subprocess
 import sys
 import time
+import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from deploy import serve
+from evaluation.metrics import wordnet
+from tests.conftest import skip_or_fail
 
 ROOT = Path(__file__).resolve().parents[2]
 LINUX = sys.platform.startswith("linux")
@@ -176,3 +180,69 @@ def test_wrong_usage_exits_2(arguments, capsys):
 
     assert exit_.value.code == 2
     assert "error" in capsys.readouterr().err
+
+
+def family(pid: int) -> set[int]:
+    """A process and all that it and its children started."""
+    parents = {}
+    for folder in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            state = (folder / "stat").read_text().rpartition(")")[2].split()
+            parents[int(folder.name)] = int(state[1])
+    found = {pid}
+    while more := {child for child, parent in parents.items() if parent in found} - found:
+        found |= more
+    return found
+
+
+@contextlib.contextmanager
+def demonstration(data: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """`make demo` on a free port, and what it had said when it was ready."""
+    command = [sys.executable, "deploy/serve.py", "--demo", "--port", "0", "--data", str(data)]
+    said = data.parent / "said.txt"
+    with open(said, "w") as out:
+        site = subprocess.Popen(command, cwd=ROOT, stdout=out, stderr=out)
+    try:
+        until(lambda: "Ctrl-C" in said.read_text() or site.poll() is not None, 120)
+        yield site, said.read_text()
+    finally:
+        site.terminate()
+        site.wait(30)
+
+
+def get(said: str, path: str) -> str:
+    address = next(line for line in said.splitlines() if "http://" in line).split()[-1]
+    with urllib.request.urlopen(address + path, timeout=20) as page:
+        return page.read().decode()
+
+
+@pytest.mark.slow
+def test_the_demonstration_survives_kill_9_and_leaves_nothing_behind(tmp_path):
+    if not LINUX:
+        pytest.skip("reads /proc")
+    try:
+        wordnet.load()
+    except wordnet.WordNetMissing as missing:
+        skip_or_fail(str(missing))
+    data = tmp_path / "data"
+
+    with demonstration(data) as (site, said):
+        assert "csrfmiddlewaretoken" in get(said, "/accounts/login/"), said
+        started = family(site.pid)
+        # The supervisor, gunicorn and its two, the worker and its one, beat.
+        assert len(started) >= 7
+        second = [sys.executable, "deploy/serve.py", "--demo", "--port", "0", "--data", str(data)]
+        refused = subprocess.run(second, cwd=ROOT, capture_output=True, text=True, timeout=30)
+        assert refused.returncode == 1
+        assert "already being served" in refused.stderr
+        site.kill()
+        until(lambda: not any(map(lives, started)), 30)
+
+    with demonstration(data) as (site, again):
+        passwords = [line for line in said.splitlines() if line.startswith("  ")]
+        assert [line for line in again.splitlines() if line.startswith("  ")] == passwords
+        assert get(again, "/healthz")
+        started = family(site.pid)
+        site.terminate()
+        assert site.wait(30) == 0
+        assert not any(map(lives, started))

@@ -1,0 +1,180 @@
+"""The demonstration: loaded once or twice, it is ready to be labeled and scored."""
+
+import stat
+import uuid
+from io import StringIO
+
+import pytest
+from django.core.management import call_command
+
+from annotator import demonstration
+from evaluation.metrics import wordnet
+from evaluation.models import Benchmark
+from labeling import answering, assigning, quality
+from labeling.files import BadInput
+from labeling.models import Gold, Membership, Question, User
+from tests.conftest import skip_or_fail
+
+pytestmark = pytest.mark.django_db
+
+# What is to be seen on the photographs, of all that the four classifiers say.
+SEEN = {
+    ("astronaut.png", "n04266014"),
+    ("camera.png", "n04485082"),
+    ("chelsea.png", "n02123045"),
+    ("china.jpg", "n09332890"),
+    ("motorcycle_left.png", "n03208938"),
+    ("rocket.jpg", "n03773504"),
+}
+
+
+@pytest.fixture(autouse=True)
+def _key(settings):
+    settings.SECRET_KEY = "the key of this test"
+    try:
+        wordnet.load()
+    except wordnet.WordNetMissing as missing:
+        skip_or_fail(str(missing))
+
+
+def answer_everything(user: User, campaign, run_jobs) -> int:
+    """How many answers this person gave, to everything that is asked of them, truthfully."""
+    given = 0
+    while seats := assigning.next_page(user, campaign).seats:
+        sent = []
+        for seat in seats:
+            question = Question.objects.select_related("item__image").get(pk=seat.question_id)
+            image = question.item.image.name
+            known = Gold.objects.filter(question=question).first()
+            value = "yes" if (image, question.topic) in SEEN else "no"
+            value = "not_photo" if image == "horse.png" else known.answer if known else value
+            sent.append(answering.Sent(uuid.uuid4(), seat.token, value, 1500))
+        results = answering.submit(user, campaign, sent)
+        assert {result.status for result in results} == {"accepted"}
+        given += len(results)
+        run_jobs()
+    return given
+
+
+def test_it_can_be_labeled_at_once():
+    campaign = demonstration.load().campaign
+
+    assert campaign.state == "open"
+    assert 20 <= campaign.questions.asked().count() <= 30
+    for name in demonstration.ANNOTATORS:
+        assert assigning.next_page(User.objects.get(username=name), campaign).seats
+
+
+def test_loading_twice_changes_nothing():
+    demonstration.load()
+    accounts = demonstration.accounts_file().read_text()
+    counts = [m.objects.count() for m in (User, Benchmark, Question, Gold, Membership)]
+
+    demonstration.load()
+
+    assert demonstration.accounts_file().read_text() == accounts
+    assert counts == [m.objects.count() for m in (User, Benchmark, Question, Gold, Membership)]
+
+
+def test_everybody_listed_can_log_in_and_nobody_else_reads_the_list(client):
+    demonstration.load()
+
+    passwords = demonstration._passwords()
+    assert set(passwords) == set(demonstration.ACCOUNTS)
+    for name, password in passwords.items():
+        assert client.login(username=name, password=password)
+    assert len(set(passwords.values())) == len(passwords)
+    assert stat.S_IMODE(demonstration.accounts_file().stat().st_mode) == 0o600
+
+
+def test_a_password_that_its_owner_changed_stays():
+    users = demonstration.make_users()
+    users["bob"].set_password("of my own choosing")
+    users["bob"].save()
+
+    demonstration.make_users()
+
+    assert User.objects.get(username="bob").check_password("of my own choosing")
+
+
+def test_a_lost_list_of_accounts_is_written_anew(client):
+    demonstration.make_users()
+    demonstration.accounts_file().unlink()
+
+    demonstration.make_users()
+
+    assert client.login(username="bob", password=demonstration._passwords()["bob"])
+
+
+def test_roles_are_what_the_list_says():
+    users = demonstration.make_users()
+
+    assert [n for n, u in users.items() if u.is_superuser] == ["admin"]
+    assert [n for n, u in users.items() if u.is_researcher] == ["admin", "alice"]
+
+
+def test_without_a_key_no_account_is_made(settings):
+    settings.SECRET_KEY = "insecure: set SECRET_KEY"
+    settings.DEBUG = False
+
+    with pytest.raises(BadInput, match="SECRET_KEY"):
+        demonstration.load()
+
+    assert not User.objects.exists()
+
+
+def test_every_photograph_comes_with_licence_and_source(alice):
+    dataset = demonstration.make_dataset(alice)
+
+    assert dataset.images.count() == len(demonstration._rows("images.csv"))
+    assert not dataset.images.filter(licence="").exists()
+    assert not dataset.images.filter(source="").exists()
+
+
+def test_gold_is_on_images_that_are_not_asked_about():
+    campaign = demonstration.load().campaign
+
+    asked = set(campaign.questions.asked().values_list("item__image__name", flat=True))
+    gold = set(
+        campaign.questions.filter(gold__isnull=False).values_list("item__image__name", flat=True)
+    )
+
+    assert gold
+    assert not asked & gold
+
+
+def test_the_files_say_that_predictions_are_made_up():
+    assert "made up for this demonstration" in (demonstration.SOURCE / "README.md").read_text()
+
+
+def test_the_command_says_what_it_loaded():
+    out = StringIO()
+
+    call_command("demo", "--json", stdout=out)
+
+    assert '"benchmark": "demo"' in out.getvalue()
+
+
+def test_five_people_rank_the_classifiers_and_drop_the_drawing(run_jobs):
+    from evaluation import runs
+
+    benchmark = demonstration.load()
+    campaign = benchmark.campaign
+    run_jobs()
+
+    for name in demonstration.ANNOTATORS:
+        user = User.objects.get(username=name)
+        assert answer_everything(user, campaign, run_jobs) >= 20
+        standing = quality.standing(user, campaign)
+        assert standing["right"] == standing["total"] > 0
+
+    horse = campaign.questions.filter(item__image__name="horse.png")
+    assert {question.state for question in horse} <= {"dropped", "withdrawn"}
+    assert not campaign.questions.filter(state="open").exists()
+    run = runs.request(benchmark, User.objects.get(username="alice"))
+    run_jobs()
+    run.refresh_from_db()
+    assert run.state == "done", run.error
+    ranks = dict(zip(run.result["classifiers"], run.result["ranks"], strict=True))
+    assert ranks["aurora"] == 1
+    assert ranks["drizzle"] == 4
