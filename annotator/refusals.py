@@ -1,6 +1,7 @@
 """The one place where a Refusal becomes a page or an HTTP status."""
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.middleware.csrf import get_token
 from django.shortcuts import render
 
 from labeling.errors import Refusal
@@ -18,13 +19,32 @@ class RefusalMiddleware:
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
         if not isinstance(exception, Refusal):
             return None
-        if "application/json" in request.headers.get("Accept", ""):
-            return JsonResponse(
-                {
-                    "code": exception.code,
-                    "message": exception.message,
-                    "field": exception.field,
-                },
-                status=exception.status,
-            )
-        return render(request, "refusal.html", {"refusal": exception}, status=exception.status)
+        return answer(request, exception)
+
+
+def wants_json(request: HttpRequest) -> bool:
+    """Whether a script asks: its view says so, or it names JSON as what it takes."""
+    return getattr(request, "speaks_json", False) or (
+        "application/json" in request.headers.get("Accept", "")
+    )
+
+
+def answer(request: HttpRequest, refusal: Refusal) -> HttpResponse:
+    """The refusal as {"code", "message", "field"} for scripts and as a page for people."""
+    if wants_json(request):
+        return JsonResponse(
+            {"code": refusal.code, "message": refusal.message, "field": refusal.field},
+            status=refusal.status,
+        )
+    return render(request, "refusal.html", {"refusal": refusal}, status=refusal.status)
+
+
+def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
+    """Says that the form was out of date, and brings a fresh token for the next try."""
+    get_token(request)
+    refusal = Refusal(
+        "This page was open for too long or in another session. Go back, reload it and try again.",
+        code="csrf_failed",
+    )
+    refusal.status = 403
+    return answer(request, refusal)

@@ -139,6 +139,7 @@ SECURE_CONTENT_TYPE_NOSNIFF = True
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
 SESSION_COOKIE_HTTPONLY = True
+CSRF_FAILURE_VIEW = "annotator.refusals.csrf_failure"
 if env.bool("ASSAY_HTTPS", default=False):
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
     SECURE_HSTS_SECONDS = 31_536_000
@@ -202,6 +203,8 @@ if CELERY_BROKER_URL == "filesystem://":
 # The hour (UTC) of the nightly round, and how often lost work is sent again.
 ASSAY_NIGHTLY_HOUR = env.int("ASSAY_NIGHTLY_HOUR", default=2)
 ASSAY_SWEEP_SECONDS = env.int("ASSAY_SWEEP_SECONDS", default=15)
+# A benchmark in which something settled is scored again at most this often, between the nights.
+ASSAY_RESCORE_SECONDS = env.int("ASSAY_RESCORE_SECONDS", default=60)
 # After so long without a sign of life a worker is taken for dead and its job goes to another.
 ASSAY_JOB_LEASE_SECONDS = env.float("ASSAY_JOB_LEASE_SECONDS", default=60)
 

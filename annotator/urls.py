@@ -3,7 +3,19 @@
 from django.contrib import admin
 from django.urls import URLPattern, URLResolver, include, path
 
+from annotator import views
+
 urlpatterns: list[URLPattern | URLResolver] = [
+    path("", views.home, name="home"),
+    path("healthz", views.health, name="health"),
+    path("join/<str:secret>/", views.join, name="join"),
+    # Before the campaign's own pages: "label" is a place inside a campaign, not a campaign.
+    path("campaigns/<slug:name>/label/", views.label, name="label"),
+    path("campaigns/<slug:name>/label/page/", views.label_page, name="label_page"),
+    path("campaigns/<slug:name>/label/answers/", views.label_answers, name="label_answers"),
+    path("campaigns/<slug:name>/label/skip/", views.label_skip, name="label_skip"),
+    path("label/<str:token>/image", views.seat_image, name="seat_image"),
+    path("label/example/<str:token>/image", views.example_image, name="example_image"),
     path("", include("labeling.urls")),
     path("", include("evaluation.urls")),
     path("accounts/", include("allauth.urls")),

@@ -1,0 +1,34 @@
+"""The labeling page as an ordinary form, for browsers that run no scripts."""
+
+import json
+import uuid
+from typing import Any
+
+from django import forms
+
+from annotator.bodies import MAX_DURATION_MS
+
+
+class AnswerForm(forms.Form):
+    """One answer: its id was made with the page, so a form sent twice counts once."""
+
+    id = forms.UUIDField(error_messages={"required": "The answer has no id. Reload the page."})
+    seat = forms.RegexField(r"^[0-9a-zA-Z]{1,32}$")
+    value = forms.CharField(
+        max_length=400, error_messages={"required": "Choose one of the answers."}
+    )
+    duration_ms = forms.IntegerField(required=False, min_value=0, max_value=MAX_DURATION_MS)
+
+    def clean_value(self) -> Any:
+        """A word, or the object that an option of a list stands for."""
+        text = self.cleaned_data["value"]
+        if not text.startswith("{"):
+            return text
+        try:
+            return json.loads(text)
+        except ValueError as error:
+            raise forms.ValidationError("Choose one of the answers.") from error
+
+
+def new_answer_id() -> str:
+    return str(uuid.uuid4())

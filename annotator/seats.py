@@ -1,0 +1,172 @@
+"""What a labeling page is told of a seat: random tokens and signed addresses, nothing else.
+
+Seats look the same whatever stands behind them. An image's address carries a signature over seat
+and person that expires, and the response has the same headers for every image: no name, no hash,
+no date, and nothing that a shared computer would keep on its disk.
+"""
+
+from collections.abc import Iterable
+from datetime import timedelta
+from typing import Any, NamedTuple
+
+from django.core.signing import BadSignature, SignatureExpired, TimestampSigner
+from django.http import HttpResponse
+from django.urls import reverse
+from django.utils import timezone
+
+from labeling import images, policies
+from labeling.errors import NotAllowed, NotYours
+from labeling.models import Assignment, Campaign, Image, Membership, Topic, User
+
+signer = TimestampSigner(salt="annotator.seats.image")
+# A day's session; the seat itself closes much earlier.
+MAX_AGE = timedelta(hours=12)
+
+
+class Shown(NamedTuple):
+    """A seat as the page knows it."""
+
+    token: str
+    topic: str
+
+
+def image_url(token: str, user: User) -> str:
+    """The address of a seat's image, for this person only and for half a day."""
+    _, signature = signer.sign(f"{token}.{user.pk}").split(signer.sep, 1)
+    return f"{reverse('seat_image', args=[token])}?s={signature}"
+
+
+def check_signature(token: str, user: User, signature: str) -> None:
+    """Passes for what image_url signed. Raises NotAllowed, saying what to do."""
+    try:
+        signer.unsign(f"{token}.{user.pk}{signer.sep}{signature}", max_age=MAX_AGE)
+    except SignatureExpired as error:
+        raise NotAllowed(
+            "This image's address has expired. Reload the page.", code="expired"
+        ) from error
+    except BadSignature as error:
+        raise NotAllowed("This address was not signed for you.", code="forged") from error
+
+
+def seat_of(user: User, token: str) -> Assignment:
+    """The member's own seat while it is open or its answer may still change. Raises NotYours."""
+    seat = (
+        Assignment.objects.filter(token=token, annotator=user)
+        .select_related("question__item__image", "question__campaign__policy")
+        .first()
+    )
+    if seat is None or not is_viewable(user, seat):
+        raise NotYours("This image is not with you, or no longer. Take the next one.")
+    return seat
+
+
+def is_viewable(user: User, seat: Assignment) -> bool:
+    """Whether the image may still be looked at: held, or answered so lately that it may change.
+
+    The same for every question, settled or not, gold or not, and the window of answering.submit.
+    """
+    campaign = seat.question.campaign
+    member = Membership.objects.active().filter(user=user, campaign=campaign).first()
+    if member is None:
+        return False
+    if seat.state != Assignment.State.ANSWERED:
+        return seat.state == Assignment.State.LEASED
+    policy = policies.DEFAULTS | campaign.policy.content
+    if member.answered - (seat.ordinal or 0) < policy["revise_answers"]:
+        return True
+    first = seat.answers.order_by("revision").values_list("created_at", flat=True).first()
+    window = timedelta(minutes=policy["revise_minutes"])
+    return first is not None and timezone.now() - first <= window
+
+
+def image_response(image: Image) -> HttpResponse:
+    """The image as annotators may have it, with headers that are equal for every image."""
+    with images.open_display(image) as file:
+        content = file.read()
+    response = HttpResponse(content, content_type=media_type_of(content))
+    response["Cache-Control"] = "private, no-store"
+    response["Content-Disposition"] = "inline"
+    response["Cross-Origin-Resource-Policy"] = "same-origin"
+    return response
+
+
+SIGNATURES = {
+    b"\xff\xd8\xff": "image/jpeg",
+    b"\x89PNG\r\n\x1a\n": "image/png",
+    b"GIF8": "image/gif",
+    b"RIFF": "image/webp",
+}
+
+
+def media_type_of(content: bytes) -> str:
+    """The type that the bytes themselves say, since a derivative's may differ from its source's."""
+    return next(
+        (name for start, name in SIGNATURES.items() if content.startswith(start)),
+        "application/octet-stream",
+    )
+
+
+def describe(
+    seats: Iterable[Any], user: User, campaign: Campaign, known: Iterable[str] = ()
+) -> dict[str, Any]:
+    """What the labeling script gets: the seats in their order and the topics not yet known."""
+    rows = [
+        {"seat": seat.token, "topic": seat.topic, "image": image_url(seat.token, user)}
+        for seat in seats
+    ]
+    wanted = {row["topic"] for row in rows} - set(known)
+    return {"seats": rows, "topics": topics_of(campaign, wanted)}
+
+
+def topics_of(campaign: Campaign, keys: set[str]) -> dict[str, dict[str, Any]]:
+    """What the page says about each class, by topic key, with its examples. Two queries."""
+    if not keys:
+        return {}
+    topics = (
+        Topic.objects.filter(campaign=campaign, key__in=keys)
+        .prefetch_related("examples")
+        .order_by("key")
+    )
+    found = {topic.key: describe_topic(topic) for topic in topics}
+    for key in keys - set(found):
+        found[key] = {"name": key, "article": "a"}
+    return found
+
+
+def describe_topic(topic: Topic) -> dict[str, Any]:
+    return {
+        "name": topic.name,
+        "article": article_for(topic.name),
+        "synonyms": topic.synonyms,
+        "definition": topic.definition,
+        "url": topic.url,
+        "guidance": topic.guidance,
+        "examples": [
+            {
+                "image": reverse("example_image", args=[example.token]),
+                "answer": example.answer,
+                "caption": example.caption,
+            }
+            for example in topic.examples.all()
+        ],
+    }
+
+
+# Words whose first sound differs from their first letter, as they begin names of ImageNet classes.
+VOWEL_SOUNDS = ("hour", "honest", "heir", "x-ray", "mri", "f1", "sos")
+CONSONANT_SOUNDS = ("uni", "use", "usu", "euro", "eu", "one", "ute", "ukulele", "ufo", "yu")
+CONSONANT_EXCEPTIONS = ("unim", "unin", "unid")
+
+
+def article_for(name: str) -> str:
+    """ "a" or "an", by the sound that the name begins with.
+
+    >>> [article_for(name) for name in ("American coot", "drake", "unicycle", "hourglass")]
+    ['an', 'a', 'a', 'an']
+    """
+    word = name.strip().lower()
+    if word.startswith(VOWEL_SOUNDS) or word.startswith(CONSONANT_EXCEPTIONS):
+        return "an"
+    if word.startswith(CONSONANT_SOUNDS):
+        return "a"
+    return "an" if word[:1] in "aeiou" and word else "a"

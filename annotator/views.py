@@ -1,0 +1,271 @@
+"""The pages that a person who labels sees: home, joining, labeling and its images."""
+
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.db import DatabaseError, connection
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.cache import add_never_cache_headers
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from annotator import accounts, bodies, seats
+from annotator.forms import AnswerForm, new_answer_id
+from labeling import answering, assigning, people
+from labeling.access import campaign_for
+from labeling.errors import Conflict, NotYours, Refusal
+from labeling.kinds import KINDS
+from labeling.models import Campaign, Example, Membership, User
+
+
+@require_GET
+def home(request: HttpRequest) -> HttpResponse:
+    """What one can do here: the campaigns to label in and, for researchers, those to run."""
+    if not request.user.is_authenticated:
+        return render(request, "annotator/welcome.html")
+    memberships = list(
+        Membership.objects.active()
+        .filter(user=request.user)
+        .select_related("campaign")
+        .order_by("-last_answered_at", "-joined_at")
+    )
+    mine = [row for row in memberships if row.campaign.state != Campaign.State.DRAFT]
+    return render(
+        request,
+        "annotator/home.html",
+        {
+            "to_label": [row for row in mine if row.role != Membership.Role.RESEARCHER],
+            "to_run": [row for row in memberships if row.role == Membership.Role.RESEARCHER],
+        },
+    )
+
+
+@require_http_methods(["GET", "POST"])
+def join(request: HttpRequest, secret: str) -> HttpResponse:
+    """An invitation: what it is for, and joining once the person is logged in."""
+    if request.method == "POST":
+        if not request.user.is_authenticated:
+            accounts.remember(request, secret)
+            return redirect("account_login")
+        return _accept(request, secret)
+    invitation = people.find_invitation(secret)
+    if invitation is None:
+        return _unusable(request, secret)
+    # Kept while the person signs up; people.accept looks at the invitation again.
+    accounts.remember(request, secret)
+    context = {"invitation": invitation, "campaign": invitation.campaign, "secret": secret}
+    return _uncached(render(request, "annotator/join.html", context))
+
+
+def _accept(request: HttpRequest, secret: str) -> HttpResponse:
+    membership = people.accept(secret, request.user)
+    accounts.forget(request)
+    messages.success(request, f"You are {membership.role} of “{membership.campaign.title}”.")
+    return redirect("home")
+
+
+def _unusable(request: HttpRequest, secret: str) -> HttpResponse:
+    """Whoever used the link already is a member and simply goes on; others are told why not."""
+    accounts.forget(request)
+    try:
+        if request.user.is_authenticated:
+            people.accept(secret, request.user)
+            return redirect("home")
+        raise Refusal(people.explain(secret), code="invitation_unusable")
+    except Refusal as refusal:
+        refusal.status = 410
+        raise
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def label(request: HttpRequest, name: str) -> HttpResponse:
+    """The labeling page. Without scripts it is a form for one seat; with them, it goes on alone."""
+    campaign = campaign_for(request.user, name)
+    if request.method == "POST":
+        return _answer_by_form(request, campaign)
+    membership = _membership(request.user, campaign)
+    try:
+        page = _seats_to_show(request, campaign)
+    except Conflict as refusal:
+        context = {"campaign": campaign, "refusal": refusal, "membership": membership}
+        return render(request, "annotator/label_closed.html", context, status=refusal.status)
+    return _uncached(
+        render(request, "annotator/label.html", _label_context(request, campaign, page, membership))
+    )
+
+
+def _seats_to_show(request: HttpRequest, campaign: Campaign) -> dict[str, Any]:
+    """The seats of the page: one to go back to if the address names it, else those to answer."""
+    token = request.GET.get("seat")
+    if token:
+        seat = seats.seat_of(request.user, bodies.read_token(token, "seat"))
+        if seat.question.campaign_id != campaign.pk:
+            raise NotYours("This image is not with you, or no longer. Take the next one.")
+        shown = seats.Shown(seat.token, seat.question.topic)
+        return seats.describe([shown], request.user, campaign) | {"left": None}
+    return _next_seats(request.user, campaign, held=set(), known=set())
+
+
+def _next_seats(user: User, campaign: Campaign, held: set[str], known: set[str]) -> dict[str, Any]:
+    """A page of seats beside those that the person's open tabs hold already."""
+    size = KINDS[campaign.kind].page_size(campaign.policy.content) + len(held)
+    page = assigning.next_page(user, campaign, size)
+    fresh = [seat for seat in page.seats if seat.token not in held]
+    return seats.describe(fresh, user, campaign, known) | {"left": page.left}
+
+
+def _label_context(
+    request: HttpRequest, campaign: Campaign, page: dict[str, Any], membership: Membership | None
+) -> dict[str, Any]:
+    kind = KINDS[campaign.kind]
+    policy = campaign.policy.content
+    done = membership.answered if membership else 0
+    first = page["seats"][0] if page["seats"] else None
+    setup = page | {
+        "user": request.user.pk,
+        "campaign": campaign.name,
+        "done": done,
+        "revise_minutes": policy.get("revise_minutes", 0),
+        "revise_answers": policy.get("revise_answers", 0),
+        "urls": {
+            "page": reverse("label_page", args=[campaign.name]),
+            "answers": reverse("label_answers", args=[campaign.name]),
+            "skip": reverse("label_skip", args=[campaign.name]),
+            "login": f"{reverse('account_login')}?next={request.path}",
+        },
+    }
+    return {
+        "campaign": campaign,
+        "kind_template": f"annotator/kinds/{campaign.kind}.html",
+        "kind_script": f"js/kinds/{campaign.kind}.js",
+        "choices": kind.choices(campaign.settings),
+        "setup": setup,
+        "first": first,
+        "topic": page["topics"].get(first["topic"]) if first else None,
+        "answer_id": new_answer_id(),
+        "done": done,
+        "left": page["left"],
+        "last_seat": request.GET.get("after", ""),
+        "going_back": bool(request.GET.get("seat")),
+    }
+
+
+def _answer_by_form(request: HttpRequest, campaign: Campaign) -> HttpResponse:
+    if "skip" in request.POST:
+        token = bodies.read_token(request.POST.get("seat"), "seat")
+        assigning.return_seat(request.user, token)
+        return redirect("label", campaign.name)
+    form = AnswerForm(request.POST)
+    if not form.is_valid():
+        field, errors = next(iter(form.errors.items()))
+        raise Refusal(errors[0], field=str(field))
+    [result] = answering.submit(request.user, campaign, [_sent(form.cleaned_data)])
+    if result.status != "accepted":
+        messages.error(request, result.message)
+        return redirect("label", campaign.name)
+    address = reverse("label", args=[campaign.name])
+    return redirect(f"{address}?after={form.cleaned_data['seat']}")
+
+
+def _sent(answer: dict[str, Any]) -> answering.Sent:
+    return answering.Sent(
+        id=answer["id"],
+        seat=answer["seat"],
+        value=answer["value"],
+        duration_ms=answer["duration_ms"],
+    )
+
+
+@require_POST
+@bodies.script_only
+def label_page(request: HttpRequest, name: str) -> HttpResponse:
+    """The next seats as JSON: {"seats", "topics", "left", "done"}."""
+    campaign = campaign_for(request.user, name)
+    body = bodies.read_object(request)
+    bodies.check_user(request, body)
+    known = body.get("known", [])
+    if not isinstance(known, list) or not all(isinstance(key, str) for key in known):
+        raise Refusal('"known" must be a list of topics.', field="known")
+    page = _next_seats(request.user, campaign, bodies.read_held(body), set(known))
+    return _uncached(JsonResponse(page))
+
+
+@require_POST
+@bodies.script_only
+def label_answers(request: HttpRequest, name: str) -> HttpResponse:
+    """What became of each answer: id, status, code, message and revision, in their order."""
+    campaign = campaign_for(request.user, name)
+    body = bodies.read_object(request)
+    bodies.check_user(request, body)
+    sent = [_sent(answer) for answer in bodies.read_answers(body)]
+    results = answering.submit(request.user, campaign, sent)
+    return JsonResponse(
+        {
+            "results": [
+                {
+                    "id": str(result.id),
+                    "status": result.status,
+                    "code": result.code,
+                    "message": result.message,
+                    "revision": result.revision,
+                }
+                for result in results
+            ]
+        }
+    )
+
+
+@require_POST
+@bodies.script_only
+def label_skip(request: HttpRequest, name: str) -> HttpResponse:
+    """Gives a seat back unanswered, so that somebody else gets it."""
+    campaign_for(request.user, name)
+    body = bodies.read_object(request)
+    bodies.check_user(request, body)
+    assigning.return_seat(request.user, bodies.read_token(body.get("seat"), "seat"))
+    return JsonResponse({"status": "returned"})
+
+
+@login_required
+@require_GET
+def seat_image(request: HttpRequest, token: str) -> HttpResponse:
+    """The image of the person's own seat, by an address signed for them."""
+    request.speaks_json = True  # type: ignore[attr-defined]
+    seats.check_signature(token, request.user, request.GET.get("s", ""))
+    seat = seats.seat_of(request.user, token)
+    return seats.image_response(seat.question.item.image)
+
+
+@login_required
+@require_GET
+def example_image(request: HttpRequest, token: str) -> HttpResponse:
+    """An example's image, for the members of its campaign."""
+    example = Example.objects.filter(token=token).select_related("image", "topic__campaign").first()
+    if example is None:
+        raise NotYours("There is no such example.")
+    campaign_for(request.user, example.topic.campaign.name)
+    return seats.image_response(example.image)
+
+
+@require_GET
+def health(request: HttpRequest) -> HttpResponse:
+    """200 while the database answers, 503 otherwise: for a load balancer."""
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT 1")
+            cursor.fetchone()
+    except DatabaseError:
+        return _uncached(JsonResponse({"status": "no database"}, status=503))
+    return _uncached(JsonResponse({"status": "ok"}))
+
+
+def _membership(user: User, campaign: Campaign) -> Membership | None:
+    return Membership.objects.active().filter(user=user, campaign=campaign).first()
+
+
+def _uncached(response: HttpResponse) -> HttpResponse:
+    add_never_cache_headers(response)
+    return response

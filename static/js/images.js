@@ -1,0 +1,76 @@
+/* Fetches and decodes the images of seats ahead of time, so that showing one takes a frame.
+
+   Images come as blobs, because the server forbids every cache: what is looked at stays in this
+   page's memory and leaves with it. */
+
+const RETRY_MS = 1500;
+
+export class Images {
+  #held = new Map();
+
+  /* Starts loading a seat's image; {state, image} with state loading | ready | gone | logged-out. */
+  load({ seat, image: url }) {
+    let slot = this.#held.get(seat);
+    if (!slot || slot.state === "logged-out") {
+      slot = { state: "loading", image: null, url: null, offline: false };
+      this.#held.set(seat, slot);
+      slot.done = this.#fetch(slot, url);
+    }
+    return slot;
+  }
+
+  /* Forgets all images but these seats'. */
+  keep(seats) {
+    for (const [seat, slot] of this.#held) {
+      if (seats.has(seat)) continue;
+      slot.dropped = true;
+      if (slot.url) URL.revokeObjectURL(slot.url);
+      this.#held.delete(seat);
+    }
+  }
+
+  async #fetch(slot, url) {
+    while (!slot.dropped) {
+      const response = await fetch(url, { credentials: "same-origin", redirect: "manual" }).catch(
+        () => null,
+      );
+      if (response?.ok) {
+        slot.state = await this.#decode(slot, response);
+        return;
+      }
+      if (response?.type === "opaqueredirect" || response?.status === 401) {
+        slot.state = "logged-out";
+        return;
+      }
+      if (response && response.status < 500 && response.status !== 429) {
+        slot.state = "gone";
+        return;
+      }
+      slot.offline = true;
+      slot.onoffline?.();
+      await this.#pause();
+    }
+  }
+
+  async #decode(slot, response) {
+    try {
+      slot.url = URL.createObjectURL(await response.blob());
+      const image = new Image();
+      image.alt = "The image in question";
+      image.draggable = false;
+      image.src = slot.url;
+      await image.decode();
+      slot.image = image;
+      return "ready";
+    } catch {
+      return "gone";
+    }
+  }
+
+  #pause() {
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, RETRY_MS * (0.75 + Math.random() / 2));
+      addEventListener("online", () => (clearTimeout(timer), resolve()), { once: true });
+    });
+  }
+}

@@ -1,0 +1,297 @@
+/* Keeps answers until the server has them.
+
+   Every answer is one key of localStorage, named by person, campaign and the answer's own id, so
+   two tabs never overwrite each other and another person's answers are never sent. Batches leave
+   after a moment, one tab at a time, and again until the server has answered for each answer by
+   its id; the server takes the same id once. What it refuses is kept apart until it was read.
+
+   Events: "change" whenever counts or state may differ, "refused" with the entry as detail.
+   state: saved | sending | waiting | logged-out | other-user | stopped. */
+
+export const BATCH = 8;
+const AT_ONCE_ON_LEAVING = 100;
+const WAIT_MS = 300;
+const TIMEOUT_MS = 15_000;
+const LONGEST_WAIT_MS = 30_000;
+// Answers that only this page holds because localStorage is full: few, so that few can be lost.
+export const MEMORY_BOUND = 5;
+
+/* A random UUID; crypto.randomUUID is missing where the page came by plain http. */
+export function newId() {
+  if (crypto.randomUUID) return crypto.randomUUID();
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  bytes[6] = (bytes[6] & 0x0f) | 0x40;
+  bytes[8] = (bytes[8] & 0x3f) | 0x80;
+  const hex = Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
+}
+
+export function cookie(name) {
+  const found = document.cookie.split("; ").find((part) => part.startsWith(`${name}=`));
+  return found ? decodeURIComponent(found.slice(name.length + 1)) : "";
+}
+
+/* A POST of JSON: {status, body}; status 0 without a connection, 401 when logged out. The CSRF
+   cookie is read anew each time, because logging in elsewhere renews it. */
+export async function post(url, data, { keepalive = false } = {}) {
+  let response;
+  try {
+    response = await fetch(url, {
+      method: "POST",
+      headers: {
+        "Content-Type": "application/json",
+        Accept: "application/json",
+        "X-CSRFToken": cookie("csrftoken"),
+      },
+      body: JSON.stringify(data),
+      credentials: "same-origin",
+      redirect: "manual",
+      keepalive,
+      signal: keepalive ? undefined : AbortSignal.timeout(TIMEOUT_MS),
+    });
+  } catch {
+    return { status: 0, body: null };
+  }
+  if (response.type === "opaqueredirect") return { status: 401, body: null };
+  try {
+    return { status: response.status, body: await response.json() };
+  } catch {
+    // Not our server's words (a proxy, a broken connection): as good as no answer.
+    return { status: response.ok ? 0 : response.status, body: null };
+  }
+}
+
+export class Outbox extends EventTarget {
+  #memory = new Map();
+  #last = 0;
+  #timer = null;
+  #busy = false;
+  #failures = 0;
+
+  constructor({ user, campaign, url }) {
+    super();
+    Object.assign(this, { user, campaign, url, state: "saved", message: "" });
+    this.prefix = `assay:answer:${user}:${campaign}:`;
+    this.refusedPrefix = `assay:refused:${user}:${campaign}:`;
+    addEventListener("storage", (event) => {
+      if (event.key === null || event.key.startsWith("assay:")) this.#changed();
+    });
+    addEventListener("online", () => this.retry());
+    addEventListener("focus", () => this.retry());
+    addEventListener("pagehide", () => this.#leave());
+    document.addEventListener("visibilitychange", () => {
+      if (document.visibilityState === "visible") this.retry();
+      else this.#leave();
+    });
+  }
+
+  /* Keeps an answer and sends it soon; returns its entry. Look at `full` first. */
+  add({ seat, value, duration_ms }) {
+    this.#last = Math.max(Date.now(), this.#last + 1);
+    const entry = { id: newId(), at: this.#last, seat, value, duration_ms };
+    if (!this.#store(this.prefix + entry.id, entry)) this.#memory.set(entry.id, entry);
+    if (this.pending().length >= BATCH) this.flush();
+    else this.#schedule(WAIT_MS);
+    this.#changed();
+    return entry;
+  }
+
+  /* Answers that the server does not have yet, oldest first. */
+  pending() {
+    const entries = [...this.#read(this.prefix), ...this.#memory.values()];
+    return entries.sort((a, b) => a.at - b.at || (a.id < b.id ? -1 : 1));
+  }
+
+  refused() {
+    return this.#read(this.refusedPrefix).sort((a, b) => a.at - b.at);
+  }
+
+  dismissRefused() {
+    for (const entry of this.refused()) localStorage.removeItem(this.refusedPrefix + entry.id);
+    this.#changed();
+  }
+
+  /* Answers held by this page alone: closing it would lose them. */
+  get atRisk() {
+    return this.#memory.size;
+  }
+
+  get full() {
+    return this.#memory.size >= MEMORY_BOUND;
+  }
+
+  retry() {
+    if (this.pending().length) this.flush();
+  }
+
+  async flush() {
+    if (this.#busy) return;
+    this.#busy = true;
+    clearTimeout(this.#timer);
+    this.#timer = null;
+    try {
+      await this.#alone(() => this.#drain());
+    } finally {
+      this.#busy = false;
+    }
+    if (this.pending().length && this.#timer === null) this.#schedule(this.#pause());
+    this.#changed();
+  }
+
+  /* One tab sends at a time, where the browser can tell; elsewhere the ids keep it harmless. */
+  async #alone(deed) {
+    if (!navigator.locks) return deed();
+    return navigator.locks.request(this.prefix, { ifAvailable: true }, (lock) =>
+      lock ? deed() : null,
+    );
+  }
+
+  async #drain() {
+    let size = BATCH;
+    for (;;) {
+      this.#settleMemory();
+      const batch = this.pending().slice(0, size);
+      if (!batch.length) {
+        this.#set("saved");
+        return;
+      }
+      this.#set("sending");
+      const reply = await post(this.url, this.#body(batch));
+      if (reply.status === 200 && this.#take(batch, reply.body)) {
+        this.#failures = 0;
+        size = BATCH;
+      } else if (this.#isFaulty(reply.status)) {
+        // One malformed answer must not hold up the others: find it by sending one at a time.
+        if (batch.length === 1) this.#refuse(batch[0], reply.body || {});
+        size = 1;
+      } else {
+        this.#stumble(reply);
+        if (reply.body?.code === "csrf_failed" && this.#failures === 1) continue;
+        return;
+      }
+    }
+  }
+
+  #isFaulty(status) {
+    return status === 400 || status === 413 || status === 422;
+  }
+
+  #body(batch) {
+    const answers = batch.map(({ id, seat, value, duration_ms }) => ({
+      id,
+      seat,
+      value,
+      duration_ms,
+    }));
+    return { user: this.user, answers };
+  }
+
+  /* Deals with what the server said of each answer; false when it said nothing of any. */
+  #take(batch, body) {
+    const results = new Map((body?.results || []).map((result) => [result.id, result]));
+    let dealt = 0;
+    for (const entry of batch) {
+      const result = results.get(entry.id);
+      if (!result) continue;
+      dealt += 1;
+      if (result.status === "accepted") this.#remove(entry);
+      else this.#refuse(entry, result);
+    }
+    return dealt > 0;
+  }
+
+  #refuse(entry, { code = "refused", message = "The server did not take this answer." }) {
+    const refused = { ...entry, code, message };
+    if (!this.#store(this.refusedPrefix + entry.id, refused)) {
+      this.#remove(entry);
+      this.#store(this.refusedPrefix + entry.id, refused);
+    }
+    this.#remove(entry);
+    this.dispatchEvent(new CustomEvent("refused", { detail: refused }));
+  }
+
+  #stumble({ status, body }) {
+    this.#failures += 1;
+    this.message = body?.message || "";
+    if (status === 401) this.#set("logged-out");
+    else if (body?.code === "other_user") this.#set("other-user");
+    else if (status === 404 || (status === 403 && body?.code !== "csrf_failed")) {
+      this.#set("stopped");
+    } else this.#set("waiting");
+  }
+
+  /* Doubling waits with chance in them, so that a server that comes back is not stormed. */
+  #pause() {
+    if (!this.#failures) return WAIT_MS * 3;
+    const longest = Math.min(LONGEST_WAIT_MS, 500 * 2 ** this.#failures);
+    return longest * (0.5 + Math.random() / 2);
+  }
+
+  #schedule(delay) {
+    // A pause after failures stands; another answer does not shorten it.
+    if (this.#timer !== null) return;
+    this.#timer = setTimeout(() => {
+      this.#timer = null;
+      this.flush();
+    }, delay);
+  }
+
+  /* The page goes away, perhaps for good: a request that outlives it. Ids make repeats harmless. */
+  #leave() {
+    const batch = this.pending().slice(0, AT_ONCE_ON_LEAVING);
+    if (batch.length && this.state !== "other-user") {
+      post(this.url, this.#body(batch), { keepalive: true }).then((reply) => {
+        if (reply.status === 200) this.#take(batch, reply.body);
+        this.#changed();
+      });
+    }
+  }
+
+  /* Room may have come back: what was held in memory moves to where a reload finds it. */
+  #settleMemory() {
+    for (const [id, entry] of this.#memory) {
+      if (this.#store(this.prefix + id, entry)) this.#memory.delete(id);
+    }
+  }
+
+  #store(key, entry) {
+    try {
+      localStorage.setItem(key, JSON.stringify(entry));
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
+  #remove(entry) {
+    this.#memory.delete(entry.id);
+    try {
+      localStorage.removeItem(this.prefix + entry.id);
+    } catch {
+      // Storage is switched off: the entry was in memory only.
+    }
+  }
+
+  #read(prefix) {
+    const entries = [];
+    try {
+      for (let index = 0; index < localStorage.length; index += 1) {
+        const key = localStorage.key(index);
+        if (key.startsWith(prefix)) entries.push(JSON.parse(localStorage.getItem(key)));
+      }
+    } catch {
+      // Storage is switched off or was cleared meanwhile.
+    }
+    return entries.filter(Boolean);
+  }
+
+  #set(state) {
+    this.state = state;
+    if (state === "saved" || state === "sending") this.message = "";
+    this.#changed();
+  }
+
+  #changed() {
+    this.dispatchEvent(new Event("change"));
+  }
+}

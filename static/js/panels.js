@@ -1,0 +1,111 @@
+/* Buttons, keys, dialogs and the instructions panel of the labeling page.
+
+   data-do="back|forward|skip|about|zoom-in|zoom-out|zoom-reset|send|dismiss|refill",
+   data-open="id of a dialog", data-close, [data-use-keys] a switch, [data-about] the panel. */
+import { one } from "./screen.js";
+
+const KEYS_SETTING = "assay:keys";
+const ABOUT_SETTING = "assay:about";
+const PAN = 0.2;
+const wide = matchMedia("(min-width: 64rem)");
+
+function remembered(key, value) {
+  try {
+    if (value !== undefined) localStorage.setItem(key, value);
+    return localStorage.getItem(key);
+  } catch {
+    return null;
+  }
+}
+
+export function attachPanels(label) {
+  const deeds = deedsOf(label);
+  document.addEventListener("click", (event) => {
+    const button = event.target.closest("[data-do], [data-open], [data-close]");
+    if (!button) return;
+    if (button.dataset.do && deeds[button.dataset.do]) {
+      event.preventDefault();
+      deeds[button.dataset.do]();
+    }
+    if (button.dataset.open) document.getElementById(button.dataset.open).showModal();
+    if ("close" in button.dataset) button.closest("dialog").close();
+  });
+  for (const dialog of document.querySelectorAll("dialog.sheet")) {
+    // A click beside the sheet closes it.
+    dialog.addEventListener("click", (event) => event.target === dialog && dialog.close());
+  }
+  for (const button of document.querySelectorAll("[data-open], [data-do='about']")) {
+    button.hidden = false;
+  }
+  setAbout(remembered(ABOUT_SETTING) !== "closed" && wide.matches);
+  wide.addEventListener("change", () => setAbout(wide.matches));
+  // No answer leaves by the form while scripts run.
+  one("[data-work]").addEventListener("submit", (event) => event.preventDefault());
+}
+
+function deedsOf(label) {
+  return {
+    back: () => label.back(),
+    forward: () => label.forward(),
+    skip: () => label.skip(),
+    refill: () => label.refill(),
+    send: () => label.outbox.flush(),
+    dismiss: () => label.outbox.dismissRefused(),
+    about: () => toggleAbout(),
+    "zoom-in": () => label.zoom.in(),
+    "zoom-out": () => label.zoom.out(),
+    "zoom-reset": () => label.zoom.reset(),
+  };
+}
+
+function setAbout(open) {
+  document.body.classList.toggle("about-open", open);
+  one("[data-about]").inert = !open;
+  one(".label-bar [data-do='about']").setAttribute("aria-expanded", String(open));
+}
+
+function toggleAbout() {
+  const open = !document.body.classList.contains("about-open");
+  setAbout(open);
+  if (wide.matches) remembered(ABOUT_SETTING, open ? "open" : "closed");
+  if (open) one("[data-about]").focus({ preventScroll: true });
+  else one(".label-bar [data-do='about']").focus();
+}
+
+export function attachKeys(label) {
+  const setting = one("[data-use-keys]");
+  setting.checked = remembered(KEYS_SETTING) !== "off";
+  setting.addEventListener("change", () => {
+    remembered(KEYS_SETTING, setting.checked ? "on" : "off");
+  });
+  document.addEventListener("keydown", (event) => {
+    if (event.key === "Escape" && !wide.matches && document.body.classList.contains("about-open")) {
+      toggleAbout();
+    }
+    if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
+    if (document.querySelector("dialog[open]")) return;
+    if (event.target.closest?.("input, textarea, select, [contenteditable]")) return;
+    if (event.key === "?") one("#keys").showModal();
+    else if (!setting.checked || !act(label, event)) return;
+    event.preventDefault();
+  });
+}
+
+/* Whether the key meant something. A key held down counts once, except for zoom and moves. */
+function act(label, event) {
+  const { key } = event;
+  if (event.shiftKey && key.startsWith("Arrow")) {
+    label.zoom.pan(...{ ArrowLeft: [-PAN, 0], ArrowRight: [PAN, 0], ArrowUp: [0, -PAN], ArrowDown: [0, PAN] }[key]);
+    return true;
+  }
+  if (key === "+" || key === "=") return (label.zoom.in(), true);
+  if (key === "-" || key === "−") return (label.zoom.out(), true);
+  if (key === "0") return (label.zoom.reset(), true);
+  if (event.repeat) return true;
+  if (key === "ArrowLeft" || key === "Backspace" || key === "u") return (label.back(), true);
+  if (key === "ArrowRight") return (label.forward(), true);
+  if (key === "s") return (label.skip(), true);
+  if (key === "i") return (toggleAbout(), true);
+  return label.kind.key(event);
+}
+

@@ -1,0 +1,85 @@
+/* What a reload must not forget: the answers one may go back to, and the order of what is next.
+
+   Kept by person and campaign. Seats that other open tabs show are told apart by a lock that each
+   tab holds while it lives; where a page has no locks (plain http), tabs may show the same image,
+   and the second answer counts as a change of mind. */
+
+const MOST = 20;
+
+export class Progress {
+  constructor({ user, campaign, revise_minutes: minutes, revise_answers: answers }) {
+    this.key = `assay:history:${user}:${campaign}`;
+    this.tabPrefix = `assay:tab:${user}:${campaign}:`;
+    this.tab = this.tabPrefix + Math.random().toString(36).slice(2);
+    this.window_ms = minutes * 60_000;
+    this.answers = answers;
+    const saved = read(this.key);
+    this.order = Array.isArray(saved?.order) ? saved.order : [];
+    this.past = Array.isArray(saved?.past) ? saved.past : [];
+    this.trim();
+  }
+
+  /* Only answers that may still be changed can be gone back to. */
+  trim() {
+    const since = Date.now() - this.window_ms;
+    const open = (entry, index) => entry.at > since || this.past.length - index <= this.answers;
+    this.past = this.past.filter(open).slice(-MOST);
+  }
+
+  save(queue) {
+    this.order = queue.map((entry) => entry.seat);
+    try {
+      localStorage.setItem(this.key, JSON.stringify({ past: this.past, order: this.order }));
+      localStorage.setItem(this.tab, JSON.stringify(this.order));
+    } catch {
+      // Answers need the room more than this does.
+      forget(this.key);
+    }
+  }
+
+  /* Seats in the order in which they were to come before the reload, new ones after. */
+  sort(seats) {
+    const place = new Map(this.order.map((seat, index) => [seat, index]));
+    const rank = (entry) => place.get(entry.seat) ?? Infinity;
+    return seats
+      .map((entry, index) => [entry, index])
+      .sort(([a, i], [b, j]) => (rank(a) === rank(b) ? i - j : rank(a) - rank(b)))
+      .map(([entry]) => entry);
+  }
+
+  /* Holds this tab's lock while the page lives. */
+  claim() {
+    navigator.locks?.request(this.tab, { mode: "exclusive" }, () => new Promise(() => {}));
+    addEventListener("pagehide", () => forget(this.tab));
+  }
+
+  /* Seats that other living tabs show. What a dead tab left is cleared away. */
+  async heldElsewhere() {
+    if (!navigator.locks?.query) return new Set();
+    const { held } = await navigator.locks.query();
+    const alive = new Set(held.map((lock) => lock.name));
+    const seats = new Set();
+    for (const key of Object.keys(localStorage)) {
+      if (!key.startsWith(this.tabPrefix) || key === this.tab) continue;
+      if (alive.has(key)) for (const seat of read(key) || []) seats.add(seat);
+      else forget(key);
+    }
+    return seats;
+  }
+}
+
+function read(key) {
+  try {
+    return JSON.parse(localStorage.getItem(key));
+  } catch {
+    return null;
+  }
+}
+
+function forget(key) {
+  try {
+    localStorage.removeItem(key);
+  } catch {
+    // Storage is switched off.
+  }
+}

@@ -1,0 +1,99 @@
+/* Small pieces of the labeling screen: finding elements, saying things, the clock, the words. */
+
+export const one = (selector) => document.querySelector(selector);
+
+/* Says something to everybody: shown for a moment, and read aloud. */
+export function announce(text) {
+  const place = one("[data-announce]");
+  place.textContent = text;
+  place.classList.add("toast");
+  clearTimeout(announce.timer);
+  announce.timer = setTimeout(() => {
+    place.textContent = "";
+    place.classList.remove("toast");
+  }, 5000);
+}
+
+/* Milliseconds spent looking: from the paint on, without the time in which the page was hidden. */
+export class Clock {
+  #spent = 0;
+  #since = null;
+  #painted = 0;
+
+  constructor() {
+    document.addEventListener("visibilitychange", () => {
+      if (document.visibilityState === "visible") this.#since = performance.now();
+      else this.#stop();
+    });
+  }
+
+  start() {
+    this.#spent = 0;
+    this.#painted = this.#since = performance.now();
+  }
+
+  sincePaint() {
+    return performance.now() - this.#painted;
+  }
+
+  elapsed() {
+    const running = this.#since === null ? 0 : performance.now() - this.#since;
+    return Math.min(3_600_000, Math.round(this.#spent + running));
+  }
+
+  #stop() {
+    if (this.#since !== null) this.#spent += performance.now() - this.#since;
+    this.#since = null;
+  }
+}
+
+export const words = {
+  loading: "Loading the image…",
+  offline: "No connection. The image comes when it is back; your answers are kept.",
+  loggedOut: "You are logged out. Log in again to go on; your answers are kept.",
+  goneBack: (steps) =>
+    `${steps === 1 ? "Your last answer" : `Your answer ${steps} images ago`}. Answer again to change it, or go forward.`,
+  trouble({ status, body }) {
+    if (status === 0 || status >= 500) {
+      return { title: "No connection", text: "More images come when it is back. Your answers are kept in this browser." };
+    }
+    if (status === 401) return { title: "You are logged out", text: this.loggedOut };
+    return { title: "No more images for now", text: body?.message || "Please look again later." };
+  },
+};
+
+/* Fills the instructions panel with what is known of a class. */
+export function showAbout(topic) {
+  const known = topic.definition || topic.synonyms?.length || topic.url || topic.guidance || topic.examples?.length;
+  const panel = one("[data-topic]");
+  panel.hidden = !known;
+  if (!known) return;
+  one("[data-topic-name]").textContent = topic.name;
+  one("[data-topic-definition]").textContent = topic.definition || "";
+  const synonyms = one("[data-topic-synonyms]");
+  synonyms.textContent = (topic.synonyms || []).join(", ");
+  synonyms.parentElement.hidden = !topic.synonyms?.length;
+  const link = one("[data-topic-url]");
+  link.parentElement.hidden = !topic.url;
+  if (topic.url) link.href = topic.url;
+  one("[data-topic-site]").hidden = !topic.url?.includes("wikipedia.org");
+  const guidance = one("[data-topic-guidance]");
+  guidance.textContent = topic.guidance || "";
+  guidance.hidden = !topic.guidance;
+  one("[data-topic-examples]").replaceChildren(...(topic.examples || []).map(figure));
+}
+
+function figure({ image: url, answer, caption }) {
+  const element = document.createElement("figure");
+  element.className = `example ${answer === "yes" ? "yes" : "no"}`;
+  const image = document.createElement("img");
+  image.src = url;
+  image.alt = `Example: ${answer}${caption ? `, ${caption}` : ""}`;
+  image.loading = "lazy";
+  const text = document.createElement("figcaption");
+  const strong = document.createElement("b");
+  strong.textContent = answer === "yes" ? "Yes" : "No";
+  text.append(strong, caption ? `: ${caption}` : "");
+  element.append(image, text);
+  return element;
+}

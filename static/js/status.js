@@ -1,0 +1,79 @@
+/* Says whether every answer arrived: the chip in the bar, its sheet, and the warning on leaving.
+
+   [data-saved] the chip, [data-saved-words], [data-unsent-words], [data-refused-list], [data-login]. */
+import { announce, one } from "./screen.js";
+
+const SETTLE_MS = 900;
+
+export function attachStatus(label) {
+  const { outbox } = label;
+  let said = "";
+  let timer = null;
+  const tell = () => {
+    const { chip, sentence, tone } = describe(outbox);
+    const button = one("[data-saved]");
+    one("[data-saved-words]").textContent = chip;
+    button.dataset.tone = tone;
+    one("[data-unsent-words]").textContent = sentence;
+    one("[data-login]").hidden = outbox.state !== "logged-out" && outbox.state !== "other-user";
+    showRefused(outbox.refused());
+    // Read aloud when something needs attention or is over, not at each answer.
+    clearTimeout(timer);
+    timer = setTimeout(() => {
+      if (tone !== "busy" && sentence !== said && (said || tone !== "good")) announce(sentence);
+      if (tone !== "busy") said = sentence;
+    }, SETTLE_MS);
+  };
+  outbox.addEventListener("change", tell);
+  outbox.addEventListener("refused", ({ detail }) => announce(detail.message));
+  let before = outbox.state;
+  outbox.addEventListener("change", () => {
+    if (before !== "saved" && outbox.state === "saved") label.wake();
+    before = outbox.state;
+  });
+  addEventListener("online", () => label.wake());
+  addEventListener("focus", () => label.wake());
+  addEventListener("beforeunload", (event) => {
+    // Answers in localStorage survive; only those that this page alone holds would be lost.
+    if (outbox.atRisk) event.preventDefault();
+  });
+  tell();
+}
+
+function describe(outbox) {
+  const unsent = outbox.pending().length;
+  const refused = outbox.refused().length;
+  const answers = `${unsent} ${unsent === 1 ? "answer" : "answers"}`;
+  if (outbox.atRisk) {
+    return {
+      chip: `${unsent} unsent`,
+      tone: "bad",
+      sentence: `This browser has no room left: ${answers} held on this page alone. Keep it open until they are sent.`,
+    };
+  }
+  if (!unsent) {
+    return refused
+      ? { chip: `${refused} not taken`, tone: "warn", sentence: `All sent; ${refused} not taken.` }
+      : { chip: "All saved", tone: "good", sentence: "All your answers are saved." };
+  }
+  const kept = `${answers} kept in this browser`;
+  return {
+    "logged-out": { chip: `${unsent} unsent`, tone: "bad", sentence: `You are logged out. ${kept}; log in again and they are sent.` },
+    "other-user": { chip: `${unsent} unsent`, tone: "bad", sentence: `Somebody else is logged in now. ${kept} until you are.` },
+    stopped: { chip: `${unsent} unsent`, tone: "bad", sentence: `${outbox.message || "The server does not take them."} ${kept}.` },
+    waiting: { chip: `${unsent} unsent`, tone: "warn", sentence: `No connection. ${kept}; they are sent when it is back.` },
+  }[outbox.state] || { chip: `Saving ${unsent}`, tone: "busy", sentence: `${answers} on the way.` };
+}
+
+function showRefused(entries) {
+  one("[data-refused]").hidden = !entries.length;
+  one("[data-refused-list]").replaceChildren(
+    ...entries.map((entry) => {
+      const item = document.createElement("li");
+      const time = new Date(entry.at).toLocaleTimeString();
+      const value = typeof entry.value === "string" ? entry.value : entry.value?.key;
+      item.textContent = `${time}, “${value}”: ${entry.message}`;
+      return item;
+    }),
+  );
+}

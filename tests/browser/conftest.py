@@ -1,0 +1,233 @@
+"""A real browser against a live server: Chromium by Playwright, and axe.
+
+Playwright's synchronous API runs an event loop in the test's own thread, and Django refuses its
+ORM beside one. So the browser lives in a thread of its own and tests reach it through a proxy:
+`page.click(...)` is carried over, waits and returns, while the test's thread stays an ordinary one
+that may use the ORM.
+
+    def test_home_greets(browser_as, bob, site):
+        page = browser_as(bob)
+        page.goto(site("/"))
+"""
+
+import os
+import queue
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.conf import settings as django_settings
+from django.test import Client
+
+from labeling.models import User
+from tests.conftest import find_chromium, skip_or_fail
+
+WIDE = {"width": 1440, "height": 900}
+NARROW = {"width": 390, "height": 844}
+
+
+class Carrier:
+    """A thread that owns Playwright and does there what it is handed."""
+
+    def __init__(self) -> None:
+        self._deeds: queue.Queue[tuple[Callable[[], Any], queue.Queue[Any]] | None] = queue.Queue()
+        self._thread = threading.Thread(target=self._work, daemon=True, name="playwright")
+        self._thread.start()
+
+    def _work(self) -> None:
+        while (item := self._deeds.get()) is not None:
+            deed, answer = item
+            try:
+                answer.put((True, deed()))
+            except BaseException as error:
+                answer.put((False, error))
+
+    def do(self, deed: Callable[[], Any]) -> Any:
+        if threading.current_thread() is self._thread:
+            return deed()
+        answer: queue.Queue[Any] = queue.Queue()
+        self._deeds.put((deed, answer))
+        fine, result = answer.get(timeout=90)
+        if not fine:
+            raise result
+        return result
+
+    def end(self) -> None:
+        self._deeds.put(None)
+        self._thread.join(timeout=10)
+
+
+def is_playwright(thing: Any) -> bool:
+    return type(thing).__module__.startswith("playwright.")
+
+
+class Proxy:
+    """Something of Playwright's, used from another thread."""
+
+    def __init__(self, carrier: Carrier, target: Any) -> None:
+        self.__dict__.update(_carrier=carrier, _target=target)
+
+    def _wrap(self, result: Any) -> Any:
+        if isinstance(result, list):
+            return [self._wrap(item) for item in result]
+        if is_playwright(result) and not isinstance(result, Exception):
+            return Proxy(self._carrier, result)
+        return result
+
+    def __getattr__(self, name: str) -> Any:
+        value = self._carrier.do(lambda: getattr(self._target, name))
+        if not callable(value) or is_playwright(value):
+            return self._wrap(value)
+
+        def call(*args: Any, **kwargs: Any) -> Any:
+            bare = [bare_of(arg) for arg in args]
+            named = {key: bare_of(arg) for key, arg in kwargs.items()}
+            return self._wrap(self._carrier.do(lambda: value(*bare, **named)))
+
+        return call
+
+    def __enter__(self) -> Any:
+        return self._wrap(self._carrier.do(self._target.__enter__))
+
+    def __exit__(self, *error: Any) -> Any:
+        return self._carrier.do(lambda: self._target.__exit__(*error))
+
+
+def bare_of(thing: Any) -> Any:
+    return thing._target if isinstance(thing, Proxy) else thing
+
+
+@pytest.fixture(scope="session")
+def carrier() -> Iterator[Carrier]:
+    carrier = Carrier()
+    yield carrier
+    carrier.end()
+
+
+@pytest.fixture(scope="session")
+def browser(carrier: Carrier) -> Iterator[Proxy]:
+    """Chromium; skips with the reason where there is none."""
+    executable = find_chromium()
+    if executable is None:
+        skip_or_fail("no Chromium: install it, or name it in CHROMIUM")
+
+    def begin() -> Any:
+        from playwright.sync_api import sync_playwright
+
+        driver = sync_playwright().start()
+        return driver, driver.chromium.launch(
+            executable_path=executable, args=["--no-sandbox", "--disable-dev-shm-usage"]
+        )
+
+    driver, chromium = carrier.do(begin)
+    yield Proxy(carrier, chromium)
+    carrier.do(chromium.close)
+    carrier.do(driver.stop)
+
+
+@pytest.fixture
+def site(live_server) -> Callable[[str], str]:
+    """The address of a path on the live server."""
+    return lambda path="/": f"{live_server.url}{path}"
+
+
+@pytest.fixture
+def new_context(browser: Proxy, live_server) -> Iterator[Callable[..., Proxy]]:
+    """Makes browser contexts that end with the test and fail it on errors in the page.
+
+    Refused requests are no errors of the page: tests provoke them. A violated security policy and
+    an exception in a script are.
+    """
+    contexts: list[Proxy] = []
+    faults: list[str] = []
+
+    def watch(page: Any) -> None:
+        page.on("pageerror", lambda error: faults.append(f"{page.url}: {error}"))
+        page.on(
+            "console",
+            lambda message: (
+                faults.append(f"{page.url}: {message.text}")
+                if "Content Security Policy" in message.text
+                else None
+            ),
+        )
+
+    def make(user: User | None = None, **options: Any) -> Proxy:
+        options = {"viewport": WIDE, "color_scheme": "light", **options}
+        context = browser.new_context(**options)
+        contexts.append(context)
+        context.set_default_timeout(10_000)
+        context.on("page", watch)
+        if user is not None:
+            log_in(context, user, live_server.url)
+        return context
+
+    yield make
+    for context in contexts:
+        context.close()
+    assert not faults, faults
+
+
+def log_in(context: Proxy, user: User, url: str) -> None:
+    """Puts a session of the user's into the context, as logging in would."""
+    client = Client()
+    client.force_login(user)
+    name = django_settings.SESSION_COOKIE_NAME
+    context.add_cookies([{"name": name, "value": client.cookies[name].value, "url": url}])
+
+
+@pytest.fixture
+def browser_as(new_context) -> Callable[..., Proxy]:
+    """A page where this user (or nobody) is logged in; options go to the browser context."""
+    return lambda user=None, **options: new_context(user, **options).new_page()
+
+
+@pytest.fixture
+def page(browser_as) -> Proxy:
+    """A page where nobody is logged in."""
+    return browser_as(None)
+
+
+@pytest.fixture
+def axe(carrier: Carrier) -> Callable[[Proxy], None]:
+    """Fails with what axe finds wrong on the page."""
+    from axe_playwright_python.sync_playwright import Axe
+
+    def check(page: Proxy) -> None:
+        results = carrier.do(lambda: Axe().run(page._target))
+        found = [
+            f"{violation['id']}: {node['html'][:200]} {node.get('failureSummary', '')}"
+            for violation in results.response["violations"]
+            for node in violation["nodes"]
+        ]
+        assert not found, "\n".join(found)
+
+    return check
+
+
+@pytest.fixture
+def screenshots(tmp_path: Path) -> Callable[[Proxy, str], Path]:
+    """Takes a picture of the page into ASSAY_SCREENSHOTS, or into the test's own folder."""
+    folder = Path(os.environ.get("ASSAY_SCREENSHOTS") or tmp_path / "screenshots")
+    folder.mkdir(parents=True, exist_ok=True)
+
+    def take(page: Proxy, name: str) -> Path:
+        path = folder / f"{name}.png"
+        page.screenshot(path=str(path))
+        return path
+
+    return take
+
+
+def looks(name: str) -> Any:
+    """Parametrises a test over the four looks every page is checked in."""
+    return pytest.mark.parametrize(
+        name,
+        [
+            pytest.param({"viewport": size, "color_scheme": scheme}, id=f"{size['width']}-{scheme}")
+            for size in (WIDE, NARROW)
+            for scheme in ("light", "dark")
+        ],
+    )
