@@ -337,31 +337,32 @@ def _name_taken(name: str) -> NameTaken:
 
 def _read(found: Found) -> bytes:
     """All of the file, within the limit."""
-    limit = settings.ASSAY_MAX_IMAGE_BYTES
-    if found.bytes > limit:
-        raise _too_large(limit)
-    with _reading(found) as file:
-        content = file.read(limit + 1)
-    if len(content) > limit:
-        raise _too_large(limit)
+    content = b"".join(_pieces(found))
     if not content:
         raise Refusal("The file is empty.", field="file", code="bad_image")
     return content
 
 
 def _hash(found: Found) -> str:
+    digest = hashlib.sha256()
+    for piece in _pieces(found):
+        digest.update(piece)
+    return digest.hexdigest()
+
+
+def _pieces(found: Found) -> Iterator[bytes]:
+    """The file piece by piece: asked for all at once, Python sets aside the limit's size."""
     limit = settings.ASSAY_MAX_IMAGE_BYTES
     if found.bytes > limit:
         raise _too_large(limit)
-    digest, count = hashlib.sha256(), 0
+    count = 0
     with _reading(found) as file:
         while piece := file.read(CHUNK_BYTES):
-            digest.update(piece)
             count += len(piece)
             # An archive may say less than it holds.
             if count > limit:
                 raise _too_large(limit)
-    return digest.hexdigest()
+            yield piece
 
 
 @contextmanager
@@ -462,7 +463,7 @@ def _open(kind: str, image: Image) -> Picture:
 
 def _derive(image: Image) -> None:
     """Sets the image's display and thumbnail, leaving alone what another process has set."""
-    with image.file.storage.open(image.file.name) as original:
+    with image.file.storage.open(str(image.file.name)) as original:
         try:
             display, thumbnail = derive(
                 io.BytesIO(original.read()), max_pixels=settings.ASSAY_MAX_IMAGE_PIXELS

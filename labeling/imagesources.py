@@ -114,7 +114,7 @@ def _walk(folder: Path, top: Path, root: Path) -> Iterator[Found | Refused]:
             yield Refused(file, hidden)
         elif entry.is_symlink() and path.is_dir():
             yield Refused(file, "It is a link to a folder. Put the folder itself here.")
-        elif entry.is_dir():
+        elif entry.is_dir(follow_symlinks=False):
             yield from _walk(path, top, root)
         else:
             yield _on_disk(path, root, file, path.relative_to(top).as_posix())

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from django.core.exceptions import ValidationError
 from django.core.management.base import CommandParser
 
 from labeling import images
@@ -86,6 +87,9 @@ def _dataset(name: str, owner: str | None) -> Dataset:
     if user is None:
         raise BadInput(f"there is no user {owner!r}", cure="name an existing one")
     made = Dataset(name=name, owner=user)
-    made.full_clean()
+    try:
+        made.full_clean()
+    except ValidationError as error:
+        raise BadInput(f"{name!r}: {error.messages[0]}") from None
     made.save()
     return made
