@@ -34,7 +34,7 @@ $(VENV)/.installed-dev: requirements-dev.txt requirements.txt | $(BIN)/python
 	@touch $@
 
 var/wordnet/.installed: deploy/wordnet.sh
-	sh deploy/wordnet.sh var/wordnet
+	sh deploy/wordnet.sh "$(CURDIR)/var/wordnet"
 	@touch $@
 
 demo: setup  ## the demonstration at http://127.0.0.1:8000 (PORT=… for another port)
