@@ -1,0 +1,168 @@
+"""Release folders: written whole, hashed line by line, checked when read back. No database.
+
+A folder is `release.json` and the files it names, each with its SHA-256, and one over all of it.
+"""
+
+import contextlib
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from labeling.files import BadInput, StrPath
+
+FORMAT = "assay-release"
+FILES = ("answers.jsonl", "images.jsonl", "topics.jsonl", "votes.jsonl")
+AGAIN = "freeze the campaign again, or fetch the release anew"
+# What tells one freezing from another but is no part of the content.
+_OUTSIDE = ("number", "created_at", "sha256")
+
+Line = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Frozen:
+    """A release read back: its release.json and its files, whose hashes were checked."""
+
+    folder: Path
+    meta: Line
+
+    def lines(self, name: str) -> Iterator[Line]:
+        """The lines of one file, in order; memory stays flat."""
+        with open(self.folder / name, encoding="utf-8") as file:
+            for line in file:
+                yield json.loads(line)
+
+    def answers(self) -> Iterator[Line]:
+        return self.lines("answers.jsonl")
+
+    def votes(self) -> Iterator[Line]:
+        return self.lines("votes.jsonl")
+
+    def topics(self) -> Iterator[Line]:
+        return self.lines("topics.jsonl")
+
+    def images(self) -> Iterator[Line]:
+        return self.lines("images.jsonl")
+
+
+def read(source: StrPath, sha256: str | None = None) -> Frozen:
+    """A release folder, once every file in it was found to have the hash that release.json states.
+
+    sha256: the hash of the whole that the caller knows; without it, release.json's own.
+    Raises BadInput naming the file and the cure.
+    """
+    folder = Path(source)
+    path = folder / "release.json"
+    try:
+        meta = json.loads(path.read_text(encoding="utf-8"))
+    except (FileNotFoundError, NotADirectoryError):
+        raise BadInput("there is no release here", file=path, cure=AGAIN) from None
+    except (UnicodeDecodeError, json.JSONDecodeError):
+        raise BadInput("is not JSON", file=path, cure=AGAIN) from None
+    if not isinstance(meta, dict) or meta.get("format") != FORMAT:
+        raise BadInput(f"is not the head of an {FORMAT}", file=path, cure=AGAIN)
+    if digest(meta) != (sha256 or meta.get("sha256")):
+        raise BadInput("was changed after it was frozen", file=path, cure=AGAIN)
+    for name, stated in meta["files"].items():
+        _check_file(folder / name, stated["sha256"])
+    return Frozen(folder, meta)
+
+
+def digest(meta: Line) -> str:
+    """SHA-256 of the whole: release.json less its number, its date and this hash."""
+    content = {key: value for key, value in meta.items() if key not in _OUTSIDE}
+    return hashlib.sha256(canonical(content)).hexdigest()
+
+
+def canonical(value: Any) -> bytes:
+    """JSON with one spelling: keys sorted, no spaces, UTF-8."""
+    text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return text.encode()
+
+
+class LineFile:
+    """Canonical JSON lines into a file, hashed as they are written."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.file = open(path, "wb")  # noqa: SIM115 - closed by close()
+        self.hash = hashlib.sha256()
+        self.count = 0
+
+    def write(self, line: Line) -> None:
+        data = canonical(line) + b"\n"
+        self.file.write(data)
+        self.hash.update(data)
+        self.count += 1
+
+    def close(self) -> Line:
+        self.file.flush()
+        os.fsync(self.file.fileno())
+        size = self.file.tell()
+        self.file.close()
+        return {"bytes": size, "lines": self.count, "sha256": self.hash.hexdigest()}
+
+
+def write_synced(path: Path, text: str) -> None:
+    with open(path, "w", encoding="utf-8", newline="\n") as file:
+        file.write(text + "\n")
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def publish(building: Path, goal: Path) -> None:
+    """`building` under the name `goal`, synced."""
+    goal.parent.mkdir(parents=True, exist_ok=True)
+    # Left by a freeze that died between the rename and the commit: no row names it.
+    shutil.rmtree(goal, ignore_errors=True)
+    os.chmod(building, 0o750)  # noqa: S103 - mkdtemp gives 0700; the group serves it
+    _sync_folder(building)
+    os.rename(building, goal)
+    _sync_folder(goal.parent)
+
+
+def _sync_folder(folder: Path) -> None:
+    with contextlib.suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+def check_goal(out: Path) -> None:
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise BadInput("exists already", file=out, cure="name a folder that does not exist yet")
+    if not out.resolve().parent.is_dir():
+        raise BadInput("its folder does not exist", file=out, cure=f"create {out.parent}")
+
+
+def copy(folder: Path, out: Path) -> None:
+    goal = out.resolve()
+    part = Path(tempfile.mkdtemp(prefix=f".{goal.name}.", suffix=".part", dir=goal.parent))
+    try:
+        for path in sorted(folder.iterdir()):
+            shutil.copyfile(path, part / path.name)
+        os.chmod(part, 0o755)  # noqa: S103 - as mkdir would
+        if goal.exists():
+            goal.rmdir()
+        os.rename(part, goal)
+    except BaseException:
+        shutil.rmtree(part, ignore_errors=True)
+        raise
+
+
+def _check_file(path: Path, stated: str) -> None:
+    try:
+        with open(path, "rb") as file:
+            found = hashlib.file_digest(file, "sha256").hexdigest()
+    except FileNotFoundError:
+        raise BadInput("is missing from the release", file=path, cure=AGAIN) from None
+    if found != stated:
+        raise BadInput("has another content than was frozen", file=path, cure=AGAIN)

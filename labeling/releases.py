@@ -1,0 +1,406 @@
+"""Releases: what a campaign said at one moment, frozen to files and hashes, and read back.
+
+Equal content gives equal bytes and therefore the same release: freezing twice makes no second
+number. How, and why: docs/competitions.md.
+"""
+
+import contextlib
+import hmac
+import json
+import shutil
+import tempfile
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from importlib import metadata
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.db import connection, transaction
+from django.db.models import Count, F, Max, QuerySet
+from django.db.models.functions import Collate
+from django.utils import timezone
+
+from labeling import frozen
+from labeling.errors import NotYours
+from labeling.files import StrPath
+from labeling.frozen import FILES, FORMAT, Frozen, Line, LineFile
+from labeling.kinds import KINDS
+from labeling.models import Answer, Campaign, Question, Release, Settlement, Topic, User
+
+# Questions held in memory at once: two queries a chunk.
+CHUNK = 500
+FROZEN_STATES = (Question.State.SETTLED, Question.State.DROPPED)
+
+
+def freeze(
+    campaign: Campaign, actor: User | None = None, out: StrPath | None = None, interim: bool = False
+) -> Release:
+    """The release that holds what the campaign says now: a new one, or the one that already does.
+
+    out: a folder that does not exist yet or is empty; it receives a copy. interim: made by the
+    clock while people answer; `prune` may remove it once a newer one stands. Asking again without
+    interim keeps it. Everything is read in one snapshot, while answers keep coming in.
+    Raises BadInput when `out` cannot be written.
+    """
+    if out is not None:
+        frozen.check_goal(Path(out))
+    root = Path(settings.RELEASES_DIR)
+    root.mkdir(parents=True, exist_ok=True)
+    building = Path(tempfile.mkdtemp(prefix=f".{campaign.name}.", suffix=".part", dir=root))
+    try:
+        with _snapshot():
+            meta, marks = _write(campaign.pk, building)
+        release = _publish(campaign, actor, building, meta, marks, interim)
+    finally:
+        shutil.rmtree(building, ignore_errors=True)
+    if out is not None:
+        frozen.copy(folder_of(release), Path(out))
+    return release
+
+
+def folder_of(release: Release) -> Path:
+    return Path(settings.RELEASES_DIR) / release.folder
+
+
+def read(source: Release | StrPath) -> Frozen:
+    """A release, once its files were found to have the hashes they were frozen with.
+
+    Raises BadInput naming the file and the cure.
+    """
+    if isinstance(source, Release):
+        return frozen.read(folder_of(source), source.sha256)
+    return frozen.read(source)
+
+
+def release_for(campaign: Campaign, number: int) -> Release:
+    """The campaign's release of that number. Raises NotYours when there is none."""
+    release = campaign.releases.filter(number=number).first()
+    if release is None:
+        raise NotYours(f"{campaign.name} has no release {number}.")
+    return release
+
+
+def prune(campaign: Campaign, keep: Release) -> int:
+    """How many interim releases went: all but `keep` and those that a run still stands on."""
+    old = [
+        release
+        for release in campaign.releases.exclude(pk=keep.pk).filter(runs=None)
+        if release.counts.get("interim")
+    ]
+    for release in old:
+        folder = folder_of(release)
+        release.delete()
+        shutil.rmtree(folder, ignore_errors=True)
+    return len(old)
+
+
+def marks_of(campaign: Campaign) -> Line:
+    """A cheap sign of what a release would hold: while it is unchanged, so is the release."""
+    latest = Settlement.objects.filter(question__campaign=campaign).aggregate(at=Max("pk"))["at"]
+    states = dict(
+        campaign.questions.order_by()
+        .values_list("state")
+        .annotate(count=Count("pk"))
+        .exclude(state=Question.State.GOLD)
+    )
+    return {"last_settlement": latest or 0, "states": dict(sorted(states.items()))}
+
+
+@contextlib.contextmanager
+def _snapshot() -> Iterator[None]:
+    """One unchanging view of the database, that keeps nobody from writing.
+
+    PostgreSQL: a repeatable read. SQLite: a deferred transaction; ours are immediate elsewhere, and
+    an immediate one would make every answer wait until the release is written. Inside a caller's
+    transaction it is the caller's view.
+    """
+    if connection.in_atomic_block:
+        yield
+        return
+    if connection.vendor == "sqlite":
+        connection.ensure_connection()
+        usual = connection.transaction_mode  # type: ignore[attr-defined]
+        connection.transaction_mode = "DEFERRED"  # type: ignore[attr-defined]
+        try:
+            with transaction.atomic():
+                yield
+        finally:
+            connection.transaction_mode = usual  # type: ignore[attr-defined]
+        return
+    with transaction.atomic():
+        with connection.cursor() as cursor:
+            cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+        yield
+
+
+@dataclass
+class _Writer:
+    """The four files as they grow, with what is counted on the way."""
+
+    folder: Path
+    counts: Counter[str] = field(default_factory=Counter)
+    people: set[int] = field(default_factory=set)
+    last_image: int | None = None
+
+    def __post_init__(self) -> None:
+        self.files = {name: LineFile(self.folder / name) for name in FILES}
+        # Votes with row ids in place of people: pseudonyms are made of a digest of all of them.
+        self.raw = LineFile(self.folder / "votes.raw")
+
+    def __enter__(self) -> "_Writer":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for file in (self.raw, *self.files.values()):
+            file.file.close()
+
+
+def _write(campaign_id: int, folder: Path) -> tuple[Line, Line]:
+    campaign = Campaign.objects.select_related("dataset", "policy").get(pk=campaign_id)
+    marks = marks_of(campaign)
+    with _Writer(folder) as writer:
+        for topic in Topic.objects.filter(campaign=campaign).order_by(*_by("key")):
+            writer.files["topics.jsonl"].write(_topic_line(topic))
+        for chunk in _chunks(_questions(campaign)):
+            _write_chunk(writer, campaign.kind, chunk)
+        _name_people(writer)
+        meta = {
+            "format": FORMAT,
+            "version": 1,
+            "campaign": {
+                "name": campaign.name,
+                "title": campaign.title,
+                "kind": campaign.kind,
+                "dataset": campaign.dataset.name,
+                "instructions": campaign.instructions,
+                "settings": campaign.settings,
+            },
+            "policies": list(campaign.policies.order_by("version").values("version", "content")),
+            "counts": _counts(writer, marks),
+            "code_version": code_version(),
+            "files": {name: file.close() for name, file in writer.files.items()},
+        }
+    return meta, marks
+
+
+def _write_chunk(writer: _Writer, kind: str, chunk: list[Question]) -> None:
+    settlements, votes = _said_about([question.pk for question in chunk])
+    for question in chunk:
+        image = question.item.image
+        if image.pk != writer.last_image:
+            writer.files["images.jsonl"].write(_image_line(image))
+            writer.last_image = image.pk
+        settlement = settlements.get(question.pk)
+        _write_question(writer, kind, question, settlement, votes.get(question.pk, []))
+
+
+def _questions(campaign: Campaign) -> QuerySet[Question]:
+    return (
+        Question.objects.filter(campaign=campaign, state__in=FROZEN_STATES)
+        .select_related("item__image", "policy")
+        .order_by(*_by("item__image__name", "topic"), "round", "pk")
+    )
+
+
+def _by(*names: str) -> list[Any]:
+    # Bytes, not the server's language: the same release from any database.
+    if connection.vendor == "postgresql":
+        return [Collate(F(name), "C").asc() for name in names]
+    return list(names)
+
+
+def _chunks(questions: QuerySet[Question]) -> Iterator[list[Question]]:
+    rows = questions.iterator(chunk_size=CHUNK)
+    while chunk := list(islice(rows, CHUNK)):
+        yield chunk
+
+
+def _said_about(ids: list[int]) -> tuple[dict[int, Settlement], dict[int, list[Answer]]]:
+    """The standing settlement and all answers of each question."""
+    standing: dict[int, Settlement] = {}
+    for settlement in (
+        Settlement.objects.filter(question__in=ids).select_related("policy").order_by("pk")
+    ):
+        standing[settlement.question_id] = settlement
+    answers: dict[int, list[Answer]] = {}
+    for answer in Answer.objects.filter(assignment__question__in=ids).select_related("assignment"):
+        answers.setdefault(answer.assignment.question_id, []).append(answer)
+    return standing, answers
+
+
+def _write_question(
+    writer: _Writer,
+    kind: str,
+    question: Question,
+    settlement: Settlement | None,
+    answers: list[Answer],
+) -> None:
+    counted = {str(key) for key in settlement.answers} if settlement else set()
+    votes: Counter[str] = Counter()
+    place = {"image": question.item.image.name, "wnid": question.topic}
+    rows = []
+    for answer in answers:
+        is_counted = str(answer.pk) in counted
+        if not (is_counted or answer.late):
+            continue
+        if is_counted:
+            votes[KINDS[kind].tally_name(answer.value)] += 1
+        writer.people.add(answer.assignment.annotator_id)
+        writer.counts["late" if answer.late else "votes"] += 1
+        rows.append(
+            place
+            | {
+                "annotator": answer.assignment.annotator_id,
+                "counted": is_counted,
+                "duration_ms": answer.duration_ms,
+                "late": answer.late,
+                "revision": answer.revision,
+                "value": answer.value,
+            }
+        )
+    for row in sorted(rows, key=lambda row: (row["annotator"], row["revision"])):
+        writer.raw.write(row)
+    writer.counts[question.state] += 1
+    writer.files["answers.jsonl"].write(
+        _answer_line(kind, question, settlement) | {"votes": dict(votes)}
+    )
+
+
+def _answer_line(kind: str, question: Question, settlement: Settlement | None) -> Line:
+    dropped = question.state == Question.State.DROPPED
+    value = None if dropped or settlement is None else settlement.value
+    line: Line = {"image": question.item.image.name}
+    if kind == "naming":
+        line["wnid"] = None if value is None else KINDS["naming"].tally_name(value)
+    else:
+        line["wnid"] = question.topic
+        line["contains"] = None if value is None else value == "yes"
+    policy = settlement.policy if settlement else question.policy
+    line["settled_by"] = {
+        "policy": policy.version,
+        "answers": len(settlement.answers) if settlement else 0,
+    }
+    return line
+
+
+def _image_line(image: Any) -> Line:
+    names = ("name", "sha256", "width", "height", "licence", "source")
+    return {name: getattr(image, name) for name in names}
+
+
+def _topic_line(topic: Topic) -> Line:
+    names = ("key", "name", "synonyms", "definition", "url", "guidance")
+    return {name: getattr(topic, name) for name in names}
+
+
+def _name_people(writer: _Writer) -> None:
+    """votes.jsonl from the raw votes, each person under a name of this release alone.
+
+    The names come of a keyed digest of the content: two releases cannot be joined by them, nobody
+    without the site's key can compute them, and equal content still gives equal bytes.
+    """
+    writer.raw.close()
+    key = settings.SECRET_KEY.encode()
+    content = hmac.digest(key, b"release " + writer.raw.hash.digest(), "sha256")
+    names = {
+        person: f"annotator-{hmac.new(content, str(person).encode(), 'sha256').hexdigest()[:10]}"
+        for person in writer.people
+    }
+    with open(writer.raw.path, "rb") as raw:
+        for rows in _votes_by_question(raw):
+            # By name: the order in which people joined would tell who is who.
+            rows.sort(key=lambda row: (names[row["annotator"]], row["revision"]))
+            for row in rows:
+                writer.files["votes.jsonl"].write(row | {"annotator": names[row["annotator"]]})
+    writer.raw.path.unlink()
+
+
+def _votes_by_question(raw: Any) -> Iterator[list[Line]]:
+    rows: list[Line] = []
+    for data in raw:
+        row = json.loads(data)
+        if rows and (rows[0]["image"], rows[0]["wnid"]) != (row["image"], row["wnid"]):
+            yield rows
+            rows = []
+        rows.append(row)
+    if rows:
+        yield rows
+
+
+def _counts(writer: _Writer, marks: Line) -> Line:
+    states = {"open": 0, "review": 0, "withdrawn": 0} | marks["states"]
+    return {
+        **{state: int(count) for state, count in states.items()},
+        "settled": writer.counts["settled"],
+        "dropped": writer.counts["dropped"],
+        "votes": writer.counts["votes"],
+        "late": writer.counts["late"],
+        "annotators": len(writer.people),
+        "images": writer.files["images.jsonl"].count,
+        "topics": writer.files["topics.jsonl"].count,
+    }
+
+
+def code_version() -> str:
+    """The version of this code, from its metadata or from pyproject.toml beside it."""
+    with contextlib.suppress(metadata.PackageNotFoundError):
+        return metadata.version("assay")
+    import tomllib
+
+    with open(Path(settings.BASE_DIR) / "pyproject.toml", "rb") as file:
+        return str(tomllib.load(file)["project"]["version"])
+
+
+def _publish(
+    campaign: Campaign,
+    actor: User | None,
+    building: Path,
+    meta: Line,
+    marks: Line,
+    interim: bool,
+) -> Release:
+    """The release row, its folder renamed into place under the campaign's lock."""
+    sha256 = frozen.digest(meta)
+    now = timezone.now()
+    with transaction.atomic():
+        # Two who freeze at once take numbers one after the other.
+        Campaign.objects.select_for_update().get(pk=campaign.pk)
+        same = campaign.releases.filter(sha256=sha256).order_by("number").first()
+        if same is not None and (folder_of(same) / "release.json").exists():
+            return _keep(same, marks, interim)
+        latest = campaign.releases.aggregate(at=Max("number"))["at"] or 0
+        number = same.number if same else latest + 1
+        head = meta | {
+            "number": number,
+            "created_at": now.isoformat(timespec="seconds"),
+            "sha256": sha256,
+        }
+        frozen.write_synced(
+            building / "release.json", json.dumps(head, indent=1, ensure_ascii=False)
+        )
+        folder = f"{campaign.name}/{number:04}"
+        frozen.publish(building, Path(settings.RELEASES_DIR) / folder)
+        if same is not None:
+            return _keep(same, marks, interim)
+        counts = meta["counts"] | {"marks": marks, "interim": interim}
+        return Release.objects.create(
+            campaign=campaign,
+            number=number,
+            folder=folder,
+            sha256=sha256,
+            counts=counts,
+            created_by=actor,
+            created_at=now,
+        )
+
+
+def _keep(release: Release, marks: Line, interim: bool) -> Release:
+    release.counts = release.counts | {
+        "marks": marks,
+        "interim": bool(release.counts.get("interim")) and interim,
+    }
+    release.save(update_fields=["counts"])
+    return release
