@@ -94,6 +94,9 @@ if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
 else:
     DATABASES["default"]["CONN_MAX_AGE"] = env.int("CONN_MAX_AGE", default=60)
     DATABASES["default"]["CONN_HEALTH_CHECKS"] = True
+# knox would make a table for its own tokens, beside ours; on PostgreSQL it then keeps a test's
+# tables from being emptied.
+MIGRATION_MODULES = {"knox": None}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 AUTH_USER_MODEL = "labeling.User"
@@ -183,6 +186,12 @@ SPECTACULAR_SETTINGS = {
     "SERVE_INCLUDE_SCHEMA": False,
     "SWAGGER_UI_DIST": "SIDECAR",
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
+    "ENUM_NAME_OVERRIDES": {
+        "CampaignState": "labeling.models.Campaign.State",
+        "QuestionState": "labeling.models.Question.State",
+        "JobState": "labeling.models.Job.State",
+        "SelectionState": "evaluation.models.Selection.State",
+    },
 }
 KNOX_TOKEN_MODEL = "labeling.ApiToken"
 REST_KNOX = {"TOKEN_TTL": timedelta(days=90), "TOKEN_LIMIT_PER_USER": 50}

@@ -18,6 +18,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("label/example/<str:token>/image", views.example_image, name="example_image"),
     path("", include("labeling.urls")),
     path("", include("evaluation.urls")),
+    path("api/", include("annotator.api_urls")),
     path("accounts/", include("allauth.urls")),
     path("admin/", admin.site.urls),
 ]

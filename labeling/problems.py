@@ -11,6 +11,7 @@ from rest_framework.response import Response
 from rest_framework.views import exception_handler
 
 from labeling.errors import NotAllowed, NotYours, Refusal, TooLarge
+from labeling.files import BadInput
 
 MEDIA_TYPE = "application/problem+json"
 NON_FIELD = "non_field_errors"
@@ -70,6 +71,8 @@ def handle(exception: Exception, context: dict[str, Any]) -> Response | None:
 
 
 def _as_refusal(exception: Exception) -> Exception:
+    if isinstance(exception, BadInput):
+        return _from_bad_input(exception)
     if isinstance(exception, RequestDataTooBig):
         return TooLarge("The body is larger than is read here. Send less at once.")
     if isinstance(exception, SuspiciousOperation):
@@ -79,6 +82,12 @@ def _as_refusal(exception: Exception) -> Exception:
     if isinstance(exception, PermissionDenied):
         return NotAllowed("You may not do this.")
     return exception
+
+
+def _from_bad_input(bad: BadInput) -> Refusal:
+    place = f"Line {bad.line}: " if bad.line is not None else ""
+    cure = f" {bad.cure[0].upper()}{bad.cure[1:]}." if bad.cure else ""
+    return Refusal(f"{place}{bad.message}.{cure}", field="file", code="bad_input")
 
 
 def body(status_code: int, code: str, errors: list[dict[str, Any]]) -> dict[str, Any]:

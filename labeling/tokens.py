@@ -6,7 +6,7 @@ The secret is told once; knox keeps its digest. The only writer of ApiToken.
 import binascii
 from datetime import timedelta
 from hmac import compare_digest
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
 from django.utils import timezone
@@ -16,10 +16,13 @@ from knox.settings import CONSTANTS
 from rest_framework.exceptions import AuthenticationFailed
 from rest_framework.permissions import SAFE_METHODS, BasePermission
 from rest_framework.request import Request
-from rest_framework.views import APIView
 
 from labeling.errors import Conflict, NotYours, Refusal
 from labeling.models import ApiToken, User
+
+if TYPE_CHECKING:
+    # Views read this module's classes from the settings as they are imported.
+    from rest_framework.views import APIView
 
 MAX_DAYS = 365
 MAX_SECRET = 200
@@ -90,7 +93,7 @@ class ScopeCoversMethod(BasePermission):
     message = "This token may only read. Make one with the scope `write` for this."
     code = "scope"
 
-    def has_permission(self, request: Request, view: APIView) -> bool:
+    def has_permission(self, request: Request, view: "APIView") -> bool:
         token: Any = request.auth
         if not isinstance(token, ApiToken) or request.method in SAFE_METHODS:
             return True
@@ -103,5 +106,5 @@ class LoggedInBySession(BasePermission):
     message = "Tokens are made and revoked while logged in with a password, not by a token."
     code = "session_needed"
 
-    def has_permission(self, request: Request, view: APIView) -> bool:
+    def has_permission(self, request: Request, view: "APIView") -> bool:
         return request.auth is None

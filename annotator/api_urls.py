@@ -1,0 +1,179 @@
+"""The API's addresses: /api/v1/, its schema and the page to browse it."""
+
+from typing import Any
+
+from django.urls import URLPattern, URLResolver, include, path, re_path
+from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
+
+from annotator.api import LabelDoors, SeatDoors
+from evaluation import api as evaluation
+from labeling import problems
+from labeling.api import accounts, campaigns, datasets, people, questions, results
+
+Addresses = list[URLPattern | URLResolver]
+Actions = dict[str, Any]
+LIST: Actions = {"get": "list"}
+LIST_CREATE: Actions = {"get": "list", "post": "create"}
+READ: Actions = {"get": "retrieve"}
+
+account: Addresses = [
+    path("me/", accounts.MeDoors.as_view(READ), name="me"),
+    path("tokens/", accounts.TokenDoors.as_view(LIST_CREATE), name="tokens"),
+    path(
+        "tokens/<slug:token_key>/",
+        accounts.TokenDoors.as_view({"delete": "destroy"}),
+        name="token",
+    ),
+    path(
+        "invitations/accept/",
+        accounts.AcceptDoors.as_view({"post": "create"}),
+        name="accept",
+    ),
+]
+
+dataset: Addresses = [
+    path("", datasets.DatasetDoors.as_view(READ), name="dataset"),
+]
+in_dataset: Addresses = [
+    path("images/", datasets.ImageDoors.as_view(LIST_CREATE), name="images"),
+    path("images/<int:pk>/", datasets.ImageDoors.as_view(READ), name="image"),
+    path(
+        "images/<int:pk>/display/",
+        datasets.ImageDoors.as_view({"get": "display"}),
+        name="image-display",
+    ),
+    path(
+        "images/<int:pk>/thumbnail/",
+        datasets.ImageDoors.as_view({"get": "thumbnail"}),
+        name="image-thumbnail",
+    ),
+    path("jobs/", datasets.DatasetJobDoors.as_view(LIST), name="dataset-jobs"),
+]
+
+campaign: Addresses = [
+    path(
+        "",
+        campaigns.CampaignsDoors.as_view({"get": "retrieve", "patch": "partial_update"}),
+        name="campaign",
+    ),
+    *(
+        path(f"{deed}/", campaigns.CampaignsDoors.as_view({"post": deed}), name=deed)
+        for deed in ("launch", "pause", "resume", "close")
+    ),
+    *(
+        path(f"{page}/", campaigns.CampaignsDoors.as_view({"get": page}), name=page)
+        for page in ("estimate", "progress")
+    ),
+]
+in_campaign: Addresses = [
+    path("policies/", campaigns.PolicyDoors.as_view(LIST_CREATE), name="policies"),
+    path("decisions/", campaigns.DecisionDoors.as_view(LIST), name="decisions"),
+    path("topics/", questions.TopicDoors.as_view(LIST_CREATE), name="topics"),
+    path(
+        "topics/<str:key>/",
+        questions.TopicDoors.as_view({"get": "retrieve", "patch": "partial_update"}),
+        name="topic",
+    ),
+    path(
+        "topics/<str:key>/examples/",
+        questions.ExampleDoors.as_view(LIST_CREATE),
+        name="examples",
+    ),
+    path(
+        "topics/<str:key>/examples/<int:pk>/",
+        questions.ExampleDoors.as_view({"delete": "destroy"}),
+        name="example",
+    ),
+    path("questions/", questions.QuestionDoors.as_view(LIST_CREATE), name="questions"),
+    path(
+        "questions/withdraw/",
+        questions.QuestionDoors.as_view({"post": "withdraw"}),
+        name="withdraw",
+    ),
+    path("questions/<int:pk>/", questions.QuestionDoors.as_view(READ), name="question"),
+    path(
+        "questions/<int:pk>/review/",
+        questions.QuestionDoors.as_view({"post": "review"}),
+        name="review",
+    ),
+    path("gold/", questions.GoldDoors.as_view(LIST_CREATE), name="gold"),
+    path("gold/promote/", questions.GoldDoors.as_view({"post": "promote"}), name="promote"),
+    path("gold/<int:pk>/retire/", questions.GoldDoors.as_view({"post": "retire"}), name="retire"),
+    path("members/", people.MemberDoors.as_view(LIST), name="members"),
+    path(
+        "members/<int:pk>/",
+        people.MemberDoors.as_view(
+            {"get": "retrieve", "patch": "partial_update", "delete": "destroy"}
+        ),
+        name="member",
+    ),
+    path("invitations/", people.InvitationDoors.as_view(LIST_CREATE), name="invitations"),
+    path(
+        "invitations/<int:pk>/",
+        people.InvitationDoors.as_view({"delete": "destroy"}),
+        name="invitation",
+    ),
+    path("releases/", results.ReleaseDoors.as_view(LIST_CREATE), name="releases"),
+    path("releases/<int:number>/", results.ReleaseDoors.as_view(READ), name="release"),
+    path(
+        "releases/<int:number>/files/<str:file>/",
+        results.ReleaseDoors.as_view({"get": "file"}),
+        name="release-file",
+    ),
+    path("jobs/", results.JobDoors.as_view(LIST), name="jobs"),
+    path("jobs/<int:pk>/retry/", results.JobDoors.as_view({"post": "retry"}), name="retry"),
+    path("seats/", LabelDoors.as_view({"post": "seats"}), name="seats"),
+    path("answers/", LabelDoors.as_view({"post": "answers"}), name="answers"),
+]
+
+in_benchmark: Addresses = [
+    path("classifiers/", evaluation.ClassifierDoors.as_view(LIST_CREATE), name="classifiers"),
+    path(
+        "accuracies/",
+        evaluation.ClassifierDoors.as_view({"put": "accuracies"}),
+        name="accuracies",
+    ),
+    path("selections/", evaluation.SelectionDoors.as_view(LIST), name="selections"),
+    path(
+        "selection.jsonl",
+        evaluation.SelectionDoors.as_view({"get": "file"}),
+        name="selection-file",
+    ),
+    path(
+        "true-labels/",
+        evaluation.SelectionDoors.as_view({"post": "true_labels"}),
+        name="true-labels",
+    ),
+    path("runs/", evaluation.RunDoors.as_view(LIST_CREATE), name="runs"),
+    path("runs/<int:pk>/", evaluation.RunDoors.as_view(READ), name="run"),
+]
+
+v1: Addresses = [
+    *account,
+    path("datasets/", datasets.DatasetDoors.as_view(LIST_CREATE), name="datasets"),
+    path("datasets/<slug:name>/", include(dataset)),
+    path("datasets/<slug:dataset>/", include(in_dataset)),
+    path("campaigns/", campaigns.CampaignsDoors.as_view(LIST_CREATE), name="campaigns"),
+    path("campaigns/<slug:name>/", include(campaign)),
+    path("campaigns/<slug:campaign>/", include(in_campaign)),
+    path("seats/<slug:token>/image/", SeatDoors.as_view({"get": "image"}), name="seat-image"),
+    path("seats/<slug:token>/skip/", SeatDoors.as_view({"post": "skip"}), name="seat-skip"),
+    path("benchmarks/", evaluation.BenchmarkDoors.as_view(LIST_CREATE), name="benchmarks"),
+    path("benchmark-plans/", evaluation.BenchmarkDoors.as_view({"post": "plan"}), name="plan"),
+    path("benchmarks/<slug:name>/", evaluation.BenchmarkDoors.as_view(READ), name="benchmark"),
+    path("benchmarks/<slug:benchmark>/", include(in_benchmark)),
+]
+
+app_name = "api"
+urlpatterns: Addresses = [
+    path("v1/", include(v1)),
+    path("schema/", SpectacularAPIView.as_view(), name="schema"),
+    path(
+        "docs/",
+        SpectacularSwaggerSplitView.as_view(
+            url_name="api:schema", template_name="annotator/api_docs.html"
+        ),
+        name="docs",
+    ),
+    re_path("", problems.not_found, name="nowhere"),
+]

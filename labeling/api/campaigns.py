@@ -1,0 +1,163 @@
+"""Campaigns: their particulars, state, cost, progress, policies and decisions."""
+
+from typing import Any
+
+import django_filters
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework.exceptions import ValidationError
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from labeling import campaigns, progress
+from labeling.access import (
+    RESEARCHER,
+    REVIEWER,
+    campaign_for,
+    campaigns_for,
+    check_researcher,
+    dataset_for,
+)
+from labeling.api.base import CampaignDoors, Doors
+from labeling.models import Campaign, Decision, Policy
+from labeling.serializers import (
+    CampaignSerializer,
+    ChangedCampaignSerializer,
+    DecisionSerializer,
+    EstimateSerializer,
+    NewCampaignSerializer,
+    NewPolicySerializer,
+    PolicySerializer,
+    ProgressSerializer,
+)
+
+MAX_QUESTIONS = 1_000_000_000
+
+
+class CampaignFilters(django_filters.FilterSet):
+    class Meta:
+        model = Campaign
+        fields = ("state", "kind")
+
+
+class CampaignsDoors(Doors):
+    queryset = Campaign.objects.none()
+    serializer_class = CampaignSerializer
+    filterset_class = CampaignFilters
+    ordering = "name"
+    lookup_field = "name"
+
+    def get_serializer_context(self) -> dict[str, Any]:
+        context = super().get_serializer_context()
+        if not getattr(self, "swagger_fake_view", False):
+            readable = campaigns_for(self.user, RESEARCHER, REVIEWER)
+            context["reads_all_of"] = set(readable.values_list("pk", flat=True))
+        return context
+
+    def list(self, request: Request) -> Response:
+        """The campaigns that I belong to."""
+        rows = campaigns_for(self.user).select_related("dataset", "policy")
+        return self.paged(rows, CampaignSerializer)
+
+    @extend_schema(request=NewCampaignSerializer, responses={201: CampaignSerializer})
+    def create(self, request: Request) -> Response:
+        """A new campaign, in draft: add topics and questions, then launch it."""
+        check_researcher(self.user)
+        body = self.read(NewCampaignSerializer)
+        dataset = dataset_for(self.user, body.pop("dataset"))
+        made = campaigns.create(self.user, dataset=dataset, **body)
+        return self.answer(CampaignSerializer, made, 201)
+
+    @extend_schema(responses=CampaignSerializer)
+    def retrieve(self, request: Request, name: str) -> Response:
+        """One campaign."""
+        return self.answer(CampaignSerializer, campaign_for(self.user, name))
+
+    @extend_schema(request=ChangedCampaignSerializer, responses=CampaignSerializer)
+    def partial_update(self, request: Request, name: str) -> Response:
+        """Changes title, instructions or settings."""
+        campaign = campaign_for(self.user, name, RESEARCHER)
+        body = self.read(ChangedCampaignSerializer)
+        if not body:
+            raise ValidationError("Send at least one of title, instructions and settings.")
+        return self.answer(CampaignSerializer, campaigns.change(campaign, self.user, **body))
+
+    def _move(self, name: str, deed: str) -> Response:
+        campaign = campaign_for(self.user, name, RESEARCHER)
+        return self.answer(CampaignSerializer, campaigns.move(campaign, self.user, deed))
+
+    @extend_schema(request=None, responses=CampaignSerializer)
+    def launch(self, request: Request, name: str) -> Response:
+        """Opens a draft to its annotators. Twice is no error."""
+        return self._move(name, "launch")
+
+    @extend_schema(request=None, responses=CampaignSerializer)
+    def pause(self, request: Request, name: str) -> Response:
+        """Gives out no more questions until it is resumed. Twice is no error."""
+        return self._move(name, "pause")
+
+    @extend_schema(request=None, responses=CampaignSerializer)
+    def resume(self, request: Request, name: str) -> Response:
+        """Gives out questions again. Twice is no error."""
+        return self._move(name, "resume")
+
+    @extend_schema(request=None, responses=CampaignSerializer)
+    def close(self, request: Request, name: str) -> Response:
+        """Ends the campaign for good. Twice is no error."""
+        return self._move(name, "close")
+
+    @extend_schema(
+        parameters=[OpenApiParameter("questions", int, description="Instead of those it has.")],
+        responses=EstimateSerializer,
+    )
+    def estimate(self, request: Request, name: str) -> Response:
+        """What the campaign's questions cost by its policy."""
+        campaign = campaign_for(self.user, name, RESEARCHER)
+        stated = request.query_params.get("questions")
+        if stated is None:
+            return self.answer(EstimateSerializer, progress.estimate_of(campaign))
+        if not (stated.isascii() and stated.isdigit()) or int(stated[:20]) > MAX_QUESTIONS:
+            raise ValidationError({"questions": "Send a whole number, at most a billion."})
+        assert campaign.policy is not None
+        found = campaigns.estimate(int(stated), campaign.policy.content)
+        return self.answer(EstimateSerializer, found)
+
+    @extend_schema(responses=ProgressSerializer)
+    def progress(self, request: Request, name: str) -> Response:
+        """How far it is, what it cost, and what is left."""
+        campaign = campaign_for(self.user, name, RESEARCHER)
+        return self.answer(ProgressSerializer, progress.progress(campaign))
+
+
+class PolicyDoors(CampaignDoors):
+    queryset = Policy.objects.none()
+    serializer_class = PolicySerializer
+    ordering = "-version"
+
+    def list(self, request: Request, campaign: str) -> Response:
+        """Every version of the policy, the newest first."""
+        return self.paged(self.campaign(RESEARCHER, REVIEWER).policies.all(), PolicySerializer)
+
+    @extend_schema(request=NewPolicySerializer, responses={201: PolicySerializer})
+    def create(self, request: Request, campaign: str) -> Response:
+        """The next version of the policy. Questions already open keep theirs."""
+        row = self.campaign(RESEARCHER)
+        content = self.read(NewPolicySerializer)["content"]
+        return self.answer(PolicySerializer, campaigns.change_policy(row, self.user, content), 201)
+
+
+class DecisionFilters(django_filters.FilterSet):
+    class Meta:
+        model = Decision
+        fields = ("kind",)
+
+
+class DecisionDoors(CampaignDoors):
+    queryset = Decision.objects.none()
+    serializer_class = DecisionSerializer
+    filterset_class = DecisionFilters
+    ordering = "-pk"
+
+    def list(self, request: Request, campaign: str) -> Response:
+        """What was decided, by whom and why, the newest first."""
+        rows = self.campaign(RESEARCHER).decisions.select_related("actor")
+        return self.paged(rows, DecisionSerializer)

@@ -1,0 +1,100 @@
+"""Members of a campaign and invitations into it: for its researchers."""
+
+from typing import Any
+
+import django_filters
+from django.db.models import QuerySet
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from labeling import people, quality
+from labeling.access import RESEARCHER
+from labeling.api.base import CampaignDoors
+from labeling.errors import NotYours
+from labeling.models import Campaign, Invitation, Membership
+from labeling.serializers import (
+    InvitationSecretSerializer,
+    InvitationSerializer,
+    MemberSerializer,
+    NewInvitationSerializer,
+    RoleSerializer,
+)
+
+
+class MemberFilters(django_filters.FilterSet):
+    left = django_filters.BooleanFilter("left_at", lookup_expr="isnull", exclude=True)
+
+    class Meta:
+        model = Membership
+        fields = ("role", "left")
+
+
+class MemberDoors(CampaignDoors):
+    queryset = Membership.objects.none()
+    serializer_class = MemberSerializer
+    filterset_class = MemberFilters
+
+    def get_serializer_context(self) -> dict[str, Any]:
+        context = super().get_serializer_context()
+        if not getattr(self, "swagger_fake_view", False):
+            context["standings"] = quality.standings(self.campaign(RESEARCHER))
+        return context
+
+    def _members(self, campaign: Campaign) -> QuerySet[Membership]:
+        return campaign.memberships.select_related("user", "campaign")
+
+    def _member(self, pk: int) -> Membership:
+        member = self._members(self.campaign(RESEARCHER)).filter(pk=pk).first()
+        if member is None:
+            raise NotYours("The campaign has no such member.")
+        return member
+
+    def list(self, request: Request, campaign: str) -> Response:
+        """Everybody who belongs or belonged to the campaign, with their work and standing."""
+        return self.paged(self._members(self.campaign(RESEARCHER)), MemberSerializer)
+
+    @extend_schema(responses=MemberSerializer)
+    def retrieve(self, request: Request, campaign: str, pk: int) -> Response:
+        """One member."""
+        return self.answer(MemberSerializer, self._member(pk))
+
+    @extend_schema(request=RoleSerializer, responses=MemberSerializer)
+    def partial_update(self, request: Request, campaign: str, pk: int) -> Response:
+        """Gives a member another role. The last researcher stays one."""
+        member = self._member(pk)
+        role = self.read(RoleSerializer)["role"]
+        return self.answer(MemberSerializer, people.change_role(member, self.user, role))
+
+    @extend_schema(responses={204: None})
+    def destroy(self, request: Request, campaign: str, pk: int) -> Response:
+        """Ends a membership. Answers stay; open seats go to others."""
+        people.remove(self._member(pk), self.user)
+        return Response(status=204)
+
+
+class InvitationDoors(CampaignDoors):
+    queryset = Invitation.objects.none()
+    serializer_class = InvitationSerializer
+    ordering = "-pk"
+
+    def list(self, request: Request, campaign: str) -> Response:
+        """Invitations, without their secrets, the newest first."""
+        return self.paged(self.campaign(RESEARCHER).invitations.all(), InvitationSerializer)
+
+    @extend_schema(request=NewInvitationSerializer, responses={201: InvitationSecretSerializer})
+    def create(self, request: Request, campaign: str) -> Response:
+        """A new invitation. Its secret is shown this once; the link is /join/<secret>/."""
+        row = self.campaign(RESEARCHER)
+        made, secret = people.invite(row, self.user, **self.read(NewInvitationSerializer))
+        made.secret = secret  # type: ignore[attr-defined]
+        return self.answer(InvitationSecretSerializer, made, 201)
+
+    @extend_schema(responses={204: None})
+    def destroy(self, request: Request, campaign: str, pk: int) -> Response:
+        """Revokes an invitation. Who joined by it stays."""
+        invitation = self.campaign(RESEARCHER).invitations.filter(pk=pk).first()
+        if invitation is None:
+            raise NotYours("The campaign has no such invitation.")
+        people.revoke(invitation, self.user)
+        return Response(status=204)
