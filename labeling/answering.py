@@ -11,7 +11,6 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from django.db import transaction
 from django.utils import timezone
 
 from labeling import consensus, policies
@@ -20,7 +19,7 @@ from labeling.errors import NotYours, Refusal, TooLarge
 from labeling.kinds import KINDS
 from labeling.lanes import NOT_A_MEMBER
 from labeling.models import Answer, Assignment, Campaign, Membership, Question, User
-from labeling.seats import Locked, execute, fetch, locking, marks, moment, retried
+from labeling.seats import Locked, execute, fetch, locking, marks, moment, retried, writing
 
 MAX_BATCH = 100
 MAX_DURATION_MS = 2**31 - 1
@@ -132,7 +131,7 @@ def submit(user: User, campaign: Campaign, answers: Sequence[Sent]) -> list[Resu
 @retried
 def _submit(user: User, campaign: Campaign, answers: Sequence[Sent]) -> list[Result]:
     tokens = sorted({sent.seat for sent in answers if _is_token(sent.seat)})
-    with transaction.atomic():
+    with writing():
         member = _lock_member(user, campaign)
         batch = _Batch(
             now=timezone.now(),

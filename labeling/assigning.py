@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db import transaction
 from django.utils import timezone
 
 from labeling import lanes, upkeep
@@ -31,6 +30,7 @@ from labeling.seats import (
     marks,
     moment,
     retried,
+    writing,
 )
 
 RETURNED, FRESH, GOLD = Question.Lane.RETURNED, Question.Lane.FRESH, Question.Lane.GOLD
@@ -95,7 +95,7 @@ def next_page(user: User, campaign: Campaign, size: int | None = None) -> Page:
     # What others hold is skipped twice, then waited for: an empty page must mean the end.
     for skip in (True, True, False):
         fill, share = _fill(user, campaign, size, skip)
-        if not fill.missing or not (fill.behind or return_expired(campaign)):
+        if not fill.missing or not (fill.behind or return_expired()):
             break
     seats = open_seats(user, campaign)
     # Gold is among what is left as it is among the seats: at the policy's share, never counted.
@@ -126,12 +126,12 @@ def _fill(user: User, campaign: Campaign, size: int | None, skip: bool) -> tuple
     if person.state != Campaign.State.OPEN:
         raise CampaignClosed(CLOSED[Campaign.State(person.state)])
     size = min(size or person.policy["page_size"], LARGEST_PAGE)
-    held = _held(person)
-    hand = _read_lanes(person, size)
+    held, scans = lanes.read(person, size)
+    hand = _hand(person, scans)
     missing = max(0, size - len(held))
     taken: set[int] = set()
     if held or hand.moves() or (missing and hand.ordinary):
-        with transaction.atomic():
+        with writing():
             taken = _claim(hand, missing, held, skip)
     upkeep.raise_floors(person, hand.scans[:2])
     got = len(taken & {candidate.id for candidate in hand.ordinary})
@@ -148,7 +148,7 @@ class Hand:
     """What could be given to one person: ordinary candidates in the order of their turn, gold."""
 
     person: Reader
-    scans: tuple[Scan, Scan, Scan]
+    scans: Sequence[Scan]
     ordinary: list[Candidate]
     golden: list[Candidate]
     fresh_first: bool
@@ -162,22 +162,16 @@ class Hand:
         return any(new > old for new, old in pairs)
 
 
-def _read_lanes(person: Reader, size: int) -> Hand:
-    returned = lanes.scan(person, RETURNED, size)
-    fresh = lanes.scan(person, FRESH, size)
-    gold = lanes.scan(person, GOLD, size if person.policy["gold_share"] else 0)
+def _hand(person: Reader, scans: Sequence[Scan]) -> Hand:
     fresh_first = person.pages % FRESH_EVERY == FRESH_EVERY - 1
-    turns = [fresh, returned] if fresh_first else [returned, fresh]
+    turns = [FRESH, RETURNED] if fresh_first else [RETURNED, FRESH]
     # One person sees a subject once, whichever lane it waits in.
-    subjects: set[int] = set()
-    ordinary = [
-        candidate
-        for scan in turns
-        for candidate in scan.candidates
-        if candidate.subject not in subjects and not subjects.add(candidate.subject)  # type: ignore[func-returns-value]
-    ]
-    golden = [candidate for candidate in gold.candidates if candidate.subject not in subjects]
-    return Hand(person, (returned, fresh, gold), ordinary, golden, fresh_first)
+    by_subject: dict[int, Candidate] = {}
+    for lane in turns:
+        for candidate in scans[lane].candidates:
+            by_subject.setdefault(candidate.subject, candidate)
+    golden = [one for one in scans[GOLD].candidates if one.subject not in by_subject]
+    return Hand(person, scans, list(by_subject.values()), golden, fresh_first)
 
 
 def _claim(hand: Hand, missing: int, held: Sequence[int], skip: bool) -> set[int]:
@@ -204,15 +198,6 @@ def _claim(hand: Hand, missing: int, held: Sequence[int], skip: bool) -> set[int
 
 def _draw(slots: int, share: float) -> int:
     return sum(chance.random() < share for _ in range(slots))
-
-
-def _held(person: Reader) -> list[int]:
-    rows = fetch(
-        "SELECT a.id FROM labeling_assignment a JOIN labeling_question q ON q.id = a.question_id "
-        "WHERE a.annotator_id = %s AND a.state = 'leased' AND q.campaign_id = %s",
-        [person.user_id, person.campaign_id],
-    )
-    return [pk for (pk,) in rows]
 
 
 def _lock_member(person: Reader) -> tuple[int, int, int]:
@@ -321,7 +306,7 @@ def return_seats_of(user: User, campaign: Campaign) -> int:
     return _give_back(list(held.values_list("pk", flat=True)), RETURNED)
 
 
-def return_expired(campaign: Campaign | None = None) -> int:
+def return_expired() -> int:
     """How many seats returned to the queue because their lease ran out.
 
     A few at a time, each few in a transaction of milliseconds; any number of processes may do it
@@ -330,17 +315,19 @@ def return_expired(campaign: Campaign | None = None) -> int:
     count = 0
     for _ in range(EXPIRED_BATCHES):
         now = timezone.now()
-        expired = Assignment.objects.filter(
-            state=Assignment.State.LEASED, leased_until__lt=now
-        ).order_by("leased_until")
-        if campaign is not None:
-            expired = expired.filter(question__campaign=campaign)
-        pks = list(expired.values_list("pk", flat=True)[:EXPIRED_AT_ONCE])
+        pks = [pk for (pk,) in fetch(EXPIRED, [moment(now), EXPIRED_AT_ONCE])]
         returned = _give_back(pks, RETURNED, expired_at=now) if pks else 0
         count += returned
         if returned < EXPIRED_AT_ONCE:
             break
     return count
+
+
+# The state is written out so that SQLite uses the partial index.
+EXPIRED = """
+SELECT id FROM labeling_assignment WHERE state = 'leased' AND leased_until < %s
+ORDER BY leased_until LIMIT %s
+"""
 
 
 @retried
@@ -350,7 +337,7 @@ def _give_back(pks: Iterable[int], lane: int, expired_at: datetime | None = None
     if not pks:
         return 0
     expired = "" if expired_at is None else " AND leased_until < %s"
-    with transaction.atomic():
+    with writing():
         # A question's row never moves to another id, so it is read before it is locked. Questions
         # that someone works on keep their expired seats until the next round.
         questions = lock_questions(

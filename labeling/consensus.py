@@ -9,12 +9,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from django.db import transaction
-
 from labeling import jobs, policies
 from labeling.kinds import KINDS, Verdict
 from labeling.models import Answer, Assignment, Campaign, Policy, Question, Settlement
-from labeling.seats import Locked, execute, free, lock_questions, marks, retried
+from labeling.seats import Locked, execute, free, lock_questions, marks, retried, writing
 
 State = Question.State
 DECIDED = (State.SETTLED, State.DROPPED, State.REVIEW)
@@ -151,7 +149,7 @@ def settle_complete(campaign: Campaign) -> int:
 
 @retried
 def _settle_chunk(question_ids: Sequence[int]) -> int:
-    with transaction.atomic():
+    with writing():
         return settle(question_ids)
 
 
@@ -182,6 +180,9 @@ def rebuild(campaign: Campaign) -> Iterator[Difference]:
         waiting = _under_lease(chunk)
         votes = _votes([question.id for question in chunk])
         for question, given, verdict in _verdicts(chunk, votes):
+            if verdict.state == State.REVIEW and question.state in (State.SETTLED, State.DROPPED):
+                # A reviewer's verdict, kept as a Decision, does not follow from the answers.
+                continue
             complete = question.seats_free == 0 and question.id not in waiting
             rebuilt = None
             if complete and not verdict.more:

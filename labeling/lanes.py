@@ -4,13 +4,16 @@ Nothing here locks or writes. A question that gains a seat gets a new ticket, an
 visible in order, so a reader never again needs what was once seen or full.
 """
 
+import json
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 from labeling import policies
 from labeling.errors import NotYours
-from labeling.models import Campaign, Membership, Question, User
+from labeling.models import Campaign, Question, User
 from labeling.seats import fetch
 
 NOT_A_MEMBER = "There is no such campaign, or you were not invited to it."
@@ -61,6 +64,8 @@ class Scan:
 
     lane: int
     start: int
+    wanted: int
+    window: int
     candidates: list[Candidate] = field(default_factory=list)
     first: int | None = None
     last: int | None = None
@@ -72,34 +77,41 @@ class Scan:
         for candidate in self.candidates:
             if candidate.id not in taken:
                 return candidate.ticket - 1
+        return self.position
+
+    @property
+    def position(self) -> int:
         return self.start if self.last is None else self.last
+
+    def absorb(self, rows: Sequence[tuple[Any, ...]]) -> None:
+        """Rows of one window: (lane, question, subject, ticket, state of this person's seat)."""
+        for _, pk, subject, ticket, seat in rows:
+            if seat in UNSEEN:
+                self.candidates.append(Candidate(pk, subject, ticket))
+        if rows:
+            self.first = rows[0][3] if self.first is None else self.first
+            self.last = rows[-1][3]
+        self.exhausted = len(rows) < self.window
+        self.window = min(self.window * 4, WIDEST_WINDOW)
+
+
+READER = """
+SELECT b.id, b.cursor_returned, b.cursor_fresh, b.cursor_gold, b.pages, b.answered, c.state,
+    c.floor_returned, c.floor_fresh, c.last_ticket, c.questions_asked, c.questions_free,
+    c.counted_at, p.content
+FROM labeling_membership b
+JOIN labeling_campaign c ON c.id = b.campaign_id
+JOIN labeling_policy p ON p.id = c.policy_id
+WHERE b.user_id = %s AND b.campaign_id = %s AND b.left_at IS NULL
+"""
 
 
 def reader(user: User, campaign: Campaign) -> Reader:
     """The member as a reader of the campaign. Raises NotYours for anybody else."""
-    row = (
-        Membership.objects.active()
-        .filter(user=user, campaign=campaign)
-        .values_list(
-            "pk",
-            "cursor_returned",
-            "cursor_fresh",
-            "cursor_gold",
-            "pages",
-            "answered",
-            "campaign__state",
-            "campaign__floor_returned",
-            "campaign__floor_fresh",
-            "campaign__last_ticket",
-            "campaign__questions_asked",
-            "campaign__questions_free",
-            "campaign__counted_at",
-            "campaign__policy__content",
-        )
-        .first()
-    )
-    if row is None:
+    rows = fetch(READER, [user.pk, campaign.pk])
+    if not rows:
         raise NotYours(NOT_A_MEMBER)
+    row = rows[0]
     return Reader(
         membership_id=row[0],
         user_id=user.pk,
@@ -112,43 +124,53 @@ def reader(user: User, campaign: Campaign) -> Reader:
         last_ticket=row[9],
         questions_asked=row[10],
         questions_free=row[11],
-        counted_at=row[12],
-        policy=policies.DEFAULTS | (row[13] or {}),
+        # SQLite keeps UTC and does not say so.
+        counted_at=row[12] and row[12].replace(tzinfo=UTC),
+        policy=policies.DEFAULTS | json.loads(row[13]),
     )
 
 
 # A seat that was given back or closed can be leased anew.
 UNSEEN = (None, "returned", "closed")
-
 # The seat is a scalar subquery, not an anti-join: it is looked up in the unique index for each row
 # read, and no planner can turn it into one over everything the person ever answered. Rows that
-# they have seen come back too, so the cursor can pass them.
+# they have seen come back too, so the cursor can pass them. States are written out, not passed:
+# SQLite uses a partial index only for what it can read in the statement.
 WINDOW = """
-SELECT q.id, COALESCE(q.subject, q.id), q.ticket,
-    (SELECT a.state FROM labeling_assignment a
-     WHERE a.annotator_id = %s AND a.subject = COALESCE(q.subject, q.id))
-FROM labeling_question q
-WHERE q.campaign_id = %s AND q.lane = %s AND q.ticket > %s AND q.seats_free > 0
-ORDER BY q.ticket LIMIT %s
+SELECT * FROM (
+    SELECT q.lane, q.id, COALESCE(q.subject, q.id) AS subject, q.ticket,
+        (SELECT a.state FROM labeling_assignment a
+         WHERE a.annotator_id = %s AND a.subject = COALESCE(q.subject, q.id)) AS seat
+    FROM labeling_question q
+    WHERE q.campaign_id = %s AND q.lane = %s AND q.ticket > %s AND q.seats_free > 0
+    ORDER BY q.ticket LIMIT %s
+) AS w
 """
+HELD = """
+SELECT -1 AS lane, a.id, 0 AS subject, 0 AS ticket, a.state AS seat
+FROM labeling_assignment a JOIN labeling_question q ON q.id = a.question_id
+WHERE a.annotator_id = %s AND a.state = 'leased' AND q.campaign_id = %s
+"""
+EVERYTHING = " UNION ALL ".join([WINDOW, WINDOW, WINDOW, HELD])
 
 
-def scan(person: Reader, lane: int, wanted: int) -> Scan:
-    """At least `wanted` candidates of the lane in the order of their tickets, unless it ends."""
-    found = Scan(lane, person.start(lane))
-    subjects: set[int] = set()
-    window = max(wanted, 1) * OVERSAMPLE
-    position = found.start
-    while not found.exhausted and len(found.candidates) < wanted:
-        rows = fetch(WINDOW, [person.user_id, person.campaign_id, lane, position, window])
-        for pk, subject, ticket, seat in rows:
-            # Of several questions of which one person may see only one, the first is offered.
-            if seat in UNSEEN and subject not in subjects:
-                subjects.add(subject)
-                found.candidates.append(Candidate(pk, subject, ticket))
-        if rows:
-            position = found.last = rows[-1][2]
-            found.first = rows[0][2] if found.first is None else found.first
-        found.exhausted = len(rows) < window
-        window = min(window * 4, WIDEST_WINDOW)
-    return found
+def read(person: Reader, size: int) -> tuple[list[int], list[Scan]]:
+    """The seats that this person holds (by id), and each lane from their cursor: at least `size`
+    candidates in the order of their tickets, or the lane to its end. One statement, unless nearly
+    all of a window was seen."""
+    scans = []
+    for lane in Question.Lane.values:
+        wanted = size if lane != Question.Lane.GOLD or person.policy["gold_share"] else 0
+        scans.append(Scan(lane, person.start(lane), wanted, wanted * OVERSAMPLE))
+    windows = [part for scan in scans for part in _window(person, scan)]
+    rows = fetch(EVERYTHING, [*windows, person.user_id, person.campaign_id])
+    for scan in scans:
+        # A union promises no order.
+        scan.absorb(sorted((row for row in rows if row[0] == scan.lane), key=itemgetter(3)))
+        while not scan.exhausted and len(scan.candidates) < scan.wanted:
+            scan.absorb(fetch(WINDOW, _window(person, scan)))
+    return [row[1] for row in rows if row[0] < 0], scans
+
+
+def _window(person: Reader, scan: Scan) -> list[int]:
+    return [person.user_id, person.campaign_id, scan.lane, scan.position, scan.window]

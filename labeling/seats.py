@@ -6,13 +6,16 @@ is not locked, by a condition on their state. On SQLite a transaction is immedia
 row locks.
 """
 
+import contextlib
+import fcntl
 import functools
+import os
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 
-from django.db import IntegrityError, OperationalError, connection
+from django.db import IntegrityError, OperationalError, connection, transaction
 
 from labeling.models import Question
 
@@ -53,6 +56,31 @@ def retried(deed: Callable[P, R]) -> Callable[P, R]:
         return deed(*args, **kwargs)
 
     return run
+
+
+@contextlib.contextmanager
+def writing() -> Iterator[None]:
+    """A transaction that waits for its turn.
+
+    SQLite has one writer at a time, and those who wait sleep and look again, ever more rarely: at
+    four busy processes one in twenty waited 90 ms for a transaction of 2 ms. A file lock wakes the
+    next one at once. Whoever writes without it is held back by SQLite as ever.
+    """
+    with _turn(), transaction.atomic():
+        yield
+
+
+@contextlib.contextmanager
+def _turn() -> Iterator[None]:
+    path = str(connection.settings_dict["NAME"])
+    # Inside a transaction SQLite's own lock may be ours already: to wait for another then could
+    # be for ever. A database in memory has one process.
+    if connection.vendor != "sqlite" or connection.in_atomic_block or not os.path.isfile(path):
+        yield
+        return
+    with open(f"{path}-turn", "w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
 
 
 def _lost_race(error: Exception) -> bool:
