@@ -262,7 +262,7 @@ def whole_items(campaign: Campaign, names: list[str]) -> tuple[dict[str, int], l
     for start in range(0, len(pks), BATCH):
         batch = pks[start : start + BATCH]
         Item.objects.bulk_create([Item(image_id=pk) for pk in batch], ignore_conflicts=True)
-        whole = Item.objects.filter(image_id__in=batch, region=None)
+        whole = Item.objects.filter(image_id__in=batch, region__isnull=True)
         items.update(whole.values_list("image_id", "pk"))
     return {name: items[pk] for name, pk in images.items()}, []
 

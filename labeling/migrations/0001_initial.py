@@ -4,9 +4,10 @@ import django.contrib.auth.models
 import django.contrib.auth.validators
 import django.db.models.deletion
 import django.utils.timezone
-import labeling.models.people
 from django.conf import settings
 from django.db import migrations, models
+
+import labeling.models.people
 
 
 class Migration(migrations.Migration):
@@ -324,7 +325,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name='item',
-            constraint=models.UniqueConstraint(condition=models.Q(('region', None)), fields=('image',), name='one_item_per_whole_image'),
+            constraint=models.UniqueConstraint(condition=models.Q(('region__isnull', True)), fields=('image',), name='one_item_per_whole_image'),
         ),
         migrations.AddIndex(
             model_name='job',

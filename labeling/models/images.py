@@ -78,7 +78,7 @@ class Item(models.Model):
         constraints = [
             models.UniqueConstraint(
                 fields=["image"],
-                condition=models.Q(region=None),
+                condition=models.Q(region__isnull=True),
                 name="one_item_per_whole_image",
             )
         ]
