@@ -31,6 +31,12 @@ def schedule(sender: Celery, **_: object) -> None:
             # Sweeps that nobody ran are of no use later; without this they would pile up.
             "options": {"expires": float(settings.ASSAY_SWEEP_SECONDS)},
         },
+        "rescore": {
+            "task": "evaluation.tasks.rescore",
+            # Looks often and scores seldom: how seldom, `rescore_changed` decides.
+            "schedule": min(15.0, float(settings.ASSAY_RESCORE_SECONDS)),
+            "options": {"expires": 15.0},
+        },
         "nightly": {
             "task": "evaluation.tasks.nightly",
             "schedule": crontab(hour=str(settings.ASSAY_NIGHTLY_HOUR), minute="0"),

@@ -27,9 +27,7 @@ class Benchmark(models.Model):
     )
     # The meta line of the selection, and how a Run ranks (smoothing, bootstrap, seed).
     settings = models.JSONField(default=dict)
-    created_by = models.ForeignKey(
-        "labeling.User", on_delete=models.PROTECT, related_name="+"
-    )
+    created_by = models.ForeignKey("labeling.User", on_delete=models.PROTECT, related_name="+")
     created_at = models.DateTimeField(default=timezone.now)
 
     def __str__(self) -> str:
@@ -44,9 +42,7 @@ class Submission(models.Model):
     # The order of the matrices: classifiers keep their place when one joins.
     position = models.PositiveIntegerField()
     accuracy = models.FloatField(null=True, blank=True)
-    submitted_by = models.ForeignKey(
-        "labeling.User", on_delete=models.PROTECT, related_name="+"
-    )
+    submitted_by = models.ForeignKey("labeling.User", on_delete=models.PROTECT, related_name="+")
     created_at = models.DateTimeField(default=timezone.now)
 
     class Meta:

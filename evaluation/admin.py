@@ -1,0 +1,44 @@
+from typing import Any
+
+from django.contrib import admin
+from django.http import HttpRequest
+
+from evaluation.models import Benchmark, Run, Selection, Submission
+
+
+class ReadOnly(admin.ModelAdmin):
+    """Looked at here, changed by the deeds alone: each kind of row has one writer."""
+
+    def has_add_permission(self, request: HttpRequest, *_: Any) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, *_: Any) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, *_: Any) -> bool:
+        return False
+
+
+@admin.register(Benchmark)
+class BenchmarkAdmin(ReadOnly):
+    list_display = ("name", "title", "kind", "created_by", "created_at")
+    search_fields = ("name", "title")
+
+
+@admin.register(Submission)
+class SubmissionAdmin(ReadOnly):
+    list_display = ("name", "benchmark", "position", "accuracy")
+    list_filter = ("benchmark",)
+
+
+@admin.register(Selection)
+class SelectionAdmin(ReadOnly):
+    list_display = ("benchmark", "first", "second", "rank", "image", "state")
+    list_filter = ("benchmark", "state")
+    list_select_related = ("benchmark", "first", "second")
+
+
+@admin.register(Run)
+class RunAdmin(ReadOnly):
+    list_display = ("pk", "benchmark", "state", "release", "created_at", "finished_at")
+    list_filter = ("state", "benchmark")

@@ -1,0 +1,191 @@
+"""The researcher's forms about benchmarks."""
+
+import csv
+import io
+from typing import Any
+
+from django import forms
+from django.core.files.uploadedfile import UploadedFile
+
+from evaluation.models import Benchmark
+from labeling import policies
+from labeling.models import Dataset, User
+
+POLICY = ("votes", "seconds_per_answer", "cost_per_hour", "currency")
+LABELS = {
+    "votes": "Votes per question",
+    "seconds_per_answer": "Seconds per answer",
+    "cost_per_hour": "Pay per hour",
+    "currency": "Currency",
+}
+
+
+class BenchmarkForm(forms.Form):
+    """A new competition: its selection, its images, what people are told, and what it costs."""
+
+    title = forms.CharField(max_length=200, help_text="People see it above every question.")
+    name = forms.SlugField(
+        max_length=80, help_text="Its part of the address: lower-case letters, digits and hyphens."
+    )
+    dataset = forms.ModelChoiceField(
+        Dataset.objects.none(),
+        to_field_name="name",
+        help_text="Where the chosen images are. Images in reserve may be added later.",
+    )
+    selection = forms.FileField(
+        required=False,
+        help_text="selection.jsonl, as `manage.py mad select` wrote it.",
+        widget=forms.FileInput(attrs={"accept": ".jsonl,.json,application/jsonl"}),
+    )
+    instructions = forms.CharField(
+        required=False,
+        widget=forms.Textarea(attrs={"rows": 4}),
+        help_text="Plain text above the first question. It can be changed later.",
+    )
+    vocabulary = forms.FileField(
+        required=False,
+        label="Classes",
+        help_text=(
+            "classes.txt, one wnid a line: what people choose a true label from. "
+            "Without it, the classes of the selection."
+        ),
+        widget=forms.FileInput(attrs={"accept": ".txt,text/plain"}),
+    )
+    smoothing = forms.ChoiceField(
+        choices=[("laplace", "Laplace: (correct + 1) / (images + 2)"), ("none", "none")],
+        initial="laplace",
+    )
+    bootstrap = forms.IntegerField(
+        min_value=0, max_value=100_000, initial=2000, label="Bootstrap rounds"
+    )
+    seed = forms.IntegerField(min_value=0, max_value=2**32 - 1, initial=0)
+    upload = forms.CharField(required=False, widget=forms.HiddenInput)
+
+    def __init__(self, *args: Any, user: User, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["dataset"].queryset = Dataset.objects.visible_to(user).order_by("name")  # type: ignore[attr-defined]
+        for key in POLICY:
+            self.fields[key] = _policy_field(key)
+        self.order_fields(
+            [
+                *("title", "name", "dataset", "selection", "instructions"),
+                *POLICY,
+                *("vocabulary", "smoothing", "bootstrap", "seed"),
+            ]
+        )
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or self.cleaned_data
+        if not cleaned.get("selection") and not cleaned.get("upload"):
+            self.add_error("selection", "Choose the selection file.")
+        return cleaned
+
+    def policy(self) -> dict[str, Any]:
+        return {key: self.cleaned_data[key] for key in POLICY}
+
+    def settings(self) -> dict[str, Any]:
+        return {key: self.cleaned_data[key] for key in ("smoothing", "bootstrap", "seed")}
+
+    def main_fields(self) -> list[forms.BoundField]:
+        return [self[name] for name in ("title", "name", "dataset", "selection", "instructions")]
+
+    def cost_fields(self) -> list[forms.BoundField]:
+        return [self[key] for key in POLICY]
+
+    def convention_fields(self) -> list[forms.BoundField]:
+        return [self[name] for name in ("vocabulary", "smoothing", "bootstrap", "seed")]
+
+
+def _policy_field(key: str) -> forms.Field:
+    if key == "currency":
+        return forms.CharField(
+            max_length=3, min_length=3, initial=policies.DEFAULTS[key], label=LABELS[key]
+        )
+    rule = policies.RULES[key]
+    kind: type[forms.IntegerField] | type[forms.FloatField]
+    kind = forms.IntegerField if rule.whole else forms.FloatField
+    return kind(
+        min_value=rule.low,
+        max_value=rule.high,
+        initial=rule.default,
+        label=LABELS[key],
+        help_text=rule.help,
+    )
+
+
+class JoinForm(forms.Form):
+    """A classifier that joins."""
+
+    selection = forms.FileField(
+        label="Lines of `mad add`",
+        help_text=(
+            "more.jsonl, as `manage.py mad add --into selection.jsonl` wrote it: "
+            "the new pairs only."
+        ),
+        widget=forms.FileInput(attrs={"accept": ".jsonl,.json,application/jsonl"}),
+    )
+
+
+class AccuracyForm(forms.Form):
+    """Published accuracies, typed or from a file, that the ranks are compared with."""
+
+    file = forms.FileField(
+        required=False,
+        label="From a file",
+        help_text="CSV with the columns classifier and accuracy. It goes before what is typed.",
+        widget=forms.FileInput(attrs={"accept": ".csv,text/csv"}),
+    )
+
+    def __init__(self, *args: Any, benchmark: Benchmark, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.names = {}
+        for row in benchmark.submissions.all():
+            # By place: a classifier may have any name, a field may not.
+            key = f"accuracy_{row.position}"
+            self.names[key] = row.name
+            self.fields[key] = forms.FloatField(
+                required=False,
+                min_value=0,
+                max_value=100,
+                label=row.name,
+                initial=row.accuracy,
+                widget=forms.NumberInput(attrs={"step": "any", "inputmode": "decimal"}),
+            )
+
+    def clean_file(self) -> dict[str, float]:
+        upload: UploadedFile | None = self.cleaned_data["file"]
+        if upload is None:
+            return {}
+        if upload.size is None or upload.size > 1024 * 1024:
+            raise forms.ValidationError("The file is larger than 1 MiB.")
+        try:
+            text = upload.read().decode("utf-8-sig")
+        except UnicodeDecodeError:
+            raise forms.ValidationError("The file is not UTF-8. Save it as UTF-8.") from None
+        return _accuracies(text)
+
+    def accuracies(self) -> dict[str, float | None]:
+        typed = {name: self.cleaned_data.get(key) for key, name in self.names.items()}
+        return typed | self.cleaned_data["file"]
+
+    def number_fields(self) -> list[forms.BoundField]:
+        return [self[key] for key in self.names]
+
+
+def _accuracies(text: str) -> dict[str, float]:
+    rows = csv.DictReader(io.StringIO(text, newline=""))
+    if not {"classifier", "accuracy"} <= set(rows.fieldnames or ()):
+        raise forms.ValidationError(
+            "Line 1 has no columns classifier and accuracy. Begin with: classifier,accuracy"
+        )
+    found: dict[str, float] = {}
+    for row in rows:
+        name = row["classifier"] or ""
+        try:
+            found[name] = float(row["accuracy"] or "")
+        except ValueError:
+            raise forms.ValidationError(
+                f"Line {rows.line_num}: the accuracy of {name!r} is {row['accuracy']!r}; "
+                "give a number."
+            ) from None
+    return found

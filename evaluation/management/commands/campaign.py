@@ -1,0 +1,230 @@
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from evaluation import competitions, selections
+from evaluation.metrics import wordnet
+from evaluation.readers import text_lines
+from labeling import campaigns, consensus, policies, progress, releases
+from labeling.errors import Refusal
+from labeling.files import BadInput
+from labeling.kinds import KINDS
+from labeling.management.contract import ContractCommand, Result, UsageError, table
+from labeling.models import Campaign, Dataset, User
+
+
+class Command(ContractCommand):
+    help = "Open, pause, close and freeze campaigns; say how far they are."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        opening = self.verb(parser, "open", self.open, help="make a campaign and open it")
+        opening.add_argument("kind", metavar="KIND", help=f"one of: {', '.join(KINDS)}")
+        opening.add_argument("--name", required=True)
+        opening.add_argument("--title", default="")
+        opening.add_argument("--dataset", required=True)
+        opening.add_argument(
+            "--owner", default="", help="a username; by default the dataset's owner"
+        )
+        opening.add_argument("--selection", type=Path, help="selection.jsonl of `mad select`")
+        opening.add_argument(
+            "--vocabulary", type=Path, help="file of wnids, one a line: classes to choose from"
+        )
+        opening.add_argument("--policy", type=Path, help="policy.yaml")
+        opening.add_argument("--instructions", type=Path, help="text file that people see")
+        opening.add_argument("--draft", action="store_true", help="make it, but ask nobody yet")
+        for name in ("pause", "resume", "close", "status"):
+            self.verb(parser, name, getattr(self, name)).add_argument("name", metavar="NAME")
+        freezing = self.verb(parser, "freeze", self.freeze, help="write a release")
+        freezing.add_argument("name", metavar="NAME")
+        freezing.add_argument("--out", type=Path, required=True, metavar="DIR")
+        rebuilding = self.verb(parser, "rebuild", self.rebuild, self.show_rebuilt)
+        rebuilding.add_argument("name", metavar="NAME")
+
+    def open(self, kind: str, name: str, dataset: str, **options: Any) -> Result:
+        pool = _dataset(dataset)
+        owner = _owner(options["owner"], pool)
+        common: dict[str, Any] = {
+            "name": name,
+            "title": options["title"] or name,
+            "dataset": pool,
+            "policy": _policy(options["policy"]),
+            "instructions": "\n".join(text_lines(options["instructions"]))
+            if options["instructions"]
+            else "",
+        }
+        with _refusals(selection=options["selection"], policy=options["policy"]):
+            made = self._make(kind, owner, common, options["selection"], options["vocabulary"])
+            if not options["draft"]:
+                campaigns.launch(made, owner)
+        return self._status(made)
+
+    def _make(
+        self,
+        kind: str,
+        owner: User,
+        common: dict[str, Any],
+        selection: Path | None,
+        vocabulary: Path | None,
+    ) -> Campaign:
+        if kind == "contains":
+            if selection is None:
+                raise UsageError("a campaign of the kind contains needs --selection")
+            net = wordnet.load()
+            lines = selections.read(selection, net)
+            wnids = _wnids(vocabulary, net) if vocabulary else None
+            plan = competitions.plan(lines, common["dataset"], common["policy"])
+            if plan.missing_reserve:
+                self.warn(
+                    f"{len(plan.missing_reserve)} reserve images are not in the dataset yet, the "
+                    f"first is {plan.missing_reserve[0]!r}"
+                )
+            return competitions.create(
+                owner, lines=lines, vocabulary=wnids, wordnet=net, **common
+            ).campaign
+        if kind == "naming":
+            if vocabulary is None:
+                raise UsageError("a campaign of the kind naming needs --vocabulary")
+            net = wordnet.load()
+            topics = [net.synset(net.index(wnid)) for wnid in _wnids(vocabulary, net)]
+            classes = [{"key": s.wnid, "name": ", ".join(s.lemmas)} for s in topics]
+            made = campaigns.create(owner, kind=kind, settings={"vocabulary": classes}, **common)
+            campaigns.define_topics(made, [{"key": "label", "name": "What does this image show?"}])
+            images = made.dataset.images.order_by("name").values_list("name", flat=True)
+            campaigns.add_questions(made, [(image, "label") for image in images])
+            return made
+        raise UsageError(f"there is no kind {kind!r}; choose one of: {', '.join(KINDS)}")
+
+    def pause(self, name: str, **_: Any) -> Result:
+        campaign = _campaign(name)
+        with _refusals():
+            campaigns.pause(campaign, None)
+        return self._status(campaign)
+
+    def resume(self, name: str, **_: Any) -> Result:
+        campaign = _campaign(name)
+        with _refusals():
+            campaigns.resume(campaign, None)
+        return self._status(campaign)
+
+    def close(self, name: str, **_: Any) -> Result:
+        campaign = _campaign(name)
+        with _refusals():
+            campaigns.close(campaign, None)
+        return self._status(campaign)
+
+    def status(self, name: str, **_: Any) -> Result:
+        return self._status(_campaign(name))
+
+    def freeze(self, name: str, out: Path, **_: Any) -> Result:
+        release = releases.freeze(_campaign(name), None, out)
+        counts = {k: v for k, v in release.counts.items() if k not in ("marks", "interim")}
+        return {
+            "campaign": name,
+            "release": release.number,
+            "sha256": release.sha256,
+            "out": str(out),
+            "counts": counts,
+        }
+
+    def rebuild(self, name: str, **_: Any) -> Result:
+        campaign = _campaign(name)
+        found = list(consensus.rebuild(campaign))
+        return {
+            "campaign": name,
+            "questions": campaign.questions.asked().count(),
+            "differences": [
+                {"question": row.question, "stands": row.stands, "rebuilt": row.rebuilt}
+                for row in found
+            ],
+        }
+
+    def show_rebuilt(self, result: Result) -> str:
+        rows = result["differences"]
+        if not rows:
+            return f"{result['questions']} questions: settlements follow from their answers"
+        return table(
+            [
+                (row["question"], *((row[key] or {}).get("state") for key in ("stands", "rebuilt")))
+                for row in rows
+            ],
+            head=("question", "stands", "rebuilt"),
+        )
+
+    def _status(self, campaign: Campaign) -> Result:
+        campaign = Campaign.objects.select_related("policy").get(pk=campaign.pk)
+        return {
+            "name": campaign.name,
+            "kind": campaign.kind,
+            "state": campaign.state,
+            **progress.progress(campaign),
+        }
+
+    def show(self, result: Result) -> str:
+        flat = dict(result)
+        for key in ("by_state", "counts"):
+            flat |= flat.pop(key, {})
+        return table(list(flat.items()))
+
+
+@contextlib.contextmanager
+def _refusals(selection: Path | None = None, policy: Path | None = None) -> Iterator[None]:
+    """A Refusal as the one line that commands print, with the file whose part it names."""
+    try:
+        yield
+    except Refusal as refusal:
+        file = policy if refusal.field in policies.DEFAULTS else None
+        file = selection if refusal.field == "selection" else file
+        raise BadInput(refusal.message, file=file) from refusal
+    except wordnet.WordNetMissing as missing:
+        raise BadInput(str(missing)) from missing
+
+
+def _campaign(name: str) -> Campaign:
+    campaign = Campaign.objects.filter(name=name).first()
+    if campaign is None:
+        raise BadInput(f"there is no campaign {name!r}", cure="check the name")
+    return campaign
+
+
+def _dataset(name: str) -> Dataset:
+    dataset = Dataset.objects.filter(name=name).select_related("owner").first()
+    if dataset is None:
+        raise BadInput(
+            f"there is no dataset {name!r}", cure="make it on the datasets page, then add images"
+        )
+    return dataset
+
+
+def _owner(username: str, dataset: Dataset) -> User:
+    if not username:
+        return dataset.owner
+    user = User.objects.filter(username=username).first()
+    if user is None:
+        raise BadInput(f"there is no user {username!r}", cure="check --owner")
+    return user
+
+
+def _wnids(path: Path, net: wordnet.WordNet) -> list[str]:
+    from evaluation.pools import read_classes
+
+    return read_classes(path, net)
+
+
+def _policy(path: Path | None) -> dict[str, Any] | None:
+    if path is None:
+        return None
+    import yaml
+
+    try:
+        content = yaml.safe_load("\n".join(text_lines(path)))
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        raise BadInput(
+            "is not YAML", file=path, line=mark.line + 1 if mark else None, cure="write key: value"
+        ) from error
+    if not isinstance(content, dict):
+        raise BadInput("holds no keys", file=path, cure="write lines such as `votes: 5`")
+    return content

@@ -1,0 +1,19 @@
+"""What the clock calls. The Job table says the rest (labeling/jobs.py)."""
+
+from celery import shared_task
+
+
+@shared_task(name="evaluation.tasks.nightly")
+def nightly() -> None:
+    """Settles, freezes and scores what changed."""
+    from evaluation import runs
+
+    runs.nightly()
+
+
+@shared_task(name="evaluation.tasks.rescore")
+def rescore() -> None:
+    """Queues interim runs where something settled."""
+    from evaluation import runs
+
+    runs.rescore_changed()

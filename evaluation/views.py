@@ -1,0 +1,319 @@
+"""The researcher's pages about benchmarks: read, call one deed, render."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.core.paginator import Paginator
+from django.db.models import Count, Prefetch
+from django.http import FileResponse, Http404, HttpRequest, HttpResponse, HttpResponseBase
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.http import content_disposition_header
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from evaluation import (
+    access,
+    competitions,
+    figures,
+    forms,
+    pages,
+    runs,
+    selections,
+    tables,
+    truths,
+    uploads,
+)
+from evaluation import gallery as galleries
+from evaluation.metrics import wordnet
+from evaluation.models import Benchmark, Run
+from labeling import access as campaign_access
+from labeling import releases
+from labeling.errors import Refusal
+from labeling.files import BadInput
+
+GALLERY_PAGE = 60
+
+
+@login_required
+@require_GET
+def benchmarks(request: HttpRequest) -> HttpResponse:
+    done = Run.objects.filter(state=Run.State.DONE).defer("result")
+    rows = (
+        access.benchmarks_for(request.user)
+        .select_related("campaign__dataset")
+        .prefetch_related(Prefetch("runs", done, to_attr="done"), "submissions")
+        .annotate(images=Count("selections__image", distinct=True))
+        .order_by("-created_at", "-pk")
+    )
+    page = Paginator(rows, 24).get_page(request.GET.get("page"))
+    return render(request, "evaluation/benchmarks.html", {"page_obj": page})
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def benchmark_new(request: HttpRequest) -> HttpResponse:
+    campaign_access.check_researcher(request.user)
+    form = forms.BenchmarkForm(request.POST or None, request.FILES or None, user=request.user)
+    plan = None
+    if request.method == "POST" and form.is_valid():
+        try:
+            path, token = _uploaded(request, form)
+            # Kept for the second step, so that the file need not be chosen again.
+            form.data = form.data.copy()
+            form.data["upload"] = token
+            plan, made = _planned_or_made(request, form, path)
+        except (Refusal, BadInput, wordnet.WordNetMissing) as error:
+            _say(form, error, "selection")
+        else:
+            if made is not None:
+                uploads.forget(request.user, token)
+                messages.success(
+                    request, "The benchmark is made. Nobody is asked until you open its campaign."
+                )
+                return redirect("evaluation:benchmark", made.name)
+    status = 200 if not form.errors else 422
+    return render(
+        request, "evaluation/benchmark_new.html", {"form": form, "plan": plan}, status=status
+    )
+
+
+def _uploaded(request: HttpRequest, form: forms.BenchmarkForm) -> tuple[Path, str]:
+    file = form.cleaned_data["selection"]
+    token = uploads.keep(request.user, file) if file else form.cleaned_data["upload"]
+    return uploads.find(request.user, token), token
+
+
+def _planned_or_made(
+    request: HttpRequest, form: forms.BenchmarkForm, path: Path
+) -> tuple[competitions.Plan, Benchmark | None]:
+    net = wordnet.load()
+    data = form.cleaned_data
+    lines = selections.read(path, net, "selection.jsonl")
+    plan = competitions.plan(lines, data["dataset"], form.policy())
+    if "create" not in request.POST:
+        return plan, None
+    vocabulary = data["vocabulary"]
+    made = competitions.create(
+        request.user,
+        name=data["name"],
+        title=data["title"],
+        dataset=data["dataset"],
+        lines=lines,
+        wordnet=net,
+        policy=form.policy(),
+        instructions=data["instructions"],
+        vocabulary=vocabulary.read().decode("utf-8-sig").split() if vocabulary else None,
+        settings=form.settings(),
+    )
+    return plan, made
+
+
+@login_required
+@require_GET
+def benchmark(request: HttpRequest, name: str) -> HttpResponse:
+    row = access.benchmark_for(request.user, name)
+    context = pages.benchmark(row, runs.latest(row))
+    if request.htmx and request.GET.get("seen") == context["seen"]:  # type: ignore[attr-defined]
+        # Nothing moved: htmx leaves the page as it is.
+        return HttpResponse(status=204)
+    part = "evaluation/_benchmark.html" if request.htmx else "evaluation/benchmark.html"  # type: ignore[attr-defined]
+    return render(request, part, context)
+
+
+@login_required
+@require_GET
+def run(request: HttpRequest, name: str, pk: int) -> HttpResponse:
+    row = access.benchmark_for(request.user, name)
+    chosen = get_object_or_404(row.runs.select_related("release", "requested_by"), pk=pk)
+    return render(request, "evaluation/run.html", pages.benchmark(row, chosen))
+
+
+@login_required
+@require_POST
+def score(request: HttpRequest, name: str) -> HttpResponse:
+    row = access.benchmark_for(request.user, name)
+    runs.request(row, request.user)
+    messages.info(request, "Scoring: this page shows the result as soon as it is there.")
+    return redirect("evaluation:benchmark", row.name)
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def add_classifier(request: HttpRequest, name: str) -> HttpResponse:
+    row = access.benchmark_for(request.user, name)
+    form = forms.JoinForm(request.POST or None, request.FILES or None)
+    if request.method == "POST" and form.is_valid():
+        token = ""
+        try:
+            token = uploads.keep(request.user, form.cleaned_data["selection"])
+            net = wordnet.load()
+            path = uploads.find(request.user, token)
+            lines = selections.read(path, net, form.cleaned_data["selection"].name)
+            joined = competitions.add_classifier(row, request.user, lines, net)
+        except (Refusal, BadInput, wordnet.WordNetMissing) as error:
+            _say(form, error, "selection")
+        else:
+            said = f"Joined: {', '.join(joined)}. Only the new pairs are asked."
+            messages.success(request, said if joined else "Everything in the file is here already.")
+            return redirect("evaluation:benchmark", row.name)
+        finally:
+            uploads.forget(request.user, token)
+    status = 200 if not form.errors else 422
+    context = {"form": form, "benchmark": row}
+    return render(request, "evaluation/add_classifier.html", context, status=status)
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def accuracies(request: HttpRequest, name: str) -> HttpResponse:
+    row = access.benchmark_for(request.user, name)
+    form = forms.AccuracyForm(request.POST or None, request.FILES or None, benchmark=row)
+    if request.method == "POST" and form.is_valid():
+        try:
+            changed = competitions.set_accuracies(row, form.accuracies())
+        except Refusal as error:
+            _say(form, error, "file")
+        else:
+            if changed:
+                runs.request(row, request.user)
+                messages.success(request, "Kept. The comparison comes with the next score.")
+            return redirect("evaluation:benchmark", row.name)
+    status = 200 if not form.errors else 422
+    context = {"form": form, "benchmark": row}
+    return render(request, "evaluation/accuracies.html", context, status=status)
+
+
+@login_required
+@require_GET
+def gallery(request: HttpRequest, name: str, first: int, second: int) -> HttpResponse:
+    row = access.benchmark_for(request.user, name)
+    a = get_object_or_404(row.submissions, position=first)
+    b = get_object_or_404(row.submissions, position=second)
+    found = galleries.entries(row, a, b)
+    if not found and galleries.entries(row, b, a):
+        return redirect("evaluation:gallery", row.name, second, first)
+    case = request.GET.get("case", "")
+    shown = [entry for entry in found if entry.case == case] if case else found
+    context = {
+        "benchmark": row,
+        "first": a,
+        "second": b,
+        "case": case,
+        "counts": galleries.counts(found),
+        "total": len(found),
+        "page_obj": Paginator(shown, GALLERY_PAGE).get_page(request.GET.get("page")),
+        "query": f"case={case}" if case in galleries.CASES else "",
+        "unasked": sum(e.case == "III" and not e.asked_for_truth for e in found),
+        "neighbours": pages.neighbours(row, a, b),
+    }
+    return render(request, "evaluation/gallery.html", context)
+
+
+@login_required
+@require_POST
+def true_labels(request: HttpRequest, name: str) -> HttpResponse:
+    """Asks for the true label of one line's image, or of a whole pair's."""
+    row = access.benchmark_for(request.user, name)
+    wanted = row.selections.filter(state="chosen").select_related("first", "second")
+    if request.POST.get("selection", "").isdecimal():
+        lines = list(wanted.filter(pk=int(request.POST["selection"])))
+    else:
+        pair = [request.POST.get(key, "") for key in ("first", "second")]
+        if not all(place.isdecimal() for place in pair):
+            raise Refusal("Name the image or the pair to ask about.", field="selection")
+        lines = list(wanted.filter(first__position=pair[0], second__position=pair[1]))
+        lines = truths.both_wrong(row, lines)
+    if not lines:
+        raise Refusal("There is no such image here on which both classifiers were wrong.")
+    naming = truths.ask_true_label(row, request.user, lines, wordnet.load())
+    messages.success(
+        request,
+        f"{len(lines)} image{'s' if len(lines) > 1 else ''}: people are asked for the true label "
+        f"in “{naming.title}”.",
+    )
+    return redirect(
+        "evaluation:gallery", row.name, lines[0].first.position, lines[0].second.position
+    )
+
+
+@login_required
+@require_GET
+def selection(request: HttpRequest, name: str) -> HttpResponse:
+    row = access.benchmark_for(request.user, name)
+    found = competitions.selection_of(row)
+    lines = [{"meta": found.meta}, *(line.as_dict(found.top_k) for line in found.lines)]
+    text = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
+    return _download(text, "application/jsonl", f"{row.name}-selection.jsonl")
+
+
+@login_required
+@require_GET
+def result_json(request: HttpRequest, name: str, pk: int) -> HttpResponse:
+    chosen = _run_with_result(request, name, pk)
+    text = json.dumps(chosen.result, ensure_ascii=False, indent=1) + "\n"
+    return _download(text, "application/json", f"{name}-run-{pk}.json")
+
+
+@login_required
+@require_GET
+def result_csv(request: HttpRequest, name: str, pk: int, table: str) -> HttpResponse:
+    chosen = _run_with_result(request, name, pk)
+    if table not in tables.TABLES or chosen.result is None:
+        raise Http404
+    text = tables.as_csv(*tables.table(table, chosen.result))
+    return _download(text, "text/csv; charset=utf-8", f"{name}-run-{pk}-{table}.csv")
+
+
+@login_required
+@require_GET
+def answers(request: HttpRequest, name: str, pk: int) -> HttpResponseBase:
+    chosen = _run_with_result(request, name, pk)
+    if chosen.release is None:
+        raise Http404
+    path = releases.folder_of(chosen.release) / "answers.jsonl"
+    if not path.is_file():
+        raise Http404
+    file = open(path, "rb")  # noqa: SIM115 - FileResponse closes it
+    return FileResponse(
+        file,
+        as_attachment=True,
+        filename=f"{name}-release-{chosen.release.number}-answers.jsonl",
+        content_type="application/jsonl",
+    )
+
+
+@login_required
+@require_GET
+def figure(request: HttpRequest, name: str, pk: int, figure: str, form: str) -> HttpResponse:
+    chosen = _run_with_result(request, name, pk)
+    theme = request.GET.get("theme", "light")
+    known = figure in figures.FIGURES and form in figures.FORMS and theme in figures.THEMES
+    if not known or chosen.result is None:
+        raise Http404
+    content = figures.draw(figure, chosen.result, form, theme)
+    response = HttpResponse(content, content_type=figures.FORMS[form])
+    # A run's result never changes, so neither does its figure.
+    response["Cache-Control"] = "private, max-age=3600"
+    if "download" in request.GET:
+        file = f"{name}-run-{pk}-{figure}.{form}"
+        response["Content-Disposition"] = content_disposition_header(True, file) or ""
+    return response
+
+
+def _run_with_result(request: HttpRequest, name: str, pk: int) -> Run:
+    row = access.benchmark_for(request.user, name)
+    return get_object_or_404(row.runs.select_related("release"), pk=pk, state=Run.State.DONE)
+
+
+def _download(text: str, kind: str, filename: str) -> HttpResponse:
+    response = HttpResponse(text, content_type=kind)
+    response["Content-Disposition"] = content_disposition_header(True, filename) or ""
+    return response
+
+
+def _say(form: Any, error: Exception, field: str) -> None:
+    """Puts what the domain refused beside the field it names, else beside `field`."""
+    named = getattr(error, "field", None)
+    form.add_error(named if named in form.fields else field, str(error))

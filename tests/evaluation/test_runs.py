@@ -1,0 +1,310 @@
+"""From settled answers to the published rank."""
+
+import json
+import subprocess
+import sys
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from evaluation import competitions, runs
+from evaluation.metrics import ranking
+from evaluation.models import Benchmark, Run
+from labeling import jobs, releases
+from labeling.models import Job, Question, Release
+from tests import factories
+from tests.evaluation import crowd
+from tests.evaluation.crowd import COOT, DRAKE
+
+
+@pytest.fixture
+def birds(alice, dataset, wordnet) -> Benchmark:
+    return crowd.make(alice, dataset, wordnet)
+
+
+@pytest.fixture
+def people(birds):
+    return crowd.people_of(birds.campaign)
+
+
+@pytest.fixture
+def settled(birds, people) -> Benchmark:
+    """Everything is answered: alpha always right, beta too, gamma never."""
+    crowd.answer(birds.campaign, people, crowd.right_is(COOT, DRAKE))
+    return birds
+
+
+def finished_run(benchmark: Benchmark, run_jobs, actor=None, **options) -> Run:
+    run = runs.request(benchmark, actor, **options)
+    run_jobs()
+    run.refresh_from_db()
+    return run
+
+
+def test_a_run_freezes_ranks_and_keeps_the_result(settled, alice, run_jobs):
+    run = finished_run(settled, run_jobs, alice)
+
+    assert run.state == Run.State.DONE
+    assert run.release == settled.campaign.releases.get()
+    assert run.result["classifiers"] == ["alpha", "beta", "gamma"]
+    assert run.result["ranks"] == [1.5, 1.5, 3]
+    # alpha and beta right on their 3 images, Laplace: 4 / 5.
+    assert run.result["accuracy"][0][1] == pytest.approx(0.8)
+    assert run.result["accuracy"][2][0] == pytest.approx(0.2)
+    assert run.result["cases"] == {"I": 3, "II": 6, "III": 0}
+    assert run.result["pending"] == 0
+    assert run.result["release"]["sha256"] == run.release.sha256
+
+
+def test_result_is_what_ranking_the_frozen_files_gives(settled, run_jobs):
+    run = finished_run(settled, run_jobs)
+
+    frozen = releases.read(run.release)
+    answers = {(line["image"], line["wnid"]): line["contains"] for line in frozen.answers()}
+    selection = competitions.selection_of(settled)
+    expected = ranking.rank(
+        [ranking.SelectedImage(x.pair, x.rank, x.image, x.labels) for x in selection.lines],
+        answers,
+        selection.classifiers,
+        selection.top_k,
+        bootstrap=50,
+    )
+
+    for key in ("accuracy", "dominance", "scores", "ranks", "rank_intervals", "hodge", "cases"):
+        assert run.result[key] == expected[key], key
+
+
+def test_result_is_strict_json(settled, run_jobs):
+    settled.settings["bootstrap"] = 0
+    settled.save()
+
+    run = finished_run(settled, run_jobs)
+
+    # Without bootstrap rounds the intervals are not numbers: null, never NaN.
+    assert run.result["rank_intervals"] == [[None, None]] * 3
+    json.dumps(run.result, allow_nan=False)
+
+
+def test_unsettled_images_are_left_out_and_counted(birds, people, run_jobs):
+    answer = crowd.right_is(COOT, DRAKE)
+    crowd.answer(
+        birds.campaign, people, lambda i, t: None if i == "alpha-beta-2.png" else answer(i, t)
+    )
+
+    run = finished_run(birds, run_jobs)
+
+    assert run.result["pending"] == 1
+    assert [pair["images"] for pair in run.result["pairs"]] == [2, 3, 3]
+
+
+def test_dropped_images_and_their_replacements_are_ranked_as_they_stand(birds, people, run_jobs):
+    right = crowd.right_is(COOT, DRAKE)
+
+    def decide(image, topic):
+        return "hard" if (image, topic) == ("alpha-beta-2.png", COOT) else right(image, topic)
+
+    crowd.answer(birds.campaign, people, decide)
+    run_jobs()
+    crowd.answer(birds.campaign, people, decide)
+
+    run = finished_run(birds, run_jobs)
+
+    pair = run.result["pairs"][0]
+    assert (pair["images"], pair["dropped"], pair["pending"]) == (3, 1, 0)
+
+
+def test_no_ranking_yet_fails_the_run_with_its_reason_and_not_the_job(birds, run_jobs):
+    run = finished_run(birds, run_jobs)
+
+    assert run.state == Run.State.FAILED
+    assert "the comparisons fall apart into 3 parts" in run.error
+    assert Job.objects.get(kind="score").state == Job.State.DONE
+
+
+def test_another_failure_is_kept_on_the_run_and_fails_the_job(settled, run_jobs, monkeypatch):
+    def fail(*_args, **_options):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(releases, "freeze", fail)
+    run = runs.request(settled)
+    for _ in range(jobs.MAX_FAILURES):
+        jobs.run(Job.objects.get(kind="score").pk)
+
+    run.refresh_from_db()
+    assert run.state == Run.State.FAILED
+    assert run.error == "The disk is full. Free some space, then try again."
+    assert Job.objects.get(kind="score").state == Job.State.FAILED
+
+
+def test_a_run_that_failed_succeeds_when_its_job_is_tried_again(
+    settled, alice, run_jobs, monkeypatch
+):
+    with monkeypatch.context() as broken:
+        broken.setattr(releases, "freeze", lambda *_a, **_o: 1 / 0)
+        run = runs.request(settled)
+        for _ in range(jobs.MAX_FAILURES):
+            jobs.run(Job.objects.get(kind="score").pk)
+
+    jobs.retry(Job.objects.get(kind="score"), alice)
+    run_jobs()
+
+    run.refresh_from_db()
+    assert run.state == Run.State.DONE
+    assert run.error == ""
+
+
+def test_executing_twice_keeps_the_first_result(settled, run_jobs):
+    run = finished_run(settled, run_jobs)
+    Run.objects.filter(pk=run.pk).update(result={"kept": True})
+
+    runs.execute(Job.objects.get(kind="score"))
+
+    run.refresh_from_db()
+    assert run.result == {"kept": True}
+
+
+def test_asking_twice_makes_one_run(settled, alice):
+    assert runs.request(settled, alice) == runs.request(settled, alice)
+
+    assert Job.objects.filter(kind="score").count() == 1
+
+
+def test_accuracies_are_compared_once_every_classifier_has_one(settled, run_jobs):
+    competitions.set_accuracies(settled, {"alpha": 70.0, "beta": 60.0})
+    assert "spearman" not in finished_run(settled, run_jobs).result
+
+    competitions.set_accuracies(settled, {"gamma": 80.0})
+    result = finished_run(settled, run_jobs).result
+
+    assert result["accuracy_ranks"] == [2, 3, 1]
+    assert result["rank_changes"] == [0.5, 1.5, -2]
+    assert result["spearman"] == pytest.approx(-0.8660, abs=1e-4)
+
+
+def test_clock_scores_what_settled_and_not_what_did_not(birds, people, run_jobs, settings):
+    settings.ASSAY_RESCORE_SECONDS = 0
+    assert runs.rescore_changed() == []
+
+    crowd.answer(birds.campaign, people, crowd.right_is(COOT))
+    [run] = runs.rescore_changed()
+    run_jobs()
+
+    assert runs.rescore_changed() == []
+    run.refresh_from_db()
+    assert run.state == Run.State.DONE
+    assert run.settings["interim"] is True
+
+
+def test_clock_waits_between_two_scores(birds, people, run_jobs, settings):
+    settings.ASSAY_RESCORE_SECONDS = 60
+    right = crowd.right_is(COOT)
+    crowd.answer(birds.campaign, people, lambda i, t: right(i, t) if i == "shared.png" else None)
+    runs.rescore_changed()
+    run_jobs()
+    crowd.answer(birds.campaign, people, right)
+
+    assert runs.rescore_changed() == []
+    Run.objects.update(created_at=timezone.now() - timedelta(seconds=61))
+    assert len(runs.rescore_changed()) == 1
+
+
+def test_interim_runs_do_not_pile_up(birds, people, run_jobs, settings):
+    settings.ASSAY_RESCORE_SECONDS = 0
+    right = crowd.right_is(COOT)
+    for images in (("shared.png",), ("alpha-beta-2.png",), ("alpha-gamma-2.png",)):
+        crowd.answer(
+            birds.campaign, people, lambda i, t, images=images: right(i, t) if i in images else None
+        )
+        runs.rescore_changed()
+        run_jobs()
+
+    assert Run.objects.filter(state="done").count() == 1
+    assert [release.number for release in Release.objects.all()] == [3]
+
+
+def test_a_run_that_somebody_asked_for_stays(birds, people, alice, run_jobs, settings):
+    settings.ASSAY_RESCORE_SECONDS = 0
+    right = crowd.right_is(COOT)
+    crowd.answer(birds.campaign, people, lambda i, t: right(i, t) if i == "shared.png" else None)
+    kept = finished_run(birds, run_jobs, alice)
+    crowd.answer(birds.campaign, people, right)
+    runs.rescore_changed()
+    run_jobs()
+
+    assert Run.objects.filter(pk=kept.pk).exists()
+    assert releases.read(kept.release).meta["number"] == 1
+    assert Release.objects.count() == 2
+
+
+def test_asking_for_what_the_clock_queued_makes_it_ones_own(settled, alice, run_jobs):
+    queued = runs.request(settled, interim=True)
+
+    mine = runs.request(settled, alice)
+    run_jobs()
+
+    mine.refresh_from_db()
+    assert mine == queued
+    assert mine.requested_by == alice
+    assert mine.release.counts["interim"] is False
+
+
+def test_night_settles_freezes_and_scores_what_changed(settled):
+    assert runs.nightly() == {"settled": 0, "releases": 1, "runs": 1}
+
+    assert runs.latest(settled).result["ranks"] == [1.5, 1.5, 3]
+    assert runs.nightly() == {"settled": 0, "releases": 0, "runs": 0}
+
+
+def test_night_keeps_what_the_clock_made_by_day(settled, run_jobs):
+    runs.rescore_changed()
+    run_jobs()
+
+    counts = runs.nightly()
+
+    assert counts == {"settled": 0, "releases": 0, "runs": 1}
+    assert Release.objects.get().counts["interim"] is False
+    assert [run.settings["interim"] for run in Run.objects.all()] == [False]
+
+
+def test_night_settles_what_a_crash_left_open(birds, people):
+    crowd.answer(birds.campaign, people, crowd.right_is(COOT))
+    question = birds.campaign.questions.filter(state="settled").first()
+    question.settlements.all().delete()
+    Question.objects.filter(pk=question.pk).update(state="open")
+
+    counts = runs.nightly()
+
+    question.refresh_from_db()
+    assert counts["settled"] == 1
+    assert question.state == "settled"
+
+
+def test_night_freezes_campaigns_without_a_benchmark_too(coots, people):
+    for person in people:
+        factories.join(person, coots)
+    crowd.answer(coots, people, lambda image, topic: "yes")
+
+    counts = runs.nightly()
+
+    assert counts["releases"] == 1
+    assert coots.releases.count() == 1
+
+
+def test_drafts_are_left_alone_by_clock_and_night(alice, dataset, wordnet):
+    crowd.make(alice, dataset, wordnet, launch=False)
+
+    assert runs.rescore_changed() == []
+    assert runs.nightly() == {"settled": 0, "releases": 0, "runs": 0}
+
+
+def test_web_process_loads_neither_torch_nor_numba():
+    code = (
+        "import os, sys, django; os.environ['DJANGO_SETTINGS_MODULE'] = 'annotator.settings'; "
+        "django.setup(); import annotator.urls, evaluation.runs, evaluation.views; "
+        "print(sorted({'torch', 'numba'} & set(sys.modules)))"
+    )
+
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert done.stdout.strip() == "[]"
