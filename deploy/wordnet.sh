@@ -35,13 +35,14 @@ trap 'exit 130' INT
 trap 'exit 143' TERM
 mkdir "$work/dict"
 
-# Lists and cache of our own: the system's may be empty, and are not ours to write.
+# Lists and cache of our own: the system's may be empty, and are not ours to write. Nor are its hooks
+# ours to run.
 own_apt() {
     mkdir -p "$work/apt/lists/partial" "$work/apt/cache/archives/partial"
-    apt-get -qq -o Dir::State::lists="$work/apt/lists" -o Dir::Cache="$work/apt/cache" \
-        -o APT::Sandbox::User= -o Debug::NoLocking=1 -o APT::Update::Error-Mode=any \
-        -o Acquire::Languages=none -o APT::Update::Post-Invoke-Success:: \
-        -o APT::Update::Pre-Invoke:: -o APT::Update::Post-Invoke:: "$@"
+    printf '#clear APT::Update::%s;\n' Pre-Invoke Post-Invoke Post-Invoke-Success >"$work/apt/conf"
+    apt-get -qq -c "$work/apt/conf" -o Dir::State::lists="$work/apt/lists" \
+        -o Dir::Cache="$work/apt/cache" -o APT::Sandbox::User= -o Debug::NoLocking=1 \
+        -o Acquire::Languages=none "$@"
 }
 
 from_debian() {
@@ -72,8 +73,11 @@ import urllib.request
 import zipfile
 
 address, work = sys.argv[1], pathlib.Path(sys.argv[2])
-with urllib.request.urlopen(address, timeout=120) as answer:
-    (work / "wordnet.zip").write_bytes(answer.read())
+try:
+    with urllib.request.urlopen(address, timeout=120) as answer:
+        (work / "wordnet.zip").write_bytes(answer.read())
+except OSError as error:
+    sys.exit(f"{address}: {error}")
 with zipfile.ZipFile(work / "wordnet.zip") as archive:
     for name in archive.namelist():
         file = pathlib.PurePosixPath(name).name

@@ -89,8 +89,8 @@ class Part:
     def __init__(self, path: Path) -> None:
         self.path = path
         try:
-            self._file = np.load(path, allow_pickle=False)
-            self.meta: dict[str, Any] = json.loads(self._file["meta"].tobytes())
+            self._archive = zipfile.ZipFile(path)
+            self.meta: dict[str, Any] = json.loads(self._get("meta").tobytes())
             start, stop = self.meta["part"]
             self.stretch = slice(int(start), int(stop))
         except FileNotFoundError:
@@ -106,11 +106,16 @@ class Part:
             cure="write it again with `mad select --shard I/N --out part.npz`",
         )
 
+    def _get(self, name: str) -> NDArray[Any]:
+        with self._archive.open(f"{name}.npy") as file:
+            array: NDArray[Any] = np.lib.format.read_array(file, allow_pickle=False)
+        return array
+
     def pair(self, number: int) -> tuple[NDArray[np.int32], NDArray[np.float32], list[bytes]]:
         """Labels (n, 2), confidences (n, 2) and image ids of one pair."""
         try:
             labels, confidences, ids, ends = (
-                self._file[f"{number}.{name}"] for name in ("labels", "confidences", "ids", "ends")
+                self._get(f"{number}.{name}") for name in ("labels", "confidences", "ids", "ends")
             )
         except (OSError, ValueError, KeyError, zipfile.BadZipFile, EOFError) as error:
             raise self.broken() from error
@@ -204,7 +209,8 @@ def _joined_pair(
     After each part what cannot be chosen any more is dropped, so that memory does not grow with the
     number of parts.
     """
-    held = Candidates(*(np.zeros(0, kind) for kind in (np.int32, np.int32, np.uint32, np.int64)))
+    none = np.zeros(0, np.int64)
+    held = Candidates(none.astype(np.int32), none.astype(np.int32), none.astype(np.uint32), none)
     sure, names = np.zeros((0, 2), np.float32), list[bytes]()
     for part in parts:
         labels, confidences, ids = part.pair(number)

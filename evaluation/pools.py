@@ -191,13 +191,16 @@ def read_predictions(
 def _column(path: Path, types: Sequence[str], length: int) -> NDArray[Any]:
     require_file(path, "each classifier needs NAME.labels.npy and NAME.confidences.npy")
     try:
-        array = np.load(path, mmap_mode="r", allow_pickle=False)
+        mapped = np.load(path, mmap_mode="r", allow_pickle=False)
     except (ValueError, OSError, EOFError) as error:
         raise BadInput(
             "is not a whole .npy array", file=path, cure="write it again with numpy.save"
         ) from error
-    if not isinstance(array, np.ndarray):
+    if not isinstance(mapped, np.ndarray):
+        mapped.close()
         raise BadInput("is not one .npy array", file=path, cure="write it with numpy.save")
+    # A plain view of the same memory: slices of np.memmap are slow objects.
+    array = mapped.view(np.ndarray)
     if array.dtype.name not in types or not array.dtype.isnative:
         raise BadInput(
             f"has dtype {array.dtype.str if array.dtype.name in types else array.dtype}, "

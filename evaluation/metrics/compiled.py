@@ -1,3 +1,5 @@
+# mypy: disable-error-code="assignment,return-value"
+# numba infers the types of these loops; a hint cannot say them all.
 """Loops that numpy cannot carry, compiled by numba. Import this inside functions only.
 
 Compiling costs seconds once; the machine code is kept beside the source, or, where the source
@@ -142,16 +144,19 @@ def line_before(text: NDArray[np.uint8], marks: NDArray[np.int64], line: int, ot
 
 @njit(nogil=True, cache=True)
 def best_per_cell(
-    labels_a,  # type: ignore[no-untyped-def]
+    labels_a,
     labels_b,
     keys_a,
     keys_b,
     first,
     threshold,
+    alive,
     need,
     count,
     keys,
     images,
+    opened,
+    opened_count,
     in_order,
     text,
     marks,
@@ -159,24 +164,39 @@ def best_per_cell(
     """Takes images first, first + 1, … into the cells: each keeps its best by (key, image id).
 
     labels_a, labels_b: (n,) int16 or int32 under C. keys_a, keys_b: (n,) uint16 or uint32, ordered
-    as the confidences. need (C, C) keys: an image below it cannot enter the cell (raised here as
-    cells fill up). count (C, C) uint16; keys and images (C, C, m), the best first. in_order: image
-    ids ascend, so a later image never beats an earlier one of the same key.
+    as the confidences. alive: one bit a cell (a · C + b, low bits first), 0 where nothing is
+    wanted; it stays in the cache, which the other tables do not. need (C, C) keys: an image below
+    it cannot enter the cell (raised here as cells fill up). count (C, C) uint16; keys and images
+    (C, C, m), the best first. opened (C · C,): the cells with images, opened_count of them.
+    in_order: image ids ascend, so a later image never beats an earlier one of the same key.
+    Returns opened_count.
     """
     size = keys.shape[2]
-    picked = np.empty(_BLOCK, np.int64)
+    classes = np.uint32(need.shape[0])
+    flags = np.zeros(_BLOCK, np.uint8)
+    eights = flags.view(np.uint64)
+    picked = np.empty(_BLOCK, np.uint32)
     for begin in range(0, labels_a.shape[0], _BLOCK):
         end = min(begin + _BLOCK, labels_a.shape[0])
-        found = 0
-        # No branch: which images pass is as good as random, and a wrong guess costs more.
-        for i in range(begin, end):
-            picked[found] = i
-            passes = (
-                (labels_a[i] != labels_b[i]) & (keys_a[i] >= threshold) & (keys_b[i] >= threshold)
-            )
-            found += np.int64(passes)
+        block_a, block_b = labels_a[begin:end], labels_b[begin:end]
+        sure_a, sure_b = keys_a[begin:end], keys_b[begin:end]
+        # Simple enough for the compiler to do many at once.
+        for i in range(end - begin):
+            flags[i] = (min(sure_a[i], sure_b[i]) >= threshold) & (block_a[i] != block_b[i])
+        flags[end - begin :] = 0
+        found = np.uint32(0)
+        for eight in range((end - begin + 7) // 8):
+            if eights[eight] == 0:
+                continue
+            # No branch: which of these pass is as good as random, and a wrong guess costs more.
+            for i in range(eight * 8, min(eight * 8 + 8, end - begin)):
+                at = np.uint32(i)
+                cell = np.uint32(block_a[at]) * classes + np.uint32(block_b[at])
+                bit = alive[cell >> np.uint32(3)] >> np.uint8(cell & np.uint32(7))
+                picked[found] = at
+                found += np.uint32(bit & np.uint8(1) & flags[at])
         for place in range(found):
-            i = picked[place]
+            i = begin + np.int64(picked[place])
             a, b = labels_a[i], labels_b[i]
             key = min(keys_a[i], keys_b[i])
             if key < need[a, b]:
@@ -200,8 +220,30 @@ def best_per_cell(
                 images[a, b, move] = images[a, b, move - 1]
             keys[a, b, at] = key
             images[a, b, at] = image
+            if filled == 0:
+                opened[opened_count] = np.int64(a) * need.shape[0] + b
+                opened_count += 1
             if filled < size:
                 count[a, b] = filled + 1
             if count[a, b] == size:
                 # In order, a later image of the worst key loses its tie.
                 need[a, b] = max(need[a, b], keys[a, b, size - 1] + np.int64(in_order))
+    return opened_count
+
+
+@njit(nogil=True, cache=True)
+def nth_best(
+    groups: NDArray[np.int64], merits: NDArray[np.int64], count: int, nth: int
+) -> NDArray[np.int64]:
+    """(count,) the nth greatest merit of each group; 0 for a group with fewer. Merits exceed 0."""
+    best = np.zeros((count, nth), np.int64)
+    for i in range(groups.shape[0]):
+        row = best[groups[i]]
+        at = nth
+        while at > 0 and row[at - 1] < merits[i]:
+            if at < nth:
+                row[at] = row[at - 1]
+            at -= 1
+        if at < nth:
+            row[at] = merits[i]
+    return best[:, nth - 1].copy()

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 DENSE_LIMIT = 1 << 24
 CHUNK = 1 << 20
 # After so many images the bound is drawn tighter; early is cheap and cuts most.
-_FIRST_BOUNDS = (1 << 14, 1 << 17, 1 << 20)
+_FIRST_BOUNDS = (1 << 15, 1 << 17, 1 << 20)
 
 
 @dataclass(frozen=True)
@@ -231,8 +231,17 @@ class PairReducer:
         shape = (classes, classes, rule.per_cell)
         self._count = np.zeros(shape[:2], np.uint16)
         self._images = np.empty(shape, np.int64)
-        self._keys = {wide: np.empty(shape, kind) for wide, kind in ((False, np.uint16),)}
+        self._keys: dict[bool, NDArray[Any]] = {}
         self._need = np.empty(shape[:2], np.uint16)
+        # Whether only opened cells need more than the threshold.
+        self._need_is_clear = False
+        # Cells with images: to read and to clear them without a look at all the others.
+        self._opened = np.empty(classes * classes, np.int32)
+        self._opened_count = 0
+        # Merits below which nothing is kept of the pair at hand: anywhere, for a label of the first
+        # classifier, for one of the second. 0: everything is.
+        self._least = 0
+        self._least_a = self._least_b = np.zeros(classes, np.int64)
 
     def reduce(self, a: Predictions, b: Predictions, part: slice) -> Candidates:
         """The candidates among the images of part (start and stop given)."""
@@ -242,60 +251,125 @@ class PairReducer:
         threshold = threshold_key(self.rule.min_confidence, wide)
         keys, need = self._tables(wide, threshold)
         kind = np.result_type(a.labels, b.labels)
+        alive = self._alive()
         done = 0
         for piece in _pieces(part):
-            best_per_cell(
+            self._opened_count = best_per_cell(
                 a.labels[piece].astype(kind, copy=False),
                 b.labels[piece].astype(kind, copy=False),
                 a.keys(piece, wide),
                 b.keys(piece, wide),
                 piece.start,
                 need.dtype.type(threshold),
+                alive,
                 need,
                 self._count,
                 keys,
                 self._images,
+                self._opened,
+                self._opened_count,
                 self.ids.in_order,
                 self.ids.text,
                 self.ids.marks,
             )
             done += piece.stop - piece.start
             if self.prune and piece.stop < part.stop and _is_bound_due(done):
-                self._raise_need(keys, need)
+                self._raise(keys, need)
+                alive = self._alive()
         return self._collect(keys)
 
     def _tables(self, wide: bool, threshold: int) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Keys and needs for a new pair, everything empty."""
+        kind = np.uint32 if wide else np.uint16
         if wide not in self._keys:
-            self._keys[wide] = np.empty(self._images.shape, np.uint32 if wide else np.uint16)
-        if self._need.dtype != self._keys[wide].dtype:
-            self._need = np.empty(self._count.shape, self._keys[wide].dtype)
-        self._count.fill(0)
-        self._need.fill(threshold)
+            self._keys[wide] = np.empty(self._images.shape, kind)
+        opened = self._opened[: self._opened_count]
+        self._count.reshape(-1)[opened] = 0
+        self._opened_count = 0
+        if self._need.dtype != kind or not self._need_is_clear:
+            self._need = np.full(self._count.shape, threshold, kind)
+        else:
+            self._need.reshape(-1)[opened] = threshold
+        self._need_is_clear = True
+        self._least = 0
+        self._least_a = self._least_b = np.zeros(len(self.levels.of), np.int64)
         return self._keys[wide], self._need
 
-    def _raise_need(self, keys: NDArray[Any], need: NDArray[Any]) -> None:
+    def _alive(self) -> NDArray[np.uint8]:
+        """One bit a cell: whether its distance still counts. Equal labels never do."""
+        level_a = np.maximum(self._least_a, self._least) >> 32
+        level_b = self._least_b >> 32
+        alive = self.levels.of >= np.maximum.outer(
+            level_a.astype(np.int32), level_b.astype(np.int32)
+        )
+        np.fill_diagonal(alive, False)
+        return np.packbits(alive, bitorder="little")
+
+    def _raise(self, keys: NDArray[Any], need: NDArray[Any]) -> None:
+        """Draws the bounds tighter from what the cells hold."""
+        self._raise_labels(keys)
         least = bound(self._collect(keys), self.levels, self.rule, self.ids)
         if not least:
             return
-        level, key = least >> 32, least & 0xFFFFFFFF
+        self._least = least
+        key = least & 0xFFFFFFFF
         if keys.dtype == np.uint16:
             key = int(np.uint32(key).view(np.float32).astype(np.float16).view(np.uint16))
-        need[self.levels.of < level] = np.iinfo(need.dtype).max
-        tied = self.levels.of == level
-        need[tied] = np.maximum(need[tied], key)
+        tied = np.flatnonzero(self.levels.of == least >> 32)
+        flat = need.reshape(-1)
+        flat[tied] = np.maximum(flat[tied], key)
+        self._need_is_clear = False
+
+    def _raise_labels(self, keys: NDArray[Any]) -> None:
+        """What a label of many partners can be taken with.
+
+        While fewer than total images are chosen, at most total / cap labels of the other classifier
+        have reached their cap. So of the best images with total / cap + cap different partners,
+        greedy takes as many as the cap allows, and nothing of this label below them, in this pool
+        and in every larger one.
+        """
+        from evaluation.metrics.compiled import nth_best
+
+        cap = self.rule.max_per_label
+        partners = self.rule.total // cap + cap
+        if partners >= len(self.levels.of):
+            return
+        cells = self._opened[: self._opened_count].astype(np.int64)
+        merits = self._merits(cells, keys.reshape(-1, keys.shape[2])[cells, 0])
+        a, b = np.divmod(cells, len(self.levels.of))
+        self._least_a = nth_best(a, merits, len(self.levels.of), partners)
+        self._least_b = nth_best(b, merits, len(self.levels.of), partners)
+
+    def _merits(self, cells: NDArray[np.int64], keys: NDArray[Any]) -> NDArray[np.int64]:
+        return (self.levels.of.reshape(-1)[cells].astype(np.int64) << 32) | _widened(keys)
 
     def _collect(self, keys: NDArray[Any]) -> Candidates:
-        filled = np.flatnonzero(self._count)
+        """What the cells hold, less what lies under the bounds."""
+        filled = self._opened[: self._opened_count].astype(np.int64)
+        classes = len(self.levels.of)
+        if self.prune:
+            a, b = np.divmod(filled, classes)
+            least = np.maximum(np.maximum(self._least_a[a], self._least_b[b]), self._least)
+            filled = filled[self.levels.of.reshape(-1)[filled] >= least >> 32]
         counts = self._count.reshape(-1)[filled].astype(np.int64)
         cells = np.repeat(filled, counts)
         within = np.arange(len(cells)) - np.repeat(np.cumsum(counts) - counts, counts)
         places = cells * keys.shape[2] + within
-        found = keys.reshape(-1)[places]
-        if found.dtype == np.uint16:
-            found = found.view(np.float16).astype(np.float32).view(np.uint32)
-        a, b = np.divmod(cells, len(self.levels.of))
-        images = self._images.reshape(-1)[places]
-        return Candidates(a.astype(np.int32), b.astype(np.int32), found, images)
+        a, b = np.divmod(cells, classes)
+        held = Candidates(
+            a.astype(np.int32),
+            b.astype(np.int32),
+            _widened(keys.reshape(-1)[places]),
+            self._images.reshape(-1)[places],
+        )
+        return held.where(held.merits(self.levels) >= self._least) if self._least else held
+
+
+def _widened(keys: NDArray[Any]) -> NDArray[np.uint32]:
+    """Keys of float16 as those of float32."""
+    if keys.dtype == np.uint32:
+        return keys
+    return keys.view(np.float16).astype(np.float32).view(np.uint32)
 
 
 def _pieces(part: slice) -> list[slice]:
