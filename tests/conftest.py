@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 from django.core.cache import cache
 from django.db import connections
-from django.db import connections
 
 from labeling.models import Campaign, Dataset, Job, User
 from tests import factories
@@ -39,19 +38,6 @@ def django_db_modify_db_settings(
         options["init_command"] = options["init_command"].replace(
             "synchronous=FULL", "synchronous=OFF"
         )
-
-
-@pytest.fixture(scope="session")
-def django_db_modify_db_settings(
-    django_db_modify_db_settings_parallel_suffix: None, tmp_path_factory
-) -> None:
-    """SQLite is tested in a file, as it is used: in memory, threads share one connection and fail
-    with locked tables. What a test writes need not survive a power cut."""
-    database = connections["default"].settings_dict
-    if database["ENGINE"] == "django.db.backends.sqlite3":
-        database["TEST"]["NAME"] = str(tmp_path_factory.mktemp("database") / "test.sqlite3")
-        options = database["OPTIONS"]
-        options["init_command"] = options["init_command"].replace("=FULL", "=OFF")
 
 
 @pytest.fixture(autouse=True)

@@ -22,6 +22,7 @@ from django.conf import settings as django_settings
 from django.test import Client
 
 from labeling.models import User
+from tests import factories
 from tests.conftest import find_chromium, skip_or_fail
 
 WIDE = {"width": 1440, "height": 900}
@@ -221,13 +222,81 @@ def screenshots(tmp_path: Path) -> Callable[[Proxy, str], Path]:
     return take
 
 
-def looks(name: str) -> Any:
-    """Parametrises a test over the four looks every page is checked in."""
-    return pytest.mark.parametrize(
-        name,
+LOOKS = [
+    (f"{size['width']}-{scheme}", size, scheme)
+    for size in (WIDE, NARROW)
+    for scheme in ("light", "dark")
+]
+
+
+@pytest.fixture
+def looked_at(axe, screenshots) -> Callable[[Proxy, str], None]:
+    """Looks at the page as it is, wide and narrow, light and dark: axe and a picture of each."""
+
+    def look(page: Proxy, name: str) -> None:
+        for suffix, size, scheme in LOOKS:
+            page.set_viewport_size(size)
+            page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
+            screenshots(page, f"{name}-{suffix}")
+            axe(page)
+            assert not page.evaluate(
+                "document.documentElement.scrollWidth > document.documentElement.clientWidth"
+            ), f"{name} at {suffix} is wider than the screen"
+        page.set_viewport_size(WIDE)
+
+    return look
+
+
+PHOTOGRAPHS = ("chelsea.png", "coffee.png", "astronaut.png", "rocket.jpg", "motorcycle_left.png")
+
+
+@pytest.fixture
+def cats(alice: User, bob: User, dataset):
+    """An open campaign on real photographs, with everything a researcher can say beside it."""
+    import skimage
+
+    from labeling import campaigns, images
+    from labeling.models import Image
+
+    folder = Path(skimage.__file__).parent / "data"
+    for name in PHOTOGRAPHS:
+        with (folder / name).open("rb") as file:
+            images.add_file(dataset, name, file, licence="public domain", source="scikit-image")
+    campaign = campaigns.create(
+        alice,
+        name="cats",
+        title="Cats and espresso, autumn round",
+        kind="contains",
+        dataset=dataset,
+        instructions="Look at the whole image before you answer.\n\nPaintings of it count as no.",
+    )
+    campaigns.define_topics(
+        campaign,
         [
-            pytest.param({"viewport": size, "color_scheme": scheme}, id=f"{size['width']}-{scheme}")
-            for size in (WIDE, NARROW)
-            for scheme in ("light", "dark")
+            {
+                "key": "n02123045",
+                "name": "tabby",
+                "synonyms": ["tabby cat"],
+                "definition": "a cat with a grey or tawny coat mottled with black",
+                "url": "https://en.wikipedia.org/wiki/Tabby_cat",
+            },
+            {
+                "key": "n07920052",
+                "name": "espresso",
+                "definition": "strong black coffee brewed by forcing hot water under pressure",
+                "url": "https://en.wikipedia.org/wiki/Espresso",
+            },
         ],
     )
+    campaigns.change_topic(campaign, "n02123045", alice, guidance="Kittens count.\nToys do not.")
+    for name, answer, caption in [
+        ("chelsea.png", "yes", "stripes on the head"),
+        ("coffee.png", "no", ""),
+    ]:
+        image = Image.objects.get(dataset=dataset, name=name)
+        campaigns.add_example(campaign, "n02123045", image, answer, caption)
+    asked = [(name, key) for name in PHOTOGRAPHS for key in ("n02123045", "n07920052")]
+    campaigns.add_questions(campaign, asked)
+    campaigns.launch(campaign, alice)
+    factories.join(bob, campaign)
+    return campaign

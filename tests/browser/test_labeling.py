@@ -1,44 +1,363 @@
 """Labeling in a real browser: keys, touch, changes of mind, and every way to lose an answer."""
 
-import pytest
+from collections import Counter
 
-from labeling.models import Answer
-from tests.browser.conftest import NARROW, looks
+import pytest
+from django.contrib.sessions.models import Session
+
+from labeling.models import Answer, Assignment, Question
+from tests import factories
+from tests.browser.conftest import NARROW, log_in
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+SHOWN = "[data-stage] img:not([data-first])"
+ANSWERS = "**/label/answers/"
 
 
 def open_label(page, site, name="coots"):
     page.goto(site(f"/campaigns/{name}/label/"))
-    page.wait_for_selector("[data-stage] img:not([data-first])")
+    page.wait_for_selector(SHOWN)
 
 
-def press(page, key):
-    """Presses a key once the present image has been there long enough to be seen."""
-    page.wait_for_selector("[data-stage] img:not([data-first])")
-    page.wait_for_timeout(170)
-    page.keyboard.press(key)
+def press(page, *keys):
+    """Presses keys, each once the present image has been there long enough to be seen."""
+    for key in keys:
+        page.wait_for_selector(SHOWN)
+        page.wait_for_timeout(170)
+        page.keyboard.press(key)
+
+
+def wait_for_chip(page, text):
+    page.wait_for_selector(f"[data-saved]:has-text('{text}')")
+
+
+def given():
+    """The values that stand, as counts, once every seat's latest revision is taken."""
+    latest = {}
+    for seat, value in Answer.objects.order_by("assignment_id", "revision").values_list(
+        "assignment_id", "value"
+    ):
+        latest[seat] = value
+    return Counter(latest.values())
+
+
+def break_network(page):
+    page.route(ANSWERS, lambda route: route.abort())
+
+
+def mend_network(page):
+    page.unroute(ANSWERS)
+    page.evaluate("dispatchEvent(new Event('online'))")
 
 
 def test_keys_answer_a_whole_page(browser_as, bob, coots, site):
     page = browser_as(bob)
     open_label(page, site)
 
-    for key in ["y", "n", "h", "p", "1", "2"]:
-        press(page, key)
+    press(page, "y", "n", "h", "p", "1", "2")
 
     page.wait_for_selector("[data-finished]:not([hidden])")
-    page.wait_for_selector("[data-saved][data-tone=good]")
-    values = sorted(Answer.objects.values_list("value", flat=True))
-    assert values == ["hard", "no", "no", "not_photo", "yes", "yes"]
+    wait_for_chip(page, "All saved")
+    assert given() == {"yes": 2, "no": 2, "hard": 1, "not_photo": 1}
+    assert set(Answer.objects.values_list("duration_ms", flat=True)).isdisjoint({None, 0})
 
 
-@looks("look")
-def test_axe_finds_nothing_on_the_labeling_page(
-    browser_as, bob, coots, site, axe, screenshots, look
-):
-    page = browser_as(bob, **look)
+def test_going_back_changes_an_answer(browser_as, bob, coots, site):
+    page = browser_as(bob)
     open_label(page, site)
 
-    screenshots(page, f"label-{look['viewport']['width']}-{look['color_scheme']}")
-    axe(page)
+    press(page, "y", "y", "ArrowLeft", "ArrowLeft")
+    pressed = page.get_attribute("[data-answer=yes]", "aria-pressed")
+    press(page, "n", "ArrowRight", "h")
+
+    wait_for_chip(page, "All saved")
+    assert pressed == "true"
+    assert given() == {"no": 1, "yes": 1, "hard": 1}
+    assert Answer.objects.count() == 4
+
+
+def test_same_answer_given_again_is_no_revision(browser_as, bob, coots, site):
+    page = browser_as(bob)
+    open_label(page, site)
+
+    press(page, "y", "Backspace", "y", "n")
+
+    wait_for_chip(page, "All saved")
+    assert Answer.objects.count() == 2
+
+
+def test_answers_given_offline_arrive_once_when_the_network_is_back(browser_as, bob, coots, site):
+    page = browser_as(bob)
+    open_label(page, site)
+    page.wait_for_timeout(300)  # the next images come while there is a network
+
+    page.context.set_offline(True)
+    press(page, "y", "y", "n")
+    wait_for_chip(page, "3 unsent")
+    assert not Answer.objects.exists()
+    page.context.set_offline(False)
+
+    wait_for_chip(page, "All saved")
+    assert given() == {"yes": 2, "no": 1}
+    assert Answer.objects.count() == 3
+
+
+def test_reload_keeps_unsent_answers_and_the_place(browser_as, bob, coots, site):
+    page = browser_as(bob)
+    open_label(page, site)
+    break_network(page)
+    press(page, "y", "n")
+    press(page, "Shift")
+    before = page.evaluate("document.querySelector('[data-done]').textContent")
+    showing = page.evaluate(
+        "JSON.parse(localStorage.getItem(Object.keys(localStorage)"
+        ".find((key) => key.startsWith('assay:history')))).order[0]"
+    )
+
+    page.reload()
+    page.wait_for_selector(SHOWN)
+    wait_for_chip(page, "2 unsent")
+    after = page.evaluate(
+        "JSON.parse(localStorage.getItem(Object.keys(localStorage)"
+        ".find((key) => key.startsWith('assay:history')))).order[0]"
+    )
+    mend_network(page)
+
+    wait_for_chip(page, "All saved")
+    assert before == "2"
+    assert showing == after
+    assert given() == {"yes": 1, "no": 1}
+    press(page, "ArrowLeft")
+    assert page.get_attribute("[data-answer=no]", "aria-pressed") == "true"
+
+
+def test_response_lost_after_commit_doubles_nothing(browser_as, bob, coots, site):
+    page = browser_as(bob)
+    open_label(page, site)
+    lost = []
+
+    def lose_two(route):
+        response = route.fetch()  # the server has accepted and committed
+        if len(lost) < 2:
+            lost.append(response.status)
+            route.abort()
+        else:
+            route.fulfill(response=response)
+
+    page.route(ANSWERS, lose_two)
+    press(page, "y", "n", "h")
+
+    wait_for_chip(page, "All saved")
+    assert lost == [200, 200]
+    assert given() == {"yes": 1, "no": 1, "hard": 1}
+    assert Answer.objects.count() == 3
+
+
+def test_full_storage_blocks_after_a_few_and_loses_none(browser_as, bob, dataset, alice, site):
+    campaign = factories.make_campaign(alice, dataset, "many", images=9)
+    factories.join(bob, campaign)
+    page = browser_as(bob)
+    open_label(page, site, "many")
+    break_network(page)
+    page.evaluate(
+        "() => { Storage.prototype.setItem = () => {"
+        " throw new DOMException('full', 'QuotaExceededError') } }"
+    )
+
+    press(page, "y", "y", "y", "y", "y", "n")
+
+    wait_for_chip(page, "5 unsent")
+    assert "no room left" in page.inner_text("[data-announce]")
+    mend_network(page)
+    wait_for_chip(page, "All saved")
+    press(page, "n")
+    wait_for_chip(page, "All saved")
+    assert given() == {"yes": 5, "no": 1}
+
+
+def test_answers_wait_for_their_owner_when_the_session_ends(
+    browser_as, bob, alice, coots, site, live_server
+):
+    page = browser_as(bob)
+    open_label(page, site)
+    Session.objects.all().delete()
+
+    press(page, "y", "y")
+    wait_for_chip(page, "2 unsent")
+    page.click("[data-saved]")
+    assert "logged out" in page.inner_text("[data-unsent-words]")
+    assert page.is_visible("[data-login]")
+    log_in(page.context, alice, live_server.url)
+    page.goto(site("/"))
+    page.wait_for_timeout(600)
+    assert not Answer.objects.exists()
+    log_in(page.context, bob, live_server.url)
+    page.goto(site("/"))
+    page.wait_for_selector("[data-unsent]", state="hidden")
+
+    assert given() == {"yes": 2}
+    assert set(Answer.objects.values_list("assignment__annotator", flat=True)) == {bob.pk}
+
+
+def test_somebody_else_in_another_tab_sends_nothing_of_mine(
+    browser_as, bob, alice, coots, site, live_server
+):
+    page = browser_as(bob)
+    open_label(page, site)
+    log_in(page.context, alice, live_server.url)
+
+    press(page, "y")
+
+    wait_for_chip(page, "1 unsent")
+    page.click("[data-saved]")
+    assert "Somebody else" in page.inner_text("[data-unsent-words]")
+    assert not Answer.objects.exists()
+
+
+def test_two_tabs_show_different_images_and_send_all_once(new_context, bob, dataset, alice, site):
+    campaign = factories.make_campaign(alice, dataset, "tabs", images=30, policy={"page_size": 4})
+    factories.join(bob, campaign)
+    context = new_context(bob)
+    one, two = context.new_page(), context.new_page()
+    open_label(one, site, "tabs")
+    open_label(two, site, "tabs")
+
+    for page in (one, two, one, two, one, two, one, two):
+        page.bring_to_front()
+        press(page, "y")
+
+    wait_for_chip(one, "All saved")
+    wait_for_chip(two, "All saved")
+    assert given() == {"yes": 8}
+    assert Answer.objects.count() == 8
+
+
+def test_refused_answer_is_said_and_kept_until_read(browser_as, bob, coots, site):
+    page = browser_as(bob)
+    open_label(page, site)
+    Assignment.objects.update(state=Assignment.State.RETURNED)
+    Question.objects.update(seats_free=0)
+
+    press(page, "y")
+
+    wait_for_chip(page, "1 not taken")
+    page.reload()
+    page.click("[data-saved]")
+    assert "went to someone else" in page.inner_text("[data-refused-list]")
+    page.click("[data-do=dismiss]")
+    page.wait_for_selector("[data-refused]", state="hidden")
+    assert not Answer.objects.exists()
+
+
+def test_thumbs_answer_on_a_phone(browser_as, bob, coots, site):
+    page = browser_as(bob, viewport=NARROW, has_touch=True, is_mobile=True)
+    open_label(page, site)
+
+    for value in ("yes", "no", "hard", "not_photo"):
+        page.wait_for_timeout(180)
+        page.tap(f"[data-answer={value}]")
+    boxes = page.evaluate(
+        "[...document.querySelectorAll('[data-answer]')].map((button) => {"
+        "const box = button.getBoundingClientRect(); return [box.top, box.bottom, box.height] })"
+    )
+
+    wait_for_chip(page, "All saved")
+    assert given() == {"yes": 1, "no": 1, "hard": 1, "not_photo": 1}
+    assert all(top > 844 / 2 and bottom <= 844 and height >= 44 for top, bottom, height in boxes)
+
+
+def test_skipped_image_is_given_back_and_the_next_one_comes(browser_as, bob, coots, site):
+    page = browser_as(bob)
+    open_label(page, site)
+    page.wait_for_timeout(170)
+
+    with page.expect_response("**/label/skip/") as skipped:
+        page.keyboard.press("s")
+    press(page, "y")
+
+    wait_for_chip(page, "All saved")
+    assert skipped.value.status == 200
+    assert given() == {"yes": 1}
+    assert page.inner_text("[data-done]") == "1"
+
+
+def test_answers_work_without_scripts(browser_as, bob, coots, site):
+    page = browser_as(bob, java_script_enabled=False)
+    page.goto(site("/campaigns/coots/label/"))
+
+    page.click("button[value=yes]")
+    page.click("text=Change the last answer")
+    page.click("button[value=no]")
+    page.click("button[name=skip]")
+
+    assert page.is_visible("button[value=yes]")
+    assert given() == {"no": 1}
+    assert Answer.objects.count() == 2
+
+
+def test_class_is_found_and_named_by_keys(browser_as, alice, bob, dataset, site):
+    vocabulary = [{"key": f"k{i}", "name": f"class number {i}"} for i in range(1000)]
+    vocabulary.append({"key": "n02123045", "name": "Tabby cat, größer"})
+    campaign = factories.make_campaign(
+        alice, dataset, "names", kind="naming", images=4, settings={"vocabulary": vocabulary}
+    )
+    factories.join(bob, campaign)
+    page = browser_as(bob)
+    open_label(page, site, "names")
+
+    press(page, "/")
+    page.keyboard.type("cat gros")
+    page.keyboard.press("Enter")
+    page.keyboard.type("number 99")
+    page.keyboard.press("ArrowDown")
+    page.wait_for_timeout(170)
+    page.keyboard.press("Enter")
+    page.keyboard.press("Escape")
+    press(page, "n", "h")
+
+    wait_for_chip(page, "All saved")
+    named = list(Answer.objects.values_list("value", flat=True))
+    keys = {value["key"] for value in named if isinstance(value, dict)}
+    assert keys == {"n02123045", "k990"}
+    assert [value for value in named if isinstance(value, str)] in (
+        ["none", "hard"],
+        ["hard", "none"],
+    )
+
+
+def test_image_zooms_by_key_wheel_and_double_click(browser_as, bob, coots, site):
+    page = browser_as(bob)
+    open_label(page, site)
+    level = "[data-zoom-level]"
+
+    page.keyboard.press("+")
+    by_key = page.inner_text(level)
+    page.keyboard.press("0")
+    page.mouse.move(500, 400)
+    page.mouse.wheel(0, -300)
+    page.wait_for_timeout(100)
+    by_wheel = page.inner_text(level)
+    page.keyboard.press("0")
+    page.mouse.dblclick(500, 400)
+    by_click = page.inner_text(level)
+    press(page, "y")
+    page.wait_for_timeout(100)
+
+    assert by_key == "140 %"
+    assert by_wheel == "182 %"
+    assert by_click == "250 %"
+    assert page.inner_text(level) == "100 %"
+
+
+def test_single_keys_can_be_switched_off(browser_as, bob, coots, site):
+    page = browser_as(bob)
+    open_label(page, site)
+
+    page.keyboard.press("?")
+    page.click("text=Answer with single keys")
+    page.keyboard.press("Escape")
+    press(page, "y", "y")
+    page.wait_for_timeout(500)
+
+    assert not Answer.objects.exists()

@@ -8,7 +8,8 @@ import { one } from "../screen.js";
 
 const MOST = 50;
 
-const fold = (text) => text.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase();
+const fold = (text) =>
+  text.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase().replaceAll("ß", "ss");
 
 /* Classes that match every word: those whose name begins so first, then a word of it, then any. */
 export function search(classes, query) {

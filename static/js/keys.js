@@ -1,0 +1,22 @@
+/* A key for what can be clicked or typed into: <a data-key="n">, <button data-key="y">,
+   <input data-key="/">. A key typed into a field, or with Ctrl, Alt or Meta, is left alone. */
+
+function isTyping(target) {
+  return target.closest("input:not([type=radio]):not([type=checkbox]), textarea, select, [contenteditable]");
+}
+
+document.addEventListener("keydown", (event) => {
+  if (event.defaultPrevented || event.repeat || event.ctrlKey || event.altKey || event.metaKey) return;
+  if (isTyping(event.target)) return;
+  const goal = [...document.querySelectorAll("[data-key]")].find(
+    (element) => element.dataset.key === event.key.toLowerCase() && element.getClientRects().length,
+  );
+  if (!goal) return;
+  event.preventDefault();
+  if (goal.matches("input")) {
+    goal.focus();
+    goal.select();
+  } else {
+    goal.click();
+  }
+});

@@ -1,0 +1,123 @@
+"""The demonstration as a new user meets it: five people in five browsers, then the rank table."""
+
+import json
+from io import StringIO
+
+import pytest
+from django.core.management import call_command
+
+from annotator import demonstration
+from labeling.models import Answer, Assignment, User
+from tests.annotator.test_demo import SEEN, answer_everything
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.slow,
+    pytest.mark.timeout(600),
+    pytest.mark.django_db(transaction=True),
+]
+
+# Remembers which seat's image has reached the screen; the page itself shows no token.
+WATCH = "addEventListener('painted', (event) => { window.onScreen = event.detail.seat; }, true);"
+FINISHED = "!!document.querySelector('[data-finished]:not([hidden])')"
+KEYS = {"yes": "y", "no": "n", "not_photo": "p"}
+
+
+@pytest.fixture
+def benchmark(settings):
+    settings.SECRET_KEY = "the key of this test"
+    return demonstration.load()
+
+
+def truth(seat: str) -> str:
+    """What a careful person says of the seat's question."""
+    question = Assignment.objects.select_related("question__item__image").get(token=seat).question
+    image = question.item.image.name
+    if image == "horse.png":
+        return "not_photo"
+    if question.state == "gold":
+        return question.gold.answer
+    return "yes" if (image, question.topic) in SEEN else "no"
+
+
+def label_until_nothing_is_left(page, address: str) -> int:
+    """How many answers were given by key, one for every image that reached the screen."""
+    page.goto(address)
+    answered = 0
+    before = None
+    while True:
+        page.wait_for_function(
+            f"(before) => {FINISHED} || (window.onScreen && window.onScreen !== before)", arg=before
+        )
+        if page.evaluate(FINISHED):
+            page.wait_for_selector("[data-saved][data-tone=good]")
+            return answered
+        before = page.evaluate("window.onScreen")
+        # A press in the first moments of an image is taken for one meant for the image before.
+        page.wait_for_timeout(170)
+        page.keyboard.press(KEYS[truth(before)])
+        answered += 1
+
+
+def ranks(page) -> list[str]:
+    return page.locator("section[aria-labelledby=ranks] tbody th").all_inner_texts()
+
+
+def score(page, address: str, run_jobs) -> list[str]:
+    """The classifiers as the page ranks them once the score that was asked for is there."""
+    page.goto(address)
+    page.get_by_role("button", name="Score now").click()
+    run_jobs()
+    page.goto(address)
+    return ranks(page)
+
+
+def test_five_people_in_five_browsers_move_the_rank_table(
+    benchmark, browser_as, new_context, site, run_jobs, looked_at
+):
+    alice = User.objects.get(username="alice")
+    run_jobs()
+    overview = browser_as(alice)
+    overview.goto(site("/benchmarks/demo/"))
+    assert overview.get_by_text("No ranks yet").is_visible()
+
+    people = []
+    for name in demonstration.ANNOTATORS:
+        context = new_context(User.objects.get(username=name))
+        context.add_init_script(WATCH)
+        people.append(context.new_page())
+    # A second round, for what took the place of the drawing that they dropped.
+    given = 0
+    for page in [*people, *people]:
+        given += label_until_nothing_is_left(page, site("/campaigns/demo/label/"))
+        run_jobs()
+
+    campaign = benchmark.campaign
+    assert Answer.objects.count() == given
+    assert not campaign.questions.filter(state="open").exists()
+    assert score(overview, site("/benchmarks/demo/"), run_jobs)[0] == "aurora"
+    looked_at(overview, "demo-benchmark")
+
+    add_ember(overview, site)
+    for name in demonstration.ANNOTATORS:
+        answer_everything(User.objects.get(username=name), campaign, run_jobs)
+
+    after = score(overview, site("/benchmarks/demo/"), run_jobs)
+    assert sorted(after) == ["aurora", "borealis", "cirrus", "drizzle", "ember"]
+    assert after[0] == "aurora"
+
+
+def add_ember(page, site) -> None:
+    """What the front page tells a new user to do: `mad add`, then the upload."""
+    folder = demonstration.settings.DATA_DIR / "demo"
+    call_command(
+        *("mad", "add", "--classifier", "ember", "--predictions", str(folder / "predictions")),
+        *("--into", str(folder / "selection.jsonl"), "--out", str(folder / "ember.jsonl")),
+        stdout=StringIO(),
+    )
+    lines = (folder / "ember.jsonl").read_text().splitlines()
+    assert all("ember" in json.loads(line)["pair"] for line in lines[1:])
+    page.goto(site("/benchmarks/demo/classifiers/add/"))
+    page.set_input_files("input[type=file]", str(folder / "ember.jsonl"))
+    page.get_by_role("button", name="Add the classifier").click()
+    page.wait_for_url("**/benchmarks/demo/")

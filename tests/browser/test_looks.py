@@ -1,0 +1,86 @@
+"""Every page an annotator sees, looked at in four ways: wide and narrow, light and dark."""
+
+import pytest
+
+from labeling import campaigns, people
+from tests import factories
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+SHOWN = "[data-stage] img:not([data-first])"
+
+
+def test_labeling_page_looks_right(browser_as, bob, cats, site, looked_at):
+    page = browser_as(bob)
+
+    page.goto(site("/campaigns/cats/label/"))
+    page.wait_for_selector(SHOWN)
+    looked_at(page, "label")
+    page.keyboard.press("y")
+    page.wait_for_timeout(200)
+    page.keyboard.press("ArrowLeft")
+    page.wait_for_selector(SHOWN)
+    looked_at(page, "label-back")
+    page.keyboard.press("?")
+    looked_at(page, "label-keys")
+
+
+def test_instructions_on_a_phone_look_right(browser_as, bob, cats, site, axe, screenshots):
+    page = browser_as(bob, viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
+
+    page.goto(site("/campaigns/cats/label/"))
+    page.wait_for_selector(SHOWN)
+    screenshots(page, "label-touch")
+    page.tap(".label-bar [data-do=about]")
+    screenshots(page, "label-about")
+    axe(page)
+
+
+def test_naming_page_looks_right(browser_as, alice, bob, cats, dataset, site, looked_at):
+    names = ["tabby", "tiger cat", "Persian cat", "Egyptian cat", "lynx", "leopard", "jaguar"]
+    vocabulary = [{"key": f"n{index}", "name": name} for index, name in enumerate(names)]
+    campaign = campaigns.create(
+        alice,
+        name="names",
+        title="Names",
+        kind="naming",
+        dataset=dataset,
+        settings={"vocabulary": vocabulary},
+    )
+    campaigns.define_topics(campaign, [{"key": "which", "name": "which"}])
+    campaigns.add_questions(campaign, [("chelsea.png", "which"), ("coffee.png", "which")])
+    campaigns.launch(campaign, alice)
+    factories.join(bob, campaign)
+    page = browser_as(bob)
+
+    page.goto(site("/campaigns/names/label/"))
+    page.wait_for_selector(SHOWN)
+    page.keyboard.press("/")
+    page.keyboard.type("cat")
+    looked_at(page, "naming")
+
+
+def test_pages_before_logging_in_look_right(page, alice, cats, site, looked_at):
+    _, secret = people.invite(cats, alice)
+
+    for path, status, name in [
+        ("/", 200, "welcome"),
+        (f"/join/{secret}/", 200, "join"),
+        ("/accounts/signup/", 200, "signup"),
+        ("/accounts/login/", 200, "login"),
+        ("/join/nonsense/", 410, "refusal"),
+    ]:
+        assert page.goto(site(path)).status == status
+        looked_at(page, name)
+
+
+def test_pages_of_the_account_look_right(browser_as, alice, bob, cats, site, looked_at):
+    annotator, researcher = browser_as(bob), browser_as(alice)
+
+    for page, path, name in [
+        (annotator, "/", "home"),
+        (annotator, "/accounts/password/change/", "password"),
+        (researcher, "/", "home-researcher"),
+    ]:
+        assert page.goto(site(path)).status == 200
+        looked_at(page, name)
