@@ -138,7 +138,7 @@ def _fill(user: User, campaign: Campaign, size: int | None, skip: bool) -> tuple
     fill = Fill(
         missing=missing - len(taken),
         behind=len(hand.ordinary) - got,
-        ahead=_ahead(hand, got),
+        ahead=_ahead(hand, got, len(held)),
     )
     return fill, person.policy["gold_share"]
 
@@ -276,14 +276,14 @@ def _move(person: Reader, cursors: Sequence[int]) -> None:
     )
 
 
-def _ahead(hand: Hand, got: int) -> int:
+def _ahead(hand: Hand, got: int, held: int) -> int:
     """About how many questions lie beyond this page; exact when the lanes were read to the end."""
     seen = len(hand.ordinary) - got
     if all(scan.exhausted for scan in hand.scans[:2]):
         return seen
     person = hand.person
     counts = upkeep.counts(person)
-    return max(seen, min(counts.free, counts.asked - person.answered) - got)
+    return max(seen, min(counts.free, counts.asked - person.answered) - held - got)
 
 
 def return_seat(user: User, token: str) -> None:
