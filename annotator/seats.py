@@ -5,6 +5,7 @@ and person that expires, and the response has the same headers for every image: 
 no date, and nothing that a shared computer would keep on its disk.
 """
 
+import re
 from collections.abc import Iterable
 from datetime import timedelta
 from typing import Any, NamedTuple
@@ -152,10 +153,9 @@ def describe_topic(topic: Topic) -> dict[str, Any]:
     }
 
 
-# Words whose first sound differs from their first letter, as they begin names of ImageNet classes.
-VOWEL_SOUNDS = ("hour", "honest", "heir", "x-ray", "mri", "f1", "sos")
-CONSONANT_SOUNDS = ("uni", "use", "usu", "euro", "eu", "one", "ute", "ukulele", "ufo", "yu")
-CONSONANT_EXCEPTIONS = ("unim", "unin", "unid")
+# Names whose first sound differs from their first letter, as they begin classes and things.
+VOWEL_SOUND = re.compile(r"hour|honest|heir|x-ray|unim|unin|unid|[aefhilmnorsx](-|\d)")
+CONSONANT_SOUND = re.compile(r"uni|us[eu]|ut[ei]|uri|uk|ua|ufo|e[uw]|once|one\b|u(-|\d)")
 
 
 def article_for(name: str) -> str:
@@ -165,8 +165,6 @@ def article_for(name: str) -> str:
     ['an', 'a', 'a', 'an']
     """
     word = name.strip().lower()
-    if word.startswith(VOWEL_SOUNDS) or word.startswith(CONSONANT_EXCEPTIONS):
+    if VOWEL_SOUND.match(word):
         return "an"
-    if word.startswith(CONSONANT_SOUNDS):
-        return "a"
-    return "an" if word[:1] in "aeiou" and word else "a"
+    return "an" if word.startswith(tuple("aeiou")) and not CONSONANT_SOUND.match(word) else "a"

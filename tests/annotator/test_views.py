@@ -1,0 +1,175 @@
+"""Home, joining, and who sees what."""
+
+import pytest
+from django.urls import reverse
+
+from labeling import people
+from labeling.models import Invitation, Membership, User
+from tests import factories
+
+pytestmark = pytest.mark.django_db
+
+
+def test_home_says_what_this_is_to_nobody(client):
+    response = client.get("/")
+
+    assert response.status_code == 200
+    assert b"Log in" in response.content
+
+
+def test_home_offers_an_annotator_their_campaign(client, bob, coots):
+    client.force_login(bob)
+
+    response = client.get("/")
+
+    assert reverse("label", args=["coots"]).encode() in response.content
+    assert b"Start" in response.content
+
+
+def test_home_hides_drafts_from_annotators_and_shows_them_to_researchers(
+    client, alice, bob, dataset
+):
+    draft = factories.make_campaign(alice, dataset, "secret-plan", images=1, launch=False)
+    factories.join(bob, draft)
+
+    client.force_login(bob)
+    seen_by_bob = client.get("/").content
+    client.force_login(alice)
+    seen_by_alice = client.get("/").content
+
+    assert b"Secret-Plan" not in seen_by_bob
+    assert b"Secret-Plan" in seen_by_alice
+
+
+def test_home_asks_the_same_of_the_database_for_one_campaign_and_for_five(
+    client, alice, bob, dataset, django_assert_num_queries
+):
+    for index in range(5):
+        campaign = factories.make_campaign(alice, dataset, f"c{index}", images=1)
+        factories.join(bob, campaign)
+    client.force_login(bob)
+
+    with django_assert_num_queries(3):
+        client.get("/")
+
+
+def test_strangers_find_nothing(client, charlie, coots):
+    client.force_login(charlie)
+
+    response = client.get(reverse("label", args=["coots"]))
+
+    assert response.status_code == 404
+    assert b"There is no such campaign" in response.content
+
+
+def test_health_answers_without_a_login(client):
+    assert client.get("/healthz").json() == {"status": "ok"}
+
+
+def test_health_says_when_the_database_is_gone(client, monkeypatch):
+    from django.db import DatabaseError
+
+    from annotator import views
+
+    class Broken:
+        def cursor(self):
+            raise DatabaseError("gone")
+
+    monkeypatch.setattr(views, "connection", Broken())
+
+    assert client.get("/healthz").status_code == 503
+
+
+def test_invitation_leads_through_sign_up_to_the_campaign(client, alice, coots):
+    _, secret = people.invite(coots, alice)
+    link = reverse("join", args=[secret])
+
+    explained = client.get(link)
+    signed_up = client.post(
+        reverse("account_signup"),
+        {"username": "dora", "password1": "a-long-passphrase", "password2": "a-long-passphrase"},
+    )
+    joined = client.post(link)
+
+    dora = User.objects.get(username="dora")
+    assert b"Sign up and join" in explained.content
+    assert signed_up["Location"] == link
+    assert joined["Location"] == "/"
+    assert Membership.objects.filter(user=dora, campaign=coots, role="annotator").exists()
+    assert Invitation.objects.get().uses == 1
+
+
+def test_log_in_by_invitation_comes_back_to_it(client, alice, charlie, coots):
+    _, secret = people.invite(coots, alice)
+    link = reverse("join", args=[secret])
+    client.get(link)
+
+    response = client.post(reverse("account_login"), {"login": "charlie", "password": "password"})
+
+    assert response["Location"] == link
+
+
+def test_joining_takes_a_post(client, alice, charlie, coots):
+    _, secret = people.invite(coots, alice)
+    client.force_login(charlie)
+
+    client.get(reverse("join", args=[secret]))
+
+    assert not Membership.objects.filter(user=charlie).exists()
+
+
+def test_sign_up_is_closed_without_an_invitation(client):
+    response = client.get(reverse("account_signup"))
+
+    assert b"By invitation" in response.content
+
+
+@pytest.mark.parametrize(
+    ("fields", "sentence"),
+    [
+        ({"revoked_at": "2020-01-01T00:00:00Z"}, b"withdrawn"),
+        ({"expires_at": "2020-01-01T00:00:00Z"}, b"expired"),
+        ({"uses": 1}, b"used up"),
+    ],
+)
+def test_spent_invitation_says_why(client, alice, charlie, coots, fields, sentence):
+    _, secret = people.invite(coots, alice)
+    Invitation.objects.update(**fields)
+    link = reverse("join", args=[secret])
+
+    for_nobody = client.get(link)
+    closed = client.get(reverse("account_signup"))
+    client.force_login(charlie)
+    for_charlie = client.get(link)
+    tried = client.post(link)
+
+    assert for_nobody.status_code == for_charlie.status_code == 410
+    assert sentence in for_nobody.content
+    assert sentence in for_charlie.content
+    assert sentence in tried.content
+    assert b"By invitation" in closed.content
+    assert not Membership.objects.filter(user=charlie).exists()
+
+
+def test_member_who_opens_a_spent_link_goes_home(client, alice, bob, coots):
+    _, secret = people.invite(coots, alice)
+    Invitation.objects.update(uses=1)
+    client.force_login(bob)
+
+    response = client.get(reverse("join", args=[secret]))
+
+    assert response.status_code == 302
+
+
+def test_unknown_page_has_our_look(client):
+    response = client.get("/nowhere/")
+
+    assert response.status_code == 404
+    assert b"assay.css" in response.content
+
+
+def test_pages_forbid_foreign_and_inline_code(client):
+    policy = client.get("/")["Content-Security-Policy"]
+
+    assert "script-src 'self'" in policy
+    assert "unsafe-inline" not in policy
