@@ -204,10 +204,18 @@ def select(
 ) -> Iterator[tuple[Pair, list[Chosen]]]:
     """Each pair with its list, best first: the selection, then its reserve."""
     reduced = reduce_pairs(pool, pairs, levels, rule, threads=threads, device=device)
+    for found in chosen_of(pool, pairs, levels, rule, reduced):
+        yield found
+        progress(1)
+
+
+def chosen_of(
+    pool: Pool, pairs: Sequence[Pair], levels: Levels, rule: Rule, reduced: Iterator[Candidates]
+) -> Iterator[tuple[Pair, list[Chosen]]]:
+    """Each pair with its list, from its candidates."""
     for pair, candidates in zip(pairs, reduced, strict=True):
         places = choose(candidates, levels, rule, pool.images)
         yield pair, _chosen(pool, pair, candidates.where(places), levels)
-        progress(1)
 
 
 def _chosen(pool: Pool, pair: Pair, found: Candidates, levels: Levels) -> list[Chosen]:

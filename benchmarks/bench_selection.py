@@ -1,0 +1,173 @@
+"""Selection over 11 classifiers (55 pairs) and 10,000,000 images, memory-mapped.
+
+`python -m benchmarks.bench_selection [--images N]`. Two made pools: a realistic one (classifiers
+of 70 to 85 % accuracy that err on the same hard images, wrong ones less sure) and the worst (labels
+by chance, everyone sure of everything). Each runs in a process of its own, whose private memory is
+sampled; the machine code is compiled before the clock starts. Two threads.
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.bench_wordnet import thousand_classes
+from evaluation import selecting
+from evaluation.metrics import wordnet as wn
+from evaluation.metrics.distances import distance_matrix
+from evaluation.metrics.mad import Rule
+
+ROOT = Path(__file__).resolve().parents[1]
+CLASSIFIERS = 11
+THREADS = 2
+SMALL = 168_000
+# Rows that the pandas loop is timed on; its time grows with the rows, and the whole is hours.
+LOOPED = 8_000
+
+
+def main(images: int = 10_000_000) -> list[dict[str, Any]]:
+    rows = []
+    for kind in ("realistic", "worst"):
+        with tempfile.TemporaryDirectory(prefix="assay-bench-") as folder:
+            make_pool(Path(folder), images, kind)
+            command = [sys.executable, "-m", "benchmarks.bench_selection", "--measure", folder]
+            done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+            if done.returncode:
+                raise RuntimeError(done.stderr)
+            rows += table(kind, json.loads(done.stdout))
+    return rows
+
+
+def table(kind: str, got: dict[str, float]) -> list[dict[str, Any]]:
+    speed = got["images"] / got["select_s"] / 1e6
+    checked = got["images"] / (got["select_s"] + got["open_s"]) / 1e6
+    growth = got["select_s"] / got["half_s"]
+    memory = got["private_mib"]
+    rows = [
+        (f"selection, {kind} pool", "≥ 5 M images/s", f"{speed:.1f} M/s", speed >= 5),
+        (f"… with checks and SHA-256 ({kind})", "told", f"{checked:.1f} M/s", None),
+        (f"… processor time ({kind})", "told", f"{got['cpu_s']:.2f} s", None),
+        (f"… private memory ({kind})", "< 1024 MiB", f"{memory:.0f} MiB", memory < 1024),
+        (f"… twice the images take ({kind})", "< 2.3 times", f"{growth:.2f} times", growth < 2.3),
+    ]
+    if kind == "realistic":
+        ratio = got["loop_s"] / got["small_s"]
+        told = f"{ratio:,.0f} times (loop extrapolated from {LOOPED:,} rows)"
+        rows.append((f"… against a pandas loop at {SMALL:,}", "≥ 1000 times", told, ratio >= 1000))
+    return [dict(zip(("name", "target", "measured", "ok"), row, strict=True)) for row in rows]
+
+
+def make_pool(folder: Path, images: int, kind: str) -> None:
+    rng = np.random.default_rng(0)
+    wordnet = wn.load()
+    classes = [wordnet.wnid(index) for index in thousand_classes(wordnet)]
+    (folder / "classes.txt").write_text("".join(f"{wnid}\n" for wnid in classes))
+    with open(folder / "images.txt", "w") as file:
+        for start in range(0, images, 100_000):
+            numbers = range(start, min(start + 100_000, images))
+            file.write("".join(f"pool/{n // 10_000:05d}/{n:09d}.jpg\n" for n in numbers))
+    truth = rng.integers(0, 1000, images, dtype=np.int16)
+    hard = rng.random(images, np.float32)
+    for place in range(CLASSIFIERS):
+        labels, confidences = truth, rng.random(images, np.float32)
+        if kind == "realistic":
+            wrong = 0.6 * hard + 0.4 * rng.random(images, np.float32) > 0.7 + 0.015 * place
+            shift = rng.integers(1, 1000, images, dtype=np.int16) * wrong
+            labels = ((truth + shift) % 1000).astype(np.int16)
+            confidences = np.where(wrong, 1 - 0.9 * np.sqrt(confidences), 1 - 0.6 * confidences**2)
+        else:
+            labels = rng.integers(0, 1000, images, dtype=np.int16)
+            confidences = 1 - confidences / 5
+        np.save(folder / f"model{place:02d}.labels.npy", labels)
+        np.save(folder / f"model{place:02d}.confidences.npy", confidences.astype(np.float16))
+
+
+def measure(folder: Path) -> dict[str, float]:
+    wordnet = wn.load()
+    pool = selecting.open_pool(folder, None, wordnet, threads=THREADS)
+    run(pool, wordnet, 20_000)
+    stop, peak = threading.Event(), [0.0]
+    sampler = threading.Thread(target=sample, args=(stop, peak))
+    sampler.start()
+    start = time.perf_counter()
+    pool = selecting.open_pool(folder, None, wordnet, threads=THREADS)
+    opened = time.perf_counter() - start
+    images = len(pool.images)
+    got = {
+        "images": images,
+        "open_s": opened,
+        "half_s": run(pool, wordnet, images // 2),
+    }
+    cpu = time.process_time()
+    got |= {"select_s": run(pool, wordnet, images), "cpu_s": time.process_time() - cpu}
+    stop.set()
+    sampler.join()
+    small = min(SMALL, images)
+    got |= {"private_mib": peak[0], "small_s": min(run(pool, wordnet, small) for _ in range(3))}
+    got["loop_s"] = pandas_loop(folder, wordnet, pool.classes) * 55 * small / LOOPED
+    return got
+
+
+def run(pool: Any, wordnet: wn.WordNet, images: int) -> float:
+    """Seconds to choose for all pairs from the first images, distances included."""
+    rule = Rule()
+    start = time.perf_counter()
+    levels = selecting.levels_of(pool.classes, wordnet, "weighted", Path("classes.txt"))
+    pairs = selecting.pairs_of(list(pool.predictions))
+    reduced = selecting.reduce_pairs(
+        pool, pairs, levels, rule, part=slice(0, images), threads=THREADS
+    )
+    lists = selecting.chosen_of(pool, pairs, levels, rule, reduced)
+    assert sum(len(chosen) for _, chosen in lists) > 0
+    return time.perf_counter() - start
+
+
+def sample(stop: threading.Event, peak: list[float]) -> None:
+    """The most private memory seen, in MiB; Linux tells it in smaps_rollup."""
+    while not stop.wait(0.02):
+        text = Path("/proc/self/smaps_rollup").read_text()
+        private = sum(int(line.split()[1]) for line in text.splitlines() if "Private_D" in line)
+        peak[0] = max(peak[0], private / 1024)
+
+
+def pandas_loop(folder: Path, wordnet: wn.WordNet, classes: list[str]) -> float:
+    """Seconds that the plain way takes on LOOPED rows of one pair: row by row, then sort."""
+    import pandas as pd
+
+    places = [wordnet.index(wnid) for wnid in classes]
+    distances = distance_matrix(wordnet, places, "weighted")
+    columns = {}
+    for name in ("model00", "model01"):
+        for kind in ("labels", "confidences"):
+            array = np.load(folder / f"{name}.{kind}.npy", mmap_mode="r")
+            columns[f"{name}.{kind}"] = array[:LOOPED].astype(float)
+    frame = pd.DataFrame(columns)
+    start = time.perf_counter()
+    found = []
+    for image, row in frame.iterrows():
+        a, b = int(row["model00.labels"]), int(row["model01.labels"])
+        sure = min(row["model00.confidences"], row["model01.confidences"])
+        if a != b and sure >= 0.8:
+            found.append((-distances[a, b], -sure, image, a, b))
+    found.sort()
+    return time.perf_counter() - start
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--images", type=int, default=10_000_000)
+    parser.add_argument("--measure", type=Path)
+    options = parser.parse_args()
+    if options.measure:
+        print(json.dumps(measure(options.measure)))
+    else:
+        from benchmarks.__main__ import render
+
+        print(render(main(options.images)))
