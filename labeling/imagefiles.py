@@ -246,5 +246,5 @@ def _encode(image: Image.Image, media_type: str) -> Encoded:
     elif media_type == "image/webp":
         image.convert("RGB").save(stream, "WEBP", quality=80, method=4)
     else:
-        image.save(stream, "JPEG", quality=JPEG_QUALITY, subsampling=0, progressive=True)
+        image.save(stream, "JPEG", quality=JPEG_QUALITY, subsampling=0)
     return Encoded(stream.getvalue(), media_type)

@@ -459,3 +459,29 @@ def test_many_workers_and_one_job_give_one_run():
         thread.join()
 
     assert sum(claimed is not None for claimed in won) == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_waiting_work_does_not_start_before_the_deed_that_needs_it_is_committed():
+    if not connection.features.has_select_for_update:
+        pytest.skip("SQLite has one writer at a time, so there is nothing to prove")
+    job = make()
+    claimed = threading.Event()
+
+    def work() -> None:
+        try:
+            jobs.claim(job.pk)
+            claimed.set()
+        finally:
+            connection.close()
+
+    worker = threading.Thread(target=work)
+    with transaction.atomic():
+        again = jobs.enqueue("note", "a")
+        worker.start()
+        early = claimed.wait(0.3)
+    worker.join()
+
+    assert again.pk == job.pk
+    assert not early
+    assert claimed.is_set()
