@@ -73,7 +73,7 @@ def label(person: int, seed: int, seconds: float) -> dict[str, int]:
     count: Counter[str] = Counter()
     end = time.monotonic() + seconds
     idle = 0
-    while time.monotonic() < end and idle < 40:
+    while time.monotonic() < end and idle < 15:
         page = assigning.next_page(user, campaign)
         count["pages"] += 1
         if not page.seats:

@@ -1,6 +1,7 @@
 """Many people at once, from threads and from processes, on both databases."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -8,6 +9,7 @@ import threading
 import time
 import uuid
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 
 import environ
@@ -30,42 +32,73 @@ def _postgres():
         return skip_or_fail(f"no PostgreSQL server at {POSTGRES}: {error}".strip())
 
 
-@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
-def throwaway(request, tmp_path, django_db_blocker, settings):
-    """The DATABASE_URL of an empty migrated database of this test alone, also used in this process."""
-    from django.conf import settings as current
-
-    name = f"assay_hammer_{uuid.uuid4().hex[:12]}"
-    if request.param == "sqlite":
-        url = f"sqlite:///{tmp_path / 'hammer.sqlite3'}"
-    else:
-        with _postgres() as server:
-            server.execute(f'CREATE DATABASE "{name}"')
-        url = f"{POSTGRES.rsplit('/', 1)[0]}/{name}"
-    original = connections.settings["default"]
+def _point_to(url: str) -> None:
+    """Makes this process use the database, as annotator/settings.py would."""
     wanted = environ.Env.db_url_config(url)
-    # As annotator/settings.py does it for the site.
-    if request.param == "sqlite":
+    if url.startswith("sqlite"):
         wanted["OPTIONS"] = {
             "transaction_mode": "IMMEDIATE",
             "timeout": 20,
             "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL",
         }
-    replaced = {**original, "OPTIONS": {}, **wanted}
-    with django_db_blocker.unblock():
-        connections["default"].close()
-        kept = connections["default"]
-        connections.settings["default"] = replaced
-        del connections["default"]
+    connections.settings["default"] = {**connections.settings["default"], "OPTIONS": {}, **wanted}
+    del connections["default"]
+
+
+@contextmanager
+def _away_from_the_test_database(blocker):
+    original, kept = connections.settings["default"], connections["default"]
+    with blocker.unblock():
+        try:
+            yield
+        finally:
+            connections["default"].close()
+            connections.settings["default"] = original
+            connections["default"] = kept
+
+
+@pytest.fixture(
+    scope="module", params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)]
+)
+def template(request, tmp_path_factory, django_db_blocker):
+    """The name of an empty migrated database, made once, of which every test gets a copy."""
+    if request.param == "sqlite":
+        name = str(tmp_path_factory.mktemp("template") / "template.sqlite3")
+        url = f"sqlite:///{name}"
+    else:
+        name = f"assay_template_{uuid.uuid4().hex[:12]}"
+        url = f"{POSTGRES.rsplit('/', 1)[0]}/{name}"
+        with _postgres() as server:
+            server.execute(f'CREATE DATABASE "{name}"')
+    with _away_from_the_test_database(django_db_blocker):
+        _point_to(url)
         call_command("migrate", verbosity=0)
-        yield url
-        connections["default"].close()
-        connections.settings["default"] = original
-        connections["default"] = kept
+        if request.param == "sqlite":
+            with connections["default"].cursor() as cursor:
+                cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    yield name
     if request.param == "postgres":
         with _postgres() as server:
             server.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
-    assert current is not None
+
+
+@pytest.fixture
+def throwaway(template, tmp_path, django_db_blocker):
+    """The DATABASE_URL of a database of this test alone, also used in this process."""
+    postgres = template.startswith("assay_template_")
+    name = f"assay_hammer_{uuid.uuid4().hex[:12]}"
+    if postgres:
+        url = f"{POSTGRES.rsplit('/', 1)[0]}/{name}"
+        with _postgres() as server:
+            server.execute(f'CREATE DATABASE "{name}" TEMPLATE "{template}"')
+    else:
+        url = f"sqlite:///{shutil.copy(template, tmp_path / 'hammer.sqlite3')}"
+    with _away_from_the_test_database(django_db_blocker):
+        _point_to(url)
+        yield url
+    if postgres:
+        with _postgres() as server:
+            server.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
 
 
 def _worker(url: str, person: int, seed: int, seconds: float) -> subprocess.Popen:
@@ -94,7 +127,7 @@ def _finish(people: int, seconds: float = 60) -> None:
 
 @pytest.mark.slow
 def test_threads_lose_nothing_and_give_no_vote_too_many(throwaway):
-    hammer.build(questions=150, people=6)
+    hammer.build(questions=80, people=6)
 
     def work(person: int) -> dict[str, int]:
         try:
@@ -107,13 +140,13 @@ def test_threads_lose_nothing_and_give_no_vote_too_many(throwaway):
     _finish(6)
 
     states = hammer.check(6)
-    assert sum(states.values()) == 150
-    assert sum(count.get("accepted", 0) for count in counts) >= 150 * 3
+    assert sum(states.values()) == 80
+    assert sum(count.get("accepted", 0) for count in counts) >= 80 * 3
 
 
 @pytest.mark.slow
 def test_processes_killed_at_any_moment_lose_nothing(throwaway):
-    hammer.build(questions=150, people=6)
+    hammer.build(questions=80, people=6)
     workers = [_worker(throwaway, person, person, 20) for person in range(6)]
     # The first two are killed while they work, wherever they are.
     time.sleep(2.5)
@@ -127,7 +160,7 @@ def test_processes_killed_at_any_moment_lose_nothing(throwaway):
         victim.communicate()
     _finish(6)
 
-    assert sum(hammer.check(6).values()) == 150
+    assert sum(hammer.check(6).values()) == 80
 
 
 def test_the_last_seat_goes_to_one_annotator(throwaway):

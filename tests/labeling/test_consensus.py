@@ -1,0 +1,342 @@
+import itertools
+import uuid
+from collections import defaultdict
+from dataclasses import dataclass, field
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from labeling import answering, assigning, campaigns, consensus, quality
+from labeling.kinds import contains
+from labeling.models import Answer, Assignment, Job, Policy, Question, Settlement
+from tests import factories
+
+COOT = "n02018207"
+
+
+@pytest.fixture
+def crowd(coots, bob):
+    """Nine people who label the six questions of `coots`."""
+    people = [factories.make_user(f"p{index}") for index in range(8)]
+    for person in people:
+        factories.join(person, coots)
+    return [bob, *people]
+
+
+def vote(person, campaign, values):
+    """Answers the person's next page: one value for all, or by question id."""
+    seats = assigning.next_page(person, campaign).seats
+    sent = [
+        answering.Sent(
+            uuid.uuid4(),
+            seat.token,
+            values if isinstance(values, str) else values[seat.question_id],
+            10,
+        )
+        for seat in seats
+    ]
+    return answering.submit(person, campaign, sent)
+
+
+def states(campaign):
+    return set(campaign.questions.values_list("state", flat=True))
+
+
+def test_five_votes_settle_with_the_ids_of_their_answers(coots, crowd):
+    for person, value in zip(crowd, ["yes", "yes", "no", "hard", "yes"], strict=False):
+        assert states(coots) == {"open"}
+        vote(person, coots, value)
+
+    assert states(coots) == {"settled"}
+    settlement = Settlement.objects.filter(question=coots.questions.first()).get()
+    answers = Answer.objects.filter(assignment__question=settlement.question)
+    assert (settlement.value, settlement.probability) == ("yes", 0.75)
+    assert settlement.answers == sorted(str(answer.pk) for answer in answers)
+    assert settlement.policy == coots.policy
+
+
+def test_a_tie_asks_one_more_person_in_the_first_lane(coots, crowd):
+    for person, value in zip(crowd, ["yes", "yes", "no", "no", "hard"], strict=False):
+        vote(person, coots, value)
+
+    assert set(coots.questions.values_list("state", "seats_free", "lane")) == {("open", 1, 0)}
+    assert not Settlement.objects.exists()
+    vote(crowd[5], coots, "no")
+    assert set(Settlement.objects.values_list("value", flat=True)) == {"no"}
+
+
+def test_ties_up_to_max_votes_go_to_a_reviewer(coots, crowd):
+    ballots = ["yes", "yes", "no", "no", *["hard"] * 5]
+    for person, value in zip(crowd, ballots, strict=True):
+        vote(person, coots, value)
+
+    assert states(coots) == {"review"}
+    assert set(coots.questions.values_list("seats_free", flat=True)) == {0}
+    assert set(Settlement.objects.values_list("value", "probability")) == {(None, None)}
+
+
+def test_more_than_three_of_five_too_hard_drops_and_says_so_once(coots, crowd):
+    for person, value in zip(crowd, ["hard", "not_photo", "hard", "yes", "hard"], strict=False):
+        vote(person, coots, value)
+
+    assert states(coots) == {"dropped"}
+    jobs = Job.objects.filter(kind="question dropped")
+    pks = set(coots.questions.values_list("pk", flat=True))
+    assert {job.payload["question"] for job in jobs} == pks
+    assert jobs.count() == 6
+    assert set(Settlement.objects.values_list("value", flat=True)) == {"dropped"}
+
+
+def test_a_question_keeps_the_policy_it_was_asked_under(coots, alice, crowd):
+    campaigns.change_policy(coots, alice, {"votes": 2})
+
+    for person in crowd[:4]:
+        vote(person, coots, "yes")
+    assert states(coots) == {"open"}
+    vote(crowd[4], coots, "yes")
+
+    assert states(coots) == {"settled"}
+
+
+def test_settling_twice_changes_nothing(coots, crowd):
+    for person in crowd[:5]:
+        vote(person, coots, "yes")
+    pks = list(coots.questions.values_list("pk", flat=True))
+
+    assert consensus.settle(pks) == 0
+    assert consensus.settle_complete(coots) == 0
+    assert Settlement.objects.count() == 6
+
+
+def test_what_was_left_complete_and_open_is_settled_on_request(coots, crowd):
+    for person in crowd[:5]:
+        vote(person, coots, "yes")
+    Settlement.objects.all().delete()
+    coots.questions.update(state="open")
+
+    assert len(list(consensus.rebuild(coots))) == 6
+    assert consensus.settle_complete(coots) == 6
+    assert list(consensus.rebuild(coots)) == []
+
+
+def test_a_rebuild_equals_what_stands(coots, crowd):
+    pks = list(coots.questions.order_by("pk").values_list("pk", flat=True))
+    ballots = [
+        ["yes", "yes", "no", "hard", "yes"],
+        ["hard", "hard", "hard", "hard", "no"],
+        ["yes", "yes", "no", "no", "hard"],
+        ["no", "no", "no", "no", "no"],
+        ["not_photo", "no", "yes", "no", "hard"],
+        ["yes", "hard", "hard", "hard", "no"],
+    ]
+    for person, column in zip(crowd, zip(*ballots, strict=True), strict=False):
+        vote(person, coots, dict(zip(pks, column, strict=True)))
+    late = Assignment.objects.filter(annotator=crowd[0], question_id=pks[0]).get()
+    answering.submit(crowd[0], coots, [answering.Sent(uuid.uuid4(), late.token, "no", 1)])
+    assert Answer.objects.filter(late=True).count() == 1
+
+    assert list(consensus.rebuild(coots)) == []
+
+
+def test_a_rebuild_names_what_differs(coots, crowd):
+    for person in crowd[:5]:
+        vote(person, coots, "yes")
+    wrong = coots.questions.first()
+    Settlement.objects.filter(question=wrong).update(value="no")
+
+    [difference] = consensus.rebuild(coots)
+
+    assert difference.question == wrong.pk
+    assert (difference.stands["value"], difference.rebuilt["value"]) == ("no", "yes")
+    assert Settlement.objects.filter(question=wrong).get().value == "no"
+
+
+def test_standing_values_name_image_topic_and_votes(coots, alice, dataset, crowd, monkeypatch):
+    monkeypatch.setattr(consensus, "CHUNK", 4)
+    factories.make_image(dataset, "gold.png")
+    quality.add_gold(coots, alice, [{"image": "gold.png", "topic": COOT, "answer": "yes"}])
+    withdrawn = coots.questions.filter(state="open").last()
+    campaigns.withdraw_questions(coots, [withdrawn.pk], alice, "not needed")
+    first = list(consensus.standing_values(coots))
+    for person, value in zip(crowd, ["yes", "yes", "no", "hard", "yes"], strict=False):
+        vote(person, coots, value)
+
+    rows = list(consensus.standing_values(coots))
+
+    assert {row["value"] for row in first} == {None}
+    assert len(rows) == len(first) == 5
+    assert rows[0] == {
+        "question": rows[0]["question"],
+        "image": "coots/000.png",
+        "topic": COOT,
+        "state": "settled",
+        "value": "yes",
+        "probability": 0.75,
+        "votes": {"hard": 1, "no": 1, "yes": 3},
+    }
+
+
+@dataclass
+class Model:
+    """One question, as a child would count it."""
+
+    votes: int
+    answers: dict = field(default_factory=dict)
+    leased: set = field(default_factory=set)
+    free: int = 0
+    state: str = "open"
+
+
+NUMBERS = itertools.count()
+STEPS = st.lists(
+    st.tuples(
+        st.sampled_from(["page", "answer", "answer", "answer", "revise", "expire", "skip"]),
+        st.integers(0, 4),
+        st.integers(0, 5),
+        st.sampled_from(["yes", "no", "hard"]),
+    ),
+    max_size=60,
+)
+
+
+@settings(
+    max_examples=40,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+@given(steps=STEPS)
+def test_any_schedule_agrees_with_a_plain_count(alice, dataset, steps):
+    """Claims, answers, revisions, expiries and skips in any order, then everyone to the end."""
+    number = next(NUMBERS)
+    campaign = factories.make_campaign(
+        alice,
+        dataset,
+        f"any{number}",
+        policy={"votes": 2, "max_votes": 4, "gold_share": 0, "page_size": 2},
+        launch=False,
+    )
+    for index in range(3):
+        name = f"shared/{index}.png"
+        if not dataset.images.filter(name=name).exists():
+            factories.make_image(dataset, name)
+    campaigns.add_questions(campaign, [(f"shared/{index}.png", COOT) for index in range(3)])
+    campaigns.launch(campaign, alice)
+    crowd = [factories.make_user(f"any{number}-{index}") for index in range(5)]
+    for person in crowd:
+        factories.join(person, campaign)
+    world = _World(campaign, crowd)
+
+    for deed, person, which, value in steps:
+        getattr(world, deed)(person, which, value)
+        world.check()
+    world.finish()
+
+    assert list(consensus.rebuild(campaign)) == []
+
+
+class _World:
+    def __init__(self, campaign, crowd):
+        self.campaign, self.crowd = campaign, crowd
+        self.policy = Policy.objects.get(pk=campaign.policy_id).content
+        pks = campaign.questions.values_list("pk", flat=True)
+        self.models = {pk: Model(votes=2, free=2) for pk in pks}
+        self.tokens = defaultdict(dict)
+
+    def page(self, person, which, value):
+        page = assigning.next_page(self.crowd[person], self.campaign)
+        for seat in page.seats:
+            model = self.models[seat.question_id]
+            if person not in model.leased:
+                assert model.state == "open"
+                assert model.free > 0
+                assert person not in model.answers
+                model.free -= 1
+                model.leased.add(person)
+            self.tokens[person][seat.question_id] = seat.token
+        wanted = sum(
+            person in model.leased
+            or (model.state == "open" and model.free > 0 and person not in model.answers)
+            for model in self.models.values()
+        )
+        assert len(page.seats) == min(2, wanted)
+        assert page.left == wanted
+        return page.seats
+
+    def _send(self, person, pk, value):
+        sent = answering.Sent(uuid.uuid4(), self.tokens[person][pk], value, 1)
+        [result] = answering.submit(self.crowd[person], self.campaign, [sent])
+        return result.code or result.status
+
+    def _choose(self, person, which):
+        held = sorted(self.tokens[person])
+        return held[which % len(held)] if held else None
+
+    def answer(self, person, which, value):
+        pk = self._choose(person, which)
+        if pk is None:
+            return
+        model = self.models[pk]
+        code = self._send(person, pk, value)
+        if person in model.answers:
+            assert code == "accepted"
+            if model.state == "open":
+                model.answers[person] = value
+            return
+        if person in model.leased:
+            model.leased.discard(person)
+        elif model.state == "open" and model.free:
+            model.free -= 1
+        else:
+            assert code == "lease_expired"
+            return
+        assert code == "accepted"
+        model.answers[person] = value
+        self._settle(model)
+
+    revise = answer
+
+    def _settle(self, model):
+        if model.free or model.leased:
+            return
+        verdict = contains.settle(list(model.answers.values()), self.policy)
+        model.state, model.free = verdict.state, verdict.more
+
+    def expire(self, person, which, value):
+        Assignment.objects.filter(annotator=self.crowd[person], state="leased").update(
+            leased_until=timezone.now() - timedelta(minutes=1)
+        )
+        assigning.return_expired()
+        for model in self.models.values():
+            if person in model.leased:
+                model.leased.discard(person)
+                model.free += 1
+
+    def skip(self, person, which, value):
+        pk = self._choose(person, which)
+        if pk is None or person not in self.models[pk].leased:
+            return
+        assigning.return_seat(self.crowd[person], self.tokens[person][pk])
+        self.models[pk].leased.discard(person)
+        self.models[pk].free += 1
+
+    def check(self):
+        rows = Question.objects.filter(pk__in=self.models).values_list("pk", "state", "seats_free")
+        for pk, state, free in rows:
+            model = self.models[pk]
+            assert (state, free) == (model.state, model.free)
+        answered = Assignment.objects.filter(question__in=self.models, state="answered").count()
+        assert answered == sum(len(model.answers) for model in self.models.values())
+
+    def finish(self):
+        for person in [*range(5), *range(5)]:
+            for _ in range(4):
+                for seat in self.page(person, 0, "yes"):
+                    held = sorted(self.tokens[person])
+                    self.answer(person, held.index(seat.question_id), "yes")
+        self.check()
+        for model in self.models.values():
+            # Nothing starves: what is open has been answered by everyone there is.
+            assert model.state != "open" or len(model.answers) == 5
