@@ -1,0 +1,312 @@
+"""Who finds what behind every address. test_doors.py tries it.
+
+`login`: sent to log in. `in`: past the door (a form with faults is past it). Otherwise the status:
+401 for programs that are nobody, 404 for what is not theirs, 403 where the role does not reach.
+"""
+
+PEOPLE = (
+    "nobody",
+    "stranger",
+    "annotator elsewhere",
+    "researcher elsewhere",
+    "annotator",
+    "reviewer",
+    "owner",
+)
+ADMIN = "admin/"
+# Which part of an address stands for what (tests/world.py): the group is replaced.
+FILL = (
+    (r"join/(<str:secret>)", "secret"),
+    (r"campaigns/(<slug:(?:name|campaign)>)", "campaign"),
+    (r"datasets/(<slug:(?:name|dataset)>)", "dataset"),
+    (r"benchmarks/(<slug:(?:name|benchmark)>)", "benchmark"),
+    (r"label/example/(<str:token>)", "example token"),
+    (r"label/(<str:token>)", "seat"),
+    (r"seats/(<slug:token>)", "seat"),
+    (r"tokens/(<(?:str:key|slug:token_key)>)", "token"),
+    (r"questions/(<int:pk>)/(?:review|decide)", "reviewed"),
+    (r"questions/(<int:pk>)", "question"),
+    (r"(?:members|people)/(<int:pk>)", "member"),
+    (r"invitations/(<int:pk>)", "invitation"),
+    (r"gold/(<int:pk>)", "gold"),
+    (r"topics/(<int:pk>)", "topic"),
+    (r"topics/(<str:key>)", "topic key"),
+    (r"examples/(<int:pk>)", "example"),
+    (r"jobs/(<int:pk>)", "job"),
+    (r"releases/(<int:number>)", "release"),
+    (r"files/(<str:file>)", "answers.jsonl"),
+    (r"images/(<int:pk>)", "image"),
+    (r"runs/(<int:pk>)", "run"),
+    (r"(<slug:table>)", "pairs"),
+    (r"(<slug:figure>)", "ranks"),
+    (r"(<str:form>)", "svg"),
+    (r"pairs/(<int:first>)", "0"),
+    (r"(<int:second>)", "1"),
+    (r"confirm-email/(\^?\(\?P<key>.*?\))/", "abc"),
+    (r"reset/key/(\(\?P<uidb36>.*?\)-\(\?P<key>.*?\))/", "1-abc"),
+)
+
+
+def rows(expected: str, doors: str) -> dict[str, tuple[str, ...]]:
+    """ "METHOD address" → what each of PEOPLE meets there, in their order."""
+    outcomes = tuple(expected.split())
+    assert len(outcomes) == len(PEOPLE)
+    found = {}
+    for line in doors.split("\n"):
+        methods, _, address = line.strip().partition(" ")
+        found |= {f"{method} {address}": outcomes for method in methods.split(",") if method}
+    return found
+
+
+ROWS = (
+    rows(
+        "in in in in in in in",
+        r"""
+        GET
+        GET healthz
+        GET join/<str:secret>/
+        GET api/schema/
+        GET api/docs/
+        GET,POST accounts/login/
+        GET accounts/inactive/
+        GET,POST accounts/signup/
+        GET accounts/confirm-email/
+        GET,POST accounts/password/reset/
+        GET accounts/confirm-email/(?P<key>[-:\w]+)/$
+        GET accounts/password/reset/key/done/
+        GET,POST accounts/password/reset/key/(?P<uidb36>[0-9A-Za-z]+)-(?P<key>.+)/$
+        GET accounts/password/reset/done/
+        """,
+    )
+    | rows(
+        "login in in in in in in",
+        r"""
+        POST join/<str:secret>/
+        GET campaigns/
+        GET,POST tokens/
+        GET benchmarks/
+        GET accounts/logout/
+        GET,POST accounts/reauthenticate/
+        GET,POST accounts/email/
+        GET,POST accounts/password/change/
+        GET,POST accounts/password/set/
+        GET,POST accounts/login/code/confirm/
+        """,
+    )
+    | rows(
+        "login 404 404 404 in in in",
+        r"""
+        GET,POST campaigns/<slug:name>/label/
+        GET label/example/<str:token>/image
+        """,
+    )
+    # The API of a campaign, for everybody in it.
+    | rows(
+        "401 404 404 404 in in in",
+        r"""
+        POST campaigns/<slug:name>/label/page/
+        POST campaigns/<slug:name>/label/answers/
+        POST campaigns/<slug:name>/label/skip/
+        GET api/v1/campaigns/<slug:name>/
+        GET api/v1/campaigns/<slug:campaign>/topics/
+        GET api/v1/campaigns/<slug:campaign>/topics/<str:key>/
+        POST api/v1/campaigns/<slug:campaign>/seats/
+        POST api/v1/campaigns/<slug:campaign>/answers/
+        """,
+    )
+    # A campaign's pages for its researchers and reviewers.
+    | rows(
+        "login 404 404 404 403 in in",
+        r"""
+        GET campaigns/<slug:name>/preview/
+        GET campaigns/<slug:name>/
+        GET campaigns/<slug:name>/progress/
+        GET campaigns/<slug:name>/questions/
+        GET campaigns/<slug:name>/questions/<int:pk>/
+        GET campaigns/<slug:name>/questions/<int:pk>/image
+        GET campaigns/<slug:name>/questions/<int:pk>/thumbnail
+        POST campaigns/<slug:name>/questions/<int:pk>/decide/
+        GET campaigns/<slug:name>/review/
+        """,
+    )
+    | rows(
+        "login 403 403 403 in 403 403",
+        r"""
+        GET label/<str:token>/image
+        """,
+    )
+    | rows(
+        "login 403 403 in 403 403 in",
+        r"""
+        GET,POST campaigns/new/
+        POST campaigns/new/estimate/
+        GET datasets/
+        GET,POST datasets/new/
+        GET,POST benchmarks/new/
+        """,
+    )
+    # A campaign's pages for its researchers.
+    | rows(
+        "login 404 404 404 403 403 in",
+        r"""
+        POST campaigns/<slug:name>/state/
+        GET campaigns/<slug:name>/close/
+        GET,POST campaigns/<slug:name>/edit/
+        POST campaigns/<slug:name>/policy/
+        GET,POST campaigns/<slug:name>/questions/add/
+        POST campaigns/<slug:name>/questions/<int:pk>/withdraw/
+        GET campaigns/<slug:name>/people/
+        POST campaigns/<slug:name>/people/<int:pk>/role/
+        POST campaigns/<slug:name>/people/<int:pk>/remove/
+        POST campaigns/<slug:name>/invitations/
+        POST campaigns/<slug:name>/invitations/<int:pk>/revoke/
+        GET campaigns/<slug:name>/gold/
+        GET,POST campaigns/<slug:name>/gold/add/
+        POST campaigns/<slug:name>/gold/upload/
+        POST campaigns/<slug:name>/gold/promote/
+        POST campaigns/<slug:name>/gold/<int:pk>/retire/
+        GET,POST campaigns/<slug:name>/topics/
+        GET,POST campaigns/<slug:name>/topics/<int:pk>/
+        POST campaigns/<slug:name>/topics/<int:pk>/examples/
+        POST campaigns/<slug:name>/topics/<int:pk>/examples/remove/
+        GET campaigns/<slug:name>/jobs/
+        POST campaigns/<slug:name>/jobs/<int:pk>/retry/
+        GET campaigns/<slug:name>/releases/
+        POST campaigns/<slug:name>/releases/freeze/
+        GET campaigns/<slug:name>/releases/<int:number>/download
+        """,
+    )
+    # What annotators need not know of: datasets, benchmarks, another's tokens.
+    | rows(
+        "login 404 404 404 404 404 in",
+        r"""
+        GET datasets/<slug:name>/
+        GET,POST datasets/<slug:name>/upload/
+        POST datasets/<slug:name>/import/
+        GET datasets/<slug:name>/images/<int:pk>/thumbnail
+        POST tokens/<str:key>/revoke/
+        GET benchmarks/<slug:name>/
+        POST benchmarks/<slug:name>/score/
+        GET,POST benchmarks/<slug:name>/classifiers/add/
+        GET,POST benchmarks/<slug:name>/accuracies/
+        POST benchmarks/<slug:name>/true-labels/
+        GET benchmarks/<slug:name>/pairs/<int:first>/<int:second>/
+        GET benchmarks/<slug:name>/selection.jsonl
+        GET benchmarks/<slug:name>/runs/<int:pk>/
+        GET benchmarks/<slug:name>/runs/<int:pk>/result.json
+        GET benchmarks/<slug:name>/runs/<int:pk>/answers.jsonl
+        GET benchmarks/<slug:name>/runs/<int:pk>/<slug:table>.csv
+        GET benchmarks/<slug:name>/runs/<int:pk>/<slug:figure>.<str:form>
+        """,
+    )
+    | rows(
+        "401 in in in in in in",
+        r"""
+        GET api/v1/me/
+        GET,POST api/v1/tokens/
+        POST api/v1/invitations/accept/
+        GET api/v1/datasets/
+        GET api/v1/campaigns/
+        GET api/v1/benchmarks/
+        """,
+    )
+    # The API of what annotators need not know of.
+    | rows(
+        "401 404 404 404 404 404 in",
+        r"""
+        DELETE api/v1/tokens/<slug:token_key>/
+        GET api/v1/datasets/<slug:name>/
+        GET,POST api/v1/datasets/<slug:dataset>/images/
+        GET api/v1/datasets/<slug:dataset>/images/<int:pk>/
+        GET api/v1/datasets/<slug:dataset>/images/<int:pk>/display/
+        GET api/v1/datasets/<slug:dataset>/images/<int:pk>/thumbnail/
+        GET api/v1/datasets/<slug:dataset>/jobs/
+        GET api/v1/benchmarks/<slug:name>/
+        GET,POST api/v1/benchmarks/<slug:benchmark>/classifiers/
+        PUT api/v1/benchmarks/<slug:benchmark>/accuracies/
+        GET api/v1/benchmarks/<slug:benchmark>/selections/
+        GET api/v1/benchmarks/<slug:benchmark>/selection.jsonl
+        POST api/v1/benchmarks/<slug:benchmark>/true-labels/
+        GET,POST api/v1/benchmarks/<slug:benchmark>/runs/
+        GET api/v1/benchmarks/<slug:benchmark>/runs/<int:pk>/
+        """,
+    )
+    | rows(
+        "401 403 403 in 403 403 in",
+        r"""
+        POST api/v1/datasets/
+        POST api/v1/campaigns/
+        POST api/v1/benchmarks/
+        POST api/v1/benchmark-plans/
+        """,
+    )
+    # The API of a campaign, for its researchers.
+    | rows(
+        "401 404 404 404 403 403 in",
+        r"""
+        PATCH api/v1/campaigns/<slug:name>/
+        POST api/v1/campaigns/<slug:name>/launch/
+        POST api/v1/campaigns/<slug:name>/pause/
+        POST api/v1/campaigns/<slug:name>/resume/
+        POST api/v1/campaigns/<slug:name>/close/
+        GET api/v1/campaigns/<slug:name>/estimate/
+        GET api/v1/campaigns/<slug:name>/progress/
+        POST api/v1/campaigns/<slug:campaign>/policies/
+        GET api/v1/campaigns/<slug:campaign>/decisions/
+        POST api/v1/campaigns/<slug:campaign>/topics/
+        PATCH api/v1/campaigns/<slug:campaign>/topics/<str:key>/
+        POST api/v1/campaigns/<slug:campaign>/topics/<str:key>/examples/
+        DELETE api/v1/campaigns/<slug:campaign>/topics/<str:key>/examples/<int:pk>/
+        POST api/v1/campaigns/<slug:campaign>/questions/
+        POST api/v1/campaigns/<slug:campaign>/questions/withdraw/
+        GET,POST api/v1/campaigns/<slug:campaign>/gold/
+        POST api/v1/campaigns/<slug:campaign>/gold/promote/
+        POST api/v1/campaigns/<slug:campaign>/gold/<int:pk>/retire/
+        GET api/v1/campaigns/<slug:campaign>/members/
+        GET,PATCH,DELETE api/v1/campaigns/<slug:campaign>/members/<int:pk>/
+        GET,POST api/v1/campaigns/<slug:campaign>/invitations/
+        DELETE api/v1/campaigns/<slug:campaign>/invitations/<int:pk>/
+        GET,POST api/v1/campaigns/<slug:campaign>/releases/
+        GET api/v1/campaigns/<slug:campaign>/releases/<int:number>/
+        GET api/v1/campaigns/<slug:campaign>/releases/<int:number>/files/<str:file>/
+        GET api/v1/campaigns/<slug:campaign>/jobs/
+        POST api/v1/campaigns/<slug:campaign>/jobs/<int:pk>/retry/
+        """,
+    )
+    # The same, for its reviewers too.
+    | rows(
+        "401 404 404 404 403 in in",
+        r"""
+        GET api/v1/campaigns/<slug:campaign>/policies/
+        GET api/v1/campaigns/<slug:campaign>/topics/<str:key>/examples/
+        GET api/v1/campaigns/<slug:campaign>/questions/
+        GET api/v1/campaigns/<slug:campaign>/questions/<int:pk>/
+        POST api/v1/campaigns/<slug:campaign>/questions/<int:pk>/review/
+        """,
+    )
+    | rows(
+        "401 403 403 403 in 403 403",
+        r"""
+        GET api/v1/seats/<slug:token>/image/
+        """,
+    )
+    | rows(
+        "401 404 404 404 in 404 404",
+        r"""
+        POST api/v1/seats/<slug:token>/skip/
+        """,
+    )
+    | rows(
+        "404 404 404 404 404 404 404",
+        r"""
+        GET api/
+        POST accounts/confirm-email/(?P<key>[-:\w]+)/$
+        """,
+    )
+    | rows(
+        "login login login login login login login",
+        r"""
+        POST accounts/logout/
+        """,
+    )
+)

@@ -1,0 +1,165 @@
+"""A small world with one of everything, for tests that try every address on everybody."""
+
+import uuid
+from dataclasses import dataclass, field
+from typing import Any
+
+from annotator.seats import image_url
+from evaluation import runs
+from evaluation.models import Benchmark, Run, Selection, Submission
+from labeling import answering, assigning, campaigns, jobs, people, quality, releases, tokens
+from labeling.models import Campaign, Dataset, Job, Question, User
+from tests import factories
+
+COOT, DRAKE = "n02018207", "n01847000"
+META = {
+    "classifiers": ["alpha", "beta"],
+    "classifier_order": "sorted",
+    "top_k": 2,
+    "min_confidence": 0.8,
+    "max_per_label": 3,
+    "distance": "weighted",
+    "reserve": 1,
+}
+
+
+@dataclass
+class World:
+    """People around Alice's campaign `coots` and Rita's campaign `ducks`, and what is in it."""
+
+    alice: User
+    bob: User
+    vera: User
+    charlie: User
+    otto: User
+    rita: User
+    dataset: Dataset
+    campaign: Campaign
+    benchmark: Benchmark
+    run: Run
+    secret: str = ""
+    signature: str = ""
+    # What stands for each part of an address.
+    parts: dict[str, Any] = field(default_factory=dict)
+
+
+def build() -> World:
+    alice = factories.make_user("alice", is_researcher=True)
+    rita = factories.make_user("rita", is_researcher=True)
+    bob, vera, charlie, otto = (
+        factories.make_user(name) for name in ("bob", "vera", "charlie", "otto")
+    )
+    dataset = factories.make_dataset(alice, "hidden-lake")
+    campaign = factories.make_campaign(
+        alice, dataset, "coots", images=2, policy={"votes": 1, "gold_share": 0.3}
+    )
+    drake = {"key": DRAKE, "name": "drake", "url": "https://en.wikipedia.org/wiki/Drake"}
+    campaigns.define_topics(campaign, [drake])
+    campaigns.add_questions(campaign, [(f"coots/{n:03}.png", DRAKE) for n in range(2)])
+    factories.join(bob, campaign)
+    factories.join(vera, campaign, "reviewer")
+    ducks = factories.make_campaign(rita, factories.make_dataset(rita, "lake"), "ducks", images=2)
+    factories.join(otto, ducks)
+    answer_everything(bob, campaign)
+    benchmark = make_benchmark(alice, campaign)
+    run = runs.request(benchmark, alice)
+    jobs.run(Job.objects.get(kind="score").pk)
+    run.refresh_from_db()
+    assert run.state == Run.State.DONE, run.error
+    world = World(alice, bob, vera, charlie, otto, rita, dataset, campaign, benchmark, run)
+    _furnish(world)
+    return world
+
+
+def answer_everything(user: User, campaign: Campaign) -> None:
+    while seats := assigning.next_page(user, campaign).seats:
+        sent = [
+            answering.Sent(uuid.uuid4(), seat.token, "yes" if seat.topic == COOT else "no", 900)
+            for seat in seats
+        ]
+        answering.submit(user, campaign, sent)
+
+
+def make_benchmark(owner: User, campaign: Campaign) -> Benchmark:
+    """A competition of two classifiers over images 0 and 1, image 2 in reserve."""
+    benchmark = Benchmark.objects.create(
+        name="coots",
+        title="Coots",
+        campaign=campaign,
+        created_by=owner,
+        settings={
+            "smoothing": "laplace",
+            "bootstrap": 20,
+            "seed": 0,
+            "meta": META,
+            "vocabulary": [COOT, DRAKE],
+            "selection_sha256": "0" * 64,
+        },
+    )
+    first, second = (
+        Submission.objects.create(
+            benchmark=benchmark, name=name, position=place, submitted_by=owner
+        )
+        for place, name in enumerate(META["classifiers"])
+    )
+    for rank in (1, 2, 3):
+        Selection.objects.create(
+            benchmark=benchmark,
+            first=first,
+            second=second,
+            rank=rank,
+            image=f"coots/{rank - 1:03}.png",
+            first_label=COOT,
+            second_label=DRAKE,
+            first_confidence=0.9,
+            second_confidence=0.9,
+            distance=0.003662109375,
+            state="chosen" if rank <= META["top_k"] else "reserve",
+        )
+    return benchmark
+
+
+def _furnish(world: World) -> None:
+    """Open, reviewed and golden questions, a seat, an example, an invitation, a failed job."""
+    campaign, alice = world.campaign, world.alice
+    for n in range(2, 8):
+        factories.make_image(world.dataset, f"coots/{n:03}.png")
+    campaigns.add_questions(campaign, [(f"coots/{n:03}.png", COOT) for n in range(2, 7)])
+    quality.add_gold(campaign, alice, [{"image": "coots/007.png", "topic": DRAKE, "answer": "no"}])
+    gold = campaign.questions.get(state=Question.State.GOLD)
+    reviewed = campaign.questions.filter(state=Question.State.OPEN).latest("pk")
+    reviewed.state, reviewed.seats_free = Question.State.REVIEW, 0
+    reviewed.save(update_fields=["state", "seats_free"])
+    example = campaigns.add_example(
+        campaign, COOT, world.dataset.images.get(name="coots/000.png"), "yes", "White bill."
+    )
+    page = assigning.next_page(world.bob, campaign, 3)
+    seat = page.seats[0].token
+    invitation, world.secret = people.invite(campaign, alice, max_uses=10)
+    job = Job.objects.create(
+        kind="score", key="run 0", campaign=campaign, state="failed", error="It broke."
+    )
+    token, _ = tokens.create_token(alice, "laptop", "read", 30)
+    release = releases.freeze(campaign, alice)
+    world.signature = image_url(seat, world.bob).split("?")[1]
+    world.parts = {
+        "campaign": campaign.name,
+        "dataset": world.dataset.name,
+        "benchmark": world.benchmark.name,
+        "secret": world.secret,
+        "seat": seat,
+        "example token": example.token,
+        "example": example.pk,
+        "question": campaign.questions.filter(state=Question.State.SETTLED).earliest("pk").pk,
+        "reviewed": reviewed.pk,
+        "gold": gold.pk,
+        "member": campaign.memberships.get(user=world.bob).pk,
+        "invitation": invitation.pk,
+        "job": job.pk,
+        "topic": campaign.topics.get(key=COOT).pk,
+        "topic key": COOT,
+        "release": release.number,
+        "image": world.dataset.images.earliest("pk").pk,
+        "run": world.run.pk,
+        "token": token.token_key,
+    }
