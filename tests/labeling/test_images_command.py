@@ -12,8 +12,10 @@ from tests.labeling import samples
 
 
 @pytest.fixture
-def run(capsys):
+def run(capsys, monkeypatch):
     """(exit status, stdout, stderr) of a command, run as from the shell."""
+    # A command ends by closing the connections, which the test still needs.
+    monkeypatch.setattr("django.db.connections.close_all", lambda: None)
 
     def run(*arguments: str) -> tuple[int, str, str]:
         command = load_command_class(get_commands()[arguments[0]], arguments[0])

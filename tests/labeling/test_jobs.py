@@ -439,8 +439,6 @@ def test_running_everything_here_runs_each_waiting_job_once(db):
 
 @pytest.mark.django_db(transaction=True)
 def test_many_workers_and_one_job_give_one_run():
-    if connection.vendor == "sqlite" and connection.is_in_memory_db():
-        connection.inc_thread_sharing()
     job = make()
     start = threading.Barrier(4)
     won = []
