@@ -1,0 +1,339 @@
+"""Labeling as a person feels it, on a local gunicorn with SQLite and `synchronous=FULL`.
+
+`python -m benchmarks.bench_labeling [--seconds N]`. Two measurements on a throwaway database:
+
+- from an answer to the next image painted, in Chromium, with photographs of 1600 x 1200: the time
+  from the key's event to the frame after the one that the new image is in, so it is an upper bound;
+- answers a second through HTTP, in batches of 8, each on disk when accepted. The clients run on the
+  same cores as the server and take their share of them.
+"""
+
+import argparse
+import http.client
+import io
+import json
+import os
+import random
+import shutil
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import urllib.request
+import uuid
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+PAINT_TARGET_MS = 100.0
+RATE_TARGET = 300.0
+BATCH = 8
+PEOPLE = 8
+ANSWERS = 60
+WORKERS = 2
+SECONDS = 10.0
+
+
+def main(seconds: float = SECONDS) -> list[dict[str, Any]]:
+    """Rows {"name", "target", "measured", "ok"}; no Chromium gives one row less."""
+    folder = Path(tempfile.mkdtemp(prefix="assay-bench-"))
+    environment = os.environ | {
+        "ASSAY_DATA": str(folder),
+        "DATABASE_URL": f"sqlite:///{folder / 'bench.sqlite3'}",
+        "DEBUG": "0",
+        "SECRET_KEY": "of the benchmark alone",
+        "PYTHONPATH": str(ROOT),
+        "LOG_LEVEL": "ERROR",
+    }
+    try:
+        prepared = _child(environment, "prepare")
+        with _Server(environment) as server:
+            rows = _rate(server, prepared["people"], seconds)
+            paint = _child(environment, "paint", str(server.port), prepared["looker"])
+        return ([_paint_row(paint["ms"])] if paint["ms"] else []) + rows
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _child(environment: dict[str, str], *arguments: str) -> dict[str, Any]:
+    """What this module prints as JSON in a process of its own, where Django is set up."""
+    command = [sys.executable, "-m", "benchmarks.bench_labeling", *arguments]
+    done = subprocess.run(
+        command, env=environment, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True
+    )
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+class _Server:
+    """gunicorn with two workers on a free port; leaving ends it."""
+
+    def __init__(self, environment: dict[str, str]) -> None:
+        self.environment = environment
+
+    def __enter__(self) -> "_Server":
+        with socket.create_server(("127.0.0.1", 0)) as bound:
+            self.port = port = bound.getsockname()[1]
+        where = ["--bind", f"127.0.0.1:{port}", "--workers", str(WORKERS), "--threads", "4"]
+        command = [sys.executable, "-m", "gunicorn", "annotator.wsgi", "--no-control-socket"]
+        command += [*where, "--log-level", "warning", "--keep-alive", "30"]
+        self.process = subprocess.Popen(command, env=self.environment, cwd=ROOT)
+        for _ in range(300):
+            try:
+                urllib.request.urlopen(f"http://127.0.0.1:{port}/healthz", timeout=1).read()
+                return self
+            except OSError:
+                time.sleep(0.1)
+        raise RuntimeError("gunicorn did not answer within 30 s")
+
+    def cpu_seconds(self) -> float:
+        """What the workers have used of the processors so far."""
+        task = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children")
+        used = 0
+        for pid in task.read_text().split():
+            # Fields 14 and 15, counted after the name, which may hold spaces.
+            fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+            used += int(fields[11]) + int(fields[12])
+        return used / os.sysconf("SC_CLK_TCK")
+
+    def __exit__(self, *error: object) -> None:
+        self.process.terminate()
+        self.process.wait(timeout=20)
+
+
+def _rate(server: _Server, people: list[dict[str, Any]], seconds: float) -> list[dict[str, Any]]:
+    counts: list[int] = [0] * len(people)
+    failures: list[Any] = []
+    end = time.monotonic() + seconds
+    threads = [
+        threading.Thread(target=_send, args=(server.port, person, end, counts, index, failures))
+        for index, person in enumerate(people)
+    ]
+    start, cpu = time.monotonic(), server.cpu_seconds()
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    rate = sum(counts) / (time.monotonic() - start)
+    cpu_ms = (server.cpu_seconds() - cpu) / max(1, sum(counts)) * 1000
+    assert not failures, failures[0]
+    return [
+        {
+            "name": f"answers through HTTP, batches of {BATCH}, {PEOPLE} people",
+            "target": f">= {RATE_TARGET:.0f}/s",
+            "measured": f"{rate:.0f}/s",
+            "ok": rate >= RATE_TARGET,
+        },
+        {
+            "name": "processor time of the server for an answer",
+            "target": "",
+            "measured": f"{cpu_ms:.2f} ms ({os.cpu_count()} cores, load {os.getloadavg()[0]:.1f})",
+            "ok": None,
+        },
+    ]
+
+
+def _send(
+    port: int,
+    person: dict[str, Any],
+    end: float,
+    counts: list[int],
+    index: int,
+    failures: list[Any],
+) -> None:
+    connection = http.client.HTTPConnection("127.0.0.1", port)
+    headers = {
+        "Content-Type": "application/json",
+        "Accept": "application/json",
+        "Cookie": f"sessionid={person['session']}; csrftoken={person['csrf']}",
+        "X-CSRFToken": person["csrf"],
+    }
+    seats = iter(person["seats"])
+    while time.monotonic() < end:
+        batch = [seat for _, seat in zip(range(BATCH), seats, strict=False)]
+        if not batch:
+            failures.append("the seats ran out before the time")
+            return
+        answers = [
+            {
+                "id": str(uuid.uuid4()),
+                "seat": seat,
+                "value": random.choice(["yes", "yes", "no", "hard"]),
+                "duration_ms": 1500,
+            }
+            for seat in batch
+        ]
+        body = json.dumps({"user": person["user"], "answers": answers})
+        connection.request("POST", "/campaigns/bench/label/answers/", body, headers)
+        response = connection.getresponse()
+        reply = json.loads(response.read())
+        accepted = [r for r in reply.get("results", []) if r["status"] == "accepted"]
+        if len(accepted) != len(batch):
+            failures.append(reply)
+            return
+        counts[index] += len(accepted)
+
+
+def _paint_row(times: list[float]) -> dict[str, Any]:
+    median, p95 = statistics.median(times), statistics.quantiles(times, n=20)[-1]
+    return {
+        "name": "answer to next image painted, median",
+        "target": f"< {PAINT_TARGET_MS:.0f} ms",
+        "measured": f"{median:.0f} ms (p95 {p95:.0f} ms, n = {len(times)})",
+        "ok": median < PAINT_TARGET_MS,
+    }
+
+
+# In processes of their own, with Django set up.
+
+
+def _prepare() -> dict[str, Any]:
+    """A campaign to answer fast, one to look at, and people with sessions and open seats."""
+    from django.contrib.auth import get_user_model
+    from django.core.management import call_command
+
+    from labeling import campaigns
+    from labeling.models import Dataset
+
+    call_command("migrate", verbosity=0)
+    owner = get_user_model().objects.create_user("owner", is_researcher=True)
+    dataset = Dataset.objects.create(owner=owner, name="bench")
+    names = _photographs(dataset, ANSWERS + 20)
+    for name, topics in (("bench", 200), ("look", 1)):
+        campaign = campaigns.create(
+            owner,
+            name=name,
+            title=name,
+            kind="contains",
+            dataset=dataset,
+            policy={"page_size": 100 if name == "bench" else 20, "gold_share": 0},
+        )
+        keys = [f"n{index:08}" for index in range(topics)]
+        campaigns.define_topics(campaign, [{"key": key, "name": "drake"} for key in keys])
+        campaigns.add_questions(campaign, [(image, key) for key in keys for image in names])
+        campaigns.launch(campaign, owner)
+    people = [_person(f"person{index}", "bench", pages=20) for index in range(PEOPLE)]
+    return {"people": people, "looker": _person("looker", "look")["session"]}
+
+
+def _photographs(dataset: Any, count: int) -> list[str]:
+    import skimage
+    from PIL import Image
+
+    from labeling import images
+
+    folder = Path(skimage.__file__).parent / "data"
+    sources = [
+        Image.open(folder / name).convert("RGB").resize((1600, 1200))
+        for name in ("chelsea.png", "coffee.png", "astronaut.png", "rocket.jpg")
+    ]
+    names = []
+    for index in range(count):
+        picture = sources[index % len(sources)].rotate(index // len(sources))
+        stream = io.BytesIO()
+        picture.save(stream, "JPEG", quality=90)
+        names.append(f"{index:04}.jpg")
+        stream.seek(0)
+        added = images.add_file(dataset, names[-1], stream, licence="public domain", source="")
+        images.open_display(added.image).close()
+    return names
+
+
+def _person(username: str, campaign_name: str, pages: int = 0) -> dict[str, Any]:
+    from django.contrib.auth import get_user_model
+    from django.middleware.csrf import _get_new_csrf_string
+    from django.test import Client
+
+    from labeling.models import Assignment, Campaign, Membership, Question
+
+    user = get_user_model().objects.create_user(username)
+    campaign = Campaign.objects.get(name=campaign_name)
+    Membership.objects.create(user=user, campaign=campaign)
+    client = Client()
+    client.force_login(user)
+    seats = _take_seats(user, campaign, pages * 100, Assignment, Question)
+    return {
+        "user": user.pk,
+        "session": client.cookies["sessionid"].value,
+        "csrf": _get_new_csrf_string(),
+        "seats": seats,
+    }
+
+
+def _take_seats(user: Any, campaign: Any, count: int, assignments: Any, questions: Any) -> list:
+    """Seats beyond what a page would give, so that the run times answers and nothing else."""
+    from datetime import timedelta
+
+    from django.db.models import F
+    from django.utils import timezone
+
+    free = questions.objects.filter(campaign=campaign, seats_free__gt=0).order_by("ticket")
+    pks = list(free.values_list("pk", flat=True)[:count])
+    until = timezone.now() + timedelta(hours=1)
+    rows = [
+        assignments(question_id=pk, annotator=user, subject=pk, leased_until=until) for pk in pks
+    ]
+    assignments.objects.bulk_create(rows, batch_size=1000)
+    for start in range(0, len(pks), 1000):
+        questions.objects.filter(pk__in=pks[start : start + 1000]).update(
+            seats_free=F("seats_free") - 1
+        )
+    return [row.token for row in rows]
+
+
+MEASURE = """async (count) => {
+  const stage = document.querySelector("[data-stage]");
+  const times = [];
+  for (let index = 0; index < count; index += 1) {
+    await new Promise((resolve) => setTimeout(resolve, 400));
+    const painted = new Promise((resolve) => stage.addEventListener("painted", () =>
+      requestAnimationFrame(() => resolve(performance.now())), { once: true }));
+    const start = performance.now();
+    document.body.dispatchEvent(new KeyboardEvent("keydown", { key: "y", bubbles: true }));
+    times.push(await painted - start);
+  }
+  return times;
+}"""
+
+
+def _paint(port: int, session: str) -> dict[str, Any]:
+    """Milliseconds from each answer to the next image; none where there is no Chromium."""
+    from playwright.sync_api import sync_playwright
+
+    chromium = os.environ.get("CHROMIUM") or shutil.which("chromium")
+    if chromium is None:
+        print("no Chromium: painting is not measured", file=sys.stderr)
+        return {"ms": []}
+    url = f"http://127.0.0.1:{port}"
+    with sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        context = browser.new_context(viewport={"width": 1440, "height": 900})
+        context.add_cookies([{"name": "sessionid", "value": session, "url": url}])
+        page = context.new_page()
+        page.goto(f"{url}/campaigns/look/label/")
+        page.wait_for_selector("[data-stage] img:not([data-first])")
+        times = page.evaluate(MEASURE, ANSWERS)
+        browser.close()
+    return {"ms": times}
+
+
+def _in_child(arguments: list[str]) -> None:
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "annotator.settings")
+    import django
+
+    django.setup()
+    deed, *rest = arguments
+    result = _prepare() if deed == "prepare" else _paint(int(rest[0]), rest[1])
+    print(json.dumps(result))
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] in (["prepare"], ["paint"]):
+        _in_child(sys.argv[1:])
+    else:
+        parser = argparse.ArgumentParser(description=__doc__)
+        parser.add_argument("--seconds", type=float, default=SECONDS)
+        for row in main(parser.parse_args().seconds):
+            print(row)
