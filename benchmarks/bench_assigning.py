@@ -39,9 +39,9 @@ FIRST_NEWCOMER = FIRST_OTHER + OTHERS
 
 PLAIN = """
 SELECT q.id FROM labeling_question q
-WHERE q.campaign_id = %s AND q.seats_free > 0 AND NOT EXISTS (
+WHERE q.campaign_id = %s AND q.lane = 1 AND q.seats_free > 0 AND NOT EXISTS (
     SELECT 1 FROM labeling_assignment a WHERE a.annotator_id = %s AND a.subject = q.id)
-ORDER BY q.lane, q.ticket LIMIT 20
+ORDER BY q.ticket LIMIT 20
 """
 
 
@@ -175,8 +175,10 @@ def crowd(each: int = 60) -> list[float]:
     per_worker = 10
     workers = [
         subprocess.Popen(
-            [sys.executable, "-m", "benchmarks.bench_assigning", "--crowd"]
-            + [str(FIRST_NEWCOMER + index * per_worker), str(per_worker), str(each)],
+            [
+                *(sys.executable, "-m", "benchmarks.bench_assigning", "--crowd"),
+                *(str(FIRST_NEWCOMER + index * per_worker), str(per_worker), str(each)),
+            ],
             cwd=ROOT,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -293,7 +295,7 @@ def build(questions: int) -> None:
 def _statements(
     postgres: bool, questions: int, campaign: Any, dataset: int, people: int
 ) -> list[str]:
-    """INSERT … SELECT over a series n; the two databases differ in the series and in hexadecimal."""
+    """INSERT … SELECT over a series n; the databases differ in the series and in hexadecimal."""
 
     def series(last: int, first: int = 1) -> str:
         if postgres:
@@ -316,8 +318,8 @@ def _statements(
 
     def seats(annotator: str, offset: int, where: str = "1 = 1") -> str:
         return (
-            "INSERT INTO labeling_assignment (id, question_id, annotator_id, subject, token, state, "
-            f"leased_until, created_at, ordinal) SELECT n + {offset}, n, {annotator}, n, "
+            "INSERT INTO labeling_assignment (id, question_id, annotator_id, subject, token, "
+            f"state, leased_until, created_at, ordinal) SELECT n + {offset}, n, {annotator}, n, "
             f"{hexed(f'n + {offset}', 32)}, 'answered', NOW, NOW, n "
             f"FROM {series(questions)} WHERE {where}"
         )

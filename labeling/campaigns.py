@@ -6,10 +6,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from django.db import IntegrityError, transaction
-from django.db.models import F
 from django.utils import timezone
 
-from labeling import policies
+from labeling import policies, seats
 from labeling.errors import Conflict, Refusal
 from labeling.kinds import KINDS
 from labeling.models import (
@@ -231,6 +230,8 @@ def add_questions(
             for key in keys
             if key in standing and standing[key][1] == Question.State.WITHDRAWN
         ]
+        # Questions are locked before the campaign's row, as everywhere (seats.py).
+        seats.lock_questions(withdrawn)
         _create_questions(campaign, new, lane)
         _reopen(campaign, withdrawn)
     return AddedQuestions(created=len(new) + len(withdrawn), existing=len(keys) - len(new))
@@ -306,15 +307,8 @@ def _create_questions(campaign: Campaign, keys: list[tuple[int, str]], lane: int
 
 
 def take_tickets(campaign: Campaign, count: int) -> int:
-    """The first of `count` consecutive tickets, taken from the campaign's sequence.
-
-    Holds the campaign's row until the transaction ends, so tickets become visible in order and
-    no cursor can pass one that is still to be committed.
-    """
-    if not count:
-        return 0
-    Campaign.objects.filter(pk=campaign.pk).update(last_ticket=F("last_ticket") + count)
-    return Campaign.objects.values_list("last_ticket", flat=True).get(pk=campaign.pk) - count + 1
+    """The first of `count` consecutive tickets; holds the campaign's row (see seats.py)."""
+    return seats.take_tickets(campaign.pk, count)
 
 
 def _reopen(campaign: Campaign, question_ids: list[int]) -> None:

@@ -206,7 +206,7 @@ def sweep() -> dict[str, int]:
 
     Any number of sweeps may run at once: each row is taken by a condition on what was read.
     """
-    from labeling import assigning
+    from labeling import assigning, upkeep
 
     now = timezone.now()
     overdue = (
@@ -227,6 +227,7 @@ def sweep() -> dict[str, int]:
             break
         counts["sent"] += 1
     counts["seats_returned"] = assigning.return_expired()
+    upkeep.sweep()
     return counts
 
 

@@ -161,12 +161,12 @@ def remove(membership: Membership, actor: User) -> Membership:
 
 
 def _lock(membership: Membership) -> Membership:
-    # The campaign's row first: two researchers who remove each other at the same moment must not
-    # both succeed.
-    Campaign.objects.select_for_update().get(pk=membership.campaign_id)
     found = Membership.objects.select_for_update().filter(pk=membership.pk).first()
     if found is None:
         raise NotYours("This person is no longer a member of the campaign.")
+    # The campaign's row too: two researchers who remove each other at the same moment must not
+    # both succeed. Members are locked before it, as everywhere (seats.py).
+    Campaign.objects.select_for_update().get(pk=membership.campaign_id)
     return found
 
 
