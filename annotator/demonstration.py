@@ -39,17 +39,15 @@ ACCOUNTS = {
     **dict.fromkeys(ANNOTATORS, "annotator"),
 }
 PHOTOGRAPHS = {"skimage": "data", "sklearn": "datasets/images"}
-INSTRUCTIONS = """\
-You see a photograph and the name of a thing. Does the photograph contain it?
-
-- Yes, if you see it anywhere in the picture, whole or in part.
-- No, if it is not there. A picture or a toy of the thing is not the thing.
-- Too hard to tell, if a careful look and the definition do not help.
-- Not a photograph, if the picture is a drawing or a diagram.
-
-The definition counts, not the name alone: many names have a narrower meaning here than in the
-street.
-"""
+INSTRUCTIONS = "\n\n".join(
+    [
+        "You see a photograph and the name of a thing. Does the photograph contain it?",
+        "Yes, if you see it anywhere in the picture, whole or in part. No, if it is not there; a "
+        "picture or a toy of the thing is not the thing.",
+        "The definition counts, not the name alone: many names have a narrower meaning here than "
+        "in the street.",
+    ]
+)
 EXAMPLE = ("n04326547", "gravel.png", "no", "Loose stones are not a wall.")
 
 
@@ -157,7 +155,7 @@ def write_predictions(folder: Path) -> Path:
     rows = _rows("predictions.csv")
     names = sorted({row["image"] for row in rows}, key=str.encode)
     classes = sorted({row["wnid"] for row in rows})
-    by_classifier = defaultdict(dict)
+    by_classifier: dict[str, dict[str, dict[str, str]]] = defaultdict(dict)
     for row in rows:
         by_classifier[row["classifier"]][row["image"]] = row
     _write_lines(folder / "images.txt", names)

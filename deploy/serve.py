@@ -130,20 +130,17 @@ class Supervisor:
     def end(self) -> None:
         """Every process started here, and what it forked, is gone when this returns."""
         for child in self.children.values():
-            _signal_group(child, signal.SIGTERM)
+            # To the leader alone: gunicorn and Celery end their own processes in good order.
+            child.terminate()
         deadline = time.monotonic() + END_SECONDS
         for child in self.children.values():
             with contextlib.suppress(subprocess.TimeoutExpired):
                 child.wait(max(0.0, deadline - time.monotonic()))
         for child in self.children.values():
-            _signal_group(child, signal.SIGKILL)
+            # start_new_session made the child's id its group's, which may outlive the child.
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(child.pid, signal.SIGKILL)
             child.wait()
-
-
-def _signal_group(child: subprocess.Popen[bytes], number: int) -> None:
-    # start_new_session made the child's id the id of its group, which may outlive the child.
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(child.pid, number)
 
 
 def _status(host: str, port: int, path: str) -> int | None:
@@ -237,7 +234,8 @@ def environment(data: Path, demo: bool) -> dict[str, str]:
         env.update(DEMO_SETTINGS, DATABASE_URL=f"sqlite:///{data / 'assay.sqlite3'}")
         env["SECRET_KEY"] = secret_key(data)
     env.update(ASSAY_DATA=str(data), DJANGO_SETTINGS_MODULE="annotator.settings")
-    env.update(PYTHONUNBUFFERED="1")
+    # Static files are found where they are; nobody needs the folder that whitenoise misses.
+    env.update(PYTHONUNBUFFERED="1", PYTHONWARNINGS="ignore:No directory at:UserWarning")
     # Several processes on few cores: BLAS threads on top cost more than they bring.
     env.setdefault("OMP_NUM_THREADS", "1")
     return env
@@ -259,6 +257,8 @@ def serve(options: argparse.Namespace) -> None:
             announce(data, url, options.demo)
             site.watch()
         finally:
+            if site.asked:
+                say("\nEnding …")
             site.end()
 
 
@@ -272,12 +272,14 @@ def prepare(site: Supervisor, demo: bool) -> None:
 
 def start(site: Supervisor, bound: socket.socket, workers: int) -> None:
     celery = (sys.executable, "-m", "celery", "-A", "annotator")
+    # One worker has nobody to gossip with.
+    alone = ("--without-gossip", "--without-mingle", "--without-heartbeat")
     gunicorn = (sys.executable, "-m", "gunicorn", "annotator.wsgi", "--no-control-socket")
     threads = ("--workers", str(workers), "--threads", "4")
     limits = ("--timeout", "60", "--graceful-timeout", "5")
     where = ("--bind", f"fd://{bound.fileno()}")
     site.start("web", *gunicorn, *threads, *limits, *where, pass_fds=(bound.fileno(),))
-    site.start("worker", *celery, "worker", "--concurrency", "1", "--loglevel", "INFO")
+    site.start("worker", *celery, "worker", "--concurrency", "1", "--loglevel", "INFO", *alone)
     site.start("beat", *celery, "beat", "--loglevel", "WARNING", "--pidfile=")
 
 
@@ -326,7 +328,7 @@ def main(arguments: list[str] | None = None) -> int:
         if str(stop):
             print(f"\n{stop}", file=sys.stderr)
         else:
-            say("\nEnded: web, worker and beat are gone; what was answered is kept.")
+            say("Ended: web, worker and beat are gone; what was answered is kept.")
         return stop.code
     return 0
 
