@@ -223,6 +223,10 @@ ASSAY_JOB_HANDLERS = {
     "question dropped": "evaluation.competitions.replace_dropped",
     "score": "evaluation.runs.execute",
 }
+# What labeling asks of other parts, again without knowing them: words for classes that a list does
+# not describe, and links to what is made of a campaign.
+ASSAY_GLOSSARY = "evaluation.hooks.glossary"
+ASSAY_CAMPAIGN_LINKS = ["evaluation.hooks.links_of"]
 RELEASES_DIR = DATA_DIR / "releases"
 # The one folder below which the API and the pages may read files that are already on the server.
 ASSAY_IMPORT_ROOT = env.str("ASSAY_IMPORT_ROOT", default="")

@@ -1,0 +1,35 @@
+"""What labeling asks of this part without knowing it; the settings name these functions."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from django.urls import reverse
+
+from evaluation.competitions import topic_of
+from evaluation.metrics import wordnet
+from evaluation.models import Benchmark
+from labeling.models import Campaign
+
+
+def glossary(keys: Sequence[str]) -> list[dict[str, Any]]:
+    """Name, synonyms, gloss and link of every key that is a noun of WordNet 3.0; none where
+    WordNet is not installed."""
+    try:
+        nouns = wordnet.load()
+    except wordnet.WordNetMissing:
+        return []
+    found = []
+    for key in keys:
+        try:
+            found.append(topic_of(nouns.synset(nouns.index(key))) | {"key": key})
+        except wordnet.UnknownLabel:
+            continue
+    return found
+
+
+def links_of(campaign: Campaign) -> list[dict[str, str]]:
+    """The benchmarks that score this campaign's answers."""
+    return [
+        {"title": f"benchmark {row.title}", "url": reverse("evaluation:benchmark", args=[row.name])}
+        for row in Benchmark.objects.filter(campaign=campaign)
+    ]

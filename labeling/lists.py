@@ -1,0 +1,145 @@
+"""Lists that researchers hand in, as CSV or JSON Lines: questions, classes, gold, image names.
+
+Read whole and checked line by line; the first fault refuses the list, naming the line and the cure.
+"""
+
+import csv
+import io
+import json
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from labeling.errors import Refusal, TooLarge
+
+MAX_LINES = 1_000_000
+SHOWN = 60
+Row = dict[str, Any]
+
+
+def read_questions(content: str | bytes) -> list[tuple[str, str]]:
+    """(image name, topic key) of every line `image,wnid`, in order, each pair once."""
+    rows = _rows(content, ["image", "wnid"], needed=2, field="questions")
+    return list(dict.fromkeys((row["image"], row["wnid"]) for _, row in rows))
+
+
+def read_topics(content: str | bytes) -> list[Row]:
+    """A topic for every line `wnid,name,definition`; name and definition may be left out."""
+    columns = ["wnid", "name", "definition", "synonyms", "url"]
+    found = {}
+    for number, row in _rows(content, columns, needed=1, field="topics"):
+        key = row["wnid"]
+        if len(key) > 64:
+            raise _fault(number, "the class identifier is longer than 64 characters", "topics")
+        synonyms = row.get("synonyms") or []
+        if isinstance(synonyms, str):
+            synonyms = [word.strip() for word in synonyms.split(";") if word.strip()]
+        found[key] = {
+            "key": key,
+            "name": str(row.get("name") or key)[:200],
+            "definition": str(row.get("definition") or ""),
+            "synonyms": synonyms,
+            "url": str(row.get("url") or ""),
+        }
+    return list(found.values())
+
+
+def read_vocabulary(content: str | bytes) -> list[Row]:
+    """{"key", "name"} of every line `key,name`; a line without a name is named by its key."""
+    rows = _rows(content, ["key", "name"], needed=1, field="vocabulary")
+    return [{"key": row["key"], "name": str(row.get("name") or row["key"])} for _, row in rows]
+
+
+def read_gold(content: str | bytes, kind: str) -> list[Row]:
+    """The rows that quality.add_gold takes, of lines `image,wnid,answer,explanation`."""
+    found = []
+    columns = ["image", "wnid", "answer", "explanation", "source"]
+    for _, row in _rows(content, columns, needed=3, field="gold"):
+        answer = row["answer"]
+        if kind == "naming" and answer not in ("none", "hard"):
+            answer = {"key": answer}
+        found.append(
+            {
+                "image": row["image"],
+                "topic": row["wnid"],
+                "answer": answer,
+                "explanation": row.get("explanation") or "",
+                "source": row.get("source") or "",
+            }
+        )
+    return found
+
+
+def read_names(content: str | bytes) -> list[str]:
+    """The image names, one a line, each once."""
+    lines = (line.strip() for line in _text(content, "images").splitlines())
+    return list(dict.fromkeys(line for line in lines if line and line != "image"))
+
+
+def _text(content: str | bytes, field: str) -> str:
+    if isinstance(content, str):
+        return content
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise Refusal("The file is not UTF-8 text. Save it as UTF-8.", field=field) from error
+
+
+def _rows(
+    content: str | bytes, columns: Sequence[str], *, needed: int, field: str
+) -> Iterator[tuple[int, Row]]:
+    """(line number, row) of every line; the first `needed` columns must be there and not empty."""
+    text = _text(content, field)
+    objects = text.lstrip().startswith("{")
+    read = _json_lines(text, field) if objects else _csv_lines(text, columns, needed, field)
+    for count, (number, row) in enumerate(read, 1):
+        if count > MAX_LINES:
+            raise TooLarge(f"The list has more than {MAX_LINES:,} lines. Split it.", field=field)
+        for name in columns[:needed]:
+            value = row.get(name)
+            if not isinstance(value, str) or not value.strip():
+                raise _fault(number, f"{name} is missing", field, columns, needed)
+            row[name] = value.strip()
+        yield number, row
+
+
+def _json_lines(text: str, field: str) -> Iterator[tuple[int, Row]]:
+    for number, line in enumerate(text.splitlines(), 1):
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line)
+        except ValueError:
+            raise _fault(number, f"{line[:SHOWN]!r} is not JSON", field) from None
+        if not isinstance(row, dict):
+            raise _fault(number, f"{line[:SHOWN]!r} is not an object in braces", field)
+        yield number, row
+
+
+def _csv_lines(
+    text: str, columns: Sequence[str], needed: int, field: str
+) -> Iterator[tuple[int, Row]]:
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    names = list(columns)
+    first = True
+    try:
+        for cells in reader:
+            if not any(cell.strip() for cell in cells):
+                continue
+            heads = [cell.strip().lower() for cell in cells]
+            if first and set(columns[:needed]) <= set(heads):
+                names, first = heads, False
+                continue
+            first = False
+            if len(cells) > len(names):
+                what = f"{len(cells)} cells, but there are {len(names)} columns"
+                raise _fault(reader.line_num, what, field, columns, needed)
+            yield reader.line_num, dict(zip(names, cells, strict=False))
+    except csv.Error as error:
+        raise _fault(reader.line_num, f"not CSV ({error})", field) from None
+
+
+def _fault(
+    number: int, what: str, field: str, columns: Sequence[str] = (), needed: int = 0
+) -> Refusal:
+    cure = f" Write {','.join(columns[:needed])} on every line." if columns else ""
+    return Refusal(f"Line {number}: {what}.{cure}", field=field)

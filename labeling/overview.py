@@ -1,0 +1,266 @@
+"""What researchers' lists show, each in a few queries however long the list."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from django.db.models import Count, Q, QuerySet, Sum
+
+from labeling import progress
+from labeling.kinds import KINDS
+from labeling.models import Answer, Campaign, Decision, Membership, Question, Settlement, User
+
+FINISHED = (Question.State.SETTLED, Question.State.DROPPED)
+
+
+def campaign_rows(campaigns: Sequence[Campaign], user: User) -> list[dict[str, Any]]:
+    """For each campaign: the person's role, questions, how many are finished, answers given."""
+    pks = [campaign.pk for campaign in campaigns]
+    counts: dict[int, Counter[str]] = defaultdict(Counter)
+    states = Question.objects.filter(campaign__in=pks).order_by()
+    for pk, state, count in states.values_list("campaign", "state").annotate(Count("pk")):
+        counts[pk][state] = count
+    members = Membership.objects.filter(campaign__in=pks).order_by()
+    answers = dict(members.values_list("campaign").annotate(Sum("answered")))
+    roles = dict(members.active().filter(user=user).values_list("campaign", "role"))
+    rows = []
+    for campaign in campaigns:
+        states_of = counts[campaign.pk]
+        asked = sum(n for state, n in states_of.items() if state not in ("gold", "withdrawn"))
+        finished = sum(states_of[state] for state in FINISHED)
+        rows.append(
+            {
+                "campaign": campaign,
+                "role": roles.get(campaign.pk, "staff"),
+                "questions": asked,
+                "finished": finished,
+                "share": finished / asked if asked else None,
+                "review": states_of["review"],
+                "answers": answers.get(campaign.pk) or 0,
+            }
+        )
+    return rows
+
+
+def campaign_facts(campaign: Campaign) -> dict[str, Any]:
+    """All that a campaign's own page shows of its progress, people, jobs and decisions."""
+    failed = campaign.jobs.filter(state="failed").order_by("-pk")
+    decisions = campaign.decisions.select_related("actor").order_by("-pk")[:8]
+    return {
+        "progress": progress.progress(campaign),
+        "estimate": progress.estimate_of(campaign),
+        "annotators": progress.annotators(campaign),
+        "failed_jobs": list(failed[:3]),
+        "running_jobs": list(campaign.jobs.filter(state__in=["queued", "running"])[:3]),
+        "releases": list(campaign.releases.order_by("-number")[:3]),
+        "decisions": [
+            {"decision": decision, "words": decision_words(decision)} for decision in decisions
+        ],
+    }
+
+
+def questions_of(
+    campaign: Campaign, *, state: str = "", topic: str = "", search: str = ""
+) -> QuerySet[Question]:
+    """The campaign's questions but gold, in the order they were asked, narrowed by the filters."""
+    found = campaign.questions.exclude(state=Question.State.GOLD)
+    if state:
+        found = found.filter(state=state)
+    if topic:
+        found = found.filter(topic=topic)
+    if search:
+        found = found.filter(item__image__name__icontains=search)
+    return found.select_related("item__image").order_by("pk")
+
+
+def question_rows(campaign: Campaign, questions: Sequence[Question]) -> list[dict[str, Any]]:
+    """For each question: its topic's name, the votes by answer, and what stands. Three queries."""
+    pks = [question.pk for question in questions]
+    kind = KINDS[campaign.kind]
+    words = value_words(campaign)
+    latest: dict[tuple[int, int], Any] = {}
+    rows = Answer.objects.filter(assignment__question__in=pks, late=False).order_by("revision")
+    for question, seat, value in rows.values_list("assignment__question", "assignment", "value"):
+        latest[question, seat] = value
+    votes: dict[int, Counter[str]] = defaultdict(Counter)
+    for (question, _), value in latest.items():
+        votes[question][kind.tally_name(value)] += 1
+    standing = {
+        settlement.question_id: settlement
+        for settlement in Settlement.objects.filter(question__in=pks).order_by("pk")
+    }
+    names = topic_names(campaign, {question.topic for question in questions})
+    return [
+        {
+            "question": question,
+            "image": question.item.image,
+            "topic": names.get(question.topic, question.topic),
+            "votes": [
+                {"value": value, "words": words.get(value, value), "count": count}
+                for value, count in sorted(votes[question.pk].items(), key=lambda e: -e[1])
+            ],
+            "value": _stands(question, standing.get(question.pk), campaign, words),
+        }
+        for question in questions
+    ]
+
+
+def _stands(
+    question: Question,
+    settlement: Settlement | None,
+    campaign: Campaign,
+    words: dict[str, str],
+) -> dict[str, Any] | None:
+    if question.state != Question.State.SETTLED or settlement is None:
+        return None
+    name = KINDS[campaign.kind].tally_name(settlement.value)
+    return {"value": name, "words": words.get(name, name), "share": settlement.probability}
+
+
+def question_history(campaign: Campaign, question: Question) -> dict[str, Any]:
+    """Every answer with who gave it, every settlement, and the reviewers' decisions."""
+    kind = KINDS[campaign.kind]
+    words = value_words(campaign)
+    answers = list(
+        Answer.objects.filter(assignment__question=question)
+        .select_related("assignment__annotator")
+        .order_by("created_at", "revision", "pk")
+    )
+    latest = {answer.assignment_id: answer.pk for answer in answers}
+    counted: set[str] = set()
+    settlements = list(question.settlements.select_related("policy").order_by("pk"))
+    if settlements:
+        counted = set(settlements[-1].answers)
+    return {
+        "answers": [
+            {
+                "answer": answer,
+                "pseudonym": answer.assignment.annotator.pseudonym,
+                "value": kind.tally_name(answer.value),
+                "words": words.get(kind.tally_name(answer.value), str(answer.value)),
+                "seconds": None if answer.duration_ms is None else answer.duration_ms / 1000,
+                "counted": str(answer.pk) in counted,
+                "replaced": latest[answer.assignment_id] != answer.pk,
+            }
+            for answer in answers
+        ],
+        "settlements": [
+            {"settlement": row, "words": _settled_words(row, campaign, words)}
+            for row in settlements
+        ],
+        "decisions": [
+            {"decision": decision, "words": decision_words(decision)}
+            for decision in campaign.decisions.filter(
+                kind=Decision.Kind.REVIEW, content__question=question.pk
+            ).select_related("actor")
+        ],
+    }
+
+
+def _settled_words(settlement: Settlement, campaign: Campaign, words: dict[str, str]) -> str:
+    if settlement.value is None:
+        return "no majority: to a reviewer"
+    if settlement.value == "dropped":
+        return "dropped"
+    name = KINDS[campaign.kind].tally_name(settlement.value)
+    return words.get(name, name)
+
+
+def value_words(campaign: Campaign) -> dict[str, str]:
+    """Tally name → the words that people see for it."""
+    words = {
+        choice["value"]: choice["label"]
+        for choice in KINDS[campaign.kind].choices(campaign.settings)
+    }
+    vocabulary = campaign.settings.get("vocabulary", [])
+    return {entry["key"]: entry["name"] for entry in vocabulary} | words
+
+
+def topic_names(campaign: Campaign, keys: Iterable[str]) -> dict[str, str]:
+    return dict(campaign.topics.filter(key__in=set(keys)).values_list("key", "name"))
+
+
+def topic_rows(campaign: Campaign, search: str = "") -> QuerySet[Any]:
+    """The campaign's topics by name, each with its number of examples."""
+    topics = campaign.topics.annotate(example_count=Count("examples"))
+    if search:
+        topics = topics.filter(Q(name__icontains=search) | Q(key__icontains=search))
+    return topics.order_by("name", "pk")
+
+
+def gold_rows(campaign: Campaign, questions: Sequence[Question]) -> list[dict[str, Any]]:
+    """For each gold question: its answer, how many met it and how many of them failed."""
+    kind = KINDS[campaign.kind]
+    words = value_words(campaign)
+    latest: dict[tuple[int, int], Any] = {}
+    rows = Answer.objects.filter(
+        assignment__question__in=[question.pk for question in questions]
+    ).order_by("revision")
+    for question_id, seat, value in rows.values_list("assignment__question", "assignment", "value"):
+        latest[question_id, seat] = value
+    given: dict[int, list[Any]] = defaultdict(list)
+    for (question_id, _), value in latest.items():
+        given[question_id].append(value)
+    names = topic_names(campaign, {question.topic for question in questions})
+    found = []
+    for question in questions:
+        answers = given[question.pk]
+        failed = sum(kind.grade(value, question.gold.answer) < 1 for value in answers)
+        name = kind.tally_name(question.gold.answer)
+        found.append(
+            {
+                "question": question,
+                "image": question.item.image,
+                "gold": question.gold,
+                "topic": names.get(question.topic, question.topic),
+                "value": name,
+                "words": words.get(name, name),
+                "met": len(answers),
+                "failed": failed,
+            }
+        )
+    return found
+
+
+DEEDS = {
+    "invited": "invited a {role}",
+    "joined": "joined as {role}",
+    "revoked": "withdrew an invitation",
+    "role": "made a member {role}",
+    "removed": "removed a member",
+}
+
+
+def decision_words(decision: Decision) -> str:
+    """What was decided, in words that follow the person's name."""
+    content = decision.content
+    if decision.kind == Decision.Kind.STATE:
+        if "state" in content:
+            return {
+                "draft": "made the campaign",
+                "open": "opened the campaign",
+                "paused": "paused the campaign",
+                "closed": "closed the campaign",
+            }.get(content["state"], f"set the state to {content['state']}")
+        changed = ", ".join(content.get("changed", []))
+        return f"changed {changed}" + (f" of {content['topic']}" if "topic" in content else "")
+    if decision.kind == Decision.Kind.POLICY:
+        return f"wrote version {content.get('version')} of the rules"
+    if decision.kind == Decision.Kind.MEMBER:
+        return DEEDS.get(content.get("deed", ""), "changed the members").format(
+            role=content.get("role", "")
+        )
+    if decision.kind == Decision.Kind.GOLD:
+        deed = next(iter(content), "changed")
+        return {
+            "added": f"added {content.get('added')} gold questions",
+            "promoted": f"made gold of {content.get('promoted')} settled questions",
+            "retired": "retired a gold question",
+        }.get(deed, "changed the gold")
+    if decision.kind == Decision.Kind.REVIEW:
+        said = content.get("value")
+        said = said.get("key") if isinstance(said, dict) else said
+        return f"decided question {content.get('question')}: {said}"
+    if "withdrawn" in content:
+        return f"withdrew {len(content['withdrawn'])} questions"
+    return "replaced a dropped image"

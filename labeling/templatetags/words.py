@@ -1,0 +1,90 @@
+"""Figures as people read them."""
+
+from typing import Any
+
+from django import template
+
+register = template.Library()
+
+
+@register.filter
+def percent(share: float | None) -> str:
+    """A share as a percentage; a dash where nothing was counted.
+
+    >>> percent(0.835), percent(None), percent(0.999)
+    ('84 %', '–', '99 %')
+    """
+    if share is None:
+        return "–"
+    # What is not all of it must not read as all of it.
+    rounded = min(99, round(share * 100)) if share < 1 else 100
+    return f"{rounded} %"
+
+
+@register.filter
+def money(amount: float, currency: str = "EUR") -> str:
+    """An amount in its currency.
+
+    >>> money(1234.5, "EUR")
+    '1,234.50 EUR'
+    """
+    return f"{amount:,.2f} {currency}"
+
+
+@register.filter
+def hours(value: float | None) -> str:
+    """Hours as hours and minutes.
+
+    >>> hours(1.5), hours(0.2), hours(120.2), hours(None)
+    ('1 h 30 min', '12 min', '120 h', '–')
+    """
+    if value is None:
+        return "–"
+    minutes = round(value * 60)
+    if minutes < 60:
+        return f"{minutes} min"
+    if minutes >= 6000:
+        return f"{minutes / 60:,.0f} h"
+    return f"{minutes // 60} h {minutes % 60} min"
+
+
+@register.filter
+def minutes(value: float | None) -> str:
+    """Minutes as hours and minutes, or days.
+
+    >>> minutes(5), minutes(75.2), minutes(3000)
+    ('5 min', '1 h 15 min', '2 days')
+    """
+    if value is None:
+        return "–"
+    if value < 1:
+        return "less than a minute"
+    if value >= 2880:
+        return f"{value / 1440:.0f} days"
+    return hours(value / 60)
+
+
+@register.filter
+def on_scale(share: float, length: float = 100) -> str:
+    """A share as a place on a line of that length, for an SVG."""
+    return f"{share * length:.1f}"
+
+
+@register.filter
+def filesize(count: int | None) -> str:
+    """Bytes with a unit.
+
+    >>> filesize(532), filesize(5_320_000)
+    ('532 B', '5.3 MB')
+    """
+    size = float(count or 0)
+    for unit in ("B", "kB", "MB", "GB"):
+        if size < 1000:
+            return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"
+        size /= 1000
+    return f"{size:.1f} TB"
+
+
+@register.filter
+def lookup(mapping: dict[str, Any], key: str) -> Any:
+    return mapping.get(key)

@@ -1,0 +1,212 @@
+"""Campaigns: the list, a new one with what it will cost, one campaign, its words and rules."""
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from labeling import campaigns, drafting, overview
+from labeling.access import RESEARCHER, campaigns_for, check_researcher
+from labeling.errors import Refusal
+from labeling.forms import CampaignForm, NewCampaignForm, PolicyForm, add_refusal
+from labeling.models import Campaign
+from labeling.views.shared import (
+    WATCHERS,
+    own_campaign,
+    page_of,
+    query_of,
+    render_campaign,
+    watched_campaign,
+)
+
+PAGE = 25
+MOVED = {
+    "launch": "The campaign is open: people can answer now.",
+    "pause": "The campaign is paused. What people have on their screens still arrives.",
+    "resume": "The campaign is open again.",
+    "close": "The campaign is closed. Freeze a release to keep what it says.",
+}
+
+
+@login_required
+@require_GET
+def campaign_list(request: HttpRequest) -> HttpResponse:
+    """The campaigns that this person runs or reviews, the newest first."""
+    found = campaigns_for(request.user, *WATCHERS).select_related("dataset", "policy")
+    state, search = request.GET.get("state", ""), request.GET.get("q", "").strip()
+    if state in Campaign.State.values:
+        found = found.filter(state=state)
+    if search:
+        found = found.filter(title__icontains=search)
+    page = page_of(request, found.order_by("-created_at", "-pk").distinct(), PAGE)
+    return render(
+        request,
+        "labeling/campaigns.html",
+        {
+            "rows": overview.campaign_rows(page.object_list, request.user),
+            "page_obj": page,
+            "query": query_of(request),
+            "states": Campaign.State.choices,
+            "state": state,
+            "search": search,
+        },
+    )
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def campaign_new(request: HttpRequest) -> HttpResponse:
+    """The form of a new campaign with its price beside it, and the draft that it makes."""
+    check_researcher(request.user)
+    if request.method == "GET":
+        form = NewCampaignForm(request.user, initial={"dataset": request.GET.get("dataset")})
+        return _new(request, form, None)
+    form = NewCampaignForm(request.user, request.POST, request.FILES)
+    valid = form.is_valid()
+    if "estimate" in request.POST:
+        return _new(request, form, campaigns.estimate(form.question_count(), form.policy()))
+    if valid:
+        try:
+            campaign = _draft(request, form)
+        except Refusal as refusal:
+            add_refusal(form, refusal)
+        else:
+            messages.success(request, "The campaign is a draft: nobody is asked until you open it.")
+            return redirect("labeling:campaign", campaign.name)
+    return _new(request, form, campaigns.estimate(form.question_count(), form.policy()))
+
+
+def _new(request: HttpRequest, form: NewCampaignForm, estimate: dict | None) -> HttpResponse:
+    context = {"form": form, "estimate": estimate}
+    return render(request, "labeling/campaign_new.html", context)
+
+
+def _draft(request: HttpRequest, form: NewCampaignForm) -> Campaign:
+    data = form.cleaned_data
+    pairs = data["pairs"]
+    if data["kind"] == "naming":
+        pairs = drafting.naming_pairs(data["dataset"], data["names"])
+    return drafting.draft(
+        request.user,
+        name=data["name"],
+        title=data["title"],
+        kind=data["kind"],
+        dataset=data["dataset"],
+        instructions=data["instructions"],
+        policy=form.policy(),
+        pairs=pairs,
+        topics=data["topics_list"],
+        vocabulary=data["classes"],
+    )
+
+
+@login_required
+@require_POST
+def campaign_estimate(request: HttpRequest) -> HttpResponse:
+    """The price of what the form says so far, as a piece of the page."""
+    check_researcher(request.user)
+    form = NewCampaignForm(request.user, request.POST, request.FILES)
+    form.is_valid()
+    context = {"estimate": campaigns.estimate(form.question_count(), form.policy())}
+    return render(request, "labeling/_estimate.html", context)
+
+
+@login_required
+@require_GET
+def campaign(request: HttpRequest, name: str) -> HttpResponse:
+    """One campaign: its progress, its people, what failed and what was decided."""
+    campaign = watched_campaign(request, name)
+    facts = overview.campaign_facts(campaign)
+    return render_campaign(request, "labeling/campaign.html", campaign, "overview", **facts)
+
+
+@login_required
+@require_GET
+def campaign_progress(request: HttpRequest, name: str) -> HttpResponse:
+    """The part of the campaign's page that changes by itself."""
+    campaign = watched_campaign(request, name)
+    facts = overview.campaign_facts(campaign)
+    return render_campaign(request, "labeling/_progress.html", campaign, "overview", **facts)
+
+
+@login_required
+@require_POST
+def campaign_state(request: HttpRequest, name: str) -> HttpResponse:
+    """Opens, pauses, resumes or closes the campaign."""
+    campaign = own_campaign(request, name)
+    deed = request.POST.get("deed", "")
+    try:
+        campaigns.move(campaign, request.user, deed)
+    except Refusal as refusal:
+        messages.error(request, refusal.message)
+    else:
+        messages.success(request, MOVED[deed])
+    return redirect("labeling:campaign", campaign.name)
+
+
+@login_required
+@require_GET
+def campaign_close(request: HttpRequest, name: str) -> HttpResponse:
+    """Asks once more before a campaign is closed, since it cannot be opened again."""
+    campaign = own_campaign(request, name)
+    context = {"progress": overview.campaign_facts(campaign)["progress"]}
+    return render_campaign(request, "labeling/campaign_close.html", campaign, "overview", **context)
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def campaign_edit(request: HttpRequest, name: str) -> HttpResponse:
+    """The campaign's title and instructions."""
+    campaign = own_campaign(request, name)
+    initial = {"title": campaign.title, "instructions": campaign.instructions}
+    form = CampaignForm(request.POST or None, initial=initial)
+    if form.is_valid():
+        try:
+            campaigns.change(campaign, request.user, **form.cleaned_data)
+        except Refusal as refusal:
+            add_refusal(form, refusal)
+        else:
+            messages.success(request, "Saved. People see the new words on their next page.")
+            return redirect("labeling:campaign_edit", campaign.name)
+    return _edit(request, campaign, form=form)
+
+
+@login_required
+@require_POST
+def campaign_policy(request: HttpRequest, name: str) -> HttpResponse:
+    """The next version of the campaign's rules."""
+    campaign = own_campaign(request, name)
+    form = PolicyForm(request.POST)
+    if form.is_valid():
+        try:
+            policy = campaigns.change_policy(campaign, request.user, form.cleaned_data)
+        except Refusal as refusal:
+            add_refusal(form, refusal)
+        else:
+            messages.success(
+                request,
+                f"Version {policy.version} of the rules holds for questions asked from now on.",
+            )
+            return redirect("labeling:campaign_edit", campaign.name)
+    return _edit(request, campaign, policy_form=form)
+
+
+def _edit(
+    request: HttpRequest,
+    campaign: Campaign,
+    form: CampaignForm | None = None,
+    policy_form: PolicyForm | None = None,
+) -> HttpResponse:
+    words = {"title": campaign.title, "instructions": campaign.instructions}
+    policy = campaign.policy
+    return render_campaign(
+        request,
+        "labeling/campaign_edit.html",
+        campaign,
+        "settings",
+        form=form or CampaignForm(initial=words),
+        policy_form=policy_form or PolicyForm(initial=policy.content if policy else None),
+        policy=policy,
+        role_needed=RESEARCHER,
+    )

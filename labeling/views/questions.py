@@ -1,0 +1,187 @@
+"""A campaign's questions: the list, one with its votes, adding, withdrawing, and the review."""
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from labeling import campaigns, drafting, overview, reviewing
+from labeling.errors import Refusal
+from labeling.forms import (
+    QuestionFilterForm,
+    QuestionsForm,
+    VerdictForm,
+    add_refusal,
+    answer_choices,
+)
+from labeling.models import Campaign, Question
+from labeling.views.shared import (
+    display_response,
+    own_campaign,
+    page_of,
+    query_of,
+    question_in,
+    render_campaign,
+    thumbnail_response,
+    watched_campaign,
+)
+
+PAGE = 50
+
+
+@login_required
+@require_GET
+def questions(request: HttpRequest, name: str) -> HttpResponse:
+    """The campaign's questions with their votes, narrowed by state, class and image name."""
+    campaign = watched_campaign(request, name)
+    form = QuestionFilterForm(campaign, request.GET)
+    chosen = form.cleaned_data if form.is_valid() else {}
+    found = overview.questions_of(
+        campaign,
+        state=chosen.get("state", ""),
+        topic=chosen.get("topic", ""),
+        search=chosen.get("q", ""),
+    )
+    page = page_of(request, found, PAGE)
+    return render_campaign(
+        request,
+        "labeling/questions.html",
+        campaign,
+        "questions",
+        form=form,
+        rows=overview.question_rows(campaign, page.object_list),
+        page_obj=page,
+        query=query_of(request),
+    )
+
+
+@login_required
+@require_GET
+def question(request: HttpRequest, name: str, pk: int) -> HttpResponse:
+    """One question: its image, every vote, and how it was settled."""
+    campaign = watched_campaign(request, name)
+    question = question_in(campaign, pk)
+    [row] = overview.question_rows(campaign, [question])
+    history = overview.question_history(campaign, question)
+    return render_campaign(
+        request, "labeling/question.html", campaign, "questions", row=row, **history
+    )
+
+
+@login_required
+@require_GET
+def question_image(request: HttpRequest, name: str, pk: int) -> HttpResponse:
+    """The question's image as annotators get it."""
+    campaign = watched_campaign(request, name)
+    return display_response(question_in(campaign, pk).item.image)
+
+
+@login_required
+@require_GET
+def question_thumbnail(request: HttpRequest, name: str, pk: int) -> HttpResponse:
+    campaign = watched_campaign(request, name)
+    return thumbnail_response(question_in(campaign, pk).item.image)
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def questions_add(request: HttpRequest, name: str) -> HttpResponse:
+    """More questions, as a list."""
+    campaign = own_campaign(request, name)
+    naming = campaign.kind == "naming"
+    data = (request.POST, request.FILES) if request.method == "POST" else ()
+    form = QuestionsForm(*data, naming=naming)
+    if form.is_valid():
+        content = form.cleaned_data
+        pairs = content.get("pairs", [])
+        if naming:
+            pairs = drafting.naming_pairs(campaign.dataset, content["names"])
+        try:
+            added = drafting.ask(campaign, pairs, content.get("topics", []))
+        except Refusal as refusal:
+            add_refusal(form, refusal)
+        else:
+            said = f"{added.created} questions were added; {added.existing} were there already."
+            messages.success(request, said)
+            return redirect("labeling:questions", campaign.name)
+    return render_campaign(request, "labeling/questions_add.html", campaign, "questions", form=form)
+
+
+@login_required
+@require_POST
+def question_withdraw(request: HttpRequest, name: str, pk: int) -> HttpResponse:
+    """Takes one question out of the queue; its answers stay."""
+    campaign = own_campaign(request, name)
+    question = question_in(campaign, pk)
+    gone = campaigns.withdraw_questions(
+        campaign, [question.pk], request.user, request.POST.get("reason", "")[:500]
+    )
+    if gone:
+        messages.success(request, "The question is withdrawn. Its answers stay.")
+    else:
+        messages.error(request, f"The question is {question.get_state_display()}; it stays.")
+    return redirect("labeling:question", campaign.name, question.pk)
+
+
+@login_required
+@require_GET
+def review(request: HttpRequest, name: str) -> HttpResponse:
+    """The next question that the votes could not decide, and the keys that decide it."""
+    campaign = watched_campaign(request, name)
+    return _review(request, campaign, VerdictForm(campaign), _next(request, campaign))
+
+
+@login_required
+@require_POST
+def question_decide(request: HttpRequest, name: str, pk: int) -> HttpResponse:
+    """A reviewer's verdict, then the next question."""
+    campaign = watched_campaign(request, name)
+    question = question_in(campaign, pk)
+    form = VerdictForm(campaign, request.POST)
+    if not form.is_valid():
+        return _review(request, campaign, form, question)
+    data = form.cleaned_data
+    try:
+        reviewing.decide(campaign, question.pk, request.user, data["value"], data["reason"])
+    except Refusal as refusal:
+        messages.error(request, refusal.message)
+    else:
+        messages.success(request, f"Decided: {question.item.image.name}.")
+    return redirect("labeling:review", campaign.name)
+
+
+def _next(request: HttpRequest, campaign: Campaign) -> Question | None:
+    """The question in review that the address names, or the first after the one that was skipped;
+    from the start again at the end."""
+    waiting = (
+        campaign.questions.filter(state=Question.State.REVIEW)
+        .select_related("item__image", "policy")
+        .order_by("pk")
+    )
+    chosen, after = request.GET.get("question", ""), request.GET.get("after", "")
+    if chosen.isdecimal():
+        return waiting.filter(pk=int(chosen[:18])).first() or waiting.first()
+    if after.isdecimal():
+        return waiting.filter(pk__gt=int(after[:18])).first() or waiting.first()
+    return waiting.first()
+
+
+def _review(
+    request: HttpRequest, campaign: Campaign, form: VerdictForm, question: Question | None
+) -> HttpResponse:
+    rows = overview.question_rows(campaign, [question] if question else [])
+    topic = campaign.topics.filter(key=question.topic).first() if question else None
+    kind_choices = answer_choices(campaign, abstentions=False)
+    return render_campaign(
+        request,
+        "labeling/review.html",
+        campaign,
+        "review",
+        form=form,
+        row=rows[0] if rows else None,
+        topic=topic,
+        history=overview.question_history(campaign, question) if question else None,
+        choices=[(value, label, label[:1].lower()) for value, label in kind_choices],
+        naming=campaign.kind == "naming",
+    )

@@ -1,0 +1,116 @@
+"""A campaign's background work and its releases."""
+
+import zipfile
+from pathlib import Path
+from tempfile import TemporaryFile
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import FileResponse, HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.views.decorators.http import require_GET, require_POST
+
+from labeling import jobs as deeds
+from labeling import releases as frozen
+from labeling.errors import NotYours, Refusal
+from labeling.models import Job
+from labeling.views.shared import own_campaign, page_of, query_of, render_campaign
+
+PAGE = 50
+
+
+@login_required
+@require_GET
+def jobs(request: HttpRequest, name: str) -> HttpResponse:
+    """The campaign's background work, what failed with its reason."""
+    campaign = own_campaign(request, name)
+    found = campaign.jobs.order_by("-pk")
+    state = request.GET.get("state", "")
+    if state in Job.State.values:
+        found = found.filter(state=state)
+    busy = campaign.jobs.filter(state__in=[Job.State.QUEUED, Job.State.RUNNING]).exists()
+    page = page_of(request, found, PAGE)
+    template = "labeling/_jobs.html" if "fragment" in request.GET else "labeling/jobs.html"
+    return render_campaign(
+        request,
+        template,
+        campaign,
+        "jobs",
+        page_obj=page,
+        query=query_of(request),
+        states=Job.State.choices,
+        state=state,
+        busy=busy,
+    )
+
+
+@login_required
+@require_POST
+def job_retry(request: HttpRequest, name: str, pk: int) -> HttpResponse:
+    """Tries a failed job again."""
+    campaign = own_campaign(request, name)
+    job = campaign.jobs.filter(pk=pk).first()
+    if job is None:
+        raise NotYours("There is no such job in this campaign.")
+    try:
+        deeds.retry(job, request.user)
+    except Refusal as refusal:
+        messages.error(request, refusal.message)
+    else:
+        messages.success(request, "The job waits for its turn.")
+    return redirect("labeling:jobs", campaign.name)
+
+
+@login_required
+@require_GET
+def releases(request: HttpRequest, name: str) -> HttpResponse:
+    """What the campaign said at which moment."""
+    campaign = own_campaign(request, name)
+    page = page_of(request, campaign.releases.order_by("-number"), PAGE)
+    return render_campaign(
+        request,
+        "labeling/releases.html",
+        campaign,
+        "releases",
+        page_obj=page,
+        query=query_of(request),
+    )
+
+
+@login_required
+@require_POST
+def release_freeze(request: HttpRequest, name: str) -> HttpResponse:
+    """Freezes what the campaign says now."""
+    campaign = own_campaign(request, name)
+    latest = campaign.releases.order_by("-number").first()
+    release = frozen.freeze(campaign, request.user)
+    if latest and latest.pk == release.pk:
+        said = f"Nothing has changed since release {release.number}: it holds all of it."
+        messages.info(request, said)
+    else:
+        messages.success(request, f"Release {release.number} holds what people said until now.")
+    return redirect("labeling:releases", campaign.name)
+
+
+@login_required
+@require_GET
+def release_download(request: HttpRequest, name: str, number: int) -> FileResponse:
+    """The release's folder as a zip."""
+    campaign = own_campaign(request, name)
+    release = frozen.release_for(campaign, number)
+    folder = f"{campaign.name}-{release.number}"
+    # On disk, not in memory; gone when the response is closed.
+    file = TemporaryFile()  # noqa: SIM115
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as archive:
+        for path in _files(frozen.folder_of(release)):
+            archive.write(path, f"{folder}/{path.name}")
+    file.seek(0)
+    return FileResponse(
+        file, as_attachment=True, filename=f"{folder}.zip", content_type="application/zip"
+    )
+
+
+def _files(folder: Path) -> list[Path]:
+    if not folder.is_dir():
+        raise Refusal("The files of this release are not on this server. Freeze it again.")
+    return sorted(path for path in folder.iterdir() if path.is_file())
