@@ -5,11 +5,9 @@ so neither is ever there without the other. Storage names are random: nothing th
 name, a hash or an order. See docs/images.md.
 """
 
-import errno
 import hashlib
 import io
 import logging
-import secrets
 import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator
@@ -20,12 +18,12 @@ from pathlib import Path
 from typing import IO, TypedDict
 
 from django.conf import settings
-from django.core.files.base import ContentFile, File
+from django.core.files.base import File
 from django.db import IntegrityError, models, transaction
 
 from labeling import jobs
 from labeling.errors import Conflict, Refusal, TooLarge
-from labeling.imagefiles import EXTENSIONS, BadImage, Encoded, check, derive
+from labeling.imagefiles import BadImage, Encoded, check, derive
 from labeling.imagesources import (
     MAX_LICENCE,
     MAX_SOURCE,
@@ -38,6 +36,7 @@ from labeling.imagesources import (
     open_zip,
     printable,
 )
+from labeling.imagestore import StorageFull, media_type_of, remove, write
 from labeling.models import Dataset, Image, Job
 
 logger = logging.getLogger(__name__)
@@ -78,13 +77,6 @@ class Report:
 
     def as_dict(self) -> dict[str, object]:
         return {"added": self.added, "duplicates": self.duplicates, "refused": self.refused}
-
-
-class StorageFull(Refusal):
-    """There is no room for the next file; those before it are whole and stay."""
-
-    status = 507
-    code = "storage_full"
 
 
 class NameTaken(Conflict):
@@ -309,14 +301,14 @@ def _store(dataset: Dataset, name: str, content: bytes, licence: str, source: st
         licence=licence,
         source=source,
     )
-    stored = _write("file", content, checked.media_type)
+    stored = write("file", content, checked.media_type)
     image.file = stored
     try:
         with transaction.atomic():
             image.save(force_insert=True)
             _ask_for_derivatives(image)
     except IntegrityError:
-        _remove("file", stored)
+        remove("file", stored)
         same = dataset.images.filter(sha256=image.sha256).first()
         if same is not None:
             return Added(None, same)
@@ -324,7 +316,7 @@ def _store(dataset: Dataset, name: str, content: bytes, licence: str, source: st
             raise _name_taken(name) from None
         raise
     except BaseException:
-        _remove("file", stored)
+        remove("file", stored)
         raise
     return Added(image)
 
@@ -444,7 +436,7 @@ def _open(kind: str, image: Image) -> Picture:
     stored = getattr(image, kind)
     if stored:
         with suppress(FileNotFoundError):
-            return Picture(stored.storage.open(stored.name), _media_type_of(stored.name))
+            return Picture(stored.storage.open(stored.name), media_type_of(stored.name))
         # Lost from the storage (restored without its derivatives): made anew.
         Image.objects.filter(pk=image.pk, **{kind: stored.name}).update(**{kind: ""})
         setattr(image, kind, "")
@@ -458,7 +450,7 @@ def _open(kind: str, image: Image) -> Picture:
     made = getattr(image, kind)
     if not made:
         raise Refusal("This image was deleted.", code="file_missing")
-    return Picture(made.storage.open(made.name), _media_type_of(made.name))
+    return Picture(made.storage.open(made.name), media_type_of(made.name))
 
 
 def _derive(image: Image) -> None:
@@ -475,49 +467,14 @@ def _derive(image: Image) -> None:
 
 
 def _keep(image: Image, kind: str, made: Encoded) -> None:
-    name = _write(kind, made.content, made.media_type)
+    name = write(kind, made.content, made.media_type)
     try:
         ours = Image.objects.filter(pk=image.pk, **{kind: ""}).update(**{kind: name})
     except BaseException:
-        _remove(kind, name)
+        remove(kind, name)
         raise
     if not ours:
-        _remove(kind, name)
+        remove(kind, name)
     # Another process was first, or the image is gone: theirs stands.
     names = Image.objects.filter(pk=image.pk).values_list(kind, flat=True)
     setattr(image, kind, name if ours else names.first() or "")
-
-
-# Storage
-
-
-def _write(kind: str, content: bytes, media_type: str) -> str:
-    """The storage's name of the new file. Raises StorageFull; then nothing is left of it."""
-    token = secrets.token_hex(16)
-    file_field = _field(kind)
-    # Two letters of folder: file systems and people dislike a hundred thousand files in one.
-    goal = f"{file_field.upload_to}{token[:2]}/{token}.{EXTENSIONS[media_type]}"
-    try:
-        return file_field.storage.save(goal, ContentFile(content))
-    except OSError as error:
-        _remove(kind, goal)
-        if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            raise StorageFull("The disk is full. Free some space.") from error
-        raise
-
-
-def _remove(kind: str, name: str) -> None:
-    # What is left over is never read: better a stray file than hiding the error that led here.
-    with suppress(Exception):
-        _field(kind).storage.delete(name)
-
-
-def _field(kind: str) -> models.FileField:
-    found = Image._meta.get_field(kind)
-    assert isinstance(found, models.FileField)
-    return found
-
-
-def _media_type_of(name: str) -> str:
-    extension = name.rpartition(".")[2]
-    return next(kind for kind, known in EXTENSIONS.items() if known == extension)

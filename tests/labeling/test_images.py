@@ -10,6 +10,7 @@ from PIL import Image as Pillow
 
 from labeling import images
 from labeling.errors import Refusal, TooLarge
+from labeling.imagestore import field_of
 from labeling.models import Image, Job
 from tests import factories
 from tests.labeling import samples
@@ -202,7 +203,7 @@ def full_after(monkeypatch):
     """Lets the storage take a number of files, then leaves half of one and says it is full."""
 
     def arrange(count: int) -> None:
-        storage = images._field("file").storage
+        storage = field_of("file").storage
         save = storage.save
         left = iter(range(count))
 
@@ -576,7 +577,7 @@ def test_an_image_whose_file_is_gone_says_so(dataset):
 def test_any_storage_will_do(dataset, monkeypatch, run_jobs):
     storage = InMemoryStorage()  # has no .path
     for kind in ("file", "display", "thumbnail"):
-        monkeypatch.setattr(images._field(kind), "storage", storage)
+        monkeypatch.setattr(field_of(kind), "storage", storage)
 
     image = add(dataset).image
     assert image is not None
