@@ -133,7 +133,13 @@ class Site:
     def close(self) -> None:
         for worker in self.workers:
             self.kill(worker)
-        if self.broker != "filesystem://":
+        if self.broker.startswith("redis"):
+            import redis
+
+            with redis.Redis.from_url(self.broker) as server:
+                for key in server.scan_iter(f"{self.queue}*"):
+                    server.delete(key)
+        elif self.broker != "filesystem://":
             from kombu import Connection
 
             with Connection(self.broker) as broker, suppress(Exception):
