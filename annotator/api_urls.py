@@ -3,6 +3,7 @@
 from typing import Any
 
 from django.urls import URLPattern, URLResolver, include, path, re_path
+from django.views.decorators.cache import cache_page
 from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
 
 from annotator.api import LabelDoors, SeatDoors
@@ -167,7 +168,12 @@ v1: Addresses = [
 app_name = "api"
 urlpatterns: Addresses = [
     path("v1/", include(v1)),
-    path("schema/", SpectacularAPIView.as_view(), name="schema"),
+    # Public, the same for all and slow to make: a process makes it once an hour.
+    path(
+        "schema/",
+        cache_page(3600)(SpectacularAPIView.as_view(authentication_classes=[])),
+        name="schema",
+    ),
     path(
         "docs/",
         SpectacularSwaggerSplitView.as_view(

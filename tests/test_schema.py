@@ -1,0 +1,66 @@
+"""The OpenAPI schema: valid, complete, and cheap to ask for."""
+
+import io
+
+import pytest
+import yaml
+from django.core.management import call_command
+from django.test import Client
+
+from tests.doors import ROWS
+
+
+@pytest.fixture(scope="module")
+def schema() -> dict:
+    out = io.StringIO()
+    # Raises where drf-spectacular warns: a field or parameter without a type.
+    call_command("spectacular", "--validate", "--fail-on-warn", stdout=out)
+    return yaml.safe_load(out.getvalue())
+
+
+def test_the_schema_is_valid_and_without_warnings(schema):
+    assert schema["openapi"].startswith("3.")
+    assert schema["info"]["title"] == "Assay API"
+
+
+def test_every_action_of_the_api_is_in_the_schema(schema):
+    said = {f"{method.upper()} {path}" for path, item in schema["paths"].items() for method in item}
+
+    assert len(said) == sum(" api/v1/" in row for row in ROWS)
+
+
+def test_every_action_says_what_it_does_and_how_it_fails(schema):
+    for path, item in schema["paths"].items():
+        for method, action in item.items():
+            assert action.get("description"), f"{method} {path} says nothing"
+            assert "application/problem+json" in action["responses"]["default"]["content"]
+
+
+def test_tokens_and_sessions_are_the_ways_in(schema):
+    assert schema["components"]["securitySchemes"]["token"]["scheme"] == "bearer"
+    assert "cookieAuth" in schema["components"]["securitySchemes"]
+
+
+def test_the_schema_is_made_once_for_everybody(db, monkeypatch):
+    client = Client()
+    first = client.get("/api/schema/")
+    monkeypatch.setattr(
+        "drf_spectacular.generators.SchemaGenerator.get_schema",
+        lambda *args, **kwargs: pytest.fail("the schema was made again"),
+    )
+
+    again = client.get("/api/schema/")
+
+    assert first.status_code == again.status_code == 200
+    assert again.content == first.content
+
+
+def test_the_page_to_browse_it_needs_no_inline_script_or_style(db):
+    response = Client().get("/api/docs/")
+
+    text = response.content.decode()
+    assert response.status_code == 200
+    assert "<style" not in text
+    assert " style=" not in text
+    assert "<script>" not in text
+    assert "'unsafe-inline'" not in response["Content-Security-Policy"]
