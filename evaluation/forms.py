@@ -33,7 +33,6 @@ class BenchmarkForm(forms.Form):
         help_text="Where the chosen images are. Images in reserve may be added later.",
     )
     selection = forms.FileField(
-        required=False,
         help_text="selection.jsonl, as `manage.py mad select` wrote it.",
         widget=forms.FileInput(attrs={"accept": ".jsonl,.json,application/jsonl"}),
     )
@@ -63,6 +62,8 @@ class BenchmarkForm(forms.Form):
 
     def __init__(self, *args: Any, user: User, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        # Once it was checked, the file waits on the server under this token.
+        self.fields["selection"].required = not self.data.get("upload")
         self.fields["dataset"].queryset = Dataset.objects.visible_to(user).order_by("name")  # type: ignore[attr-defined]
         for key in POLICY:
             self.fields[key] = _policy_field(key)
@@ -73,12 +74,6 @@ class BenchmarkForm(forms.Form):
                 *("vocabulary", "smoothing", "bootstrap", "seed"),
             ]
         )
-
-    def clean(self) -> dict[str, Any]:
-        cleaned = super().clean() or self.cleaned_data
-        if not cleaned.get("selection") and not cleaned.get("upload"):
-            self.add_error("selection", "Choose the selection file.")
-        return cleaned
 
     def policy(self) -> dict[str, Any]:
         return {key: self.cleaned_data[key] for key in POLICY}
@@ -117,7 +112,7 @@ class JoinForm(forms.Form):
     """A classifier that joins."""
 
     selection = forms.FileField(
-        label="Lines of `mad add`",
+        label="Selection",
         help_text=(
             "more.jsonl, as `manage.py mad add --into selection.jsonl` wrote it: "
             "the new pairs only."

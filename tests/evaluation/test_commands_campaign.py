@@ -1,0 +1,204 @@
+"""`campaign` and `nightly`, by their contract."""
+
+import json
+from unittest import mock
+
+import pytest
+from django.core.management import call_command
+
+from evaluation.management.commands import campaign as campaign_command
+from evaluation.management.commands import nightly as nightly_command
+from evaluation.models import Benchmark
+from labeling import releases
+from labeling.models import Answer, Campaign
+from tests import factories
+from tests.evaluation import crowd
+from tests.evaluation.crowd import COOT, DRAKE
+
+
+@pytest.fixture
+def selection(tmp_path, dataset, wordnet):
+    crowd.add_images(dataset, crowd.lines())
+    path = tmp_path / "selection.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in crowd.lines()))
+    return path
+
+
+def said(capsys, *arguments) -> dict:
+    call_command(*map(str, arguments), "--json")
+    return json.loads(capsys.readouterr().out)
+
+
+def refused(capsys, module, *arguments) -> tuple[int, str]:
+    """Exit code and what stderr said of a command that failed."""
+    # Commands close the connections they leave behind; here the test still needs its own.
+    closing = mock.patch("django.core.management.base.connections.close_all")
+    with closing, pytest.raises(SystemExit) as left:
+        module.Command().run_from_argv(["manage.py", *map(str, arguments)])
+    output = capsys.readouterr()
+    assert output.out == ""
+    assert "Traceback" not in output.err
+    return left.value.code, output.err
+
+
+def opening(selection, *more) -> list:
+    return [
+        *("campaign", "open", "contains", "--name", "birds", "--dataset", "pond"),
+        *("--selection", selection, *more),
+    ]
+
+
+def test_open_makes_the_benchmark_and_asks(selection, capsys, alice):
+    result = said(capsys, *opening(selection))
+
+    assert (result["name"], result["state"], result["questions"]) == ("birds", "open", 15)
+    assert Benchmark.objects.get().created_by == alice
+
+
+def test_open_takes_policy_instructions_and_title(selection, capsys, tmp_path):
+    (tmp_path / "policy.yaml").write_text("votes: 3\nmax_votes: 5\n")
+    (tmp_path / "told.txt").write_text("Look twice.\n")
+
+    said(
+        capsys,
+        *opening(selection, "--policy", tmp_path / "policy.yaml", "--title", "Birds of the pond"),
+        *("--instructions", tmp_path / "told.txt", "--draft"),
+    )
+
+    made = Campaign.objects.get()
+    assert made.state == Campaign.State.DRAFT
+    assert made.policy.content["votes"] == 3
+    assert (made.title, made.instructions) == ("Birds of the pond", "Look twice.")
+
+
+def test_open_naming_asks_about_every_image(capsys, tmp_path, dataset, wordnet):
+    for number in range(3):
+        factories.make_image(dataset, f"{number}.png")
+    (tmp_path / "classes.txt").write_text(f"{COOT}\n{DRAKE}\n")
+
+    result = said(
+        capsys,
+        *("campaign", "open", "naming", "--name", "names", "--dataset", "pond"),
+        *("--vocabulary", tmp_path / "classes.txt"),
+    )
+
+    assert (result["kind"], result["questions"]) == ("naming", 3)
+
+
+def test_pause_resume_and_close(selection, capsys):
+    said(capsys, *opening(selection))
+
+    states = [
+        said(capsys, "campaign", verb, "birds")["state"] for verb in ("pause", "resume", "close")
+    ]
+
+    assert states == ["paused", "open", "closed"]
+
+
+def test_status_counts_questions_by_state(selection, capsys):
+    said(capsys, *opening(selection))
+
+    result = said(capsys, "campaign", "status", "birds")
+
+    assert result["by_state"]["open"] == 15
+    assert result["answers"] == 0
+
+
+def test_without_json_a_table_is_printed(selection, capsys):
+    call_command(*map(str, opening(selection)))
+
+    assert "state" in capsys.readouterr().out.splitlines()[2]
+
+
+def test_freeze_writes_a_release_that_reads_back(selection, capsys, tmp_path):
+    said(capsys, *opening(selection))
+    campaign = Campaign.objects.get()
+    crowd.answer(campaign, crowd.people_of(campaign), crowd.right_is(COOT))
+
+    result = said(capsys, "campaign", "freeze", "birds", "--out", tmp_path / "release")
+
+    frozen = releases.read(tmp_path / "release")
+    assert result["counts"]["settled"] == 15
+    assert frozen.meta["sha256"] == result["sha256"]
+    assert len(list(frozen.answers())) == 15
+
+
+def test_rebuild_says_what_would_differ_and_changes_nothing(selection, capsys):
+    said(capsys, *opening(selection))
+    campaign = Campaign.objects.get()
+    crowd.answer(campaign, crowd.people_of(campaign), crowd.right_is(COOT))
+    assert said(capsys, "campaign", "rebuild", "birds")["differences"] == []
+    question = campaign.questions.filter(topic=COOT, state="settled").first()
+    Answer.objects.filter(assignment__question=question).update(value="no")
+
+    [difference] = said(capsys, "campaign", "rebuild", "birds")["differences"]
+
+    assert difference["question"] == question.pk
+    assert (difference["stands"]["value"], difference["rebuilt"]["value"]) == ("yes", "no")
+    assert question.settlements.count() == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (["status", "nobody"], 1, "there is no campaign 'nobody'"),
+        (["freeze", "nobody", "--out", "x"], 1, "there is no campaign 'nobody'"),
+        (["open", "boxes", "--name", "b", "--dataset", "pond"], 2, "there is no kind 'boxes'"),
+        (["open", "contains", "--name", "b", "--dataset", "pond"], 2, "needs --selection"),
+        (["open", "contains", "--name", "b", "--dataset", "sea"], 1, "there is no dataset 'sea'"),
+    ],
+)
+def test_what_cannot_be_done_is_one_clear_line(capsys, dataset, arguments, code, words):
+    found, line = refused(capsys, campaign_command, "campaign", *arguments)
+
+    assert found == code
+    assert words in line
+
+
+def test_a_bad_line_of_the_selection_is_named(selection, capsys):
+    rows = selection.read_text().splitlines()
+    rows[2] = rows[2].replace('"rank": 2', '"rank": -2')
+    selection.write_text("\n".join(rows) + "\n")
+
+    code, line = refused(capsys, campaign_command, *opening(selection, "--json"))
+
+    assert code == 1
+    error = json.loads(line)
+    assert error["line"] == 3
+    assert error["file"] == "selection.jsonl"
+    assert error["cure"]
+    assert not Campaign.objects.exists()
+
+
+def test_a_bad_policy_names_the_file_and_the_key(selection, capsys, tmp_path):
+    (tmp_path / "policy.yaml").write_text("votes: many\n")
+
+    code, line = refused(
+        capsys, campaign_command, *opening(selection, "--policy", tmp_path / "policy.yaml")
+    )
+
+    assert code == 1
+    assert "policy.yaml: votes is 'many'" in line
+
+
+def test_a_policy_that_is_no_yaml_is_named_with_its_line(selection, capsys, tmp_path):
+    (tmp_path / "policy.yaml").write_text("votes: 5\nmax_votes: [\n")
+
+    code, line = refused(
+        capsys, campaign_command, *opening(selection, "--policy", tmp_path / "policy.yaml")
+    )
+
+    assert code == 1
+    assert "policy.yaml, line 2: is not YAML" in line
+
+
+def test_nightly_prints_its_three_counts(selection, capsys):
+    said(capsys, *opening(selection))
+    campaign = Campaign.objects.get()
+    crowd.answer(campaign, crowd.people_of(campaign), crowd.right_is(COOT))
+
+    assert said(capsys, "nightly") == {"settled": 0, "releases": 1, "runs": 1}
+
+    call_command("nightly")
+    assert "benchmarks scored" in capsys.readouterr().out
+    assert nightly_command.Command.requires_system_checks == []
