@@ -100,7 +100,7 @@ def measure(questions: int) -> list[dict[str, Any]]:
     build(questions)
     print(f"built in {time.perf_counter() - started:.0f} s", file=sys.stderr)
     name = connection.vendor
-    rows = []
+    rows = [_machine()]
     for what, user_id, cursor in (
         ("an ordinary annotator", FIRST_OTHER, questions // 2),
         ("answered all but 200", BUT_200, questions - LEFT // 2),
@@ -113,7 +113,27 @@ def measure(questions: int) -> list[dict[str, Any]]:
         rows.append(ours)
     rows.append(_row(f"next page, {name}, {WORKERS} processes at the head", crowd()))
     rows.append(_row(f"next page, {name}, 100,000 tickets drained", drained(questions)))
-    return rows
+    return [*rows, _machine()]
+
+
+def _machine() -> dict[str, Any]:
+    """How long an fsync takes here now, which every commit waits for, and how busy it is."""
+    times = []
+    with tempfile.TemporaryFile() as file:
+        for _ in range(200):
+            file.write(bytes(8192))
+            file.flush()
+            times.append(_timed(lambda: os.fsync(file.fileno())))
+    p95 = statistics.quantiles(times, n=20)[-1]
+    return {
+        "name": "this machine: fsync of 8 KiB, load",
+        "target": "",
+        "measured": (
+            f"p50 {statistics.median(times):.2f} ms, p95 {p95:.2f} ms; "
+            f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores"
+        ),
+        "ok": None,
+    }
 
 
 def _row(name: str, times: list[float]) -> dict[str, Any]:
@@ -425,4 +445,5 @@ if __name__ == "__main__":
         print(json.dumps(measure(options.measure)))
     else:
         for row in main(options.questions, tuple(options.databases)):
-            print(f"{'ok ' if row['ok'] else 'NO '} {row['name']}: {row['measured']}")
+            word = {True: "ok", False: "MISSED", None: ""}[row["ok"]]
+            print(f"{word:6} {row['name']}: {row['measured']}")

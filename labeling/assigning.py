@@ -205,7 +205,7 @@ def _lock_member(person: Reader) -> tuple[int, int, int]:
     one has claimed a page since the lanes were read."""
     rows = fetch(
         "SELECT pages, cursor_returned, cursor_fresh, cursor_gold FROM labeling_membership "  # noqa: S608
-        f"WHERE id = %s{locking()}",
+        f"WHERE id = %s AND left_at IS NULL{locking()}",
         [person.membership_id],
     )
     if not rows or rows[0][0] != person.pages:

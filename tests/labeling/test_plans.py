@@ -1,0 +1,68 @@
+"""How SQLite, which keeps no statistics, reads the tables for a page and for an answer."""
+
+import re
+import uuid
+from datetime import timedelta
+
+import pytest
+from django.db import connection
+from django.utils import timezone
+
+from labeling import answering, assigning, quality
+from labeling.models import Assignment
+from tests import factories
+
+# Reads that grow with what a person or a campaign ever did.
+GROWING = re.compile(
+    r"SCAN (labeling_(question|assignment|answer)|[aq]\b)"
+    r"|INDEX (?!assignment_open_by_annotator)\S+ \(annotator_id=\?\)"
+    r"|question_by_state|\(campaign_id=\?\)"
+)
+# Once a minute at most, never in the way of a page of a large campaign (upkeep.py).
+COUNTED = "SELECT COUNT(*) FROM labeling_question"
+
+
+@pytest.mark.skipif(connection.vendor != "sqlite", reason="asks SQLite for its query plans")
+def test_no_statement_reads_all_that_a_person_or_campaign_ever_did(alice, bob, charlie, dataset):
+    campaign = factories.make_campaign(
+        alice, dataset, images=30, policy={"votes": 2, "page_size": 4, "gold_share": 0.4}
+    )
+    for index in range(5):
+        factories.make_image(dataset, f"gold/{index}.png")
+    rows = [
+        {"image": f"gold/{index}.png", "topic": "n02018207", "answer": "yes"} for index in range(5)
+    ]
+    quality.add_gold(campaign, alice, rows)
+    for person in (bob, charlie):
+        factories.join(person, campaign)
+    plans: list[tuple[str, str]] = []
+
+    def explain(execute, sql, params, many, context):
+        if sql.lstrip().startswith(("SELECT", "WITH", "UPDATE", "INSERT")) and COUNTED not in sql:
+            with connection.cursor() as cursor:
+                # The driver's own cursor: this wrapper must not be asked about its own question.
+                cursor.cursor.execute("EXPLAIN QUERY PLAN " + sql, params)
+                plans.extend((row[3], sql) for row in cursor.cursor.fetchall())
+        return execute(sql, params, many, context)
+
+    def work(person):
+        seats = assigning.next_page(person, campaign).seats
+        sent = [answering.Sent(uuid.uuid4(), seat.token, "yes", 10) for seat in seats]
+        answering.submit(person, campaign, sent)
+
+    with connection.execute_wrapper(explain):
+        for person in (bob, charlie, bob, charlie):
+            work(person)
+        assigning.return_seat(bob, assigning.next_page(bob, campaign).seats[0].token)
+        held = assigning.next_page(charlie, campaign).seats
+    Assignment.objects.filter(state="leased").update(
+        leased_until=timezone.now() - timedelta(minutes=1)
+    )
+    with connection.execute_wrapper(explain):
+        assigning.return_expired()
+        answering.submit(
+            charlie, campaign, [answering.Sent(uuid.uuid4(), held[0].token, "yes", 10)]
+        )
+
+    assert len(plans) > 50
+    assert [(step, sql) for step, sql in plans if GROWING.search(step)] == []
