@@ -5,9 +5,16 @@ from django.http import HttpRequest
 from django.urls import reverse
 
 from labeling import people
-from labeling.models import Invitation
+from labeling.models import Invitation, User
 
 INVITATION_KEY = "invitation"
+
+
+def person(request: HttpRequest) -> User:
+    """Who is logged in, where a view lets nobody else come."""
+    user = request.user
+    assert isinstance(user, User)
+    return user
 
 
 def remember(request: HttpRequest, secret: str) -> None:

@@ -12,6 +12,7 @@ from django.utils.cache import add_never_cache_headers
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from annotator import accounts, bodies, seats
+from annotator.accounts import person
 from annotator.forms import AnswerForm, new_answer_id
 from labeling import answering, assigning, people
 from labeling.access import campaign_for
@@ -60,7 +61,7 @@ def join(request: HttpRequest, secret: str) -> HttpResponse:
 
 
 def _accept(request: HttpRequest, secret: str) -> HttpResponse:
-    membership = people.accept(secret, request.user)
+    membership = people.accept(secret, person(request))
     accounts.forget(request)
     messages.success(request, f"You are {membership.role} of “{membership.campaign.title}”.")
     return redirect("home")
@@ -71,7 +72,7 @@ def _unusable(request: HttpRequest, secret: str) -> HttpResponse:
     accounts.forget(request)
     try:
         if request.user.is_authenticated:
-            people.accept(secret, request.user)
+            people.accept(secret, person(request))
             return redirect("home")
         raise Refusal(people.explain(secret), code="invitation_unusable")
     except Refusal as refusal:
@@ -83,10 +84,10 @@ def _unusable(request: HttpRequest, secret: str) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 def label(request: HttpRequest, name: str) -> HttpResponse:
     """The labeling page. Without scripts it is a form for one seat; with them, it goes on alone."""
-    campaign = campaign_for(request.user, name)
+    campaign = campaign_for(person(request), name)
     if request.method == "POST":
         return _answer_by_form(request, campaign)
-    membership = _membership(request.user, campaign)
+    membership = _membership(person(request), campaign)
     try:
         page = _seats_to_show(request, campaign)
     except Conflict as refusal:
@@ -101,17 +102,17 @@ def _seats_to_show(request: HttpRequest, campaign: Campaign) -> dict[str, Any]:
     """The seats of the page: one to go back to if the address names it, else those to answer."""
     token = request.GET.get("seat")
     if token:
-        seat = seats.seat_of(request.user, bodies.read_token(token, "seat"))
+        seat = seats.seat_of(person(request), bodies.read_token(token, "seat"))
         if seat.question.campaign_id != campaign.pk:
             raise NotYours("This image is not with you, or no longer. Take the next one.")
         shown = seats.Shown(seat.token, seat.question.topic)
-        return seats.describe([shown], request.user, campaign) | {"left": None}
-    return _next_seats(request.user, campaign, held=set(), known=set())
+        return seats.describe([shown], person(request), campaign) | {"left": None}
+    return _next_seats(person(request), campaign, held=set(), known=set())
 
 
 def _next_seats(user: User, campaign: Campaign, held: set[str], known: set[str]) -> dict[str, Any]:
     """A page of seats beside those that the person's open tabs hold already."""
-    size = KINDS[campaign.kind].page_size(campaign.policy.content) + len(held)
+    size = KINDS[campaign.kind].page_size(seats.policy_of(campaign)) + len(held)
     page = assigning.next_page(user, campaign, size)
     fresh = [seat for seat in page.seats if seat.token not in held]
     return seats.describe(fresh, user, campaign, known) | {"left": page.left}
@@ -121,15 +122,15 @@ def _label_context(
     request: HttpRequest, campaign: Campaign, page: dict[str, Any], membership: Membership | None
 ) -> dict[str, Any]:
     kind = KINDS[campaign.kind]
-    policy = campaign.policy.content
+    policy = seats.policy_of(campaign)
     done = membership.answered if membership else 0
     first = page["seats"][0] if page["seats"] else None
     setup = page | {
         "user": request.user.pk,
         "campaign": campaign.name,
         "done": done,
-        "revise_minutes": policy.get("revise_minutes", 0),
-        "revise_answers": policy.get("revise_answers", 0),
+        "revise_minutes": policy["revise_minutes"],
+        "revise_answers": policy["revise_answers"],
         "urls": {
             "page": reverse("label_page", args=[campaign.name]),
             "answers": reverse("label_answers", args=[campaign.name]),
@@ -156,13 +157,13 @@ def _label_context(
 def _answer_by_form(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     if "skip" in request.POST:
         token = bodies.read_token(request.POST.get("seat"), "seat")
-        assigning.return_seat(request.user, token)
+        assigning.return_seat(person(request), token)
         return redirect("label", campaign.name)
     form = AnswerForm(request.POST)
     if not form.is_valid():
         field, errors = next(iter(form.errors.items()))
-        raise Refusal(errors[0], field=str(field))
-    [result] = answering.submit(request.user, campaign, [_sent(form.cleaned_data)])
+        raise Refusal(str(errors[0]), field=str(field))
+    [result] = answering.submit(person(request), campaign, [_sent(form.cleaned_data)])
     if result.status != "accepted":
         messages.error(request, result.message)
         return redirect("label", campaign.name)
@@ -183,13 +184,13 @@ def _sent(answer: dict[str, Any]) -> answering.Sent:
 @bodies.script_only
 def label_page(request: HttpRequest, name: str) -> HttpResponse:
     """The next seats as JSON: {"seats", "topics", "left", "done"}."""
-    campaign = campaign_for(request.user, name)
+    campaign = campaign_for(person(request), name)
     body = bodies.read_object(request)
     bodies.check_user(request, body)
     known = body.get("known", [])
     if not isinstance(known, list) or not all(isinstance(key, str) for key in known):
         raise Refusal('"known" must be a list of topics.', field="known")
-    page = _next_seats(request.user, campaign, bodies.read_held(body), set(known))
+    page = _next_seats(person(request), campaign, bodies.read_held(body), set(known))
     return _uncached(JsonResponse(page))
 
 
@@ -197,11 +198,11 @@ def label_page(request: HttpRequest, name: str) -> HttpResponse:
 @bodies.script_only
 def label_answers(request: HttpRequest, name: str) -> HttpResponse:
     """What became of each answer: id, status, code, message and revision, in their order."""
-    campaign = campaign_for(request.user, name)
+    campaign = campaign_for(person(request), name)
     body = bodies.read_object(request)
     bodies.check_user(request, body)
     sent = [_sent(answer) for answer in bodies.read_answers(body)]
-    results = answering.submit(request.user, campaign, sent)
+    results = answering.submit(person(request), campaign, sent)
     return JsonResponse(
         {
             "results": [
@@ -222,10 +223,10 @@ def label_answers(request: HttpRequest, name: str) -> HttpResponse:
 @bodies.script_only
 def label_skip(request: HttpRequest, name: str) -> HttpResponse:
     """Gives a seat back unanswered, so that somebody else gets it."""
-    campaign_for(request.user, name)
+    campaign_for(person(request), name)
     body = bodies.read_object(request)
     bodies.check_user(request, body)
-    assigning.return_seat(request.user, bodies.read_token(body.get("seat"), "seat"))
+    assigning.return_seat(person(request), bodies.read_token(body.get("seat"), "seat"))
     return JsonResponse({"status": "returned"})
 
 
@@ -234,8 +235,8 @@ def label_skip(request: HttpRequest, name: str) -> HttpResponse:
 def seat_image(request: HttpRequest, token: str) -> HttpResponse:
     """The image of the person's own seat, by an address signed for them."""
     request.speaks_json = True  # type: ignore[attr-defined]
-    seats.check_signature(token, request.user, request.GET.get("s", ""))
-    seat = seats.seat_of(request.user, token)
+    seats.check_signature(token, person(request), request.GET.get("s", ""))
+    seat = seats.seat_of(person(request), token)
     return seats.image_response(seat.question.item.image)
 
 
@@ -246,7 +247,7 @@ def example_image(request: HttpRequest, token: str) -> HttpResponse:
     example = Example.objects.filter(token=token).select_related("image", "topic__campaign").first()
     if example is None:
         raise NotYours("There is no such example.")
-    campaign_for(request.user, example.topic.campaign.name)
+    campaign_for(person(request), example.topic.campaign.name)
     return seats.image_response(example.image)
 
 
