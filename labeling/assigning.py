@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
 
 from django.utils import timezone
 
@@ -27,8 +26,8 @@ from labeling.seats import (
     free,
     lock_questions,
     locking,
-    marks,
     moment,
+    numbers,
     retried,
     writing,
 )
@@ -222,11 +221,11 @@ def _take(hand: Hand, wanted: int, skip: bool) -> set[int]:
     order = f"lane {'DESC' if hand.fresh_first else 'ASC'}, ticket" if skip else "id"
     rows = fetch(
         "WITH chosen AS MATERIALIZED (SELECT id FROM labeling_question "  # noqa: S608
-        f"WHERE id IN ({marks(pks)}) AND seats_free > 0 AND state = 'open' "
+        f"WHERE id IN ({numbers(pks)}) AND seats_free > 0 AND state = 'open' "
         f"ORDER BY {order} LIMIT %s{locking(skip=skip)}) "
         "UPDATE labeling_question SET seats_free = seats_free - 1 "
         "WHERE id IN (SELECT id FROM chosen) RETURNING id",
-        [*pks, wanted],
+        [wanted],
     )
     return {pk for (pk,) in rows}
 
@@ -239,21 +238,21 @@ def _seat(
     It keeps its token while it is about the same question: an answer that was on its way when the
     lease ran out still finds its seat.
     """
-    rows: list[Any] = []
-    for candidate in chosen:
-        rows += [candidate.id, person.user_id, candidate.subject, new_token(), "leased"]
-        rows += [moment(leased_until), moment(now)]
-    if not rows:
+    if not chosen:
         return
+    rows = ",".join(f"({numbers((one.id, one.subject))},%s)" for one in chosen)
     seated = fetch(
-        "INSERT INTO labeling_assignment (question_id, annotator_id, subject, token, state, "  # noqa: S608
-        f"leased_until, created_at) VALUES {marks(rows, 7)} "
+        f"WITH taken (question_id, subject, token) AS (VALUES {rows}) "  # noqa: S608
+        "INSERT INTO labeling_assignment (question_id, annotator_id, subject, token, state, "
+        "leased_until, created_at) "
+        # Without a WHERE, SQLite would read ON as a part of the join.
+        "SELECT question_id, %s, subject, token, 'leased', %s, %s FROM taken WHERE true "
         "ON CONFLICT (annotator_id, subject) DO UPDATE SET state = 'leased', "
         "leased_until = excluded.leased_until, question_id = excluded.question_id, "
         "token = CASE WHEN labeling_assignment.question_id = excluded.question_id "
         "THEN labeling_assignment.token ELSE excluded.token END "
         "WHERE labeling_assignment.state IN ('returned', 'closed') RETURNING id",
-        rows,
+        [*(new_token() for _ in chosen), person.user_id, moment(leased_until), moment(now)],
     )
     if len(seated) != len(chosen):
         raise Raced
@@ -263,8 +262,8 @@ def _extend(held: Sequence[int], leased_until: datetime) -> None:
     if held:
         execute(
             "UPDATE labeling_assignment SET leased_until = %s "  # noqa: S608
-            f"WHERE id IN ({marks(held)}) AND state = 'leased'",
-            [moment(leased_until), *held],
+            f"WHERE id IN ({numbers(held)}) AND state = 'leased'",
+            [moment(leased_until)],
         )
 
 
@@ -341,7 +340,7 @@ def _give_back(pks: Iterable[int], lane: int, expired_at: datetime | None = None
         # A question's row never moves to another id, so it is read before it is locked. Questions
         # that someone works on keep their expired seats until the next round.
         questions = lock_questions(
-            (pk for (pk,) in fetch(_QUESTIONS.format(marks(pks)), pks)),
+            (pk for (pk,) in fetch(_QUESTIONS.format(numbers(pks)), [])),
             skip=expired_at is not None,
         )
         if not questions:
@@ -349,9 +348,9 @@ def _give_back(pks: Iterable[int], lane: int, expired_at: datetime | None = None
         ids = [question.id for question in questions]
         rows = fetch(
             "UPDATE labeling_assignment SET state = 'returned' "  # noqa: S608
-            f"WHERE id IN ({marks(pks)}) AND question_id IN ({marks(ids)}) "
+            f"WHERE id IN ({numbers(pks)}) AND question_id IN ({numbers(ids)}) "
             f"AND state = 'leased'{expired} RETURNING question_id",
-            [*pks, *ids, *([moment(expired_at)] if expired_at else [])],
+            [moment(expired_at)] if expired_at else [],
         )
         seats = Counter(question_id for (question_id,) in rows)
         free([question for question in questions if seats[question.id]], seats, lane)

@@ -127,6 +127,16 @@ def marks(values: Sequence[Any], row: int = 1) -> str:
     return ",".join([f"({','.join(['%s'] * row)})"] * (len(values) // row))
 
 
+def numbers(values: Iterable[int]) -> str:
+    """Whole numbers written into a statement: a page binds hundreds, which psycopg takes
+    milliseconds to do one by one.
+
+    >>> numbers([7, 8, 9])
+    '7,8,9'
+    """
+    return ",".join(str(int(value)) for value in values)
+
+
 def lock_questions(ids: Iterable[int], *, skip: bool = False) -> list[Locked]:
     """These questions under our lock, by id; without those that others hold if `skip`."""
     pks = sorted(set(ids))
@@ -134,8 +144,8 @@ def lock_questions(ids: Iterable[int], *, skip: bool = False) -> list[Locked]:
         return []
     rows = fetch(
         "SELECT id, campaign_id, state, seats_free, policy_id FROM labeling_question "  # noqa: S608
-        f"WHERE id IN ({marks(pks)}) ORDER BY id{locking(skip=skip)}",
-        pks,
+        f"WHERE id IN ({numbers(pks)}) ORDER BY id{locking(skip=skip)}",
+        [],
     )
     return [Locked(*row) for row in rows]
 
