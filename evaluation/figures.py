@@ -70,7 +70,7 @@ def heatmap(result: Result, theme: Theme) -> Figure:
     bar = figure.colorbar(picture, ax=axes, fraction=0.045, pad=0.03)
     bar.set_label("accuracy on the pair's images", color=theme.ink)
     bar.ax.tick_params(color=theme.ink, labelcolor=theme.ink)
-    bar.outline.set_visible(False)  # type: ignore[operator]
+    bar.outline.set_visible(False)
     return figure
 
 

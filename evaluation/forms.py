@@ -97,15 +97,14 @@ def _policy_field(key: str) -> forms.Field:
             max_length=3, min_length=3, initial=policies.DEFAULTS[key], label=LABELS[key]
         )
     rule = policies.RULES[key]
-    kind: type[forms.IntegerField] | type[forms.FloatField]
-    kind = forms.IntegerField if rule.whole else forms.FloatField
-    return kind(
-        min_value=rule.low,
-        max_value=rule.high,
-        initial=rule.default,
-        label=LABELS[key],
-        help_text=rule.help,
-    )
+    common: dict[str, Any] = {
+        "min_value": rule.low,
+        "max_value": rule.high,
+        "initial": rule.default,
+        "label": LABELS[key],
+        "help_text": rule.help,
+    }
+    return forms.IntegerField(**common) if rule.whole else forms.FloatField(**common)
 
 
 class JoinForm(forms.Form):

@@ -12,6 +12,7 @@ from django.http import FileResponse, Http404, HttpRequest, HttpResponse, HttpRe
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.http import content_disposition_header
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
+from django_htmx.middleware import HtmxDetails
 
 from evaluation import (
     access,
@@ -32,13 +33,21 @@ from labeling import access as campaign_access
 from labeling import releases
 from labeling.errors import Refusal
 from labeling.files import BadInput
+from labeling.models import User
 
 GALLERY_PAGE = 60
 
 
+class SignedIn(HttpRequest):
+    """A request behind login_required, as django-htmx leaves it."""
+
+    user: User
+    htmx: HtmxDetails
+
+
 @login_required
 @require_GET
-def benchmarks(request: HttpRequest) -> HttpResponse:
+def benchmarks(request: SignedIn) -> HttpResponse:
     done = Run.objects.filter(state=Run.State.DONE).defer("result")
     rows = (
         access.benchmarks_for(request.user)
@@ -53,7 +62,7 @@ def benchmarks(request: HttpRequest) -> HttpResponse:
 
 @login_required
 @require_http_methods(["GET", "POST"])
-def benchmark_new(request: HttpRequest) -> HttpResponse:
+def benchmark_new(request: SignedIn) -> HttpResponse:
     campaign_access.check_researcher(request.user)
     form = forms.BenchmarkForm(request.POST or None, request.FILES or None, user=request.user)
     plan = None
@@ -61,8 +70,7 @@ def benchmark_new(request: HttpRequest) -> HttpResponse:
         try:
             path, token = _uploaded(request, form)
             # Kept for the second step, so that the file need not be chosen again.
-            form.data = form.data.copy()
-            form.data["upload"] = token
+            form.data = {**request.POST.dict(), "upload": token}
             plan, made = _planned_or_made(request, form, path)
         except (Refusal, BadInput, wordnet.WordNetMissing) as error:
             _say(form, error, "selection")
@@ -79,14 +87,14 @@ def benchmark_new(request: HttpRequest) -> HttpResponse:
     )
 
 
-def _uploaded(request: HttpRequest, form: forms.BenchmarkForm) -> tuple[Path, str]:
+def _uploaded(request: SignedIn, form: forms.BenchmarkForm) -> tuple[Path, str]:
     file = form.cleaned_data["selection"]
     token = uploads.keep(request.user, file) if file else form.cleaned_data["upload"]
     return uploads.find(request.user, token), token
 
 
 def _planned_or_made(
-    request: HttpRequest, form: forms.BenchmarkForm, path: Path
+    request: SignedIn, form: forms.BenchmarkForm, path: Path
 ) -> tuple[competitions.Plan, Benchmark | None]:
     net = wordnet.load()
     data = form.cleaned_data
@@ -112,19 +120,19 @@ def _planned_or_made(
 
 @login_required
 @require_GET
-def benchmark(request: HttpRequest, name: str) -> HttpResponse:
+def benchmark(request: SignedIn, name: str) -> HttpResponse:
     row = access.benchmark_for(request.user, name)
     context = pages.benchmark(row, runs.latest(row))
-    if request.htmx and request.GET.get("seen") == context["seen"]:  # type: ignore[attr-defined]
+    if request.htmx and request.GET.get("seen") == context["seen"]:
         # Nothing moved: htmx leaves the page as it is.
         return HttpResponse(status=204)
-    part = "evaluation/_benchmark.html" if request.htmx else "evaluation/benchmark.html"  # type: ignore[attr-defined]
+    part = "evaluation/_benchmark.html" if request.htmx else "evaluation/benchmark.html"
     return render(request, part, context)
 
 
 @login_required
 @require_GET
-def run(request: HttpRequest, name: str, pk: int) -> HttpResponse:
+def run(request: SignedIn, name: str, pk: int) -> HttpResponse:
     row = access.benchmark_for(request.user, name)
     chosen = get_object_or_404(row.runs.select_related("release", "requested_by"), pk=pk)
     return render(request, "evaluation/run.html", pages.benchmark(row, chosen))
@@ -132,7 +140,7 @@ def run(request: HttpRequest, name: str, pk: int) -> HttpResponse:
 
 @login_required
 @require_POST
-def score(request: HttpRequest, name: str) -> HttpResponse:
+def score(request: SignedIn, name: str) -> HttpResponse:
     row = access.benchmark_for(request.user, name)
     runs.request(row, request.user)
     messages.info(request, "Scoring: this page shows the result as soon as it is there.")
@@ -141,7 +149,7 @@ def score(request: HttpRequest, name: str) -> HttpResponse:
 
 @login_required
 @require_http_methods(["GET", "POST"])
-def add_classifier(request: HttpRequest, name: str) -> HttpResponse:
+def add_classifier(request: SignedIn, name: str) -> HttpResponse:
     row = access.benchmark_for(request.user, name)
     form = forms.JoinForm(request.POST or None, request.FILES or None)
     if request.method == "POST" and form.is_valid():
@@ -167,7 +175,7 @@ def add_classifier(request: HttpRequest, name: str) -> HttpResponse:
 
 @login_required
 @require_http_methods(["GET", "POST"])
-def accuracies(request: HttpRequest, name: str) -> HttpResponse:
+def accuracies(request: SignedIn, name: str) -> HttpResponse:
     row = access.benchmark_for(request.user, name)
     form = forms.AccuracyForm(request.POST or None, request.FILES or None, benchmark=row)
     if request.method == "POST" and form.is_valid():
@@ -187,7 +195,7 @@ def accuracies(request: HttpRequest, name: str) -> HttpResponse:
 
 @login_required
 @require_GET
-def gallery(request: HttpRequest, name: str, first: int, second: int) -> HttpResponse:
+def gallery(request: SignedIn, name: str, first: int, second: int) -> HttpResponse:
     row = access.benchmark_for(request.user, name)
     a = get_object_or_404(row.submissions, position=first)
     b = get_object_or_404(row.submissions, position=second)
@@ -213,7 +221,7 @@ def gallery(request: HttpRequest, name: str, first: int, second: int) -> HttpRes
 
 @login_required
 @require_POST
-def true_labels(request: HttpRequest, name: str) -> HttpResponse:
+def true_labels(request: SignedIn, name: str) -> HttpResponse:
     """Asks for the true label of one line's image, or of a whole pair's."""
     row = access.benchmark_for(request.user, name)
     wanted = row.selections.filter(state="chosen").select_related("first", "second")
@@ -240,7 +248,7 @@ def true_labels(request: HttpRequest, name: str) -> HttpResponse:
 
 @login_required
 @require_GET
-def selection(request: HttpRequest, name: str) -> HttpResponse:
+def selection(request: SignedIn, name: str) -> HttpResponse:
     row = access.benchmark_for(request.user, name)
     found = competitions.selection_of(row)
     lines = [{"meta": found.meta}, *(line.as_dict(found.top_k) for line in found.lines)]
@@ -250,7 +258,7 @@ def selection(request: HttpRequest, name: str) -> HttpResponse:
 
 @login_required
 @require_GET
-def result_json(request: HttpRequest, name: str, pk: int) -> HttpResponse:
+def result_json(request: SignedIn, name: str, pk: int) -> HttpResponse:
     chosen = _run_with_result(request, name, pk)
     text = json.dumps(chosen.result, ensure_ascii=False, indent=1) + "\n"
     return _download(text, "application/json", f"{name}-run-{pk}.json")
@@ -258,7 +266,7 @@ def result_json(request: HttpRequest, name: str, pk: int) -> HttpResponse:
 
 @login_required
 @require_GET
-def result_csv(request: HttpRequest, name: str, pk: int, table: str) -> HttpResponse:
+def result_csv(request: SignedIn, name: str, pk: int, table: str) -> HttpResponse:
     chosen = _run_with_result(request, name, pk)
     if table not in tables.TABLES or chosen.result is None:
         raise Http404
@@ -268,7 +276,7 @@ def result_csv(request: HttpRequest, name: str, pk: int, table: str) -> HttpResp
 
 @login_required
 @require_GET
-def answers(request: HttpRequest, name: str, pk: int) -> HttpResponseBase:
+def answers(request: SignedIn, name: str, pk: int) -> HttpResponseBase:
     chosen = _run_with_result(request, name, pk)
     if chosen.release is None:
         raise Http404
@@ -286,7 +294,7 @@ def answers(request: HttpRequest, name: str, pk: int) -> HttpResponseBase:
 
 @login_required
 @require_GET
-def figure(request: HttpRequest, name: str, pk: int, figure: str, form: str) -> HttpResponse:
+def figure(request: SignedIn, name: str, pk: int, figure: str, form: str) -> HttpResponse:
     chosen = _run_with_result(request, name, pk)
     theme = request.GET.get("theme", "light")
     known = figure in figures.FIGURES and form in figures.FORMS and theme in figures.THEMES
@@ -302,7 +310,7 @@ def figure(request: HttpRequest, name: str, pk: int, figure: str, form: str) -> 
     return response
 
 
-def _run_with_result(request: HttpRequest, name: str, pk: int) -> Run:
+def _run_with_result(request: SignedIn, name: str, pk: int) -> Run:
     row = access.benchmark_for(request.user, name)
     return get_object_or_404(row.runs.select_related("release"), pk=pk, state=Run.State.DONE)
 
