@@ -292,7 +292,11 @@ class TopicSerializer(serializers.ModelSerializer):
 
 class TopicBody(Body):
     key = serializers.CharField(max_length=64)
-    name = serializers.CharField(max_length=200)
+    name = serializers.CharField(
+        max_length=200,
+        required=False,
+        help_text="Without it the site's glossary describes the key.",
+    )
     synonyms = serializers.ListField(
         child=serializers.CharField(max_length=200), default=list, max_length=100
     )

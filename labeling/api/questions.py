@@ -9,7 +9,7 @@ from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from labeling import campaigns, quality, reviewing
+from labeling import campaigns, drafting, quality, reviewing
 from labeling.access import RESEARCHER, REVIEWER
 from labeling.api.base import MIB, CampaignDoors
 from labeling.errors import NotYours, Refusal
@@ -61,6 +61,8 @@ class TopicDoors(InTopic):
         keys = [topic["key"] for topic in topics]
         if len(set(keys)) < len(keys):
             raise ValidationError({"topics": "Send every key once."})
+        known = {topic["key"]: topic for topic in drafting.describe(_unnamed(topics))}
+        topics = [known.get(topic["key"], topic) for topic in topics]
         return self.answer(CountSerializer, {"count": campaigns.define_topics(row, topics)})
 
     @extend_schema(responses=TopicSerializer)
@@ -77,6 +79,10 @@ class TopicDoors(InTopic):
             raise ValidationError("Send at least one field to change.")
         changed = campaigns.change_topic(topic.campaign, key, self.user, **body)
         return self.answer(TopicSerializer, changed)
+
+
+def _unnamed(topics: list[dict[str, Any]]) -> list[str]:
+    return [topic["key"] for topic in topics if "name" not in topic]
 
 
 class ExampleDoors(InTopic):

@@ -234,6 +234,20 @@ def test_examples_and_topics_change_what_people_read(coots, alices, bobs):
     assert alices.get(base + "examples/").json()["results"] == []
 
 
+def test_a_topic_without_a_name_is_described_by_the_glossary(coots, alices, settings):
+    settings.ASSAY_GLOSSARY = "tests.labeling.test_api_campaigns.glossary"
+    body = {"topics": [{"key": "n01"}, {"key": "n02", "name": "mine"}]}
+
+    assert alices.post(API + "campaigns/coots/topics/", body).json() == {"count": 2}
+
+    names = dict(coots.topics.values_list("key", "name"))
+    assert (names["n01"], names["n02"]) == ("known as n01", "mine")
+
+
+def glossary(keys):
+    return [{"key": key, "name": f"known as {key}"} for key in keys]
+
+
 def test_policies_grow_by_versions(coots, alices):
     made = alices.post(API + "campaigns/coots/policies/", {"content": {"votes": 3}})
     bad = alices.post(API + "campaigns/coots/policies/", {"content": {"votes": 0}})
