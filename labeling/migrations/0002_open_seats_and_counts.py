@@ -4,29 +4,32 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('labeling', '0001_initial'),
+        ("labeling", "0001_initial"),
     ]
 
     operations = [
         migrations.AddField(
-            model_name='campaign',
-            name='counted_at',
+            model_name="campaign",
+            name="counted_at",
             field=models.DateTimeField(blank=True, null=True),
         ),
         migrations.AddField(
-            model_name='campaign',
-            name='questions_asked',
+            model_name="campaign",
+            name="questions_asked",
             field=models.PositiveIntegerField(default=0),
         ),
         migrations.AddField(
-            model_name='campaign',
-            name='questions_free',
+            model_name="campaign",
+            name="questions_free",
             field=models.PositiveIntegerField(default=0),
         ),
         migrations.AddIndex(
-            model_name='assignment',
-            index=models.Index(condition=models.Q(('state', 'leased')), fields=['annotator'], name='assignment_open_by_annotator'),
+            model_name="assignment",
+            index=models.Index(
+                condition=models.Q(("state", "leased")),
+                fields=["annotator"],
+                name="assignment_open_by_annotator",
+            ),
         ),
     ]
