@@ -93,6 +93,11 @@ in_campaign: Addresses = [
     ),
     path("questions/<int:pk>/", questions.QuestionDoors.as_view(READ), name="question"),
     path(
+        "questions/<int:pk>/history/",
+        questions.QuestionDoors.as_view({"get": "history"}),
+        name="question-history",
+    ),
+    path(
         "questions/<int:pk>/review/",
         questions.QuestionDoors.as_view({"post": "review"}),
         name="review",

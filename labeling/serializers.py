@@ -7,6 +7,7 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from labeling.api.base import Body, Key
+from labeling.frozen import FILES
 from labeling.kinds import KINDS
 from labeling.models import (
     ApiToken,
@@ -480,8 +481,6 @@ class ReleaseSerializer(serializers.ModelSerializer):
         fields = ("number", "sha256", "counts", "created_at", "files")
 
     def get_files(self, release: Release) -> list[str]:
-        from labeling.frozen import FILES
-
         return ["release.json", *FILES]
 
 

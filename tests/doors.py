@@ -281,6 +281,7 @@ ROWS = (
         GET api/v1/campaigns/<slug:campaign>/topics/<str:key>/examples/
         GET api/v1/campaigns/<slug:campaign>/questions/
         GET api/v1/campaigns/<slug:campaign>/questions/<int:pk>/
+        GET api/v1/campaigns/<slug:campaign>/questions/<int:pk>/history/
         POST api/v1/campaigns/<slug:campaign>/questions/<int:pk>/review/
         """,
     )

@@ -5,19 +5,22 @@ from typing import Any
 import django_filters
 from django.db.models import OuterRef, QuerySet, Subquery
 from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
 from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from labeling import campaigns, drafting, quality, reviewing
+from labeling import campaigns, drafting, overview, quality, reviewing
 from labeling.access import RESEARCHER, REVIEWER
 from labeling.api.base import MIB, CampaignDoors
 from labeling.errors import NotYours, Refusal
 from labeling.models import Campaign, Example, Gold, Image, Question, Settlement, Topic
 from labeling.serializers import (
     AddedQuestionsSerializer,
+    AnyField,
     ChangedTopicSerializer,
     CountSerializer,
+    DecisionSerializer,
     ExampleSerializer,
     GoldSerializer,
     NewExampleSerializer,
@@ -131,6 +134,24 @@ class QuestionFilters(django_filters.FilterSet):
         fields = ("state", "topic", "image")
 
 
+class GivenAnswerSerializer(serializers.Serializer):
+    id = serializers.UUIDField(source="answer.pk")
+    annotator = serializers.CharField(source="pseudonym")
+    value = AnyField(source="answer.value")
+    revision = serializers.IntegerField(source="answer.revision")
+    seconds = serializers.FloatField(allow_null=True)
+    late = serializers.BooleanField(source="answer.late", help_text="It came after settling.")
+    counted = serializers.BooleanField(help_text="It is in the settlement that stands.")
+    replaced = serializers.BooleanField(help_text="The same person changed it later.")
+    created_at = serializers.DateTimeField(source="answer.created_at")
+
+
+class HistorySerializer(serializers.Serializer):
+    answers = GivenAnswerSerializer(many=True)
+    settlements = SettlementSerializer(many=True)
+    decisions = DecisionSerializer(many=True)
+
+
 class QuestionDoors(CampaignDoors):
     queryset = Question.objects.none()
     serializer_class = QuestionSerializer
@@ -175,6 +196,23 @@ class QuestionDoors(CampaignDoors):
         if question is None:
             raise NotYours("There is no such question in this campaign.")
         return self.answer(QuestionSerializer, question)
+
+    @extend_schema(responses=HistorySerializer)
+    def history(self, request: Request, campaign: str, pk: int) -> Response:
+        """Who answered what, every settlement, and reviewers' decisions."""
+        row = self.campaign(RESEARCHER, REVIEWER)
+        question = row.questions.exclude(state=Question.State.GOLD).filter(pk=pk).first()
+        if question is None:
+            raise NotYours("There is no such question in this campaign.")
+        found = overview.question_history(row, question)
+        return self.answer(
+            HistorySerializer,
+            {
+                "answers": found["answers"],
+                "settlements": [entry["settlement"] for entry in found["settlements"]],
+                "decisions": [entry["decision"] for entry in found["decisions"]],
+            },
+        )
 
     @extend_schema(request=WithdrawalSerializer, responses=CountSerializer)
     def withdraw(self, request: Request, campaign: str) -> Response:

@@ -211,6 +211,26 @@ def test_a_reviewer_decides_once(coots, alices):
     assert kinds[0] == "review"
 
 
+def test_the_history_of_a_question_says_who_answered_what_and_what_counted(
+    coots, alices, bob, bobs
+):
+    seat = bobs.post(API + "campaigns/coots/seats/", {"size": 1}).json()["seats"][0]["seat"]
+    for value in ("yes", "no"):
+        answer = {"id": str(uuid.uuid4()), "seat": seat, "value": value, "duration_ms": 1500}
+        bobs.post(API + "campaigns/coots/answers/", {"answers": [answer]})
+    question = coots.questions.get(assignments__token=seat)
+
+    found = alices.get(f"{API}campaigns/coots/questions/{question.pk}/history/").json()
+
+    assert [(row["value"], row["replaced"]) for row in found["answers"]] == [
+        ("yes", True),
+        ("no", False),
+    ]
+    assert {row["annotator"] for row in found["answers"]} == {bob.pseudonym}
+    assert found["answers"][0]["seconds"] == 1.5
+    assert found["settlements"] == found["decisions"] == []
+
+
 def test_withdrawn_questions_are_asked_no_more(coots, alices, bobs):
     keys = list(coots.questions.values_list("pk", flat=True)[:5])
     body = {"questions": keys, "reason": "Duplicates."}
