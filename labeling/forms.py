@@ -23,6 +23,17 @@ def add_refusal(form: forms.Form, refusal: Refusal) -> None:
     form.add_error(field, refusal.message)
 
 
+class WordedForm(forms.Form):
+    """A form that names the field where one was left empty."""
+
+    def full_clean(self) -> None:
+        for name, field in self.fields.items():
+            if field.error_messages["required"] == forms.Field.default_error_messages["required"]:
+                label = field.label or name.replace("_", " ").capitalize()
+                field.error_messages["required"] = f"{label} is missing. Fill it in."
+        super().full_clean()
+
+
 class ManyFilesInput(forms.ClearableFileInput):
     allow_multiple_selected = True
 
@@ -37,7 +48,7 @@ class ManyFilesField(forms.FileField):
         return [super(ManyFilesField, self).clean(file, initial) for file in files]
 
 
-class DatasetForm(forms.Form):
+class DatasetForm(WordedForm):
     name = forms.CharField(max_length=80, help_text=NAME_HELP)
     description = forms.CharField(
         required=False,
@@ -46,7 +57,7 @@ class DatasetForm(forms.Form):
     )
 
 
-class RightsForm(forms.Form):
+class RightsForm(WordedForm):
     """Where images come from; for those that do not say so themselves."""
 
     licence = forms.CharField(
@@ -104,7 +115,7 @@ def rule_field(key: str, rule: policies.Rule) -> forms.Field:
     )
 
 
-class PolicyForm(forms.Form):
+class PolicyForm(WordedForm):
     """The quality policy, a field for every rule."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -146,7 +157,7 @@ class PolicyForm(forms.Form):
         return data
 
 
-class ListsForm(forms.Form):
+class ListsForm(WordedForm):
     """Lists as a file or as text."""
 
     def listed(self, name: str, read: Callable[[bytes | str], Any]) -> Any:
@@ -206,7 +217,7 @@ class QuestionsForm(ListsForm):
         return data
 
 
-class CampaignForm(forms.Form):
+class CampaignForm(WordedForm):
     """A campaign's words."""
 
     title = forms.CharField(
@@ -289,7 +300,7 @@ class NewCampaignForm(CampaignForm, PolicyForm, ListsForm):
         return len(data.get("pairs", [])) or data.get("expected") or 0
 
 
-class InvitationForm(forms.Form):
+class InvitationForm(WordedForm):
     role = forms.ChoiceField(choices=Membership.Role.choices, initial=Membership.Role.ANNOTATOR)
     days = forms.IntegerField(
         label="Valid for days", initial=7, min_value=1, max_value=people.MAX_DAYS
@@ -302,7 +313,7 @@ class InvitationForm(forms.Form):
     )
 
 
-class RoleForm(forms.Form):
+class RoleForm(WordedForm):
     role = forms.ChoiceField(choices=Membership.Role.choices)
 
 
@@ -326,7 +337,7 @@ def answer_of(text: str) -> Any:
     return json.loads(text) if text.startswith("{") else text
 
 
-class GoldForm(forms.Form):
+class GoldForm(WordedForm):
     image = forms.CharField(
         max_length=400,
         widget=forms.RadioSelect,
@@ -359,17 +370,17 @@ class GoldListForm(ListsForm):
     def __init__(self, kind: str, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.kind = kind
+        self.fields["gold_file"].required = True
 
     def clean(self) -> dict[str, Any]:
         data = super().clean() or self.cleaned_data
-        if not data.get("gold_file"):
-            self.add_error("gold_file", "Choose a file.")
+        if self.errors:
             return data
         data["rows"] = self.listed("gold", lambda content: lists.read_gold(content, self.kind))
         return data
 
 
-class TopicForm(forms.Form):
+class TopicForm(WordedForm):
     name = forms.CharField(max_length=200)
     synonyms = forms.CharField(required=False, help_text="Apart by semicolons.")
     definition = forms.CharField(required=False, widget=forms.Textarea(attrs={"rows": 2}))
@@ -390,7 +401,7 @@ class TopicForm(forms.Form):
         return [word.strip() for word in words if word.strip()]
 
 
-class ExampleForm(forms.Form):
+class ExampleForm(WordedForm):
     image = forms.CharField(
         max_length=400,
         error_messages={"required": "Choose one of the images; search for it by name."},
@@ -404,7 +415,7 @@ class ExampleForm(forms.Form):
         return [self[key] for key in ("answer", "caption")]
 
 
-class VerdictForm(forms.Form):
+class VerdictForm(WordedForm):
     """A reviewer's verdict on one question."""
 
     value = forms.CharField(error_messages={"required": "Choose a verdict."})
@@ -426,7 +437,7 @@ class VerdictForm(forms.Form):
             raise forms.ValidationError("Choose one of the verdicts.") from error
 
 
-class QuestionFilterForm(forms.Form):
+class QuestionFilterForm(WordedForm):
     state = forms.ChoiceField(required=False)
     topic = forms.ChoiceField(label="Class", required=False)
     q = forms.CharField(
@@ -444,7 +455,7 @@ class QuestionFilterForm(forms.Form):
         self.fields["topic"].choices = [("", "any"), *topics]  # type: ignore[attr-defined]
 
 
-class TokenForm(forms.Form):
+class TokenForm(WordedForm):
     name = forms.CharField(max_length=100, help_text="What will use it.")
     scope = forms.ChoiceField(choices=ApiToken.Scope.choices, initial=ApiToken.Scope.READ)
     days = forms.IntegerField(

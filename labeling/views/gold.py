@@ -144,6 +144,7 @@ def topics(request: HttpRequest, name: str) -> HttpResponse:
         "CSV: wnid,name,definition,synonyms,url; synonyms apart by semicolons. What a class is "
         "called is overwritten, its guidance and examples stay.",
     )
+    form.fields["topics_file"].required = True
     if form.is_valid():
         found = form.listed("topics", lists.read_topics)
         if found and form.is_valid():

@@ -95,7 +95,7 @@ def test_naming_campaign_asks_about_every_image_unless_some_are_named(desk, data
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"title": ""}, "This field is required"),
+        ({"title": ""}, "Title is missing. Fill it in."),
         ({"name": "No Spaces"}, "cannot be a name: use 1 to 80 lower-case letters"),
         ({"name": "coots"}, "already called &#x27;coots&#x27;. Choose another name."),
         ({"questions": "a.png"}, "Line 1: wnid is missing. Write image,wnid on every line."),

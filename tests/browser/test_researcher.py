@@ -1,0 +1,227 @@
+"""Every page a researcher sees, full of data: looked at in four ways, and worked by key."""
+
+import uuid
+
+import pytest
+
+from labeling import answering, assigning, campaigns, people, quality, releases
+from labeling.models import Campaign, Job, User
+from tests import factories
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+# What the seven people of the crowd say, over and over: enough of everything.
+SAID = {
+    0: ["yes", "yes", "no", "yes", "no"],
+    1: ["yes", "no", "no", "yes", "hard"],
+    2: ["yes", "yes", "yes", "no", "no", "no"],
+    3: ["no", "no", "hard", "not_photo"],
+    4: ["yes"],
+    5: ["no", "yes"],
+}
+
+
+def answer(user: User, campaign: Campaign, values: list[str], pages: int = 1) -> None:
+    for _ in range(pages):
+        seats = assigning.next_page(user, campaign).seats
+        sent = [
+            answering.Sent(
+                uuid.uuid4(), seat.token, values[number % len(values)], 1500 + 400 * number
+            )
+            for number, seat in enumerate(seats)
+        ]
+        answering.submit(user, campaign, sent)
+
+
+@pytest.fixture
+def busy(cats: Campaign, alice: User) -> Campaign:
+    """The campaign of the photographs after a day's work: settled, torn, dropped, failed."""
+    policy = {"votes": 3, "max_votes": 4, "gold_share": 0.3, "cost_per_hour": 14.5}
+    campaigns.change_policy(cats, alice, policy)
+    for number in range(24):
+        factories.make_image(cats.dataset, f"pond/{number:03}-coot-at-dawn.png", seed=number * 7)
+    names = [f"pond/{number:03}-coot-at-dawn.png" for number in range(24)]
+    campaigns.add_questions(cats, [(name, "n02123045") for name in names[:18]])
+    gold = [
+        {"image": name, "topic": "n02123045", "answer": "no", "explanation": "It is a bird."}
+        for name in names[18:]
+    ]
+    quality.add_gold(cats, alice, gold)
+    for number, values in SAID.items():
+        person = factories.make_user(f"crowd{number}")
+        factories.join(person, cats)
+        answer(person, cats, values, pages=2 if number < 3 else 1)
+    torn = list(cats.questions.filter(state="settled").order_by("pk").values_list("pk", flat=True))
+    # Which seats people get is chance: what is torn must not be.
+    cats.questions.filter(pk__in=torn[:3]).update(state="review")
+    cats.questions.filter(pk__in=torn[3:5]).update(state="dropped")
+    campaigns.add_questions(cats, [(name, "n07920052") for name in names[:12]])
+    answer(User.objects.get(username="crowd4"), cats, ["no"])
+    factories.join(factories.make_user("rita"), cats, "reviewer")
+    people.invite(cats, alice, "annotator", days=14, max_uses=20, note="the ornithology course")
+    people.revoke(people.invite(cats, alice, "reviewer", note="sent to the wrong person")[0], alice)
+    Job.objects.create(
+        kind="score",
+        key="cats:1",
+        campaign=cats,
+        state="failed",
+        attempts=3,
+        error="The disk is full. Free some space, then try again.",
+    )
+    Job.objects.create(
+        kind="score",
+        key="cats:2",
+        campaign=cats,
+        state="running",
+        progress_done=321,
+        progress_total=2000,
+        claim="x",
+    )
+    releases.freeze(cats, alice)
+    return cats
+
+
+PAGES = {
+    "campaigns": "/campaigns/",
+    "campaign": "/campaigns/cats/",
+    "close": "/campaigns/cats/close/",
+    "settings": "/campaigns/cats/edit/",
+    "questions": "/campaigns/cats/questions/",
+    "questions-add": "/campaigns/cats/questions/add/",
+    "topics": "/campaigns/cats/topics/",
+    "gold": "/campaigns/cats/gold/",
+    "gold-add": "/campaigns/cats/gold/add/",
+    "people": "/campaigns/cats/people/",
+    "releases": "/campaigns/cats/releases/",
+    "jobs": "/campaigns/cats/jobs/",
+    "preview": "/campaigns/cats/preview/",
+    "review": "/campaigns/cats/review/",
+    "datasets": "/datasets/",
+    "dataset": "/datasets/pond/",
+    "dataset-new": "/datasets/new/",
+    "upload": "/datasets/pond/upload/",
+    "tokens": "/tokens/",
+}
+
+
+def test_pages_full_of_data_look_right(
+    browser_as, alice, busy, site, looked_at, settings, tmp_path
+):
+    settings.ASSAY_IMPORT_ROOT = str(tmp_path)
+    page = browser_as(alice)
+    question = busy.questions.filter(state="settled").order_by("pk").first()
+    topic = busy.topics.get(key="n02123045")
+    more = {
+        "question": f"/campaigns/cats/questions/{question.pk}/",
+        "topic": f"/campaigns/cats/topics/{topic.pk}/",
+    }
+
+    for name, path in (PAGES | more).items():
+        assert page.goto(site(path)).status == 200, path
+        page.wait_for_load_state("networkidle")
+        looked_at(page, f"r-{name}")
+
+
+def test_forms_with_faults_look_right(browser_as, alice, busy, site, looked_at):
+    page = browser_as(alice)
+
+    page.goto(site("/campaigns/new/"))
+    page.fill("#id_title", "Coots & drakes, spring")
+    looked_at(page, "r-new")
+    page.fill("#id_questions", "chelsea.png\n")
+    page.fill("#id_name", "Spring Coots")
+    page.click("text=Make the draft")
+    page.wait_for_selector(".errors")
+    looked_at(page, "r-new-faults")
+
+
+def test_price_follows_what_is_typed(browser_as, alice, dataset, site):
+    page = browser_as(alice)
+    page.goto(site("/campaigns/new/"))
+
+    page.fill("#id_title", "Étang: autumn round")
+    page.fill("#id_expected", "900")
+    page.fill("#id_cost_per_hour", "18")
+    page.keyboard.press("Tab")
+    page.wait_for_selector("text=100.00 EUR")
+
+    assert page.input_value("#id_name") == "etang-autumn-round"
+    assert page.is_hidden("#id_vocabulary")
+    page.click("text=What does the image show?")
+    assert page.is_visible("#id_vocabulary")
+
+
+def test_a_reviewer_works_by_key(browser_as, busy, site):
+    rita = User.objects.get(username="rita")
+    waiting = list(busy.questions.filter(state="review").order_by("pk"))
+    assert len(waiting) >= 2
+    page = browser_as(rita)
+    page.goto(site("/campaigns/cats/review/"))
+
+    page.keyboard.press("s")
+    page.wait_for_url("**?after=*")
+    page.keyboard.press("y")
+    page.wait_for_selector("text=Decided")
+
+    waiting[1].refresh_from_db()
+    assert waiting[1].state == "settled"
+    assert waiting[1].settlements.latest("pk").value == "yes"
+
+
+def test_a_key_typed_into_a_field_is_a_letter(browser_as, alice, busy, site):
+    page = browser_as(alice)
+    page.goto(site("/campaigns/cats/review/"))
+
+    page.fill("#id_reason", "")
+    page.click("#id_reason")
+    page.keyboard.type("dy")
+
+    assert page.input_value("#id_reason") == "dy"
+    assert page.url.endswith("/review/")
+
+
+def test_progress_moves_by_itself_and_rests_when_hidden(browser_as, alice, bob, cats, site):
+    page = browser_as(alice)
+    page.goto(site("/campaigns/cats/"))
+    page.wait_for_selector("text=0 of 10 questions finished")
+    assert page.locator(".stat:has-text('answers given') dd").inner_text() == "0"
+
+    answer(bob, cats, ["yes"])
+
+    page.wait_for_selector(".stat:has-text('answers given') dd:has-text('10')", timeout=10_000)
+    page.evaluate(
+        "Object.defineProperty(document, 'hidden', {get: () => true});"
+        "document.addEventListener('refresh', () => (window.refreshed = true), true)"
+    )
+    page.wait_for_timeout(6000)
+    assert not page.evaluate("window.refreshed")
+
+
+def test_an_invitation_is_copied(browser_as, alice, cats, site):
+    page = browser_as(alice, permissions=["clipboard-read", "clipboard-write"])
+    page.goto(site("/campaigns/cats/people/"))
+
+    page.click("text=Make an invitation")
+    page.click("[data-copy] button")
+    page.wait_for_selector("text=Copied")
+
+    copied = page.evaluate("navigator.clipboard.readText()")
+    assert "/join/" in copied
+    assert page.input_value("[data-copy] input") == copied
+
+
+def test_upload_reports_without_leaving_and_search_narrows(browser_as, alice, dataset, site):
+    page = browser_as(alice)
+    page.goto(site("/datasets/pond/upload/"))
+    same = {"mimeType": "image/png", "buffer": factories.picture(9)}
+
+    page.set_input_files("#id_files", [{"name": "coot.png", **same}, {"name": "again.png", **same}])
+    page.click("text=Upload")
+    page.wait_for_selector("text=1 image added")
+    assert page.is_visible("td:has-text('coot.png')")
+
+    page.goto(site("/datasets/pond/"))
+    page.keyboard.press("/")
+    page.keyboard.type("heron")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("text=No image’s name holds “heron”")
