@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from django.db import IntegrityError, transaction
+from django.db.models import Count
 from django.utils import timezone
 
 from labeling import policies, seats
@@ -211,29 +212,29 @@ def add_questions(
     """One question per (image name, topic key), however often the pair is named.
 
     Questions that stand are left as they are, except withdrawn ones, which reopen with the answers
-    they had. All in one transaction; a missing image or topic refuses all of them. Queries grow
-    with the batches, not with the questions.
+    they had. A missing image or topic, or a pair that is gold, refuses all of them before anything
+    is written. Written in batches, so that other writers wait for milliseconds; one that was cut
+    short is finished by asking again. Queries grow with the batches, not with the questions.
     """
     if campaign.state == State.CLOSED:
         raise Conflict("The campaign is closed. Open a new one for more questions.")
     wanted = list(dict.fromkeys(pairs))
     check_topics(campaign, {topic for _, topic in wanted})
-    with transaction.atomic():
-        items, missing = whole_items(campaign, sorted({image for image, _ in wanted}))
-        if missing:
-            return AddedQuestions(missing_images=missing)
-        keys = [(items[image], topic) for image, topic in wanted]
-        standing = _standing_questions(campaign, list(items.values()))
-        new = [key for key in keys if key not in standing]
-        withdrawn = [
-            standing[key][0]
-            for key in keys
-            if key in standing and standing[key][1] == Question.State.WITHDRAWN
-        ]
-        # Questions are locked before the campaign's row, as everywhere (seats.py).
-        seats.lock_questions(withdrawn)
-        _create_questions(campaign, new, lane)
-        _reopen(campaign, withdrawn)
+    items, missing = whole_items(campaign, sorted({image for image, _ in wanted}))
+    if missing:
+        return AddedQuestions(missing_images=missing)
+    keys = [(items[image], topic) for image, topic in wanted]
+    standing = _standing_questions(campaign, list(items.values()))
+    new = [key for key in keys if key not in standing]
+    withdrawn = [
+        standing[key][0]
+        for key in keys
+        if key in standing and standing[key][1] == Question.State.WITHDRAWN
+    ]
+    for start in range(0, len(withdrawn), BATCH):
+        _reopen(campaign, withdrawn[start : start + BATCH])
+    for start in range(0, len(new), BATCH):
+        _create_questions(campaign, new[start : start + BATCH], lane)
     return AddedQuestions(created=len(new) + len(withdrawn), existing=len(keys) - len(new))
 
 
@@ -280,12 +281,13 @@ def _standing_questions(
             if state == Question.State.GOLD:
                 raise Conflict(
                     f"Question {pk} is gold: its answer is known, so it cannot be asked as well. "
-                    "Retire the gold first."
+                    "Retire the gold first, or choose another image."
                 )
             standing[item, topic] = (pk, state)
     return standing
 
 
+@transaction.atomic
 def _create_questions(campaign: Campaign, keys: list[tuple[int, str]], lane: int) -> None:
     policy = Policy.objects.get(pk=Campaign.objects.values_list("policy").get(pk=campaign.pk)[0])
     first = take_tickets(campaign, len(keys))
@@ -302,7 +304,8 @@ def _create_questions(campaign: Campaign, keys: list[tuple[int, str]], lane: int
             )
             for index, (item, topic) in enumerate(keys)
         ],
-        batch_size=BATCH,
+        # Somebody else may ask the same at this moment; a ticket that was not used harms nobody.
+        ignore_conflicts=True,
     )
 
 
@@ -311,23 +314,31 @@ def take_tickets(campaign: Campaign, count: int) -> int:
     return seats.take_tickets(campaign.pk, count)
 
 
+@transaction.atomic
 def _reopen(campaign: Campaign, question_ids: list[int]) -> None:
     """Withdrawn questions come back with their answers; only the votes still missing are asked."""
     from labeling import consensus
 
-    if question_ids:
-        first = take_tickets(campaign, len(question_ids))
-        for index, pk in enumerate(sorted(question_ids)):
-            answered = Assignment.objects.filter(
-                question_id=pk, state=Assignment.State.ANSWERED
-            ).count()
-            question = Question.objects.select_related("policy").get(pk=pk)
-            question.state = Question.State.OPEN
-            question.lane = Question.Lane.RETURNED
-            question.ticket = first + index
-            question.seats_free = max(0, question.policy.content["votes"] - answered)
-            question.save(update_fields=["state", "lane", "ticket", "seats_free"])
-        consensus.settle(question_ids)
+    # Questions are locked before the campaign's row, as everywhere (seats.py).
+    seats.lock_questions(question_ids)
+    first = take_tickets(campaign, len(question_ids))
+    answered = dict(
+        Assignment.objects.filter(question_id__in=question_ids, state=Assignment.State.ANSWERED)
+        .order_by()
+        .values_list("question_id")
+        .annotate(Count("pk"))
+    )
+    questions = list(
+        Question.objects.filter(pk__in=question_ids).select_related("policy").order_by("pk")
+    )
+    for index, question in enumerate(questions):
+        question.state = Question.State.OPEN
+        question.lane = Question.Lane.RETURNED
+        question.ticket = first + index
+        votes = question.policy.content["votes"]
+        question.seats_free = max(0, votes - answered.get(question.pk, 0))
+    Question.objects.bulk_update(questions, ["state", "lane", "ticket", "seats_free"])
+    consensus.settle(question_ids)
 
 
 def withdraw_questions(

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from django.db import transaction
+from django.db.models import Min
 from django.utils import timezone
 
 from labeling import campaigns
@@ -107,9 +108,19 @@ def retire_gold(campaign: Campaign, actor: User, question_id: int, reason: str =
         if gold.retired_at is None:
             gold.retired_at = timezone.now()
             gold.save(update_fields=["retired_at"])
-            Question.objects.filter(pk=question_id).update(seats_free=0)
+            _put_away(Question.objects.get(pk=question_id))
             _record(campaign, actor, {"retired": question_id}, reason)
     return gold
+
+
+def _put_away(question: Question) -> None:
+    """Moves retired gold to a round of its own, so that its image may be asked about after all."""
+    rounds = Question.objects.filter(
+        campaign_id=question.campaign_id, item_id=question.item_id, topic=question.topic
+    )
+    lowest = rounds.aggregate(Min("round"))["round__min"]
+    # -1 is where promoted gold lives.
+    Question.objects.filter(pk=question.pk).update(seats_free=0, round=min(lowest - 1, -2))
 
 
 def gold_from_settled(campaign: Campaign, actor: User, question_ids: Iterable[int]) -> int:
@@ -170,11 +181,11 @@ def standings(campaign: Campaign, user: User | None = None) -> dict[int, dict[st
 
     The latest revision of each gold answer counts. The key is the user's id.
     """
+    # From the gold, which is little, to its answers; never through all that the campaign has.
+    gold = Question.objects.filter(campaign=campaign, state=Question.State.GOLD).values("pk")
     rows = (
         Answer.objects.filter(
-            assignment__question__campaign=campaign,
-            assignment__question__state=Question.State.GOLD,
-            assignment__state=Assignment.State.ANSWERED,
+            assignment__question__in=gold, assignment__state=Assignment.State.ANSWERED
         )
         .order_by("assignment_id", "revision")
         .values_list(

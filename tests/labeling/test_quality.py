@@ -154,3 +154,12 @@ def test_the_wilson_interval_agrees_with_scipy(right, total):
     assert quality.wilson_interval(right, total) == pytest.approx(
         (expected.low, expected.high), abs=1e-12
     )
+
+
+def test_retired_gold_makes_way_for_the_question_itself(coots, alice, gold):
+    quality.retire_gold(coots, alice, gold[0].pk, "needed in earnest")
+
+    added = campaigns.add_questions(coots, [(gold[0].item.image.name, COOT)])
+
+    assert added.created == 1
+    assert quality.standing(alice, coots)["total"] == 0
