@@ -385,6 +385,7 @@ class TopicForm(WordedForm):
     synonyms = forms.CharField(required=False, help_text="Apart by semicolons.")
     definition = forms.CharField(required=False, widget=forms.Textarea(attrs={"rows": 2}))
     url = forms.URLField(
+        label="Link",
         required=False,
         max_length=400,
         assume_scheme="https",

@@ -17,7 +17,7 @@ from labeling.errors import NotAllowed, NotYours, Refusal, TooLarge
 from labeling.forms import DatasetForm, ImportForm, UploadForm, add_refusal
 from labeling.images import Report
 from labeling.models import Dataset, Job, User
-from labeling.views.shared import page_of, query_of, thumbnail_response
+from labeling.views.shared import WATCHERS, page_of, query_of, thumbnail_response
 
 PAGE = 25
 TILES = 60
@@ -83,8 +83,10 @@ def dataset(request: HttpRequest, name: str) -> HttpResponse:
             .annotate(count=Count("pk"))
             .order_by("-count")[:5],
             "campaigns": dataset.campaigns.filter(
-                memberships__user=request.user, memberships__left_at=None
-            ).exclude(memberships__role="annotator"),
+                memberships__user=request.user,
+                memberships__role__in=WATCHERS,
+                memberships__left_at=None,
+            ),
             "jobs": {
                 "waiting": waiting.exclude(state=Job.State.FAILED).count(),
                 "failed": list(waiting.filter(state=Job.State.FAILED)[:3]),

@@ -122,6 +122,41 @@ def test_pages_full_of_data_look_right(
         looked_at(page, f"r-{name}")
 
 
+def test_secrets_and_reports_look_right(browser_as, alice, busy, site, looked_at):
+    page = browser_as(alice)
+
+    page.goto(site("/tokens/"))
+    page.fill("#id_name", "the nightly run of the cluster")
+    page.click("text=Make a token")
+    page.wait_for_selector("text=shown this once")
+    looked_at(page, "r-token-made")
+    page.goto(site("/datasets/pond/upload/"))
+    page.set_input_files(
+        "#id_files",
+        [
+            {"name": "heron.png", "mimeType": "image/png", "buffer": factories.picture(400)},
+            {"name": "again.png", "mimeType": "image/png", "buffer": factories.picture(400)},
+            {"name": "notes.txt", "mimeType": "text/plain", "buffer": b"no image"},
+        ],
+    )
+    page.click("text=Upload")
+    page.wait_for_selector("text=1 image added")
+    looked_at(page, "r-report")
+
+
+def test_preview_shows_what_annotators_see_and_takes_no_answer(browser_as, alice, cats, site):
+    page = browser_as(alice)
+    page.goto(site("/campaigns/cats/preview/"))
+
+    assert page.is_visible(".stage img")
+    assert page.locator(".stage img").evaluate("image => image.decode().then(() => true)")
+    assert page.is_visible("text=Paintings of it count as no.")
+    page.keyboard.press("y")
+    page.locator("button[value=yes]").click(force=True)
+    assert page.url.endswith("/preview/")
+    assert not cats.questions.filter(assignments__isnull=False).exists()
+
+
 def test_forms_with_faults_look_right(browser_as, alice, busy, site, looked_at):
     page = browser_as(alice)
 

@@ -167,3 +167,9 @@ def test_a_wrong_token_form_says_why(desk, changes, said):
 
     assert said in text_of(desk.post("/tokens/", form))
     assert not ApiToken.objects.exists()
+
+
+def test_a_dataset_names_the_campaigns_that_i_run_on_it(desk, coots):
+    page = text_of(desk.get("/datasets/pond/"))
+
+    assert '<a href="/campaigns/coots/">Coots</a>' in page
