@@ -4,7 +4,7 @@ import os
 
 from annotator.settings import *  # noqa: F403
 
-CELERY_TASK_DEFAULT_QUEUE = os.environ["TEST_QUEUE"]
+CELERY_TASK_DEFAULT_QUEUE = os.environ.get("TEST_QUEUE", "tests")
 if CELERY_BROKER_URL.startswith("redis"):  # noqa: F405
     # Everything a killed worker leaves behind can then be found and removed.
     CELERY_BROKER_TRANSPORT_OPTIONS = {"global_keyprefix": CELERY_TASK_DEFAULT_QUEUE}
