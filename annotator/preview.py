@@ -3,7 +3,7 @@
 from typing import Any
 
 from django.contrib.auth.decorators import login_required
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_GET
@@ -12,11 +12,12 @@ from annotator import seats
 from labeling.access import RESEARCHER, REVIEWER, campaign_for
 from labeling.kinds import KINDS
 from labeling.models import Campaign, Question
+from labeling.views.shared import SignedIn
 
 
 @login_required
 @require_GET
-def preview(request: HttpRequest, name: str) -> HttpResponse:
+def preview(request: SignedIn, name: str) -> HttpResponse:
     """One question of the campaign on the annotators' page; `after` in the address turns over."""
     campaign = campaign_for(request.user, name, RESEARCHER, REVIEWER)
     question = _question(campaign, request.GET.get("after", ""))

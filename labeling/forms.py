@@ -69,7 +69,8 @@ class RightsForm(WordedForm):
 
 
 class UploadForm(RightsForm):
-    files = ManyFilesField(
+    # The stubs take `files` for the uploaded ones, which a bound field's name does not hide.
+    files = ManyFilesField(  # type: ignore[assignment]
         label="Images, or a zip of them",
         help_text="Up to 100 files at once; put more into a zip. In a zip, folders become part of "
         "the names. What is there already is reported, never added twice.",
@@ -103,16 +104,15 @@ LABELS = {
 
 
 def rule_field(key: str, rule: policies.Rule) -> forms.Field:
-    field = forms.IntegerField if rule.whole else forms.FloatField
-    widget = forms.NumberInput(attrs={"step": "1" if rule.whole else "any"})
-    return field(
-        label=LABELS[key],
-        initial=rule.default,
-        min_value=int(rule.low) if rule.whole else rule.low,
-        max_value=int(rule.high) if rule.whole else rule.high,
-        help_text=f"{rule.help} {rule.low:g} to {rule.high:g}.",
-        widget=widget,
-    )
+    said: dict[str, Any] = {
+        "label": LABELS[key],
+        "initial": rule.default,
+        "min_value": int(rule.low) if rule.whole else rule.low,
+        "max_value": int(rule.high) if rule.whole else rule.high,
+        "help_text": f"{rule.help} {rule.low:g} to {rule.high:g}.",
+        "widget": forms.NumberInput(attrs={"step": "1" if rule.whole else "any"}),
+    }
+    return forms.IntegerField(**said) if rule.whole else forms.FloatField(**said)
 
 
 class PolicyForm(WordedForm):

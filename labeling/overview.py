@@ -126,11 +126,8 @@ def question_history(campaign: Campaign, question: Question) -> dict[str, Any]:
         .select_related("assignment__annotator")
         .order_by("created_at", "revision", "pk")
     )
-    latest = {answer.assignment_id: answer.pk for answer in answers}
-    counted: set[str] = set()
-    settlements = list(question.settlements.select_related("policy").order_by("pk"))
-    if settlements:
-        counted = set(settlements[-1].answers)
+    latest = {answer.assignment_id: answer.pk for answer in answers if not answer.late}
+    settlements = question.settlements.select_related("policy").order_by("pk")
     return {
         "answers": [
             {
@@ -139,8 +136,7 @@ def question_history(campaign: Campaign, question: Question) -> dict[str, Any]:
                 "value": kind.tally_name(answer.value),
                 "words": words.get(kind.tally_name(answer.value), str(answer.value)),
                 "seconds": None if answer.duration_ms is None else answer.duration_ms / 1000,
-                "counted": str(answer.pk) in counted,
-                "replaced": latest[answer.assignment_id] != answer.pk,
+                "replaced": not answer.late and latest[answer.assignment_id] != answer.pk,
             }
             for answer in answers
         ],

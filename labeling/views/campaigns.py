@@ -2,7 +2,7 @@
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
@@ -13,6 +13,7 @@ from labeling.forms import CampaignForm, NewCampaignForm, PolicyForm, add_refusa
 from labeling.models import Campaign
 from labeling.views.shared import (
     WATCHERS,
+    SignedIn,
     own_campaign,
     page_of,
     query_of,
@@ -31,7 +32,7 @@ MOVED = {
 
 @login_required
 @require_GET
-def campaign_list(request: HttpRequest) -> HttpResponse:
+def campaign_list(request: SignedIn) -> HttpResponse:
     """The campaigns that this person runs or reviews, the newest first."""
     found = campaigns_for(request.user, *WATCHERS).select_related("dataset", "policy")
     state, search = request.GET.get("state", ""), request.GET.get("q", "").strip()
@@ -44,7 +45,7 @@ def campaign_list(request: HttpRequest) -> HttpResponse:
         request,
         "labeling/campaigns.html",
         {
-            "rows": overview.campaign_rows(page.object_list, request.user),
+            "rows": overview.campaign_rows(list(page.object_list), request.user),
             "page_obj": page,
             "query": query_of(request),
             "states": Campaign.State.choices,
@@ -56,7 +57,7 @@ def campaign_list(request: HttpRequest) -> HttpResponse:
 
 @login_required
 @require_http_methods(["GET", "POST"])
-def campaign_new(request: HttpRequest) -> HttpResponse:
+def campaign_new(request: SignedIn) -> HttpResponse:
     """The form of a new campaign with its price beside it, and the draft that it makes."""
     check_researcher(request.user)
     if request.method == "GET":
@@ -77,12 +78,12 @@ def campaign_new(request: HttpRequest) -> HttpResponse:
     return _new(request, form, campaigns.estimate(form.question_count(), form.policy()))
 
 
-def _new(request: HttpRequest, form: NewCampaignForm, estimate: dict | None) -> HttpResponse:
+def _new(request: SignedIn, form: NewCampaignForm, estimate: dict | None) -> HttpResponse:
     context = {"form": form, "estimate": estimate}
     return render(request, "labeling/campaign_new.html", context)
 
 
-def _draft(request: HttpRequest, form: NewCampaignForm) -> Campaign:
+def _draft(request: SignedIn, form: NewCampaignForm) -> Campaign:
     data = form.cleaned_data
     pairs = data["pairs"]
     if data["kind"] == "naming":
@@ -103,7 +104,7 @@ def _draft(request: HttpRequest, form: NewCampaignForm) -> Campaign:
 
 @login_required
 @require_POST
-def campaign_estimate(request: HttpRequest) -> HttpResponse:
+def campaign_estimate(request: SignedIn) -> HttpResponse:
     """The price of what the form says so far, as a piece of the page."""
     check_researcher(request.user)
     form = NewCampaignForm(request.user, request.POST, request.FILES)
@@ -114,7 +115,7 @@ def campaign_estimate(request: HttpRequest) -> HttpResponse:
 
 @login_required
 @require_GET
-def campaign(request: HttpRequest, name: str) -> HttpResponse:
+def campaign(request: SignedIn, name: str) -> HttpResponse:
     """One campaign: its progress, its people, what failed and what was decided."""
     campaign = watched_campaign(request, name)
     facts = overview.campaign_facts(campaign)
@@ -123,7 +124,7 @@ def campaign(request: HttpRequest, name: str) -> HttpResponse:
 
 @login_required
 @require_GET
-def campaign_progress(request: HttpRequest, name: str) -> HttpResponse:
+def campaign_progress(request: SignedIn, name: str) -> HttpResponse:
     """The part of the campaign's page that changes by itself."""
     campaign = watched_campaign(request, name)
     facts = overview.campaign_facts(campaign)
@@ -132,7 +133,7 @@ def campaign_progress(request: HttpRequest, name: str) -> HttpResponse:
 
 @login_required
 @require_POST
-def campaign_state(request: HttpRequest, name: str) -> HttpResponse:
+def campaign_state(request: SignedIn, name: str) -> HttpResponse:
     """Opens, pauses, resumes or closes the campaign."""
     campaign = own_campaign(request, name)
     deed = request.POST.get("deed", "")
@@ -147,7 +148,7 @@ def campaign_state(request: HttpRequest, name: str) -> HttpResponse:
 
 @login_required
 @require_GET
-def campaign_close(request: HttpRequest, name: str) -> HttpResponse:
+def campaign_close(request: SignedIn, name: str) -> HttpResponse:
     """Asks once more before a campaign is closed, since it cannot be opened again."""
     campaign = own_campaign(request, name)
     context = {"progress": overview.campaign_facts(campaign)["progress"]}
@@ -156,7 +157,7 @@ def campaign_close(request: HttpRequest, name: str) -> HttpResponse:
 
 @login_required
 @require_http_methods(["GET", "POST"])
-def campaign_edit(request: HttpRequest, name: str) -> HttpResponse:
+def campaign_edit(request: SignedIn, name: str) -> HttpResponse:
     """The campaign's title and instructions."""
     campaign = own_campaign(request, name)
     initial = {"title": campaign.title, "instructions": campaign.instructions}
@@ -174,7 +175,7 @@ def campaign_edit(request: HttpRequest, name: str) -> HttpResponse:
 
 @login_required
 @require_POST
-def campaign_policy(request: HttpRequest, name: str) -> HttpResponse:
+def campaign_policy(request: SignedIn, name: str) -> HttpResponse:
     """The next version of the campaign's rules."""
     campaign = own_campaign(request, name)
     form = PolicyForm(request.POST)
@@ -193,7 +194,7 @@ def campaign_policy(request: HttpRequest, name: str) -> HttpResponse:
 
 
 def _edit(
-    request: HttpRequest,
+    request: SignedIn,
     campaign: Campaign,
     form: CampaignForm | None = None,
     policy_form: PolicyForm | None = None,

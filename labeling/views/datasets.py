@@ -6,7 +6,7 @@ from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.db.models import Count, Q, Sum
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
@@ -17,7 +17,7 @@ from labeling.errors import NotAllowed, NotYours, Refusal, TooLarge
 from labeling.forms import DatasetForm, ImportForm, UploadForm, add_refusal
 from labeling.images import Report
 from labeling.models import Dataset, Job, User
-from labeling.views.shared import WATCHERS, page_of, query_of, thumbnail_response
+from labeling.views.shared import WATCHERS, SignedIn, page_of, query_of, thumbnail_response
 
 PAGE = 25
 TILES = 60
@@ -25,7 +25,7 @@ TILES = 60
 
 @login_required
 @require_GET
-def datasets(request: HttpRequest) -> HttpResponse:
+def datasets(request: SignedIn) -> HttpResponse:
     """The datasets this person owns or works with."""
     check_researcher(request.user)
     found = (
@@ -41,7 +41,7 @@ def datasets(request: HttpRequest) -> HttpResponse:
 
 @login_required
 @require_http_methods(["GET", "POST"])
-def dataset_new(request: HttpRequest) -> HttpResponse:
+def dataset_new(request: SignedIn) -> HttpResponse:
     """A new, empty dataset."""
     check_researcher(request.user)
     form = DatasetForm(request.POST or None)
@@ -58,7 +58,7 @@ def dataset_new(request: HttpRequest) -> HttpResponse:
 
 @login_required
 @require_GET
-def dataset(request: HttpRequest, name: str) -> HttpResponse:
+def dataset(request: SignedIn, name: str) -> HttpResponse:
     """The dataset's images as thumbnails, found by name."""
     dataset = dataset_for(request.user, name)
     search = request.GET.get("q", "").strip()[:200]
@@ -101,7 +101,7 @@ def dataset(request: HttpRequest, name: str) -> HttpResponse:
 
 @login_required
 @require_http_methods(["GET", "POST"])
-def dataset_upload(request: HttpRequest, name: str) -> HttpResponse:
+def dataset_upload(request: SignedIn, name: str) -> HttpResponse:
     """Images from this person's machine: files or a zip. The answer is a report of each file."""
     dataset = _own(request, name)
     if request.method == "GET":
@@ -120,7 +120,7 @@ def dataset_upload(request: HttpRequest, name: str) -> HttpResponse:
 
 @login_required
 @require_POST
-def dataset_import(request: HttpRequest, name: str) -> HttpResponse:
+def dataset_import(request: SignedIn, name: str) -> HttpResponse:
     """Images that lie on the server, below the one folder that settings name."""
     dataset = _own(request, name)
     form = ImportForm(request.POST)
@@ -138,7 +138,7 @@ def dataset_import(request: HttpRequest, name: str) -> HttpResponse:
 
 @login_required
 @require_GET
-def thumbnail(request: HttpRequest, name: str, pk: int) -> HttpResponse:
+def thumbnail(request: SignedIn, name: str, pk: int) -> HttpResponse:
     """A small picture of one image, for those who may see the dataset."""
     dataset = dataset_for(request.user, name)
     image = dataset.images.filter(pk=pk).first()
@@ -151,7 +151,7 @@ def may_add(user: User, dataset: Dataset) -> bool:
     return user.is_staff or dataset.owner_id == user.pk
 
 
-def _own(request: HttpRequest, name: str) -> Dataset:
+def _own(request: SignedIn, name: str) -> Dataset:
     """The dataset, if this person may add to it: its owner, and staff."""
     dataset = dataset_for(request.user, name)
     if not may_add(request.user, dataset):
@@ -159,7 +159,7 @@ def _own(request: HttpRequest, name: str) -> Dataset:
     return dataset
 
 
-def _check_size(request: HttpRequest) -> None:
+def _check_size(request: SignedIn) -> None:
     size = int(request.META.get("CONTENT_LENGTH") or 0)
     if size > settings.ASSAY_MAX_UPLOAD_BYTES:
         raise TooLarge(
@@ -193,13 +193,13 @@ def _add(dataset: Dataset, files: list[Any], licence: str, source: str) -> Repor
     return whole
 
 
-def _report(request: HttpRequest, dataset: Dataset, report: Report) -> HttpResponse:
+def _report(request: SignedIn, dataset: Dataset, report: Report) -> HttpResponse:
     context = {"dataset": dataset, "report": report}
     return render(request, "labeling/dataset_report.html", context)
 
 
 def _upload(
-    request: HttpRequest, dataset: Dataset, form: UploadForm, import_form: ImportForm
+    request: SignedIn, dataset: Dataset, form: UploadForm, import_form: ImportForm
 ) -> HttpResponse:
     return render(
         request,

@@ -4,7 +4,7 @@ from typing import Any
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
@@ -21,7 +21,7 @@ from labeling.forms import (
     list_file,
 )
 from labeling.models import Campaign, Image, Question, Topic
-from labeling.views.shared import own_campaign, page_of, query_of, render_campaign
+from labeling.views.shared import SignedIn, own_campaign, page_of, query_of, render_campaign
 
 PAGE = 50
 OFFERED = 24
@@ -29,14 +29,14 @@ OFFERED = 24
 
 @login_required
 @require_GET
-def gold(request: HttpRequest, name: str) -> HttpResponse:
+def gold(request: SignedIn, name: str) -> HttpResponse:
     """The campaign's gold: how many met each question and how many failed it."""
     return _gold(request, own_campaign(request, name))
 
 
 @login_required
 @require_http_methods(["GET", "POST"])
-def gold_add(request: HttpRequest, name: str) -> HttpResponse:
+def gold_add(request: SignedIn, name: str) -> HttpResponse:
     """One gold question: an image searched for, a class and the right answer."""
     campaign = own_campaign(request, name)
     form = GoldForm(campaign, request.POST or None)
@@ -55,7 +55,7 @@ def gold_add(request: HttpRequest, name: str) -> HttpResponse:
 
 @login_required
 @require_POST
-def gold_upload(request: HttpRequest, name: str) -> HttpResponse:
+def gold_upload(request: SignedIn, name: str) -> HttpResponse:
     """Gold as a list."""
     campaign = own_campaign(request, name)
     form = GoldListForm(campaign.kind, request.POST, request.FILES)
@@ -72,7 +72,7 @@ def gold_upload(request: HttpRequest, name: str) -> HttpResponse:
 
 @login_required
 @require_POST
-def gold_promote(request: HttpRequest, name: str) -> HttpResponse:
+def gold_promote(request: SignedIn, name: str) -> HttpResponse:
     """Makes gold of a settled question."""
     campaign = own_campaign(request, name)
     chosen = [int(pk) for pk in request.POST.getlist("question") if pk.isdecimal()]
@@ -86,7 +86,7 @@ def gold_promote(request: HttpRequest, name: str) -> HttpResponse:
 
 @login_required
 @require_POST
-def gold_retire(request: HttpRequest, name: str, pk: int) -> HttpResponse:
+def gold_retire(request: SignedIn, name: str, pk: int) -> HttpResponse:
     """Gives a gold question to nobody any more."""
     campaign = own_campaign(request, name)
     quality.retire_gold(campaign, request.user, pk, request.POST.get("reason", ""))
@@ -94,16 +94,14 @@ def gold_retire(request: HttpRequest, name: str, pk: int) -> HttpResponse:
     return redirect("labeling:gold", campaign.name)
 
 
-def _back(request: HttpRequest, campaign: Campaign) -> str:
+def _back(request: SignedIn, campaign: Campaign) -> str:
     pk = request.POST.get("question", "")
     if pk.isdecimal():
         return reverse("labeling:question", args=[campaign.name, int(pk)])
     return reverse("labeling:gold", args=[campaign.name])
 
 
-def _gold(
-    request: HttpRequest, campaign: Campaign, form: GoldListForm | None = None
-) -> HttpResponse:
+def _gold(request: SignedIn, campaign: Campaign, form: GoldListForm | None = None) -> HttpResponse:
     found = (
         campaign.questions.filter(state=Question.State.GOLD, gold__isnull=False)
         .select_related("gold", "item__image")
@@ -116,13 +114,13 @@ def _gold(
         campaign,
         "gold",
         form=form or GoldListForm(campaign.kind),
-        rows=overview.gold_rows(campaign, page.object_list),
+        rows=overview.gold_rows(campaign, list(page.object_list)),
         page_obj=page,
         query=query_of(request),
     )
 
 
-def _picker(request: HttpRequest, campaign: Campaign) -> dict[str, Any]:
+def _picker(request: SignedIn, campaign: Campaign) -> dict[str, Any]:
     """The images to choose from: those whose name holds what was searched for."""
     search = request.GET.get("q", request.POST.get("q", "")).strip()[:200]
     chosen = request.POST.get("image", "")
@@ -135,7 +133,7 @@ def _picker(request: HttpRequest, campaign: Campaign) -> dict[str, Any]:
 
 @login_required
 @require_http_methods(["GET", "POST"])
-def topics(request: HttpRequest, name: str) -> HttpResponse:
+def topics(request: SignedIn, name: str) -> HttpResponse:
     """The campaign's classes; more of them, or other names, as a list."""
     campaign = own_campaign(request, name)
     form = ListsForm(*((request.POST, request.FILES) if request.method == "POST" else ()))
@@ -169,7 +167,7 @@ def topics(request: HttpRequest, name: str) -> HttpResponse:
 
 @login_required
 @require_http_methods(["GET", "POST"])
-def topic(request: HttpRequest, name: str, pk: int) -> HttpResponse:
+def topic(request: SignedIn, name: str, pk: int) -> HttpResponse:
     """One class: its words, and examples of yes and no."""
     campaign = own_campaign(request, name)
     topic = _topic(campaign, pk)
@@ -183,7 +181,7 @@ def topic(request: HttpRequest, name: str, pk: int) -> HttpResponse:
 
 @login_required
 @require_POST
-def example_add(request: HttpRequest, name: str, pk: int) -> HttpResponse:
+def example_add(request: SignedIn, name: str, pk: int) -> HttpResponse:
     """An image shown beside the question with its right answer."""
     campaign = own_campaign(request, name)
     topic = _topic(campaign, pk)
@@ -203,7 +201,7 @@ def example_add(request: HttpRequest, name: str, pk: int) -> HttpResponse:
 
 @login_required
 @require_POST
-def example_remove(request: HttpRequest, name: str, pk: int) -> HttpResponse:
+def example_remove(request: SignedIn, name: str, pk: int) -> HttpResponse:
     """An example fewer."""
     campaign = own_campaign(request, name)
     topic = _topic(campaign, pk)
@@ -239,7 +237,7 @@ def _words(topic: Topic) -> dict[str, Any]:
 
 
 def _topic_page(
-    request: HttpRequest,
+    request: SignedIn,
     campaign: Campaign,
     topic: Topic,
     form: TopicForm,

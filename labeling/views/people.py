@@ -2,7 +2,7 @@
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils import timezone
@@ -14,14 +14,14 @@ from labeling import progress
 from labeling.errors import NotYours, Refusal
 from labeling.forms import InvitationForm, RoleForm, add_refusal
 from labeling.models import Campaign, Invitation, Membership
-from labeling.views.shared import own_campaign, page_of, query_of, render_campaign
+from labeling.views.shared import SignedIn, own_campaign, page_of, query_of, render_campaign
 
 PAGE = 50
 
 
 @login_required
 @require_GET
-def people(request: HttpRequest, name: str) -> HttpResponse:
+def people(request: SignedIn, name: str) -> HttpResponse:
     """Everybody in the campaign, and the invitations into it."""
     return _people(request, own_campaign(request, name), InvitationForm())
 
@@ -29,7 +29,7 @@ def people(request: HttpRequest, name: str) -> HttpResponse:
 @login_required
 @never_cache
 @require_POST
-def invitation_new(request: HttpRequest, name: str) -> HttpResponse:
+def invitation_new(request: SignedIn, name: str) -> HttpResponse:
     """A new invitation; its link is on this one page and nowhere else."""
     campaign = own_campaign(request, name)
     form = InvitationForm(request.POST)
@@ -46,7 +46,7 @@ def invitation_new(request: HttpRequest, name: str) -> HttpResponse:
 
 @login_required
 @require_POST
-def invitation_revoke(request: HttpRequest, name: str, pk: int) -> HttpResponse:
+def invitation_revoke(request: SignedIn, name: str, pk: int) -> HttpResponse:
     """Makes an invitation useless."""
     campaign = own_campaign(request, name)
     invitation = campaign.invitations.filter(pk=pk).first()
@@ -59,7 +59,7 @@ def invitation_revoke(request: HttpRequest, name: str, pk: int) -> HttpResponse:
 
 @login_required
 @require_POST
-def member_role(request: HttpRequest, name: str, pk: int) -> HttpResponse:
+def member_role(request: SignedIn, name: str, pk: int) -> HttpResponse:
     """Another role for a member."""
     campaign = own_campaign(request, name)
     membership = _member(campaign, pk)
@@ -78,7 +78,7 @@ def member_role(request: HttpRequest, name: str, pk: int) -> HttpResponse:
 
 @login_required
 @require_POST
-def member_remove(request: HttpRequest, name: str, pk: int) -> HttpResponse:
+def member_remove(request: SignedIn, name: str, pk: int) -> HttpResponse:
     """Ends a membership; the person's answers stay."""
     campaign = own_campaign(request, name)
     membership = _member(campaign, pk)
@@ -100,7 +100,7 @@ def _member(campaign: Campaign, pk: int) -> Membership:
 
 
 def _people(
-    request: HttpRequest,
+    request: SignedIn,
     campaign: Campaign,
     form: InvitationForm,
     link: str = "",

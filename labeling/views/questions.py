@@ -2,7 +2,7 @@
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
@@ -17,6 +17,7 @@ from labeling.forms import (
 )
 from labeling.models import Campaign, Question
 from labeling.views.shared import (
+    SignedIn,
     display_response,
     own_campaign,
     page_of,
@@ -32,7 +33,7 @@ PAGE = 50
 
 @login_required
 @require_GET
-def questions(request: HttpRequest, name: str) -> HttpResponse:
+def questions(request: SignedIn, name: str) -> HttpResponse:
     """The campaign's questions with their votes, narrowed by state, class and image name."""
     campaign = watched_campaign(request, name)
     form = QuestionFilterForm(campaign, request.GET)
@@ -50,7 +51,7 @@ def questions(request: HttpRequest, name: str) -> HttpResponse:
         campaign,
         "questions",
         form=form,
-        rows=overview.question_rows(campaign, page.object_list),
+        rows=overview.question_rows(campaign, list(page.object_list)),
         page_obj=page,
         query=query_of(request),
     )
@@ -58,7 +59,7 @@ def questions(request: HttpRequest, name: str) -> HttpResponse:
 
 @login_required
 @require_GET
-def question(request: HttpRequest, name: str, pk: int) -> HttpResponse:
+def question(request: SignedIn, name: str, pk: int) -> HttpResponse:
     """One question: its image, every vote, and how it was settled."""
     campaign = watched_campaign(request, name)
     question = question_in(campaign, pk)
@@ -71,7 +72,7 @@ def question(request: HttpRequest, name: str, pk: int) -> HttpResponse:
 
 @login_required
 @require_GET
-def question_image(request: HttpRequest, name: str, pk: int) -> HttpResponse:
+def question_image(request: SignedIn, name: str, pk: int) -> HttpResponse:
     """The question's image as annotators get it."""
     campaign = watched_campaign(request, name)
     return display_response(question_in(campaign, pk).item.image)
@@ -79,14 +80,14 @@ def question_image(request: HttpRequest, name: str, pk: int) -> HttpResponse:
 
 @login_required
 @require_GET
-def question_thumbnail(request: HttpRequest, name: str, pk: int) -> HttpResponse:
+def question_thumbnail(request: SignedIn, name: str, pk: int) -> HttpResponse:
     campaign = watched_campaign(request, name)
     return thumbnail_response(question_in(campaign, pk).item.image)
 
 
 @login_required
 @require_http_methods(["GET", "POST"])
-def questions_add(request: HttpRequest, name: str) -> HttpResponse:
+def questions_add(request: SignedIn, name: str) -> HttpResponse:
     """More questions, as a list."""
     campaign = own_campaign(request, name)
     naming = campaign.kind == "naming"
@@ -110,7 +111,7 @@ def questions_add(request: HttpRequest, name: str) -> HttpResponse:
 
 @login_required
 @require_POST
-def question_withdraw(request: HttpRequest, name: str, pk: int) -> HttpResponse:
+def question_withdraw(request: SignedIn, name: str, pk: int) -> HttpResponse:
     """Takes one question out of the queue; its answers stay."""
     campaign = own_campaign(request, name)
     question = question_in(campaign, pk)
@@ -126,7 +127,7 @@ def question_withdraw(request: HttpRequest, name: str, pk: int) -> HttpResponse:
 
 @login_required
 @require_GET
-def review(request: HttpRequest, name: str) -> HttpResponse:
+def review(request: SignedIn, name: str) -> HttpResponse:
     """The next question that the votes could not decide, and the keys that decide it."""
     campaign = watched_campaign(request, name)
     return _review(request, campaign, VerdictForm(campaign), _next(request, campaign))
@@ -134,7 +135,7 @@ def review(request: HttpRequest, name: str) -> HttpResponse:
 
 @login_required
 @require_POST
-def question_decide(request: HttpRequest, name: str, pk: int) -> HttpResponse:
+def question_decide(request: SignedIn, name: str, pk: int) -> HttpResponse:
     """A reviewer's verdict, then the next question."""
     campaign = watched_campaign(request, name)
     question = question_in(campaign, pk)
@@ -151,7 +152,7 @@ def question_decide(request: HttpRequest, name: str, pk: int) -> HttpResponse:
     return redirect("labeling:review", campaign.name)
 
 
-def _next(request: HttpRequest, campaign: Campaign) -> Question | None:
+def _next(request: SignedIn, campaign: Campaign) -> Question | None:
     """The question in review that the address names, or the first after the one that was skipped;
     from the start again at the end."""
     waiting = (
@@ -168,7 +169,7 @@ def _next(request: HttpRequest, campaign: Campaign) -> Question | None:
 
 
 def _review(
-    request: HttpRequest, campaign: Campaign, form: VerdictForm, question: Question | None
+    request: SignedIn, campaign: Campaign, form: VerdictForm, question: Question | None
 ) -> HttpResponse:
     rows = overview.question_rows(campaign, [question] if question else [])
     topic = campaign.topics.filter(key=question.topic).first() if question else None

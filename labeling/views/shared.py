@@ -14,6 +14,13 @@ from labeling.access import ANNOTATOR, RESEARCHER, campaign_for
 from labeling.errors import NotYours
 from labeling.models import Campaign, Image, Membership, Question, User
 
+
+class SignedIn(HttpRequest):
+    """A request behind login_required, for the type checker."""
+
+    user: User
+
+
 # Whoever may look: reviewers review and look, researchers do the rest.
 WATCHERS = (RESEARCHER, Membership.Role.REVIEWER)
 
@@ -27,7 +34,7 @@ def role_in(campaign: Campaign, user: User) -> str:
 
 
 def render_campaign(
-    request: HttpRequest, template: str, campaign: Campaign, tab: str, **context: Any
+    request: SignedIn, template: str, campaign: Campaign, tab: str, **context: Any
 ) -> HttpResponse:
     """A page inside a campaign's frame: its name, state and tabs."""
     in_review = campaign.questions.filter(state=Question.State.REVIEW).count()
@@ -51,12 +58,12 @@ def links_of(campaign: Campaign) -> list[dict[str, str]]:
     return found
 
 
-def page_of(request: HttpRequest, rows: QuerySet[Any], size: int) -> Page:
+def page_of(request: SignedIn, rows: QuerySet[Any], size: int) -> Page:
     """The page of the list that the address asks for, the nearest one if there is none such."""
     return Paginator(rows, size).get_page(request.GET.get("page"))
 
 
-def query_of(request: HttpRequest) -> str:
+def query_of(request: SignedIn) -> str:
     """The address's query without its page, for links to the other pages."""
     query = request.GET.copy()
     query.pop("page", None)
@@ -76,11 +83,11 @@ def question_in(campaign: Campaign, pk: int) -> Question:
     return question
 
 
-def watched_campaign(request: HttpRequest, name: str) -> Campaign:
+def watched_campaign(request: SignedIn, name: str) -> Campaign:
     return campaign_for(request.user, name, *WATCHERS)
 
 
-def own_campaign(request: HttpRequest, name: str) -> Campaign:
+def own_campaign(request: SignedIn, name: str) -> Campaign:
     return campaign_for(request.user, name, RESEARCHER)
 
 

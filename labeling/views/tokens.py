@@ -2,7 +2,7 @@
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.views.decorators.cache import never_cache
@@ -11,12 +11,13 @@ from django.views.decorators.http import require_http_methods, require_POST
 from labeling import tokens as deeds
 from labeling.errors import Refusal
 from labeling.forms import TokenForm, add_refusal
+from labeling.views.shared import SignedIn
 
 
 @login_required
 @never_cache
 @require_http_methods(["GET", "POST"])
-def tokens(request: HttpRequest) -> HttpResponse:
+def tokens(request: SignedIn) -> HttpResponse:
     """The person's tokens; a new one's secret is on this one page and nowhere else."""
     form = TokenForm(request.POST or None)
     made, secret = None, ""
@@ -41,7 +42,7 @@ def tokens(request: HttpRequest) -> HttpResponse:
 
 @login_required
 @require_POST
-def token_revoke(request: HttpRequest, key: str) -> HttpResponse:
+def token_revoke(request: SignedIn, key: str) -> HttpResponse:
     """Makes a token useless."""
     deeds.revoke_token(request.user, key)
     messages.success(request, "The token works no more.")

@@ -6,7 +6,7 @@ from tempfile import TemporaryFile
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.http import FileResponse, HttpRequest, HttpResponse
+from django.http import FileResponse, HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.http import require_GET, require_POST
 
@@ -14,14 +14,14 @@ from labeling import jobs as deeds
 from labeling import releases as frozen
 from labeling.errors import NotYours, Refusal
 from labeling.models import Job
-from labeling.views.shared import own_campaign, page_of, query_of, render_campaign
+from labeling.views.shared import SignedIn, own_campaign, page_of, query_of, render_campaign
 
 PAGE = 50
 
 
 @login_required
 @require_GET
-def jobs(request: HttpRequest, name: str) -> HttpResponse:
+def jobs(request: SignedIn, name: str) -> HttpResponse:
     """The campaign's background work, what failed with its reason."""
     campaign = own_campaign(request, name)
     found = campaign.jobs.order_by("-pk")
@@ -46,7 +46,7 @@ def jobs(request: HttpRequest, name: str) -> HttpResponse:
 
 @login_required
 @require_POST
-def job_retry(request: HttpRequest, name: str, pk: int) -> HttpResponse:
+def job_retry(request: SignedIn, name: str, pk: int) -> HttpResponse:
     """Tries a failed job again."""
     campaign = own_campaign(request, name)
     job = campaign.jobs.filter(pk=pk).first()
@@ -63,7 +63,7 @@ def job_retry(request: HttpRequest, name: str, pk: int) -> HttpResponse:
 
 @login_required
 @require_GET
-def releases(request: HttpRequest, name: str) -> HttpResponse:
+def releases(request: SignedIn, name: str) -> HttpResponse:
     """What the campaign said at which moment."""
     campaign = own_campaign(request, name)
     page = page_of(request, campaign.releases.order_by("-number"), PAGE)
@@ -79,7 +79,7 @@ def releases(request: HttpRequest, name: str) -> HttpResponse:
 
 @login_required
 @require_POST
-def release_freeze(request: HttpRequest, name: str) -> HttpResponse:
+def release_freeze(request: SignedIn, name: str) -> HttpResponse:
     """Freezes what the campaign says now."""
     campaign = own_campaign(request, name)
     latest = campaign.releases.order_by("-number").first()
@@ -94,7 +94,7 @@ def release_freeze(request: HttpRequest, name: str) -> HttpResponse:
 
 @login_required
 @require_GET
-def release_download(request: HttpRequest, name: str, number: int) -> FileResponse:
+def release_download(request: SignedIn, name: str, number: int) -> FileResponse:
     """The release's folder as a zip."""
     campaign = own_campaign(request, name)
     release = frozen.release_for(campaign, number)

@@ -1,0 +1,101 @@
+"""The administration: people and their rights; everything else is looked at here and changed by
+the deeds alone, since each kind of row has one writer."""
+
+from typing import Any
+
+from django.contrib import admin
+from django.contrib.auth.admin import UserAdmin
+from django.http import HttpRequest
+
+from labeling.models import (
+    Campaign,
+    Dataset,
+    Decision,
+    Invitation,
+    Job,
+    Membership,
+    Release,
+    User,
+)
+
+
+@admin.register(User)
+class PersonAdmin(UserAdmin):
+    list_display = ("username", "pseudonym", "is_researcher", "is_staff", "last_login")
+    list_filter = ("is_researcher", "is_staff", "is_active")
+    search_fields = ("username", "email", "pseudonym")
+    readonly_fields = ("pseudonym",)
+    fieldsets = (
+        *(UserAdmin.fieldsets or ()),
+        ("Assay", {"fields": ("pseudonym", "is_researcher")}),
+    )
+    add_fieldsets = (
+        *(UserAdmin.add_fieldsets or ()),
+        ("Assay", {"fields": ("is_researcher",)}),
+    )
+
+
+class ReadOnly(admin.ModelAdmin):
+    """A table to look at."""
+
+    list_per_page = 50
+    show_full_result_count = False
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+
+@admin.register(Dataset)
+class DatasetAdmin(ReadOnly):
+    list_display = ("name", "owner", "created_at")
+    list_select_related = ("owner",)
+    search_fields = ("name",)
+
+
+@admin.register(Campaign)
+class CampaignAdmin(ReadOnly):
+    list_display = ("name", "title", "kind", "state", "dataset", "created_by", "created_at")
+    list_filter = ("state", "kind")
+    list_select_related = ("dataset", "created_by")
+    search_fields = ("name", "title")
+
+
+@admin.register(Membership)
+class MembershipAdmin(ReadOnly):
+    list_display = ("user", "campaign", "role", "answered", "joined_at", "left_at")
+    list_filter = ("role",)
+    list_select_related = ("user", "campaign")
+    search_fields = ("user__username", "campaign__name")
+
+
+@admin.register(Invitation)
+class InvitationAdmin(ReadOnly):
+    # The digest is of no use to anybody; the secret is nowhere.
+    exclude = ("digest",)
+    list_display = ("campaign", "role", "note", "uses", "max_uses", "expires_at", "revoked_at")
+    list_select_related = ("campaign",)
+
+
+@admin.register(Decision)
+class DecisionAdmin(ReadOnly):
+    list_display = ("at", "campaign", "kind", "actor", "reason")
+    list_filter = ("kind",)
+    list_select_related = ("campaign", "actor")
+
+
+@admin.register(Job)
+class JobAdmin(ReadOnly):
+    list_display = ("kind", "key", "state", "attempts", "created_at", "error")
+    list_filter = ("state", "kind")
+
+
+@admin.register(Release)
+class ReleaseAdmin(ReadOnly):
+    list_display = ("campaign", "number", "sha256", "created_at")
+    list_select_related = ("campaign",)

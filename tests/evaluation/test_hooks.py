@@ -1,0 +1,40 @@
+"""What labeling asks of evaluation through the settings."""
+
+from evaluation import hooks
+from evaluation.metrics import wordnet
+from evaluation.models import Benchmark
+from labeling import drafting
+from tests.conftest import skip_or_fail
+
+
+def test_a_benchmark_is_linked_from_its_campaign(client, coots, alice):
+    Benchmark.objects.create(name="ponds", title="Ponds", campaign=coots, created_by=alice)
+    client.force_login(alice)
+
+    page = client.get("/campaigns/coots/").content.decode()
+
+    assert '<a href="/benchmarks/ponds/">benchmark Ponds</a>' in page
+
+
+def test_classes_that_no_list_names_are_described_by_wordnet(coots):
+    try:
+        wordnet.load()
+    except wordnet.WordNetMissing as missing:
+        skip_or_fail(str(missing))
+
+    drafting.ask(coots, [("coots/000.png", "n01847000"), ("coots/000.png", "mine")])
+
+    assert coots.topics.get(key="n01847000").definition
+    assert coots.topics.get(key="n01847000").name == "drake"
+    assert coots.topics.get(key="mine").name == "mine"
+
+
+def test_without_wordnet_classes_are_called_by_their_identifiers(coots, monkeypatch):
+    def lost():
+        raise wordnet.WordNetMissing("not here")
+
+    monkeypatch.setattr(wordnet, "load", lost)
+
+    assert hooks.glossary(["n01847000"]) == []
+    drafting.ask(coots, [("coots/000.png", "n01847000")])
+    assert coots.topics.get(key="n01847000").name == "n01847000"
