@@ -127,7 +127,8 @@ def question_history(campaign: Campaign, question: Question) -> dict[str, Any]:
         .order_by("created_at", "revision", "pk")
     )
     latest = {answer.assignment_id: answer.pk for answer in answers if not answer.late}
-    settlements = question.settlements.select_related("policy").order_by("pk")
+    settlements = list(question.settlements.select_related("policy").order_by("pk"))
+    counted = set(settlements[-1].answers) if settlements else set()
     return {
         "answers": [
             {
@@ -136,6 +137,7 @@ def question_history(campaign: Campaign, question: Question) -> dict[str, Any]:
                 "value": kind.tally_name(answer.value),
                 "words": words.get(kind.tally_name(answer.value), str(answer.value)),
                 "seconds": None if answer.duration_ms is None else answer.duration_ms / 1000,
+                "counted": str(answer.pk) in counted,
                 "replaced": not answer.late and latest[answer.assignment_id] != answer.pk,
             }
             for answer in answers
