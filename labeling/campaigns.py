@@ -319,8 +319,10 @@ def _reopen(campaign: Campaign, question_ids: list[int]) -> None:
     """Withdrawn questions come back with their answers; only the votes still missing are asked."""
     from labeling import consensus
 
-    # Questions are locked before the campaign's row, as everywhere (seats.py).
-    seats.lock_questions(question_ids)
+    # Questions are locked before the campaign's row, as everywhere (seats.py). Somebody else may
+    # have brought some back since they were looked for, and people may have seats on those.
+    locked = seats.lock_questions(question_ids)
+    question_ids = [row.id for row in locked if row.state == Question.State.WITHDRAWN]
     first = take_tickets(campaign, len(question_ids))
     answered = dict(
         Assignment.objects.filter(question_id__in=question_ids, state=Assignment.State.ANSWERED)
@@ -385,7 +387,7 @@ def move(campaign: Campaign, actor: User | None, deed: str) -> Campaign:
         if current.state != target:
             if current.state not in origins:
                 raise Conflict(f"The campaign is {current.state}; you cannot {deed} it now.")
-            if deed == "launch" and not current.questions.exists():
+            if deed == "launch" and not current.questions.asked().exists():
                 raise Conflict("The campaign asks nothing yet. Add questions, then launch it.")
             current.state = target
             if stamp and getattr(current, stamp) is None:

@@ -1,6 +1,8 @@
+from unittest.mock import patch
+
 import pytest
 
-from labeling import campaigns
+from labeling import assigning, campaigns, quality
 from labeling.errors import Conflict, Refusal
 from labeling.models import Campaign, Question
 from tests import factories
@@ -172,3 +174,29 @@ def test_an_example_must_come_from_the_campaigns_dataset(coots, alice):
         campaigns.add_example(coots, COOT, stranger, "yes")
 
     assert refused.value.field == "image"
+
+
+def test_a_question_that_came_back_meanwhile_is_not_opened_again(coots, alice, bob):
+    question = coots.questions.first()
+    campaigns.withdraw_questions(coots, [question.pk], alice, "not needed")
+    pair = (question.item.image.name, question.topic)
+    standing = campaigns._standing_questions(coots, [question.item_id])
+    campaigns.add_questions(coots, [pair])
+    assigning.next_page(bob, coots)
+
+    # Somebody who looked before the question came back, and writes after Bob took his seat.
+    with patch.object(campaigns, "_standing_questions", return_value=standing):
+        campaigns.add_questions(coots, [pair])
+
+    question.refresh_from_db()
+    assert question.seats_free == 4
+
+
+def test_gold_alone_is_nothing_to_launch(alice, dataset):
+    campaign = factories.make_campaign(alice, dataset, launch=False)
+    factories.make_image(dataset, "gold.png")
+    row = {"image": "gold.png", "topic": COOT, "answer": "yes"}
+    quality.add_gold(campaign, alice, [row])
+
+    with pytest.raises(Conflict, match="asks nothing"):
+        campaigns.launch(campaign, alice)
