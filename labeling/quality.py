@@ -72,14 +72,16 @@ def _gold_items(campaign: Campaign, names: list[str]) -> dict[str, int]:
 
 
 def _gold_question(campaign: Campaign, item_id: int, topic: str, number: int) -> Question:
-    question = Question.objects.filter(
-        campaign=campaign, item_id=item_id, topic=topic, round=0
-    ).first()
+    about = Question.objects.filter(campaign=campaign, item_id=item_id, topic=topic)
+    question = about.filter(round=0).first()
     if question is None:
+        # Retired before: nobody who met it then may be given it again.
+        retired = about.order_by("pk").first()
         return Question.objects.create(
             campaign=campaign,
             item_id=item_id,
             topic=topic,
+            subject=retired and (retired.subject or retired.pk),
             lane=Question.Lane.GOLD,
             ticket=campaigns.take_tickets(campaign, 1),
             seats_free=1,

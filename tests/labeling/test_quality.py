@@ -5,7 +5,7 @@ from scipy.stats import binomtest
 
 from labeling import answering, assigning, campaigns, quality
 from labeling.errors import Conflict, Refusal
-from labeling.models import Question
+from labeling.models import Assignment, Question
 from tests import factories
 
 COOT = "n02018207"
@@ -163,3 +163,25 @@ def test_retired_gold_makes_way_for_the_question_itself(coots, alice, gold):
 
     assert added.created == 1
     assert quality.standing(alice, coots)["total"] == 0
+
+
+def test_gold_that_was_retired_and_comes_again_is_not_given_twice(coots, alice, bob, gold):
+    coots.policy.content["gold_share"] = 0.5
+    coots.policy.save()
+    answer_all(bob, coots, "yes")
+    met = set(Assignment.objects.filter(question__in=gold).values_list("question", flat=True))
+    assert met
+    rows = []
+    for question in gold:
+        quality.retire_gold(coots, alice, question.pk)
+        rows.append({"image": question.item.image.name, "topic": COOT, "answer": "yes"})
+    quality.add_gold(coots, alice, rows)
+    for index in range(6):
+        factories.make_image(coots.dataset, f"more/{index}.png")
+    campaigns.add_questions(coots, [(f"more/{index}.png", COOT) for index in range(6)])
+
+    answer_all(bob, coots, "yes")
+
+    seats = Assignment.objects.filter(annotator=bob, question__state="gold")
+    images = list(seats.values_list("question__item", flat=True))
+    assert len(images) == len(set(images))
