@@ -47,8 +47,8 @@ def heatmap(result: Result, theme: Theme) -> Figure:
     """The accuracy matrix: row against column, on the images chosen for the two."""
     names = [short(name) for name in result["classifiers"]]
     count = len(names)
-    side = min(2.6 + 0.62 * count, 11.0)
-    figure, axes = _canvas(theme, side + 0.8, side)
+    # As wide as the other figures, so that letters have one size on the page; as high as it needs.
+    figure, axes = _canvas(theme, 7.0, min(1.6 + 0.48 * count, 7.0))
     values = [
         [math.nan if i == j or value is None else float(value) for j, value in enumerate(row)]
         for i, row in enumerate(result["accuracy"])
