@@ -158,6 +158,7 @@ def has_changed(benchmark: Benchmark) -> bool:
 def rescore_changed() -> list[Run]:
     """Interim runs for benchmarks in which something settled, one at most every
     ASSAY_RESCORE_SECONDS each."""
+    _fail_abandoned()
     patience = timezone.now() - timedelta(seconds=settings.ASSAY_RESCORE_SECONDS)
     return [
         request(benchmark, interim=True)
@@ -176,6 +177,7 @@ def nightly(progress: Any = None) -> dict[str, int]:
     """
     counts = {"settled": _settle_leftovers(), "releases": 0, "runs": 0}
     jobs.run_all()
+    _fail_abandoned()
     changed = [campaign for campaign in _campaigns() if _differs(campaign)]
     for campaign in changed:
         before = campaign.releases.count()
@@ -193,10 +195,24 @@ def nightly(progress: Any = None) -> dict[str, int]:
             "pk", flat=True
         ):
             jobs.run(pk)
-        counts["runs"] += 1
+        run.refresh_from_db()
+        counts["runs"] += run.state == Run.State.DONE
         if progress:
             progress.update()
     return counts
+
+
+def _fail_abandoned() -> None:
+    """Fails the runs whose job was given up without a word from its worker.
+
+    An unfinished run keeps the clock from asking for another.
+    """
+    for run in Run.objects.filter(state__in=UNFINISHED).only("pk"):
+        job = Job.objects.filter(kind="score", key=f"run {run.pk}").order_by("-pk").first()
+        if job is not None and job.state == Job.State.FAILED:
+            Run.objects.filter(pk=run.pk, state__in=UNFINISHED).update(
+                state=Run.State.FAILED, error=job.error, finished_at=job.finished_at
+            )
 
 
 def _settle_leftovers() -> int:

@@ -308,3 +308,28 @@ def test_web_process_loads_neither_torch_nor_numba():
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
 
     assert done.stdout.strip() == "[]"
+
+
+def test_a_run_whose_worker_died_for_good_fails_and_holds_up_no_other(settled, settings):
+    settings.ASSAY_RESCORE_SECONDS = 0
+    run = runs.request(settled)
+    Run.objects.filter(pk=run.pk).update(state=Run.State.RUNNING)
+    Job.objects.filter(kind="score").update(state=Job.State.FAILED, error="The worker died.")
+
+    [again] = runs.rescore_changed()
+
+    run.refresh_from_db()
+    assert (run.state, run.error) == (Run.State.FAILED, "The worker died.")
+    assert again != run
+
+
+def test_night_counts_runs_that_gave_a_result(birds, people):
+    right = crowd.right_is(COOT)
+    crowd.answer(
+        birds.campaign, people, lambda i, t: right(i, t) if i == "alpha-beta-2.png" else None
+    )
+
+    counts = runs.nightly()
+
+    assert Run.objects.get().state == Run.State.FAILED
+    assert counts == {"settled": 0, "releases": 1, "runs": 0}
