@@ -1,17 +1,20 @@
 """The researcher's forms about benchmarks."""
 
-import csv
-import io
 from typing import Any
 
 from django import forms
 from django.core.files.uploadedfile import UploadedFile
 
 from evaluation.models import Benchmark
+from evaluation.readers import parse_accuracies
 from labeling import policies
+from labeling.files import BadInput
 from labeling.models import Dataset, User
 
 POLICY = ("votes", "seconds_per_answer", "cost_per_hour", "currency")
+MAX_ACCURACIES = 1024 * 1024
+# All of WordNet's nouns are 0.8 MB of wnids; a list to choose from is far shorter.
+MAX_VOCABULARY = 512 * 1024
 LABELS = {
     "votes": "Votes per question",
     "seconds_per_answer": "Seconds per answer",
@@ -74,6 +77,10 @@ class BenchmarkForm(forms.Form):
                 *("vocabulary", "smoothing", "bootstrap", "seed"),
             ]
         )
+
+    def clean_vocabulary(self) -> list[str]:
+        upload: UploadedFile | None = self.cleaned_data["vocabulary"]
+        return _read_text(upload, MAX_VOCABULARY).split() if upload else []
 
     def policy(self) -> dict[str, Any]:
         return {key: self.cleaned_data[key] for key in POLICY}
@@ -150,13 +157,10 @@ class AccuracyForm(forms.Form):
         upload: UploadedFile | None = self.cleaned_data["file"]
         if upload is None:
             return {}
-        if upload.size is None or upload.size > 1024 * 1024:
-            raise forms.ValidationError("The file is larger than 1 MiB.")
         try:
-            text = upload.read().decode("utf-8-sig")
-        except UnicodeDecodeError:
-            raise forms.ValidationError("The file is not UTF-8. Save it as UTF-8.") from None
-        return _accuracies(text)
+            return parse_accuracies(_read_text(upload, MAX_ACCURACIES), upload.name or "the file")
+        except BadInput as error:
+            raise forms.ValidationError(str(error)) from error
 
     def accuracies(self) -> dict[str, float | None]:
         typed = {name: self.cleaned_data.get(key) for key, name in self.names.items()}
@@ -166,20 +170,11 @@ class AccuracyForm(forms.Form):
         return [self[key] for key in self.names]
 
 
-def _accuracies(text: str) -> dict[str, float]:
-    rows = csv.DictReader(io.StringIO(text, newline=""))
-    if not {"classifier", "accuracy"} <= set(rows.fieldnames or ()):
-        raise forms.ValidationError(
-            "Line 1 has no columns classifier and accuracy. Begin with: classifier,accuracy"
-        )
-    found: dict[str, float] = {}
-    for row in rows:
-        name = row["classifier"] or ""
-        try:
-            found[name] = float(row["accuracy"] or "")
-        except ValueError:
-            raise forms.ValidationError(
-                f"Line {rows.line_num}: the accuracy of {name!r} is {row['accuracy']!r}; "
-                "give a number."
-            ) from None
-    return found
+def _read_text(upload: UploadedFile, most: int) -> str:
+    """What the file says, if it has at most so many bytes. Raises ValidationError."""
+    if upload.size is None or upload.size > most:
+        raise forms.ValidationError(f"The file is larger than {most // 1024} KiB.")
+    try:
+        return upload.read().decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise forms.ValidationError("The file is not UTF-8. Save it as UTF-8.") from None

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from evaluation.metrics.ranking import SelectedImage
-from labeling.files import BadInput
+from labeling.files import BadInput, StrPath
 
 
 def require_file(path: Path, cure: str) -> None:
@@ -48,7 +48,7 @@ def json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
                 continue
             try:
                 value = json.loads(raw.decode("utf-8-sig" if number == 1 else "utf-8"))
-            except (UnicodeDecodeError, json.JSONDecodeError) as error:
+            except (ValueError, RecursionError) as error:
                 raise BadInput(
                     f"is not JSON ({error})",
                     file=path,
@@ -213,7 +213,31 @@ def read_accuracy(path: Path, classifiers: list[str]) -> dict[str, float]:
     Raises BadInput for a classifier that is missing or listed twice.
     """
     require_file(path, "give a file of `classifier,accuracy` rows")
-    rows = csv.DictReader(io.StringIO("\n".join(text_lines(path)), newline=""))
+    found = parse_accuracies("\n".join(text_lines(path)), path)
+    missing = [name for name in classifiers if name not in found]
+    if missing:
+        raise BadInput(
+            f"no accuracy for {', '.join(missing)}", file=path, cure="add a row for each classifier"
+        )
+    return {name: found[name] for name in classifiers}
+
+
+def parse_accuracies(text: str, file: StrPath) -> dict[str, float]:
+    """classifier → accuracy, from the text of `classifier,accuracy` rows; `file` is named.
+
+    Raises BadInput for a row that is not CSV, has no number, or lists a classifier again.
+    """
+    rows = csv.DictReader(io.StringIO(text, newline=""))
+    try:
+        return _accuracies(rows, file)
+    except csv.Error as error:
+        line = rows.reader.line_num
+        raise BadInput(
+            f"is not CSV ({error})", file=file, line=line, cure="write rows of classifier,accuracy"
+        ) from error
+
+
+def _accuracies(rows: "csv.DictReader[str]", path: StrPath) -> dict[str, float]:
     if not {"classifier", "accuracy"} <= set(rows.fieldnames or ()):
         raise BadInput(
             "the first line has no `classifier` and `accuracy`",
@@ -240,9 +264,4 @@ def read_accuracy(path: Path, classifiers: list[str]) -> dict[str, float]:
                 f"{name!r} is listed twice", file=path, line=rows.line_num, cure="list it once"
             )
         found[name] = value
-    missing = [name for name in classifiers if name not in found]
-    if missing:
-        raise BadInput(
-            f"no accuracy for {', '.join(missing)}", file=path, cure="add a row for each classifier"
-        )
-    return {name: found[name] for name in classifiers}
+    return found

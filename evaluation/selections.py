@@ -5,17 +5,19 @@ distances, and asks about classes, so all of a line is checked here.
 """
 
 import hashlib
-import math
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from evaluation.metrics.distances import DISTANCES
 from evaluation.metrics.wordnet import UnknownLabel, WordNet
 from evaluation.readers import json_lines
 from labeling.files import BadInput
 from labeling.frozen import canonical
 
+MAX_RANK = 1_000_000
 # Settings of a selection that a joining classifier must share, or the two lists do not compare.
 RULE = ("top_k", "min_confidence", "max_per_label", "distance", "unique_pairs")
 
@@ -169,7 +171,7 @@ def _checked_meta(meta: Any, file: str, number: int) -> dict[str, Any]:
     if (
         not isinstance(names, list)
         or len(names) < 2
-        or not all(isinstance(name, str) and 0 < len(name) <= 100 for name in names)
+        or not all(_is_text(name, 100) for name in names)
     ):
         raise _bad(file, number, "meta needs classifiers: two or more names of 1 to 100 characters")
     if len(set(names)) < len(names):
@@ -177,6 +179,9 @@ def _checked_meta(meta: Any, file: str, number: int) -> dict[str, Any]:
     top_k = meta.get("top_k")
     if isinstance(top_k, bool) or not isinstance(top_k, int) or top_k < 1:
         raise _bad(file, number, f"top_k is {top_k!r}, expected a whole number of 1 or more")
+    if meta.get("distance", DISTANCES[0]) not in DISTANCES:
+        said = f"distance is {meta['distance']!r}, expected one of {', '.join(DISTANCES)}"
+        raise _bad(file, number, said)
     return dict(meta)
 
 
@@ -192,16 +197,16 @@ def _line(row: dict[str, Any], names: set[str]) -> Line:
         raise ValueError(f"both labels are {labels[0]}; a pair's image has two")
     confidences = _two(row, "confidences", int | float)
     rank, image, distance = row.get("rank"), row.get("image"), row.get("distance")
-    if isinstance(rank, bool) or not isinstance(rank, int) or rank < 1:
+    if isinstance(rank, bool) or not isinstance(rank, int) or not 1 <= rank <= MAX_RANK:
         raise ValueError(f"rank is {rank!r}, expected a whole number of 1 or more")
-    if not isinstance(image, str) or not 0 < len(image) <= 400:
+    if not _is_text(image, 400):
         raise ValueError("image needs an id of 1 to 400 characters")
     if not _is_number(distance) or not all(0 <= value <= 1 for value in confidences):
         raise ValueError("distance needs a number, and confidences two in [0, 1]")
     return Line(
         pair=pair,
         rank=rank,
-        image=image,
+        image=str(image),
         labels=labels,
         confidences=(float(confidences[0]), float(confidences[1])),
         distance=float(distance),  # type: ignore[arg-type]
@@ -220,4 +225,16 @@ def _two(row: dict[str, Any], key: str, kind: Any) -> Any:
 
 
 def _is_number(value: Any) -> bool:
-    return not isinstance(value, bool) and isinstance(value, int | float) and math.isfinite(value)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    # JSON's whole numbers have no end, those of a float do.
+    return -sys.float_info.max <= value <= sys.float_info.max
+
+
+def _is_text(value: Any, longest: int) -> bool:
+    """Whether a database and a file take it: NUL and half a surrogate pair are no text."""
+    return (
+        isinstance(value, str)
+        and 0 < len(value) <= longest
+        and not any(letter == "\0" or "\ud800" <= letter <= "\udfff" for letter in value)
+    )

@@ -102,7 +102,6 @@ def _planned_or_made(
     plan = competitions.plan(lines, data["dataset"], form.policy())
     if "create" not in request.POST:
         return plan, None
-    vocabulary = data["vocabulary"]
     made = competitions.create(
         request.user,
         name=data["name"],
@@ -112,7 +111,7 @@ def _planned_or_made(
         wordnet=net,
         policy=form.policy(),
         instructions=data["instructions"],
-        vocabulary=vocabulary.read().decode("utf-8-sig").split() if vocabulary else None,
+        vocabulary=data["vocabulary"],
         settings=form.settings(),
     )
     return plan, made

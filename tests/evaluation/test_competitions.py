@@ -123,6 +123,10 @@ def test_another_selection_under_a_taken_name_is_a_conflict(birds, alice, datase
         ({"rank": 0}, 2, "rank is 0"),
         ({"rank": True}, 2, "rank is True"),
         ({"rank": 2}, 3, "rank 2 in line 2"),
+        ({"rank": 10**30}, 2, "rank is 10"),
+        ({"image": "a\0b"}, 2, "image needs an id"),
+        ({"image": "\ud800"}, 2, "image needs an id"),
+        ({"distance": 10**400}, 2, "distance needs a number"),
         ({"image": "alpha-beta-2.png"}, 3, "image 'alpha-beta-2.png' in line 2"),
         ({"image": ""}, 2, "image needs an id"),
         ({"confidences": [0.9, 1.5]}, 2, "confidences two in"),
@@ -147,6 +151,8 @@ def test_a_bad_line_is_named_with_its_number(wordnet, change, line, said):
         ({"classifiers": ["a"], "top_k": 3}, "two or more names"),
         ({"classifiers": ["a", "a"], "top_k": 3}, "twice"),
         ({"classifiers": ["a", "b"], "top_k": 0}, "top_k is 0"),
+        ({"classifiers": ["a", "b\0"], "top_k": 3}, "two or more names"),
+        ({"classifiers": ["a", "b"], "top_k": 3, "distance": "miles"}, "distance is 'miles'"),
     ],
 )
 def test_a_bad_meta_line_is_refused(wordnet, meta, said):

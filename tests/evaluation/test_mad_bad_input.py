@@ -278,6 +278,8 @@ RANKS = {
     "no classifiers": ([{"meta": {"top_k": 1}}], ANSWERS, "s.jsonl", 1, "classifiers"),
     "no top_k": ([{"meta": {"classifiers": ["a", "b"]}}], ANSWERS, "s.jsonl", 1, "top_k"),
     "not JSON": ([META, "{"], ANSWERS, "s.jsonl", 2, "not JSON"),
+    "endless digits": ([META, '{"rank": ' + "1" * 5000 + "}"], ANSWERS, "s.jsonl", 2, "not JSON"),
+    "a bottomless list": ([META, "[" * 100_000], ANSWERS, "s.jsonl", 2, "not JSON"),
     "a list": ([META, []], ANSWERS, "s.jsonl", 2, "object"),
     "a stranger": ([META, LINE | {"pair": ["a", "z"]}], ANSWERS, "s.jsonl", 2, "'z'"),
     "rank 0": ([META, LINE | {"rank": 0}], ANSWERS, "s.jsonl", 2, "rank"),
@@ -322,6 +324,7 @@ def test_rank_refuses_by_file_line_and_cure(tmp_path, case):
         ("classifier,accuracy\na,1\nb,high\n", "'high'"),
         ("classifier,accuracy\na,1\nb,nan\n", "'nan'"),
         ("classifier,accuracy\na,1\na,2\nb,3\n", "twice"),
+        ("classifier,accuracy\n" + "a" * 200_000 + ",1\n", "line 2: is not CSV"),
     ],
 )
 def test_a_broken_accuracy_list_is_refused(tmp_path, text, words):

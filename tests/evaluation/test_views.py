@@ -209,6 +209,20 @@ def test_a_fault_in_the_file_is_named_with_its_line(as_alice, dataset, wordnet):
     assert "selection.jsonl, line 4: rank is" in page.context["form"].errors["selection"][0]
 
 
+@pytest.mark.parametrize("content", [b"\xff\xfe", b"n01440764 " * 60_000])
+def test_a_vocabulary_that_is_no_short_text_is_refused(as_alice, dataset, wordnet, content):
+    crowd.add_images(dataset, crowd.lines())
+    file = SimpleUploadedFile("classes.txt", content)
+
+    page = as_alice.post(
+        reverse("evaluation:benchmark_new"), form(dataset, vocabulary=file, create="1")
+    )
+
+    assert page.status_code == 422
+    assert page.context["form"].errors["vocabulary"]
+    assert not Benchmark.objects.exists()
+
+
 def test_missing_images_keep_the_benchmark_from_being_made(as_alice, dataset, wordnet):
     page = as_alice.post(reverse("evaluation:benchmark_new"), form(dataset, create="1"))
 
@@ -280,8 +294,10 @@ def test_typed_accuracies_are_kept_and_scored(run, as_alice, run_jobs):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("name,acc\nalpha,1\n", "Line 1 has no columns"),
-        ("classifier,accuracy\nalpha,high\n", "Line 2: the accuracy of &#x27;alpha&#x27;"),
+        ("name,acc\nalpha,1\n", "line 1: the first line has no `classifier`"),
+        ("classifier,accuracy\nalpha,high\n", "line 2: the accuracy of &#x27;alpha&#x27;"),
+        ("classifier,accuracy\nalpha,1\nalpha,2\n", "line 3: &#x27;alpha&#x27; is listed twice"),
+        ("classifier,accuracy\n" + "a" * 200_000 + ",1\n", "line 2: is not CSV"),
         ("classifier,accuracy\nomega,80\n", "No classifier here is called &#x27;omega&#x27;"),
     ],
 )
