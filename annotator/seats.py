@@ -72,17 +72,12 @@ def is_viewable(user: User, seat: Assignment) -> bool:
         return False
     if seat.state != Assignment.State.ANSWERED:
         return seat.state == Assignment.State.LEASED
-    policy = policy_of(campaign)
+    policy = policies.of(campaign)
     if member.answered - (seat.ordinal or 0) < policy["revise_answers"]:
         return True
     first = seat.answers.order_by("revision").values_list("created_at", flat=True).first()
     window = timedelta(minutes=policy["revise_minutes"])
     return first is not None and timezone.now() - first <= window
-
-
-def policy_of(campaign: Campaign) -> dict[str, Any]:
-    """The campaign's policy with every key, also those that came after it was written."""
-    return policies.DEFAULTS | (campaign.policy.content if campaign.policy else {})
 
 
 def image_response(image: Image) -> HttpResponse:

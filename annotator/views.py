@@ -1,5 +1,6 @@
 """The pages that a person who labels sees: home, joining, labeling and its images."""
 
+from dataclasses import asdict
 from typing import Any
 
 from django.contrib import messages
@@ -14,7 +15,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from annotator import accounts, bodies, seats
 from annotator.accounts import person
 from annotator.forms import AnswerForm, new_answer_id
-from labeling import answering, assigning, people
+from labeling import answering, assigning, people, policies
 from labeling.access import campaign_for
 from labeling.errors import Conflict, NotYours, Refusal
 from labeling.kinds import KINDS
@@ -112,7 +113,7 @@ def _seats_to_show(request: HttpRequest, campaign: Campaign) -> dict[str, Any]:
 
 def _next_seats(user: User, campaign: Campaign, held: set[str], known: set[str]) -> dict[str, Any]:
     """A page of seats beside those that the person's open tabs hold already."""
-    size = KINDS[campaign.kind].page_size(seats.policy_of(campaign)) + len(held)
+    size = KINDS[campaign.kind].page_size(policies.of(campaign)) + len(held)
     page = assigning.next_page(user, campaign, size)
     fresh = [seat for seat in page.seats if seat.token not in held]
     return seats.describe(fresh, user, campaign, known) | {"left": page.left}
@@ -122,7 +123,7 @@ def _label_context(
     request: HttpRequest, campaign: Campaign, page: dict[str, Any], membership: Membership | None
 ) -> dict[str, Any]:
     kind = KINDS[campaign.kind]
-    policy = seats.policy_of(campaign)
+    policy = policies.of(campaign)
     done = membership.answered if membership else 0
     first = page["seats"][0] if page["seats"] else None
     setup = page | {
@@ -163,27 +164,18 @@ def _answer_by_form(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     if not form.is_valid():
         field, errors = next(iter(form.errors.items()))
         raise Refusal(str(errors[0]), field=str(field))
-    [result] = answering.submit(person(request), campaign, [_sent(form.cleaned_data)])
-    if result.status != "accepted":
+    [result] = answering.submit(person(request), campaign, [answering.Sent(**form.cleaned_data)])
+    if result.status != answering.ACCEPTED:
         messages.error(request, result.message)
         return redirect("label", campaign.name)
     address = reverse("label", args=[campaign.name])
     return redirect(f"{address}?after={form.cleaned_data['seat']}")
 
 
-def _sent(answer: dict[str, Any]) -> answering.Sent:
-    return answering.Sent(
-        id=answer["id"],
-        seat=answer["seat"],
-        value=answer["value"],
-        duration_ms=answer["duration_ms"],
-    )
-
-
 @require_POST
 @bodies.script_only
 def label_page(request: HttpRequest, name: str) -> HttpResponse:
-    """The next seats as JSON: {"seats", "topics", "left", "done"}."""
+    """The next seats as JSON: {"seats", "topics", "left"}."""
     campaign = campaign_for(person(request), name)
     body = bodies.read_object(request)
     bodies.check_user(request, body)
@@ -201,22 +193,9 @@ def label_answers(request: HttpRequest, name: str) -> HttpResponse:
     campaign = campaign_for(person(request), name)
     body = bodies.read_object(request)
     bodies.check_user(request, body)
-    sent = [_sent(answer) for answer in bodies.read_answers(body)]
+    sent = [answering.Sent(**answer) for answer in bodies.read_answers(body)]
     results = answering.submit(person(request), campaign, sent)
-    return JsonResponse(
-        {
-            "results": [
-                {
-                    "id": str(result.id),
-                    "status": result.status,
-                    "code": result.code,
-                    "message": result.message,
-                    "revision": result.revision,
-                }
-                for result in results
-            ]
-        }
-    )
+    return JsonResponse({"results": [asdict(result) for result in results]})
 
 
 @require_POST

@@ -7,7 +7,7 @@ from django.urls import reverse
 
 from evaluation import figures, runs, tables
 from evaluation.models import Benchmark, Run, Selection, Submission
-from labeling import campaigns, progress
+from labeling import campaigns, policies, progress
 from labeling.models import Campaign
 
 HISTORY = 12
@@ -29,9 +29,7 @@ def benchmark(row: Benchmark, run: Run | None) -> dict[str, Any]:
         "waiting": waiting,
         "failed": None if failed == run else failed,
         "progress": now,
-        "estimate": campaigns.estimate(now["questions"], campaign.policy.content)
-        if campaign.policy
-        else None,
+        "estimate": campaigns.estimate(now["questions"], policies.of(campaign)),
         "is_draft": campaign.state == Campaign.State.DRAFT,
         "is_moving": campaign.state == Campaign.State.OPEN or waiting is not None,
         "history": list(row.runs.defer("result").select_related("release", "requested_by"))[

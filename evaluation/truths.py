@@ -8,7 +8,7 @@ from django.db import transaction
 from evaluation.metrics import distances
 from evaluation.metrics.wordnet import WordNet
 from evaluation.models import Benchmark, Selection
-from labeling import campaigns
+from labeling import campaigns, policies
 from labeling.errors import Conflict, Refusal
 from labeling.models import Campaign, Membership, Question, Settlement, User
 
@@ -136,7 +136,7 @@ def _open(benchmark: Benchmark, actor: User, wordnet: WordNet) -> Campaign:
         dataset=source.dataset,
         instructions="Choose what the image shows. If several classes fit, take the most precise.",
         settings={"vocabulary": vocabulary_of(benchmark, wordnet)},
-        policy=source.policy.content if source.policy else None,
+        policy=policies.of(source),
     )
     campaigns.define_topics(campaign, [{"key": TOPIC, "name": "What does this image show?"}])
     members = source.memberships.active().exclude(user=actor)

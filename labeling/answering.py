@@ -155,14 +155,13 @@ def _lock_member(user: User, campaign: Campaign) -> _Member:
     )
     if row is None:
         raise NotYours(NOT_A_MEMBER)
-    policy = row.campaign.policy
     return _Member(
         pk=row.pk,
         answered=row.answered,
         campaign_state=row.campaign.state,
         kind=KINDS[row.campaign.kind],
         settings=row.campaign.settings,
-        policy=policies.DEFAULTS | (policy.content if policy else {}),
+        policy=policies.of(row.campaign),
     )
 
 

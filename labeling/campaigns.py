@@ -115,7 +115,7 @@ def change_policy(campaign: Campaign, actor: User, content: dict[str, Any]) -> P
     cleaned = policies.clean(content)
     with transaction.atomic():
         campaign = Campaign.objects.select_for_update().select_related(None).get(pk=campaign.pk)
-        current = Policy.objects.get(pk=campaign.policy_id)
+        current = campaign.policies.latest("version")
         if current.content == cleaned:
             return current
         policy = Policy.objects.create(
@@ -259,7 +259,7 @@ def whole_items(campaign: Campaign, names: list[str]) -> tuple[dict[str, int], l
     missing = [name for name in names if name not in images]
     if missing:
         return {}, missing
-    items = {}
+    items: dict[int, int] = {}
     pks = list(images.values())
     for start in range(0, len(pks), BATCH):
         batch = pks[start : start + BATCH]

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from labeling.errors import Refusal
+from labeling.models import Campaign
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,11 @@ RULES: dict[str, Rule] = {
     "cost_per_hour": Rule(0.0, 0, 10_000, "Pay for an hour of answering.", whole=False),
 }
 DEFAULTS: dict[str, Any] = {key: rule.default for key, rule in RULES.items()} | {"currency": "EUR"}
+
+
+def of(campaign: Campaign) -> dict[str, Any]:
+    """The campaign's policy with every key, also those that came after it was written."""
+    return DEFAULTS | (campaign.policy.content if campaign.policy else {})
 
 
 def clean(content: dict[str, Any] | None) -> dict[str, Any]:

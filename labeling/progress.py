@@ -6,7 +6,7 @@ from typing import Any
 from django.db.models import Count, Sum
 from django.utils import timezone
 
-from labeling import campaigns, quality
+from labeling import campaigns, policies, quality
 from labeling.models import Campaign, Question
 from labeling.seats import fetch
 
@@ -20,7 +20,7 @@ def progress(campaign: Campaign) -> dict[str, Any]:
     Gold counts as work done and paid, never as a question. Answers are not read: the work of each
     person is kept with their membership.
     """
-    policy = campaign.policy.content
+    policy = policies.of(campaign)
     by_state = dict.fromkeys(Question.State.values, 0) | dict(
         campaign.questions.order_by().values_list("state").annotate(Count("pk"))
     )
@@ -94,4 +94,4 @@ def annotators(campaign: Campaign) -> list[dict[str, Any]]:
 
 def estimate_of(campaign: Campaign) -> dict[str, Any]:
     """What the campaign's questions cost as a whole, by its policy."""
-    return campaigns.estimate(campaign.questions.asked().count(), campaign.policy.content)
+    return campaigns.estimate(campaign.questions.asked().count(), policies.of(campaign))

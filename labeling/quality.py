@@ -17,7 +17,6 @@ from labeling.models import (
     Campaign,
     Decision,
     Gold,
-    Policy,
     Question,
     Settlement,
     User,
@@ -76,17 +75,17 @@ def _gold_question(campaign: Campaign, item_id: int, topic: str, number: int) ->
     question = about.filter(round=0).first()
     if question is None:
         # Retired before: nobody who met it then may be given it again.
-        retired = about.order_by("pk").first()
+        retired = about.order_by("pk").values_list("subject", "pk").first()
         return Question.objects.create(
             campaign=campaign,
             item_id=item_id,
             topic=topic,
-            subject=retired and (retired.subject or retired.pk),
+            subject=(retired[0] or retired[1]) if retired else None,
             lane=Question.Lane.GOLD,
             ticket=campaigns.take_tickets(campaign, 1),
             seats_free=1,
             state=Question.State.GOLD,
-            policy=Policy.objects.get(pk=campaign.policy_id),
+            policy=campaign.policies.latest("version"),
         )
     if question.state != Question.State.GOLD:
         raise Conflict(
@@ -132,6 +131,7 @@ def gold_from_settled(campaign: Campaign, actor: User, question_ids: Iterable[in
     the same subject, so that nobody who answered the original ever sees it again.
     """
     made = 0
+    policy = campaign.policies.latest("version")
     with transaction.atomic():
         for question in Question.objects.filter(
             campaign=campaign, pk__in=list(question_ids), state=Question.State.SETTLED
@@ -150,7 +150,7 @@ def gold_from_settled(campaign: Campaign, actor: User, question_ids: Iterable[in
                     "ticket": campaigns.take_tickets(campaign, 1),
                     "seats_free": 1,
                     "state": Question.State.GOLD,
-                    "policy_id": campaign.policy_id,
+                    "policy": policy,
                 },
             )
             if created and settlement:

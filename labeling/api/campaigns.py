@@ -8,7 +8,7 @@ from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from labeling import campaigns, progress
+from labeling import campaigns, policies, progress
 from labeling.access import (
     RESEARCHER,
     REVIEWER,
@@ -117,8 +117,7 @@ class CampaignsDoors(Doors):
             return self.answer(EstimateSerializer, progress.estimate_of(campaign))
         if not (stated.isascii() and stated.isdigit()) or int(stated[:20]) > MAX_QUESTIONS:
             raise ValidationError({"questions": "Send a whole number, at most a billion."})
-        assert campaign.policy is not None
-        found = campaigns.estimate(int(stated), campaign.policy.content)
+        found = campaigns.estimate(int(stated), policies.of(campaign))
         return self.answer(EstimateSerializer, found)
 
     @extend_schema(responses=ProgressSerializer)

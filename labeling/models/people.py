@@ -16,7 +16,8 @@ def new_token() -> str:
     return secrets.token_hex(16)
 
 
-class User(AbstractUser):
+# knox is untyped, so the manager of its tokens is unknown here.
+class User(AbstractUser):  # type: ignore[django-manager-missing]
     """A person. Other annotators and every release see the pseudonym, never the username."""
 
     pseudonym = models.CharField(max_length=64, unique=True, default=new_pseudonym)
