@@ -8,11 +8,10 @@ from django.db import transaction
 from evaluation.metrics import distances
 from evaluation.metrics.wordnet import WordNet
 from evaluation.models import Benchmark, Selection
-from labeling import campaigns, policies
-from labeling.errors import Conflict, Refusal
+from labeling import campaigns, drafting, policies
+from labeling.errors import Refusal
 from labeling.models import Campaign, Membership, Question, Settlement, User
 
-TOPIC = "label"
 BATCH = 500
 
 
@@ -51,9 +50,8 @@ def ask_true_label(
             benchmark.naming = _open(benchmark, actor, wordnet)
             benchmark.save(update_fields=["naming"])
         campaign = benchmark.naming
-        added = campaigns.add_questions(campaign, [(row.image, TOPIC) for row in wrong])
-        if added.missing_images:
-            raise Conflict(f"{added.missing_images[0]} left the dataset. Add it again first.")
+        images = [row.image for row in wrong]
+        drafting.ask(campaign, drafting.naming_pairs(campaign.dataset, images))
         if campaign.state == Campaign.State.DRAFT:
             campaigns.launch(campaign, actor)
     return campaign
@@ -128,17 +126,16 @@ def settled_values(campaign: Campaign, images: set[str]) -> dict[tuple[str, str]
 
 def _open(benchmark: Benchmark, actor: User, wordnet: WordNet) -> Campaign:
     source = benchmark.campaign
-    campaign = campaigns.create(
+    campaign = drafting.draft(
         actor,
         name=f"{source.name[:70]}-labels",
         title=f"{source.title}: true labels",
         kind="naming",
         dataset=source.dataset,
         instructions="Choose what the image shows. If several classes fit, take the most precise.",
-        settings={"vocabulary": vocabulary_of(benchmark, wordnet)},
+        vocabulary=vocabulary_of(benchmark, wordnet),
         policy=policies.of(source),
     )
-    campaigns.define_topics(campaign, [{"key": TOPIC, "name": "What does this image show?"}])
     members = source.memberships.active().exclude(user=actor)
     Membership.objects.bulk_create(
         [Membership(user_id=row.user_id, campaign=campaign, role=row.role) for row in members]

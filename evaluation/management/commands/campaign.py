@@ -6,9 +6,10 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from evaluation import competitions, selections
-from evaluation.metrics import wordnet
+from evaluation.management.commands.wordnet import load
+from evaluation.metrics.wordnet import WordNet
 from evaluation.readers import text_lines
-from labeling import campaigns, consensus, policies, progress, releases
+from labeling import campaigns, consensus, drafting, policies, progress, releases
 from labeling.errors import Refusal
 from labeling.files import BadInput
 from labeling.kinds import KINDS
@@ -72,7 +73,7 @@ class Command(ContractCommand):
         if kind == "contains":
             if selection is None:
                 raise UsageError("a campaign of the kind contains needs --selection")
-            net = wordnet.load()
+            net = load()
             lines = selections.read(selection, net)
             wnids = _wnids(vocabulary, net) if vocabulary else None
             plan = competitions.plan(lines, common["dataset"], common["policy"])
@@ -87,14 +88,11 @@ class Command(ContractCommand):
         if kind == "naming":
             if vocabulary is None:
                 raise UsageError("a campaign of the kind naming needs --vocabulary")
-            net = wordnet.load()
+            net = load()
             topics = [net.synset(net.index(wnid)) for wnid in _wnids(vocabulary, net)]
             classes = [{"key": s.wnid, "name": ", ".join(s.lemmas)} for s in topics]
-            made = campaigns.create(owner, kind=kind, settings={"vocabulary": classes}, **common)
-            campaigns.define_topics(made, [{"key": "label", "name": "What does this image show?"}])
-            images = made.dataset.images.order_by("name").values_list("name", flat=True)
-            campaigns.add_questions(made, [(image, "label") for image in images])
-            return made
+            pairs = drafting.naming_pairs(common["dataset"])
+            return drafting.draft(owner, kind=kind, pairs=pairs, vocabulary=classes, **common)
         raise UsageError(f"there is no kind {kind!r}; choose one of: {', '.join(KINDS)}")
 
     def pause(self, name: str, **_: Any) -> Result:
@@ -178,8 +176,6 @@ def _refusals(selection: Path | None = None, policy: Path | None = None) -> Iter
         file = policy if refusal.field in policies.DEFAULTS else None
         file = selection if refusal.field == "selection" else file
         raise BadInput(refusal.message, file=file) from refusal
-    except wordnet.WordNetMissing as missing:
-        raise BadInput(str(missing)) from missing
 
 
 def _campaign(name: str) -> Campaign:
@@ -207,7 +203,7 @@ def _owner(username: str, dataset: Dataset) -> User:
     return user
 
 
-def _wnids(path: Path, net: wordnet.WordNet) -> list[str]:
+def _wnids(path: Path, net: WordNet) -> list[str]:
     from evaluation.pools import read_classes
 
     return read_classes(path, net)
