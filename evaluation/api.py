@@ -1,6 +1,5 @@
 """Benchmarks over HTTP: competitions, their classifiers, selections and runs. For researchers."""
 
-import json
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -146,10 +145,13 @@ class ClassifierDoors(Uploads):
 
     @extend_schema(request=AccuraciesSerializer, responses=ChangedSerializer)
     def accuracies(self, request: Request, benchmark: str) -> Response:
-        """States the accuracies that were published elsewhere, to compare ranks with."""
+        """States the accuracies that were published elsewhere; the next run compares with them."""
         row = benchmark_for(self.user, benchmark)
         stated = self.read(AccuraciesSerializer)["accuracies"]
-        return self.answer(ChangedSerializer, {"changed": competitions.set_accuracies(row, stated)})
+        changed = competitions.set_accuracies(row, stated)
+        if changed:
+            runs.request(row, self.user)
+        return self.answer(ChangedSerializer, {"changed": changed})
 
 
 class SelectionFilters(django_filters.FilterSet):
@@ -176,7 +178,7 @@ class SelectionDoors(Doors):
         """The selection as it now is, for `mad rank` and `mad add`."""
         row = benchmark_for(self.user, benchmark)
         found = competitions.selection_of(row)
-        response = StreamingHttpResponse(_lines(found), content_type="application/jsonl")
+        response = StreamingHttpResponse(found.text_lines(), content_type="application/jsonl")
         response["Content-Disposition"] = f'attachment; filename="{row.name}-selection.jsonl"'
         return response
 
@@ -190,12 +192,6 @@ class SelectionDoors(Doors):
             raise NotYours("Some of these selections are not in this benchmark.")
         campaign = truths.ask_true_label(row, self.user, chosen, load_wordnet())
         return self.answer(NamingSerializer, campaign, 201)
-
-
-def _lines(selection: SelectionFile) -> Iterator[str]:
-    yield json.dumps({"meta": selection.meta}, ensure_ascii=False) + "\n"
-    for line in selection.lines:
-        yield json.dumps(line.as_dict(selection.top_k), ensure_ascii=False) + "\n"
 
 
 class RunFilters(django_filters.FilterSet):

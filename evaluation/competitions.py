@@ -356,8 +356,9 @@ def _drop(benchmark: Benchmark, keys: set[Key]) -> list[str]:
     ]
     Selection.objects.filter(pk__in=[row.pk for row in gone]).update(state=Selection.State.DROPPED)
     taken, waiting = _fill(benchmark)
-    _ask(benchmark, [key for row in taken for key in _keys_of(row)], Question.Lane.RETURNED)
+    # Before asking, which holds the campaign's row: questions are locked first (seats.py).
     _withdraw_unneeded(benchmark, {key for row in gone for key in _keys_of(row)} - keys)
+    _ask(benchmark, [key for row in taken for key in _keys_of(row)], Question.Lane.RETURNED)
     Decision.objects.bulk_create(
         [_record(benchmark, row, "left") for row in gone]
         + [_record(benchmark, row, "entered") for row in taken]

@@ -5,6 +5,7 @@ distances, and asks about classes, so all of a line is checked here.
 """
 
 import hashlib
+import json
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -71,6 +72,11 @@ class SelectionFile:
 
     def wnids(self) -> list[str]:
         return sorted({label for line in self.lines for label in line.labels})
+
+    def text_lines(self) -> Iterator[str]:
+        """The file's lines, meta line first, as `mad rank` and `mad add` read them."""
+        rows = ({"meta": self.meta}, *(line.as_dict(self.top_k) for line in self.lines))
+        return (json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
 
     def sha256(self) -> str:
         """Of the content, however it was spelt."""

@@ -249,9 +249,7 @@ def true_labels(request: SignedIn, name: str) -> HttpResponse:
 @require_GET
 def selection(request: SignedIn, name: str) -> HttpResponse:
     row = access.benchmark_for(request.user, name)
-    found = competitions.selection_of(row)
-    lines = [{"meta": found.meta}, *(line.as_dict(found.top_k) for line in found.lines)]
-    text = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
+    text = "".join(competitions.selection_of(row).text_lines())
     return _download(text, "application/jsonl", f"{row.name}-selection.jsonl")
 
 

@@ -105,6 +105,7 @@ def test_accuracies_are_stated_by_name(client, birds):
     assert (unknown.status_code, unknown.json()["errors"][0]["field"]) == (400, "accuracy")
     rows = client.get(API + "benchmarks/birds/classifiers/").json()["results"]
     assert [row["accuracy"] for row in rows] == [76.1, 0.7, None]
+    assert birds.runs.get().state == "queued"
 
 
 def test_a_true_label_is_asked_only_where_both_were_wrong(client, birds, alice):
