@@ -44,10 +44,6 @@ class Conflict(Refusal):
     code = "conflict"
 
 
-class LeaseExpired(Conflict):
-    code = "lease_expired"
-
-
 class CampaignClosed(Conflict):
     code = "campaign_closed"
 

@@ -1,7 +1,5 @@
 """Figures as people read them."""
 
-from typing import Any
-
 from django import template
 
 register = template.Library()
@@ -83,8 +81,3 @@ def filesize(count: int | None) -> str:
             return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"
         size /= 1000
     return f"{size:.1f} TB"
-
-
-@register.filter
-def lookup(mapping: dict[str, Any], key: str) -> Any:
-    return mapping.get(key)
