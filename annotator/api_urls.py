@@ -9,7 +9,7 @@ from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitVie
 from annotator.api import LabelDoors, SeatDoors
 from evaluation import api as evaluation
 from labeling import problems
-from labeling.api import accounts, campaigns, datasets, people, questions, results
+from labeling.api import accounts, campaigns, datasets, imports, people, questions, results
 
 Addresses = list[URLPattern | URLResolver]
 Actions = dict[str, Any]
@@ -47,6 +47,13 @@ in_dataset: Addresses = [
         "images/<int:pk>/thumbnail/",
         datasets.ImageDoors.as_view({"get": "thumbnail"}),
         name="image-thumbnail",
+    ),
+    path("imports/", imports.ImportDoors.as_view(LIST), name="imports"),
+    path("imports/<int:pk>/", imports.ImportDoors.as_view(READ), name="import"),
+    path(
+        "imports/<int:pk>/retry/",
+        imports.ImportDoors.as_view({"post": "retry"}),
+        name="import-retry",
     ),
     path("jobs/", datasets.DatasetJobDoors.as_view(LIST), name="dataset-jobs"),
 ]

@@ -220,6 +220,7 @@ ASSAY_JOB_LEASE_SECONDS = env.float("ASSAY_JOB_LEASE_SECONDS", default=60)
 # Which function does which kind of job: labeling/jobs.py looks here, so it need not know others.
 ASSAY_JOB_HANDLERS = {
     "derivatives": "labeling.images.make_derivatives",
+    "import images": "labeling.imports.execute",
     "question dropped": "evaluation.competitions.replace_dropped",
     "score": "evaluation.runs.execute",
 }

@@ -8,6 +8,7 @@ from django import forms
 
 from labeling import lists, people, policies, reviewing, tokens
 from labeling.errors import Refusal
+from labeling.imports import SMALL_BYTES, SMALL_FILES
 from labeling.kinds import KINDS
 from labeling.models import ApiToken, Campaign, Dataset, Membership, Question, User
 
@@ -73,7 +74,9 @@ class UploadForm(RightsForm):
     files = ManyFilesField(  # type: ignore[assignment]
         label="Images, or a zip of them",
         help_text="Up to 100 files at once; put more into a zip. In a zip, folders become part of "
-        "the names. What is there already is reported, never added twice.",
+        "the names. What is there already is reported, never added twice. A zip, more than "
+        f"{SMALL_FILES} files or more than {SMALL_BYTES // 2**20} MiB come in by an import, which "
+        "goes on when you leave the page.",
         error_messages={"required": "Choose at least one image or zip."},
     )
     field_order = ["files", "licence", "source"]

@@ -12,7 +12,7 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import IO, TypedDict
@@ -24,6 +24,7 @@ from django.db import IntegrityError, models, transaction
 from labeling import jobs
 from labeling.errors import Conflict, Refusal, TooLarge
 from labeling.imagefiles import BadImage, Encoded, check, derive
+from labeling.imagereport import Report
 from labeling.imagesources import (
     MAX_LICENCE,
     MAX_SOURCE,
@@ -37,7 +38,7 @@ from labeling.imagesources import (
     printable,
 )
 from labeling.imagestore import StorageFull, media_type_of, remove, write
-from labeling.models import Dataset, Image, Job
+from labeling.models import Dataset, Image, Import, Job
 
 logger = logging.getLogger(__name__)
 
@@ -48,6 +49,8 @@ BLOCK = 200
 # So many files are looked up in the database at a time.
 BATCH = 100
 CHUNK_BYTES = 1024 * 1024
+# What is asked of images that are there already.
+_KNOWN = ("dataset", "sha256", "name", "came_with")
 
 Source = Iterable[Found | Refused]
 Watch = Callable[[int], None]
@@ -67,16 +70,19 @@ class Added:
     duplicate_of: Image | None = None
 
 
-@dataclass
-class Report:
-    """What became of the files; duplicates are {"file", "same_as"}, refused {"file", "why"}."""
+@dataclass(frozen=True)
+class Goal:
+    """Where files go and what is said of those that say nothing themselves."""
 
-    added: int = 0
-    duplicates: list[dict[str, str]] = field(default_factory=list)
-    refused: list[dict[str, str]] = field(default_factory=list)
+    dataset: Dataset
+    licence: str = ""
+    source: str = ""
+    came_with: Import | None = None
 
-    def as_dict(self) -> dict[str, object]:
-        return {"added": self.added, "duplicates": self.duplicates, "refused": self.refused}
+    def brought(self, image: Image, name: str) -> bool:
+        """Whether this very import added the file already: it was cut off and runs again."""
+        ours = self.came_with is not None and image.came_with_id == self.came_with.pk
+        return ours and image.name == name
 
 
 class NameTaken(Conflict):
@@ -121,7 +127,7 @@ def add_folder(
     watch: Watch | None = None,
 ) -> Report:
     """Every image below the folder, named by its path in it."""
-    return _add_all(dataset, in_folder(Path(path)), licence, source, watch)
+    return _add_whole(dataset, in_folder(Path(path)), licence, source, watch)
 
 
 def add_zip(
@@ -136,6 +142,13 @@ def add_zip(
     if isinstance(file, str | Path):
         with Path(file).open("rb") as opened:
             return add_zip(dataset, opened, licence=licence, source=source, watch=watch)
+    size = zip_bytes(file)
+    with open_zip(file) as archive:
+        return _add_whole(dataset, in_zip(archive, size), licence, source, watch)
+
+
+def zip_bytes(file: IO[bytes]) -> int:
+    """Bytes of the zip, which then stands at its start. Raises TooLarge."""
     size = file.seek(0, io.SEEK_END)
     if size > settings.ASSAY_MAX_UPLOAD_BYTES:
         raise TooLarge(
@@ -144,8 +157,7 @@ def add_zip(
             field="file",
         )
     file.seek(0)
-    with open_zip(file) as archive:
-        return _add_all(dataset, in_zip(archive, size), licence, source, watch)
+    return size
 
 
 def add_manifest(
@@ -157,7 +169,7 @@ def add_manifest(
     watch: Watch | None = None,
 ) -> Report:
     """Every image that the CSV lists; licence and source are for rows that say none."""
-    return _add_all(dataset, in_manifest(Path(path)), licence, source, watch)
+    return _add_whole(dataset, in_manifest(Path(path)), licence, source, watch)
 
 
 def add_path(
@@ -180,55 +192,30 @@ def add_path(
     return add_zip(dataset, path, **said)
 
 
-def import_root_path(relative: str) -> Path:
-    """The path below ASSAY_IMPORT_ROOT. Raises Refusal for one that is not there or leads out.
-
-    Both are told in the same words: who asks learns nothing of the rest of the disk.
-    """
-    if not settings.ASSAY_IMPORT_ROOT:
-        raise Refusal(
-            "This site imports no folders of its own. Upload the images, or ask whoever runs it "
-            "to set ASSAY_IMPORT_ROOT.",
-            field="path",
-        )
-    root = Path(settings.ASSAY_IMPORT_ROOT).resolve()
-    lost = Refusal(
-        "There is nothing of that name in the import folder. Give a path inside it, "
-        "not a URL and not an absolute one.",
-        field="path",
-    )
-    try:
-        path = (root / clean_name(relative)).resolve(strict=True)
-    except (OSError, RuntimeError, ValueError, Refusal):
-        raise lost from None
-    if not path.is_relative_to(root):
-        raise lost
-    return path
-
-
-def _add_all(
+def _add_whole(
     dataset: Dataset, files: Source, licence: str, source: str, watch: Watch | None
 ) -> Report:
     report = Report()
+    add_all(Goal(dataset, licence, source), files, report, watch)
+    return report
+
+
+def add_all(goal: Goal, files: Source, report: Report, watch: Watch | None = None) -> None:
+    """Adds the files and writes into the report what became of each; what a StorageFull or a killed
+    process left undone is done by calling it again."""
     files = iter(files)
     try:
         while batch := list(islice(files, BATCH)):
-            _add_batch(dataset, batch, licence, source, report, watch)
+            _add_batch(goal, batch, report, watch)
     except StorageFull as full:
         raise StorageFull(
             f"{full.message} {report.added} images were added and stay. "
             "Then import the same again: what is there is passed over."
         ) from full
-    return report
 
 
 def _add_batch(
-    dataset: Dataset,
-    batch: list[Found | Refused],
-    licence: str,
-    source: str,
-    report: Report,
-    watch: Watch | None,
+    goal: Goal, batch: list[Found | Refused], report: Report, watch: Watch | None
 ) -> None:
     """Adds a batch. Every file is read twice, so that no more than one is in memory at a time."""
     hashes: dict[int, str] = {}
@@ -239,34 +226,39 @@ def _add_batch(
                 raise Refusal(found.why)
             names[place] = clean_name(found.name)
             hashes[place] = _hash(found)
-    by_hash = dict(dataset.images.filter(sha256__in=hashes.values()).values_list("sha256", "name"))
-    taken = set(dataset.images.filter(name__in=names.values()).values_list("name", flat=True))
+    images = goal.dataset.images
+    known = {
+        image.sha256: image for image in images.filter(sha256__in=hashes.values()).only(*_KNOWN)
+    }
+    taken = set(images.filter(name__in=names.values()).values_list("name", flat=True))
     for place, found in enumerate(batch):
         with _refusals(report, found):
             if place in hashes and isinstance(found, Found):
-                same_as = by_hash.get(hashes[place])
-                if same_as is None:
-                    if names[place] in taken:
-                        raise _name_taken(names[place])
-                    same_as = _add_found(dataset, found, names[place], licence, source, report)
-                    by_hash.setdefault(hashes[place], names[place])
-                    taken.add(names[place])
-                if same_as:
-                    report.duplicates.append({"file": found.file, "same_as": same_as})
+                name = names[place]
+                same = known.get(hashes[place])
+                if same is None:
+                    if name in taken:
+                        raise _name_taken(name)
+                    same = _add_found(goal, found, name, report)
+                    known.setdefault(hashes[place], same)
+                    taken.add(name)
+                elif not goal.brought(same, name):
+                    report.duplicate(found.file, same.name)
         if watch:
             watch(1)
 
 
-def _add_found(
-    dataset: Dataset, found: Found, name: str, licence: str, source: str, report: Report
-) -> str:
-    """Adds the file and counts it; or the name of the image that another import added meanwhile."""
-    content = _read(found)
-    added = _store(dataset, name, content, found.licence or licence, found.source or source)
-    if added.duplicate_of is not None:
-        return added.duplicate_of.name
-    report.added += 1
-    return ""
+def _add_found(goal: Goal, found: Found, name: str, report: Report) -> Image:
+    """Adds the file and counts it; or the image of that content that came meanwhile."""
+    licence, source = found.licence or goal.licence, found.source or goal.source
+    added = _store(goal.dataset, name, _read(found), licence, source, goal.came_with)
+    if added.image is not None:
+        report.added += 1
+        return added.image
+    assert added.duplicate_of is not None
+    if not goal.brought(added.duplicate_of, name):
+        report.duplicate(found.file, added.duplicate_of.name)
+    return added.duplicate_of
 
 
 @contextmanager
@@ -277,10 +269,17 @@ def _refusals(report: Report, found: Found | Refused) -> Iterator[None]:
     except StorageFull:
         raise
     except Refusal as refusal:
-        report.refused.append({"file": found.file, "why": refusal.message})
+        report.refuse(found.file, refusal.message)
 
 
-def _store(dataset: Dataset, name: str, content: bytes, licence: str, source: str) -> Added:
+def _store(
+    dataset: Dataset,
+    name: str,
+    content: bytes,
+    licence: str,
+    source: str,
+    came_with: Import | None = None,
+) -> Added:
     """The image, its file stored first and its row after it; raises Refusal for a bad file."""
     if len(licence) > MAX_LICENCE:
         raise Refusal(f"The licence is longer than {MAX_LICENCE} characters.", field="licence")
@@ -300,6 +299,7 @@ def _store(dataset: Dataset, name: str, content: bytes, licence: str, source: st
         height=checked.height,
         licence=licence,
         source=source,
+        came_with=came_with,
     )
     stored = write("file", content, checked.media_type)
     image.file = stored

@@ -89,8 +89,9 @@ def clean_name(name: str) -> str:
 
 
 def printable(name: str) -> str:
-    """The name for a report: what is not UTF-8 in it becomes \\x escapes."""
-    return os.fsencode(name).decode("utf-8", "backslashreplace")
+    """The name for a report: what is not UTF-8 in it becomes \\x escapes, and so does NUL, which
+    PostgreSQL keeps in no text."""
+    return os.fsencode(name).decode("utf-8", "backslashreplace").replace("\0", "\\x00")
 
 
 def in_folder(folder: Path) -> Iterator[Found | Refused]:

@@ -2,9 +2,11 @@
 
 import errno
 import secrets
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 
 from django.core.files.base import ContentFile
+from django.core.files.storage import Storage, default_storage
 from django.db import models
 
 from labeling.errors import Refusal
@@ -25,10 +27,18 @@ def write(kind: str, content: bytes, media_type: str) -> str:
     file_field = field_of(kind)
     # Two letters of folder: file systems and people dislike a hundred thousand files in one.
     goal = f"{file_field.upload_to}{token[:2]}/{token}.{EXTENSIONS[media_type]}"
-    try:
+    with storing(goal, file_field.storage):
         return file_field.storage.save(goal, ContentFile(content))
+
+
+@contextmanager
+def storing(goal: str, storage: Storage = default_storage) -> Iterator[None]:
+    """Leaves nothing under the name when storing fails, and says so where the disk is full."""
+    try:
+        yield
     except OSError as error:
-        remove(kind, goal)
+        with suppress(Exception):
+            storage.delete(goal)
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
             raise StorageFull("The disk is full. Free some space.") from error
         raise

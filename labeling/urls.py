@@ -1,6 +1,6 @@
 from django.urls import path
 
-from labeling.views import campaigns, datasets, gold, people, questions, tokens, work
+from labeling.views import campaigns, datasets, gold, imports, people, questions, tokens, work
 
 app_name = "labeling"
 C = "campaigns/<slug:name>/"
@@ -50,8 +50,11 @@ urlpatterns = [
     path("datasets/", datasets.datasets, name="datasets"),
     path("datasets/new/", datasets.dataset_new, name="dataset_new"),
     path(D, datasets.dataset, name="dataset"),
-    path(D + "upload/", datasets.dataset_upload, name="dataset_upload"),
-    path(D + "import/", datasets.dataset_import, name="dataset_import"),
+    path(D + "upload/", imports.dataset_upload, name="dataset_upload"),
+    path(D + "import/", imports.dataset_import, name="dataset_import"),
+    path(D + "imports/", imports.dataset_imports, name="dataset_imports"),
+    path(D + "imports/<int:pk>/", imports.import_report, name="import_report"),
+    path(D + "imports/<int:pk>/retry/", imports.import_retry, name="import_retry"),
     path(D + "images/<int:pk>/thumbnail", datasets.thumbnail, name="thumbnail"),
     path("tokens/", tokens.tokens, name="tokens"),
     path("tokens/<str:key>/revoke/", tokens.token_revoke, name="token_revoke"),

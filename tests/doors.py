@@ -26,6 +26,7 @@ FILL = (
     (r"tokens/(<(?:str:key|slug:token_key)>)", "token"),
     (r"questions/(<int:pk>)/(?:review|decide)", "reviewed"),
     (r"questions/(<int:pk>)", "question"),
+    (r"imports/(<int:pk>)", "import"),
     (r"(?:members|people)/(<int:pk>)", "member"),
     (r"invitations/(<int:pk>)", "invitation"),
     (r"gold/(<int:pk>)", "gold"),
@@ -183,6 +184,9 @@ ROWS = (
         GET datasets/<slug:name>/
         GET,POST datasets/<slug:name>/upload/
         POST datasets/<slug:name>/import/
+        GET datasets/<slug:name>/imports/
+        GET datasets/<slug:name>/imports/<int:pk>/
+        POST datasets/<slug:name>/imports/<int:pk>/retry/
         GET datasets/<slug:name>/images/<int:pk>/thumbnail
         POST tokens/<str:key>/revoke/
         GET benchmarks/<slug:name>/
@@ -220,6 +224,9 @@ ROWS = (
         GET api/v1/datasets/<slug:dataset>/images/<int:pk>/
         GET api/v1/datasets/<slug:dataset>/images/<int:pk>/display/
         GET api/v1/datasets/<slug:dataset>/images/<int:pk>/thumbnail/
+        GET api/v1/datasets/<slug:dataset>/imports/
+        GET api/v1/datasets/<slug:dataset>/imports/<int:pk>/
+        POST api/v1/datasets/<slug:dataset>/imports/<int:pk>/retry/
         GET api/v1/datasets/<slug:dataset>/jobs/
         GET api/v1/benchmarks/<slug:name>/
         GET,POST api/v1/benchmarks/<slug:benchmark>/classifiers/

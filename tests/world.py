@@ -8,7 +8,7 @@ from annotator.seats import image_url
 from evaluation import runs
 from evaluation.models import Benchmark, Run, Selection, Submission
 from labeling import answering, assigning, campaigns, jobs, people, quality, releases, tokens
-from labeling.models import Campaign, Dataset, Job, Question, User
+from labeling.models import Campaign, Dataset, Import, Job, Question, User
 from tests import factories
 
 COOT, DRAKE = "n02018207", "n01847000"
@@ -120,7 +120,7 @@ def make_benchmark(owner: User, campaign: Campaign) -> Benchmark:
 
 
 def _furnish(world: World) -> None:
-    """Open, reviewed and golden questions, a seat, an example, an invitation, a failed job."""
+    """Open, reviewed and golden questions, a seat, an example, an invitation, what has failed."""
     campaign, alice = world.campaign, world.alice
     for n in range(2, 8):
         factories.make_image(world.dataset, f"coots/{n:03}.png")
@@ -139,6 +139,12 @@ def _furnish(world: World) -> None:
     job = Job.objects.create(
         kind="score", key="run 0", campaign=campaign, state="failed", error="It broke."
     )
+    coming = Import.objects.create(
+        dataset=world.dataset,
+        name="lake.zip",
+        created_by=alice,
+        job=Job.objects.create(kind="import images", key="1", state="failed", error="It broke."),
+    )
     token, _ = tokens.create_token(alice, "laptop", "read", 30)
     release = releases.freeze(campaign, alice)
     world.signature = image_url(seat, world.bob).split("?")[1]
@@ -156,6 +162,7 @@ def _furnish(world: World) -> None:
         "member": campaign.memberships.get(user=world.bob).pk,
         "invitation": invitation.pk,
         "job": job.pk,
+        "import": coming.pk,
         "topic": campaign.topics.get(key=COOT).pk,
         "topic key": COOT,
         "release": release.number,

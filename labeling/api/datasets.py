@@ -8,10 +8,11 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from labeling import datasets, images
+from labeling import datasets, images, imports
 from labeling.access import check_researcher, dataset_for
 from labeling.api.base import BoundedMultiPartParser, Doors, StrictJSONParser, download
-from labeling.errors import NotYours, Refusal
+from labeling.api.imports import ImportSerializer
+from labeling.errors import NotYours
 from labeling.models import Dataset, Image, Job
 from labeling.serializers import (
     DatasetSerializer,
@@ -80,24 +81,29 @@ class ImageDoors(Doors):
         """The dataset's images, in the order in which they came."""
         return self.paged(self.dataset.images.all(), ImageSerializer)
 
-    @extend_schema(request=NewImagesSerializer, responses={201: ReportSerializer})
+    @extend_schema(
+        request=NewImagesSerializer, responses={201: ReportSerializer, 202: ImportSerializer}
+    )
     def create(self, request: Request, dataset: str) -> Response:
         """Adds images: uploaded files, an uploaded zip, or what lies below the import folder.
 
-        What is wrong with one file is said in the report and keeps no other from being added.
+        Up to 20 files of together 50 MiB are added at once (201, their report). Everything else
+        becomes an import (202): ask `imports/<id>/` how far it is. What is wrong with one file is
+        said in the report and keeps no other from being added.
         """
         goal = self.dataset
         datasets.check_may_add(self.user, goal)
         body = self.read(NewImagesSerializer)
         said = {"licence": body["licence"], "source": body["source"]}
         if "path" in body:
-            report = images.add_path(goal, images.import_root_path(body["path"]), **said)
-        elif "zip" in body:
-            report = images.add_zip(goal, body["zip"], **said)
-        else:
-            names = body.get("names") or [file.name for file in body["files"]]
-            report = _add_files(goal, dict(zip(names, body["files"], strict=True)), said)
-        return self.answer(ReportSerializer, report.as_dict(), 201)
+            row = imports.of_path(goal, self.user, body["path"], **said)
+            return self.answer(ImportSerializer, row, 202)
+        files = _sent(body)
+        if imports.are_small(files):
+            report = imports.add_small(goal, files, **said)
+            return self.answer(ReportSerializer, report.as_dict(), 201)
+        row = imports.of_uploads(goal, self.user, files, **said)
+        return self.answer(ImportSerializer, row, 202)
 
     @extend_schema(responses=ImageSerializer)
     def retrieve(self, request: Request, dataset: str, pk: int) -> Response:
@@ -115,21 +121,13 @@ class ImageDoors(Doors):
         return _picture(images.open_thumbnail(self.image()))
 
 
-def _add_files(dataset: Dataset, files: dict[str, Any], said: dict[str, str]) -> images.Report:
-    report = images.Report()
-    for name, file in files.items():
-        try:
-            added = images.add_file(dataset, name, file, **said)
-        except images.StorageFull:
-            raise
-        except Refusal as refusal:
-            report.refused.append({"file": name, "why": refusal.message})
-            continue
-        if added.duplicate_of is not None:
-            report.duplicates.append({"file": name, "same_as": added.duplicate_of.name})
-        else:
-            report.added += 1
-    return report
+def _sent(body: dict[str, Any]) -> list[imports.Sent]:
+    if "zip" in body:
+        return [imports.Sent(body["zip"].name, body["zip"], True)]
+    names = body.get("names") or [file.name for file in body["files"]]
+    return [
+        imports.Sent(name, file, False) for name, file in zip(names, body["files"], strict=True)
+    ]
 
 
 def _picture(picture: images.Picture) -> Any:

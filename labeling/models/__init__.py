@@ -3,14 +3,14 @@
 | file | nouns |
 |---|---|
 | people.py | User, ApiToken, Membership, Invitation |
-| images.py | Dataset, Image, Item |
+| images.py | Dataset, Image, Import, Item |
 | campaigns.py | Campaign, Policy, Topic, Example, Decision |
 | questions.py | Question, Gold, Assignment, Answer, Settlement |
 | work.py | Job, Release |
 """
 
 from labeling.models.campaigns import Campaign, Decision, Example, Policy, Topic
-from labeling.models.images import Dataset, Image, Item
+from labeling.models.images import Dataset, Image, Import, Item
 from labeling.models.people import ApiToken, Invitation, Membership, User
 from labeling.models.questions import Answer, Assignment, Gold, Question, Settlement
 from labeling.models.work import Job, Release
@@ -25,6 +25,7 @@ __all__ = [
     "Example",
     "Gold",
     "Image",
+    "Import",
     "Invitation",
     "Item",
     "Job",

@@ -48,6 +48,10 @@ class Image(models.Model):
     height = models.PositiveIntegerField()
     licence = models.CharField(max_length=200, blank=True)
     source = models.CharField(max_length=500, blank=True)
+    # Tells an import that was cut off what it has done already.
+    came_with = models.ForeignKey(
+        "labeling.Import", null=True, blank=True, on_delete=models.SET_NULL, related_name="images"
+    )
     added_at = models.DateTimeField(default=timezone.now)
 
     class Meta:
@@ -62,6 +66,38 @@ class Image(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+
+class Import(models.Model):
+    """Images that come in through a job: what was sent, and what became of each file.
+
+    Its job says how far it is and, should it fail, why.
+    """
+
+    dataset = models.ForeignKey(Dataset, on_delete=models.CASCADE, related_name="imports")
+    # What was sent, in the sender's words: a file's name, or the path below the import folder.
+    name = models.CharField(max_length=1000)
+    # Below ASSAY_IMPORT_ROOT; empty for what was uploaded.
+    path = models.CharField(max_length=1000, blank=True)
+    # {"file", "stored", "bytes", "zip"} of each uploaded file; it is removed when all is in.
+    uploads = models.JSONField(default=list, blank=True)
+    licence = models.CharField(max_length=200, blank=True)
+    source = models.CharField(max_length=500, blank=True)
+    job = models.OneToOneField("labeling.Job", on_delete=models.PROTECT, related_name="+")
+    added = models.PositiveBigIntegerField(default=0)
+    duplicates = models.PositiveBigIntegerField(default=0)
+    refused = models.PositiveBigIntegerField(default=0)
+    # {"duplicates", "refused"}: the first of them, each file with its reason.
+    report = models.JSONField(default=dict, blank=True)
+    created_by = models.ForeignKey(
+        "labeling.User", on_delete=models.PROTECT, related_name="imports"
+    )
+    created_at = models.DateTimeField(default=timezone.now)
+    # When everything was in; null while it waits, works or has failed.
+    finished_at = models.DateTimeField(null=True, blank=True)
+
+    def __str__(self) -> str:
+        return f"{self.dataset.name}: {self.name}"
 
 
 class Item(models.Model):

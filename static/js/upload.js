@@ -38,6 +38,8 @@ for (const form of document.querySelectorAll("form[data-upload]")) {
         : `${(loaded / 1e6).toFixed(1)} of ${(total / 1e6).toFixed(1)} MB sent`;
     });
     request.addEventListener("load", () => {
+      // Led elsewhere (to the progress of an import): go there, its page has scripts of its own.
+      if (request.responseURL !== form.action) return location.assign(request.responseURL);
       // The answer is a whole page: take its place, so that it looks as without scripts.
       const page = new DOMParser().parseFromString(request.responseText, "text/html");
       document.title = page.title;

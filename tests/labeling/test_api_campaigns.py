@@ -142,7 +142,7 @@ def test_one_bad_answer_keeps_no_other_out(coots, bobs):
     ]
 
 
-def test_zip_and_path_uploads_report_what_they_refuse(alices, dataset, settings, tmp_path):
+def test_zip_and_path_uploads_become_imports(alices, dataset, settings, tmp_path, run_jobs):
     archive = io.BytesIO()
     with zipfile.ZipFile(archive, "w") as packed:
         packed.writestr("one.png", factories.picture(1))
@@ -156,12 +156,20 @@ def test_zip_and_path_uploads_report_what_they_refuse(alices, dataset, settings,
 
     zipped = alices.post(
         address, {"zip": SimpleUploadedFile("x.zip", archive.getvalue())}, format="multipart"
-    ).json()
-    by_path = alices.post(address, {"path": "birds"}).json()
+    )
+    by_path = alices.post(address, {"path": "birds"})
+    assert (zipped.status_code, by_path.status_code) == (202, 202)
+    assert (zipped.json()["state"], zipped.json()["name"]) == ("queued", "x.zip")
+    imports = API + "datasets/pond/imports/"
+    assert alices.post(f"{imports}{by_path.json()['id']}/retry/").status_code == 409
+    run_jobs()
 
-    assert zipped["added"] == 1
-    assert [row["file"] for row in zipped["refused"]] == ["../slip.png"]
-    assert by_path["added"] == 1
+    report = alices.get(f"{imports}{zipped.json()['id']}/").json()
+    assert (report["state"], report["added"], report["refused"]) == ("done", 1, 1)
+    assert [row["file"] for row in report["report"]["refused"]] == ["../slip.png"]
+    listed = alices.get(imports).json()["results"]
+    assert [(row["name"], row["added"]) for row in listed] == [("birds", 1), ("x.zip", 1)]
+    assert "report" not in listed[0]
     for path in ("../outside.png", "/etc", "http://example.org/a.zip", "file:///etc/passwd"):
         refused = alices.post(address, {"path": path})
         assert (refused.status_code, refused.json()["errors"][0]["field"]) == (400, "path")

@@ -8,7 +8,7 @@ import pytest
 from django.core.files.storage import InMemoryStorage
 from PIL import Image as Pillow
 
-from labeling import images
+from labeling import images, imports
 from labeling.errors import Refusal, TooLarge
 from labeling.imagestore import field_of
 from labeling.models import Image, Job
@@ -432,7 +432,7 @@ def test_paths_below_the_import_root_are_found(settings, tmp_path):
     settings.ASSAY_IMPORT_ROOT = str(tmp_path)
     (tmp_path / "birds").mkdir()
 
-    assert images.import_root_path("birds") == tmp_path / "birds"
+    assert imports.import_root_path("birds") == tmp_path / "birds"
 
 
 @pytest.mark.parametrize(
@@ -447,7 +447,7 @@ def test_nothing_else_can_be_imported_and_the_words_tell_nothing(settings, tmp_p
     settings.ASSAY_IMPORT_ROOT = str(root)
 
     with pytest.raises(Refusal) as refused:
-        images.import_root_path(path)
+        imports.import_root_path(path)
 
     assert refused.value.message.startswith("There is nothing of that name in the import folder")
 
@@ -456,7 +456,7 @@ def test_without_an_import_root_there_is_nothing_to_import(settings):
     settings.ASSAY_IMPORT_ROOT = ""
 
     with pytest.raises(Refusal, match="ASSAY_IMPORT_ROOT"):
-        images.import_root_path("birds")
+        imports.import_root_path("birds")
 
 
 # Derivatives

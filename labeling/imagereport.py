@@ -1,0 +1,42 @@
+"""What became of files that came in. No database."""
+
+from dataclasses import dataclass, field
+
+MAX_SHOWN = 400
+
+
+@dataclass
+class Report:
+    """Counts of what became of the files, and lists of those that were not added.
+
+    duplicates are {"file", "same_as"}, refused {"file", "why"}. With `listed`, each list ends after
+    so many and its names are cut, so that what anybody packs fits a row; the counts stay exact.
+    """
+
+    added: int = 0
+    duplicates: list[dict[str, str]] = field(default_factory=list)
+    refused: list[dict[str, str]] = field(default_factory=list)
+    listed: int | None = None
+    duplicate_count: int = 0
+    refused_count: int = 0
+
+    def duplicate(self, file: str, same_as: str) -> None:
+        self.duplicate_count += 1
+        self._list(self.duplicates, {"file": file, "same_as": same_as})
+
+    def refuse(self, file: str, why: str) -> None:
+        self.refused_count += 1
+        self._list(self.refused, {"file": file, "why": why})
+
+    def _list(self, rows: list[dict[str, str]], row: dict[str, str]) -> None:
+        if self.listed is None:
+            rows.append(row)
+        elif len(rows) < self.listed:
+            rows.append({key: _cut(value) for key, value in row.items()})
+
+    def as_dict(self) -> dict[str, object]:
+        return {"added": self.added, "duplicates": self.duplicates, "refused": self.refused}
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= MAX_SHOWN else text[: MAX_SHOWN - 1] + "…"
