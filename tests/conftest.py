@@ -8,6 +8,7 @@ import pytest
 from django.core.cache import cache
 from django.db import connections
 
+from evaluation.metrics.wordnet import WordNet, WordNetMissing, load
 from labeling.models import Campaign, Dataset, Job, User
 from tests import factories
 
@@ -52,6 +53,16 @@ def _own_world(settings, tmp_path: Path):
 
     app.conf.broker_url = "memory://"
     cache.clear()
+
+
+@pytest.fixture(scope="session")
+def wordnet() -> WordNet:
+    """This machine's WordNet; without it the test is skipped, or fails in CI."""
+    try:
+        return load()
+    except WordNetMissing as missing:
+        skip_or_fail(str(missing))
+        raise
 
 
 @pytest.fixture

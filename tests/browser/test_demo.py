@@ -8,7 +8,7 @@ from django.core.management import call_command
 
 from annotator import demonstration
 from labeling.models import Answer, Assignment, User
-from tests.annotator.test_demo import SEEN, answer_everything
+from tests.annotator.truth import SEEN, answer_everything
 
 pytestmark = [
     pytest.mark.browser,
@@ -24,7 +24,7 @@ KEYS = {"yes": "y", "no": "n", "not_photo": "p"}
 
 
 @pytest.fixture
-def benchmark(settings):
+def benchmark(settings, wordnet):
     settings.SECRET_KEY = "the key of this test"
     return demonstration.load()
 

@@ -19,15 +19,8 @@ def researcher(transactional_db) -> User:
 
 
 @pytest.fixture
-def birds(researcher):
-    from evaluation.metrics import wordnet
-    from tests.conftest import skip_or_fail
-
-    try:
-        net = wordnet.load()
-    except wordnet.WordNetMissing as missing:
-        skip_or_fail(str(missing))
-    return crowd.make(researcher, factories.make_dataset(researcher), net)
+def birds(researcher, wordnet):
+    return crowd.make(researcher, factories.make_dataset(researcher), wordnet)
 
 
 @pytest.fixture

@@ -4,7 +4,6 @@ from evaluation import hooks
 from evaluation.metrics import wordnet
 from evaluation.models import Benchmark
 from labeling import drafting
-from tests.conftest import skip_or_fail
 
 
 def test_a_benchmark_is_linked_from_its_campaign(client, coots, alice):
@@ -16,12 +15,7 @@ def test_a_benchmark_is_linked_from_its_campaign(client, coots, alice):
     assert '<a href="/benchmarks/ponds/">benchmark Ponds</a>' in page
 
 
-def test_classes_that_no_list_names_are_described_by_wordnet(coots):
-    try:
-        wordnet.load()
-    except wordnet.WordNetMissing as missing:
-        skip_or_fail(str(missing))
-
+def test_classes_that_no_list_names_are_described_by_wordnet(coots, wordnet):
     drafting.ask(coots, [("coots/000.png", "n01847000"), ("coots/000.png", "mine")])
 
     assert coots.topics.get(key="n01847000").definition

@@ -6,8 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.evaluation.pool import CLASSES, make_pool, read_lines
-from tests.evaluation.test_mad_command import mad
+from tests.evaluation.pool import CLASSES, mad, make_pool, read_lines
 
 pytestmark = pytest.mark.usefixtures("wordnet")
 

@@ -1,32 +1,17 @@
 """`manage.py mad select|merge|add` against plain loops, and its promises."""
 
-import io
 import json
 import random
-from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from evaluation.management.commands.mad import Command
 from evaluation.metrics.distances import DISTANCES, distance_matrix
-from tests.evaluation.pool import CLASSES, make_pool, plain_selection, read_lines
+from tests.evaluation.pool import CLASSES, mad, make_pool, plain_selection, read_lines
 
 pytestmark = pytest.mark.usefixtures("wordnet")
 NAMES = ("alpha", "beta", "gamma")
-
-
-def mad(*arguments: object) -> tuple[int, str, str]:
-    """Exit code, stdout and stderr of the command, as the shell sees them."""
-    out, err = io.StringIO(), io.StringIO()
-    command = Command(stdout=out, stderr=err, no_color=True)
-    try:
-        with redirect_stdout(out), redirect_stderr(err):
-            command.run_from_argv(["manage.py", "mad", *map(str, arguments)])
-    except SystemExit as stop:
-        return int(stop.code or 0), out.getvalue(), err.getvalue()
-    return 0, out.getvalue(), err.getvalue()
 
 
 def select(folder: Path, out: Path, *options: object) -> tuple[dict, list[dict], bytes]:

@@ -1,7 +1,6 @@
 """Many people at once, from threads and from processes, on both databases."""
 
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -9,96 +8,14 @@ import threading
 import time
 import uuid
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from pathlib import Path
 
-import environ
 import pytest
-from django.core.management import call_command
 from django.db import connections
 
-from tests.conftest import skip_or_fail
 from tests.labeling import hammer
 
 ROOT = Path(__file__).resolve().parents[2]
-POSTGRES = os.environ.get("ASSAY_TEST_POSTGRES", "postgres://postgres@127.0.0.1:5432/postgres")
-
-
-def _postgres():
-    psycopg = pytest.importorskip("psycopg")
-    try:
-        return psycopg.connect(POSTGRES, autocommit=True, connect_timeout=3)
-    except psycopg.OperationalError as error:
-        return skip_or_fail(f"no PostgreSQL server at {POSTGRES}: {error}".strip())
-
-
-def _point_to(url: str) -> None:
-    """Makes this process use the database, as annotator/settings.py would."""
-    wanted = environ.Env.db_url_config(url)
-    if url.startswith("sqlite"):
-        wanted["OPTIONS"] = {
-            "transaction_mode": "IMMEDIATE",
-            "timeout": 20,
-            "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL",
-        }
-    connections.settings["default"] = {**connections.settings["default"], "OPTIONS": {}, **wanted}
-    del connections["default"]
-
-
-@contextmanager
-def _away_from_the_test_database(blocker):
-    original, kept = connections.settings["default"], connections["default"]
-    with blocker.unblock():
-        try:
-            yield
-        finally:
-            connections["default"].close()
-            connections.settings["default"] = original
-            connections["default"] = kept
-
-
-@pytest.fixture(
-    scope="module", params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)]
-)
-def template(request, tmp_path_factory, django_db_blocker):
-    """The name of an empty migrated database, made once, of which every test gets a copy."""
-    if request.param == "sqlite":
-        name = str(tmp_path_factory.mktemp("template") / "template.sqlite3")
-        url = f"sqlite:///{name}"
-    else:
-        name = f"assay_template_{uuid.uuid4().hex[:12]}"
-        url = f"{POSTGRES.rsplit('/', 1)[0]}/{name}"
-        with _postgres() as server:
-            server.execute(f'CREATE DATABASE "{name}"')
-    with _away_from_the_test_database(django_db_blocker):
-        _point_to(url)
-        call_command("migrate", verbosity=0)
-        if request.param == "sqlite":
-            with connections["default"].cursor() as cursor:
-                cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    yield name
-    if request.param == "postgres":
-        with _postgres() as server:
-            server.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
-
-
-@pytest.fixture
-def throwaway(template, tmp_path, django_db_blocker):
-    """The DATABASE_URL of a database of this test alone, also used in this process."""
-    postgres = template.startswith("assay_template_")
-    name = f"assay_hammer_{uuid.uuid4().hex[:12]}"
-    if postgres:
-        url = f"{POSTGRES.rsplit('/', 1)[0]}/{name}"
-        with _postgres() as server:
-            server.execute(f'CREATE DATABASE "{name}" TEMPLATE "{template}"')
-    else:
-        url = f"sqlite:///{shutil.copy(template, tmp_path / 'hammer.sqlite3')}"
-    with _away_from_the_test_database(django_db_blocker):
-        _point_to(url)
-        yield url
-    if postgres:
-        with _postgres() as server:
-            server.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
 
 
 def _worker(url: str, person: int, seed: int, seconds: float) -> subprocess.Popen:

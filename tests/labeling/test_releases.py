@@ -15,7 +15,6 @@ from labeling.errors import NotYours
 from labeling.files import BadInput
 from labeling.models import Answer, Assignment, Campaign, Question, Settlement, User
 from tests import factories
-from tests.labeling.test_concurrency import template, throwaway  # noqa: F401 - fixtures
 
 State = Question.State
 

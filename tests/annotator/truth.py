@@ -1,0 +1,36 @@
+"""What the demonstration's photographs show, and a person who answers by it."""
+
+import uuid
+from collections.abc import Callable
+
+from labeling import answering, assigning
+from labeling.models import Campaign, Gold, Question, User
+
+# What is to be seen on the photographs, of all that the four classifiers say.
+SEEN = {
+    ("astronaut.png", "n04266014"),
+    ("camera.png", "n04485082"),
+    ("chelsea.png", "n02123045"),
+    ("china.jpg", "n09332890"),
+    ("motorcycle_left.png", "n03208938"),
+    ("rocket.jpg", "n03773504"),
+}
+
+
+def answer_everything(user: User, campaign: Campaign, run_jobs: Callable[[], int]) -> int:
+    """How many answers this person gave, to everything that is asked of them, truthfully."""
+    given = 0
+    while seats := assigning.next_page(user, campaign).seats:
+        sent = []
+        for seat in seats:
+            question = Question.objects.select_related("item__image").get(pk=seat.question_id)
+            image = question.item.image.name
+            known = Gold.objects.filter(question=question).first()
+            value = "yes" if (image, question.topic) in SEEN else "no"
+            value = "not_photo" if image == "horse.png" else known.answer if known else value
+            sent.append(answering.Sent(uuid.uuid4(), seat.token, value, 1500))
+        results = answering.submit(user, campaign, sent)
+        assert {result.status for result in results} == {"accepted"}
+        given += len(results)
+        run_jobs()
+    return given
