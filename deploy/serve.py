@@ -1,12 +1,12 @@
 #!/usr/bin/env python
-"""Serves Assay from one terminal: web, worker and beat, which live and die together.
+"""Serves Assay from one terminal: web, worker and beat, kept alive and ended together.
 
     python deploy/serve.py [--demo] [--host 127.0.0.1] [--port 8000] [--data var]
 
 Migrates the database, loads the demonstration with `--demo`, starts gunicorn, a Celery worker and
-Celery beat, and says where the site is once it answers. Ctrl-C, SIGTERM, SIGHUP or the end of any
-one of the three ends all that was started; where the kernel offers it (Linux) so does `kill -9` of
-this process. Needs the standard library alone.
+Celery beat, and says where the site is once it answers. One of the three that dies is started
+again; one that keeps dying ends all. Ctrl-C, SIGTERM or SIGHUP end all that was started; where the
+kernel offers it (Linux) so does `kill -9` of this process. Needs the standard library alone.
 """
 
 import argparse
@@ -30,6 +30,9 @@ T = TypeVar("T")
 ROOT = Path(__file__).resolve().parent.parent
 START_SECONDS = 90
 END_SECONDS = 10
+# A process that died is started again, unless it has died this often within so many seconds.
+DEATHS = 3
+DEATHS_WITHIN_SECONDS = 60
 PR_SET_PDEATHSIG = 1
 # What the demonstration must not inherit from a shell or a .env that knows a real site.
 DEMO_SETTINGS = {
@@ -55,6 +58,8 @@ class Supervisor:
         self.logs = logs
         self.env = env
         self.children: dict[str, subprocess.Popen[bytes]] = {}
+        self.staying: dict[str, tuple[tuple[str, ...], tuple[int, ...]]] = {}
+        self.deaths: dict[str, list[float]] = {}
         self.asked: str | None = None
 
     def listen_to_signals(self) -> None:
@@ -77,6 +82,7 @@ class Supervisor:
 
     def start(self, name: str, *command: str, pass_fds: tuple[int, ...] = ()) -> None:
         """A process that is expected to stay; its output goes to logs/NAME.log."""
+        self.staying[name] = (command, pass_fds)
         with open(self.logs / f"{name}.log", "ab") as log:
             self._start(name, command, log, pass_fds)
 
@@ -98,7 +104,7 @@ class Supervisor:
         )
 
     def watch(self) -> None:
-        """Returns never: raises Stop when asked to end, or when a process ended by itself."""
+        """Returns never: raises Stop when asked to end, or when a process keeps dying."""
         self._wait_for(lambda: None)
 
     def until_answers(self, host: str, port: int, path: str) -> None:
@@ -119,13 +125,26 @@ class Supervisor:
             found = look()
             if found is not None:
                 return found
-            for name, child in self.children.items():
-                if name != "setup" and child.poll() is not None:
-                    said = _tail(self.logs / f"{name}.log")
-                    raise Stop(
-                        f"{name} ended by itself (exit {child.returncode}). It said:\n{said}"
-                    )
+            for name in self.staying:
+                if self.children[name].poll() is not None:
+                    self._start_again(name)
             time.sleep(0.1)
+
+    def _start_again(self, name: str) -> None:
+        """Raises Stop with what the process said if it has died too often."""
+        child = self.children[name]
+        # What it forked would hold its place.
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(child.pid, signal.SIGKILL)
+        now = time.monotonic()
+        recent = [at for at in self.deaths.get(name, []) if now - at < DEATHS_WITHIN_SECONDS]
+        self.deaths[name] = [*recent, now]
+        if len(self.deaths[name]) >= DEATHS:
+            said = _tail(self.logs / f"{name}.log")
+            raise Stop(f"{name} keeps dying (exit {child.returncode}). It said:\n{said}")
+        say(f"{name} died (exit {child.returncode}); starting it again.")
+        command, pass_fds = self.staying[name]
+        self.start(name, *command, pass_fds=pass_fds)
 
     def end(self) -> None:
         """Every process started here, and what it forked, is gone when this returns."""

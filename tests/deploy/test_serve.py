@@ -62,6 +62,12 @@ def lives(pid: int) -> bool:
     return state != "Z"
 
 
+def successor(file: Path, pid: int) -> int:
+    """The id of the process started in the place of `pid`."""
+    until(lambda: file.read_text() not in ("", str(pid)))
+    return int(file.read_text())
+
+
 @pytest.fixture
 def pair(tmp_path: Path) -> Iterator[tuple[subprocess.Popen[str], dict[str, int]]]:
     if not LINUX:
@@ -93,15 +99,33 @@ def test_a_signal_ends_all_that_was_started(pair, number):
     assert not any(lives(pid) for pid in pids.values())
 
 
-def test_one_that_ends_by_itself_ends_the_others(pair):
+def test_one_that_dies_is_started_again_and_what_it_forked_is_gone(pair, tmp_path):
     supervisor, pids = pair
 
     os.kill(pids["fork"], signal.SIGKILL)
 
+    fresh = successor(tmp_path / "fork.pid", pids["fork"])
+    assert lives(fresh)
+    assert lives(pids["plain"])
+    assert not lives(pids["forked"])
+    supervisor.terminate()
+    assert supervisor.wait(20) == 0
+    assert not lives(fresh)
+
+
+def test_one_that_keeps_dying_ends_the_others(pair, tmp_path):
+    supervisor, pids = pair
+
+    pid = pids["fork"]
+    for _ in range(serve.DEATHS - 1):
+        os.kill(pid, signal.SIGKILL)
+        pid = successor(tmp_path / "fork.pid", pid)
+    os.kill(pid, signal.SIGKILL)
+
     said, _ = supervisor.communicate(timeout=20)
     assert supervisor.returncode == 1
-    assert "forks ended by itself" in said
-    assert not any(lives(pid) for pid in pids.values())
+    assert "forks keeps dying" in said
+    assert not lives(pids["plain"])
 
 
 def test_kill_9_reaches_what_was_started(pair):
