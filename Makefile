@@ -49,7 +49,7 @@ lint: setup-dev  ## ruff, mypy, djlint, node --check
 	$(BIN)/mypy
 	$(BIN)/djlint templates --lint --quiet
 	@if command -v node >/dev/null; then \
-	for f in static/js/*.js; do [ ! -e "$$f" ] || node --check "$$f" || exit 1; done; \
+	for f in $$(find static/js -name '*.js'); do node --check "$$f" || exit 1; done; \
 	else echo "node is not here: scripts not checked"; fi
 
 format: setup-dev  ## let ruff rewrite the code

@@ -186,7 +186,7 @@ def test_answers_wait_for_their_owner_when_the_session_ends(
     press(page, "y", "y")
     wait_for_chip(page, "2 unsent")
     page.click("[data-saved]")
-    assert "logged out" in page.inner_text("[data-unsent-words]")
+    page.wait_for_selector("[data-unsent-words]:has-text('logged out')")
     assert page.is_visible("[data-login]")
     log_in(page.context, alice, live_server.url)
     page.goto(site("/"))
@@ -211,7 +211,7 @@ def test_somebody_else_in_another_tab_sends_nothing_of_mine(
 
     wait_for_chip(page, "1 unsent")
     page.click("[data-saved]")
-    assert "Somebody else" in page.inner_text("[data-unsent-words]")
+    page.wait_for_selector("[data-unsent-words]:has-text('Somebody else')")
     assert not Answer.objects.exists()
 
 
