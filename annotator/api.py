@@ -15,7 +15,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from annotator import seats
-from annotator.bodies import MAX_ANSWERS, MAX_BODY_BYTES, MAX_DURATION_MS
+from annotator.bodies import MAX_BODY_BYTES, MAX_DURATION_MS
 from labeling import answering, assigning
 from labeling.access import campaign_for
 from labeling.api.base import Body, CampaignDoors, Doors
@@ -59,7 +59,7 @@ class AnswerSerializer(Body):
 
 
 class AnswersSerializer(Body):
-    answers = AnswerSerializer(many=True, allow_empty=False, max_length=MAX_ANSWERS)  # type: ignore[call-arg]
+    answers = AnswerSerializer(many=True, allow_empty=False, max_length=answering.MAX_BATCH)  # type: ignore[call-arg]
 
 
 class ResultSerializer(serializers.Serializer):

@@ -8,10 +8,10 @@ from typing import Any
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
 
+from labeling.answering import check_batch
 from labeling.errors import Refusal, TooLarge
 
 MAX_BODY_BYTES = 256 * 1024
-MAX_ANSWERS = 100
 MAX_HELD = 500
 # An hour: more than that was not spent looking at one image.
 MAX_DURATION_MS = 3_600_000
@@ -78,10 +78,7 @@ def read_answers(body: dict[str, Any]) -> list[dict[str, Any]]:
     answers = body.get("answers")
     if not isinstance(answers, list) or not answers:
         raise Refusal('Send "answers": a list with at least one answer.', field="answers")
-    if len(answers) > MAX_ANSWERS:
-        raise TooLarge(
-            f"{len(answers)} answers came at once; send at most {MAX_ANSWERS}.", field="answers"
-        )
+    check_batch(answers)
     return [_answer(answer, index) for index, answer in enumerate(answers)]
 
 

@@ -120,11 +120,16 @@ def submit(user: User, campaign: Campaign, answers: Sequence[Sent]) -> list[Resu
     paused, and no longer once it is closed. Raises TooLarge for more than 100 answers, NotYours for
     those who are not members.
     """
+    check_batch(answers)
+    return _submit(user, campaign, answers) if answers else []
+
+
+def check_batch(answers: Sequence[Any]) -> None:
+    """Passes for as many answers as come at once. Raises TooLarge."""
     if len(answers) > MAX_BATCH:
         raise TooLarge(
             f"{len(answers)} answers came at once; send at most {MAX_BATCH}.", field="answers"
         )
-    return _submit(user, campaign, answers) if answers else []
 
 
 @retried

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import OperationalError, ProgrammingError
 
 from labeling.files import BadInput
 
@@ -84,6 +85,13 @@ class ContractCommand(BaseCommand):
             super().run_from_argv(argv)
         except BadInput as refusal:
             self._refuse(refusal)
+        except (OperationalError, ProgrammingError) as error:
+            self._refuse(
+                BadInput(
+                    f"the database cannot be used ({error})",
+                    cure="run `manage.py migrate`, or check DATABASE_URL",
+                )
+            )
         except BrokenPipeError:
             # Who read us has gone (`| head`). Point stdout elsewhere, or Python complains at exit.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

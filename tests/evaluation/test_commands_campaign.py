@@ -5,6 +5,7 @@ from unittest import mock
 
 import pytest
 from django.core.management import call_command
+from django.db import OperationalError, ProgrammingError
 
 from evaluation.management.commands import campaign as campaign_command
 from evaluation.management.commands import nightly as nightly_command
@@ -190,6 +191,19 @@ def test_a_policy_that_is_no_yaml_is_named_with_its_line(selection, capsys, tmp_
 
     assert code == 1
     assert "policy.yaml, line 2: is not YAML" in line
+
+
+@pytest.mark.parametrize("error", [OperationalError, ProgrammingError])
+def test_a_database_without_tables_is_one_line_with_the_cure(capsys, db, monkeypatch, error):
+    monkeypatch.setattr(
+        Campaign.objects, "filter", mock.Mock(side_effect=error("no such table: campaign"))
+    )
+
+    code, err = refused(capsys, campaign_command, "campaign", "status", "birds")
+
+    assert (code, err.count("\n")) == (1, 1)
+    assert "no such table" in err
+    assert "manage.py migrate" in err
 
 
 def test_nightly_prints_its_three_counts(selection, capsys):

@@ -2,10 +2,9 @@
 
 from typing import Any
 
-from django.core.exceptions import ValidationError
 from django.core.management.base import CommandParser
 
-from labeling import images
+from labeling import datasets, images
 from labeling.errors import Refusal
 from labeling.files import BadInput
 from labeling.management.contract import ContractCommand, Result, table
@@ -86,10 +85,7 @@ def _dataset(name: str, owner: str | None) -> Dataset:
     user = User.objects.filter(username=owner).first()
     if user is None:
         raise BadInput(f"there is no user {owner!r}", cure="name an existing one")
-    made = Dataset(name=name, owner=user)
     try:
-        made.full_clean()
-    except ValidationError as error:
-        raise BadInput(f"{name!r}: {error.messages[0]}") from None
-    made.save()
-    return made
+        return datasets.create(user, name=name)
+    except Refusal as refusal:
+        raise BadInput(refusal.message) from None
