@@ -61,6 +61,15 @@ export async function post(url, data, { keepalive = false } = {}) {
   }
 }
 
+/* An entry, or null where what is stored is none: it must not hide the entries beside it. */
+function parsed(text) {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
 export class Outbox extends EventTarget {
   #memory = new Map();
   #last = 0;
@@ -277,7 +286,7 @@ export class Outbox extends EventTarget {
     try {
       for (let index = 0; index < localStorage.length; index += 1) {
         const key = localStorage.key(index);
-        if (key.startsWith(prefix)) entries.push(JSON.parse(localStorage.getItem(key)));
+        if (key.startsWith(prefix)) entries.push(parsed(localStorage.getItem(key)));
       }
     } catch {
       // Storage is switched off or was cleared meanwhile.

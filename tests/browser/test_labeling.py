@@ -132,6 +132,18 @@ def test_reload_keeps_unsent_answers_and_the_place(browser_as, bob, coots, site)
     assert page.get_attribute("[data-answer=no]", "aria-pressed") == "true"
 
 
+def test_an_entry_that_cannot_be_read_holds_up_no_answer(browser_as, bob, coots, site):
+    page = browser_as(bob)
+    open_label(page, site)
+    for place in range(3):
+        page.evaluate(f"localStorage.setItem('assay:answer:{bob.pk}:coots:{place}', '{{')")
+
+    press(page, "y", "n")
+
+    wait_for_chip(page, "All saved")
+    assert given() == {"yes": 1, "no": 1}
+
+
 def test_response_lost_after_commit_doubles_nothing(browser_as, bob, coots, site):
     page = browser_as(bob)
     open_label(page, site)
