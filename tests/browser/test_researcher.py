@@ -7,6 +7,7 @@ import pytest
 from labeling import answering, assigning, campaigns, people, quality, releases
 from labeling.models import Campaign, Job, User
 from tests import factories
+from tests.labeling import samples
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -142,6 +143,38 @@ def test_secrets_and_reports_look_right(browser_as, alice, busy, site, looked_at
     page.click("text=Upload")
     page.wait_for_selector("text=1 image added")
     looked_at(page, "r-report")
+
+
+def test_an_import_leads_to_its_progress_which_becomes_its_report(
+    browser_as, alice, dataset, site, looked_at, run_jobs
+):
+    files = {f"birds/{n}.png": factories.picture(500 + n) for n in range(3)}
+    archive = samples.zipped(files | {"notes.txt": b"no image"}).getvalue()
+    page = browser_as(alice)
+    page.goto(site("/datasets/pond/upload/"))
+
+    page.set_input_files(
+        "#id_files", [{"name": "pond.zip", "mimeType": "application/zip", "buffer": archive}]
+    )
+    page.click("text=Upload")
+    page.wait_for_selector("text=Waits for a worker")
+    row = dataset.imports.get()
+    assert page.url.endswith(f"/datasets/pond/imports/{row.pk}/")
+    Job.objects.filter(pk=row.job_id).update(progress_done=2, progress_total=4)
+    looked_at(page, "r-import-waits")
+    page.goto(site("/datasets/pond/"))
+    looked_at(page, "r-import-on-dataset")
+    page.click("text=pond.zip")
+    run_jobs()
+
+    # By itself: nobody reloads the page.
+    page.wait_for_selector("text=3 images added")
+    assert page.is_visible("th:has-text('notes.txt')")
+    looked_at(page, "r-import-report")
+    page.goto(site("/datasets/pond/imports/"))
+    Job.objects.filter(pk=row.job_id).update(state="failed", error="The disk is full. " * 6)
+    page.reload()
+    looked_at(page, "r-imports-failed")
 
 
 def test_preview_shows_what_annotators_see_and_takes_no_answer(browser_as, alice, cats, site):

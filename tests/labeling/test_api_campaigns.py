@@ -175,6 +175,37 @@ def test_zip_and_path_uploads_become_imports(alices, dataset, settings, tmp_path
         assert (refused.status_code, refused.json()["errors"][0]["field"]) == (400, "path")
 
 
+def test_more_than_twenty_files_become_an_import_under_their_names(alices, dataset, run_jobs):
+    files = [png(seed) for seed in range(21)]
+    names = [f"birds/{seed}.png" for seed in range(21)]
+
+    response = alices.post(
+        API + "datasets/pond/images/", {"files": files, "names": names}, format="multipart"
+    )
+    run_jobs()
+
+    assert response.status_code == 202
+    assert set(dataset.images.values_list("name", flat=True)) == set(names)
+
+
+def test_a_failed_import_says_why_and_is_tried_again(alices, dataset, settings, tmp_path, run_jobs):
+    settings.ASSAY_IMPORT_ROOT = str(tmp_path)
+    (tmp_path / "list.csv").write_text("image\na.png\n")
+    made = alices.post(API + "datasets/pond/images/", {"path": "list.csv"}).json()
+    address = f"{API}datasets/pond/imports/{made['id']}/"
+    run_jobs()
+    failed = alices.get(address).json()
+    (tmp_path / "list.csv").write_text("file\n")
+
+    again = alices.post(f"{address}retry/")
+    run_jobs()
+
+    assert failed["state"] == "failed"
+    assert "no column `file`" in failed["error"]
+    assert (again.status_code, again.json()["state"]) == (202, "queued")
+    assert alices.get(address).json()["state"] == "done"
+
+
 def test_only_the_owner_adds_images(coots, dataset):
     rita = factories.make_user("rita", is_researcher=True)
     factories.join(rita, coots, "researcher")
