@@ -10,7 +10,8 @@ from typing import Any
 
 from evaluation import competitions, truths
 from evaluation.models import Benchmark, Selection, Submission
-from labeling.models import Answer, Image, Question
+from labeling import consensus
+from labeling.models import Image, Question
 
 CASES = ("I", "II", "III", "pending", "dropped")
 WORDS = {"yes": "yes", "no": "no", "hard": "too hard", "not_photo": "not a photograph"}
@@ -55,7 +56,7 @@ def entries(benchmark: Benchmark, first: Submission, second: Submission) -> list
     )
     images = [row.image for row in rows]
     questions = _questions(benchmark, images)
-    votes = _votes([pk for pk, _ in questions.values()])
+    votes = consensus.tallies(benchmark.campaign, [pk for pk, _ in questions.values()])
     values = truths.settled_values(benchmark.campaign, set(images))
     names = competitions.class_names(benchmark.campaign)
     ids = dict(
@@ -88,22 +89,6 @@ def _questions(benchmark: Benchmark, images: list[str]) -> dict[tuple[str, str],
         campaign_id=benchmark.campaign_id, round=0, item__image__name__in=images
     ).values_list("item__image__name", "topic", "pk", "state")
     return {(image, topic): (pk, state) for image, topic, pk, state in rows}
-
-
-def _votes(questions: list[int]) -> dict[int, Counter[str]]:
-    """What people say of each question now: the last revision of each that was not late."""
-    rows = (
-        Answer.objects.filter(
-            assignment__question__in=questions, assignment__state="answered", late=False
-        )
-        .order_by("revision")
-        .values_list("assignment__question", "assignment", "value")
-    )
-    latest = {(question, seat): value for question, seat, value in rows}
-    tally: dict[int, Counter[str]] = {}
-    for (question, _), value in latest.items():
-        tally.setdefault(question, Counter())[str(value)] += 1
-    return tally
 
 
 def _prediction(

@@ -229,31 +229,13 @@ def _standing(question_ids: Sequence[int]) -> dict[int, Settlement]:
     return {settlement.question_id: settlement for settlement in rows}
 
 
-def standing_values(campaign: Campaign) -> Iterator[dict[str, Any]]:
-    """For every question asked, by id: image name, topic, what stands and the votes that count.
+def tallies(campaign: Campaign, question_ids: Sequence[int]) -> dict[int, Counter[str]]:
+    """How many people gave which answer to each question that has votes, abstentions too.
 
-    {"question", "image", "topic", "state", "value", "probability", "votes"}; value is the settled
-    one, "dropped", "review", or None while the question is open; votes counts people by answer,
-    abstentions too. Gold and withdrawn questions are left out.
+    The votes that settling counts; answers in the order of their names.
     """
     kind = KINDS[campaign.kind]
-    for chunk in _chunks(campaign, [State.OPEN, *DECIDED]):
-        ids = [question.id for question in chunk]
-        standing, votes = _standing(ids), _votes(ids)
-        about = Question.objects.filter(pk__in=ids).values_list("pk", "item__image__name", "topic")
-        names = {pk: (image, topic) for pk, image, topic in about}
-        for question in chunk:
-            settlement = standing.get(question.id) if question.state in DECIDED else None
-            value = settlement.value if settlement is not None else None
-            counts = Counter(
-                kind.tally_name(vote) for vote in votes.get(question.id, Votes()).values
-            )
-            yield {
-                "question": question.id,
-                "image": names[question.id][0],
-                "topic": names[question.id][1],
-                "state": question.state,
-                "value": "review" if question.state == State.REVIEW else value,
-                "probability": settlement.probability if settlement is not None else None,
-                "votes": dict(sorted(counts.items())),
-            }
+    return {
+        question: Counter(sorted(kind.tally_name(value) for value in votes.values))
+        for question, votes in _votes(question_ids).items()
+    }

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.db.models import Count, Q, QuerySet, Sum
 
-from labeling import progress
+from labeling import consensus, progress
 from labeling.kinds import KINDS
 from labeling.models import Answer, Campaign, Decision, Membership, Question, Settlement, User
 
@@ -76,15 +76,8 @@ def questions_of(
 def question_rows(campaign: Campaign, questions: Sequence[Question]) -> list[dict[str, Any]]:
     """For each question: its topic's name, the votes by answer, and what stands. Three queries."""
     pks = [question.pk for question in questions]
-    kind = KINDS[campaign.kind]
     words = value_words(campaign)
-    latest: dict[tuple[int, int], Any] = {}
-    rows = Answer.objects.filter(assignment__question__in=pks, late=False).order_by("revision")
-    for question, seat, value in rows.values_list("assignment__question", "assignment", "value"):
-        latest[question, seat] = value
-    votes: dict[int, Counter[str]] = defaultdict(Counter)
-    for (question, _), value in latest.items():
-        votes[question][kind.tally_name(value)] += 1
+    votes = consensus.tallies(campaign, pks)
     standing = {
         settlement.question_id: settlement
         for settlement in Settlement.objects.filter(question__in=pks).order_by("pk")
@@ -97,7 +90,7 @@ def question_rows(campaign: Campaign, questions: Sequence[Question]) -> list[dic
             "topic": names.get(question.topic, question.topic),
             "votes": [
                 {"value": value, "words": words.get(value, value), "count": count}
-                for value, count in sorted(votes[question.pk].items(), key=lambda e: -e[1])
+                for value, count in votes.get(question.pk, Counter()).most_common()
             ],
             "value": _stands(question, standing.get(question.pk), campaign, words),
         }

@@ -9,7 +9,7 @@ from django.utils import timezone
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from labeling import answering, assigning, campaigns, consensus, quality
+from labeling import answering, assigning, campaigns, consensus
 from labeling.kinds import contains
 from labeling.models import Answer, Assignment, Job, Policy, Question, Settlement
 from tests import factories
@@ -154,29 +154,20 @@ def test_a_rebuild_names_what_differs(coots, crowd):
     assert Settlement.objects.filter(question=wrong).get().value == "no"
 
 
-def test_standing_values_name_image_topic_and_votes(coots, alice, dataset, crowd, monkeypatch):
-    monkeypatch.setattr(consensus, "CHUNK", 4)
-    factories.make_image(dataset, "gold.png")
-    quality.add_gold(coots, alice, [{"image": "gold.png", "topic": COOT, "answer": "yes"}])
-    withdrawn = coots.questions.filter(state="open").last()
-    campaigns.withdraw_questions(coots, [withdrawn.pk], alice, "not needed")
-    first = list(consensus.standing_values(coots))
+def test_tallies_count_each_persons_last_answer_abstentions_too(coots, crowd):
     for person, value in zip(crowd, ["yes", "yes", "no", "hard", "yes"], strict=False):
         vote(person, coots, value)
+    first, *_ = coots.questions.order_by("pk")
+    seat = first.assignments.get(annotator=crowd[2])
+    changed = answering.Sent(uuid.uuid4(), seat.token, "hard", 900)
+    late = answering.submit(crowd[2], coots, [changed])
 
-    rows = list(consensus.standing_values(coots))
+    found = consensus.tallies(coots, [first.pk])
 
-    assert {row["value"] for row in first} == {None}
-    assert len(rows) == len(first) == 5
-    assert rows[0] == {
-        "question": rows[0]["question"],
-        "image": "coots/000.png",
-        "topic": COOT,
-        "state": "settled",
-        "value": "yes",
-        "probability": 0.75,
-        "votes": {"hard": 1, "no": 1, "yes": 3},
-    }
+    # A mind changed after the question settled is kept, and moves nothing.
+    assert late[0].status == "accepted"
+    assert found == {first.pk: {"yes": 3, "hard": 1, "no": 1}}
+    assert list(found[first.pk]) == ["hard", "no", "yes"]
 
 
 @dataclass
