@@ -20,6 +20,8 @@ DENSE_LIMIT = 1 << 24
 CHUNK = 1 << 20
 # After so many images the bound is drawn tighter; early is cheap and cuts most.
 _FIRST_BOUNDS = (1 << 15, 1 << 17, 1 << 20)
+# Drawing a bound costs as much as reading so many images: with fewer to come it saves nothing.
+_WORTH_A_BOUND = 1 << 19
 
 
 @dataclass(frozen=True)
@@ -242,6 +244,7 @@ class PairReducer:
         # classifier, for one of the second. 0: everything is.
         self._least = 0
         self._least_a = self._least_b = np.zeros(classes, np.int64)
+        self._all_alive = np.packbits(~np.eye(classes, dtype=bool), bitorder="little")
 
     def reduce(self, a: Predictions, b: Predictions, part: slice) -> Candidates:
         """The candidates among the images of part (start and stop given)."""
@@ -273,7 +276,8 @@ class PairReducer:
                 self.ids.marks,
             )
             done += piece.stop - piece.start
-            if self.prune and piece.stop < part.stop and _is_bound_due(done):
+            to_come = part.stop - piece.stop
+            if self.prune and to_come >= _WORTH_A_BOUND and _is_bound_due(done):
                 self._raise(keys, need)
                 alive = self._alive()
         return self._collect(keys)
@@ -297,6 +301,8 @@ class PairReducer:
 
     def _alive(self) -> NDArray[np.uint8]:
         """One bit a cell: whether its distance still counts. Equal labels never do."""
+        if not (self._least or self._least_a.any() or self._least_b.any()):
+            return self._all_alive
         level_a = np.maximum(self._least_a, self._least) >> 32
         level_b = self._least_b >> 32
         alive = self.levels.of >= np.maximum.outer(

@@ -56,6 +56,7 @@ def test_ties_fall_by_id_for_every_dtype_order_and_device(
         monkeypatch.setattr("evaluation.management.commands.mad._device", lambda name: "cpu")
     # The bound must be drawn, and not only at the end.
     monkeypatch.setattr("evaluation.metrics.mad._FIRST_BOUNDS", (64, 256, 1024))
+    monkeypatch.setattr("evaluation.metrics.mad._WORTH_A_BOUND", 1)
     monkeypatch.setattr("evaluation.metrics.mad.CHUNK", 700)
     monkeypatch.setattr("evaluation.metrics.mad_sorting.CHUNK", 700)
 
