@@ -13,6 +13,9 @@ from labeling.errors import Refusal, TooLarge
 
 MAX_LINES = 1_000_000
 SHOWN = 60
+# What the columns of the database take. A name is cut, and the database's own check is none: SQLite
+# has no lengths.
+LONGEST = {"image": 400, "wnid": 64, "url": 400, "source": 200}
 Row = dict[str, Any]
 
 
@@ -26,19 +29,17 @@ def read_topics(content: str | bytes) -> list[Row]:
     """A topic for every line `wnid,name,definition`; name and definition may be left out."""
     columns = ["wnid", "name", "definition", "synonyms", "url"]
     found = {}
-    for number, row in _rows(content, columns, needed=1, field="topics"):
+    for _, row in _rows(content, columns, needed=1, field="topics"):
         key = row["wnid"]
-        if len(key) > 64:
-            raise _fault(number, "the class identifier is longer than 64 characters", "topics")
-        synonyms = row.get("synonyms") or []
+        synonyms = row["synonyms"] or []
         if isinstance(synonyms, str):
             synonyms = [word.strip() for word in synonyms.split(";") if word.strip()]
         found[key] = {
             "key": key,
-            "name": str(row.get("name") or key)[:200],
-            "definition": str(row.get("definition") or ""),
+            "name": (row["name"] or key)[:200],
+            "definition": row["definition"],
             "synonyms": synonyms,
-            "url": str(row.get("url") or ""),
+            "url": row["url"],
         }
     return list(found.values())
 
@@ -46,7 +47,7 @@ def read_topics(content: str | bytes) -> list[Row]:
 def read_vocabulary(content: str | bytes) -> list[Row]:
     """{"key", "name"} of every line `key,name`; a line without a name is named by its key."""
     rows = _rows(content, ["key", "name"], needed=1, field="vocabulary")
-    return [{"key": row["key"], "name": str(row.get("name") or row["key"])} for _, row in rows]
+    return [{"key": row["key"], "name": row["name"] or row["key"]} for _, row in rows]
 
 
 def read_gold(content: str | bytes, kind: str) -> list[Row]:
@@ -62,8 +63,8 @@ def read_gold(content: str | bytes, kind: str) -> list[Row]:
                 "image": row["image"],
                 "topic": row["wnid"],
                 "answer": answer,
-                "explanation": row.get("explanation") or "",
-                "source": row.get("source") or "",
+                "explanation": row["explanation"],
+                "source": row["source"],
             }
         )
     return found
@@ -76,12 +77,13 @@ def read_names(content: str | bytes) -> list[str]:
 
 
 def _text(content: str | bytes, field: str) -> str:
-    if isinstance(content, str):
-        return content
     try:
-        return content.decode("utf-8-sig")
+        text = content if isinstance(content, str) else content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise Refusal("The file is not UTF-8 text. Save it as UTF-8.", field=field) from error
+    if "\0" in text:
+        raise Refusal("The list has NUL bytes, so it is no text. Save it as UTF-8.", field=field)
+    return text
 
 
 def _rows(
@@ -99,7 +101,24 @@ def _rows(
             if not isinstance(value, str) or not value.strip():
                 raise _fault(number, f"{name} is missing", field, columns, needed)
             row[name] = value.strip()
+        for name in columns:
+            row[name] = _cell(row.get(name), name, number, field)
         yield number, row
+
+
+def _cell(value: Any, name: str, number: int, field: str) -> Any:
+    """The cell, a list of words for synonyms; JSON can say what no column takes."""
+    words = value if name == "synonyms" and isinstance(value, list) else [value or ""]
+    for word in words:
+        if not isinstance(word, str):
+            raise _fault(number, f"{name} is no text", field)
+        if any(letter == "\0" or "\ud800" <= letter <= "\udfff" for letter in word):
+            raise _fault(number, f"{name} has a NUL or half a surrogate pair", field)
+        if len(word) > LONGEST.get(name, len(word)):
+            raise _fault(number, f"{name} is longer than {LONGEST[name]} characters", field)
+    if name == "url" and value and not value.startswith(("http://", "https://")):
+        raise _fault(number, "url begins with neither http:// nor https://", field)
+    return value or ""
 
 
 def _json_lines(text: str, field: str) -> Iterator[tuple[int, Row]]:
@@ -108,7 +127,7 @@ def _json_lines(text: str, field: str) -> Iterator[tuple[int, Row]]:
             continue
         try:
             row = json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):
             raise _fault(number, f"{line[:SHOWN]!r} is not JSON", field) from None
         if not isinstance(row, dict):
             raise _fault(number, f"{line[:SHOWN]!r} is not an object in braces", field)

@@ -51,6 +51,35 @@ def test_a_wrong_line_is_named_with_its_cure(content, said):
     assert caught.value.field == "questions"
 
 
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"n1,a\0b", "NUL bytes"),
+        ('{"wnid": "n\\u0000"}', "wnid has a NUL"),
+        ('{"wnid": "n", "name": "\\ud800"}', "name has a NUL or half a surrogate pair"),
+        ('{"wnid": "n", "definition": {"a": 1}}', "definition is no text"),
+        ('{"wnid": "n", "synonyms": 3}', "synonyms is no text"),
+        ('{"wnid": "n", "synonyms": ["a", {}]}', "synonyms is no text"),
+        ('{"wnid": "n", "synonyms": NaN}', "synonyms is no text"),
+        ('{"wnid": "n", "url": "javascript:alert(1)"}', "url begins with neither"),
+        ('{"wnid": "n", "url": "https://a.example/' + "a" * 400 + '"}', "url is longer than 400"),
+        ('{"wnid":' * 100_000, "is not JSON"),
+    ],
+)
+def test_what_no_column_takes_is_refused_by_its_line(content, said):
+    with pytest.raises(Refusal) as caught:
+        lists.read_topics(content)
+
+    assert said in caught.value.message
+
+
+def test_a_source_of_gold_longer_than_its_column_is_refused():
+    with pytest.raises(Refusal) as caught:
+        lists.read_gold(f"image,wnid,answer,source\na.png,n1,yes,{'s' * 201}", "contains")
+
+    assert "source is longer than 200 characters" in caught.value.message
+
+
 def test_topics_may_lack_everything_but_their_key():
     [first, second] = lists.read_topics("wnid,name,definition,synonyms\nn1\nn2,coot,a bird,x; y\n")
 
