@@ -13,6 +13,10 @@ from labeling.models import Campaign, Decision, Invitation, Membership, User
 
 MAX_DAYS = 90
 MAX_USES = 1000
+REMOVED = (
+    "You were removed from this campaign after this invitation was made. "
+    "Ask whoever sent it for a new one."
+)
 
 
 def digest_of(secret: str) -> str:
@@ -82,7 +86,8 @@ def explain(secret: str) -> str:
 def accept(secret: str, user: User) -> Membership:
     """The person's membership in the invitation's campaign. A member's own link costs no use.
 
-    Raises Refusal with the reason when the invitation is spent, expired or revoked.
+    Raises Refusal with the reason when the invitation is spent, expired or revoked, or older than
+    the person's removal.
     """
     invitation = find_invitation(secret)
     if invitation is None:
@@ -97,6 +102,9 @@ def accept(secret: str, user: User) -> Membership:
         )
         if not created and membership.left_at is None:
             return membership
+        # Whoever was removed may still have a link for many: it must not bring them back.
+        if membership.left_at and invitation.created_at <= membership.left_at:
+            raise Refusal(REMOVED, code="invitation_unusable")
         # Competed for by everybody who holds the link: the count decides.
         taken = Invitation.objects.usable().filter(pk=invitation.pk).update(uses=F("uses") + 1)
         if not taken:

@@ -74,6 +74,19 @@ def test_somebody_removed_comes_back_by_a_new_invitation_only(coots, alice, bob)
     assert coots.memberships.active().filter(user=bob).count() == 1
 
 
+def test_a_link_for_many_does_not_bring_back_whoever_was_removed(coots, alice, charlie):
+    invitation, secret = people.invite(coots, alice, max_uses=5)
+    people.remove(people.accept(secret, charlie), alice)
+
+    with pytest.raises(Refusal) as refused:
+        people.accept(secret, charlie)
+
+    invitation.refresh_from_db()
+    assert refused.value.code == "invitation_unusable"
+    assert invitation.uses == 1
+    assert not coots.memberships.active().filter(user=charlie).exists()
+
+
 def test_removing_somebody_returns_their_open_seats(coots, alice, bob):
     from labeling import assigning
 
