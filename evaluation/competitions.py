@@ -21,6 +21,7 @@ from labeling import campaigns, policies
 from labeling.errors import Conflict, Refusal
 from labeling.files import BadInput
 from labeling.models import Campaign, Dataset, Decision, Image, Job, Question, User
+from labeling.seats import retried
 
 BATCH = 1000
 LISTED = 10
@@ -111,6 +112,7 @@ def create(
     return benchmark
 
 
+@retried
 def add_classifier(
     benchmark: Benchmark,
     actor: User,
@@ -145,6 +147,7 @@ def add_classifier(
     return new
 
 
+@retried
 def replace_dropped(job: Job) -> None:
     """Takes a dropped question's image out of the pairs that asked it; each takes its next reserve.
 
