@@ -4,7 +4,8 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.middleware.csrf import get_token
 from django.shortcuts import render
 
-from labeling.errors import Refusal
+from labeling import problems
+from labeling.errors import NotYours, Refusal
 
 
 class RefusalMiddleware:
@@ -14,7 +15,15 @@ class RefusalMiddleware:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
+        # PostgreSQL takes no NUL in any text, so an address with one names nothing here.
+        if "\0" in request.path or "%00" in request.META.get("QUERY_STRING", ""):
+            return self._no_such_address(request)
         return self.get_response(request)
+
+    def _no_such_address(self, request: HttpRequest) -> HttpResponse:
+        if request.path.startswith("/api/"):
+            return problems.not_found(request)
+        return answer(request, NotYours("There is no such address. It has a NUL character."))
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
         if not isinstance(exception, Refusal):

@@ -34,6 +34,7 @@ from labeling import releases
 from labeling.errors import Refusal
 from labeling.files import BadInput
 from labeling.models import User
+from labeling.views.shared import key_of
 
 GALLERY_PAGE = 60
 
@@ -224,13 +225,13 @@ def true_labels(request: SignedIn, name: str) -> HttpResponse:
     """Asks for the true label of one line's image, or of a whole pair's."""
     row = access.benchmark_for(request.user, name)
     wanted = row.selections.filter(state="chosen").select_related("first", "second")
-    if request.POST.get("selection", "").isdecimal():
-        lines = list(wanted.filter(pk=int(request.POST["selection"])))
+    if (selection := key_of(request.POST.get("selection", ""))) is not None:
+        lines = list(wanted.filter(pk=selection))
     else:
-        pair = [request.POST.get(key, "") for key in ("first", "second")]
-        if not all(place.isdecimal() for place in pair):
+        first, second = (key_of(request.POST.get(key, "")) for key in ("first", "second"))
+        if first is None or second is None:
             raise Refusal("Name the image or the pair to ask about.", field="selection")
-        lines = list(wanted.filter(first__position=pair[0], second__position=pair[1]))
+        lines = list(wanted.filter(first__position=first, second__position=second))
         lines = truths.both_wrong(row, lines)
     if not lines:
         raise Refusal("There is no such image here on which both classifiers were wrong.")

@@ -285,6 +285,8 @@ def _store(
         raise Refusal(f"The licence is longer than {MAX_LICENCE} characters.", field="licence")
     if len(source) > MAX_SOURCE:
         raise Refusal(f"The source is longer than {MAX_SOURCE} characters.", field="source")
+    if "\0" in licence + source:
+        raise Refusal("The licence or the source has a NUL character. Remove it.", field="licence")
     try:
         checked = check(io.BytesIO(content), max_pixels=settings.ASSAY_MAX_IMAGE_PIXELS)
     except BadImage as bad:

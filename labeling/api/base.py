@@ -96,6 +96,12 @@ class Pages(CursorPagination):
         ordering = view.ordering
         return (ordering,) if isinstance(ordering, str) else tuple(ordering)
 
+    def decode_cursor(self, request: Any) -> Any:
+        cursor = super().decode_cursor(request)
+        if cursor is not None and "\0" in str(cursor.position or ""):
+            raise NotFound(self.invalid_cursor_message)
+        return cursor
+
     def paginate_queryset(self, queryset: Any, request: Any, view: Any = None) -> Any:
         try:
             return super().paginate_queryset(queryset, request, view)

@@ -21,7 +21,15 @@ from labeling.forms import (
     list_file,
 )
 from labeling.models import Campaign, Image, Question, Topic
-from labeling.views.shared import SignedIn, own_campaign, page_of, query_of, render_campaign
+from labeling.views.shared import (
+    SignedIn,
+    key_of,
+    own_campaign,
+    page_of,
+    query_of,
+    render_campaign,
+    sent,
+)
 
 PAGE = 50
 OFFERED = 24
@@ -75,7 +83,7 @@ def gold_upload(request: SignedIn, name: str) -> HttpResponse:
 def gold_promote(request: SignedIn, name: str) -> HttpResponse:
     """Makes gold of a settled question."""
     campaign = own_campaign(request, name)
-    chosen = [int(pk) for pk in request.POST.getlist("question") if pk.isdecimal()]
+    chosen = [key for pk in request.POST.getlist("question") if (key := key_of(pk))]
     made = quality.gold_from_settled(campaign, request.user, chosen)
     if made:
         messages.success(request, "It is gold now, for those who have not answered it.")
@@ -89,15 +97,14 @@ def gold_promote(request: SignedIn, name: str) -> HttpResponse:
 def gold_retire(request: SignedIn, name: str, pk: int) -> HttpResponse:
     """Gives a gold question to nobody any more."""
     campaign = own_campaign(request, name)
-    quality.retire_gold(campaign, request.user, pk, request.POST.get("reason", ""))
+    quality.retire_gold(campaign, request.user, pk, sent(request, "reason"))
     messages.success(request, "Retired. What it said of people stays.")
     return redirect("labeling:gold", campaign.name)
 
 
 def _back(request: SignedIn, campaign: Campaign) -> str:
-    pk = request.POST.get("question", "")
-    if pk.isdecimal():
-        return reverse("labeling:question", args=[campaign.name, int(pk)])
+    if pk := key_of(request.POST.get("question", "")):
+        return reverse("labeling:question", args=[campaign.name, pk])
     return reverse("labeling:gold", args=[campaign.name])
 
 
@@ -122,8 +129,8 @@ def _gold(request: SignedIn, campaign: Campaign, form: GoldListForm | None = Non
 
 def _picker(request: SignedIn, campaign: Campaign) -> dict[str, Any]:
     """The images to choose from: those whose name holds what was searched for."""
-    search = request.GET.get("q", request.POST.get("q", "")).strip()[:200]
-    chosen = request.POST.get("image", "")
+    search = request.GET.get("q", sent(request, "q")).strip()[:200]
+    chosen = sent(request, "image")
     images = campaign.dataset.images.order_by("name")
     found = list(images.filter(name__icontains=search)[:OFFERED] if search else images[:OFFERED])
     if chosen and chosen not in {image.name for image in found}:
@@ -205,9 +212,8 @@ def example_remove(request: SignedIn, name: str, pk: int) -> HttpResponse:
     """An example fewer."""
     campaign = own_campaign(request, name)
     topic = _topic(campaign, pk)
-    example = request.POST.get("example", "")
-    if example.isdecimal():
-        campaigns.remove_example(campaign, int(example))
+    if example := key_of(request.POST.get("example", "")):
+        campaigns.remove_example(campaign, example)
         messages.success(request, "The example is gone.")
     return redirect("labeling:topic", campaign.name, topic.pk)
 

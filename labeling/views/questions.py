@@ -24,6 +24,7 @@ from labeling.views.shared import (
     query_of,
     question_in,
     render_campaign,
+    sent,
     thumbnail_response,
     watched_campaign,
 )
@@ -116,7 +117,7 @@ def question_withdraw(request: SignedIn, name: str, pk: int) -> HttpResponse:
     campaign = own_campaign(request, name)
     question = question_in(campaign, pk)
     gone = campaigns.withdraw_questions(
-        campaign, [question.pk], request.user, request.POST.get("reason", "")[:500]
+        campaign, [question.pk], request.user, sent(request, "reason")[:500]
     )
     if gone:
         messages.success(request, "The question is withdrawn. Its answers stay.")

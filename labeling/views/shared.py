@@ -70,6 +70,17 @@ def query_of(request: SignedIn) -> str:
     return query.urlencode()
 
 
+def key_of(text: str) -> int | None:
+    """The row's id that a form sent, None for what is none."""
+    # Longer ones fit no column, and Python refuses to read very long ones.
+    return int(text) if text.isdecimal() and len(text) <= 18 else None
+
+
+def sent(request: SignedIn, name: str) -> str:
+    """What a form sent under that name, where no form object checks it. PostgreSQL takes no NUL."""
+    return request.POST.get(name, "").replace("\0", "")
+
+
 def question_in(campaign: Campaign, pk: int) -> Question:
     """The campaign's question of that id. Raises NotYours."""
     question = (

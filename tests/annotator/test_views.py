@@ -173,3 +173,10 @@ def test_pages_forbid_foreign_and_inline_code(client):
 
     assert "script-src 'self'" in policy
     assert "unsafe-inline" not in policy
+
+
+@pytest.mark.parametrize("address", ["/campaigns/?q=%00", "/label/example/%00/image", "/join/%00/"])
+def test_an_address_with_a_nul_leads_nowhere(client, alice, address):
+    client.force_login(alice)
+
+    assert client.get(address).status_code == 404

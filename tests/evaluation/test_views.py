@@ -371,7 +371,16 @@ def test_asking_for_a_true_label_from_the_gallery(birds, as_alice, run_jobs):
     assert birds.naming.questions.count() == 1
 
 
-@pytest.mark.parametrize("sent", [{}, {"first": "x", "second": "1"}, {"selection": "999999"}])
+@pytest.mark.parametrize(
+    "sent",
+    [
+        {},
+        {"first": "x", "second": "1"},
+        {"selection": "999999"},
+        {"selection": "9" * 5000},
+        {"first": "0", "second": "9" * 5000},
+    ],
+)
 def test_asking_about_nothing_is_refused(run, as_alice, sent):
     assert as_alice.post(address("true_labels", run), sent).status_code == 400
 

@@ -153,6 +153,16 @@ def test_a_cursor_that_was_made_up_leads_nowhere(client, coots, cursor):
         check(response, 404)
 
 
+def test_a_cursor_with_a_nul_leads_nowhere(client, coots):
+    # Its position would be compared with a name, and PostgreSQL takes no NUL.
+    check(client.get(f"{API}campaigns/", {"cursor": "cD0lMDA="}), 404)
+
+
+@pytest.mark.parametrize("address", ["campaigns/coots/topics/%00/", "datasets/?name=%00"])
+def test_an_address_with_a_nul_leads_nowhere(client, coots, address):
+    check(client.get(API + address), 404)
+
+
 @pytest.mark.parametrize("header", ["Bearer", "Bearer a b", "Bearer é", "Bearer " + "x" * 5_000])
 def test_a_malformed_token_header_is_nobody(db, header):
     check(APIClient().get(API + "me/", HTTP_AUTHORIZATION=header), 401)

@@ -400,6 +400,16 @@ def test_a_zip_over_the_limit_is_refused(dataset, settings):
         images.add_zip(dataset, samples.zipped({"a.jpg": samples.jpeg()}))
 
 
+def test_a_licence_with_a_nul_is_refused_and_leaves_no_file(dataset, folder):
+    path = folder / "manifest.csv"
+    path.write_bytes(b"file,licence\na.jpg,CC\0\n")
+    report = images.add_manifest(dataset, path)
+    [refused] = report.refused
+
+    assert "NUL" in refused["why"]
+    assert not dataset.images.exists()
+
+
 def test_a_manifest_is_added_with_its_licences(dataset, folder):
     path = folder / "list.csv"
     path.write_text("file,name,licence\na.jpg,coot.jpg,CC0\nsub/b.png,,\nc.jpg,,\n")

@@ -55,6 +55,7 @@ def test_a_wrong_line_is_named_with_its_cure(content, said):
     ("content", "said"),
     [
         (b"n1,a\0b", "NUL bytes"),
+        ("n" * 65, "wnid is longer than 64 characters"),
         ('{"wnid": "n\\u0000"}', "wnid has a NUL"),
         ('{"wnid": "n", "name": "\\ud800"}', "name has a NUL or half a surrogate pair"),
         ('{"wnid": "n", "definition": {"a": 1}}', "definition is no text"),

@@ -540,3 +540,21 @@ def test_classes_are_named_by_a_list(desk, coots):
     topic = coots.topics.get()
     assert topic.name == "water hen"
     assert topic.synonyms == ["moorhen", "coot"]
+
+
+@pytest.mark.parametrize("key", ["9" * 30, "9" * 5000, "a"])
+def test_a_key_that_no_row_can_have_changes_nothing(desk, coots, key):
+    topic = coots.topics.get()
+    promoted = desk.post("/campaigns/coots/gold/promote/", {"question": key})
+    removed = desk.post(f"/campaigns/coots/topics/{topic.pk}/examples/remove/", {"example": key})
+
+    assert (promoted.status_code, removed.status_code) == (302, 302)
+    assert promoted.url == "/campaigns/coots/gold/"
+
+
+def test_a_reason_is_kept_without_its_nul(desk, coots):
+    question = coots.questions.first()
+
+    desk.post(f"/campaigns/coots/questions/{question.pk}/withdraw/", {"reason": "a\0b"})
+
+    assert coots.decisions.get(kind="drop").reason == "ab"
