@@ -322,7 +322,7 @@ def test_estimates_follow_the_policy(coots, alices):
 
     assert (stated["questions"], stated["answers"]) == (900, 5000)
     assert alices.get(API + "campaigns/coots/estimate/").json()["questions"] == 6
-    for wrong in ("-1", "1e9", "٣", "9" * 40):
+    for wrong in ("-1", "1e9", "٣", "9" * 40, "0" * 20 + "9" * 400, "0" * 5000 + "1"):
         response = alices.get(API + "campaigns/coots/estimate/", {"questions": wrong})
         assert response.status_code == 400
 
