@@ -23,6 +23,7 @@ from labeling.seats import (
     Raced,
     execute,
     fetch,
+    fetch_prepared,
     free,
     lock_questions,
     locking,
@@ -115,7 +116,7 @@ ORDER BY a.token
 
 def open_seats(user: User, campaign: Campaign) -> list[Seat]:
     """The seats this person holds and has not answered: where they left off."""
-    return [Seat(*row) for row in fetch(OPEN_SEATS, [user.pk, campaign.pk])]
+    return [Seat(*row) for row in fetch_prepared(OPEN_SEATS, [user.pk, campaign.pk])]
 
 
 @retried

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from labeling import policies
 from labeling.errors import NotYours
 from labeling.models import Campaign, Question, User
-from labeling.seats import fetch
+from labeling.seats import fetch, fetch_prepared
 
 NOT_A_MEMBER = "There is no such campaign, or you were not invited to it."
 # Candidates read for every seat wanted, since others may take some first.
@@ -108,7 +108,7 @@ WHERE b.user_id = %s AND b.campaign_id = %s AND b.left_at IS NULL
 
 def reader(user: User, campaign: Campaign) -> Reader:
     """The member as a reader of the campaign. Raises NotYours for anybody else."""
-    rows = fetch(READER, [user.pk, campaign.pk])
+    rows = fetch_prepared(READER, [user.pk, campaign.pk])
     if not rows:
         raise NotYours(NOT_A_MEMBER)
     row = rows[0]
@@ -163,7 +163,7 @@ def read(person: Reader, size: int) -> tuple[list[int], list[Scan]]:
         wanted = size if lane != Question.Lane.GOLD or person.policy["gold_share"] else 0
         scans.append(Scan(lane, person.start(lane), wanted, wanted * OVERSAMPLE))
     windows = [part for scan in scans for part in _window(person, scan)]
-    rows = fetch(EVERYTHING, [*windows, person.user_id, person.campaign_id])
+    rows = fetch_prepared(EVERYTHING, [*windows, person.user_id, person.campaign_id])
     for scan in scans:
         # A union promises no order.
         scan.absorb(sorted((row for row in rows if row[0] == scan.lane), key=itemgetter(3)))

@@ -29,7 +29,11 @@ class Question(models.Model):
     campaign = models.ForeignKey(
         "labeling.Campaign", on_delete=models.CASCADE, related_name="questions", db_index=False
     )
-    item = models.ForeignKey("labeling.Item", on_delete=models.PROTECT, related_name="questions")
+    # Looked up with its campaign, for which the unique constraint serves: every index on this table
+    # is written again for each seat that is taken.
+    item = models.ForeignKey(
+        "labeling.Item", on_delete=models.PROTECT, related_name="questions", db_index=False
+    )
     topic = models.CharField(max_length=64)
     round = models.SmallIntegerField(default=0)
     # What one person may see only once, where that is not the question itself (null).
