@@ -57,6 +57,7 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "allauth.account.middleware.AccountMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
+    "annotator.caching.PrivateByDefault",
     "annotator.refusals.RefusalMiddleware",
 ]
 
@@ -121,6 +122,8 @@ ACCOUNT_LOGIN_METHODS = {"username"}
 ACCOUNT_SIGNUP_FIELDS = ["username*", "email", "password1*", "password2*"]
 ACCOUNT_EMAIL_VERIFICATION = "none"
 ACCOUNT_LOGOUT_REDIRECT_URL = "account_login"
+# Without a mail server a password reset is written to the log, for an administrator to pass on.
+vars().update(env.email_url("EMAIL_URL", default="consolemail://"))
 
 LANGUAGE_CODE = "en-gb"
 TIME_ZONE = "UTC"

@@ -19,6 +19,7 @@ from labeling.files import BadInput
 from labeling.frozen import canonical
 
 MAX_RANK = 1_000_000
+MAX_TOP_K = 10_000
 # Settings of a selection that a joining classifier must share, or the two lists do not compare.
 RULE = ("top_k", "min_confidence", "max_per_label", "distance", "unique_pairs")
 
@@ -183,12 +184,25 @@ def _checked_meta(meta: Any, file: str, number: int) -> dict[str, Any]:
     if len(set(names)) < len(names):
         raise _bad(file, number, "meta names a classifier twice")
     top_k = meta.get("top_k")
-    if isinstance(top_k, bool) or not isinstance(top_k, int) or top_k < 1:
-        raise _bad(file, number, f"top_k is {top_k!r}, expected a whole number of 1 or more")
+    if isinstance(top_k, bool) or not isinstance(top_k, int) or not 1 <= top_k <= MAX_TOP_K:
+        said = f"top_k is {str(top_k)[:60]}, expected a whole number from 1 to {MAX_TOP_K}"
+        raise _bad(file, number, said)
     if meta.get("distance", DISTANCES[0]) not in DISTANCES:
         said = f"distance is {meta['distance']!r}, expected one of {', '.join(DISTANCES)}"
         raise _bad(file, number, said)
+    _check_storable(meta, file, number)
     return dict(meta)
+
+
+def _check_storable(meta: dict[str, Any], file: str, number: int) -> None:
+    """The whole meta line is kept with the benchmark, and no database takes these."""
+    try:
+        text = json.dumps(meta, allow_nan=False, ensure_ascii=False)
+        text.encode()
+    except (ValueError, RecursionError) as error:
+        raise _bad(file, number, "meta holds NaN, infinity or half a character") from error
+    if "\\u0000" in text:
+        raise _bad(file, number, "meta holds a NUL character")
 
 
 def _line(row: dict[str, Any], names: set[str]) -> Line:

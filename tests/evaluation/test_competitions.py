@@ -1,5 +1,7 @@
 """From a selection to questions, replacements, and classifiers that join."""
 
+import math
+
 import pytest
 
 from evaluation import competitions, runs, selections, truths
@@ -151,6 +153,10 @@ def test_a_bad_line_is_named_with_its_number(wordnet, change, line, said):
         ({"classifiers": ["a"], "top_k": 3}, "two or more names"),
         ({"classifiers": ["a", "a"], "top_k": 3}, "twice"),
         ({"classifiers": ["a", "b"], "top_k": 0}, "top_k is 0"),
+        ({"classifiers": ["a", "b"], "top_k": 10**30}, "top_k is 1000"),
+        ({"classifiers": ["a", "b"], "top_k": 3, "note": "a\0b"}, "NUL"),
+        ({"classifiers": ["a", "b"], "top_k": 3, "note": math.nan}, "NaN"),
+        ({"classifiers": ["a", "b"], "top_k": 3, "note": "\ud800"}, "half a character"),
         ({"classifiers": ["a", "b\0"], "top_k": 3}, "two or more names"),
         ({"classifiers": ["a", "b"], "top_k": 3, "distance": "miles"}, "distance is 'miles'"),
     ],
