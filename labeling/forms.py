@@ -106,15 +106,26 @@ LABELS = {
 }
 
 
-def rule_field(key: str, rule: policies.Rule) -> forms.Field:
+def rule_field(key: str, rule: policies.Rule | policies.Choice) -> forms.Field:
+    label = LABELS.get(key) or key.replace("_", " ").capitalize()
+    if isinstance(rule, policies.Choice):
+        return forms.ChoiceField(
+            label=label,
+            initial=rule.default,
+            choices=list(rule.words.items()),
+            help_text=rule.help,
+            required=False,
+        )
     said: dict[str, Any] = {
-        "label": LABELS[key],
+        "label": label,
         "initial": rule.default,
         "min_value": int(rule.low) if rule.whole else rule.low,
         "max_value": int(rule.high) if rule.whole else rule.high,
         "help_text": f"{rule.help} {rule.low:g} to {rule.high:g}.",
         "widget": forms.NumberInput(attrs={"step": "1" if rule.whole else "any"}),
     }
+    # What was there from the beginning is asked for; the rest may be left to its default.
+    said["required"] = key in LABELS
     return forms.IntegerField(**said) if rule.whole else forms.FloatField(**said)
 
 
@@ -144,7 +155,11 @@ class PolicyForm(WordedForm):
     def policy(self) -> dict[str, Any]:
         """The rules as far as they were understood, for the rest the defaults."""
         keys = [*policies.RULES, "currency"]
-        content = {key: self.cleaned_data[key] for key in keys if key in self.cleaned_data}
+        content = {
+            key: self.cleaned_data[key]
+            for key in keys
+            if self.cleaned_data.get(key) not in (None, "")
+        }
         try:
             return policies.clean(content)
         except Refusal:
@@ -154,7 +169,7 @@ class PolicyForm(WordedForm):
         data = super().clean() or self.cleaned_data
         keys = [*policies.RULES, "currency"]
         try:
-            policies.clean({key: data[key] for key in keys if data.get(key) is not None})
+            policies.clean({key: data[key] for key in keys if data.get(key) not in (None, "")})
         except Refusal as refusal:
             add_refusal(self, refusal)
         return data

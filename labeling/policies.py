@@ -18,9 +18,51 @@ class Rule:
     whole: bool = True
 
 
-RULES: dict[str, Rule] = {
-    "votes": Rule(5, 1, 25, "People who answer each question."),
-    "max_votes": Rule(9, 1, 50, "After ties, at most this many; then a reviewer decides."),
+@dataclass(frozen=True)
+class Choice:
+    """A key of a policy whose value is one of a few words: {word: what it means}."""
+
+    default: str
+    words: dict[str, str]
+    help: str
+
+
+# What befalls a person whose signal is past its threshold.
+ACTIONS = {
+    "none": "Only show it",
+    "train": "Train again",
+    "pause": "Pause until a researcher looks",
+    "block": "Block, and void their answers",
+}
+RULES: dict[str, Rule | Choice] = {
+    "method": Choice(
+        "majority",
+        {
+            "majority": "Majority of a fixed number of votes",
+            "posterior": "Votes weighed by each person's standing, until sure enough",
+            "vote-table": "Votes of yes and no by a table learned on a pilot, until sure enough",
+        },
+        "How answers become a consensus.",
+    ),
+    "votes": Rule(5, 1, 25, "People who answer each question, by majority."),
+    "max_votes": Rule(9, 1, 50, "At most this many answers; then a reviewer decides."),
+    "min_votes": Rule(2, 1, 25, "Without a fixed number of votes: at least this many."),
+    "target_error": Rule(
+        0.005, 0.0001, 0.5, "Settle when wrong at most this often: 0.005 is 1 in 200.", whole=False
+    ),
+    "inner_no_error": Rule(
+        0.001,
+        0.0001,
+        0.5,
+        "For a no to a question that others hang on: a wrong one costs all their labels.",
+        whole=False,
+    ),
+    "prior_yes": Rule(
+        0.5, 0.001, 0.999, "Share of yes expected before anything was learned.", whole=False
+    ),
+    "assumed_accuracy": Rule(
+        0.8, 0.5, 0.999, "How often somebody is right of whom nothing is known yet.", whole=False
+    ),
     "drop_share": Rule(
         0.6,
         0,
@@ -34,6 +76,48 @@ RULES: dict[str, Rule] = {
     "gold_share": Rule(
         0.1, 0, 0.5, "Share of questions with a known answer, mixed in.", whole=False
     ),
+    "gold_share_firm": Rule(
+        0.03, 0, 0.5, "To which that share falls as a person's standing firms up.", whole=False
+    ),
+    "gold_fail_people": Rule(5, 2, 1000, "Retire gold after this many trusted people met it …"),
+    "gold_fail_share": Rule(0.5, 0, 1, "… and more than this share failed it.", whole=False),
+    "training_questions": Rule(
+        0, 0, 100, "Questions with feedback before the first real one; 0 for no training."
+    ),
+    "test_questions": Rule(0, 0, 100, "Questions of the test that follows; 0 for no test."),
+    "test_pass": Rule(0.8, 0, 1, "Share of the test that must be right.", whole=False),
+    "test_attempts": Rule(2, 1, 10, "How often the test may be taken."),
+    "good_accuracy": Rule(
+        0.9, 0.5, 0.999, "Sequential test on gold: somebody good is right this often …", whole=False
+    ),
+    "bad_accuracy": Rule(0.7, 0.01, 0.99, "… and somebody bad this often.", whole=False),
+    "reject_good": Rule(
+        0.05, 0.0001, 0.5, "Chance that somebody good is rejected, in one test.", whole=False
+    ),
+    "accept_bad": Rule(
+        0.05, 0.0001, 0.5, "Chance that somebody bad is accepted, in one test.", whole=False
+    ),
+    "test_cap": Rule(60, 5, 1000, "Gold answers after which one test is decided in any case."),
+    "gold_action": Choice("pause", ACTIONS, "When the sequential test rejects a person."),
+    "speed_share": Rule(
+        0.25,
+        0,
+        1,
+        "Too fast: half of the answers take less than this share of what others take.",
+        whole=False,
+    ),
+    "speed_action": Choice("none", ACTIONS, "When somebody is too fast."),
+    "run_length": Rule(40, 2, 10_000, "The same answer this often in a row, against the odds."),
+    "run_action": Choice("none", ACTIONS, "When somebody gives the same answer for too long."),
+    "chance_agreement": Rule(
+        0.1,
+        -1,
+        1,
+        "Agreement with others beyond chance that is too little: 0 is chance, 1 always.",
+        whole=False,
+    ),
+    "chance_action": Choice("none", ACTIONS, "When somebody agrees no more than by chance."),
+    "signal_answers": Rule(40, 5, 10_000, "Answers before the last three signals say anything."),
     "page_size": Rule(20, 1, 100, "Questions handed out at once."),
     "seconds_per_answer": Rule(
         4.0, 0.1, 3600, "Expected seconds an answer takes, for the estimate.", whole=False
@@ -48,6 +132,15 @@ def of(campaign: Campaign) -> dict[str, Any]:
     return DEFAULTS | (campaign.policy.content if campaign.policy else {})
 
 
+def first_votes(policy: dict[str, Any]) -> int:
+    """Seats that a new question has: all of them by majority, else what the method needs at least.
+
+    >>> first_votes(DEFAULTS), first_votes(DEFAULTS | {"method": "posterior"})
+    (5, 2)
+    """
+    return policy["votes"] if policy["method"] == "majority" else policy["min_votes"]
+
+
 def clean(content: dict[str, Any] | None) -> dict[str, Any]:
     """A whole policy: the defaults with `content` laid over them.
 
@@ -58,15 +151,24 @@ def clean(content: dict[str, Any] | None) -> dict[str, Any]:
         if key == "currency":
             policy[key] = _clean_currency(value)
         elif key in RULES:
-            policy[key] = _clean_number(key, value)
+            rule = RULES[key]
+            checked = _clean_word if isinstance(rule, Choice) else _clean_number
+            policy[key] = checked(key, value, rule)
         else:
             known = ", ".join(sorted(DEFAULTS))
             raise Refusal(f"A policy has no key {key!r}. It has: {known}.", field=str(key))
-    if policy["max_votes"] < policy["votes"]:
+    fewest = "votes" if policy["method"] == "majority" else "min_votes"
+    if policy["max_votes"] < policy[fewest]:
         raise Refusal(
-            f"max_votes is {policy['max_votes']} but votes is {policy['votes']}: "
+            f"max_votes is {policy['max_votes']} but {fewest} is {policy[fewest]}: "
             "give max_votes at least as many.",
             field="max_votes",
+        )
+    if policy["bad_accuracy"] >= policy["good_accuracy"]:
+        raise Refusal(
+            f"bad_accuracy is {policy['bad_accuracy']} and good_accuracy "
+            f"{policy['good_accuracy']}: somebody good must be right more often.",
+            field="bad_accuracy",
         )
     return policy
 
@@ -77,8 +179,13 @@ def _clean_currency(value: Any) -> str:
     return value.upper()
 
 
-def _clean_number(key: str, value: Any) -> int | float:
-    rule = RULES[key]
+def _clean_word(key: str, value: Any, rule: Choice) -> str:
+    if value not in rule.words:
+        raise Refusal(f"{key} is {value!r}; give one of: {', '.join(rule.words)}.", field=key)
+    return str(value)
+
+
+def _clean_number(key: str, value: Any, rule: Rule) -> int | float:
     kind = "a whole number" if rule.whole else "a number"
     wanted = f"{key} is {value!r}; give {kind} from {rule.low:g} to {rule.high:g}."
     if isinstance(value, bool) or not isinstance(value, int | float):

@@ -3,27 +3,39 @@
 | file | nouns |
 |---|---|
 | people.py | User, ApiToken, Membership, Invitation |
-| images.py | Dataset, Image, Import, Item |
-| campaigns.py | Campaign, Policy, Topic, Example, Decision |
-| questions.py | Question, Gold, Assignment, Answer, Settlement |
+| images.py | Dataset, Image, Import, Item, GivenLabel |
+| campaigns.py | Campaign, Policy, Graph, Calibration, Topic, Example, Decision |
+| questions.py | Question, Gold, Assignment, Answer, Settlement, Audit |
 | work.py | Job, Release |
 """
 
-from labeling.models.campaigns import Campaign, Decision, Example, Policy, Topic
-from labeling.models.images import Dataset, Image, Import, Item
+from labeling.models.campaigns import (
+    Calibration,
+    Campaign,
+    Decision,
+    Example,
+    Graph,
+    Policy,
+    Topic,
+)
+from labeling.models.images import Dataset, GivenLabel, Image, Import, Item
 from labeling.models.people import ApiToken, Invitation, Membership, User
-from labeling.models.questions import Answer, Assignment, Gold, Question, Settlement
+from labeling.models.questions import Answer, Assignment, Audit, Gold, Question, Settlement
 from labeling.models.work import Job, Release
 
 __all__ = [
     "Answer",
     "ApiToken",
     "Assignment",
+    "Audit",
+    "Calibration",
     "Campaign",
     "Dataset",
     "Decision",
     "Example",
+    "GivenLabel",
     "Gold",
+    "Graph",
     "Image",
     "Import",
     "Invitation",

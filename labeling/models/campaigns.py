@@ -35,6 +35,14 @@ class Campaign(models.Model):
     policy = models.ForeignKey(
         "labeling.Policy", on_delete=models.PROTECT, related_name="+", null=True
     )
+    # What standings and vote tables are used now; null until the first calibration.
+    calibration = models.ForeignKey(
+        "labeling.Calibration", on_delete=models.PROTECT, related_name="+", null=True, blank=True
+    )
+    # The question graph in force, where the kind asks by one.
+    graph = models.ForeignKey(
+        "labeling.Graph", on_delete=models.PROTECT, related_name="+", null=True, blank=True
+    )
     # The last ticket given out, per campaign; assigning.py and campaigns.py take from it.
     last_ticket = models.BigIntegerField(default=0)
     # Nothing at or below these tickets has a free seat: a newcomer starts reading here.
@@ -74,6 +82,54 @@ class Policy(models.Model):
 
     def __str__(self) -> str:
         return f"policy {self.version}"
+
+
+class Graph(models.Model):
+    """A version of a campaign's question graph. Never changed: a change is the next version."""
+
+    campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="graphs")
+    version = models.PositiveIntegerField()
+    # The canonical content of questions.Graph, and its digest.
+    content = models.JSONField(default=dict)
+    sha256 = models.CharField(max_length=64)
+    created_by = models.ForeignKey(
+        "labeling.User", null=True, blank=True, on_delete=models.PROTECT, related_name="+"
+    )
+    created_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["campaign", "version"], name="one_graph_per_campaign_and_version"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"graph {self.version}"
+
+
+class Calibration(models.Model):
+    """Immutable: everyone's standing, the vote tables and who is void, as settling used them.
+
+    content: {"annotators": {user id: {"confusion": [[…]], "answers": n}}, "classes": […],
+    "prior": […], "tables": {topic: …}, "voided": [user id], "statistics": {…}}; calibrating.py.
+    """
+
+    campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="calibrations")
+    number = models.PositiveIntegerField()
+    content = models.JSONField(default=dict)
+    reason = models.CharField(max_length=200, blank=True)
+    created_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["campaign", "number"], name="one_calibration_per_campaign_and_number"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"calibration {self.number}"
 
 
 class Topic(models.Model):
@@ -129,6 +185,11 @@ class Decision(models.Model):
         GOLD = "gold", "gold changed"
         REVIEW = "review", "review verdict"
         DROP = "drop", "image replaced"
+        BLOCK = "block", "person blocked"
+        UNBLOCK = "unblock", "block lifted"
+        STAGE = "stage", "person trained, paused or let in"
+        GRAPH = "graph", "question graph changed"
+        AUDIT = "audit", "audit sample drawn"
 
     campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="decisions")
     kind = models.CharField(max_length=10, choices=Kind.choices)

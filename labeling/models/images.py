@@ -121,3 +121,26 @@ class Item(models.Model):
 
     def __str__(self) -> str:
         return str(self.image)
+
+
+class GivenLabel(models.Model):
+    """What an import says of an item before anybody was asked."""
+
+    item = models.ForeignKey(Item, on_delete=models.CASCADE, related_name="given_labels")
+    # A class, as topics and graphs name it: a wnid.
+    key = models.CharField(max_length=64)
+    value = models.CharField(max_length=3, choices=[("yes", "yes"), ("no", "no")], default="yes")
+    # As the file had it ({"boxes": [[x0, y0, x1, y1]]}, {"polygons": …}); null for the whole item.
+    geometry = models.JSONField(null=True, blank=True)
+    source = models.CharField(max_length=200, blank=True)
+    created_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["item", "key", "source"], name="one_given_label_per_item_key_and_source"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.item}: {self.key} {self.value}"

@@ -52,6 +52,16 @@ class Membership(models.Model):
         REVIEWER = "reviewer", "reviewer"
         ANNOTATOR = "annotator", "annotator"
 
+    class Stage(models.TextChoices):
+        # Gold with feedback, then gold without: how a person comes in (qualifying.py).
+        TRAINING = "training", "in training"
+        TEST = "test", "in the test"
+        FAILED = "failed", "did not pass"
+        WORKING = "working", "working"
+        PAUSED = "paused", "paused"
+        # Their answers are void while this lasts (blocking.py).
+        BLOCKED = "blocked", "blocked"
+
     user = models.ForeignKey(User, on_delete=models.PROTECT, related_name="memberships")
     campaign = models.ForeignKey(
         "labeling.Campaign", on_delete=models.CASCADE, related_name="memberships"
@@ -66,6 +76,15 @@ class Membership(models.Model):
     worked_ms = models.PositiveBigIntegerField(default=0)
     last_answered_at = models.DateTimeField(null=True, blank=True)
     pages = models.PositiveIntegerField(default=0)
+    stage = models.CharField(max_length=8, choices=Stage.choices, default=Stage.WORKING)
+    # Answers to gold count for a person's standing from here on: after training, test or a pardon.
+    working_since = models.DateTimeField(default=timezone.now)
+    # Tests taken, passed or not.
+    attempts = models.PositiveSmallIntegerField(default=0)
+    # How often gold is mixed in for this person; null for the policy's share.
+    gold_share = models.FloatField(null=True, blank=True)
+    # What watching.py last found: figures of each signal, and since when they stand.
+    standing = models.JSONField(default=dict, blank=True)
     joined_at = models.DateTimeField(default=timezone.now)
     left_at = models.DateTimeField(null=True, blank=True)
 

@@ -45,6 +45,13 @@ class Question(models.Model):
     policy = models.ForeignKey(
         "labeling.Policy", on_delete=models.PROTECT, related_name="+", db_index=False
     )
+    # The graph that the topic is a node of; null for kinds that ask by none. Such questions are
+    # handed out by topic, a page of images each.
+    graph = models.ForeignKey(
+        "labeling.Graph", on_delete=models.PROTECT, related_name="+", null=True, db_index=False
+    )
+    # Its consensus changed and following.py has not yet looked what it opens and closes.
+    follow_up = models.BooleanField(default=False)
 
     objects = QuestionQuerySet.as_manager()
 
@@ -67,6 +74,16 @@ class Question(models.Model):
                 name="question_with_free_seats",
             ),
             models.Index(fields=["campaign", "state"], name="question_by_state"),
+            models.Index(
+                fields=["campaign", "lane", "topic", "ticket"],
+                condition=models.Q(seats_free__gt=0, graph__isnull=False),
+                name="question_free_by_topic",
+            ),
+            models.Index(
+                fields=["campaign"],
+                condition=models.Q(follow_up=True),
+                name="question_to_follow_up",
+            ),
         ]
 
     def __str__(self) -> str:
@@ -179,11 +196,57 @@ class Settlement(models.Model):
     policy = models.ForeignKey(
         "labeling.Policy", on_delete=models.PROTECT, related_name="+", db_index=False
     )
+    # Whose standing weighed the answers; null where all weighed the same.
+    calibration = models.ForeignKey(
+        "labeling.Calibration",
+        on_delete=models.PROTECT,
+        related_name="+",
+        null=True,
+        db_index=False,
+    )
     value = models.JSONField(null=True)
     probability = models.FloatField(null=True)
     # Ids of the answers that were counted, sorted.
     answers = models.JSONField(default=list)
+    # A reviewer's verdict: it stands whatever becomes of the votes.
+    reviewed = models.BooleanField(default=False)
     created_at = models.DateTimeField(default=timezone.now)
 
     def __str__(self) -> str:
         return f"settlement {self.pk}: {self.value}"
+
+
+class Audit(models.Model):
+    """A settled question drawn at random and answered again, blind, by somebody trusted."""
+
+    question = models.ForeignKey(Question, on_delete=models.CASCADE, related_name="audits")
+    campaign = models.ForeignKey(
+        "labeling.Campaign", on_delete=models.CASCADE, related_name="audits"
+    )
+    # Which sample it belongs to: 1, 2, ….
+    sample = models.PositiveIntegerField()
+    # What stood when it was drawn, and how sure that was.
+    settlement = models.ForeignKey(
+        Settlement, on_delete=models.PROTECT, related_name="+", db_index=False
+    )
+    value = models.JSONField(null=True, blank=True)
+    auditor = models.ForeignKey(
+        "labeling.User",
+        null=True,
+        blank=True,
+        on_delete=models.PROTECT,
+        related_name="+",
+        db_index=False,
+    )
+    answered_at = models.DateTimeField(null=True, blank=True)
+    created_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["question", "sample"], name="one_audit_per_question_and_sample"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"audit of {self.question}"
