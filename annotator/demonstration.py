@@ -23,8 +23,9 @@ from annotator.checks import has_insecure_key
 from evaluation import competitions
 from evaluation.metrics import wordnet
 from evaluation.models import Benchmark
-from labeling import campaigns, images, people, quality
+from labeling import campaigns, images, people
 from labeling.files import BadInput, atomic_write
+from labeling.gold import add_gold
 from labeling.models import Campaign, Dataset, User
 
 SOURCE = Path(__file__).resolve().parent / "demo"
@@ -213,7 +214,7 @@ def make_competition(
     campaign = benchmark.campaign
     topic, image, answer, caption = EXAMPLE
     campaigns.add_example(campaign, topic, dataset.images.get(name=image), answer, caption)
-    quality.add_gold(campaign, researcher, _rows("gold.csv"))
+    add_gold(campaign, researcher, _rows("gold.csv"))
     campaigns.launch(campaign, researcher)
     invite_annotators(campaign, users)
     return benchmark

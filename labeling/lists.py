@@ -51,7 +51,7 @@ def read_vocabulary(content: str | bytes) -> list[Row]:
 
 
 def read_gold(content: str | bytes, kind: str) -> list[Row]:
-    """The rows that quality.add_gold takes, of lines `image,wnid,answer,explanation`."""
+    """The rows that gold.add_gold takes, of lines `image,wnid,answer,explanation`."""
     found = []
     columns = ["image", "wnid", "answer", "explanation", "source"]
     for _, row in _rows(content, columns, needed=3, field="gold"):

@@ -7,7 +7,8 @@ from typing import Any
 from annotator.seats import image_url
 from evaluation import runs
 from evaluation.models import Benchmark, Run, Selection, Submission
-from labeling import answering, assigning, campaigns, jobs, people, quality, releases, tokens
+from labeling import answering, assigning, campaigns, jobs, people, releases, tokens
+from labeling.gold import add_gold
 from labeling.models import Campaign, Dataset, Import, Job, Question, User
 from tests import factories
 
@@ -125,7 +126,7 @@ def _furnish(world: World) -> None:
     for n in range(2, 8):
         factories.make_image(world.dataset, f"coots/{n:03}.png")
     campaigns.add_questions(campaign, [(f"coots/{n:03}.png", COOT) for n in range(2, 7)])
-    quality.add_gold(campaign, alice, [{"image": "coots/007.png", "topic": DRAKE, "answer": "no"}])
+    add_gold(campaign, alice, [{"image": "coots/007.png", "topic": DRAKE, "answer": "no"}])
     gold = campaign.questions.get(state=Question.State.GOLD)
     reviewed = campaign.questions.filter(state=Question.State.OPEN).latest("pk")
     reviewed.state, reviewed.seats_free = Question.State.REVIEW, 0

@@ -10,10 +10,11 @@ from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from labeling import campaigns, drafting, overview, quality, reviewing
+from labeling import campaigns, drafting, overview, reviewing
 from labeling.access import RESEARCHER, REVIEWER
 from labeling.api.base import MIB, CampaignDoors
 from labeling.errors import NotYours, Refusal
+from labeling.gold import add_gold, gold_from_settled, retire_gold
 from labeling.models import Campaign, Example, Gold, Image, Question, Settlement, Topic
 from labeling.serializers import (
     AddedQuestionsSerializer,
@@ -259,16 +260,14 @@ class GoldDoors(CampaignDoors):
         """Adds or changes gold, all or none."""
         row = self.campaign(RESEARCHER)
         rows: list[dict[str, Any]] = self.read(NewGoldSerializer)["gold"]
-        return self.answer(CountSerializer, {"count": quality.add_gold(row, self.user, rows)}, 201)
+        return self.answer(CountSerializer, {"count": add_gold(row, self.user, rows)}, 201)
 
     @extend_schema(request=QuestionKeysSerializer, responses=CountSerializer)
     def promote(self, request: Request, campaign: str) -> Response:
         """Makes gold of settled questions, as questions of their own."""
         row = self.campaign(RESEARCHER)
         keys = self.read(QuestionKeysSerializer)["questions"]
-        return self.answer(
-            CountSerializer, {"count": quality.gold_from_settled(row, self.user, keys)}
-        )
+        return self.answer(CountSerializer, {"count": gold_from_settled(row, self.user, keys)})
 
     @extend_schema(request=ReasonSerializer, responses=GoldSerializer)
     def retire(self, request: Request, campaign: str, pk: int) -> Response:
@@ -277,4 +276,4 @@ class GoldDoors(CampaignDoors):
         reason = self.read(ReasonSerializer)["reason"]
         if not self._gold(row).filter(question_id=pk).exists():
             raise NotYours("There is no such gold in this campaign.")
-        return self.answer(GoldSerializer, quality.retire_gold(row, self.user, pk, reason))
+        return self.answer(GoldSerializer, retire_gold(row, self.user, pk, reason))

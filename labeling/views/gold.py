@@ -9,7 +9,7 @@ from django.shortcuts import redirect
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from labeling import campaigns, drafting, lists, overview, quality
+from labeling import campaigns, drafting, lists, overview
 from labeling.errors import NotYours, Refusal
 from labeling.forms import (
     ExampleForm,
@@ -20,6 +20,7 @@ from labeling.forms import (
     add_refusal,
     list_file,
 )
+from labeling.gold import add_gold, gold_from_settled, retire_gold
 from labeling.models import Campaign, Image, Question, Topic
 from labeling.views.shared import (
     SignedIn,
@@ -50,7 +51,7 @@ def gold_add(request: SignedIn, name: str) -> HttpResponse:
     form = GoldForm(campaign, request.POST or None)
     if form.is_valid():
         try:
-            quality.add_gold(campaign, request.user, [form.cleaned_data])
+            add_gold(campaign, request.user, [form.cleaned_data])
         except Refusal as refusal:
             add_refusal(form, refusal)
         else:
@@ -69,7 +70,7 @@ def gold_upload(request: SignedIn, name: str) -> HttpResponse:
     form = GoldListForm(campaign.kind, request.POST, request.FILES)
     if form.is_valid():
         try:
-            count = quality.add_gold(campaign, request.user, form.cleaned_data["rows"])
+            count = add_gold(campaign, request.user, form.cleaned_data["rows"])
         except Refusal as refusal:
             form.add_error("gold_file", refusal.message)
         else:
@@ -84,7 +85,7 @@ def gold_promote(request: SignedIn, name: str) -> HttpResponse:
     """Makes gold of a settled question."""
     campaign = own_campaign(request, name)
     chosen = [key for pk in request.POST.getlist("question") if (key := key_of(pk))]
-    made = quality.gold_from_settled(campaign, request.user, chosen)
+    made = gold_from_settled(campaign, request.user, chosen)
     if made:
         messages.success(request, "It is gold now, for those who have not answered it.")
     else:
@@ -97,7 +98,7 @@ def gold_promote(request: SignedIn, name: str) -> HttpResponse:
 def gold_retire(request: SignedIn, name: str, pk: int) -> HttpResponse:
     """Gives a gold question to nobody any more."""
     campaign = own_campaign(request, name)
-    quality.retire_gold(campaign, request.user, pk, sent(request, "reason"))
+    retire_gold(campaign, request.user, pk, sent(request, "reason"))
     messages.success(request, "Retired. What it said of people stays.")
     return redirect("labeling:gold", campaign.name)
 

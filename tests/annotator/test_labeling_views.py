@@ -10,7 +10,8 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotator import seats
-from labeling import assigning, campaigns, quality
+from labeling import assigning, campaigns
+from labeling.gold import add_gold
 from labeling.models import Answer, Assignment, Example, Image, Membership
 from tests import factories
 
@@ -339,7 +340,7 @@ def test_image_response_tells_no_name_and_stays_in_no_cache(as_bob, page):
 def test_nothing_tells_gold_from_the_rest(as_bob, alice, bob, coots):
     names = list(Image.objects.values_list("name", flat=True))
     factories.make_image(coots.dataset, "known.png")
-    quality.add_gold(coots, alice, [{"image": "known.png", "topic": "n02018207", "answer": "yes"}])
+    add_gold(coots, alice, [{"image": "known.png", "topic": "n02018207", "answer": "yes"}])
     campaigns.change_policy(coots, alice, {"gold_share": 0.5, "page_size": 20})
 
     page = post(as_bob, PAGE, {"user": bob.pk}).json()

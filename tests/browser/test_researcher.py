@@ -4,7 +4,8 @@ import uuid
 
 import pytest
 
-from labeling import answering, assigning, campaigns, people, quality, releases
+from labeling import answering, assigning, campaigns, people, releases
+from labeling.gold import add_gold
 from labeling.models import Campaign, Job, User
 from tests import factories
 from tests.labeling import samples
@@ -47,7 +48,7 @@ def busy(cats: Campaign, alice: User) -> Campaign:
         {"image": name, "topic": "n02123045", "answer": "no", "explanation": "It is a bird."}
         for name in names[18:]
     ]
-    quality.add_gold(cats, alice, gold)
+    add_gold(cats, alice, gold)
     for number, values in SAID.items():
         person = factories.make_user(f"crowd{number}")
         factories.join(person, cats)

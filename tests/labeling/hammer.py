@@ -18,7 +18,8 @@ CAMPAIGN = "hammered"
 
 def build(questions: int, people: int) -> None:
     """An open campaign with a little gold, and people who label it."""
-    from labeling import campaigns, quality
+    from labeling import campaigns
+    from labeling.gold import add_gold
     from labeling.models import Dataset, Image, User
     from tests import factories
 
@@ -50,7 +51,7 @@ def build(questions: int, people: int) -> None:
     )
     campaigns.add_questions(campaign, [(name, "n02018207") for name in names[:questions]])
     rows = [{"image": name, "topic": "n02018207", "answer": "yes"} for name in names[questions:]]
-    quality.add_gold(campaign, alice, rows)
+    add_gold(campaign, alice, rows)
     campaigns.launch(campaign, alice)
     for index in range(people):
         factories.join(User.objects.create(username=f"person{index}"), campaign)

@@ -6,9 +6,10 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from labeling import answering, assigning, campaigns, people, quality
+from labeling import answering, assigning, campaigns, people
 from labeling.answering import Sent
 from labeling.errors import NotYours, TooLarge
+from labeling.gold import add_gold
 from labeling.models import Answer, Assignment, Membership, Question, Settlement
 from tests import factories
 
@@ -304,7 +305,7 @@ def test_a_seat_closed_by_a_withdrawal_takes_no_vote_too_many(pond, alice, bob, 
 
 def test_gold_answers_look_the_same_and_decide_nothing(pond, alice, bob, dataset):
     factories.make_image(dataset, "gold.png")
-    quality.add_gold(pond, alice, [{"image": "gold.png", "topic": COOT, "answer": "no"}])
+    add_gold(pond, alice, [{"image": "gold.png", "topic": COOT, "answer": "no"}])
     campaigns.change_policy(pond, alice, pond.policy.content | {"gold_share": 0.5})
     page = assigning.next_page(bob, pond, 8)
     gold = Question.objects.get(state="gold")

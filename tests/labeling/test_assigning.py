@@ -5,8 +5,9 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from labeling import answering, assigning, campaigns, people, quality, upkeep
+from labeling import answering, assigning, campaigns, people, upkeep
 from labeling.errors import CampaignClosed, Conflict, NotYours
+from labeling.gold import add_gold
 from labeling.models import Assignment, Membership, Question
 from tests import factories
 
@@ -278,9 +279,7 @@ def golden(alice, bob, dataset):
     names = [f"gold/{index}.png" for index in range(40)]
     for name in names:
         factories.make_image(dataset, name)
-    quality.add_gold(
-        campaign, alice, [{"image": name, "topic": COOT, "answer": "yes"} for name in names]
-    )
+    add_gold(campaign, alice, [{"image": name, "topic": COOT, "answer": "yes"} for name in names])
     return campaign
 
 

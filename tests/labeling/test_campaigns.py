@@ -2,8 +2,9 @@ from unittest.mock import patch
 
 import pytest
 
-from labeling import assigning, campaigns, quality
+from labeling import assigning, campaigns
 from labeling.errors import Conflict, Refusal
+from labeling.gold import add_gold
 from labeling.models import Campaign, Question
 from tests import factories
 
@@ -196,7 +197,7 @@ def test_gold_alone_is_nothing_to_launch(alice, dataset):
     campaign = factories.make_campaign(alice, dataset, launch=False)
     factories.make_image(dataset, "gold.png")
     row = {"image": "gold.png", "topic": COOT, "answer": "yes"}
-    quality.add_gold(campaign, alice, [row])
+    add_gold(campaign, alice, [row])
 
     with pytest.raises(Conflict, match="asks nothing"):
         campaigns.launch(campaign, alice)

@@ -8,7 +8,8 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from labeling import answering, assigning, quality
+from labeling import answering, assigning
+from labeling.gold import add_gold
 from labeling.models import Assignment
 from tests import factories
 
@@ -32,7 +33,7 @@ def test_no_statement_reads_all_that_a_person_or_campaign_ever_did(alice, bob, c
     rows = [
         {"image": f"gold/{index}.png", "topic": "n02018207", "answer": "yes"} for index in range(5)
     ]
-    quality.add_gold(campaign, alice, rows)
+    add_gold(campaign, alice, rows)
     for person in (bob, charlie):
         factories.join(person, campaign)
     plans: list[tuple[str, str]] = []

@@ -211,11 +211,11 @@ def test_a_colleague_sees_the_dataset_but_adds_nothing_to_it(coots, dora):
 
 
 def test_gold_is_no_page_of_its_own_for_reviewers(coots, alice, rita):
-    from labeling import quality
+    from labeling.gold import add_gold
 
     factories.make_image(coots.dataset, "gold.png")
     row = {"image": "gold.png", "topic": "n02018207", "answer": "yes"}
-    quality.add_gold(coots, alice, [row])
+    add_gold(coots, alice, [row])
     gold = coots.questions.get(state=Question.State.GOLD)
     client = logged_in(rita)
 

@@ -8,7 +8,8 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
-from labeling import answering, assigning, campaigns, quality
+from labeling import answering, assigning, campaigns
+from labeling.gold import add_gold
 from labeling.models import Campaign, Decision, Job, Membership, Question, User
 from tests import factories
 
@@ -206,20 +207,20 @@ def test_lists_cost_as_many_queries_for_many_rows_as_for_few(desk, alice, coots,
             assert desk.get(path).status_code == 200
         return len(queries)
 
-    def add_gold(numbers: range) -> None:
+    def more_gold(numbers: range) -> None:
         for number in numbers:
             factories.make_image(coots.dataset, f"gold{number}.png")
         rows = [{"image": f"gold{n}.png", "topic": COOT, "answer": "yes"} for n in numbers]
-        quality.add_gold(coots, alice, rows)
+        add_gold(coots, alice, rows)
 
-    add_gold(range(1))
+    more_gold(range(1))
     few = {path: count(path) for path in pages}
     crowd(coots, ["yes", "no", "yes", "hard", "yes", "no"])
     for number in range(4):
         factories.make_campaign(alice, coots.dataset, f"more{number}", launch=False)
         factories.make_dataset(alice, f"pool{number}")
         Job.objects.create(kind="score", key=str(number), campaign=coots, state="failed")
-    add_gold(range(1, 5))
+    more_gold(range(1, 5))
     campaigns.define_topics(coots, [{"key": f"n{n}", "name": f"class {n}"} for n in range(4)])
     many = {path: count(path) for path in pages}
 

@@ -1,0 +1,38 @@
+"""Intervals of a proportion: pure, no Django."""
+
+import math
+
+# Two-sided 95 % quantile of the normal distribution.
+Z95 = 1.959963984540054
+
+
+def wilson_interval(right: int, total: int) -> tuple[float, float]:
+    """95 % interval of a proportion by Wilson's score; (0, 1) when nothing was seen.
+
+    >>> [round(bound, 4) for bound in wilson_interval(8, 10)]
+    [0.4902, 0.9433]
+    """
+    if not total:
+        return 0.0, 1.0
+    share = right / total
+    scale = 1 + Z95**2 / total
+    center = (share + Z95**2 / (2 * total)) / scale
+    half = Z95 / scale * math.sqrt(share * (1 - share) / total + Z95**2 / (4 * total**2))
+    return max(0.0, center - half), min(1.0, center + half)
+
+
+def clopper_pearson(right: int, total: int, level: float = 0.95) -> tuple[float, float]:
+    """Exact interval of a proportion: it covers at least `level`; (0, 1) when nothing was seen.
+
+    >>> [round(bound, 4) for bound in clopper_pearson(8, 10)]
+    [0.4439, 0.9748]
+    """
+    if not total:
+        return 0.0, 1.0
+    # scipy.special, not scipy.stats: a web process imports it in a tenth of the time.
+    from scipy.special import betaincinv
+
+    tail = (1 - level) / 2
+    low = float(betaincinv(right, total - right + 1, tail)) if right else 0.0
+    high = float(betaincinv(right + 1, total - right, 1 - tail)) if right < total else 1.0
+    return low, high
