@@ -1,6 +1,6 @@
 from django.urls import path
 
-from labeling.views import campaigns, datasets, gold, imports, people, questions, tokens, work
+from labeling.views import campaigns, datasets, gold, imports, people, policy, questions, tokens, work
 
 app_name = "labeling"
 C = "campaigns/<slug:name>/"
@@ -15,7 +15,7 @@ urlpatterns = [
     path(C + "state/", campaigns.campaign_state, name="campaign_state"),
     path(C + "close/", campaigns.campaign_close, name="campaign_close"),
     path(C + "edit/", campaigns.campaign_edit, name="campaign_edit"),
-    path(C + "policy/", campaigns.campaign_policy, name="campaign_policy"),
+    path(C + "policy/", policy.policy, name="campaign_policy"),
     path(C + "questions/", questions.questions, name="questions"),
     path(C + "questions/add/", questions.questions_add, name="questions_add"),
     path(C + "questions/<int:pk>/", questions.question, name="question"),

@@ -153,7 +153,7 @@ ROWS = (
         POST campaigns/<slug:name>/state/
         GET campaigns/<slug:name>/close/
         GET,POST campaigns/<slug:name>/edit/
-        POST campaigns/<slug:name>/policy/
+        GET,POST campaigns/<slug:name>/policy/
         GET,POST campaigns/<slug:name>/questions/add/
         POST campaigns/<slug:name>/questions/<int:pk>/withdraw/
         GET campaigns/<slug:name>/people/

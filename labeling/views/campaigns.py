@@ -7,9 +7,9 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from labeling import campaigns, drafting, overview
-from labeling.access import RESEARCHER, campaigns_for, check_researcher
+from labeling.access import campaigns_for, check_researcher
 from labeling.errors import Refusal
-from labeling.forms import CampaignForm, NewCampaignForm, PolicyForm, add_refusal
+from labeling.forms import CampaignForm, NewCampaignForm, add_refusal
 from labeling.models import Campaign
 from labeling.views.shared import (
     WATCHERS,
@@ -170,44 +170,4 @@ def campaign_edit(request: SignedIn, name: str) -> HttpResponse:
         else:
             messages.success(request, "Saved. People see the new words on their next page.")
             return redirect("labeling:campaign_edit", campaign.name)
-    return _edit(request, campaign, form=form)
-
-
-@login_required
-@require_POST
-def campaign_policy(request: SignedIn, name: str) -> HttpResponse:
-    """The next version of the campaign's rules."""
-    campaign = own_campaign(request, name)
-    form = PolicyForm(request.POST)
-    if form.is_valid():
-        try:
-            policy = campaigns.change_policy(campaign, request.user, form.cleaned_data)
-        except Refusal as refusal:
-            add_refusal(form, refusal)
-        else:
-            messages.success(
-                request,
-                f"Version {policy.version} of the rules holds for questions asked from now on.",
-            )
-            return redirect("labeling:campaign_edit", campaign.name)
-    return _edit(request, campaign, policy_form=form)
-
-
-def _edit(
-    request: SignedIn,
-    campaign: Campaign,
-    form: CampaignForm | None = None,
-    policy_form: PolicyForm | None = None,
-) -> HttpResponse:
-    words = {"title": campaign.title, "instructions": campaign.instructions}
-    policy = campaign.policy
-    return render_campaign(
-        request,
-        "labeling/campaign_edit.html",
-        campaign,
-        "settings",
-        form=form or CampaignForm(initial=words),
-        policy_form=policy_form or PolicyForm(initial=policy.content if policy else None),
-        policy=policy,
-        role_needed=RESEARCHER,
-    )
+    return render_campaign(request, "labeling/campaign_edit.html", campaign, "settings", form=form)

@@ -1,0 +1,43 @@
+"""Researchers' forms, by pages. What the domain refuses comes back at the field it names."""
+
+from labeling.forms.campaigns import CampaignForm, NewCampaignForm
+from labeling.forms.common import ListsForm, WordedForm, add_refusal, list_file
+from labeling.forms.datasets import DatasetForm, ImportForm, UploadForm
+from labeling.forms.people import InvitationForm, RoleForm, TokenForm
+from labeling.forms.policy import PolicyForm
+from labeling.forms.questions import (
+    ExampleForm,
+    GoldForm,
+    GoldListForm,
+    QuestionFilterForm,
+    QuestionsForm,
+    TopicForm,
+    VerdictForm,
+    answer_choices,
+    answer_of,
+)
+
+__all__ = [
+    "CampaignForm",
+    "DatasetForm",
+    "ExampleForm",
+    "GoldForm",
+    "GoldListForm",
+    "ImportForm",
+    "InvitationForm",
+    "ListsForm",
+    "NewCampaignForm",
+    "PolicyForm",
+    "QuestionFilterForm",
+    "QuestionsForm",
+    "RoleForm",
+    "TokenForm",
+    "TopicForm",
+    "UploadForm",
+    "VerdictForm",
+    "WordedForm",
+    "add_refusal",
+    "answer_choices",
+    "answer_of",
+    "list_file",
+]

@@ -1,0 +1,177 @@
+"""Forms of questions, gold, classes and verdicts."""
+
+import json
+from typing import Any
+
+from django import forms
+
+from labeling import lists, reviewing
+from labeling.errors import Refusal
+from labeling.forms.common import ListsForm, WordedForm, list_file, list_text
+from labeling.kinds import KINDS
+from labeling.models import Campaign, Question
+
+
+class QuestionsForm(ListsForm):
+    """Questions to add to a campaign; a naming campaign lists images only."""
+
+    def __init__(self, *args: Any, naming: bool = False, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.naming = naming
+        line = "one image name a line" if naming else "image,wnid on every line, or JSON Lines"
+        self.fields["questions_file"] = list_file("Questions, as a file", f"CSV: {line}.")
+        self.fields["questions"] = list_text("… or as text", f"{line.capitalize()}.")
+        if not naming:
+            self.fields["topics_file"] = list_file(
+                "Classes, as a file",
+                "wnid,name,definition,synonyms,url; synonyms apart by semicolons. Classes that "
+                "are not listed are described by WordNet where the site knows it.",
+            )
+
+    def clean(self) -> dict[str, Any]:
+        data = super().clean() or self.cleaned_data
+        if self.naming:
+            data["names"] = self.listed("questions", lists.read_names)
+        else:
+            data["pairs"] = self.listed("questions", lists.read_questions)
+            data["topics"] = self.listed("topics", lists.read_topics)
+        return data
+
+
+def answer_choices(campaign: Campaign, *, abstentions: bool = True) -> list[tuple[str, str]]:
+    """(text of the answer, label) of everything that may be answered."""
+    kind = KINDS[campaign.kind]
+    vocabulary = [
+        (json.dumps({"key": entry["key"]}), entry["name"])
+        for entry in campaign.settings.get("vocabulary", [])
+    ]
+    words = [
+        (choice["value"], choice["label"])
+        for choice in kind.choices(campaign.settings)
+        if abstentions or kind.vote(choice["value"]) is not None
+    ]
+    return vocabulary + words
+
+
+def answer_of(text: str) -> Any:
+    """The answer that a choice's text stands for."""
+    return json.loads(text) if text.startswith("{") else text
+
+
+class GoldForm(WordedForm):
+    image = forms.CharField(
+        max_length=400,
+        widget=forms.RadioSelect,
+        error_messages={"required": "Choose one of the images; search for it by name."},
+    )
+    topic = forms.ChoiceField(label="Class")
+    answer = forms.ChoiceField(label="The right answer")
+    explanation = forms.CharField(
+        required=False,
+        widget=forms.Textarea(attrs={"rows": 2}),
+        help_text="Why it is so. People may see it in training.",
+    )
+
+    def __init__(self, campaign: Campaign, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        topics = campaign.topics.order_by("name").values_list("key", "name")
+        self.fields["topic"].choices = list(topics)  # type: ignore[attr-defined]
+        self.fields["answer"].choices = answer_choices(campaign)  # type: ignore[attr-defined]
+
+    def other_fields(self) -> list[forms.BoundField]:
+        return [self[key] for key in ("topic", "answer", "explanation")]
+
+    def clean_answer(self) -> Any:
+        return answer_of(self.cleaned_data["answer"])
+
+
+class GoldListForm(ListsForm):
+    gold_file = list_file("Gold, as a file", "CSV: image,wnid,answer,explanation on every line.")
+
+    def __init__(self, kind: str, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.kind = kind
+        self.fields["gold_file"].required = True
+
+    def clean(self) -> dict[str, Any]:
+        data = super().clean() or self.cleaned_data
+        if self.errors:
+            return data
+        data["rows"] = self.listed("gold", lambda content: lists.read_gold(content, self.kind))
+        return data
+
+
+class TopicForm(WordedForm):
+    name = forms.CharField(max_length=200)
+    synonyms = forms.CharField(required=False, help_text="Apart by semicolons.")
+    definition = forms.CharField(required=False, widget=forms.Textarea(attrs={"rows": 2}))
+    url = forms.URLField(
+        label="Link",
+        required=False,
+        max_length=400,
+        assume_scheme="https",
+        help_text="Where people can read more.",
+    )
+    guidance = forms.CharField(
+        required=False,
+        widget=forms.Textarea(attrs={"rows": 4}),
+        help_text="What counts as this class here, and what does not.",
+    )
+
+    def clean_synonyms(self) -> list[str]:
+        words = self.cleaned_data["synonyms"].split(";")
+        return [word.strip() for word in words if word.strip()]
+
+
+class ExampleForm(WordedForm):
+    image = forms.CharField(
+        max_length=400,
+        error_messages={"required": "Choose one of the images; search for it by name."},
+    )
+    answer = forms.ChoiceField(
+        label="It shows", choices=[("yes", "a yes"), ("no", "a no")], initial="yes"
+    )
+    caption = forms.CharField(required=False, max_length=200, help_text="What to look at.")
+
+    def other_fields(self) -> list[forms.BoundField]:
+        return [self[key] for key in ("answer", "caption")]
+
+
+class VerdictForm(WordedForm):
+    """A reviewer's verdict on one question."""
+
+    value = forms.CharField(error_messages={"required": "Choose a verdict."})
+    reason = forms.CharField(
+        required=False,
+        max_length=500,
+        help_text="Kept with the verdict.",
+        widget=forms.TextInput(attrs={"autocomplete": "off"}),
+    )
+
+    def __init__(self, campaign: Campaign, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.campaign = campaign
+
+    def clean_value(self) -> Any:
+        try:
+            return reviewing.clean_verdict(self.campaign, answer_of(self.cleaned_data["value"]))
+        except (Refusal, ValueError) as error:
+            raise forms.ValidationError("Choose one of the verdicts.") from error
+
+
+class QuestionFilterForm(WordedForm):
+    state = forms.ChoiceField(required=False)
+    topic = forms.ChoiceField(label="Class", required=False)
+    q = forms.CharField(
+        label="Image name",
+        required=False,
+        max_length=200,
+        widget=forms.TextInput(attrs={"type": "search", "data-key": "/"}),
+    )
+
+    def __init__(self, campaign: Campaign, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        states = [choice for choice in Question.State.choices if choice[0] != Question.State.GOLD]
+        topics = campaign.topics.order_by("name").values_list("key", "name")
+        self.fields["state"].choices = [("", "any"), *states]  # type: ignore[attr-defined]
+        self.fields["topic"].choices = [("", "any"), *topics]  # type: ignore[attr-defined]
