@@ -1,0 +1,28 @@
+"""Labels in the formats that other tools speak, a file for each.
+
+Every format is a module with `read(path) -> Iterator[Label]`, which checks as it reads, and
+`write(pages, folder, about)`, which writes whole files. `pages` gives (Photo, its labels).
+
+| format | what is written | what carries an image's labels |
+|---|---|---|
+| csv | labels.csv | a row for every label, or for each of its boxes |
+| jsonl | labels.jsonl | an object for every label |
+| coco | labels.json | `annotations` where there are boxes; `labels` of an image for all of them |
+| voc | Annotations/, ImageSets/Main/ | an XML per image; per class a list of 1, -1 and 0 |
+| label-studio | tasks.json | choices for yes; `no` and `unknown` in the task's data |
+"""
+
+from types import ModuleType
+
+from labeling.formats import coco, label_studio, lines, table, voc
+from labeling.formats.label import Label, Photo
+
+FORMATS: dict[str, ModuleType] = {
+    "csv": table,
+    "jsonl": lines,
+    "coco": coco,
+    "voc": voc,
+    "label-studio": label_studio,
+}
+
+__all__ = ["FORMATS", "Label", "Photo"]

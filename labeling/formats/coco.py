@@ -1,0 +1,202 @@
+"""COCO JSON. Boxes and polygons are `annotations`; what COCO has no word for stands beside them.
+
+An image's labels without geometry, and where every label comes from, are in `labels` of the image:
+{"category_id", "value", "origin", "probability", "source"}. Readers of COCO leave it alone.
+"""
+
+import json
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from labeling.files import BadInput, StrPath, atomic_write
+from labeling.formats.label import About, Label, Pages, check
+
+
+def write(pages: Pages, folder: Path, about: About) -> None:
+    """labels.json in the folder, written image by image."""
+    ids = {key: number for number, key in enumerate(sorted(about.classes), 1)}
+    categories = [{"id": ids[key], "name": about.classes[key], "wnid": key} for key in ids]
+    annotations = folder / "annotations.part"
+    with atomic_write(folder / "labels.json") as file, open(annotations, "w+") as kept:
+        file.write(json.dumps({"info": {"description": about.title}})[:-1])
+        file.write(f', "categories": {json.dumps(categories, ensure_ascii=False)}, "images": [')
+        count = 0
+        for number, (photo, labels) in enumerate(pages, 1):
+            image = {
+                "id": number,
+                "file_name": photo.name,
+                "width": photo.width,
+                "height": photo.height,
+                "license_name": photo.licence,
+                "sha256": photo.sha256,
+                "labels": [_plain(label, ids) for label in labels],
+            }
+            file.write((", " if number > 1 else "") + json.dumps(image, ensure_ascii=False))
+            for shape in _shapes(labels):
+                count += 1
+                row = {"id": count, "image_id": number, "iscrowd": 0, **_shape(*shape, ids)}
+                kept.write((", " if count > 1 else "") + json.dumps(row))
+        file.write('], "annotations": [')
+        kept.seek(0)
+        while part := kept.read(1 << 20):
+            file.write(part)
+        file.write("]}\n")
+    annotations.unlink()
+
+
+def _plain(label: Label, ids: dict[str, int]) -> dict[str, Any]:
+    return {
+        "category_id": ids[label.key],
+        "value": label.value,
+        "origin": label.origin,
+        "probability": label.probability,
+        "source": label.source,
+    }
+
+
+def _shapes(labels: list[Label]) -> Iterator[tuple[Label, Any, Any]]:
+    for label in labels:
+        for box in label.boxes:
+            yield label, box, None
+        for ring in label.polygons:
+            yield label, None, ring
+
+
+def _shape(label: Label, box: Any, ring: Any, ids: dict[str, int]) -> dict[str, Any]:
+    if box is None:
+        xs, ys = ring[0::2], ring[1::2]
+        box = (min(xs), min(ys), max(xs), max(ys))
+    width, height = box[2] - box[0], box[3] - box[1]
+    return {
+        "category_id": ids[label.key],
+        "bbox": [box[0], box[1], width, height],
+        "area": width * height if ring is None else _area(ring),
+        "segmentation": [] if ring is None else [list(ring)],
+        "source": label.source,
+    }
+
+
+def _area(ring: Any) -> float:
+    xs, ys = ring[0::2], ring[1::2]
+    pairs = zip(range(len(xs)), [*range(1, len(xs)), 0], strict=True)
+    return float(abs(sum(xs[i] * ys[j] - xs[j] * ys[i] for i, j in pairs)) / 2)
+
+
+def read(path: StrPath) -> Iterator[Label]:
+    """The labels of a COCO file: one for every image and class, with its boxes and polygons.
+
+    A class is named by its category's `wnid` where there is one, else by its name. Segmentations
+    as RLE are kept by their box alone. Raises BadInput naming the annotation.
+    """
+    content = _load(path)
+    try:
+        keys = {
+            row["id"]: (str(row.get("wnid") or row["name"]), str(row["name"]))
+            for row in content["categories"]
+        }
+        names = {row["id"]: str(row["file_name"]) for row in content["images"]}
+    except (KeyError, TypeError, AttributeError):
+        raise BadInput(
+            "is no COCO file",
+            file=path,
+            cure="it needs images (id, file_name) and categories (id, name)",
+        ) from None
+    shapes = _read_shapes(content.get("annotations", []), keys, names, path)
+    for row in content["images"]:
+        yield from _read_image(row, keys, shapes.get(row["id"], {}), path)
+
+
+def _load(path: StrPath) -> dict[str, Any]:
+    try:
+        with open(path, encoding="utf-8-sig") as file:
+            content = json.load(file)
+    except (ValueError, RecursionError) as error:
+        line = getattr(error, "lineno", None)
+        raise BadInput("is not JSON", file=path, line=line, cure="export it anew") from None
+    if not isinstance(content, dict):
+        raise BadInput("is no COCO file", file=path, cure="it needs images and categories")
+    return content
+
+
+Shapes = dict[Any, dict[Any, list[dict[str, Any]]]]
+
+
+def _read_shapes(
+    rows: Any, keys: dict[Any, tuple[str, str]], names: dict[Any, str], path: StrPath
+) -> Shapes:
+    shapes: Shapes = defaultdict(lambda: defaultdict(list))
+    for number, row in enumerate(rows if isinstance(rows, list) else [], 1):
+        image, category = (
+            (row.get("image_id"), row.get("category_id")) if isinstance(row, dict) else (None, None)
+        )
+        if image not in names or category not in keys:
+            raise BadInput(
+                f"annotation {number} names the image {image!r} and the category {category!r}, "
+                "which are not both in the file",
+                file=path,
+                cure="add them to images and categories, or take the annotation out",
+            )
+        shapes[image][category].append(row)
+    return shapes
+
+
+def _read_image(
+    image: dict[str, Any],
+    keys: dict[Any, tuple[str, str]],
+    shapes: dict[Any, list[dict[str, Any]]],
+    path: StrPath,
+) -> Iterator[Label]:
+    said = [row for row in image.get("labels") or [] if isinstance(row, dict)]
+    known = {row.get("category_id") for row in said}
+    rows = said + [
+        {"category_id": category, "source": found[0].get("source", "")}
+        for category, found in shapes.items()
+        if category not in known
+    ]
+    for row in rows:
+        category = row.get("category_id")
+        if category not in keys:
+            raise BadInput(
+                f"image {image['file_name']!r} has a label of the unknown category {category!r}",
+                file=path,
+                cure="add the category",
+            )
+        key, name = keys[category]
+        mine = [
+            s
+            for s in shapes.get(category, [])
+            if s.get("source", row.get("source", "")) == row.get("source", "")
+        ]
+        try:
+            label = Label(
+                image=str(image["file_name"]),
+                key=key,
+                value=row.get("value", "yes"),
+                origin=row.get("origin", "given"),
+                probability=row.get("probability"),
+                boxes=tuple(_corners(shape["bbox"]) for shape in mine if not _rings(shape)),
+                polygons=tuple(ring for shape in mine for ring in _rings(shape)),
+                name=name,
+                source=str(row.get("source", "")),
+            )
+        except (TypeError, ValueError, KeyError):
+            raise BadInput(
+                f"image {image['file_name']!r} has an annotation without a proper bbox",
+                file=path,
+                cure="write bbox as [x, y, width, height]",
+            ) from None
+        yield check(label, path)
+
+
+def _corners(bbox: Any) -> tuple[float, float, float, float]:
+    x, y, width, height = (float(part) for part in bbox)
+    return (x, y, x + width, y + height)
+
+
+def _rings(shape: dict[str, Any]) -> list[tuple[float, ...]]:
+    rings = shape.get("segmentation") or []
+    if not isinstance(rings, list):
+        return []
+    return [tuple(float(part) for part in ring) for ring in rings]

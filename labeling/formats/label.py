@@ -1,0 +1,121 @@
+"""What every format reads and writes: a label of an image, and where it comes from."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from labeling.files import BadInput, StrPath
+
+VALUES = ("yes", "no", "unknown")
+# People answered, an answer above closed it, or it was imported.
+ORIGINS = ("explicit", "inherited", "given")
+Box = tuple[float, float, float, float]
+
+
+@dataclass(frozen=True)
+class Label:
+    """Whether an image shows a class.
+
+    key: the class, a wnid. origin: one of ORIGINS. boxes: (x0, y0, x1, y1) in image pixels, x1 and
+    y1 exclusive. polygons: rings of [x, y, x, y, …], as COCO has them. source: where a given label
+    came from.
+    """
+
+    image: str
+    key: str
+    value: str = "yes"
+    origin: str = "given"
+    probability: float | None = None
+    boxes: tuple[Box, ...] = ()
+    polygons: tuple[tuple[float, ...], ...] = ()
+    name: str = ""
+    source: str = ""
+
+    @property
+    def geometry(self) -> dict[str, Any] | None:
+        """As GivenLabel keeps it; None for the whole image."""
+        found: dict[str, Any] = {}
+        if self.boxes:
+            found["boxes"] = [list(box) for box in self.boxes]
+        if self.polygons:
+            found["polygons"] = [list(ring) for ring in self.polygons]
+        return found or None
+
+
+@dataclass(frozen=True)
+class Photo:
+    """An image as exports name it."""
+
+    name: str
+    width: int
+    height: int
+    sha256: str = ""
+    licence: str = ""
+    source: str = ""
+
+
+@dataclass
+class About:
+    """What a format may need beside the labels: the classes by key, and the release's name."""
+
+    title: str
+    classes: dict[str, str] = field(default_factory=dict)
+
+
+Pages = Iterable[tuple[Photo, list[Label]]]
+
+
+def boxes_of(geometry: dict[str, Any] | None) -> tuple[Box, ...]:
+    return tuple(_box(box) for box in (geometry or {}).get("boxes", []))
+
+
+def polygons_of(geometry: dict[str, Any] | None) -> tuple[tuple[float, ...], ...]:
+    return tuple(tuple(ring) for ring in (geometry or {}).get("polygons", []))
+
+
+def _box(box: Any) -> Box:
+    x0, y0, x1, y1 = box
+    return (float(x0), float(y0), float(x1), float(y1))
+
+
+def check(label: Label, path: StrPath, line: int | None = None) -> Label:
+    """The label, once its words, its class and its boxes make sense. Raises BadInput."""
+    if not label.image:
+        raise BadInput("names no image", file=path, line=line, cure="give the image's name")
+    if not label.key or len(label.key) > 64:
+        raise BadInput(
+            f"has the class {label.key!r}",
+            file=path,
+            line=line,
+            cure="give an identifier of 1 to 64 characters, such as a wnid",
+        )
+    for word, words, what in (
+        (label.value, VALUES, "value"),
+        (label.origin, ORIGINS, "origin"),
+    ):
+        if word not in words:
+            raise BadInput(
+                f"has the {what} {word!r}", file=path, line=line, cure=f"use {', '.join(words)}"
+            )
+    for box in label.boxes:
+        # Written so that NaN fails too.
+        if not (box[0] < box[2] and box[1] < box[3]):
+            raise BadInput(
+                f"has the empty box {list(box)}",
+                file=path,
+                line=line,
+                cure="write x0,y0,x1,y1 with x0 < x1 and y0 < y1",
+            )
+    return label
+
+
+def by_image(labels: Iterable[Label]) -> Iterator[tuple[str, list[Label]]]:
+    """The labels of each image together, where they stand together."""
+    waiting: list[Label] = []
+    for label in labels:
+        if waiting and waiting[0].image != label.image:
+            yield waiting[0].image, waiting
+            waiting = []
+        waiting.append(label)
+    if waiting:
+        yield waiting[0].image, waiting

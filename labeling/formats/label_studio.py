@@ -1,0 +1,141 @@
+"""Label Studio JSON: a task for every image. Choices say yes, rectangles are boxes in per cent.
+
+Label Studio has no word for no and unknown, nor for where a label comes from: those stand in the
+task's own data under `labels`, which it keeps and shows.
+"""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from labeling.files import BadInput, StrPath, atomic_write
+from labeling.formats.label import About, Box, Label, Pages, Photo, check
+
+
+def write(pages: Pages, folder: Path, about: About) -> None:
+    """tasks.json in the folder."""
+    with atomic_write(folder / "tasks.json") as file:
+        file.write("[")
+        for number, (photo, labels) in enumerate(pages):
+            task = {
+                "data": {"image": photo.name, "labels": [_plain(one, about) for one in labels]},
+                "annotations": [{"result": _results(photo, labels)}],
+            }
+            file.write((",\n" if number else "\n") + json.dumps(task, ensure_ascii=False))
+        file.write("\n]\n")
+
+
+def _plain(label: Label, about: About) -> dict[str, Any]:
+    return {
+        "class": label.key,
+        "name": about.classes.get(label.key, label.name),
+        "value": label.value,
+        "origin": label.origin,
+        "probability": label.probability,
+        "source": label.source,
+    }
+
+
+def _results(photo: Photo, labels: list[Label]) -> list[dict[str, Any]]:
+    common = {"to_name": "image", "original_width": photo.width, "original_height": photo.height}
+    yes = [label.key for label in labels if label.value == "yes"]
+    found = [
+        {**common, "from_name": "classes", "type": "choices", "value": {"choices": yes}},
+    ]
+    for label in labels:
+        for box in label.boxes:
+            found.append(
+                {
+                    **common,
+                    "from_name": "boxes",
+                    "type": "rectanglelabels",
+                    "value": _per_cent(box, photo) | {"rectanglelabels": [label.key]},
+                    "meta": {"source": label.source},
+                }
+            )
+    return found
+
+
+def _per_cent(box: Box, photo: Photo) -> dict[str, Any]:
+    return {
+        "x": 100 * box[0] / photo.width,
+        "y": 100 * box[1] / photo.height,
+        "width": 100 * (box[2] - box[0]) / photo.width,
+        "height": 100 * (box[3] - box[1]) / photo.height,
+        "rotation": 0,
+    }
+
+
+def read(path: StrPath) -> Iterator[Label]:
+    """The labels of a file of tasks: choices, rectangles, and what our own exports add.
+
+    The first annotation of a task that was not cancelled counts. Raises BadInput naming the task.
+    """
+    for number, task in enumerate(_load(path), 1):
+        try:
+            labels = list(_read_task(task))
+        except (KeyError, TypeError, ValueError, AttributeError, IndexError):
+            raise BadInput(
+                f"task {number} is not as Label Studio exports it",
+                file=path,
+                cure="export it anew as JSON (not JSON-MIN), with data.image",
+            ) from None
+        for label in labels:
+            yield check(label, path)
+
+
+def _load(path: StrPath) -> list[Any]:
+    try:
+        with open(path, encoding="utf-8-sig") as file:
+            content = json.load(file)
+    except (ValueError, RecursionError) as error:
+        line = getattr(error, "lineno", None)
+        raise BadInput("is not JSON", file=path, line=line, cure="export it anew") from None
+    if not isinstance(content, list):
+        raise BadInput("is no list of tasks", file=path, cure="export it as JSON")
+    return content
+
+
+def _read_task(task: Any) -> Iterator[Label]:
+    image = str(task["data"]["image"])
+    annotations = [one for one in task.get("annotations", []) if not one.get("was_cancelled")]
+    results = annotations[0]["result"] if annotations else []
+    boxes: dict[tuple[str, str], list[Box]] = {}
+    chosen: list[str] = []
+    for result in results:
+        value = result["value"]
+        if result["type"] == "choices":
+            chosen += [str(choice) for choice in value["choices"]]
+        elif result["type"] == "rectanglelabels":
+            source = str(result.get("meta", {}).get("source", ""))
+            for key in value["rectanglelabels"]:
+                boxes.setdefault((str(key), source), []).append(_pixels(value, result))
+    said: set[str] = set()
+    for row in task["data"].get("labels", []):
+        key, source = str(row["class"]), str(row.get("source", ""))
+        said.add(key)
+        yield Label(
+            image=image,
+            key=key,
+            value=str(row["value"]),
+            origin=str(row["origin"]),
+            probability=row.get("probability"),
+            boxes=tuple(boxes.pop((key, source), ())),
+            name=str(row.get("name", "")),
+            source=source,
+        )
+    for (key, source), found in boxes.items():
+        said.add(key)
+        yield Label(image, key, boxes=tuple(found), source=source)
+    for key in dict.fromkeys(chosen):
+        if key not in said:
+            yield Label(image, key)
+
+
+def _pixels(value: dict[str, Any], result: dict[str, Any]) -> Box:
+    width, height = result["original_width"] / 100, result["original_height"] / 100
+    x0, y0 = value["x"] * width, value["y"] * height
+    # What was written in per cent comes back to the hundredth of a pixel.
+    edges = (x0, y0, x0 + value["width"] * width, y0 + value["height"] * height)
+    return (round(edges[0], 2), round(edges[1], 2), round(edges[2], 2), round(edges[3], 2))

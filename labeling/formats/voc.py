@@ -1,0 +1,189 @@
+"""PASCAL VOC: an XML file for every image, and for every class a list of images with 1, -1 or 0.
+
+`Annotations/<image>.xml` has an <object> for every box, as VOC has them (pixels counted from 1,
+both ends inside), and a <label> for every class, which VOC has no word for and its readers pass
+over. `ImageSets/Main/<class>.txt` is VOC's own way to say yes, no and unknown.
+"""
+
+import contextlib
+import math
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as ET
+
+from labeling.files import BadInput, StrPath, atomic_write
+from labeling.formats.label import About, Box, Label, Pages, Photo, check
+
+SIGNS = {"yes": "1", "no": "-1", "unknown": "0"}
+EDGES = ("xmin", "ymin", "xmax", "ymax")
+
+
+def write(pages: Pages, folder: Path, about: About) -> None:
+    """Annotations/ and ImageSets/Main/ in the folder."""
+    lists = folder / "ImageSets" / "Main"
+    lists.mkdir(parents=True, exist_ok=True)
+    with contextlib.ExitStack() as open_files:
+        files = _Lists(lists, open_files)
+        for photo, labels in pages:
+            _write_image(folder / "Annotations", photo, labels, about)
+            for label in labels:
+                files.add(label.key, f"{photo.name} {SIGNS[label.value]}\n")
+
+
+class _Lists:
+    """A growing list for every class: a thousand files cannot all be open at once."""
+
+    def __init__(self, folder: Path, open_files: contextlib.ExitStack) -> None:
+        self.folder = folder
+        self.waiting: dict[str, list[str]] = {}
+        open_files.callback(self.flush)
+
+    def add(self, key: str, line: str) -> None:
+        rows = self.waiting.setdefault(key, [])
+        rows.append(line)
+        if len(rows) >= 1_000:
+            self.flush()
+
+    def flush(self) -> None:
+        for key, rows in self.waiting.items():
+            with open(self.folder / f"{_file_name(key)}.txt", "a", encoding="utf-8") as file:
+                file.writelines(rows)
+        self.waiting.clear()
+
+
+def _file_name(name: str) -> str:
+    """The name with what no file may be called written as %XX."""
+    return "".join(c if c.isalnum() or c in "._-" else f"%{ord(c):02X}" for c in name)
+
+
+def _write_image(folder: Path, photo: Photo, labels: list[Label], about: About) -> None:
+    root = ET.Element("annotation")
+    path = Path(photo.name)
+    _add(root, "folder", path.parent.as_posix() if path.parent != Path() else "")
+    _add(root, "filename", path.name)
+    _add(root, "path", photo.name)
+    size = _add(root, "size")
+    for name, value in (("width", photo.width), ("height", photo.height), ("depth", 3)):
+        _add(size, name, str(value))
+    for label in labels:
+        for box in label.boxes:
+            found = _add(root, "object")
+            _add(found, "name", label.key)
+            _add(found, "difficult", "0")
+            bounds = _add(found, "bndbox")
+            for name, edge in zip(EDGES, _inclusive(box), strict=True):
+                _add(bounds, name, f"{edge:g}")
+            _add(found, "source", label.source)
+        said = _add(root, "label")
+        _add(said, "class", label.key)
+        _add(said, "name", about.classes.get(label.key, label.name))
+        _add(said, "value", label.value)
+        _add(said, "origin", label.origin)
+        _add(said, "probability", "" if label.probability is None else repr(label.probability))
+        _add(said, "source", label.source)
+    ET.indent(root)
+    goal = folder / f"{_image_path(photo.name)}.xml"
+    goal.parent.mkdir(parents=True, exist_ok=True)
+    with atomic_write(goal) as file:
+        file.write(ET.tostring(root, encoding="unicode") + "\n")
+
+
+def _image_path(name: str) -> str:
+    # With its ending: cat.png and cat.jpg are two images.
+    return "/".join(_file_name(part) for part in name.split("/"))
+
+
+def _add(parent: ET.Element, name: str, text: str = "") -> ET.Element:
+    child = ET.SubElement(parent, name)
+    child.text = text
+    return child
+
+
+def _inclusive(box: Box) -> Box:
+    """Pixels counted from 1 with both ends inside.
+
+    >>> _inclusive((0.0, 0.0, 10.0, 20.0))
+    (1.0, 1.0, 10.0, 20.0)
+    """
+    return (box[0] + 1, box[1] + 1, box[2], box[3])
+
+
+def read(path: StrPath) -> Iterator[Label]:
+    """The labels of a VOC folder (its Annotations), of a folder of XML files, or of one file.
+
+    An image is named by <path> where an export of ours wrote it, else by <filename>; a class by
+    <name>. Raises BadInput naming the file and the object.
+    """
+    root = Path(path)
+    folder = root / "Annotations" if (root / "Annotations").is_dir() else root
+    files = sorted(folder.rglob("*.xml")) if folder.is_dir() else [folder]
+    if not files:
+        raise BadInput("holds no XML files", file=path, cure="give the folder with Annotations/")
+    for file in files:
+        yield from _read_file(file)
+
+
+def _read_file(path: Path) -> Iterator[Label]:
+    from defusedxml import DefusedXmlException
+    from defusedxml.ElementTree import parse
+
+    try:
+        root = parse(path, forbid_dtd=True).getroot()
+    except ET.ParseError as error:
+        raise BadInput(
+            "is not XML", file=path, line=error.position[0], cure="export it anew"
+        ) from None
+    except DefusedXmlException:
+        raise BadInput(
+            "declares entities, which are not read", file=path, cure="take the DOCTYPE out"
+        ) from None
+    image = root.findtext("path") if root.find("label") is not None else root.findtext("filename")
+    boxes: dict[tuple[str, str], list[Box]] = {}
+    for number, found in enumerate(root.iter("object"), 1):
+        key = (found.findtext("name") or "").strip()
+        box = _box(found, path, number)
+        boxes.setdefault((key, found.findtext("source") or ""), []).extend([box] if box else [])
+    for said in root.iter("label"):
+        key, source = said.findtext("class") or "", said.findtext("source") or ""
+        yield check(
+            Label(
+                image=image or "",
+                key=key,
+                name=said.findtext("name") or "",
+                value=said.findtext("value") or "",
+                origin=said.findtext("origin") or "",
+                probability=_probability(said.findtext("probability"), path),
+                boxes=tuple(boxes.pop((key, source), ())),
+                source=source,
+            ),
+            path,
+        )
+    for (key, source), found_boxes in boxes.items():
+        yield check(Label(image or "", key, boxes=tuple(found_boxes), source=source), path)
+
+
+def _probability(text: str | None, path: Path) -> float | None:
+    if not text:
+        return None
+    try:
+        return float(text)
+    except ValueError:
+        raise BadInput(f"has the probability {text!r}", file=path, cure="write a number") from None
+
+
+def _box(found: Any, path: Path, number: int) -> Box | None:
+    bounds = found.find("bndbox")
+    if bounds is None:
+        return None
+    try:
+        edges = [float(bounds.findtext(name) or "") for name in EDGES]
+        if not all(math.isfinite(edge) for edge in edges):
+            raise ValueError
+    except ValueError:
+        raise BadInput(
+            f"object {number} has no proper bndbox",
+            file=path,
+            cure="write xmin, ymin, xmax and ymax as numbers",
+        ) from None
+    return (edges[0] - 1, edges[1] - 1, edges[2], edges[3])
