@@ -130,6 +130,7 @@ def _read_file(path: Path) -> Iterator[Label]:
 
     try:
         root = parse(path, forbid_dtd=True).getroot()
+        assert root is not None
     except ET.ParseError as error:
         raise BadInput(
             "is not XML", file=path, line=error.position[0], cure="export it anew"
