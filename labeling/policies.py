@@ -97,7 +97,7 @@ RULES: dict[str, Rule | Choice] = {
     "accept_bad": Rule(
         0.05, 0.0001, 0.5, "Chance that somebody bad is accepted, in one test.", whole=False
     ),
-    "test_cap": Rule(60, 5, 1000, "Gold answers after which one test is decided in any case."),
+    "test_cap": Rule(80, 5, 1000, "Gold answers after which one test is decided in any case."),
     "gold_action": Choice("pause", ACTIONS, "When the sequential test rejects a person."),
     "speed_share": Rule(
         0.25,
