@@ -1,7 +1,7 @@
 """What researchers' lists show, each in a few queries however long the list."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from django.db.models import Count, Q, QuerySet, Sum
@@ -222,6 +222,30 @@ DEEDS = {
 }
 
 
+def _stage_words(content: dict[str, Any]) -> str:
+    return {
+        "training": "sent somebody to training",
+        "test": "sent somebody to the test",
+        "failed": "let nobody in: the test was not passed",
+        "working": "let somebody work",
+        "paused": "paused somebody",
+    }.get(content.get("stage", ""), "changed where somebody stands")
+
+
+def _blocked_words(content: dict[str, Any]) -> str:
+    reopened = content.get("reopened", 0)
+    return f"blocked somebody; their answers are void, {reopened} questions reopened"
+
+
+WORDS: dict[str, Callable[[dict[str, Any]], str]] = {
+    Decision.Kind.BLOCK: _blocked_words,
+    Decision.Kind.UNBLOCK: lambda content: "lifted a block; the answers count again",
+    Decision.Kind.STAGE: _stage_words,
+    Decision.Kind.GRAPH: lambda content: f"wrote version {content.get('version')} of the graph",
+    Decision.Kind.AUDIT: lambda content: f"drew audit sample {content.get('sample')}",
+}
+
+
 def decision_words(decision: Decision) -> str:
     """What was decided, in words that follow the person's name."""
     content = decision.content
@@ -252,6 +276,8 @@ def decision_words(decision: Decision) -> str:
         said = content.get("value")
         said = said.get("key") if isinstance(said, dict) else said
         return f"decided question {content.get('question')}: {said}"
+    if decision.kind in WORDS:
+        return WORDS[decision.kind](content)
     if "withdrawn" in content:
         return f"withdrew {len(content['withdrawn'])} questions"
     return "replaced a dropped image"

@@ -1,6 +1,17 @@
 from django.urls import path
 
-from labeling.views import campaigns, datasets, gold, imports, people, policy, questions, tokens, work
+from labeling.views import (
+    campaigns,
+    datasets,
+    gold,
+    graph,
+    imports,
+    people,
+    policy,
+    questions,
+    tokens,
+    work,
+)
 
 app_name = "labeling"
 C = "campaigns/<slug:name>/"
@@ -16,6 +27,11 @@ urlpatterns = [
     path(C + "close/", campaigns.campaign_close, name="campaign_close"),
     path(C + "edit/", campaigns.campaign_edit, name="campaign_edit"),
     path(C + "policy/", policy.policy, name="campaign_policy"),
+    path(C + "graph/", graph.graph, name="graph"),
+    path(C + "graph/load/", graph.graph_load, name="graph_load"),
+    path(C + "graph/nodes/<path:node>/", graph.graph_node, name="graph_node"),
+    path(C + "graph/<int:version>/", graph.graph_version, name="graph_version"),
+    path(C + "graph/<int:version>/download", graph.graph_download, name="graph_download"),
     path(C + "questions/", questions.questions, name="questions"),
     path(C + "questions/add/", questions.questions_add, name="questions_add"),
     path(C + "questions/<int:pk>/", questions.question, name="question"),

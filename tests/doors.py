@@ -29,6 +29,8 @@ FILL = (
     (r"imports/(<int:pk>)", "import"),
     (r"(?:members|people)/(<int:pk>)", "member"),
     (r"invitations/(<int:pk>)", "invitation"),
+    (r"graph/nodes/(<path:node>)", "node"),
+    (r"graph/(<int:version>)", "1"),
     (r"gold/(<int:pk>)", "gold"),
     (r"topics/(<int:pk>)", "topic"),
     (r"topics/(<str:key>)", "topic key"),
@@ -128,6 +130,9 @@ ROWS = (
         GET campaigns/<slug:name>/questions/<int:pk>/thumbnail
         POST campaigns/<slug:name>/questions/<int:pk>/decide/
         GET campaigns/<slug:name>/review/
+        GET campaigns/<slug:name>/graph/
+        GET campaigns/<slug:name>/graph/<int:version>/
+        GET campaigns/<slug:name>/graph/<int:version>/download
         """,
     )
     | rows(
@@ -151,6 +156,9 @@ ROWS = (
         "login 404 404 404 403 403 in",
         r"""
         POST campaigns/<slug:name>/state/
+        POST campaigns/<slug:name>/graph/
+        POST campaigns/<slug:name>/graph/load/
+        GET,POST campaigns/<slug:name>/graph/nodes/<path:node>/
         GET campaigns/<slug:name>/close/
         GET,POST campaigns/<slug:name>/edit/
         GET,POST campaigns/<slug:name>/policy/

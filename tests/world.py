@@ -7,12 +7,19 @@ from typing import Any
 from annotator.seats import image_url
 from evaluation import runs
 from evaluation.models import Benchmark, Run, Selection, Submission
-from labeling import answering, assigning, campaigns, jobs, people, releases, tokens
+from labeling import answering, assigning, campaigns, jobs, people, questions, releases, tokens
 from labeling.gold import add_gold
-from labeling.models import Campaign, Dataset, Import, Job, Question, User
+from labeling.models import Campaign, Dataset, Graph, Import, Job, Question, User
 from tests import factories
 
 COOT, DRAKE = "n02018207", "n01847000"
+GRAPH = {
+    "nodes": [
+        {"id": "bird", "question": "Is there a bird?"},
+        {"id": COOT, "question": "Is there a coot?", "parents": ["bird"], "class": COOT},
+        {"id": DRAKE, "question": "Is there a drake?", "parents": ["bird"], "class": DRAKE},
+    ]
+}
 META = {
     "classifiers": ["alpha", "beta"],
     "classifier_order": "sorted",
@@ -134,6 +141,15 @@ def _furnish(world: World) -> None:
     example = campaigns.add_example(
         campaign, COOT, world.dataset.images.get(name="coots/000.png"), "yes", "White bill."
     )
+    graph = questions.build(GRAPH)
+    campaign.graph = Graph.objects.create(
+        campaign=campaign,
+        version=1,
+        content=graph.content(),
+        sha256=graph.sha256,
+        created_by=alice,
+    )
+    campaign.save(update_fields=["graph"])
     page = assigning.next_page(world.bob, campaign, 3)
     seat = page.seats[0].token
     invitation, world.secret = people.invite(campaign, alice, max_uses=10)
@@ -166,6 +182,7 @@ def _furnish(world: World) -> None:
         "import": coming.pk,
         "topic": campaign.topics.get(key=COOT).pk,
         "topic key": COOT,
+        "node": "bird",
         "release": release.number,
         "image": world.dataset.images.earliest("pk").pk,
         "run": world.run.pk,

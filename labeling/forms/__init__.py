@@ -3,6 +3,7 @@
 from labeling.forms.campaigns import CampaignForm, NewCampaignForm
 from labeling.forms.common import ListsForm, WordedForm, add_refusal, list_file
 from labeling.forms.datasets import DatasetForm, ImportForm, UploadForm
+from labeling.forms.graph import GraphForm, NodeForm
 from labeling.forms.people import InvitationForm, RoleForm, TokenForm
 from labeling.forms.policy import PolicyForm
 from labeling.forms.questions import (
@@ -23,10 +24,12 @@ __all__ = [
     "ExampleForm",
     "GoldForm",
     "GoldListForm",
+    "GraphForm",
     "ImportForm",
     "InvitationForm",
     "ListsForm",
     "NewCampaignForm",
+    "NodeForm",
     "PolicyForm",
     "QuestionFilterForm",
     "QuestionsForm",

@@ -99,7 +99,7 @@ def gold_retire(request: SignedIn, name: str, pk: int) -> HttpResponse:
     """Gives a gold question to nobody any more."""
     campaign = own_campaign(request, name)
     retire_gold(campaign, request.user, pk, sent(request, "reason"))
-    messages.success(request, "Retired. What it said of people stays.")
+    messages.success(request, "Retired. It counts for nobody any more.")
     return redirect("labeling:gold", campaign.name)
 
 

@@ -1,0 +1,119 @@
+"""Forms of a question graph: the whole as a file or text, one node, and what a campaign asks by."""
+
+from typing import Any
+
+from django import forms
+
+from labeling import questions
+from labeling.errors import Refusal
+from labeling.forms.common import LIST, MAX_LIST_BYTES, TALL, WordedForm
+
+ACCEPTED = ".json,.yaml,.yml,application/json"
+SOURCES = [
+    ("ilsvrc", "ILSVRC’s detection graph: 245 questions, 200 classes"),
+    ("file", "A graph of my own, as a file"),
+]
+MODES = [
+    ("safe", "Safe: a question with several parents closes when all of them are “no”"),
+    ("strict", "Strict, as ILSVRC printed it: it closes with the first “no”"),
+]
+ORDERS = [
+    ("breadth", "Breadth first: one level after the other"),
+    ("depth", "Depth first: follow a “yes” down at once"),
+    ("learned", "Learned: what settles most labels for its time, from what is settled so far"),
+]
+
+
+def graph_file() -> forms.FileField:
+    return forms.FileField(
+        label="Graph, as a file",
+        required=False,
+        allow_empty_file=True,
+        help_text='JSON or YAML: {"nodes": [{"id", "question", "parents", "class"}]}.',
+        widget=forms.FileInput(attrs={"accept": ACCEPTED}),
+    )
+
+
+def read_graph(file: Any, text: str = "") -> dict[str, Any]:
+    """The raw graph of an upload, or of a text where there is none. Raises Refusal."""
+    if file is None:
+        return questions.parse(text)
+    if file.size > MAX_LIST_BYTES:
+        raise Refusal("The file is larger than 64 MB; a graph of 20,000 questions has 10.")
+    try:
+        content = file.read().decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise Refusal(f"{file.name} is not UTF-8 text. Save it as UTF-8.") from error
+    return questions.parse(content.replace("\0", ""), file.name)
+
+
+class GraphForm(WordedForm):
+    """A whole graph. `raw` is what it holds, once the form is valid."""
+
+    graph_file = graph_file()
+    graph = forms.CharField(
+        label="… or as text",
+        required=False,
+        widget=forms.Textarea(attrs={**LIST, "rows": 14, "class": "code"}),
+        help_text="The graph in force is here: change it, or paste another.",
+    )
+    raw: dict[str, Any]
+
+    def clean(self) -> dict[str, Any]:
+        data = super().clean() or self.cleaned_data
+        file = data.get("graph_file")
+        if file is None and not data.get("graph"):
+            self.add_error("graph", "Choose a file, or write the graph as text.")
+            return data
+        place = "graph_file" if file is not None else "graph"
+        try:
+            self.raw = read_graph(file, data.get("graph", ""))
+            questions.build(self.raw)
+        except Refusal as refusal:
+            self.say(refusal, place)
+        return data
+
+    def say(self, refusal: Refusal, place: str = "graph") -> None:
+        """Every fault as an error of its own."""
+        for fault in getattr(refusal, "faults", None) or [refusal.message]:
+            self.add_error(place, fault)
+
+
+class NodeForm(WordedForm):
+    """One question of the graph."""
+
+    question = forms.CharField(max_length=500, help_text="What people are asked, as they read it.")
+    name = forms.CharField(
+        required=False,
+        max_length=200,
+        help_text="What the class is called, where the question says it at length.",
+    )
+    guidance = forms.CharField(
+        required=False,
+        max_length=10_000,
+        widget=forms.Textarea(attrs=TALL),
+        help_text="What counts and what does not: “please do not confuse with …”. Shown as text.",
+    )
+    parents = forms.MultipleChoiceField(
+        required=False,
+        help_text="A “no” to them closes this question. None: every image is asked it.",
+        widget=forms.SelectMultiple(attrs={"size": 8}),
+    )
+
+    def __init__(
+        self, graph: questions.Graph, node: questions.Node, data: Any = None, guidance: str = ""
+    ) -> None:
+        """guidance: what the class's own page says, where the graph says nothing."""
+        initial = {
+            "question": node.question,
+            "name": node.name,
+            "guidance": node.guidance or guidance,
+            "parents": list(node.parents),
+        }
+        super().__init__(data, initial=initial)
+        # What hangs on the node cannot be above it; leaves have nothing below them.
+        below = {node.id, *graph.descendants(node.id)}
+        offered = [other for other in graph.nodes if not other.leaf and other.id not in below]
+        self.fields["parents"].choices = [  # type: ignore[attr-defined]
+            (other.id, f"{other.title} ({other.id})") for other in offered
+        ]

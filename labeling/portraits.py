@@ -1,0 +1,112 @@
+"""One person in a campaign, as a researcher sees them: their latest answers beside what stands, and
+what was decided about them."""
+
+from typing import Any
+
+from django.db.models import Q
+
+from labeling import overview
+from labeling.kinds import KINDS
+from labeling.models import (
+    Answer,
+    Assignment,
+    Campaign,
+    Decision,
+    Gold,
+    Membership,
+    Question,
+    Settlement,
+)
+
+SHOWN = 40
+
+
+def recent_answers(membership: Membership, shown: int = SHOWN) -> list[dict[str, Any]]:
+    """The person's latest answers, newest first, each with what stands. Five queries.
+
+    "agrees": True or False against the gold or the consensus, None where nothing stands, or the
+    answer was that it cannot be told.
+    """
+    campaign = membership.campaign
+    seats = list(
+        Assignment.objects.filter(
+            annotator_id=membership.user_id,
+            question__campaign=campaign,
+            state=Assignment.State.ANSWERED,
+        )
+        .select_related("question__item__image")
+        .order_by("-ordinal", "-pk")[:shown]
+    )
+    questions = [seat.question for seat in seats]
+    given = _latest([seat.pk for seat in seats])
+    stands = _standing(questions)
+    words = overview.value_words(campaign)
+    names = overview.topic_names(campaign, {question.topic for question in questions})
+    rows = []
+    for seat in seats:
+        if seat.pk not in given:
+            continue
+        row = _row(campaign, seat, given[seat.pk], stands.get(seat.question_id), words)
+        rows.append(row | {"topic": names.get(seat.question.topic, seat.question.topic)})
+    return rows
+
+
+def _row(
+    campaign: Campaign, seat: Assignment, answer: Answer, stands: Any, words: dict[str, str]
+) -> dict[str, Any]:
+    kind = KINDS[campaign.kind]
+    said = kind.tally_name(answer.value)
+    row = {
+        "question": seat.question,
+        "image": seat.question.item.image,
+        "gold": seat.question.state == Question.State.GOLD,
+        "answer": answer,
+        "value": said,
+        "words": words.get(said, said),
+        "seconds": None if answer.duration_ms is None else answer.duration_ms / 1000,
+        "stands": "",
+        "stands_words": "",
+        "agrees": None,
+    }
+    # A dropped question stands for nothing that one could agree with.
+    if stands is not None and stands != "dropped":
+        name = kind.tally_name(stands)
+        row |= {"stands": name, "stands_words": words.get(name, name)}
+        if row["gold"] or kind.vote(answer.value) is not None:
+            row["agrees"] = kind.grade(answer.value, stands) >= 1
+    return row
+
+
+def _latest(seats: list[int]) -> dict[int, Answer]:
+    rows = Answer.objects.filter(assignment__in=seats).order_by("revision")
+    return {answer.assignment_id: answer for answer in rows}
+
+
+def _standing(questions: list[Question]) -> dict[int, Any]:
+    """The gold answer or the latest settlement's value of each question that has one."""
+    golden = [q.pk for q in questions if q.state == Question.State.GOLD]
+    settled = [q.pk for q in questions if q.state == Question.State.SETTLED]
+    rows = Settlement.objects.filter(question__in=settled).order_by("pk")
+    gold = Gold.objects.filter(question__in=golden)
+    return dict(rows.values_list("question", "value")) | dict(
+        gold.values_list("question", "answer")
+    )
+
+
+def decisions_on(membership: Membership, shown: int = 20) -> list[dict[str, Any]]:
+    """What was decided about this person, the latest first."""
+    person = membership.user_id
+    found = (
+        membership.campaign.decisions.filter(
+            Q(content__annotator=person) | Q(content__member=person),
+            kind__in=[
+                Decision.Kind.MEMBER,
+                Decision.Kind.BLOCK,
+                Decision.Kind.UNBLOCK,
+                Decision.Kind.STAGE,
+            ],
+        )
+        .select_related("actor")
+        .order_by("-pk")[:shown]
+    )
+    return [{"decision": row, "words": overview.decision_words(row)} for row in found]
