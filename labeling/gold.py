@@ -1,23 +1,45 @@
-"""Gold: questions whose answer is known, given to people unannounced."""
+"""Gold: questions whose answer is known, given to people unannounced.
 
+It comes from a researcher's rows or from settled questions, is never given twice to one person (by
+its subject), and retires when too many trusted people answer otherwise: then it is usually wrong.
+"""
+
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Min
+from django.db.models import Min, Q
 from django.utils import timezone
 
-from labeling import campaigns
+from labeling import campaigns, policies
 from labeling.errors import Conflict, Refusal
+from labeling.intervals import wilson_interval
 from labeling.kinds import KINDS
-from labeling.models import Campaign, Decision, Gold, Question, Settlement, User
+from labeling.models import (
+    Answer,
+    Assignment,
+    Campaign,
+    Decision,
+    Gold,
+    Membership,
+    Question,
+    Settlement,
+    User,
+)
+
+BATCH = 500
+# Contradictions that a refusal names.
+NAMED = 5
 
 
 def add_gold(campaign: Campaign, actor: User, rows: Sequence[dict[str, Any]]) -> int:
     """How many gold questions were added or changed.
 
     rows: {"image": name, "topic": key, "answer": value, "explanation": text, "source": text}, the
-    last two where known. A question that people are asked already cannot become gold this way.
+    last two where known. A question that people are asked already cannot become gold this way, nor
+    an answer that contradicts the question graph beside the gold that its image has.
     Raises Refusal that names the row (1-based); then nothing is added.
     """
     kind = KINDS[campaign.kind]
@@ -31,6 +53,10 @@ def add_gold(campaign: Campaign, actor: User, rows: Sequence[dict[str, Any]]) ->
     with transaction.atomic():
         items = _gold_items(campaign, [image for image, *_ in cleaned])
         campaigns.check_topics(campaign, {topic for _, topic, *_ in cleaned})
+        _check_graph(
+            campaign,
+            [(image, items[image], topic, answer) for image, topic, answer, _ in cleaned],
+        )
         for number, (image, topic, answer, row) in enumerate(cleaned, 1):
             question = _gold_question(campaign, items[image], topic, number)
             Gold.objects.update_or_create(
@@ -57,6 +83,40 @@ def _gold_items(campaign: Campaign, names: list[str]) -> dict[str, int]:
     return items
 
 
+def _check_graph(campaign: Campaign, rows: Sequence[tuple[str, int, str, Any]]) -> None:
+    """Passes unless these answers and the gold that stands contradict the campaign's graph.
+
+    rows: (image, item id, topic, answer); they replace what stands about the same. Raises Refusal.
+    """
+    if campaign.graph_id is None:
+        return
+    from labeling import graphs, questions
+
+    named = {item: image for image, item, *_ in rows}
+    answers: dict[tuple[str, str], Any] = {}
+    pks = sorted(named)
+    for start in range(0, len(pks), BATCH):
+        standing = Gold.objects.filter(
+            question__campaign=campaign,
+            question__item__in=pks[start : start + BATCH],
+            retired_at=None,
+        ).values_list("question__item", "question__topic", "answer")
+        answers |= {(named[item], topic): answer for item, topic, answer in standing}
+    said = [(image, topic, answer) for image, _, topic, answer in rows]
+    replaced = {(image, topic) for image, topic, _ in said}
+    kept = [(*key, answer) for key, answer in answers.items() if key not in replaced]
+    mode = campaign.settings.get("mode", "safe")
+    # A known "too hard" closes nothing and is closed by nothing.
+    decided = [row for row in [*kept, *said] if row[2] in (questions.YES, questions.NO)]
+    if faults := questions.gold_conflicts(graphs.of(campaign), decided, mode):
+        more = len(faults) - NAMED
+        raise Refusal(
+            " ".join(faults[:NAMED]) + (f" And {more} more." if more > 0 else ""),
+            field="answer",
+            code="gold_contradicts_graph",
+        )
+
+
 def _gold_question(campaign: Campaign, item_id: int, topic: str, number: int) -> Question:
     about = Question.objects.filter(campaign=campaign, item_id=item_id, topic=topic)
     question = about.filter(round=0).first()
@@ -73,6 +133,7 @@ def _gold_question(campaign: Campaign, item_id: int, topic: str, number: int) ->
             seats_free=1,
             state=Question.State.GOLD,
             policy=campaign.policies.latest("version"),
+            graph_id=campaign.graph_id,
         )
     if question.state != Question.State.GOLD:
         raise Conflict(
@@ -83,8 +144,11 @@ def _gold_question(campaign: Campaign, item_id: int, topic: str, number: int) ->
     return question
 
 
-def retire_gold(campaign: Campaign, actor: User, question_id: int, reason: str = "") -> Gold:
-    """The gold, no longer given to anybody. What it said of people until now stays in force."""
+def retire_gold(campaign: Campaign, actor: User | None, question_id: int, reason: str = "") -> Gold:
+    """The gold, no longer given to anybody; from now on it counts for nobody's standing.
+
+    What was done because of it (a block, say) stands until somebody undoes it.
+    """
     with transaction.atomic():
         gold = (
             Gold.objects.select_for_update()
@@ -115,42 +179,189 @@ def gold_from_settled(campaign: Campaign, actor: User, question_ids: Iterable[in
     """How many settled questions now also serve as gold, as questions of their own.
 
     The settled question and its answers stay as they are: a gold copy is made in round -1, with
-    the same subject, so that nobody who answered the original ever sees it again.
+    the same subject, so that nobody who answered the original ever sees it again. Raises Refusal
+    where one contradicts the question graph beside the gold that its image has.
     """
-    made = 0
     policy = campaign.policies.latest("version")
     with transaction.atomic():
-        for question in Question.objects.filter(
-            campaign=campaign, pk__in=list(question_ids), state=Question.State.SETTLED
-        ).order_by("pk"):
-            settlement = (
-                Settlement.objects.filter(question=question).order_by("-pk").values("value").first()
+        settled = list(
+            Question.objects.filter(
+                campaign=campaign, pk__in=list(question_ids), state=Question.State.SETTLED
             )
-            copy, created = Question.objects.get_or_create(
-                campaign=campaign,
-                item_id=question.item_id,
-                topic=question.topic,
-                round=-1,
-                defaults={
-                    "subject": question.subject or question.pk,
-                    "lane": Question.Lane.GOLD,
-                    "ticket": campaigns.take_tickets(campaign, 1),
-                    "seats_free": 1,
-                    "state": Question.State.GOLD,
-                    "policy": policy,
-                },
-            )
-            if created and settlement:
-                Gold.objects.create(
-                    question=copy, answer=settlement["value"], source="settled by the campaign"
-                )
-                made += 1
+            .select_related("item__image")
+            .order_by("pk")
+        )
+        standing = {
+            row.question_id: row
+            for row in Settlement.objects.filter(question__in=settled).order_by("pk")
+        }
+        promoted = [question for question in settled if question.pk in standing]
+        _check_graph(
+            campaign,
+            [(q.item.image.name, q.item_id, q.topic, standing[q.pk].value) for q in promoted],
+        )
+        made = sum(_promote(campaign, row, standing[row.pk], policy) for row in promoted)
         if made:
             _record(campaign, actor, {"promoted": made})
     return made
 
 
-def _record(campaign: Campaign, actor: User, content: dict[str, Any], reason: str = "") -> None:
+def _promote(campaign: Campaign, question: Question, settlement: Settlement, policy: Any) -> bool:
+    """Whether a gold copy was made: False where the question has one."""
+    copy, created = Question.objects.get_or_create(
+        campaign=campaign,
+        item_id=question.item_id,
+        topic=question.topic,
+        round=-1,
+        defaults={
+            "subject": question.subject or question.pk,
+            "lane": Question.Lane.GOLD,
+            "ticket": campaigns.take_tickets(campaign, 1),
+            "seats_free": 1,
+            "state": Question.State.GOLD,
+            "policy": policy,
+            "graph_id": question.graph_id,
+        },
+    )
+    if created:
+        source = "decided by a reviewer" if settlement.reviewed else "settled by the campaign"
+        Gold.objects.create(question=copy, answer=settlement.value, source=source)
+    return created
+
+
+def balance(campaign: Campaign) -> dict[str, Any]:
+    """How the gold in force is spread: {"total", "by_answer": {answer: n}, "by_topic": [{"topic",
+    "name", "total", "by_answer"}], "one_sided": topics whose gold has a single answer}.
+
+    Topics without any gold are not listed. Two queries.
+    """
+    kind = KINDS[campaign.kind]
+    by_answer: Counter[str] = Counter()
+    by_topic: dict[str, Counter[str]] = defaultdict(Counter)
+    rows = Gold.objects.filter(question__campaign=campaign, retired_at=None)
+    for topic, answer in rows.values_list("question__topic", "answer"):
+        word = kind.tally_name(answer)
+        by_answer[word] += 1
+        by_topic[topic][word] += 1
+    names = dict(campaign.topics.filter(key__in=list(by_topic)).values_list("key", "name"))
+    return {
+        "total": by_answer.total(),
+        "by_answer": dict(sorted(by_answer.items())),
+        "by_topic": [
+            {
+                "topic": topic,
+                "name": names.get(topic, topic),
+                "total": counts.total(),
+                "by_answer": dict(sorted(counts.items())),
+            }
+            for topic, counts in sorted(by_topic.items(), key=lambda row: names.get(row[0], row[0]))
+        ],
+        "one_sided": sorted(topic for topic, counts in by_topic.items() if len(counts) == 1),
+    }
+
+
+@dataclass(frozen=True)
+class Met:
+    """How people did on one gold question. trusted: of those, the ones whose word counts."""
+
+    question_id: int
+    met: int
+    failed: int
+    trusted: int
+    trusted_failed: int
+
+    def fails(self, policy: dict[str, Any]) -> bool:
+        """Whether it should retire: enough trusted people met it and too many failed it."""
+        share = policy["gold_fail_share"]
+        return (
+            self.trusted >= policy["gold_fail_people"]
+            and self.trusted_failed > share * self.trusted
+        )
+
+
+def failing(campaign: Campaign, question_ids: Iterable[int] | None = None) -> list[Met]:
+    """The gold in force (or of these ids) that anybody failed, most failures by trusted people
+    first. Trusted are researchers, reviewers and annotators at work whom the sequential test has
+    accepted or who are right more often than somebody bad for sure (lower end of the 95 % interval,
+    this question left out). Answers given in training count for nothing. Two queries."""
+    kind, policy = KINDS[campaign.kind], policies.of(campaign)
+    members = {row.user_id: row for row in campaign.memberships.active()}
+    wrong: dict[int, list[tuple[int, bool]]] = defaultdict(list)
+    for question_id, annotator, first_at, value, answer in _answered(campaign, question_ids):
+        member = members.get(annotator)
+        if member is not None and first_at >= member.working_since:
+            wrong[question_id].append((annotator, kind.grade(value, answer) < 1))
+    found = []
+    for question_id, given in wrong.items():
+        trusted = [
+            failed for annotator, failed in given if _is_trusted(members[annotator], failed, policy)
+        ]
+        failures = sum(failed for _, failed in given)
+        if failures:
+            found.append(Met(question_id, len(given), failures, len(trusted), sum(trusted)))
+    return sorted(found, key=lambda met: (-met.trusted_failed, -met.failed, met.question_id))
+
+
+def _answered(campaign: Campaign, question_ids: Iterable[int] | None) -> list[tuple[Any, ...]]:
+    """(question, annotator, first answered at, latest value, known answer) on gold in force."""
+    known = Q(
+        assignment__question__campaign=campaign,
+        assignment__question__state=Question.State.GOLD,
+        assignment__question__gold__retired_at=None,
+        assignment__state=Assignment.State.ANSWERED,
+    )
+    if question_ids is not None:
+        known &= Q(assignment__question__in=list(question_ids))
+    rows = (
+        Answer.objects.filter(known)
+        .order_by("assignment_id", "revision")
+        .values_list(
+            "assignment_id",
+            "assignment__question",
+            "assignment__annotator",
+            "created_at",
+            "value",
+            "assignment__question__gold__answer",
+        )
+    )
+    latest: dict[int, tuple[Any, ...]] = {}
+    for seat, question_id, annotator, at, value, answer in rows:
+        first_at = latest[seat][2] if seat in latest else at
+        latest[seat] = (question_id, annotator, first_at, value, answer)
+    return list(latest.values())
+
+
+def _is_trusted(member: Membership, failed_here: bool, policy: dict[str, Any]) -> bool:
+    if member.role != Membership.Role.ANNOTATOR:
+        return True
+    tested = member.standing.get("test", {})
+    if member.stage != Membership.Stage.WORKING or tested.get("verdict") == "rejected":
+        return False
+    if tested.get("accepted"):
+        return True
+    total = max(tested.get("total", 0) - 1, 0)
+    right = max(tested.get("right", 0) - (not failed_here), 0)
+    return total > 0 and wilson_interval(right, total)[0] > policy["bad_accuracy"]
+
+
+def retire_failed(campaign: Campaign, question_ids: Iterable[int] | None = None) -> list[int]:
+    """The gold (of these ids) that was retired now because too many trusted people failed it."""
+    policy = policies.of(campaign)
+    retired = []
+    for met in failing(campaign, question_ids):
+        if met.fails(policy):
+            reason = (
+                f"{met.trusted_failed} of {met.trusted} trusted people answered otherwise; "
+                "usually then the known answer is wrong."
+            )
+            retire_gold(campaign, None, met.question_id, reason)
+            retired.append(met.question_id)
+    return retired
+
+
+def _record(
+    campaign: Campaign, actor: User | None, content: dict[str, Any], reason: str = ""
+) -> None:
     Decision.objects.create(
         campaign=campaign,
         kind=Decision.Kind.GOLD,

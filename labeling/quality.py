@@ -1,43 +1,68 @@
 """The standing that gold gives to annotators."""
 
+from datetime import datetime
 from typing import Any
 
 from labeling.intervals import wilson_interval
 from labeling.kinds import KINDS
-from labeling.models import Answer, Assignment, Campaign, Question, User
+from labeling.models import Answer, Assignment, Campaign, Membership, Question, User
 
 
 def standings(campaign: Campaign, user: User | None = None) -> dict[int, dict[str, Any]]:
     """For every annotator who met gold (or one of them): right, total, accuracy and its interval.
 
-    The latest revision of each gold answer counts. The key is the user's id.
+    By what `rights` counts. The key is the user's id.
     """
+    return {
+        annotator: _standing(sum(given), len(given))
+        for annotator, given in rights(campaign, user).items()
+    }
+
+
+def rights(campaign: Campaign, user: User | None = None) -> dict[int, list[bool]]:
+    """Whether each gold answer was right, in the order in which the person gave them, by user id.
+
+    The latest revision counts, of gold that is in force, first answered since the person works (not
+    in training or a test, nor before a pardon). Two queries.
+    """
+    since = _working_since(campaign, user)
     # From the gold, which is little, to its answers; never through all that the campaign has.
-    gold = Question.objects.filter(campaign=campaign, state=Question.State.GOLD).values("pk")
+    gold = Question.objects.filter(
+        campaign=campaign, state=Question.State.GOLD, gold__retired_at=None
+    ).values("pk")
     rows = (
         Answer.objects.filter(
             assignment__question__in=gold, assignment__state=Assignment.State.ANSWERED
         )
-        .order_by("assignment_id", "revision")
+        .order_by("assignment__ordinal", "assignment_id", "revision")
         .values_list(
             "assignment_id",
             "assignment__annotator_id",
+            "created_at",
             "value",
             "assignment__question__gold__answer",
         )
     )
     if user is not None:
         rows = rows.filter(assignment__annotator=user)
-    latest = {seat: (annotator, value, gold) for seat, annotator, value, gold in rows}
+    latest: dict[int, tuple[int, datetime, Any, Any]] = {}
+    for seat, annotator, at, value, answer in rows:
+        # When it first came decides whether it counts, the last revision what it says.
+        first_at = latest[seat][1] if seat in latest else at
+        latest[seat] = (annotator, first_at, value, answer)
     kind = KINDS[campaign.kind]
-    tally: dict[int, list[float]] = {}
-    for annotator, value, gold in latest.values():
-        right_total = tally.setdefault(annotator, [0, 0])
-        right_total[0] += kind.grade(value, gold)
-        right_total[1] += 1
-    return {
-        annotator: _standing(int(right), int(total)) for annotator, (right, total) in tally.items()
-    }
+    found: dict[int, list[bool]] = {}
+    for annotator, first_at, value, answer in latest.values():
+        if annotator in since and first_at >= since[annotator]:
+            found.setdefault(annotator, []).append(kind.grade(value, answer) >= 1)
+    return found
+
+
+def _working_since(campaign: Campaign, user: User | None) -> dict[int, datetime]:
+    members = Membership.objects.filter(campaign=campaign)
+    if user is not None:
+        members = members.filter(user=user)
+    return dict(members.values_list("user", "working_since"))
 
 
 def standing(user: User, campaign: Campaign) -> dict[str, Any]:
