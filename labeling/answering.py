@@ -13,8 +13,8 @@ from uuid import UUID
 
 from django.utils import timezone
 
-from labeling import consensus, policies
-from labeling.assigning import NOT_YOUR_SEAT, return_seat
+from labeling import consensus, jobs, policies
+from labeling.assigning import NOT_WORKING, NOT_YOUR_SEAT, return_seat
 from labeling.errors import NotYours, Refusal, TooLarge
 from labeling.kinds import KINDS
 from labeling.lanes import NOT_A_MEMBER
@@ -26,6 +26,8 @@ MAX_DURATION_MS = 2**31 - 1
 # An answer that took longer than this was a pause: no more of it counts as work.
 LONGEST_WORK_MS = 120_000
 MAX_REVISIONS = 1_000
+# After so many answers of a person somebody looks how they work; gold or not, so it tells nothing.
+WATCH_EVERY = 10
 
 ACCEPTED, REFUSED = "accepted", "refused"
 skip = return_seat
@@ -36,9 +38,8 @@ MESSAGES = {
         "This answer was sent before with another content. The first one stands; "
         "to change it, send a new answer for the same image."
     ),
-    "lease_expired": (
-        "This image went to someone else while you were away. Your answer is kept on this device; "
-        "take the next one."
+    "question_closed": (
+        "Another answer has made this question unnecessary. Nothing is lost; take the next one."
     ),
     "revision_closed": (
         "It is too late to change this answer. The one you gave before stands; go on with the next."
@@ -46,6 +47,7 @@ MESSAGES = {
     "campaign_closed": (
         "The campaign was closed before this answer arrived. Everything you sent earlier is kept."
     ),
+    "blocked": NOT_WORKING[Membership.Stage.BLOCKED][1],
     "bad_id": "The answer has no proper id; give a UUID made for this answer alone.",
     "bad_duration": "duration_ms must be a whole number of milliseconds, 0 or more, or nothing.",
 }
@@ -83,6 +85,8 @@ class _Seat:
     question_id: int
     revisions: int = 0
     first_at: datetime | None = None
+    # Its first answer came when there was no seat left for it.
+    late: bool = False
     changed: bool = False
 
 
@@ -104,6 +108,7 @@ class _Batch:
 class _Member:
     pk: int
     answered: int
+    stage: str
     campaign_state: str
     kind: Any
     settings: dict[str, Any]
@@ -116,9 +121,10 @@ def submit(user: User, campaign: Campaign, answers: Sequence[Sent]) -> list[Resu
     The same id with the same body gives the first result again, with another body a conflict. A
     new id on an answered seat is a revision, while the policy's window is open: until both
     revise_minutes and revise_answers further answers have passed. A seat whose lease ran out is
-    taken again if its question still has one free. Answers are accepted while the campaign is
-    paused, and no longer once it is closed. Raises TooLarge for more than 100 answers, NotYours for
-    those who are not members.
+    taken again if its question still has one free; else the answer is kept and late. Answers are
+    accepted while the campaign or the person's work is paused, and no longer once the campaign is
+    closed or the person blocked. Raises TooLarge for more than 100 answers, NotYours for those who
+    are not members.
     """
     check_batch(answers)
     return _submit(user, campaign, answers) if answers else []
@@ -146,6 +152,7 @@ def _submit(user: User, campaign: Campaign, answers: Sequence[Sent]) -> list[Res
         )
         results = [_decide(batch, sent) for sent in answers]
         _write(batch)
+        _watch(user, campaign, batch)
     return results
 
 
@@ -163,6 +170,7 @@ def _lock_member(user: User, campaign: Campaign) -> _Member:
     return _Member(
         pk=row.pk,
         answered=row.answered,
+        stage=row.stage,
         campaign_state=row.campaign.state,
         kind=KINDS[row.campaign.kind],
         settings=row.campaign.settings,
@@ -180,7 +188,8 @@ def _lock_asked(user: User, campaign: Campaign, tokens: Sequence[str]) -> dict[i
     if not tokens:
         return {}
     rows = fetch(
-        "SELECT id, campaign_id, state, seats_free, policy_id FROM labeling_question WHERE id IN "  # noqa: S608
+        "SELECT id, campaign_id, state, seats_free, policy_id, graph_id "  # noqa: S608
+        "FROM labeling_question WHERE id IN "
         f"(SELECT question_id FROM labeling_assignment WHERE token IN ({marks(tokens)}) "
         "AND +annotator_id = %s) "
         f"AND +campaign_id = %s AND state <> 'gold' ORDER BY id{locking()}",
@@ -204,12 +213,13 @@ def _seats(user: User, campaign: Campaign, tokens: Sequence[str]) -> dict[str, _
     given = (
         Answer.objects.filter(assignment_id__in=list(by_pk))
         .order_by("assignment_id", "revision")
-        .values_list("assignment_id", "revision", "created_at")
+        .values_list("assignment_id", "revision", "created_at", "late")
     )
-    for pk, revision, created_at in given:
+    for pk, revision, created_at, late in given:
         seat = by_pk[pk]
+        if not seat.revisions:
+            seat.first_at, seat.late = created_at, late
         seat.revisions = revision + 1
-        seat.first_at = seat.first_at or created_at
     return seats
 
 
@@ -254,11 +264,13 @@ def _accept(batch: _Batch, sent: Sent) -> int:
         raise _refusal("not_your_seat")
     if batch.member.campaign_state == Campaign.State.CLOSED:
         raise _refusal("campaign_closed")
+    if batch.member.stage == Membership.Stage.BLOCKED:
+        raise _refusal("blocked")
+    question = batch.questions.get(seat.question_id)
     if seat.revisions:
         _check_window(batch, seat)
-    elif seat.state != Assignment.State.LEASED:
-        _take_again(batch, seat)
-    question = batch.questions.get(seat.question_id)
+    elif question is not None:
+        _take_again(batch, seat, question)
     batch.new.append(
         Answer(
             id=sent.id,
@@ -266,7 +278,7 @@ def _accept(batch: _Batch, sent: Sent) -> int:
             revision=seat.revisions,
             value=value,
             duration_ms=duration,
-            late=question is not None and question.state != Question.State.OPEN,
+            late=seat.late or (question is not None and question.state != Question.State.OPEN),
             created_at=batch.now,
         )
     )
@@ -308,19 +320,21 @@ def _check_window(batch: _Batch, seat: _Seat) -> None:
         raise _refusal("revision_closed")
 
 
-def _take_again(batch: _Batch, seat: _Seat) -> None:
-    """A seat whose lease ran out is ours again if its question still has one. Gold always has.
+def _take_again(batch: _Batch, seat: _Seat, question: Locked) -> None:
+    """A seat whose lease ran out is ours again if its question still has one; without one the
+    answer is late. Gold always has one, and so nothing is refused here that gold is not.
 
-    The answer to a question that was withdrawn under the person's hands is kept, and late.
+    But for a question that another answer closed in its graph: there is nothing to keep.
     """
-    question = batch.questions.get(seat.question_id)
-    if question is None:
+    if question.state == Question.State.WITHDRAWN and question.graph_id is not None:
+        raise _refusal("question_closed")
+    if seat.state == Assignment.State.LEASED or question.state != Question.State.OPEN:
         return
-    if question.state == Question.State.OPEN and question.seats_free:
+    if question.seats_free:
         batch.questions[question.id] = question._replace(seats_free=question.seats_free - 1)
         batch.taken.add(question.id)
-    elif seat.state != Assignment.State.CLOSED or question.state == Question.State.OPEN:
-        raise _refusal("lease_expired")
+    else:
+        seat.late = True
 
 
 def _write(batch: _Batch) -> None:
@@ -352,3 +366,14 @@ def _write(batch: _Batch) -> None:
         [batch.answered, worked, moment(batch.now), batch.member.pk],
     )
     consensus.settle_locked(list(batch.questions.values()))
+
+
+def _watch(user: User, campaign: Campaign, batch: _Batch) -> None:
+    before, after = batch.member.answered, batch.member.answered + batch.answered
+    if after // WATCH_EVERY > before // WATCH_EVERY:
+        jobs.enqueue(
+            "watch",
+            f"{campaign.pk}:{user.pk}",
+            {"campaign": campaign.pk, "user": user.pk},
+            campaign,
+        )

@@ -5,8 +5,6 @@ nobody else is taking, move the cursors. Seats that run out or are given back re
 under a new ticket. docs/assigning.md says why nothing is lost, overfilled or starved.
 """
 
-import random
-import secrets
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -14,10 +12,10 @@ from datetime import datetime, timedelta
 
 from django.utils import timezone
 
-from labeling import lanes, upkeep
-from labeling.errors import CampaignClosed, Conflict, NotYours
-from labeling.lanes import Candidate, Reader, Scan
-from labeling.models import Assignment, Campaign, Question, User
+from labeling import dealing, lanes, upkeep
+from labeling.errors import CampaignClosed, Conflict, InTraining, NotWorking, NotYours
+from labeling.lanes import FRESH, GOLD, RETURNED, Candidate, Reader, Reading
+from labeling.models import Assignment, Campaign, Membership, User
 from labeling.models.people import new_token
 from labeling.seats import (
     Raced,
@@ -33,14 +31,11 @@ from labeling.seats import (
     writing,
 )
 
-RETURNED, FRESH, GOLD = Question.Lane.RETURNED, Question.Lane.FRESH, Question.Lane.GOLD
 LARGEST_PAGE = 100
-# Every fourth page begins with fresh questions, so that returned ones cannot hold them up for ever.
-FRESH_EVERY = 4
+# How often a page is tried for that stays empty because others were quicker.
+ATTEMPTS = 10
 EXPIRED_AT_ONCE = 100
 EXPIRED_BATCHES = 50
-# How gold is dealt must not be foreseen; tests put a seeded Random here.
-chance: random.Random = secrets.SystemRandom()
 
 NOT_YOUR_SEAT = "This image is not yours to answer, or no longer. Take the next one."
 CLOSED = {
@@ -49,6 +44,25 @@ CLOSED = {
         "This campaign is paused. What you have answered is kept; come back later for more."
     ),
     Campaign.State.CLOSED: "This campaign is closed. Thank you; there is nothing left to answer.",
+}
+Stage = Membership.Stage
+IN_TRAINING = (
+    "Before the first real question there is a short training. Open this page to start it."
+)
+# Whole sentences about the whole of somebody's work: none names an answer or an image.
+NOT_WORKING = {
+    Stage.FAILED: (
+        "not_qualified",
+        "Thank you for taking the test. It was not passed, so there is no work for you here.",
+    ),
+    Stage.PAUSED: (
+        "paused",
+        "Your work here is paused while a researcher looks at it. What you have answered is kept.",
+    ),
+    Stage.BLOCKED: (
+        "blocked",
+        "A researcher has ended your work in this campaign. Ask them if you think this is wrong.",
+    ),
 }
 
 
@@ -71,36 +85,59 @@ class Page:
     seats: list[Seat]
     left: int
 
+    @property
+    def topic(self) -> str | None:
+        """What all of these seats are about, if it is one thing."""
+        topics = {seat.topic for seat in self.seats}
+        return topics.pop() if len(topics) == 1 else None
+
 
 @dataclass(frozen=True)
 class Fill:
     """What became of an attempt to fill a page.
 
     missing: seats wanted but not got. behind: candidates left behind for others who held them.
-    ahead: about how many questions lie beyond this page.
+    empty: whether the person has no open seat at all. share: of gold. ahead: about how many
+    answers lie beyond those given.
     """
 
     missing: int
     behind: int
+    empty: bool
+    share: float
     ahead: int
 
 
 def next_page(user: User, campaign: Campaign, size: int | None = None) -> Page:
     """The person's open seats, filled up to `size` (the policy's page_size) with new ones.
 
-    So a reload claims nothing twice; the leases of open seats begin anew. Empty only when there is
-    nothing this person could answer now. Raises NotYours for those who are not members and
-    CampaignClosed unless the campaign is open.
+    So a reload claims nothing twice; the leases of open seats begin anew. Where the kind hands out
+    topics, all seats are about one, that of the seats already open if there are any, and the page
+    is short rather than mixed. Empty only when there is nothing this person could answer now.
+    Raises NotYours for those who are not members, CampaignClosed unless the campaign is open,
+    InTraining and NotWorking by the person's stage.
     """
-    # What others hold is skipped twice, then waited for: an empty page must mean the end.
-    for skip in (True, True, False):
-        fill, share = _fill(user, campaign, size, skip)
+    for attempt in range(ATTEMPTS):
+        # What others hold is skipped twice, then waited for: an empty page must mean the end.
+        fill = _fill(user, campaign, size, skip=attempt < 2)
         if not fill.missing or not (fill.behind or return_expired()):
             break
+        if attempt >= 2 and not fill.empty:
+            break
     seats = open_seats(user, campaign)
-    # Gold is among what is left as it is among the seats: at the policy's share, never counted.
-    left = len(seats) + round(fill.ahead / (1 - share)) if seats else 0
-    return Page(seats, left)
+    return Page(seats, len(seats) + _beyond(fill, len(seats)) if seats else 0)
+
+
+def _beyond(fill: Fill, shown: int) -> int:
+    """About how many more come after the seats shown.
+
+    Without gold this is as near as the lanes were read. With gold it falls by one with each answer,
+    whatever was answered: counting what ordinary questions remain would tell, page by page, how
+    many of the seats were gold. So it knows of those only whether there are any.
+    """
+    if not fill.ahead or not fill.share:
+        return fill.ahead
+    return max(1, fill.ahead - shown)
 
 
 OPEN_SEATS = """
@@ -120,27 +157,58 @@ def open_seats(user: User, campaign: Campaign) -> list[Seat]:
 
 
 @retried
-def _fill(user: User, campaign: Campaign, size: int | None, skip: bool) -> tuple[Fill, float]:
+def _fill(user: User, campaign: Campaign, size: int | None, skip: bool) -> Fill:
     """Reads before the transaction and claims inside it, so that SQLite's one writer is brief."""
     person = lanes.reader(user, campaign)
     if person.state != Campaign.State.OPEN:
         raise CampaignClosed(CLOSED[Campaign.State(person.state)])
+    _check_stage(person)
     size = min(size or person.policy["page_size"], LARGEST_PAGE)
-    held, scans = lanes.read(person, size)
-    hand = _hand(person, scans)
+    hand = _hand(person, lanes.read(person, size))
+    held = hand.reading.held
     missing = max(0, size - len(held))
     taken: set[int] = set()
     if held or hand.moves() or (missing and hand.ordinary):
         with writing():
-            taken = _claim(hand, missing, held, skip)
-    upkeep.raise_floors(person, hand.scans[:2])
+            taken = _claim(hand, missing, skip)
+    upkeep.raise_floors(person, hand.reading.scans[:2])
     got = len(taken & {candidate.id for candidate in hand.ordinary})
-    fill = Fill(
+    return Fill(
         missing=missing - len(taken),
         behind=len(hand.ordinary) - got,
-        ahead=_ahead(hand, got, len(held)),
+        empty=not (held or taken),
+        share=person.share,
+        ahead=_ahead(hand, got),
     )
-    return fill, person.policy["gold_share"]
+
+
+def _check_stage(person: Reader) -> None:
+    """Passes for those who work here. Raises InTraining or NotWorking."""
+    stage = Stage(person.stage)
+    if _is_new(person):
+        from labeling import qualifying
+
+        membership = Membership.objects.get(pk=person.membership_id)
+        qualifying.begin(membership)
+        membership.refresh_from_db(fields=["stage"])
+        stage = Stage(membership.stage)
+    if stage in (Stage.TRAINING, Stage.TEST):
+        raise InTraining(IN_TRAINING)
+    if stage != Stage.WORKING:
+        code, message = NOT_WORKING[stage]
+        raise NotWorking(message, code=code)
+
+
+def _is_new(person: Reader) -> bool:
+    """Whether this is an annotator's first page where people are trained or tested first."""
+    wanted = person.policy["training_questions"] or person.policy["test_questions"]
+    return bool(
+        wanted
+        and not person.pages
+        and not person.answered
+        and person.stage == Stage.WORKING
+        and person.role == Membership.Role.ANNOTATOR
+    )
 
 
 @dataclass(frozen=True)
@@ -148,69 +216,75 @@ class Hand:
     """What could be given to one person: ordinary candidates in the order of their turn, gold."""
 
     person: Reader
-    scans: Sequence[Scan]
+    reading: Reading
     ordinary: list[Candidate]
     golden: list[Candidate]
-    fresh_first: bool
 
     def cursors(self, taken: set[int]) -> list[int]:
-        return [scan.cursor(taken) for scan in self.scans]
+        return [scan.cursor(taken) for scan in self.reading.scans]
 
     def moves(self) -> bool:
         """Whether a cursor moves even if nothing is taken: past what was seen meanwhile."""
         pairs = zip(self.cursors(set()), self.person.cursors, strict=True)
         return any(new > old for new, old in pairs)
 
+    def deal(self, missing: int) -> list[Candidate]:
+        """The gold for a page of that many seats.
 
-def _hand(person: Reader, scans: Sequence[Scan]) -> Hand:
-    fresh_first = person.pages % FRESH_EVERY == FRESH_EVERY - 1
-    turns = [FRESH, RETURNED] if fresh_first else [RETURNED, FRESH]
+        Gold that was given back returns when what else was given back does, and as often.
+        """
+        next_ones = self.ordinary[:missing]
+        again = sum(one.again for one in next_ones)
+        wanted = dealing.slots(missing, self.person.share)
+        back = dealing.slots(wanted, again / len(next_ones)) if again else 0
+        scan, about = self.reading.scans[GOLD], self.ordinary
+        return [
+            *dealing.deal(self.person, scan, self.reading.golden_again, about, back),
+            *dealing.deal(self.person, scan, self.golden, about, wanted - back),
+        ]
+
+
+def _hand(person: Reader, reading: Reading) -> Hand:
     # One person sees a subject once, whichever lane it waits in.
     by_subject: dict[int, Candidate] = {}
-    for lane in turns:
-        for candidate in scans[lane].candidates:
+    for candidates in (*(reading.candidates[lane] for lane in person.turns), reading.again):
+        for candidate in candidates:
             by_subject.setdefault(candidate.subject, candidate)
-    golden = [one for one in scans[GOLD].candidates if one.subject not in by_subject]
-    return Hand(person, scans, list(by_subject.values()), golden, fresh_first)
+    golden = [one for one in reading.candidates[GOLD] if one.subject not in by_subject]
+    return Hand(person, reading, list(by_subject.values()), golden)
 
 
-def _claim(hand: Hand, missing: int, held: Sequence[int], skip: bool) -> set[int]:
+def _claim(hand: Hand, missing: int, skip: bool) -> set[int]:
     """The questions now taken by this person, gold included, at most `missing`."""
     person, now = hand.person, timezone.now()
     cursors = _lock_member(person)
-    share = person.policy["gold_share"]
     # Without an ordinary question there is no gold either, or people would answer it for ever.
-    gold = min(_draw(missing, share), len(hand.golden)) if hand.ordinary else 0
-    taken = _take(hand, missing - gold, skip)
-    if len(taken) < missing - gold:
+    golden = hand.deal(missing) if missing and hand.ordinary and person.share else []
+    taken = _take(hand, missing - len(golden), skip)
+    if len(taken) < missing - len(golden):
         # The last page is short, and gold has the same share in it as in any other.
-        gold = _draw(round(len(taken) / (1 - share)), share)
-        gold = min(gold, len(hand.golden), missing - len(taken))
-    golden = hand.golden[:gold]
+        gold = dealing.slots(round(len(taken) / (1 - person.share)), person.share)
+        golden = golden[:gold]
     chosen = [candidate for candidate in hand.ordinary if candidate.id in taken] + golden
     leased_until = now + timedelta(minutes=person.policy["lease_minutes"])
     _seat(person, chosen, now, leased_until)
-    _extend(held, leased_until)
+    _extend(hand.reading.held, leased_until)
     taken |= {candidate.id for candidate in golden}
     _move(person, [max(pair) for pair in zip(cursors, hand.cursors(taken), strict=True)])
     return taken
 
 
-def _draw(slots: int, share: float) -> int:
-    return sum(chance.random() < share for _ in range(slots))
-
-
 def _lock_member(person: Reader) -> tuple[int, int, int]:
     """The cursors as they stand, locked: one person's tabs take turns. Raises Raced when another
-    one has claimed a page since the lanes were read."""
+    one has claimed a page, or their stage has changed, since the lanes were read."""
     rows = fetch(
-        "SELECT pages, cursor_returned, cursor_fresh, cursor_gold FROM labeling_membership "  # noqa: S608
-        f"WHERE id = %s AND left_at IS NULL{locking()}",
+        "SELECT pages, stage, cursor_returned, cursor_fresh, cursor_gold "  # noqa: S608
+        f"FROM labeling_membership WHERE id = %s AND left_at IS NULL{locking()}",
         [person.membership_id],
     )
-    if not rows or rows[0][0] != person.pages:
+    if not rows or rows[0][:2] != (person.pages, person.stage):
         raise Raced
-    return rows[0][1:]
+    return rows[0][2:]
 
 
 def _take(hand: Hand, wanted: int, skip: bool) -> set[int]:
@@ -219,7 +293,7 @@ def _take(hand: Hand, wanted: int, skip: bool) -> set[int]:
     if not pks or wanted <= 0:
         return set()
     # Who waits for locks takes them in the order that everyone keeps.
-    order = f"lane {'DESC' if hand.fresh_first else 'ASC'}, ticket" if skip else "id"
+    order = f"lane {'DESC' if hand.person.fresh_first else 'ASC'}, ticket" if skip else "id"
     rows = fetch(
         "WITH chosen AS MATERIALIZED (SELECT id FROM labeling_question "  # noqa: S608
         f"WHERE id IN ({numbers(pks)}) AND seats_free > 0 AND state = 'open' "
@@ -276,14 +350,26 @@ def _move(person: Reader, cursors: Sequence[int]) -> None:
     )
 
 
-def _ahead(hand: Hand, got: int, held: int) -> int:
-    """About how many questions lie beyond this page; exact when the lanes were read to the end."""
-    seen = len(hand.ordinary) - got
-    if all(scan.exhausted for scan in hand.scans[:2]):
-        return seen
-    person = hand.person
+def _ahead(hand: Hand, got: int) -> int:
+    """About how many answers this person has still to give, 0 at the end; see _beyond.
+
+    Without gold: how many questions lie beyond this page, exact when the lanes were read to the
+    end. With gold: those of the page too, and gold at its share.
+    """
+    person, reading = hand.person, hand.reading
+    unseen = {one.subject for scan in reading.scans[:2] for one in scan.candidates}
+    unseen |= {one.subject for one in hand.ordinary}
+    beyond = len(unseen) - got
+    if reading.at_the_end and (not beyond or not person.share):
+        return beyond
     counts = upkeep.counts(person)
-    return max(seen, min(counts.free, counts.asked - person.answered) - held - got)
+    if not person.share:
+        held = len(reading.held)
+        return max(beyond, min(counts.free, counts.asked - person.answered) - held - got)
+    # In tens: a count that falls with each ordinary answer would tell it from gold.
+    free_seats = -(-counts.free // 10) * 10
+    answers = min(free_seats, counts.asked - person.answered * (1 - person.share))
+    return max(1, round(answers / (1 - person.share)))
 
 
 def return_seat(user: User, token: str) -> None:

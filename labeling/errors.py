@@ -48,6 +48,19 @@ class CampaignClosed(Conflict):
     code = "campaign_closed"
 
 
+class InTraining(Refusal):
+    """The person trains or takes the test first; the labeling page sends them there."""
+
+    status = 409
+    code = "in_training"
+
+
+class NotWorking(NotAllowed):
+    """The person's work in the campaign rests or has ended; the code says which."""
+
+    code = "not_working"
+
+
 class TooLarge(Refusal):
     status = 413
     code = "too_large"

@@ -5,7 +5,8 @@ visible in order, so a reader never again needs what was once seen or full.
 """
 
 import json
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from operator import itemgetter
@@ -13,19 +14,30 @@ from typing import Any, NamedTuple
 
 from labeling import policies
 from labeling.errors import NotYours
+from labeling.kinds import KINDS
 from labeling.models import Campaign, Question, User
-from labeling.seats import fetch, fetch_prepared
+from labeling.seats import fetch, fetch_prepared, marks
 
+RETURNED, FRESH, GOLD = Question.Lane.RETURNED, Question.Lane.FRESH, Question.Lane.GOLD
 NOT_A_MEMBER = "There is no such campaign, or you were not invited to it."
+# Every fourth page begins with fresh questions, so that returned ones cannot hold them up for ever.
+FRESH_EVERY = 4
 # Candidates read for every seat wanted, since others may take some first.
 OVERSAMPLE = 3
 # The window grows while nearly all that it shows was seen by this person.
 WIDEST_WINDOW = 5_000
+# Rows read of one topic in one lane, or of gold: a page may be short of these, never empty.
+ENOUGH_ROWS = 2_000
+# Of what this person gave back or let lapse.
+MOST_AGAIN = 1_000
 
 
 @dataclass(frozen=True)
 class Reader:
-    """A member, how far they have read in each lane, and the campaign as it stands now."""
+    """A member, how far they have read in each lane, and the campaign as it stands now.
+
+    by_topic: pages hold questions of one topic. share: of gold among what this person is given.
+    """
 
     membership_id: int
     user_id: int
@@ -33,6 +45,9 @@ class Reader:
     cursors: tuple[int, int, int]
     pages: int
     answered: int
+    role: str
+    stage: str
+    share: float
     state: str
     floors: tuple[int, int]
     last_ticket: int
@@ -40,18 +55,36 @@ class Reader:
     questions_free: int
     counted_at: datetime | None
     policy: dict[str, Any]
+    by_topic: bool
+
+    @property
+    def fresh_first(self) -> bool:
+        return self.pages % FRESH_EVERY == FRESH_EVERY - 1
+
+    @property
+    def turns(self) -> tuple[int, int]:
+        """The lanes of ordinary questions in the order in which this page is filled from them."""
+        return (FRESH, RETURNED) if self.fresh_first else (RETURNED, FRESH)
 
     def start(self, lane: int) -> int:
         """The ticket from which they read on: newcomers are spared what has long been full."""
-        if lane == Question.Lane.GOLD:
+        if lane == GOLD:
             return self.cursors[lane]
         return max(self.cursors[lane], self.floors[lane])
 
 
 class Candidate(NamedTuple):
+    """A question with a free seat that this person could be given.
+
+    answer: of gold, as text; None for others. again: they held a seat on it and gave it back.
+    """
+
     id: int
     subject: int
     ticket: int
+    topic: str
+    answer: str | None = None
+    again: bool = False
 
 
 @dataclass
@@ -59,7 +92,8 @@ class Scan:
     """What a lane offers one person.
 
     first, last: tickets of the first and last question read, seen ones too; None if none was.
-    exhausted: whether the lane was read to its end.
+    exhausted: whether the lane was read to its end. dealt: answers of the gold read that this
+    person has been given.
     """
 
     lane: int
@@ -69,11 +103,14 @@ class Scan:
     candidates: list[Candidate] = field(default_factory=list)
     first: int | None = None
     last: int | None = None
+    rows: int = 0
     exhausted: bool = False
+    dealt: Counter[str] = field(default_factory=Counter)
 
     def cursor(self, taken: set[int]) -> int:
         """How far they have read once they hold `taken`: up to just before the first candidate
-        left behind, so that one skipped because it was locked comes first next time."""
+        left behind, so that one skipped because it was locked, or off topic, comes first next
+        time."""
         for candidate in self.candidates:
             if candidate.id not in taken:
                 return candidate.ticket - 1
@@ -83,22 +120,53 @@ class Scan:
     def position(self) -> int:
         return self.start if self.last is None else self.last
 
+    def wants_more(self, most: int | None = None) -> bool:
+        if self.exhausted or len(self.candidates) >= self.wanted:
+            return False
+        return most is None or self.rows < most
+
     def absorb(self, rows: Sequence[tuple[Any, ...]]) -> None:
-        """Rows of one window: (lane, question, subject, ticket, state of this person's seat)."""
-        for _, pk, subject, ticket, seat in rows:
+        """Rows of one window, as WINDOW selects them; a union promises no order."""
+        rows = sorted(rows, key=itemgetter(3))
+        for _, pk, subject, ticket, topic, seat, answer in rows:
             if seat in UNSEEN:
-                self.candidates.append(Candidate(pk, subject, ticket))
+                self.candidates.append(Candidate(pk, subject, ticket, topic, answer))
+            elif answer is not None:
+                self.dealt[answer] += 1
         if rows:
             self.first = rows[0][3] if self.first is None else self.first
             self.last = rows[-1][3]
+        self.rows += len(rows)
         self.exhausted = len(rows) < self.window
         self.window = min(self.window * 4, WIDEST_WINDOW)
 
 
+@dataclass(frozen=True)
+class Reading:
+    """What one person could be given, as read without locks.
+
+    held: their open seats, by id. topic: that of the page, None where topics mix. scans: the lanes
+    in their order, from which cursors move. candidates: for each lane, what this page may take.
+    again: questions of which they gave a seat back, gold apart; read only when nothing else is
+    left, so that neither returns sooner than the other.
+    """
+
+    held: list[int]
+    topic: str | None
+    scans: list[Scan]
+    candidates: list[list[Candidate]]
+    again: list[Candidate]
+    golden_again: list[Candidate]
+
+    @property
+    def at_the_end(self) -> bool:
+        return all(scan.exhausted for scan in self.scans[:2])
+
+
 READER = """
-SELECT b.id, b.cursor_returned, b.cursor_fresh, b.cursor_gold, b.pages, b.answered, c.state,
-    c.floor_returned, c.floor_fresh, c.last_ticket, c.questions_asked, c.questions_free,
-    c.counted_at, p.content
+SELECT b.id, b.cursor_returned, b.cursor_fresh, b.cursor_gold, b.pages, b.answered, b.role,
+    b.stage, b.gold_share, c.state, c.floor_returned, c.floor_fresh, c.last_ticket,
+    c.questions_asked, c.questions_free, c.counted_at, p.content
 FROM labeling_membership b
 JOIN labeling_campaign c ON c.id = b.campaign_id
 JOIN labeling_policy p ON p.id = c.policy_id
@@ -112,6 +180,7 @@ def reader(user: User, campaign: Campaign) -> Reader:
     if not rows:
         raise NotYours(NOT_A_MEMBER)
     row = rows[0]
+    policy = policies.DEFAULTS | json.loads(row[16])
     return Reader(
         membership_id=row[0],
         user_id=user.pk,
@@ -119,58 +188,175 @@ def reader(user: User, campaign: Campaign) -> Reader:
         cursors=(row[1], row[2], row[3]),
         pages=row[4],
         answered=row[5],
-        state=row[6],
-        floors=(row[7], row[8]),
-        last_ticket=row[9],
-        questions_asked=row[10],
-        questions_free=row[11],
+        role=row[6],
+        stage=row[7],
+        share=policy["gold_share"] if row[8] is None else row[8],
+        state=row[9],
+        floors=(row[10], row[11]),
+        last_ticket=row[12],
+        questions_asked=row[13],
+        questions_free=row[14],
         # SQLite keeps UTC and does not say so.
-        counted_at=row[12] and row[12].replace(tzinfo=UTC),
-        policy=policies.DEFAULTS | json.loads(row[13]),
+        counted_at=row[15] and row[15].replace(tzinfo=UTC),
+        policy=policy,
+        by_topic=topic_pages(campaign),
     )
 
 
-# A seat that was given back or closed can be leased anew.
-UNSEEN = (None, "returned", "closed")
+def topic_pages(campaign: Campaign) -> bool:
+    """Whether the campaign's kind hands out pages of one topic each."""
+    return getattr(KINDS[campaign.kind], "TOPIC_PAGES", False)
+
+
+# A seat that was closed can be leased anew; one that this person gave back comes when all else is
+# done (AGAIN), and is passed like one they answered.
+UNSEEN = (None, "closed")
 # The seat is a scalar subquery, not an anti-join: it is looked up in the unique index for each row
 # read, and no planner can turn it into one over everything the person ever answered. Rows that
 # they have seen come back too, so the cursor can pass them. States are written out, not passed:
-# SQLite uses a partial index only for what it can read in the statement.
-WINDOW = """
+# SQLite uses a partial index only for what it can read in the statement. A seat given back on
+# another question about the same subject keeps nobody from this one.
+COLUMNS = """q.lane, q.id, COALESCE(q.subject, q.id) AS subject, q.ticket, q.topic,
+        (SELECT CASE WHEN a.state = 'returned' AND a.question_id <> q.id THEN 'closed'
+                ELSE a.state END FROM labeling_assignment a
+         WHERE a.annotator_id = %s AND a.subject = COALESCE(q.subject, q.id)) AS seat"""
+NO_ANSWER = "CAST(NULL AS text) AS answer FROM labeling_question q"
+GOLD_ANSWER = (
+    "CAST(g.answer AS text) AS answer FROM labeling_question q "
+    "JOIN labeling_gold g ON g.question_id = q.id"
+)
+
+
+def _window_of(source: str, about: str = "") -> str:
+    return f"""
 SELECT * FROM (
-    SELECT q.lane, q.id, COALESCE(q.subject, q.id) AS subject, q.ticket,
-        (SELECT a.state FROM labeling_assignment a
-         WHERE a.annotator_id = %s AND a.subject = COALESCE(q.subject, q.id)) AS seat
-    FROM labeling_question q
-    WHERE q.campaign_id = %s AND q.lane = %s AND q.ticket > %s AND q.seats_free > 0
+    SELECT {COLUMNS}, {source}
+    WHERE q.campaign_id = %s AND q.lane = %s{about} AND q.ticket > %s AND q.seats_free > 0
     ORDER BY q.ticket LIMIT %s
 ) AS w
-"""
+"""  # noqa: S608
+
+
+OF_TOPIC = " AND q.topic = %s AND q.graph_id IS NOT NULL"
+SOURCES = (NO_ANSWER, NO_ANSWER, GOLD_ANSWER)
+WINDOWS = [_window_of(source) for source in SOURCES]
+TOPIC_WINDOWS = [_window_of(source, OF_TOPIC) for source in SOURCES]
 HELD = """
-SELECT -1 AS lane, a.id, 0 AS subject, 0 AS ticket, a.state AS seat
+SELECT -1 AS lane, a.id, 0 AS subject, 0 AS ticket, q.topic, a.state AS seat,
+    CAST(NULL AS text) AS answer
 FROM labeling_assignment a JOIN labeling_question q ON q.id = a.question_id
 WHERE a.annotator_id = %s AND a.state = 'leased' AND q.campaign_id = %s
 """
-EVERYTHING = " UNION ALL ".join([WINDOW, WINDOW, WINDOW, HELD])
+EVERYTHING = " UNION ALL ".join([*WINDOWS, HELD])
+AGAIN = """
+SELECT q.lane, q.id, a.subject, q.ticket, q.topic,
+    (SELECT CAST(g.answer AS text) FROM labeling_gold g WHERE g.question_id = q.id)
+FROM labeling_assignment a JOIN labeling_question q ON q.id = a.question_id
+WHERE a.annotator_id = %s AND a.state = 'returned' AND q.campaign_id = %s AND q.seats_free > 0
+ORDER BY q.lane, q.ticket LIMIT %s
+"""
 
 
-def read(person: Reader, size: int) -> tuple[list[int], list[Scan]]:
-    """The seats that this person holds (by id), and each lane from their cursor: at least `size`
-    candidates in the order of their tickets, or the lane to its end. One statement, unless nearly
-    all of a window was seen."""
+def read(person: Reader, size: int) -> Reading:
+    """What this person holds and could be given: at least `size` candidates of each lane in the
+    order of their tickets, or the lane to its end; for a page of one topic, of that topic.
+
+    One statement, and another for a topic's page, unless nearly all of a window was seen.
+    """
     scans = []
     for lane in Question.Lane.values:
-        wanted = size if lane != Question.Lane.GOLD or person.policy["gold_share"] else 0
-        scans.append(Scan(lane, person.start(lane), wanted, wanted * OVERSAMPLE))
+        # A page of one topic needs of each lane no more than where it begins.
+        wanted = 1 if person.by_topic else size
+        scans.append(_scan(person, lane, person.start(lane), wanted, size))
     windows = [part for scan in scans for part in _window(person, scan)]
     rows = fetch_prepared(EVERYTHING, [*windows, person.user_id, person.campaign_id])
     for scan in scans:
-        # A union promises no order.
-        scan.absorb(sorted((row for row in rows if row[0] == scan.lane), key=itemgetter(3)))
-        while not scan.exhausted and len(scan.candidates) < scan.wanted:
-            scan.absorb(fetch(WINDOW, _window(person, scan)))
-    return [row[1] for row in rows if row[0] < 0], scans
+        scan.absorb([row for row in rows if row[0] == scan.lane])
+        while scan.wants_more(ENOUGH_ROWS if scan.lane == GOLD else None):
+            scan.absorb(fetch(WINDOWS[scan.lane], _window(person, scan)))
+    held = [row for row in rows if row[0] < 0]
+    again = _again(person) if all(scan.exhausted for scan in scans[:2]) else []
+    topic = _topic(person, held, scans, again) if person.by_topic else None
+    candidates = [scan.candidates for scan in scans]
+    if topic is not None and len(held) < size:
+        candidates = _of_topic(person, size, topic, scans)
+        if any(scan.candidates for scan in scans[:2]):
+            # Nothing comes again while anything else is left.
+            again = []
+        again = [one for one in again if one.topic == topic]
+    return Reading(
+        held=[row[1] for row in held],
+        topic=topic,
+        scans=scans,
+        candidates=candidates,
+        again=[one for one in again if one.answer is None],
+        golden_again=[one for one in again if one.answer is not None],
+    )
 
 
-def _window(person: Reader, scan: Scan) -> list[int]:
-    return [person.user_id, person.campaign_id, scan.lane, scan.position, scan.window]
+def _scan(person: Reader, lane: int, start: int, wanted: int, size: int) -> Scan:
+    if lane == GOLD and not person.share:
+        return Scan(lane, start, 0, 0)
+    return Scan(lane, start, wanted, size * OVERSAMPLE)
+
+
+def _window(person: Reader, scan: Scan, *about: str) -> list[Any]:
+    return [person.user_id, person.campaign_id, scan.lane, *about, scan.position, scan.window]
+
+
+def _topic(
+    person: Reader,
+    held: Sequence[tuple[Any, ...]],
+    scans: Sequence[Scan],
+    again: Sequence[Candidate],
+) -> str | None:
+    """What this page is about: what the open seats are, else what is next in turn."""
+    if held:
+        return str(held[0][4])
+    for lane in person.turns:
+        if scans[lane].candidates:
+            return scans[lane].candidates[0].topic
+    return next((one.topic for one in again if one.answer is None), None)
+
+
+def _of_topic(
+    person: Reader, size: int, topic: str, heads: Sequence[Scan]
+) -> list[list[Candidate]]:
+    """The candidates of one topic in each lane. Everything before a lane's first candidate was
+    seen, so reading begins there, and the topic that is next in turn is found at once."""
+    scans = [
+        _scan(person, head.lane, head.cursor(set()), size, size)
+        for head in heads
+        if head.candidates
+    ]
+    if not scans:
+        return [[] for _ in heads]
+    rows = fetch_prepared(
+        " UNION ALL ".join(TOPIC_WINDOWS[scan.lane] for scan in scans),
+        [part for scan in scans for part in _window(person, scan, topic)],
+    )
+    for scan in scans:
+        scan.absorb([row for row in rows if row[0] == scan.lane])
+        while scan.wants_more(ENOUGH_ROWS):
+            scan.absorb(fetch(TOPIC_WINDOWS[scan.lane], _window(person, scan, topic)))
+    heads[GOLD].dealt = next((scan.dealt for scan in scans if scan.lane == GOLD), Counter())
+    found = {scan.lane: scan.candidates for scan in scans}
+    return [found.get(head.lane, []) for head in heads]
+
+
+def _again(person: Reader) -> list[Candidate]:
+    """What this person gave back or let lapse and what still has a seat, returned ones first."""
+    rows = fetch_prepared(AGAIN, [person.user_id, person.campaign_id, MOST_AGAIN])
+    return [
+        Candidate(pk, subject, ticket, topic, answer, again=True)
+        for _, pk, subject, ticket, topic, answer in rows
+    ]
+
+
+def gold_about(person: Reader, scan: Scan, topics: Iterable[str]) -> list[Candidate]:
+    """Gold of these topics that this person has not seen, where the window had none of them."""
+    keys = sorted(topics)
+    window = _window_of(GOLD_ANSWER, f" AND q.topic IN ({marks(keys)})")
+    more = Scan(GOLD, scan.start, scan.wanted, scan.window)
+    more.absorb(fetch(window, _window(person, more, *keys)))
+    return more.candidates

@@ -39,6 +39,7 @@ class Locked(NamedTuple):
     state: str
     seats_free: int
     policy_id: int
+    graph_id: int | None = None
 
 
 def retried(deed: Callable[P, R]) -> Callable[P, R]:
@@ -155,8 +156,8 @@ def lock_questions(ids: Iterable[int], *, skip: bool = False) -> list[Locked]:
     if not pks:
         return []
     rows = fetch(
-        "SELECT id, campaign_id, state, seats_free, policy_id FROM labeling_question "  # noqa: S608
-        f"WHERE id IN ({numbers(pks)}) ORDER BY id{locking(skip=skip)}",
+        "SELECT id, campaign_id, state, seats_free, policy_id, graph_id "  # noqa: S608
+        f"FROM labeling_question WHERE id IN ({numbers(pks)}) ORDER BY id{locking(skip=skip)}",
         [],
     )
     return [Locked(*row) for row in rows]

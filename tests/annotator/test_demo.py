@@ -10,7 +10,7 @@ from django.core.management import call_command
 from annotator import demonstration
 from evaluation import runs
 from evaluation.models import Benchmark
-from labeling import assigning, quality
+from labeling import assigning, dealing, quality
 from labeling.files import BadInput
 from labeling.models import Gold, Membership, Question, User
 from tests.annotator.truth import answer_everything
@@ -124,7 +124,7 @@ def test_the_command_says_what_it_loaded():
 
 def test_five_people_rank_the_classifiers_and_drop_the_drawing(run_jobs, monkeypatch):
     # Dealt by chance, gold would pass one of five people by once in a while.
-    monkeypatch.setattr(assigning, "chance", random.Random(0))
+    monkeypatch.setattr(dealing, "chance", random.Random(0))
     benchmark = demonstration.load()
     campaign = benchmark.campaign
     run_jobs()

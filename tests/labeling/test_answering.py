@@ -10,7 +10,7 @@ from labeling import answering, assigning, campaigns, people
 from labeling.answering import Sent
 from labeling.errors import NotYours, TooLarge
 from labeling.gold import add_gold
-from labeling.models import Answer, Assignment, Membership, Question, Settlement
+from labeling.models import Answer, Assignment, Job, Membership, Question, Settlement
 from tests import factories
 
 COOT = "n02018207"
@@ -178,7 +178,7 @@ def test_an_expired_seat_is_taken_again_while_it_is_free(pond, bob, seats):
     assert Assignment.objects.filter(state="answered").count() == 6
 
 
-def test_an_expired_seat_that_others_filled_is_refused(pond, alice, bob, charlie, seats):
+def test_the_answer_to_a_seat_that_others_filled_is_kept_and_late(pond, alice, bob, charlie, seats):
     expire()
     for person in (alice, charlie):
         for _ in range(5):
@@ -188,12 +188,14 @@ def test_an_expired_seat_that_others_filled_is_refused(pond, alice, bob, charlie
 
     results = answering.submit(bob, pond, [sent(seats[0])])
 
-    assert codes(results) == ["lease_expired"]
-    assert "went to someone else" in results[0].message
-    assert not Answer.objects.filter(assignment__annotator=bob).exists()
+    assert codes(results) == ["accepted"]
+    assert Answer.objects.get(assignment__annotator=bob).late
+    assert len(Settlement.objects.get(question=seats[0].question_id).answers) == 2
 
 
-def test_the_last_free_seat_is_taken_once_when_two_come_back(pond, alice, bob, charlie, seats):
+def test_the_last_free_seat_is_taken_once_when_two_come_back_and_the_other_is_late(
+    pond, alice, bob, charlie, seats
+):
     theirs = assigning.next_page(charlie, pond).seats
     expire()
     page = assigning.next_page(alice, pond).seats
@@ -205,8 +207,56 @@ def test_the_last_free_seat_is_taken_once_when_two_come_back(pond, alice, bob, c
     first = answering.submit(bob, pond, [sent(mine)])
     second = answering.submit(charlie, pond, [sent(other)])
 
-    assert codes(first) + codes(second) == ["accepted", "lease_expired"]
-    assert Assignment.objects.filter(question_id=asked, state="answered").count() == 2
+    assert codes(first) + codes(second) == ["accepted", "accepted"]
+    late = Answer.objects.filter(assignment__question=asked, late=True)
+    assert [answer.assignment.annotator for answer in late] == [charlie]
+    assert len(Settlement.objects.get(question=asked).answers) == 2
+
+
+def test_an_answer_without_a_seat_stays_late_however_often_it_is_revised(
+    pond, alice, bob, charlie, seats
+):
+    expire()
+    asked = seats[0].question_id
+    for person in (alice, charlie):
+        assigning.next_page(person, pond)
+    assert Question.objects.get(pk=asked).seats_free == 0
+
+    results = answering.submit(bob, pond, [sent(seats[0]), sent(seats[0], "no")])
+    results += answering.submit(bob, pond, [sent(seats[0], "hard")])
+
+    assert codes(results) == ["accepted"] * 3
+    assert Question.objects.get(pk=asked).state == "open"
+    assert list(Answer.objects.values_list("late", flat=True)) == [True] * 3
+
+
+def test_a_paused_person_may_finish_and_a_blocked_one_may_not(pond, bob, seats):
+    member = Membership.objects.filter(user=bob, campaign=pond)
+    member.update(stage="paused")
+    first = sent(seats[0])
+    assert codes(answering.submit(bob, pond, [first])) == ["accepted"]
+    member.update(stage="blocked")
+
+    results = answering.submit(bob, pond, [first, sent(seats[1])])
+
+    assert codes(results) == ["accepted", "blocked"]
+    assert "Ask them" in results[1].message
+    assert Answer.objects.count() == 1
+
+
+def test_somebody_looks_after_every_tenth_answer_of_a_person(pond, bob):
+    watched = []
+    for _ in range(4):
+        page = assigning.next_page(bob, pond).seats
+        answering.submit(bob, pond, [sent(seat) for seat in page])
+        watched.append(Job.objects.filter(kind="watch").count())
+        Job.objects.update(state="done")
+
+    # Of 6, 12, 18 and 24 answers.
+    assert watched == [0, 1, 1, 2]
+    job = Job.objects.first()
+    assert job.key == f"{pond.pk}:{bob.pk}"
+    assert (job.payload, job.campaign) == ({"campaign": pond.pk, "user": bob.pk}, pond)
 
 
 def test_an_answer_finds_its_seat_after_a_reload(pond, bob, seats):

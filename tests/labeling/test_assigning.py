@@ -1,11 +1,12 @@
 import random
 import uuid
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 from django.utils import timezone
 
-from labeling import answering, assigning, campaigns, people, upkeep
+from labeling import answering, assigning, campaigns, dealing, people, upkeep
 from labeling.errors import CampaignClosed, Conflict, NotYours
 from labeling.gold import add_gold
 from labeling.models import Assignment, Membership, Question
@@ -16,7 +17,7 @@ COOT = "n02018207"
 
 @pytest.fixture(autouse=True)
 def _seeded(monkeypatch):
-    monkeypatch.setattr(assigning, "chance", random.Random(7))
+    monkeypatch.setattr(dealing, "chance", random.Random(7))
 
 
 @pytest.fixture
@@ -204,7 +205,7 @@ def test_a_cursor_stops_before_a_question_that_was_left_behind(pond, bob, monkey
     def take_around(hand, wanted, skip):
         # As SKIP LOCKED does while somebody else holds the third question.
         others = [one for one in hand.ordinary if one.id != locked.pk]
-        return take(assigning.Hand(hand.person, hand.scans, others, [], False), wanted, skip)
+        return take(replace(hand, ordinary=others), wanted, skip)
 
     monkeypatch.setattr(assigning, "_take", take_around)
     page = assigning.next_page(bob, pond)
@@ -341,9 +342,10 @@ def test_left_falls_by_one_an_answer_whether_gold_or_not(golden, bob):
     left = [page.left]
     for seat in page.seats:
         answer(bob, golden, [seat])
-        left.append(left[0] - len(left))
+        left.append(assigning.next_page(bob, golden, 1).left)
 
-    assert left[0] == 10 + round((40 - (10 - len(gold_in(page)))) / 0.5)
+    # Forty ordinary questions at a share of one half; with page.left, the next seat's own.
+    assert left == [80 - answered for answered in range(11)]
     while (page := assigning.next_page(bob, golden)).seats:
         answer(bob, golden, page.seats)
         last = page

@@ -177,8 +177,14 @@ class Model:
     votes: int
     answers: dict = field(default_factory=dict)
     leased: set = field(default_factory=set)
+    # Who answered when every seat had gone to others.
+    late: set = field(default_factory=set)
     free: int = 0
     state: str = "open"
+
+    @property
+    def given(self):
+        return {*self.answers, *self.late}
 
 
 NUMBERS = itertools.count()
@@ -243,13 +249,13 @@ class _World:
             if person not in model.leased:
                 assert model.state == "open"
                 assert model.free > 0
-                assert person not in model.answers
+                assert person not in model.given
                 model.free -= 1
                 model.leased.add(person)
             self.tokens[person][seat.question_id] = seat.token
         wanted = sum(
             person in model.leased
-            or (model.state == "open" and model.free > 0 and person not in model.answers)
+            or (model.state == "open" and model.free > 0 and person not in model.given)
             for model in self.models.values()
         )
         assert len(page.seats) == min(2, wanted)
@@ -271,8 +277,10 @@ class _World:
             return
         model = self.models[pk]
         code = self._send(person, pk, value)
+        assert code == "accepted"
+        if person in model.late:
+            return
         if person in model.answers:
-            assert code == "accepted"
             if model.state == "open":
                 model.answers[person] = value
             return
@@ -281,9 +289,8 @@ class _World:
         elif model.state == "open" and model.free:
             model.free -= 1
         else:
-            assert code == "lease_expired"
+            model.late.add(person)
             return
-        assert code == "accepted"
         model.answers[person] = value
         self._settle(model)
 
@@ -319,7 +326,7 @@ class _World:
             model = self.models[pk]
             assert (state, free) == (model.state, model.free)
         answered = Assignment.objects.filter(question__in=self.models, state="answered").count()
-        assert answered == sum(len(model.answers) for model in self.models.values())
+        assert answered == sum(len(model.given) for model in self.models.values())
 
     def finish(self):
         for person in [*range(5), *range(5)]:
@@ -330,4 +337,4 @@ class _World:
         self.check()
         for model in self.models.values():
             # Nothing starves: what is open has been answered by everyone there is.
-            assert model.state != "open" or len(model.answers) == 5
+            assert model.state != "open" or len(model.given) == 5
