@@ -1,10 +1,12 @@
 """The quality policy of a campaign: its keys, their defaults, and what values they take."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from labeling.errors import Refusal
-from labeling.models import Campaign
+
+if TYPE_CHECKING:
+    from labeling.models import Campaign
 
 
 @dataclass(frozen=True)
@@ -62,6 +64,9 @@ RULES: dict[str, Rule | Choice] = {
     ),
     "assumed_accuracy": Rule(
         0.8, 0.5, 0.999, "How often somebody is right of whom nothing is known yet.", whole=False
+    ),
+    "calibrate_answers": Rule(
+        2_000, 50, 1_000_000, "Work standings out anew after this many answers, and every night."
     ),
     "drop_share": Rule(
         0.6,
@@ -127,7 +132,7 @@ RULES: dict[str, Rule | Choice] = {
 DEFAULTS: dict[str, Any] = {key: rule.default for key, rule in RULES.items()} | {"currency": "EUR"}
 
 
-def of(campaign: Campaign) -> dict[str, Any]:
+def of(campaign: "Campaign") -> dict[str, Any]:
     """The campaign's policy with every key, also those that came after it was written."""
     return DEFAULTS | (campaign.policy.content if campaign.policy else {})
 
