@@ -17,6 +17,10 @@ FLOOR = 1e-10
 LARGEST = 2**27
 
 
+class TooLarge(ValueError):
+    """The confusion matrices would not fit into memory."""
+
+
 @dataclass(frozen=True)
 class DawidSkene:
     """What EM found. A annotators, I items, K classes.
@@ -72,10 +76,9 @@ def dawid_skene(
     DawidSkene, iteration by iteration.
     """
     if n_annotators * n_classes**2 > LARGEST:
-        raise ValueError(
+        raise TooLarge(
             f"{n_annotators} annotators with {n_classes} classes need "
-            f"{n_annotators * n_classes**2 * 8 / 2**30:.0f} GiB for their confusion matrices; "
-            "use majority, or fewer classes"
+            f"{n_annotators * n_classes**2 * 8 / 2**30:.0f} GiB for their confusion matrices"
         )
     if max_iterations < 1:
         raise ValueError(f"max_iterations is {max_iterations}, expected 1 or more")
@@ -158,7 +161,8 @@ class _State:
 
     def rows_of(self, array: Floats) -> Floats:
         """(A × K, K), a view: what one annotator's answer says of every truth."""
-        return array.reshape(-1, array.shape[-1])
+        people, n_classes, _ = array.shape
+        return array.reshape(people * n_classes, n_classes)
 
     def begin(self, start: str | Floats) -> None:
         if isinstance(start, str):

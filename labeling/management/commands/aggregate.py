@@ -1,0 +1,140 @@
+"""`aggregate answers.csv`: many answers to each image become one, without a database."""
+
+import argparse
+import math
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from labeling import votefiles
+from labeling.aggregating import METHODS, Outcome, Task, known_labels, report, with_classes
+from labeling.aggregation import Answers
+from labeling.files import BadInput
+from labeling.management.contract import ContractCommand, Result, UsageError, table
+
+SHOWN = 20
+
+
+class Command(ContractCommand):
+    help = "Many people's answers to each image become one label, with probabilities."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument(
+            "answers", type=Path, metavar="ANSWERS.csv", help="annotator,image,answer"
+        )
+        parser.add_argument("--method", choices=METHODS, default="majority")
+        parser.add_argument("--truth", type=Path, help="image,answer: how many labels are right")
+        parser.add_argument(
+            "--gold", type=Path, help="image,answer: known beforehand, to learn from"
+        )
+        parser.add_argument(
+            "--prior",
+            type=_pseudo_count,
+            default=0.01,
+            help="pseudo-counts in every cell of people's confusions (default 0.01)",
+        )
+        parser.add_argument("--yes", metavar="ANSWER", help="vote-table: the answer that means yes")
+        parser.add_argument("--max-iterations", type=_whole, default=1000, help="dawid-skene")
+        parser.add_argument("--tolerance", type=_pseudo_count, default=1e-6, help="dawid-skene")
+
+    def deed(  # type: ignore[override]
+        self,
+        answers: Path,
+        method: str,
+        truth: Path | None,
+        gold: Path | None,
+        **options: Any,
+    ) -> Result:
+        if method == "posterior" and gold is None:
+            raise UsageError("--method posterior needs --gold, people's accuracies come from it")
+        if method == "majority" and gold is not None:
+            raise UsageError("--method majority learns nothing from --gold; leave it out")
+        if method != "vote-table" and options["yes"] is not None:
+            raise UsageError("--yes goes with --method vote-table")
+        sheet = votefiles.read_answers(answers, with_topic=method == "vote-table")
+        known = votefiles.read_truth(gold) if gold else {}
+        right = votefiles.read_truth(truth) if truth else None
+        self._warn_of_spaces(sheet.answers.classes)
+        given = with_classes(sheet.answers, set(known.values()))
+        task = Task(answers, given, sheet.topics, gold, known_labels(given, known, gold), options)
+        outcome = METHODS[method](task)
+        result = report(given, outcome, method)
+        result["abstentions"] = sheet.abstentions
+        return result | self._accuracy(given, outcome, right, truth, set(known))
+
+    def _warn_of_spaces(self, classes: tuple[str, ...]) -> None:
+        seen: dict[str, str] = {}
+        for name in classes:
+            if (other := seen.setdefault(name.strip(), name)) != name:
+                self.warn(f"the answers {other!r} and {name!r} differ only in spaces")
+
+    def _accuracy(
+        self,
+        answers: Answers,
+        outcome: Outcome,
+        truth: dict[str, str] | None,
+        path: Path | None,
+        gold: set[str],
+    ) -> Result:
+        """Over the images that have answers and a truth; an image without a label is wrong."""
+        if truth is None:
+            return {"accuracy": None}
+        judged = [
+            (name, label >= 0 and answers.classes[label] == truth[name])
+            for name, label in zip(answers.item_names, outcome.labels.tolist(), strict=True)
+            if name in truth
+        ]
+        if not judged:
+            raise BadInput("no image of it has answers", path, None, "check the names of images")
+        if len(judged) < len(truth):
+            self.warn(f"{len(truth) - len(judged)} images of {path} have no answers")
+        outside = [correct for name, correct in judged if name not in gold]
+        result: Result = {
+            "accuracy": sum(correct for _, correct in judged) / len(judged),
+            "judged": len(judged),
+        }
+        if gold:
+            result["accuracy_outside_gold"] = sum(outside) / len(outside) if outside else None
+        return result
+
+    def show(self, result: Result) -> str:
+        plain = ("method", "images", "answers", "abstentions", "ties", "alpha", "accuracy")
+        head = [(key, result[key]) for key in plain if result.get(key) is not None]
+        images = list(result["labels"].items())
+        people = sorted(
+            ((name, row["answers"], row["accuracy"]) for name, row in result["annotators"].items()),
+            key=lambda row: (row[2] is None, row[2] or 0.0, row[0]),
+        )
+        parts = [
+            table(head),
+            table(
+                [
+                    (name, label, result["probabilities"][name].get(label) if label else None)
+                    for name, label in images[:SHOWN]
+                ],
+                ("image", "label", "probability"),
+            ),
+            table(people[:SHOWN], ("annotator", "answers", "accuracy")),
+        ]
+        if len(images) > SHOWN or len(people) > SHOWN:
+            parts.append(
+                f"{len(images)} images and {len(people)} annotators in all; --json lists them"
+            )
+        return "\n\n".join(parts)
+
+
+def _pseudo_count(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not 0 <= value < math.inf:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 0")
+    return value
+
+
+def _whole(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1")
+    return int(text)

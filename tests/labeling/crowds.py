@@ -1,0 +1,78 @@
+"""Crowds for the tests of aggregation: Bluebirds, and made ones."""
+
+import csv
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from labeling.aggregation import Answers
+from tests.conftest import skip_or_fail
+
+BLUEBIRDS = Path(__file__).resolve().parents[3] / "shared" / "data" / "bluebirds"
+
+
+def bluebirds() -> tuple[Answers, NDArray[np.int32]]:
+    """39 people's 4,212 answers to 108 images, and the truth by place; skips without the data."""
+    if not BLUEBIRDS.is_dir():
+        skip_or_fail(f"the Bluebirds data is not in {BLUEBIRDS}")
+    with open(BLUEBIRDS / "answers.csv", newline="") as file:
+        answers = Answers.from_rows(
+            (row["annotator"], row["image"], row["answer"]) for row in csv.DictReader(file)
+        )
+    with open(BLUEBIRDS / "truth.csv", newline="") as file:
+        known = {row["image"]: row["answer"] for row in csv.DictReader(file)}
+    truth = [answers.classes.index(known[name]) for name in answers.item_names]
+    return answers, np.array(truth, np.int32)
+
+
+def votes_of_each(answers: Answers, votes: int, seed: int) -> Answers:
+    """So many random answers of each item."""
+    draw = np.random.default_rng(seed).random(len(answers))
+    order = np.lexsort((draw, answers.items))
+    items = answers.items[order]
+    rank = np.arange(len(items)) - np.searchsorted(items, items)
+    return part(answers, np.sort(order[rank < votes]))
+
+
+def part(answers: Answers, rows: NDArray[np.integer]) -> Answers:
+    return Answers(
+        answers.annotators[rows],
+        answers.items[rows],
+        answers.labels[rows],
+        answers.annotator_names,
+        answers.item_names,
+        answers.classes,
+    )
+
+
+@dataclass(frozen=True)
+class Crowd:
+    """A made crowd, as arrays for dawid_skene (`sizes` are its keywords)."""
+
+    annotators: NDArray[np.int32]
+    items: NDArray[np.int32]
+    labels: NDArray[np.int32]
+    sizes: dict[str, int]
+    truth: NDArray[np.int32]
+    confusions: NDArray[np.float64]
+
+
+def crowd(
+    seed: int, people: int = 12, items: int = 60, classes: int = 3, share: float = 0.5
+) -> Crowd:
+    """Random people, who answer a random share of the items each once, rows in random order."""
+    rng = np.random.default_rng(seed)
+    truth = rng.integers(0, classes, items).astype(np.int32)
+    alphas = np.ones((classes, classes)) + 5 * np.eye(classes)
+    confusions = np.stack(
+        [[rng.dirichlet(row) for row in alphas] for _ in range(people)],
+    )
+    who, what = np.nonzero(rng.random((people, items)) < share)
+    order = rng.permutation(len(who))
+    who, what = who[order].astype(np.int32), what[order].astype(np.int32)
+    cumulated = confusions[who, truth[what]].cumsum(axis=1)
+    said = (rng.random(len(who))[:, None] > cumulated[:, :-1]).sum(axis=1).astype(np.int32)
+    sizes = {"n_annotators": people, "n_items": items, "n_classes": classes}
+    return Crowd(who, what, said, sizes, truth, confusions)
