@@ -1,0 +1,155 @@
+"""`simulate queries`: what a question graph will cost, before a campaign is launched."""
+
+import os
+from collections import defaultdict
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from labeling import simulating_queries
+from labeling.files import BadInput
+from labeling.management.contract import ContractCommand, Result, UsageError, table
+from labeling.ordering import ORDERS
+from labeling.question_graph import Graph, GraphError, build, read, shipped
+from labeling.questions import MODES
+
+ILSVRC = "ilsvrc"
+
+
+class Command(ContractCommand):
+    help = "Try a question graph on made-up images, without a database."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        self._add_queries(parser)
+
+    def _add_queries(self, parser: CommandParser) -> None:
+        add = self.verb(
+            parser,
+            "queries",
+            self.queries,
+            self.show_queries,
+            help="questions and wrong labels of an image, for a question graph",
+        )
+        add.add_argument(
+            "--graph", required=True, metavar="FILE", help=f"JSON or YAML, or {ILSVRC!r}"
+        )
+        add.add_argument(
+            "--present", type=float, default=2.8, help="classes on an image, on average"
+        )
+        add.add_argument("--error", type=float, default=0.0, help="share of answers that are wrong")
+        add.add_argument("--order", choices=ORDERS, default=ORDERS[0])
+        add.add_argument("--mode", choices=MODES, default=MODES[0])
+        add.add_argument("--seconds", type=float, default=4.0, help="an answer takes")
+        add.add_argument("--cost-per-hour", type=float, help="of an annotator's time")
+        add.add_argument(
+            "--images",
+            type=int,
+            default=simulating_queries.IMAGES,
+            help="drawn where there is no exact figure",
+        )
+        add.add_argument("--seed", type=int, default=0)
+
+    def queries(
+        self,
+        graph: str,
+        present: float,
+        error: float,
+        order: str,
+        mode: str,
+        seconds: float,
+        cost_per_hour: float | None,
+        images: int,
+        seed: int,
+        **_: Any,
+    ) -> Result:
+        checked = _graph(graph)
+        _check(checked, present, error, seconds, cost_per_hour, images, seed)
+        setting = simulating_queries.Setting(present, error, mode, order, images, seed)
+        result = simulating_queries.simulate(checked, setting)
+        asked = result.pop("asked")
+        spent = result["questions_per_image"] * seconds
+        return result | {
+            "mode": mode,
+            "order": order,
+            "present": present,
+            "error": error,
+            "seconds_per_image": spent,
+            "cost_per_image": None if cost_per_hour is None else spent / 3600 * cost_per_hour,
+            "depths": _depths(checked, asked),
+        }
+
+    def show_queries(self, result: Result) -> str:
+        width = result["half_width"]
+        exact = "exact" if result["exact"] else f"± {width:.3g}"
+        rows: list[tuple[str, Any, str]] = [
+            ("questions an image", round(result["questions_per_image"], 2), exact),
+            ("asking for each class", result["naive"], ""),
+            ("ratio", round(result["ratio"], 4), ""),
+            ("wrong class labels an image", round(result["wrong_labels_per_image"], 3), ""),
+            ("seconds an image", round(result["seconds_per_image"], 1), ""),
+        ]
+        if result["cost_per_image"] is not None:
+            rows.append(("cost of an image", round(result["cost_per_image"], 4), ""))
+        if "settled_90" in result:
+            beside = f"breadth-first: {result['settled_90_breadth']:.2f}"
+            rows.append(
+                ("questions until 90 % are settled", round(result["settled_90"], 2), beside)
+            )
+        depths = [
+            (
+                row["depth"],
+                row["nodes"],
+                round(row["asked"], 2),
+                round(row["asked"] / row["nodes"], 4),
+            )
+            for row in result["depths"]
+        ]
+        head = f"{result['mode']} mode, {result['order']} order"
+        body = table(depths, ("depth", "nodes", "asked an image", "share"))
+        return f"{head}\n\n{table(rows)}\n\n{body}"
+
+
+def _graph(name: str) -> Graph:
+    """The graph in a file, or the one that comes with Assay."""
+    if name == ILSVRC and not os.path.exists(name):
+        return shipped(ILSVRC)
+    try:
+        return build(read(name))
+    except GraphError as error:
+        raise BadInput(error.message, file=name) from None
+
+
+def _check(
+    graph: Graph,
+    present: float,
+    error: float,
+    seconds: float,
+    cost_per_hour: float | None,
+    images: int,
+    seed: int,
+) -> None:
+    leaves = len(graph.leaves)
+    if not 0 <= present <= leaves:
+        raise UsageError(
+            f"--present is {present:g}; the graph has {leaves} classes, give 0 to {leaves}"
+        )
+    if not 0 <= error < 1:
+        raise UsageError(f"--error is {error:g}; give a share from 0 to below 1, such as 0.05")
+    if not 0 < seconds < float("inf"):
+        raise UsageError(f"--seconds is {seconds:g}; give a time above 0")
+    if cost_per_hour is not None and not 0 <= cost_per_hour < float("inf"):
+        raise UsageError(f"--cost-per-hour is {cost_per_hour:g}; give 0 or more")
+    if images < 2:
+        raise UsageError(f"--images is {images}; give 2 or more")
+    if seed < 0:
+        raise UsageError(f"--seed is {seed}; give 0 or more")
+
+
+def _depths(graph: Graph, asked: Any) -> list[dict[str, Any]]:
+    """Nodes and questions asked of an image, by depth below the roots."""
+    nodes: dict[int, int] = defaultdict(int)
+    questions: dict[int, float] = defaultdict(float)
+    for node, share in zip(graph.nodes, asked.tolist(), strict=True):
+        nodes[node.depth] += 1
+        questions[node.depth] += share
+    return [{"depth": d, "nodes": nodes[d], "asked": questions[d]} for d in sorted(nodes)]
