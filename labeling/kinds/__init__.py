@@ -11,13 +11,15 @@
 | vote(value) | the word it counts for, None for an abstention |
 | tally_name(value) | the word under which exports count it |
 | settle(values, policy) | a Verdict (votes.py) |
+| TOPIC_PAGES | where true, a page is one question about many images |
+| statistics(campaign) | what a calibration keeps for the kind, where it has that |
 """
 
 from types import ModuleType
 
-from labeling.kinds import contains, naming
+from labeling.kinds import contains, hierarchy, naming
 from labeling.kinds.votes import Verdict
 
-KINDS: dict[str, ModuleType] = {kind.NAME: kind for kind in (contains, naming)}
+KINDS: dict[str, ModuleType] = {kind.NAME: kind for kind in (contains, hierarchy, naming)}
 
 __all__ = ["KINDS", "Verdict"]

@@ -1,0 +1,105 @@
+"""Which of many classes are in the image? Yes or no to a graph of questions, a page of images each.
+
+Its questions are opened by following.py: what a "no" closes is never asked.
+"""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from labeling.errors import Refusal
+from labeling.kinds.votes import Verdict, plurality
+from labeling.ordering import ORDERS
+from labeling.questions import MODES
+
+if TYPE_CHECKING:
+    from labeling.models import Campaign
+
+NAME = "hierarchy"
+TITLE = "Which of many classes are in the image?"
+# A page asks one question about many images.
+TOPIC_PAGES = True
+# (value, label, key): in the order of the page.
+CHOICES = (
+    ("yes", "Yes", "y"),
+    ("no", "No", "n"),
+    ("hard", "Too hard to tell", "h"),
+)
+VALUES = frozenset(value for value, _, _ in CHOICES)
+ABSTENTIONS = frozenset({"hard"})
+SETTINGS: dict[str, tuple[str, ...]] = {"mode": MODES, "order": ORDERS}
+WORDS = {
+    "safe": "A question below several others is closed when all of them are no",
+    "strict": "… when one of them is no, as printed in the paper",
+    "breadth": "Everything that may be asked, at once",
+    "depth": "One question of an image at a time, the most special first",
+    "learned": "One at a time, the one that settles most labels a second",
+}
+
+
+def clean_settings(settings: dict[str, Any]) -> dict[str, Any]:
+    """{"mode": "safe" or "strict", "order": "breadth", "depth" or "learned"}. Raises Refusal.
+
+    >>> clean_settings({"order": "learned"})
+    {'mode': 'safe', 'order': 'learned'}
+    """
+    if unknown := sorted(set(settings) - set(SETTINGS)):
+        raise Refusal(
+            f"A campaign of the kind hierarchy has no setting {unknown[0]!r}; it has "
+            f"{' and '.join(SETTINGS)}.",
+            field="settings",
+        )
+    cleaned = {}
+    for key, words in SETTINGS.items():
+        value = settings.get(key, words[0])
+        if value not in words:
+            raise Refusal(f"{key} is {value!r}; give one of: {', '.join(words)}.", field=key)
+        cleaned[key] = value
+    return cleaned
+
+
+def choices(settings: dict[str, Any]) -> list[dict[str, str]]:
+    """What the page offers: value, label and key of each."""
+    return [{"value": value, "label": label, "key": key} for value, label, key in CHOICES]
+
+
+def page_size(policy: dict[str, Any]) -> int:
+    return policy["page_size"]
+
+
+def clean(value: Any, settings: dict[str, Any]) -> str:
+    """The answer, if it is one of the three. Raises Refusal."""
+    # A list or dict is unhashable, so the type comes first.
+    if not isinstance(value, str) or value not in VALUES:
+        raise Refusal(
+            "This is not an answer to the question; give yes, no or hard.",
+            field="value",
+            code="bad_value",
+        )
+    return value
+
+
+def grade(value: Any, gold: Any) -> float:
+    """1 for the known answer, 0 for any other: on gold, not being able to tell is a miss."""
+    return float(value == gold)
+
+
+def vote(value: Any) -> str | None:
+    """The choice as a word to count, None for an abstention."""
+    return None if value in ABSTENTIONS else str(value)
+
+
+def tally_name(value: Any) -> str:
+    """The word under which exports count this answer, abstentions too."""
+    return str(value)
+
+
+def settle(values: Sequence[Any], policy: dict[str, Any]) -> Verdict:
+    """Majority of yes and no among those who could answer; see votes.plurality."""
+    return plurality([vote(value) for value in values], policy)
+
+
+def statistics(campaign: "Campaign") -> dict[str, Any]:
+    """What a calibration keeps of the settled images, for the learned order (learning.py)."""
+    from labeling import learning
+
+    return learning.statistics(campaign)

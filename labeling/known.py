@@ -1,0 +1,70 @@
+"""What is known of images now: labels that were given, gold, and the questions as they stand."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from labeling import plans
+from labeling.models import GivenLabel, Gold, Question, Settlement
+from labeling.plans import Asked
+from labeling.questions import NO, UNKNOWN, YES, Graph
+
+
+def labels(campaign_id: int, graph: Graph, items: Sequence[int]) -> dict[int, dict[str, str]]:
+    """Values by class key or node of the graph, for those of the items of which any is known.
+
+    Two queries. Where two sources contradict each other "yes" stands: a wrong "no" costs labels, a
+    wrong "yes" only questions. Gold in use is not asked as well, so its answer is taken as known;
+    "unknown" where its answer is that nobody can tell.
+    """
+    found: dict[int, dict[str, str]] = defaultdict(dict)
+    given = GivenLabel.objects.filter(item_id__in=items).order_by("pk")
+    for item, key, value in given.values_list("item_id", "key", "value"):
+        if graph.find(key) and found[item].get(key) != YES:
+            found[item][key] = value
+    gold = Gold.objects.filter(
+        question__campaign=campaign_id,
+        question__item_id__in=items,
+        question__round=0,
+        question__state=Question.State.GOLD,
+    )
+    for item, node, answer in gold.values_list("question__item_id", "question__topic", "answer"):
+        if node in graph.index:
+            found[item][node] = answer if answer in (YES, NO) else UNKNOWN
+    return {item: said for item, said in found.items() if said}
+
+
+def asked(campaign_id: int, items: Sequence[int]) -> dict[int, list[Asked]]:
+    """The questions of each item as they stand, but gold. Two queries."""
+    settled: dict[int, tuple[int, Any]] = {}
+    for question, pk, value, _ in _settlements(campaign_id, items):
+        first = settled[question][0] if question in settled else pk
+        settled[question] = (first, value)
+    found: dict[int, list[Asked]] = defaultdict(list)
+    rows = Question.objects.filter(campaign=campaign_id, item_id__in=items, round=0)
+    for pk, item, node, state in (
+        rows.exclude(state=Question.State.GOLD)
+        .order_by("item_id", "topic")
+        .values_list("pk", "item_id", "topic", "state")
+    ):
+        first, value = settled.get(pk, (0, None))
+        found[item].append(Asked(pk, node, state, plans.value_of(value), first))
+    return found
+
+
+def probabilities(campaign_id: int, items: Sequence[int]) -> dict[int, float | None]:
+    """How sure the standing settlement of each settled question is, by question. One query."""
+    return {question: sure for question, _, _, sure in _settlements(campaign_id, items)}
+
+
+def _settlements(
+    campaign_id: int, items: Sequence[int]
+) -> Iterable[tuple[int, int, Any, float | None]]:
+    """(question, settlement, value, probability) in the order of settling."""
+    return (
+        Settlement.objects.filter(
+            question__campaign=campaign_id, question__item_id__in=items, question__round=0
+        )
+        .order_by("pk")
+        .values_list("question_id", "pk", "value", "probability")
+    )
