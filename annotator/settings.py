@@ -227,8 +227,10 @@ ASSAY_JOB_HANDLERS = {
     "derivatives": "labeling.images.make_derivatives",
     "import images": "labeling.imports.execute",
     "look again": "labeling.following.execute_look_again",
+    "open images": "labeling.drafting.execute_open_images",
     "question dropped": "evaluation.competitions.replace_dropped",
     "score": "evaluation.runs.execute",
+    "watch": "labeling.watching.execute",
 }
 # What labeling asks of other parts, again without knowing them: words for classes that a list does
 # not describe, and links to what is made of a campaign.

@@ -170,10 +170,10 @@ def _fill(membership: Membership, size: int | None) -> None:
         _open(membership).update(leased_until=until)
         if wanted <= len(held):
             return
-        unseen = list(_unseen(membership))
+        pool = list(unseen(membership))
         if by_topic:
-            unseen = _of_one_topic(unseen, held)
-        _seat(membership, _spread(unseen, wanted - len(held)), now, until)
+            pool = _of_one_topic(pool, held)
+        _seat(membership, _spread(pool, wanted - len(held)), now, until)
 
 
 def _open(membership: Membership) -> Any:
@@ -184,7 +184,7 @@ def _open(membership: Membership) -> Any:
     )
 
 
-def _unseen(membership: Membership) -> Any:
+def unseen(membership: Membership) -> Any:
     """(question, subject, topic, answer) of the gold in force that this person never answered and
     does not hold."""
     seats = Assignment.objects.filter(
@@ -208,17 +208,17 @@ def _unseen(membership: Membership) -> Any:
 Unseen = tuple[int, int, str, Any]
 
 
-def _of_one_topic(unseen: Sequence[Unseen], held: Sequence[str]) -> list[Unseen]:
+def _of_one_topic(pool: Sequence[Unseen], held: Sequence[str]) -> list[Unseen]:
     """Those of the topic of the open seats, else of any, as often as the topics have gold."""
-    if not unseen:
+    if not pool:
         return []
-    topic = held[0] if held else dealing.chance.choice(list(unseen))[2]
-    return [row for row in unseen if row[2] == topic]
+    topic = held[0] if held else dealing.chance.choice(pool)[2]
+    return [row for row in pool if row[2] == topic]
 
 
-def _spread(unseen: Sequence[Unseen], wanted: int) -> list[Unseen]:
+def _spread(candidates: Sequence[Unseen], wanted: int) -> list[Unseen]:
     """So many of these, by chance, the answer and then the topic that came least first."""
-    pool = list(unseen)
+    pool = list(candidates)
     dealing.chance.shuffle(pool)
     answers: Counter[str] = Counter()
     topics: Counter[str] = Counter()
@@ -272,8 +272,8 @@ def _state(membership: Membership) -> Done:
     )
     latest = {seat: (value, answer) for seat, value, answer in rows}
     right = sum(kind.grade(value, answer) >= 1 for value, answer in latest.values())
-    unseen = _unseen(membership).count()
-    left = unseen + _open(membership).filter(question__state=Question.State.GOLD).count()
+    held = _open(membership).filter(question__state=Question.State.GOLD).count()
+    left = unseen(membership).count() + held
     if membership.stage == Stage.TRAINING:
         # What the test needs is kept for it.
         there_is = len(latest) + max(0, left - policy["test_questions"])
