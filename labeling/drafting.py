@@ -7,14 +7,17 @@ from django.conf import settings
 from django.db import transaction
 from django.utils.module_loading import import_string
 
-from labeling import campaigns
+from labeling import campaigns, following, graphs, jobs, simulating_queries
 from labeling.campaigns import AddedQuestions
 from labeling.errors import Refusal
-from labeling.models import Campaign, Dataset, User
+from labeling.models import Campaign, Dataset, Job, User
+from labeling.question_graph import Graph
 
 # A naming question asks about no class of its own.
 NAMING_TOPIC = {"key": "label", "name": "What does this image show?"}
 LISTED = 5
+# Images whose first questions are opened while the page waits; more are a job's work.
+AT_ONCE = 500
 Pairs = Sequence[tuple[str, str]]
 
 
@@ -59,6 +62,42 @@ def ask(campaign: Campaign, pairs: Pairs, topics: Iterable[dict[str, Any]] = ())
             field="questions",
         )
     return added
+
+
+@transaction.atomic
+def draft_graph(
+    owner: User, graph: Graph, *, names: Sequence[str] = (), **fields: Any
+) -> tuple[Campaign, int | None]:
+    """A draft campaign that asks by a question graph, and how many first questions it has.
+
+    names: the images, by default all of the dataset; fields as campaigns.create takes them. The
+    number is None where the images are many: a job opens them. All or nothing. Raises Refusal.
+    """
+    campaign = campaigns.create(owner, kind=graphs.KIND, **fields)
+    graphs.define(campaign, owner, graph)
+    images = len(names) or campaign.dataset.images.count()
+    if images > AT_ONCE:
+        jobs.enqueue("open images", str(campaign.pk), {"names": list(names)}, campaign)
+        return campaign, None
+    return campaign, following.open_images(campaign, list(names) or None)
+
+
+def execute_open_images(job: Job) -> None:
+    """The job "open images": the first questions of these images, by default of all."""
+    assert job.campaign is not None, "a job that opens images names its campaign"
+    names = job.payload.get("names") or None
+    following.open_images(job.campaign, names, lambda done, total: jobs.renew(job, done, total))
+
+
+# For the estimate: what was measured on the detection set of ILSVRC, or half of a small graph.
+CLASSES_PRESENT = 2.8
+
+
+def questions_per_image(graph: Graph, mode: str = "safe") -> float:
+    """Questions that an image takes when every answer is right and as many classes are there as on
+    average in ILSVRC."""
+    present = min(CLASSES_PRESENT, len(graph.leaves) / 2)
+    return simulating_queries.expected_questions(graph, present, mode)
 
 
 def naming_pairs(dataset: Dataset, names: Sequence[str] = ()) -> list[tuple[str, str]]:

@@ -4,11 +4,14 @@ from typing import Any
 
 from django import forms
 
-from labeling import lists
+from labeling import drafting, graphs, lists
+from labeling.errors import Refusal
 from labeling.forms.common import NAME_HELP, TALL, ListsForm, WordedForm, list_file, list_text
+from labeling.forms.graph import SOURCES, graph_file, read_graph, say_faults, words
 from labeling.forms.policy import PolicyForm
 from labeling.kinds import KINDS
 from labeling.models import Dataset, User
+from labeling.question_graph import Graph, build
 
 
 class CampaignForm(WordedForm):
@@ -49,6 +52,14 @@ class NewCampaignForm(CampaignForm, PolicyForm, ListsForm):
     vocabulary_file = list_file("Vocabulary, as a file", "CSV: key,name on every line.")
     vocabulary = list_text("… or as text", "key,name on every line: what people choose from.")
     images = list_text("Images", "One name a line; none means every image of the dataset.")
+    graph = forms.ChoiceField(
+        label="Question graph", choices=SOURCES, initial="ilsvrc", widget=forms.RadioSelect
+    )
+    graph_file = graph_file()
+    mode = forms.ChoiceField(label="What a “no” closes", choices=words("mode"), initial="safe")
+    order = forms.ChoiceField(
+        label="Order of the questions", choices=words("order"), initial="breadth"
+    )
     expected = forms.IntegerField(
         label="Expected questions",
         required=False,
@@ -71,24 +82,54 @@ class NewCampaignForm(CampaignForm, PolicyForm, ListsForm):
         return [self[key] for key in ("questions_file", "questions", "topics_file")]
 
     def naming_fields(self) -> list[forms.BoundField]:
-        return [self[key] for key in ("vocabulary_file", "vocabulary", "images")]
+        return [self[key] for key in ("vocabulary_file", "vocabulary")]
+
+    def hierarchy_fields(self) -> list[forms.BoundField]:
+        return [self[key] for key in ("graph", "graph_file", "mode", "order")]
+
+    def full_clean(self) -> None:
+        # What belongs to another kind may be left out, by programs and by old pages alike.
+        kind = self.data.get("kind") if self.is_bound else None
+        for key in ("graph", "mode", "order"):
+            self.fields[key].required = kind == "hierarchy"
+        super().full_clean()
 
     def clean(self) -> dict[str, Any]:
         data = super().clean()
-        naming = data.get("kind") == "naming"
-        data["pairs"] = [] if naming else self.listed("questions", lists.read_questions)
-        data["topics_list"] = [] if naming else self.listed("topics", lists.read_topics)
-        data["names"] = lists.read_names(data.get("images", "")) if naming else []
+        kind = data.get("kind")
+        contains, naming = kind == "contains", kind == "naming"
+        data["pairs"] = self.listed("questions", lists.read_questions) if contains else []
+        data["topics_list"] = self.listed("topics", lists.read_topics) if contains else []
+        data["names"] = [] if contains else lists.read_names(data.get("images", ""))
         data["classes"] = self.listed("vocabulary", lists.read_vocabulary) if naming else []
         if naming and not data["classes"] and not self.has_error("vocabulary_file"):
             self.add_error("vocabulary", "List the classes that people choose from.")
+        if kind == "hierarchy":
+            data["question_graph"] = self._graph()
         return data
+
+    def _graph(self) -> Graph | None:
+        """The chosen graph, checked; None where it is at fault, which is said at its field."""
+        if self.cleaned_data.get("graph") == "ilsvrc":
+            return graphs.load_ilsvrc()
+        file = self.cleaned_data.get("graph_file")
+        if file is None:
+            self.add_error("graph_file", "Choose the file of the graph.")
+            return None
+        try:
+            return build(read_graph(file))
+        except Refusal as refusal:
+            say_faults(self, refusal, "graph_file")
+            return None
 
     def question_count(self) -> int:
         """How many questions the form asks for, as far as it can be read."""
         data = self.cleaned_data
+        if data.get("kind") == "contains":
+            return len(data.get("pairs", [])) or data.get("expected") or 0
         dataset = data.get("dataset")
-        if data.get("kind") == "naming":
-            listed = len(data.get("names", []))
-            return listed or (dataset.images.count() if dataset else 0) or data.get("expected") or 0
-        return len(data.get("pairs", [])) or data.get("expected") or 0
+        images = len(data.get("names", [])) or (dataset.images.count() if dataset else 0)
+        graph = data.get("question_graph")
+        if graph is not None:
+            return round(images * drafting.questions_per_image(graph, data.get("mode", "safe")))
+        return images or data.get("expected") or 0

@@ -7,21 +7,19 @@ from django import forms
 from labeling import questions
 from labeling.errors import Refusal
 from labeling.forms.common import LIST, MAX_LIST_BYTES, TALL, WordedForm
+from labeling.kinds import hierarchy
 
 ACCEPTED = ".json,.yaml,.yml,application/json"
 SOURCES = [
     ("ilsvrc", "ILSVRC’s detection graph: 245 questions, 200 classes"),
     ("file", "A graph of my own, as a file"),
 ]
-MODES = [
-    ("safe", "Safe: a question with several parents closes when all of them are “no”"),
-    ("strict", "Strict, as ILSVRC printed it: it closes with the first “no”"),
-]
-ORDERS = [
-    ("breadth", "Breadth first: one level after the other"),
-    ("depth", "Depth first: follow a “yes” down at once"),
-    ("learned", "Learned: what settles most labels for its time, from what is settled so far"),
-]
+
+
+def words(setting: str) -> list[tuple[str, str]]:
+    """The choices of one of the kind's settings, each in words."""
+    offered = hierarchy.SETTINGS[setting]
+    return [(word, f"{word.capitalize()}: {hierarchy.WORDS[word]}") for word in offered]
 
 
 def graph_file() -> forms.FileField:
@@ -45,6 +43,12 @@ def read_graph(file: Any, text: str = "") -> dict[str, Any]:
     except UnicodeDecodeError as error:
         raise Refusal(f"{file.name} is not UTF-8 text. Save it as UTF-8.") from error
     return questions.parse(content.replace("\0", ""), file.name)
+
+
+def say_faults(form: forms.Form, refusal: Refusal, place: str | None) -> None:
+    """Every fault of a graph as an error of its own."""
+    for fault in getattr(refusal, "faults", None) or [refusal.message]:
+        form.add_error(place, fault)
 
 
 class GraphForm(WordedForm):
@@ -74,9 +78,7 @@ class GraphForm(WordedForm):
         return data
 
     def say(self, refusal: Refusal, place: str = "graph") -> None:
-        """Every fault as an error of its own."""
-        for fault in getattr(refusal, "faults", None) or [refusal.message]:
-            self.add_error(place, fault)
+        say_faults(self, refusal, place)
 
 
 class NodeForm(WordedForm):

@@ -20,6 +20,20 @@ def percent(share: float | None) -> str:
 
 
 @register.filter
+def permille(share: float | None) -> str:
+    """A share as a percentage with one decimal, two below 1 %; a dash where nothing was counted.
+
+    >>> permille(0.835), permille(0.0042), permille(None), permille(0.9999)
+    ('83.5 %', '0.42 %', '–', '99.9 %')
+    """
+    if share is None:
+        return "–"
+    if 0.999 < share < 1:
+        return "99.9 %"
+    return f"{share * 100:.{2 if 0 < share < 0.01 else 1}f} %"
+
+
+@register.filter
 def money(amount: float, currency: str = "EUR") -> str:
     """An amount in its currency.
 
@@ -66,6 +80,12 @@ def minutes(value: float | None) -> str:
 def on_scale(share: float, length: float = 100) -> str:
     """A share as a place on a line of that length, for an SVG."""
     return f"{share * length:.1f}"
+
+
+@register.filter
+def from_below(share: float, length: float = 100) -> str:
+    """A share as a height over the bottom of an SVG, where y grows downwards."""
+    return f"{(1 - share) * length:.1f}"
 
 
 @register.filter

@@ -22,6 +22,7 @@ from labeling.views.shared import (
 )
 
 PAGE = 25
+DRAFTED = "The campaign is a draft: nobody is asked until you open it."
 MOVED = {
     "launch": "The campaign is open: people can answer now.",
     "pause": "The campaign is paused. What people have on their screens still arrives.",
@@ -73,7 +74,7 @@ def campaign_new(request: SignedIn) -> HttpResponse:
         except Refusal as refusal:
             add_refusal(form, refusal)
         else:
-            messages.success(request, "The campaign is a draft: nobody is asked until you open it.")
+            messages.success(request, DRAFTED)
             return redirect("labeling:campaign", campaign.name)
     return _new(request, form, campaigns.estimate(form.question_count(), form.policy()))
 
@@ -85,6 +86,8 @@ def _new(request: SignedIn, form: NewCampaignForm, estimate: dict | None) -> Htt
 
 def _draft(request: SignedIn, form: NewCampaignForm) -> Campaign:
     data = form.cleaned_data
+    if data["kind"] == "hierarchy":
+        return _draft_graph(request, form)
     pairs = data["pairs"]
     if data["kind"] == "naming":
         pairs = drafting.naming_pairs(data["dataset"], data["names"])
@@ -100,6 +103,24 @@ def _draft(request: SignedIn, form: NewCampaignForm) -> Campaign:
         topics=data["topics_list"],
         vocabulary=data["classes"],
     )
+
+
+def _draft_graph(request: SignedIn, form: NewCampaignForm) -> Campaign:
+    data = form.cleaned_data
+    campaign, asked = drafting.draft_graph(
+        request.user,
+        data["question_graph"],
+        names=data["names"],
+        name=data["name"],
+        title=data["title"],
+        dataset=data["dataset"],
+        instructions=data["instructions"],
+        policy=form.policy(),
+        settings={"mode": data["mode"], "order": data["order"]},
+    )
+    if asked is None:
+        messages.info(request, "The first questions of all images are being made; see Jobs.")
+    return campaign
 
 
 @login_required

@@ -147,7 +147,7 @@ def _page(request: SignedIn, campaign: Campaign, form: GraphForm | None) -> Http
         all_open="open" in request.GET,
         search=search,
         form=form or GraphForm(initial={"graph": text}),
-        versions=list(campaign.graphs.select_related("created_by").order_by("-version")[:VERSIONS]),
+        versions=_versions(campaign),
     )
 
 

@@ -1,12 +1,12 @@
 /* The form of a new campaign: <form data-kinds> shows the fields of the chosen kind
-   (<fieldset data-kind="naming">) and suggests a name from the title until one is typed
+   (<fieldset data-kind="naming hierarchy">) and suggests a name from the title until one is typed
    (<input data-slug-source="id of the name">). Without scripts everything is shown. */
 
 for (const form of document.querySelectorAll("form[data-kinds]")) {
   const show = () => {
     const kind = form.querySelector("[name=kind]:checked")?.value;
     for (const group of form.querySelectorAll("[data-kind]")) {
-      group.hidden = group.dataset.kind !== kind;
+      group.hidden = !group.dataset.kind.split(" ").includes(kind);
     }
   };
   form.addEventListener("change", show);
