@@ -7,6 +7,7 @@ from typing import Any
 from django import forms
 
 from annotator.bodies import MAX_DURATION_MS
+from labeling.errors import Refusal
 
 
 class AnswerForm(forms.Form):
@@ -32,3 +33,11 @@ class AnswerForm(forms.Form):
 
 def new_answer_id() -> str:
     return str(uuid.uuid4())
+
+
+def read_answer_id(text: str | None) -> uuid.UUID:
+    """An answer's id as a form sent it. Raises Refusal."""
+    try:
+        return uuid.UUID(text or "")
+    except ValueError as error:
+        raise Refusal("An answer has no id. Reload the page.", field="id") from error

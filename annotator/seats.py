@@ -5,21 +5,23 @@ and person that expires, and the response has the same headers for every image: 
 no date, and nothing that a shared computer would keep on its disk.
 """
 
-import re
 from collections.abc import Iterable
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
 from django.core.signing import BadSignature, SignatureExpired, TimestampSigner
+from django.db.models import Prefetch
 from django.http import HttpResponse
 from django.urls import reverse
 from django.utils import timezone
 
+from annotator.wording import article_for, headline
 from labeling import images, policies
 from labeling.errors import NotAllowed, NotYours
-from labeling.models import Assignment, Campaign, Image, Membership, Topic, User
+from labeling.models import Answer, Assignment, Campaign, Image, Membership, Topic, User
 
 signer = TimestampSigner(salt="annotator.seats.image")
+LEASED, ANSWERED = Assignment.State.LEASED, Assignment.State.ANSWERED
 # A day's session; the seat itself closes much earlier.
 MAX_AGE = timedelta(hours=12)
 
@@ -61,6 +63,33 @@ def seat_of(user: User, token: str) -> Assignment:
     return seat
 
 
+def seats_of(user: User, campaign: Campaign, tokens: Iterable[str]) -> list[Assignment]:
+    """The member's own seats among these that may still be looked at, each with its standing
+    answer as `given` (None before any), in the order of their tokens."""
+    member = Membership.objects.active().filter(user=user, campaign=campaign).first()
+    if member is None:
+        return []
+    policy, now = policies.of(campaign), timezone.now()
+    rows = (
+        Assignment.objects.filter(
+            token__in=list(tokens), annotator=user, question__campaign=campaign
+        )
+        .select_related("question__item__image")
+        .prefetch_related(Prefetch("answers", Answer.objects.order_by("revision")))
+        .order_by("token")
+    )
+    found = []
+    for seat in rows:
+        answers = list(seat.answers.all())
+        first = answers[0].created_at if answers else None
+        if seat.state == LEASED or (
+            seat.state == ANSWERED and _may_change(member, seat, first, policy, now)
+        ):
+            seat.given = answers[-1].value if answers else None  # type: ignore[attr-defined]
+            found.append(seat)
+    return found
+
+
 def is_viewable(user: User, seat: Assignment) -> bool:
     """Whether the image may still be looked at: held, or answered so lately that it may change.
 
@@ -70,20 +99,43 @@ def is_viewable(user: User, seat: Assignment) -> bool:
     member = Membership.objects.active().filter(user=user, campaign=campaign).first()
     if member is None:
         return False
-    if seat.state != Assignment.State.ANSWERED:
-        return seat.state == Assignment.State.LEASED
-    policy = policies.of(campaign)
+    if seat.state != ANSWERED:
+        return seat.state == LEASED
+    first = seat.answers.order_by("revision").values_list("created_at", flat=True).first()
+    return _may_change(member, seat, first, policies.of(campaign), timezone.now())
+
+
+def _may_change(
+    member: Membership,
+    seat: Assignment,
+    first: datetime | None,
+    policy: dict[str, Any],
+    now: datetime,
+) -> bool:
     if member.answered - (seat.ordinal or 0) < policy["revise_answers"]:
         return True
-    first = seat.answers.order_by("revision").values_list("created_at", flat=True).first()
-    window = timedelta(minutes=policy["revise_minutes"])
-    return first is not None and timezone.now() - first <= window
+    return first is not None and now - first <= timedelta(minutes=policy["revise_minutes"])
+
+
+# Larger images come to a tile as their thumbnail: a hundred photographs straight from a camera
+# would fill a phone's memory. Closer looks get the image itself.
+TILE_PX = 1024
+
+
+def tile_response(image: Image) -> HttpResponse:
+    """The image as one of many on a page: small ones as they are, large ones as thumbnails."""
+    small = max(image.width, image.height) <= TILE_PX
+    with images.open_display(image) if small else images.open_thumbnail(image) as file:
+        return _picture_response(file.read())
 
 
 def image_response(image: Image) -> HttpResponse:
     """The image as annotators may have it, with headers that are equal for every image."""
     with images.open_display(image) as file:
-        content = file.read()
+        return _picture_response(file.read())
+
+
+def _picture_response(content: bytes) -> HttpResponse:
     response = HttpResponse(content, content_type=media_type_of(content))
     response["Cache-Control"] = "private, no-store"
     response["Content-Disposition"] = "inline"
@@ -135,11 +187,13 @@ def topics_of(campaign: Campaign, keys: set[str]) -> dict[str, dict[str, Any]]:
 
 
 def describe_topic(topic: Topic) -> dict[str, Any]:
+    name, rest = headline(topic.name)
+    said = [part for part in (rest, topic.definition) if part.lower() not in ("", name.lower())]
     return {
-        "name": topic.name,
-        "article": article_for(topic.name),
+        "name": name,
+        "article": article_for(name),
         "synonyms": topic.synonyms,
-        "definition": topic.definition,
+        "definition": ". ".join(said),
         "url": topic.url,
         "guidance": topic.guidance,
         "examples": [
@@ -151,20 +205,3 @@ def describe_topic(topic: Topic) -> dict[str, Any]:
             for example in topic.examples.all()
         ],
     }
-
-
-# Names whose first sound differs from their first letter, as they begin classes and things.
-VOWEL_SOUND = re.compile(r"hour|honest|heir|x-ray|unim|unin|unid|[aefhilmnorsx](-|\d)")
-CONSONANT_SOUND = re.compile(r"uni|us[eu]|ut[ei]|uri|uk|ua|ufo|e[uw]|once|one\b|u(-|\d)")
-
-
-def article_for(name: str) -> str:
-    """ "a" or "an", by the sound that the name begins with.
-
-    >>> [article_for(name) for name in ("American coot", "drake", "unicycle", "hourglass")]
-    ['an', 'a', 'a', 'an']
-    """
-    word = name.strip().lower()
-    if VOWEL_SOUND.match(word):
-        return "an"
-    return "an" if word.startswith(tuple("aeiou")) and not CONSONANT_SOUND.match(word) else "a"

@@ -12,14 +12,22 @@ from django.urls import reverse
 from django.utils.cache import add_never_cache_headers
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from annotator import accounts, bodies, seats
+from annotator import accounts, bodies, grid, seats
 from annotator.accounts import person
 from annotator.forms import AnswerForm, new_answer_id
 from labeling import answering, assigning, people, policies
 from labeling.access import campaign_for
-from labeling.errors import Conflict, NotYours, Refusal
+from labeling.errors import Conflict, InTraining, NotWorking, NotYours, Refusal
 from labeling.kinds import KINDS
 from labeling.models import Campaign, Example, Membership, User
+
+
+def stopped_page(
+    request: HttpRequest, campaign: Campaign, membership: Membership | None, refusal: Refusal
+) -> HttpResponse:
+    """Says why there is nothing to label: the campaign rests, or this person's work in it does."""
+    context = {"campaign": campaign, "refusal": refusal, "membership": membership}
+    return render(request, "annotator/label_closed.html", context, status=refusal.status)
 
 
 @require_GET
@@ -84,31 +92,45 @@ def _unusable(request: HttpRequest, secret: str) -> HttpResponse:
 @login_required
 @require_http_methods(["GET", "POST"])
 def label(request: HttpRequest, name: str) -> HttpResponse:
-    """The labeling page. Without scripts it is a form for one seat; with them, it goes on alone."""
+    """The labeling page. Without scripts it is a form for one seat, or for one page of them; with
+    scripts it goes on alone."""
     campaign = campaign_for(person(request), name)
     if request.method == "POST":
         return _answer_by_form(request, campaign)
     membership = _membership(person(request), campaign)
     try:
-        page = _seats_to_show(request, campaign)
-    except Conflict as refusal:
-        context = {"campaign": campaign, "refusal": refusal, "membership": membership}
-        return render(request, "annotator/label_closed.html", context, status=refusal.status)
-    return _uncached(
-        render(request, "annotator/label.html", _label_context(request, campaign, page, membership))
-    )
+        page, given = _seats_to_show(request, campaign)
+    except InTraining:
+        return redirect("training", campaign.name)
+    except (Conflict, NotWorking) as refusal:
+        return stopped_page(request, campaign, membership, refusal)
+    context: dict[str, Any] = _label_context(request, campaign, page, membership)
+    if not grid.asks_by_page(campaign):
+        return _uncached(render(request, "annotator/label.html", context))
+    shown = grid.page_of(page["seats"], campaign) if page["seats"] else []
+    context |= {
+        "tiles": grid.tiles(shown, given),
+        "going_back": given is not None,
+        "has_last": given is None and grid.has_last(request, campaign),
+    }
+    return _uncached(render(request, "annotator/label_grid.html", context))
 
 
-def _seats_to_show(request: HttpRequest, campaign: Campaign) -> dict[str, Any]:
-    """The seats of the page: one to go back to if the address names it, else those to answer."""
+def _seats_to_show(
+    request: HttpRequest, campaign: Campaign
+) -> tuple[dict[str, Any], dict[str, Any] | None]:
+    """The seats of the page: those to go back to if the address asks for them, with what was
+    answered; else those to answer."""
     token = request.GET.get("seat")
     if token:
         seat = seats.seat_of(person(request), bodies.read_token(token, "seat"))
         if seat.question.campaign_id != campaign.pk:
             raise NotYours("This image is not with you, or no longer. Take the next one.")
         shown = seats.Shown(seat.token, seat.question.topic)
-        return seats.describe([shown], person(request), campaign) | {"left": None}
-    return _next_seats(person(request), campaign, held=set(), known=set())
+        return seats.describe([shown], person(request), campaign) | {"left": None}, {}
+    if "last" in request.GET and grid.asks_by_page(campaign):
+        return grid.last(request, campaign)
+    return _next_seats(person(request), campaign, held=set(), known=set()), None
 
 
 def _next_seats(user: User, campaign: Campaign, held: set[str], known: set[str]) -> dict[str, Any]:
@@ -130,6 +152,7 @@ def _label_context(
         "user": request.user.pk,
         "campaign": campaign.name,
         "done": done,
+        "page_size": kind.page_size(policy),
         "revise_minutes": policy["revise_minutes"],
         "revise_answers": policy["revise_answers"],
         "urls": {
@@ -157,9 +180,12 @@ def _label_context(
 
 def _answer_by_form(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     if "skip" in request.POST:
-        token = bodies.read_token(request.POST.get("seat"), "seat")
-        assigning.return_seat(person(request), token)
+        # A page of images has a button for each, which names it; one image is named by the form.
+        named = request.POST["skip"] if grid.asks_by_page(campaign) else request.POST.get("seat")
+        assigning.return_seat(person(request), bodies.read_token(named, "seat"))
         return redirect("label", campaign.name)
+    if grid.asks_by_page(campaign):
+        return _answer_page(request, campaign)
     form = AnswerForm(request.POST)
     if not form.is_valid():
         field, errors = next(iter(form.errors.items()))
@@ -170,6 +196,15 @@ def _answer_by_form(request: HttpRequest, campaign: Campaign) -> HttpResponse:
         return redirect("label", campaign.name)
     address = reverse("label", args=[campaign.name])
     return redirect(f"{address}?after={form.cleaned_data['seat']}")
+
+
+def _answer_page(request: HttpRequest, campaign: Campaign) -> HttpResponse:
+    sent = grid.read(request.POST)
+    results = answering.submit(person(request), campaign, sent)
+    grid.remember(request, campaign, sent)
+    for message in dict.fromkeys(result.message for result in results if result.message):
+        messages.error(request, message)
+    return redirect("label", campaign.name)
 
 
 @require_POST
@@ -212,10 +247,13 @@ def label_skip(request: HttpRequest, name: str) -> HttpResponse:
 @login_required
 @require_GET
 def seat_image(request: HttpRequest, token: str) -> HttpResponse:
-    """The image of the person's own seat, by an address signed for them."""
+    """The image of the person's own seat, by an address signed for them; `tile` in the address
+    asks for it as one of many on a page."""
     request.speaks_json = True  # type: ignore[attr-defined]
     seats.check_signature(token, person(request), request.GET.get("s", ""))
     seat = seats.seat_of(person(request), token)
+    if "tile" in request.GET:
+        return seats.tile_response(seat.question.item.image)
     return seats.image_response(seat.question.item.image)
 
 

@@ -4,9 +4,13 @@
    page's memory and leaves with it. */
 
 const RETRY_MS = 1500;
+// Fewer than the connections that browsers open to one server: answers must not queue behind images.
+const AT_ONCE = 4;
 
 export class Images {
   #held = new Map();
+  #running = 0;
+  #waiting = [];
 
   /* Starts loading a seat's image; {state, image} with state loading | ready | gone | logged-out. */
   load({ seat, image: url }) {
@@ -31,9 +35,8 @@ export class Images {
 
   async #fetch(slot, url) {
     while (!slot.dropped) {
-      const response = await fetch(url, { credentials: "same-origin", redirect: "manual" }).catch(
-        () => null,
-      );
+      const response = await this.#inTurn(slot, url);
+      if (slot.dropped) return;
       if (response?.ok) {
         slot.state = await this.#decode(slot, response);
         return;
@@ -49,6 +52,22 @@ export class Images {
       slot.offline = true;
       slot.onoffline?.();
       await this.#pause();
+    }
+  }
+
+  /* First asked, first fetched, a few at once; null without a connection or a need. */
+  async #inTurn(slot, url) {
+    if (this.#running >= AT_ONCE) await new Promise((go) => this.#waiting.push(go));
+    else this.#running += 1;
+    try {
+      if (slot.dropped) return null;
+      return await fetch(url, { credentials: "same-origin", redirect: "manual" });
+    } catch {
+      return null;
+    } finally {
+      const next = this.#waiting.shift();
+      if (next) next();
+      else this.#running -= 1;
     }
   }
 

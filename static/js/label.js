@@ -177,6 +177,8 @@ class Label {
   #finish() {
     this.shown = null;
     if (!this.trouble) return;
+    // A training comes first: the page leads there.
+    if (this.trouble.body?.code === "in_training") return void location.reload();
     const { title, text } = words.trouble(this.trouble);
     one("[data-finished-title]").textContent = title;
     one("[data-finished-words]").textContent = text;

@@ -3,9 +3,11 @@
    Every answer is one key of localStorage, named by person, campaign and the answer's own id, so
    two tabs never overwrite each other and another person's answers are never sent. Batches leave
    after a moment, one tab at a time, and again until the server has answered for each answer by
-   its id; the server takes the same id once. What it refuses is kept apart until it was read.
+   its id; the server takes the same id once. What it refuses is kept apart until it was read, but
+   for answers to questions that closed meanwhile: nobody can do anything about those.
 
-   Events: "change" whenever counts or state may differ, "refused" with the entry as detail.
+   Events: "change" whenever counts or state may differ, "refused" with the entry as detail,
+   "closed" with the server's sentence.
    state: saved | sending | waiting | logged-out | other-user | stopped. */
 
 export const BATCH = 8;
@@ -15,6 +17,8 @@ const TIMEOUT_MS = 15_000;
 const LONGEST_WAIT_MS = 30_000;
 // Answers that only this page holds because localStorage is full: few, so that few can be lost.
 export const MEMORY_BOUND = 5;
+// The question's answer followed from others before this one came.
+const CLOSED = "question_closed";
 
 /* A random UUID; crypto.randomUUID is missing where the page came by plain http. */
 export function newId() {
@@ -77,9 +81,9 @@ export class Outbox extends EventTarget {
   #busy = false;
   #failures = 0;
 
-  constructor({ user, campaign, url }) {
+  constructor({ user, campaign, url, batch = BATCH }) {
     super();
-    Object.assign(this, { user, campaign, url, state: "saved", message: "" });
+    Object.assign(this, { user, campaign, url, batch, state: "saved", message: "" });
     this.prefix = `assay:answer:${user}:${campaign}:`;
     this.refusedPrefix = `assay:refused:${user}:${campaign}:`;
     addEventListener("storage", (event) => {
@@ -95,14 +99,23 @@ export class Outbox extends EventTarget {
   }
 
   /* Keeps an answer and sends it soon; returns its entry. Look at `full` first. */
-  add({ seat, value, duration_ms }) {
-    this.#last = Math.max(Date.now(), this.#last + 1);
-    const entry = { id: newId(), at: this.#last, seat, value, duration_ms };
-    if (!this.#store(this.prefix + entry.id, entry)) this.#memory.set(entry.id, entry);
+  add(answer) {
+    return this.addAll([answer])[0];
+  }
+
+  /* Keeps the answers of a page, all before anything is sent. */
+  addAll(answers) {
+    const entries = answers.map(({ seat, value, duration_ms }) => {
+      this.#last = Math.max(Date.now(), this.#last + 1);
+      const entry = { id: newId(), at: this.#last, seat, value, duration_ms };
+      if (!this.#store(this.prefix + entry.id, entry)) this.#memory.set(entry.id, entry);
+      return entry;
+    });
+    if (!entries.length) return entries;
     if (this.pending().length >= BATCH) this.flush();
     else this.#schedule(WAIT_MS);
     this.#changed();
-    return entry;
+    return entries;
   }
 
   /* Answers that the server does not have yet, oldest first. */
@@ -156,7 +169,7 @@ export class Outbox extends EventTarget {
   }
 
   async #drain() {
-    let size = BATCH;
+    let size = this.batch;
     for (;;) {
       this.#settleMemory();
       const batch = this.pending().slice(0, size);
@@ -168,7 +181,7 @@ export class Outbox extends EventTarget {
       const reply = await post(this.url, this.#body(batch));
       if (reply.status === 200 && this.#take(batch, reply.body)) {
         this.#failures = 0;
-        size = BATCH;
+        size = this.batch;
       } else if (this.#isFaulty(reply.status)) {
         // One malformed answer must not hold up the others: find it by sending one at a time.
         if (batch.length === 1) this.#refuse(batch[0], reply.body || {});
@@ -210,6 +223,11 @@ export class Outbox extends EventTarget {
   }
 
   #refuse(entry, { code = "refused", message = "The server did not take this answer." }) {
+    if (code === CLOSED) {
+      this.#remove(entry);
+      this.dispatchEvent(new CustomEvent("closed", { detail: message }));
+      return;
+    }
     const refused = { ...entry, code, message };
     if (!this.#store(this.refusedPrefix + entry.id, refused)) {
       this.#remove(entry);

@@ -1,12 +1,14 @@
 /* Buttons, keys, dialogs and the instructions panel of the labeling page.
 
-   data-do="back|forward|skip|about|zoom-in|zoom-out|zoom-reset|send|dismiss|refill",
+   data-do="back|forward|skip|about|zoom-in|zoom-out|zoom-reset|send|dismiss|refill" and what else
+   label.deeds names; label.key(event), where there is one, takes the place of the keys here,
    data-open="id of a dialog", data-close, [data-use-keys] a switch, [data-about] the panel. */
 import { one } from "./screen.js";
 
 const KEYS_SETTING = "assay:keys";
 const ABOUT_SETTING = "assay:about";
 const PAN = 0.2;
+const TYPING = "input:not([type=checkbox], [type=radio]), textarea, select, [contenteditable]";
 const wide = matchMedia("(min-width: 64rem)");
 
 function remembered(key, value) {
@@ -55,6 +57,7 @@ function deedsOf(label) {
     "zoom-in": () => label.zoom.in(),
     "zoom-out": () => label.zoom.out(),
     "zoom-reset": () => label.zoom.reset(),
+    ...label.deeds,
   };
 }
 
@@ -84,7 +87,7 @@ export function attachKeys(label) {
     }
     if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
     if (document.querySelector("dialog[open]")) return;
-    if (event.target.closest?.("input, textarea, select, [contenteditable]")) return;
+    if (event.target.closest?.(TYPING)) return;
     if (event.key === "?") one("#keys").showModal();
     else if (!setting.checked || !act(label, event)) return;
     event.preventDefault();
@@ -94,6 +97,10 @@ export function attachKeys(label) {
 /* Whether the key meant something. A key held down counts once, except for zoom and moves. */
 function act(label, event) {
   const { key } = event;
+  if (label.key) {
+    if (event.repeat && !/^[+=−-]$/.test(key)) return false;
+    return key === "i" ? (toggleAbout(), true) : label.key(event);
+  }
   if (event.shiftKey && key.startsWith("Arrow")) {
     label.zoom.pan(...{ ArrowLeft: [-PAN, 0], ArrowRight: [PAN, 0], ArrowUp: [0, -PAN], ArrowDown: [0, PAN] }[key]);
     return true;

@@ -5,6 +5,7 @@
    and the second answer counts as a change of mind. */
 
 const MOST = 20;
+const MOST_PAGES = 3;
 
 export class Progress {
   constructor({ user, campaign, revise_minutes: minutes, revise_answers: answers }) {
@@ -65,6 +66,21 @@ export class Progress {
       else forget(key);
     }
     return seats;
+  }
+}
+
+/* The same for pages of images: what one may go back to are pages {topic, seats, at}. */
+export class PageProgress extends Progress {
+  /* The first answer of a page is the first that stands: with it the whole page does. */
+  trim() {
+    const since = Date.now() - this.window_ms;
+    let later = 0;
+    const open = [];
+    for (const page of this.past.toReversed()) {
+      later += page.seats?.length || 0;
+      if (page.seats?.length && (page.at > since || later <= this.answers)) open.unshift(page);
+    }
+    this.past = open.slice(-MOST_PAGES);
   }
 }
 

@@ -53,6 +53,8 @@ export const words = {
   loggedOut: "You are logged out. Log in again to go on; your answers are kept.",
   goneBack: (steps) =>
     `${steps === 1 ? "Your last answer" : `Your answer ${steps} images ago`}. Answer again to change it, or go forward.`,
+  pageBack: (steps) =>
+    `${steps === 1 ? "Your last page" : `Your page ${steps} pages ago`}. Change what you like, or go forward.`,
   trouble({ status, body }) {
     if (status === 0 || status >= 500) {
       return { title: "No connection", text: "More images come when it is back. Your answers are kept in this browser." };

@@ -26,6 +26,7 @@ export function attachStatus(label) {
   };
   outbox.addEventListener("change", tell);
   outbox.addEventListener("refused", ({ detail }) => announce(detail.message));
+  outbox.addEventListener("closed", ({ detail }) => announce(detail));
   let before = outbox.state;
   outbox.addEventListener("change", () => {
     if (before !== "saved" && outbox.state === "saved") label.wake();

@@ -1,0 +1,104 @@
+/* One image of the page, large, to look at closely and to mark: templates/annotator/_closer.html.
+
+   pages.imageOf(tile) gives a slot of images.js; the tiles are those of tiles.js. */
+import { Zoom } from "./zoom.js";
+import { markOf } from "./tiles.js";
+import { one, words } from "./screen.js";
+
+const PAN = 0.2;
+const ARROWS = { ArrowLeft: [-PAN, 0], ArrowRight: [PAN, 0], ArrowUp: [0, -PAN], ArrowDown: [0, PAN] };
+const MARKS = { y: "yes", " ": "yes", Enter: "yes", n: "no", h: "hard" };
+
+export class Closer {
+  constructor(tiles, imageOf) {
+    Object.assign(this, { tiles, imageOf, tile: null });
+    this.dialog = one("#closer");
+    this.stage = this.dialog.querySelector("[data-stage]");
+    this.note = this.dialog.querySelector("[data-stage-note]");
+    this.zoom = new Zoom(this.stage);
+    this.dialog.addEventListener("keydown", (event) => this.#key(event));
+    this.dialog.addEventListener("close", () => this.#closed());
+    this.dialog.addEventListener("click", ({ target }) => {
+      const button = target.closest("[data-closer]");
+      if (button) this.#do(button.dataset.closer);
+    });
+    tiles.list.addEventListener("mark", ({ detail }) => detail.tile === this.tile && this.#draw());
+  }
+
+  open(tile) {
+    if (!tile) return;
+    this.#turn(tile);
+    this.dialog.showModal();
+    this.dialog.querySelector("[data-closer=yes]").focus();
+  }
+
+  #turn(tile) {
+    this.tile = tile;
+    const all = this.tiles.all;
+    const place = all.indexOf(tile);
+    this.dialog.querySelector("[data-closer-title]").textContent = `Image ${place + 1} of ${all.length}`;
+    for (const [name, step] of [["previous", -1], ["next", 1]]) {
+      this.dialog.querySelector(`[data-closer=${name}]`).disabled = !all[place + step];
+    }
+    this.stage.querySelector("img")?.remove();
+    this.#draw();
+    this.#load(tile);
+  }
+
+  async #load(tile) {
+    const slot = this.imageOf(tile);
+    this.note.hidden = slot.state === "ready";
+    this.note.textContent = words.loading;
+    await slot.done;
+    if (this.tile !== tile) return;
+    if (slot.state !== "ready") {
+      this.note.textContent = "This image is no longer with you.";
+      return;
+    }
+    this.note.hidden = true;
+    this.stage.querySelector("img")?.remove();
+    this.stage.prepend(slot.image);
+    this.zoom.attach(slot.image);
+  }
+
+  #draw() {
+    const mark = markOf(this.tile);
+    for (const value of ["yes", "no", "hard"]) {
+      const button = this.dialog.querySelector(`[data-closer=${value}]`);
+      button.setAttribute("aria-pressed", String(mark === value));
+    }
+  }
+
+  #do(deed) {
+    const place = this.tiles.all.indexOf(this.tile);
+    if (deed === "previous" || deed === "next") {
+      const tile = this.tiles.all[place + (deed === "next" ? 1 : -1)];
+      if (tile) this.#turn(tile);
+    } else if (deed === "no") this.tiles.mark(this.tile, "no");
+    else this.tiles.toggle(this.tile, deed);
+  }
+
+  #key(event) {
+    const { key } = event;
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.shiftKey && key in ARROWS) this.zoom.pan(...ARROWS[key]);
+    else if (key === "ArrowLeft" || key === "ArrowUp") this.#do("previous");
+    else if (key === "ArrowRight" || key === "ArrowDown") this.#do("next");
+    else if ((key === " " || key === "Enter") && event.target.closest("button")) return;
+    else if (!one("[data-use-keys]").checked) return;
+    else if (event.repeat) return;
+    else if (key === "z") this.dialog.close();
+    else if (key === "+" || key === "=") this.zoom.in();
+    else if (key === "-") this.zoom.out();
+    else if (key === "0") this.zoom.reset();
+    else if (MARKS[key]) this.#do(MARKS[key]);
+    else return;
+    event.preventDefault();
+  }
+
+  #closed() {
+    this.stage.querySelector("img")?.remove();
+    this.tiles.focus(this.tile);
+    this.tile = null;
+  }
+}
