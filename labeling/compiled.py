@@ -41,11 +41,16 @@ from numba import njit  # noqa: E402  numba reads its cache folder as it is impo
 def tally(
     starts: NDArray[np.int64],
     codes: NDArray[np.uint32],
+    counted: NDArray[np.bool_],
     posteriors: NDArray[np.float64],
     counts: NDArray[np.float64],
+    sums: NDArray[np.float64],
 ) -> None:
-    """Adds to counts (A × K, K) what the posteriors (I, K) expect; names as in `expect`."""
+    """The sums of the M-step from given posteriors (I, K); names as in `expect`."""
     for item in range(starts.shape[0] - 1):
+        if counted[item]:
+            for truth in range(posteriors.shape[1]):
+                sums[truth] += posteriors[item, truth]
         for at in range(starts[item], starts[item + 1]):
             for truth in range(posteriors.shape[1]):
                 counts[codes[at], truth] += posteriors[item, truth]
@@ -56,17 +61,20 @@ def expect(
     starts: NDArray[np.int64],
     codes: NDArray[np.uint32],
     known: NDArray[np.int32],
+    counted: NDArray[np.bool_],
     log_prior: NDArray[np.float64],
     logs: NDArray[np.float64],
     posteriors: NDArray[np.float64],
     counts: NDArray[np.float64],
+    sums: NDArray[np.float64],
 ) -> float:
     """The log-likelihood of the answers; one E-step, and the sums of the M-step in the same pass.
 
     starts: (I + 1,) where each item's answers begin. codes: (N,) annotator × K + answer. known:
     (I,) labels known beforehand, else -1. logs: (A × K, K) of the confusions, a row an annotator's
     answer, a column the truth, so that what one answer needs lies together. Fills posteriors
-    (I, K) and adds to counts (A × K, K). Items without answers add nothing.
+    (I, K), adds to counts (A × K, K), and to sums (K,) the posteriors of items that are counted.
+    Items without answers add nothing to the likelihood.
     """
     n_classes = np.uint64(log_prior.shape[0])
     scores = np.empty(n_classes)
@@ -100,6 +108,8 @@ def expect(
             likelihood += gained
         for truth in range(n_classes):
             posteriors[item, truth] = scores[truth]
+            if counted[item]:
+                sums[truth] += scores[truth]
         for at in range(start, end):
             code = codes[at]
             for truth in range(n_classes):
@@ -112,10 +122,12 @@ def expect_binary(
     starts: NDArray[np.int64],
     codes: NDArray[np.uint32],
     known: NDArray[np.int32],
+    counted: NDArray[np.bool_],
     log_odds: float,
     gains: NDArray[np.float64],
     posteriors: NDArray[np.float64],
     counts: NDArray[np.float64],
+    sums: NDArray[np.float64],
 ) -> float:
     """As `expect` for two classes, in log odds: half the reading, twice the speed.
 
@@ -141,6 +153,9 @@ def expect_binary(
             likelihood += gained
         posteriors[item, 0] = zero
         posteriors[item, 1] = one
+        if counted[item]:
+            sums[0] += zero
+            sums[1] += one
         for at in range(start, end):
             counts[codes[at], 0] += zero
             counts[codes[at], 1] += one

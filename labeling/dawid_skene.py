@@ -82,8 +82,9 @@ def dawid_skene(
         )
     if max_iterations < 1:
         raise ValueError(f"max_iterations is {max_iterations}, expected 1 or more")
-    state = _State(annotators, items, labels, n_annotators, n_items, n_classes, known)
-    state.known_in_prior = known_in_prior
+    state = _State(
+        annotators, items, labels, n_annotators, n_items, n_classes, known, known_in_prior
+    )
     state.class_prior = np.broadcast_to(np.asarray(class_prior, float), (n_classes,))
     # The kernels hold the answer before the truth.
     prior = np.asarray(confusion_prior, float)
@@ -94,7 +95,6 @@ def dawid_skene(
 class _State:
     """The arrays that EM works on, allocated once."""
 
-    known_in_prior: bool
     class_prior: Floats
     confusion_prior: Floats
 
@@ -107,6 +107,7 @@ class _State:
         n_items: int,
         n_classes: int,
         known: Ints | None,
+        known_in_prior: bool,
     ) -> None:
         key = items.astype(np.int64) * max(n_annotators, 1) + annotators
         if (key[1:] < key[:-1]).any():
@@ -120,6 +121,11 @@ class _State:
         self.starts = np.concatenate([[0], answered.cumsum()]).astype(np.int64)
         self.answered = answered > 0
         self.known = np.full(n_items, -1, np.int32) if known is None else known.astype(np.int32)
+        # Items that nobody answered would only slow EM down.
+        self.counted = self.answered if known_in_prior else self.answered & (self.known < 0)
+        if not self.counted.any():
+            self.counted = self.answered
+        self.sums = np.zeros(n_classes)
         self.counts = np.zeros((n_annotators, n_classes, n_classes))
         self.posteriors = np.zeros((n_items, n_classes))
         self.priors = np.full(n_classes, 1 / max(n_classes, 1))
@@ -129,7 +135,8 @@ class _State:
         from labeling import compiled
 
         self.begin(start)
-        compiled.tally(self.starts, self.codes, self.posteriors, self.rows_of(self.counts))
+        data = (self.starts, self.codes, self.counted)
+        compiled.tally(*data, self.posteriors, self.rows_of(self.counts), self.sums)
         self.maximise()
         before, iterations, converged = -np.inf, 0, not len(self.codes)
         likelihood = 0.0
@@ -145,17 +152,19 @@ class _State:
         return self.result(likelihood, iterations, converged)
 
     def expect(self) -> float:
-        """The log-likelihood; fills posteriors and counts."""
+        """The log-likelihood; fills posteriors, counts and sums."""
         from labeling import compiled
 
         log_prior = np.log(np.maximum(self.priors, FLOOR))
         logs, counts = self.rows_of(self.logs), self.rows_of(self.counts)
         counts[:] = 0
-        data = (self.starts, self.codes, self.known)
+        self.sums[:] = 0
+        data = (self.starts, self.codes, self.known, self.counted)
+        found = (self.posteriors, counts, self.sums)
         if len(log_prior) != 2:
-            return float(compiled.expect(*data, log_prior, logs, self.posteriors, counts))
+            return float(compiled.expect(*data, log_prior, logs, *found))
         log_odds, gains = log_prior[1] - log_prior[0], logs[:, 1] - logs[:, 0]
-        gained = compiled.expect_binary(*data, log_odds, gains, self.posteriors, counts)
+        gained = compiled.expect_binary(*data, log_odds, gains, *found)
         under_zero = self.answered.sum() * log_prior[0] + (self.totals * logs[:, 0]).sum()
         return float(gained + under_zero)
 
@@ -176,12 +185,8 @@ class _State:
         self.posteriors[given, self.known[given]] = 1
 
     def maximise(self) -> None:
-        """The M-step: priors and the logs of the confusions from posteriors and counts."""
-        counted = self.answered if self.known_in_prior else self.answered & (self.known < 0)
-        if not counted.any():
-            counted = self.answered
-        # Items that nobody answered would only slow EM down.
-        sums = self.posteriors[counted].sum(axis=0) + self.class_prior
+        """The M-step: priors and the logs of the confusions from sums and counts."""
+        sums = self.sums + self.class_prior
         if sums.sum() > 0:
             self.priors = sums / sums.sum()
         self.logs[:] = self.counts

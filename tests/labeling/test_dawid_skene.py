@@ -85,25 +85,26 @@ def test_the_kernel_for_two_classes_agrees_with_the_one_for_any():
     codes = (crowd.annotators * 2 + crowd.labels)[order].astype(np.uint32)
     starts = np.searchsorted(crowd.items[order], np.arange(51))
     known = np.where(np.arange(50) % 7 == 0, crowd.truth, -1).astype(np.int32)
+    counted = np.arange(50) % 3 > 0
     logs = np.log(crowd.confusions.swapaxes(1, 2)).reshape(-1, 2)
     prior = np.log([0.6, 0.4])
     found = []
     for binary in (False, True):
-        posteriors, counts = np.zeros((50, 2)), np.zeros((len(logs), 2))
+        made = np.zeros((50, 2)), np.zeros((len(logs), 2)), np.zeros(2)
         if binary:
             likelihood = compiled.expect_binary(
                 starts,
                 codes,
                 known,
+                counted,
                 prior[1] - prior[0],
                 logs[:, 1] - logs[:, 0],
-                posteriors,
-                counts,
+                *made,
             )
             likelihood += 50 * prior[0] + logs[codes, 0].sum()
         else:
-            likelihood = compiled.expect(starts, codes, known, prior, logs, posteriors, counts)
-        found.append((likelihood, posteriors, counts))
+            likelihood = compiled.expect(starts, codes, known, counted, prior, logs, *made)
+        found.append((likelihood, *made))
 
     (one, *first), (two, *second) = found
     assert one == pytest.approx(two, rel=1e-12)
