@@ -9,7 +9,7 @@ from django.db import IntegrityError, transaction
 from django.db.models import Count
 from django.utils import timezone
 
-from labeling import policies, seats
+from labeling import jobs, policies, seats
 from labeling.errors import Conflict, Refusal
 from labeling.kinds import KINDS
 from labeling.models import (
@@ -107,6 +107,9 @@ def change(campaign: Campaign, actor: User, **fields: Any) -> Campaign:
             setattr(campaign, key, value)
         campaign.save(update_fields=list(fields))
         _record(campaign, Decision.Kind.STATE, actor, {"changed": sorted(fields)})
+        if "settings" in fields and campaign.graph_id is not None:
+            # What a "no" closes may be another thing now.
+            jobs.enqueue("look again", str(campaign.pk), campaign=campaign)
     return campaign
 
 

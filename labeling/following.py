@@ -329,10 +329,11 @@ def _open_pairs(campaign: Campaign, pairs: Sequence[tuple[int, str]]) -> int:
     )
     named = [part for node, place in topics.items() for part in (place, node)]
     return execute(
-        f"WITH topics (place, node) AS (VALUES {marks(named, 2)}), "  # noqa: S608
-        f"wanted (item_id, place, ticket) AS (VALUES {rows}) "
-        "INSERT INTO labeling_question (campaign_id, item_id, topic, round, lane, ticket, "
+        # Named after INSERT: Python counts no rows of a statement that begins with WITH.
+        "INSERT INTO labeling_question (campaign_id, item_id, topic, round, lane, ticket, "  # noqa: S608
         "seats_free, state, policy_id, graph_id, follow_up) "
+        f"WITH topics (place, node) AS (VALUES {marks(named, 2)}), "
+        f"wanted (item_id, place, ticket) AS (VALUES {rows}) "
         "SELECT %s, item_id, node, 0, 0, ticket, %s, 'open', %s, %s, false "
         "FROM wanted JOIN topics ON topics.place = wanted.place WHERE true "
         "ON CONFLICT DO NOTHING",

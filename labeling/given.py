@@ -1,0 +1,116 @@
+"""Given labels: what a list says of images before anybody is asked."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from django.db import transaction
+
+from labeling import following, graphs, questions
+from labeling.errors import Refusal
+from labeling.models import Campaign, Dataset, GivenLabel, Item
+
+Row = Mapping[str, Any]
+BATCH = 2_000
+LONGEST = {"key": 64, "source": 200}
+
+
+def add(dataset: Dataset, rows: Sequence[Row], source: str = "") -> int:
+    """How many labels were written. What this source said before of a class is replaced.
+
+    rows: {"image": name, "key": class, "value": "yes" or "no" ("yes" where it is left out),
+    "geometry": as the file had it, or None}. The first fault refuses all of them, naming the row
+    (from 1) and the cure. Images of campaigns that ask by a graph are looked at again: what is
+    known is not asked.
+    """
+    checked = [_checked(row, number) for number, row in enumerate(rows, 1)]
+    _agree(checked)
+    with transaction.atomic():
+        items = _items(dataset, [image for image, *_ in checked])
+        latest = {
+            (items[image], key): GivenLabel(
+                item_id=items[image],
+                key=key,
+                value=value,
+                geometry=geometry,
+                source=source[: LONGEST["source"]],
+            )
+            for image, key, value, geometry in checked
+        }
+        GivenLabel.objects.bulk_create(
+            list(latest.values()),
+            batch_size=BATCH,
+            update_conflicts=True,
+            unique_fields=["item", "key", "source"],
+            update_fields=["value", "geometry"],
+        )
+        for campaign in _asking(dataset):
+            for _ in following.look_again_at(campaign, sorted({item for item, _ in latest})):
+                pass
+    return len(latest)
+
+
+def check(campaign: Campaign, rows: Sequence[Row]) -> None:
+    """Passes for rows (as add takes them) whose classes are all in the campaign's graph and do not
+    contradict it. Raises Refusal naming the row, the class and the cure."""
+    graph = graphs.of(campaign)
+    questions.check_given(
+        graph, [(str(row["image"]), str(row["key"]), str(row.get("value", "yes"))) for row in rows]
+    )
+
+
+def _checked(row: Row, number: int) -> tuple[str, str, str, Any]:
+    image, key = str(row.get("image") or ""), str(row.get("key") or "")
+    value = row.get("value", questions.YES)
+    if not image:
+        raise Refusal(f"Row {number} names no image. Give each row one.", field="image")
+    if not 0 < len(key) <= LONGEST["key"]:
+        raise Refusal(
+            f"Row {number}: the class {key[:80]!r} has {len(key)} characters; give 1 to "
+            f"{LONGEST['key']}, a wnid for example.",
+            field="key",
+        )
+    if value not in (questions.YES, questions.NO):
+        raise Refusal(f"Row {number}: {key} is {value!r}; write yes or no.", field="value")
+    return image, key, value, row.get("geometry")
+
+
+def _agree(rows: Sequence[tuple[str, str, str, Any]]) -> None:
+    said: dict[tuple[str, str], tuple[str, int]] = {}
+    for number, (image, key, value, _) in enumerate(rows, 1):
+        first, row = said.setdefault((image, key), (value, number))
+        if first != value:
+            raise Refusal(
+                f"Row {number}: {key} of {image} was {first} in row {row}; keep one.", field="value"
+            )
+
+
+def _items(dataset: Dataset, names: Sequence[str]) -> dict[str, int]:
+    """The whole-image items of these images, by name. Raises Refusal naming the row."""
+    wanted = sorted(set(names))
+    images: dict[str, int] = {}
+    for part in _parts(wanted):
+        images.update(dataset.images.filter(name__in=part).values_list("name", "pk"))
+    for number, name in enumerate(names, 1):
+        if name not in images:
+            raise Refusal(
+                f"Row {number}: {name} is not in {dataset.name}. Add the image first, or take the "
+                "row out.",
+                field="image",
+            )
+    items: dict[int, int] = {}
+    for part in _parts(sorted(images.values())):
+        Item.objects.bulk_create([Item(image_id=pk) for pk in part], ignore_conflicts=True)
+        whole = Item.objects.filter(image_id__in=part, region__isnull=True)
+        items.update(whole.values_list("image_id", "pk"))
+    return {name: items[pk] for name, pk in images.items()}
+
+
+def _parts(values: Sequence[Any]) -> Iterator[Sequence[Any]]:
+    for start in range(0, len(values), BATCH):
+        yield values[start : start + BATCH]
+
+
+def _asking(dataset: Dataset) -> list[Campaign]:
+    """Campaigns on this dataset that ask by a graph and are not closed."""
+    campaigns = Campaign.objects.filter(dataset=dataset, graph__isnull=False)
+    return list(campaigns.exclude(state=Campaign.State.CLOSED).order_by("pk"))

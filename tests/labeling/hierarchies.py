@@ -1,0 +1,115 @@
+"""A small question graph, and images whose questions are settled as a test says."""
+
+from datetime import timedelta
+from typing import Any
+
+from django.utils import timezone
+
+from labeling import campaigns, following, graphs
+from labeling.models import Assignment, Campaign, Dataset, Question, Settlement, User
+from tests import factories
+
+# Two inner questions share the oven; a person is asked about at once.
+GRAPH: dict[str, Any] = {
+    "name": "home",
+    "nodes": [
+        {"id": "animal", "question": "an animal", "guidance": "Not on a picture in the picture."},
+        {"id": "dog", "question": "a dog", "class": "n02084071", "parents": ["animal"]},
+        {"id": "cat", "question": "a cat", "class": "n02121620", "parents": ["animal"]},
+        {"id": "kitchen", "question": "something of a kitchen"},
+        {"id": "cup", "question": "a cup", "class": "n03147509", "parents": ["kitchen"]},
+        {
+            "id": "oven",
+            "question": "an oven",
+            "class": "n03862676",
+            "parents": ["kitchen", "electric"],
+        },
+        {"id": "electric", "question": "something electric"},
+        {"id": "lamp", "question": "a lamp", "class": "n03636248", "parents": ["electric"]},
+        {"id": "person", "question": "a person", "class": "n00007846"},
+    ],
+}
+ROOTS = ["animal", "kitchen", "electric", "person"]
+POLICY = {"votes": 1, "max_votes": 3, "gold_share": 0}
+
+
+def make(
+    owner: User,
+    dataset: Dataset,
+    *,
+    images: int = 2,
+    name: str = "home",
+    raw: dict[str, Any] | None = None,
+    policy: dict[str, Any] | None = None,
+    opened: bool = True,
+    **settings: str,
+) -> Campaign:
+    """An open campaign by the small graph on images 0.png, 1.png, …, with their first questions."""
+    for index in range(images):
+        if not dataset.images.filter(name=f"{index}.png").exists():
+            factories.make_image(dataset, f"{index}.png")
+    campaign = campaigns.create(
+        owner,
+        name=name,
+        title=name.title(),
+        kind="hierarchy",
+        dataset=dataset,
+        policy=POLICY | (policy or {}),
+        settings=settings,
+    )
+    graphs.define(campaign, owner, raw or GRAPH)
+    if opened:
+        following.open_images(campaign)
+        campaigns.launch(campaign, owner)
+    return campaign
+
+
+def question(campaign: Campaign, node: str, image: int = 0) -> Question:
+    return campaign.questions.get(item__image__name=f"{image}.png", topic=node, round=0)
+
+
+def settle(campaign: Campaign, image: int = 0, **said: str | None) -> None:
+    """Settles questions as consensus.py would: yes, no, dropped, or None for a reviewer."""
+    for node, value in said.items():
+        row = question(campaign, node, image)
+        state = {"dropped": "dropped", None: "review"}.get(value, "settled")
+        Settlement.objects.create(
+            question=row, policy=row.policy, value=value, probability=None if value is None else 0.9
+        )
+        Question.objects.filter(pk=row.pk).update(state=state, seats_free=0, follow_up=True)
+
+
+def reopen(campaign: Campaign, node: str, image: int = 0) -> None:
+    """Opens a settled question again, as a block does."""
+    row = question(campaign, node, image)
+    Question.objects.filter(pk=row.pk).update(state="open", seats_free=1, follow_up=True)
+
+
+def asked(campaign: Campaign, image: int = 0) -> dict[str, str]:
+    """State by node of the image's questions, in the order of their tickets."""
+    rows = campaign.questions.filter(item__image__name=f"{image}.png", round=0)
+    return dict(rows.order_by("ticket").values_list("topic", "state"))
+
+
+def open_nodes(campaign: Campaign, image: int = 0) -> list[str]:
+    return [node for node, state in asked(campaign, image).items() if state == "open"]
+
+
+def item(campaign: Campaign, image: int = 0) -> int:
+    return question(campaign, next(iter(asked(campaign, image))), image).item_id
+
+
+def labels(campaign: Campaign, image: int = 0) -> dict[str, tuple[str, str | None]]:
+    """(value, origin) by class key."""
+    pk = item(campaign, image)
+    found = following.labels_of(campaign, [pk])
+    return {key: (label.value, label.origin) for (_, key), label in found.items()}
+
+
+def lease(user: User, row: Question) -> Assignment:
+    return Assignment.objects.create(
+        question=row,
+        annotator=user,
+        subject=row.pk,
+        leased_until=timezone.now() + timedelta(minutes=5),
+    )
