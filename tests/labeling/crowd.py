@@ -1,10 +1,17 @@
-"""People at work, for tests: whole campaigns answered the way pages answer them."""
+"""People at work, for tests: whole campaigns answered, through pages or straight into the rows."""
 
 import uuid
+from collections.abc import Iterable, Sequence
+from datetime import datetime
 from typing import Any
 
+from django.db.models import F
+from django.utils import timezone
+
 from labeling import answering, assigning
-from labeling.models import Campaign, User
+from labeling.gold import add_gold
+from labeling.models import Answer, Assignment, Campaign, Membership, Question, User
+from tests import factories
 
 COOT = "n02018207"
 
@@ -18,3 +25,74 @@ def answer_all(user: User, campaign: Campaign, value: Any) -> None:
             [answering.Sent(uuid.uuid4(), seat.token, value, 1000) for seat in seats],
         )
         assert {result.status for result in results} == {"accepted"}
+
+
+def make_gold(
+    campaign: Campaign,
+    actor: User,
+    answers: Sequence[Any],
+    *,
+    topic: str = COOT,
+    name: str = "gold",
+) -> list[Question]:
+    """Gold with these answers, an image each, in their order."""
+    names = [f"{name}/{topic}/{index:03}.png" for index in range(len(answers))]
+    for image in names:
+        factories.make_image(campaign.dataset, image)
+    add_gold(
+        campaign,
+        actor,
+        [
+            {"image": image, "topic": topic, "answer": answer, "explanation": f"Look at {image}."}
+            for image, answer in zip(names, answers, strict=True)
+        ],
+    )
+    rows = campaign.questions.filter(state="gold", item__image__name__in=names)
+    return sorted(rows.select_related("item__image"), key=lambda row: row.item.image.name)
+
+
+def give(
+    user: User,
+    questions: Iterable[Question],
+    values: Iterable[Any],
+    *,
+    ms: int | None = 2000,
+    at: datetime | None = None,
+) -> list[Assignment]:
+    """Answers straight into the rows, as the pages would have written them, but nothing settles."""
+    pairs = list(zip(questions, values, strict=True))
+    if not pairs:
+        return []
+    at = at or timezone.now()
+    campaign_id = pairs[0][0].campaign_id
+    member = Membership.objects.get(user=user, campaign_id=campaign_id)
+    seats = Assignment.objects.bulk_create(
+        [
+            Assignment(
+                question=question,
+                annotator=user,
+                subject=question.subject or question.pk,
+                state="answered",
+                leased_until=at,
+                created_at=at,
+                ordinal=member.answered + place,
+            )
+            for place, (question, _) in enumerate(pairs, 1)
+        ]
+    )
+    Answer.objects.bulk_create(
+        [
+            Answer(id=uuid.uuid4(), assignment=seat, value=value, duration_ms=ms, created_at=at)
+            for seat, (_, value) in zip(seats, pairs, strict=True)
+        ]
+    )
+    Membership.objects.filter(pk=member.pk).update(answered=F("answered") + len(pairs))
+    return seats
+
+
+def people(campaign: Campaign, count: int, name: str = "person") -> list[User]:
+    """So many annotators of the campaign."""
+    users = [factories.make_user(f"{name}{index}") for index in range(count)]
+    for user in users:
+        factories.join(user, campaign)
+    return users

@@ -1,11 +1,23 @@
-import pytest
+from datetime import timedelta
 
-from labeling import campaigns, quality
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from labeling import campaigns, graphs, quality
 from labeling.errors import Conflict, Refusal
-from labeling.gold import add_gold, gold_from_settled, retire_gold
+from labeling.gold import (
+    add_gold,
+    balance,
+    failing,
+    gold_from_settled,
+    retire_failed,
+    retire_gold,
+)
 from labeling.models import Assignment, Question
 from tests import factories
-from tests.labeling.crowd import COOT, answer_all
+from tests.labeling.crowd import COOT, answer_all, give, make_gold, people
 
 
 @pytest.fixture
@@ -132,3 +144,190 @@ def test_gold_that_was_retired_and_comes_again_is_not_given_twice(coots, alice, 
     seats = Assignment.objects.filter(annotator=bob, question__state="gold")
     images = list(seats.values_list("question__item", flat=True))
     assert len(images) == len(set(images))
+
+
+def trusted(campaign, count, name="trusted"):
+    """Annotators whom the sequential test has accepted."""
+    found = people(campaign, count, name)
+    campaign.memberships.filter(user__in=found).update(
+        standing={"test": {"accepted": 1, "verdict": "accepted", "right": 20, "total": 20}}
+    )
+    return found
+
+
+def test_gold_that_many_trusted_people_fail_is_retired_with_its_reason(coots, gold):
+    crowd = trusted(coots, 5)
+    for user in crowd[:3]:
+        give(user, gold[:2], ["no", "yes"])
+    for user in crowd[3:]:
+        give(user, gold[:2], ["yes", "yes"])
+
+    retired = retire_failed(coots)
+
+    assert retired == [gold[0].pk]
+    decision = coots.decisions.get(content__retired=gold[0].pk)
+    assert decision.actor is None
+    assert decision.reason.startswith("3 of 5 trusted people answered otherwise")
+    assert retire_failed(coots) == []
+
+
+def test_too_few_trusted_people_retire_no_gold(coots, gold):
+    for user in trusted(coots, 4):
+        give(user, gold[:1], ["no"])
+    for user in people(coots, 6):
+        give(user, gold[:1], ["no"])
+
+    assert retire_failed(coots) == []
+    [met] = failing(coots)
+    assert (met.met, met.failed, met.trusted, met.trusted_failed) == (10, 10, 4, 4)
+
+
+def test_half_of_the_trusted_people_is_not_more_than_half(coots, gold):
+    crowd = trusted(coots, 6)
+    for user in crowd:
+        give(user, gold[:1], ["no" if user in crowd[:3] else "yes"])
+
+    assert retire_failed(coots) == []
+
+
+def test_somebody_right_elsewhere_is_trusted_before_the_test_ends(coots, bob, gold):
+    give(bob, gold[:1], ["no"])
+    membership = coots.memberships.get(user=bob)
+
+    for right, total, expected in [(20, 21, 1), (8, 21, 0)]:
+        membership.standing = {
+            "test": {"accepted": 0, "verdict": "undecided", "right": right, "total": total}
+        }
+        membership.save()
+        assert failing(coots)[0].trusted == expected
+
+
+def test_answers_from_training_retire_no_gold(coots, gold):
+    for user in trusted(coots, 6):
+        give(user, gold[:1], ["no"], at=timezone.now() - timedelta(hours=1))
+
+    assert failing(coots) == []
+
+
+def test_retired_gold_counts_for_nobody(coots, alice, bob, gold):
+    give(bob, gold[:3], ["no", "yes", "yes"])
+    assert quality.standing(bob, coots)["right"] == 2
+    assert quality.standing(bob, coots)["total"] == 3
+
+    retire_gold(coots, alice, gold[0].pk)
+
+    assert quality.standing(bob, coots)["right"] == 2
+    assert quality.standing(bob, coots)["total"] == 2
+
+
+def test_balance_counts_answers_and_classes(coots, alice, gold):
+    campaigns.define_topics(coots, [{"key": "n1", "name": "a drake"}])
+    make_gold(coots, alice, ["yes", "no", "no"], topic="n1")
+    retire_gold(coots, alice, gold[0].pk)
+
+    found = balance(coots)
+
+    assert found["total"] == 6
+    assert found["by_answer"] == {"no": 2, "yes": 4}
+    assert found["by_topic"] == [
+        {"topic": COOT, "name": "American coot", "total": 3, "by_answer": {"yes": 3}},
+        {"topic": "n1", "name": "a drake", "total": 3, "by_answer": {"no": 2, "yes": 1}},
+    ]
+    assert found["one_sided"] == [COOT]
+
+
+def test_balance_takes_two_queries_however_much_gold_there_is(coots, alice, gold):
+    make_gold(coots, alice, ["no"] * 12, name="more")
+
+    with CaptureQueriesContext(connection) as queries:
+        balance(coots)
+
+    assert len(queries) == 2
+
+
+def test_gold_decided_by_a_reviewer_says_so(coots, alice, bob):
+    question = coots.questions.first()
+    Question.objects.filter(pk=question.pk).update(state="settled", seats_free=0)
+    question.settlements.create(policy=coots.policy, value="yes", reviewed=True)
+
+    assert gold_from_settled(coots, alice, [question.pk]) == 1
+
+    copy = coots.questions.get(state="gold")
+    assert copy.gold.source == "decided by a reviewer"
+    assert copy.gold.answer == "yes"
+    assert copy.round == -1
+
+
+GRAPH = {
+    "name": "pond",
+    "nodes": [
+        {"id": "animal", "question": "an animal", "parents": []},
+        {"id": "bird", "question": "a bird", "parents": ["animal"]},
+        {"id": "coot", "question": "a coot", "parents": ["bird"], "class": "n02018207"},
+        {"id": "cat", "question": "a cat", "parents": ["animal"], "class": "n02121620"},
+    ],
+}
+
+
+@pytest.fixture
+def graph_campaign(alice, dataset):
+    """A hierarchical campaign about two photographs."""
+    campaign = campaigns.create(alice, name="pond", title="Pond", kind="hierarchy", dataset=dataset)
+    graphs.define(campaign, alice, GRAPH)
+    for name in ("a.png", "b.png"):
+        factories.make_image(dataset, name)
+    campaign.refresh_from_db()
+    return campaign
+
+
+def gold_rows(*said):
+    return [{"image": image, "topic": node, "answer": answer} for image, node, answer in said]
+
+
+def test_gold_that_contradicts_the_graph_is_refused_and_nothing_is_added(graph_campaign, alice):
+    with pytest.raises(
+        Refusal, match=r"a\.png: coot is yes, but animal, above it, is no"
+    ) as caught:
+        add_gold(
+            graph_campaign,
+            alice,
+            gold_rows(
+                ("b.png", "coot", "yes"), ("a.png", "coot", "yes"), ("a.png", "animal", "no")
+            ),
+        )
+
+    assert caught.value.code == "gold_contradicts_graph"
+    assert not graph_campaign.questions.exists()
+
+
+def test_gold_that_contradicts_gold_which_stands_is_refused(graph_campaign, alice):
+    add_gold(graph_campaign, alice, gold_rows(("a.png", "animal", "no")))
+
+    with pytest.raises(Refusal, match="above it, is no"):
+        add_gold(graph_campaign, alice, gold_rows(("a.png", "cat", "yes")))
+
+    # What replaces the other in the same list can stand; so can another image, and too hard.
+    add_gold(
+        graph_campaign,
+        alice,
+        gold_rows(
+            ("a.png", "cat", "yes"),
+            ("a.png", "animal", "yes"),
+            ("b.png", "coot", "hard"),
+            ("b.png", "animal", "no"),
+        ),
+    )
+    assert graph_campaign.questions.filter(state="gold").count() == 4
+
+
+def test_gold_of_a_graph_is_given_out_with_its_questions(graph_campaign, alice):
+    add_gold(graph_campaign, alice, gold_rows(("a.png", "animal", "yes")))
+
+    assert graph_campaign.questions.get().graph_id == graph_campaign.graph_id
+
+
+def test_retired_gold_contradicts_nothing(graph_campaign, alice):
+    add_gold(graph_campaign, alice, gold_rows(("a.png", "animal", "no")))
+    retire_gold(graph_campaign, alice, graph_campaign.questions.get().pk)
+
+    assert add_gold(graph_campaign, alice, gold_rows(("a.png", "cat", "yes"))) == 1
