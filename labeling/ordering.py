@@ -158,7 +158,7 @@ class Order:
     @functools.cached_property
     def _leaves_closed(self) -> npt.NDArray[np.float32]:
         """(N, N): [a, leaf] is 1 where "no" to a alone settles the leaf; a leaf settles itself."""
-        reach = self.graph.below if self.mode == "strict" else alone(self.graph)
+        reach = self.graph.below if self.mode == "strict" else self.graph.alone
         leaf = np.array([node.leaf for node in self.graph.nodes])
         return ((reach | np.eye(len(leaf), dtype=bool)) & leaf).astype(np.float32)
 
@@ -212,18 +212,3 @@ class _Model:
         p_yes = 1 / (1 + np.exp(-odds))
         worth = (p_yes * self.leaf + (1 - p_yes) * closes) / self.seconds
         return np.asarray(np.where(self.known & ~settled, worth, -np.inf), np.float64)
-
-
-def alone(graph: Graph) -> Bools:
-    """(N, N): [a, d] is true where every way from the roots down to d leads through a (d below a).
-
-    In safe mode a "no" to a settles these at once.
-    """
-    count = len(graph.nodes)
-    through = np.zeros((count, count), bool)
-    for d, parents in enumerate(graph.parent_positions):
-        for place, parent in enumerate(parents):
-            above = through[:, parent].copy()
-            above[parent] = True
-            through[:, d] = above if place == 0 else through[:, d] & above
-    return through

@@ -9,7 +9,7 @@ import graphlib
 import hashlib
 import json
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -97,6 +97,11 @@ class Graph:
         """Position in `nodes` by id."""
         return {node.id: position for position, node in enumerate(self.nodes)}
 
+    @functools.cached_property
+    def names(self) -> tuple[str, ...]:
+        """Ids, breadth-first."""
+        return tuple(node.id for node in self.nodes)
+
     @property
     def order(self) -> dict[str, int]:
         return self.index
@@ -137,15 +142,40 @@ class Graph:
         return reach
 
     @functools.cached_property
-    def below_positions(self) -> tuple[tuple[int, ...], ...]:
-        return tuple(tuple(np.flatnonzero(row).tolist()) for row in self.below)
+    def alone(self) -> npt.NDArray[np.bool_]:
+        """(N, N): [a, d] is true where every way from the roots to d, below a, leads through a."""
+        through = np.zeros((len(self.nodes), len(self.nodes)), bool)
+        for d, parents in enumerate(self.parent_positions):
+            ways = [
+                through[:, parent] | (np.arange(len(self.nodes)) == parent) for parent in parents
+            ]
+            if ways:
+                through[:, d] = np.logical_and.reduce(ways)
+        return through
+
+    @functools.cached_property
+    def masks(self) -> "Masks":
+        return Masks(self)
+
+    def ids(self, mask: int) -> list[str]:
+        """Ids of the nodes in a bit set over positions, breadth-first."""
+        names = self.names
+        # Few bits: pick them one by one; many: read the whole set at once.
+        if mask.bit_count() > len(names) // 20:
+            return [name for name, bit in zip(names, bin(mask)[:1:-1], strict=False) if bit == "1"]
+        found = []
+        while mask:
+            low = mask & -mask
+            found.append(names[low.bit_length() - 1])
+            mask ^= low
+        return found
 
     def node(self, node_id: str) -> Node:
         """The node of that id. Raises KeyError."""
         return self.nodes[self.index[node_id]]
 
     def descendants(self, node_id: str) -> tuple[str, ...]:
-        return tuple(self.nodes[p].id for p in self.below_positions[self.index[node_id]])
+        return tuple(self.ids(self.masks.below[self.index[node_id]]))
 
     def ancestors(self, node_id: str) -> tuple[str, ...]:
         column = self.below[:, self.index[node_id]]
@@ -182,6 +212,25 @@ class Graph:
             "removed": [node.id for node in self.nodes if node.id not in other.index],
             "changed": changed,
         }
+
+
+class Masks:
+    """Bit sets over node positions, as whole numbers: fast for one image at a time."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.roots = _bits(graph.index[root] for root in graph.roots)
+        self.parents = tuple(_bits(places) for places in graph.parent_positions)
+        self.children = tuple(_bits(places) for places in graph.child_positions)
+        self.below = tuple(_bits(np.flatnonzero(row).tolist()) for row in graph.below)
+        self.alone = tuple(_bits(np.flatnonzero(row).tolist()) for row in graph.alone)
+        self.shared = frozenset(i for i, p in enumerate(graph.parent_positions) if len(p) > 1)
+
+
+def _bits(places: Iterable[int]) -> int:
+    mask = 0
+    for place in places:
+        mask |= 1 << place
+    return mask
 
 
 def parse(text: str, name: str = "") -> dict[str, Any]:

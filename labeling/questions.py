@@ -8,7 +8,7 @@ closes a shared child only when all its parents are "no", and depends on no orde
 import difflib
 import functools
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from labeling.errors import Refusal
@@ -49,27 +49,55 @@ Label = tuple[str, str]
 class Replay:
     """Where one image stands.
 
-    settled: (value, origin) by node id, of the nodes that have a label. candidates: ids to ask now,
-    breadth-first. ignored: (id, value) of answers that do not count, since something above, or a
-    label known beforehand, had closed their node. by: what closed a node, by id of the node.
+    explicit: what people said, of the answers that count, and known: labels known beforehand, both
+    by node id. ignored: (id, value) of answers that do not count, since something above, or a label
+    known beforehand, had closed their node. shut: the nodes closed below a "no" as a bit set over
+    positions; closings: which "no" closed which of them.
     """
 
     graph: Graph
-    settled: dict[str, Label]
-    candidates: list[str]
+    explicit: dict[str, str]
+    known: dict[str, str]
     ignored: list[tuple[str, str]]
-    by: dict[str, tuple[str, ...]]
+    shut: int
+    closings: list[tuple[tuple[str, ...], int]]
+    known_by: dict[str, str]
+
+    @functools.cached_property
+    def candidates(self) -> list[str]:
+        """Ids to ask now, breadth-first: without a label, and a root or below one not "no"."""
+        masks = self.graph.masks
+        index = self.graph.index
+        wanted, settled = masks.roots, self.shut
+        for said in (self.explicit, self.known):
+            for node_id, value in said.items():
+                place = index[node_id]
+                settled |= 1 << place
+                if value != NO:
+                    wanted |= masks.children[place]
+        return self.graph.ids(wanted & ~settled)
+
+    @functools.cached_property
+    def settled(self) -> dict[str, Label]:
+        """(value, origin) of the nodes that have a label, by id."""
+        found = dict.fromkeys(self.graph.ids(self.shut), (NO, INHERITED))
+        found.update({node_id: (value, GIVEN) for node_id, value in self.known.items()})
+        found.update({node_id: (value, EXPLICIT) for node_id, value in self.explicit.items()})
+        return found
 
     @functools.cached_property
     def labels(self) -> dict[str, Label]:
         """(value, origin) of every node; what nobody has said is ("unknown", "explicit")."""
-        open_label = (UNKNOWN, EXPLICIT)
-        return {node.id: self.settled.get(node.id, open_label) for node in self.graph.nodes}
+        return dict.fromkeys(self.graph.index, (UNKNOWN, EXPLICIT)) | self.settled
 
     @functools.cached_property
     def closed(self) -> set[str]:
         """Ids that are not asked (any more): below a "no", or known beforehand."""
-        return {node for node, (_, origin) in self.settled.items() if origin != EXPLICIT}
+        return {*self.graph.ids(self.shut), *self.known}
+
+    def is_closed(self, node_id: str) -> bool:
+        """Whether an answer to that node would be refused."""
+        return node_id in self.known or bool(self.shut >> self.graph.index[node_id] & 1)
 
     @property
     def done(self) -> bool:
@@ -77,19 +105,20 @@ class Replay:
 
     @functools.cached_property
     def depends(self) -> dict[str, tuple[str, ...]]:
-        """The explicit and given answers that each settled label rests on, by node id."""
-        found: dict[str, tuple[str, ...]] = {}
-        for node_id in sorted(self.settled, key=self.graph.index.__getitem__):
-            sources: dict[str, None] = {}
-            for source in self.by.get(node_id, ()):
-                sources.update(dict.fromkeys(found.get(source, (source,))))
-            found[node_id] = tuple(sources) or (node_id,)
+        """Ids of the explicit and given answers that a label rests on, by id of its node."""
+        found: dict[str, tuple[str, ...]] = {
+            node_id: (node_id,) for node_id in (*self.explicit, *self.known)
+        }
+        found.update({node_id: (source,) for node_id, source in self.known_by.items()})
+        for sources, mask in self.closings:
+            roots = tuple(dict.fromkeys(root for source in sources for root in found[source]))
+            found.update(dict.fromkeys(self.graph.ids(mask), roots))
         return found
 
 
 def replay(
     graph: Graph,
-    answers: Sequence[tuple[str, str]],
+    answers: Iterable[tuple[str, str]],
     mode: str = "safe",
     given: Mapping[str, str] | None = None,
 ) -> Replay:
@@ -99,102 +128,92 @@ def replay(
     counts, at the place of its first. "unknown" is a question that nobody could decide: below it
     people are asked all the same, since a wrong "no" costs labels and a wrong "yes" only questions.
     given: "yes" | "no" by class key or node id, known before anybody was asked. A given "yes" makes
-    all its ancestors "yes" too. Answers to nodes that the graph does not have are left out.
-    Raises ValueError for another mode.
+    all its ancestors "yes" too. Nodes that the graph does not have are left out.
+    Raises ValueError for another mode. The cost is that of the answers and of the nodes with
+    several parents, not of the graph.
     """
     if mode not in MODES:
         raise ValueError(f"mode is {mode!r}, expected safe or strict")
     said = {node_id: value for node_id, value in answers if node_id in graph.index}
-    settled, by = _given(graph, given or {})
-    if mode == "safe":
-        ignored = _safe(graph, said, settled, by)
-    else:
-        ignored = _strict(graph, said, settled, by)
-    return Replay(graph, settled, _candidates(graph, settled), ignored, by)
+    known, known_by = _known(graph, given or {})
+    settle = _safe if mode == "safe" else _strict
+    return settle(graph, said, known, known_by)
 
 
-def _given(
-    graph: Graph, given: Mapping[str, str]
-) -> tuple[dict[str, Label], dict[str, tuple[str, ...]]]:
-    settled: dict[str, Label] = {}
-    by: dict[str, tuple[str, ...]] = {}
-    known = [(node_id, value) for key, value in given.items() if (node_id := graph.find(key))]
-    for node_id, value in known:
-        if value in {YES, NO}:
-            settled[node_id] = (value, GIVEN)
-    for node_id, value in known:
+def _known(graph: Graph, given: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
+    """Labels known beforehand by node id, and for ancestors the node they follow from."""
+    found = [(node_id, value) for key, value in given.items() if (node_id := graph.find(key))]
+    known = {node_id: value for node_id, value in found if value in {YES, NO}}
+    follows: dict[str, str] = {}
+    for node_id, value in found:
         if value == YES:
             for ancestor in graph.ancestors(node_id):
-                if settled.get(ancestor) != (YES, GIVEN):
-                    settled[ancestor] = (YES, GIVEN)
-                    by[ancestor] = (node_id,)
-    return settled, by
+                if known.get(ancestor) != YES:
+                    known[ancestor] = YES
+                    follows[ancestor] = node_id
+    return known, follows
 
 
 def _safe(
-    graph: Graph,
-    said: Mapping[str, str],
-    settled: dict[str, Label],
-    by: dict[str, tuple[str, ...]],
-) -> list[tuple[str, str]]:
-    """Settles every node, parents first, and returns the answers that do not count."""
-    ignored = []
-    for node in graph.nodes:
-        name = node.id
-        if name not in settled and node.parents:
-            for parent in node.parents:
-                if parent not in settled or settled[parent][0] != NO:
-                    break
-            else:
-                settled[name] = (NO, INHERITED)
-                by[name] = node.parents
-        if name in said:
-            if name in settled:
-                ignored.append((name, said[name]))
-            else:
-                settled[name] = (said[name], EXPLICIT)
-    return ignored
+    graph: Graph, said: Mapping[str, str], known: dict[str, str], known_by: dict[str, str]
+) -> Replay:
+    """Parents first: a "no" closes what only it leads to, then each shared node is looked at."""
+    masks, index = graph.masks, graph.index
+    # Bit sets over positions: nodes that are "no" (noes), and those of them closed from above.
+    noes = shut = taken = 0
+    explicit: dict[str, str] = {}
+    ignored: list[tuple[str, str]] = []
+    closings: list[tuple[tuple[str, ...], int]] = []
+    for node_id in known:
+        taken |= 1 << index[node_id]
+    for place in sorted({index[i] for i in said} | {index[i] for i in known} | masks.shared):
+        node = graph.nodes[place]
+        bit = 1 << place
+        above = masks.parents[place]
+        sources: tuple[str, ...] = ()
+        if above and not above & ~noes and not (taken | shut) & bit:
+            sources, fresh = node.parents, bit | masks.alone[place]
+        elif node.id in said and not (taken | shut) & bit:
+            explicit[node.id] = said[node.id]
+            taken |= bit
+            if said[node.id] == NO:
+                sources, fresh = (node.id,), masks.alone[place]
+        elif known.get(node.id) == NO:
+            sources, fresh = (node.id,), masks.alone[place]
+        if node.id in said and node.id not in explicit:
+            ignored.append((node.id, said[node.id]))
+        if sources:
+            fresh &= ~(taken | shut)
+            closings.append((sources, fresh))
+            shut |= fresh
+            noes |= fresh | (bit if explicit.get(node.id) == NO or node.id in known else 0)
+    return Replay(graph, explicit, known, ignored, shut, closings, known_by)
 
 
 def _strict(
-    graph: Graph,
-    said: Mapping[str, str],
-    settled: dict[str, Label],
-    by: dict[str, tuple[str, ...]],
-) -> list[tuple[str, str]]:
-    """Settles nodes in the order of the answers, and returns those that do not count."""
-    ignored = []
-
-    def close(name: str) -> None:
-        for position in graph.below_positions[graph.index[name]]:
-            below = graph.nodes[position].id
-            if below not in settled:
-                settled[below] = (NO, INHERITED)
-                by[below] = (name,)
-
-    for name in [name for name, label in settled.items() if label[0] == NO]:
-        close(name)
-    for name, value in said.items():
-        if name in settled:
-            ignored.append((name, value))
-            continue
-        settled[name] = (value, EXPLICIT)
+    graph: Graph, said: Mapping[str, str], known: dict[str, str], known_by: dict[str, str]
+) -> Replay:
+    """In the order of the answers: a "no" closes everything below it that has no label yet."""
+    masks, index = graph.masks, graph.index
+    taken = shut = 0
+    explicit: dict[str, str] = {}
+    ignored: list[tuple[str, str]] = []
+    closings: list[tuple[tuple[str, ...], int]] = []
+    for node_id in known:
+        taken |= 1 << index[node_id]
+    for node_id, value in [*known.items(), *said.items()]:
+        bit = 1 << index[node_id]
+        if node_id not in known:
+            if (taken | shut) & bit:
+                ignored.append((node_id, value))
+                continue
+            explicit[node_id] = value
+            taken |= bit
         if value == NO:
-            close(name)
-    return ignored
-
-
-def _candidates(graph: Graph, settled: Mapping[str, Label]) -> list[str]:
-    """Nodes without a label that are a root, or below one that is not "no"."""
-    return [
-        node.id
-        for node in graph.nodes
-        if node.id not in settled
-        and (
-            not node.parents
-            or any(parent in settled and settled[parent][0] != NO for parent in node.parents)
-        )
-    ]
+            fresh = masks.below[index[node_id]] & ~(taken | shut)
+            closings.append(((node_id,), fresh))
+            shut |= fresh
+    return Replay(graph, explicit, known, ignored, shut, closings, known_by)
 
 
 def gold_conflicts(

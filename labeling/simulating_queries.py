@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from labeling.ordering import Order, alone, learn
+from labeling.ordering import Order, learn
 from labeling.question_graph import Graph
 
 Bools = npt.NDArray[np.bool_]
@@ -266,7 +266,7 @@ def _children(graph: Graph) -> Bools:
 
 def _closing(graph: Graph, mode: str) -> Any:
     """A function (label, rows, places) that closes what a "no" to places closes, in place."""
-    reach = graph.below if mode == "strict" else alone(graph)
+    reach = graph.below if mode == "strict" else graph.alone
     parents = graph.parent_positions
     shared = [place for place, above in enumerate(parents) if mode == "safe" and len(above) > 1]
 
