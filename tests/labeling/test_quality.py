@@ -1,12 +1,15 @@
 import uuid
+from datetime import timedelta
 
 import pytest
+from django.utils import timezone
 from scipy.stats import binomtest
 
 from labeling import answering, assigning, campaigns, intervals, quality
 from labeling.gold import add_gold
+from labeling.models import Answer
 from tests import factories
-from tests.labeling.crowd import COOT
+from tests.labeling.crowd import COOT, give
 
 
 @pytest.fixture
@@ -59,3 +62,24 @@ def test_the_wilson_interval_agrees_with_scipy(right, total):
     assert intervals.wilson_interval(right, total) == pytest.approx(
         (expected.low, expected.high), abs=1e-12
     )
+
+
+def test_gold_answered_before_work_began_counts_for_nothing(coots, bob, gold):
+    early = timezone.now() - timedelta(hours=2)
+    [seat, *_] = give(bob, gold[:2], ["yes", "no"], at=early)
+    give(bob, gold[2:], ["yes", "no"])
+    # Revised later: when it was first answered decides.
+    Answer.objects.create(
+        id=uuid.uuid4(), assignment=seat, revision=1, value="yes", created_at=timezone.now()
+    )
+
+    coots.memberships.filter(user=bob).update(working_since=early + timedelta(hours=1))
+
+    assert quality.rights(coots, bob) == {bob.pk: [True, False]}
+    assert quality.standing(bob, coots)["total"] == 2
+
+
+def test_rights_come_in_the_order_of_the_answers(coots, bob, gold):
+    give(bob, [gold[2], gold[0], gold[3], gold[1]], ["no", "yes", "yes", "no"])
+
+    assert quality.rights(coots)[bob.pk] == [False, True, True, False]
