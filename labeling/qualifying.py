@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db.models import F, OuterRef, Q, Subquery
+from django.db.models import BigIntegerField, F, OuterRef, Q, Subquery
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 
@@ -173,7 +173,7 @@ def _fill(membership: Membership, size: int | None) -> None:
         pool = list(unseen(membership))
         if by_topic:
             pool = _of_one_topic(pool, held)
-        _seat(membership, _spread(pool, wanted - len(held)), now, until)
+        _seat(membership, _spread(membership, pool, wanted - len(held)), now, until)
 
 
 def _open(membership: Membership) -> Any:
@@ -197,7 +197,7 @@ def unseen(membership: Membership) -> Any:
             seats_free__gt=0,
             gold__retired_at=None,
         )
-        .annotate(its_subject=Coalesce("subject", F("id")))
+        .annotate(its_subject=Coalesce("subject", F("id"), output_field=BigIntegerField()))
         .annotate(seat=Subquery(seats.values("state")[:1]))
         .filter(Q(seat=None) | Q(seat__in=FREE))
         .order_by("pk")
@@ -216,12 +216,19 @@ def _of_one_topic(pool: Sequence[Unseen], held: Sequence[str]) -> list[Unseen]:
     return [row for row in pool if row[2] == topic]
 
 
-def _spread(candidates: Sequence[Unseen], wanted: int) -> list[Unseen]:
-    """So many of these, by chance, the answer and then the topic that came least first."""
+def _spread(membership: Membership, candidates: Sequence[Unseen], wanted: int) -> list[Unseen]:
+    """So many of these, by chance, the answer and then the topic that this stage dealt least first:
+    also where it deals them one by one."""
+    dealt = Assignment.objects.filter(
+        annotator_id=membership.user_id,
+        question__campaign_id=membership.campaign_id,
+        question__state=Question.State.GOLD,
+        created_at__gte=membership.working_since,
+    ).values_list("question__gold__answer", "question__topic")
+    answers = Counter(str(answer) for answer, _ in dealt)
+    topics = Counter(topic for _, topic in dealt)
     pool = list(candidates)
     dealing.chance.shuffle(pool)
-    answers: Counter[str] = Counter()
-    topics: Counter[str] = Counter()
     chosen = []
     for _ in range(min(wanted, len(pool))):
         one = min(pool, key=lambda row: (answers[str(row[3])], topics[row[2]]))
