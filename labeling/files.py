@@ -49,6 +49,25 @@ class BadInput(Exception):
         return {"error": self.message, "file": self.file, "line": self.line, "cure": self.cure}
 
 
+def read_yaml(path: StrPath) -> dict[str, Any]:
+    """The keys of a YAML file, none for an empty one. Raises BadInput naming the line."""
+    import yaml
+
+    try:
+        with open(path, encoding="utf-8-sig") as file:
+            content = yaml.safe_load(file)
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        raise BadInput(
+            "is not YAML", file=path, line=mark.line + 1 if mark else None, cure="write key: value"
+        ) from None
+    except UnicodeDecodeError:
+        raise BadInput("is not UTF-8", file=path, cure="save it as UTF-8") from None
+    if not isinstance(content, dict | None):
+        raise BadInput("holds no keys", file=path, cure="write lines such as `votes: 5`")
+    return content or {}
+
+
 @contextlib.contextmanager
 def atomic_write(path: StrPath, mode: str = "w") -> Iterator[IO[Any]]:
     """A file that appears under its name only when the block ends well.

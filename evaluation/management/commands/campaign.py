@@ -11,7 +11,7 @@ from evaluation.metrics.wordnet import WordNet
 from evaluation.readers import text_lines
 from labeling import campaigns, consensus, drafting, policies, progress, releases
 from labeling.errors import Refusal
-from labeling.files import BadInput
+from labeling.files import BadInput, read_yaml
 from labeling.kinds import KINDS
 from labeling.management.contract import ContractCommand, Result, UsageError, table
 from labeling.models import Campaign, Dataset, User
@@ -51,7 +51,7 @@ class Command(ContractCommand):
             "name": name,
             "title": options["title"] or name,
             "dataset": pool,
-            "policy": _policy(options["policy"]),
+            "policy": read_yaml(options["policy"]) if options["policy"] else None,
             "instructions": "\n".join(text_lines(options["instructions"]))
             if options["instructions"]
             else "",
@@ -207,20 +207,3 @@ def _wnids(path: Path, net: WordNet) -> list[str]:
     from evaluation.pools import read_classes
 
     return read_classes(path, net)
-
-
-def _policy(path: Path | None) -> dict[str, Any] | None:
-    if path is None:
-        return None
-    import yaml
-
-    try:
-        content = yaml.safe_load("\n".join(text_lines(path)))
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        raise BadInput(
-            "is not YAML", file=path, line=mark.line + 1 if mark else None, cure="write key: value"
-        ) from error
-    if not isinstance(content, dict):
-        raise BadInput("holds no keys", file=path, cure="write lines such as `votes: 5`")
-    return content

@@ -1,26 +1,32 @@
-"""`simulate queries`: what a question graph will cost, before a campaign is launched."""
+"""What a question graph or a policy costs, and how wrong it will be, before people are asked."""
 
 import os
 from collections import defaultdict
-from typing import Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
 
 from django.core.management.base import CommandParser
 
-from labeling import simulating_queries
-from labeling.files import BadInput
+from labeling import policies, simulating, simulating_queries
+from labeling.errors import Refusal
+from labeling.files import BadInput, read_yaml
 from labeling.management.contract import ContractCommand, Result, UsageError, table
 from labeling.ordering import ORDERS
 from labeling.question_graph import Graph, GraphError, build, read, shipped
 from labeling.questions import MODES
+from labeling.simulated_crowd import Crowd, clean_crowd
 
+Made = TypeVar("Made")
 ILSVRC = "ilsvrc"
 
 
 class Command(ContractCommand):
-    help = "Try a question graph on made-up images, without a database."
+    help = "Try a question graph or a policy on made-up images and people, without a database."
 
     def add_arguments(self, parser: CommandParser) -> None:
         self._add_queries(parser)
+        self._add_campaign(parser)
 
     def _add_queries(self, parser: CommandParser) -> None:
         add = self.verb(
@@ -48,6 +54,41 @@ class Command(ContractCommand):
             help="drawn where there is no exact figure",
         )
         add.add_argument("--seed", type=int, default=0)
+
+    def _add_campaign(self, parser: CommandParser) -> None:
+        add = self.verb(
+            parser,
+            "campaign",
+            self.campaign,
+            self.show_campaign,
+            help="error, answers and cost of a policy, with a made-up crowd",
+        )
+        add.add_argument("policy", metavar="POLICY.yaml", type=Path)
+        add.add_argument("--crowd", metavar="CROWD.yaml", type=Path, help="who answers, and what")
+        add.add_argument("--seed", type=int, default=0)
+
+    def campaign(self, policy: Path, crowd: Path | None, seed: int, **_: Any) -> Result:
+        if seed < 0:
+            raise UsageError(f"--seed is {seed}; give 0 or more")
+        rules = _checked(policy, policies.clean)
+        people = _checked(crowd, clean_crowd) if crowd else Crowd()
+        return simulating.simulate(rules, people, seed)
+
+    def show_campaign(self, result: Result) -> str:
+        stated, said = result["stated_error"], "nothing was audited"
+        if stated["interval"]:
+            low, high = stated["interval"]
+            said = f"{stated['value']:.4f}, 95 % interval {low:.4f} to {high:.4f}"
+        rows: list[tuple[str, Any]] = [
+            ("error", f"{result['error']:.4f}"),
+            ("error as the audit states it", said),
+            ("answers a question", f"{result['answers_per_question']:.3f}"),
+            ("cost", f"{result['cost']:.2f} {result['currency']}"),
+            *((f"  {name}", count) for name, count in result["answers"].items()),
+        ]
+        for key in ("blocked", "stopped"):
+            rows += [(f"{key} {how}", count) for how, count in result[key].items()]
+        return f"{result['questions']} questions, {result['method']}\n\n{table(rows)}"
 
     def queries(
         self,
@@ -107,6 +148,14 @@ class Command(ContractCommand):
         head = f"{result['mode']} mode, {result['order']} order"
         body = table(depths, ("depth", "nodes", "asked an image", "share"))
         return f"{head}\n\n{table(rows)}\n\n{body}"
+
+
+def _checked(path: Path, clean: Callable[[dict[str, Any]], Made]) -> Made:
+    """What `clean` makes of a YAML file; its refusal names the file."""
+    try:
+        return clean(read_yaml(path))
+    except Refusal as refusal:
+        raise BadInput(refusal.message, file=path) from None
 
 
 def _graph(name: str) -> Graph:
