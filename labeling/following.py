@@ -406,12 +406,13 @@ def _flag(campaign: Campaign, items: Sequence[int]) -> int:
 class Label:
     """What is said of one class of one image: yes, no or unknown, and where that comes from.
 
-    origin: "explicit", "inherited" or "given"; None while nobody has said anything. probability:
-    of an explicit answer, as its settlement states it.
+    origin: "explicit", "inherited" or "given". decided: False while nobody has said anything; the
+    value is "unknown" then. probability: of an explicit answer, as its settlement states it.
     """
 
     value: str
-    origin: str | None
+    origin: str
+    decided: bool
     probability: float | None = None
 
 
@@ -429,8 +430,8 @@ def labels_of(campaign: Campaign, items: Sequence[int]) -> dict[tuple[int, str],
         settled = plans.stand(graph, asked.get(item, ()), mode, said.get(item)).settled
         ids = {one.node: one.id for one in asked.get(item, ())}
         for key, node in graph.by_key.items():
-            value, origin = settled.get(node, (questions.UNKNOWN, None))
+            value, origin = settled.get(node, (questions.UNKNOWN, ""))
             explicit = origin == questions.EXPLICIT
             probability = sure.get(ids.get(node, 0)) if explicit else None
-            found[item, key] = Label(value, origin, probability)
+            found[item, key] = Label(value, origin or questions.EXPLICIT, bool(origin), probability)
     return found

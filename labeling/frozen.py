@@ -14,10 +14,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from labeling import frozen_labels
 from labeling.files import BadInput, StrPath
+from labeling.question_graph import Graph, build
 
 FORMAT = "assay-release"
 FILES = ("answers.jsonl", "images.jsonl", "topics.jsonl", "votes.jsonl")
+# Beside these, where questions follow a graph.
+GRAPH_FILES = ("given.jsonl", "graph.json")
 AGAIN = "freeze the campaign again, or fetch the release anew"
 # What tells one freezing from another but is no part of the content.
 _OUTSIDE = ("number", "created_at", "sha256")
@@ -49,6 +53,35 @@ class Frozen:
 
     def images(self) -> Iterator[Line]:
         return self.lines("images.jsonl")
+
+    def given(self) -> Iterator[Line]:
+        """What was known before anybody was asked, where questions follow a graph."""
+        return self.lines("given.jsonl") if "given.jsonl" in self.meta["files"] else iter(())
+
+    def graph(self) -> Graph | None:
+        """The question graph, where the campaign asked by one."""
+        if "graph.json" not in self.meta["files"]:
+            return None
+        return build(json.loads((self.folder / "graph.json").read_text(encoding="utf-8")))
+
+    def labels(self) -> Iterator[Line]:
+        """{"image", "wnid", "value", "origin", "decided", "probability"} of every label.
+
+        value: "yes", "no" or "unknown". origin: "explicit" (people answered), "inherited" (closed
+        by an answer above it) or "given". decided: False where nobody has answered yet; such a
+        label is "unknown", never silently "no". By a graph: every class of every image, in the
+        order of images.jsonl; else what was settled. Computed image by image; memory stays flat.
+        """
+        graph = self.graph()
+        if graph is None:
+            return frozen_labels.explicit(self.answers())
+        mode = self.meta["campaign"]["settings"].get("mode", "safe")
+        return frozen_labels.by_graph(graph, mode, self.images(), self.answers(), self.given())
+
+
+def files_of(kind: str) -> tuple[str, ...]:
+    """The files of a release of a campaign of that kind."""
+    return tuple(sorted(FILES + GRAPH_FILES)) if kind == "hierarchy" else FILES
 
 
 def read(source: StrPath, sha256: str | None = None) -> Frozen:

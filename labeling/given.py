@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from django.db import transaction
+from django.utils import timezone
 
 from labeling import following, graphs, questions
 from labeling.errors import Refusal
@@ -22,6 +23,7 @@ def add(dataset: Dataset, rows: Sequence[Row], source: str = "") -> int:
     (from 1) and the cure. Images of campaigns that ask by a graph are looked at again: what is
     known is not asked.
     """
+    now = timezone.now()
     checked = [_checked(row, number) for number, row in enumerate(rows, 1)]
     _agree(checked)
     with transaction.atomic():
@@ -33,6 +35,7 @@ def add(dataset: Dataset, rows: Sequence[Row], source: str = "") -> int:
                 value=value,
                 geometry=geometry,
                 source=source[: LONGEST["source"]],
+                created_at=now,
             )
             for image, key, value, geometry in checked
         }
@@ -41,7 +44,7 @@ def add(dataset: Dataset, rows: Sequence[Row], source: str = "") -> int:
             batch_size=BATCH,
             update_conflicts=True,
             unique_fields=["item", "key", "source"],
-            update_fields=["value", "geometry"],
+            update_fields=["value", "geometry", "created_at"],
         )
         for campaign in _asking(dataset):
             for _ in following.look_again_at(campaign, sorted({item for item, _ in latest})):

@@ -11,17 +11,17 @@ from labeling.questions import NO, UNKNOWN, YES, Graph
 
 
 def labels(campaign_id: int, graph: Graph, items: Sequence[int]) -> dict[int, dict[str, str]]:
-    """Values by class key or node of the graph, for those of the items of which any is known.
+    """Values by node of the graph, for those of the items of which any is known.
 
     Two queries. Where two sources contradict each other "yes" stands: a wrong "no" costs labels, a
     wrong "yes" only questions. Gold in use is not asked as well, so its answer is taken as known;
     "unknown" where its answer is that nobody can tell.
     """
-    found: dict[int, dict[str, str]] = defaultdict(dict)
-    given = GivenLabel.objects.filter(item_id__in=items).order_by("pk")
+    said: dict[int, list[tuple[str, str]]] = defaultdict(list)
+    given = GivenLabel.objects.filter(item_id__in=items)
     for item, key, value in given.values_list("item_id", "key", "value"):
-        if graph.find(key) and found[item].get(key) != YES:
-            found[item][key] = value
+        if node := graph.find(key):
+            said[item].append((node, value))
     gold = Gold.objects.filter(
         question__campaign=campaign_id,
         question__item_id__in=items,
@@ -30,8 +30,8 @@ def labels(campaign_id: int, graph: Graph, items: Sequence[int]) -> dict[int, di
     )
     for item, node, answer in gold.values_list("question__item_id", "question__topic", "answer"):
         if node in graph.index:
-            found[item][node] = answer if answer in (YES, NO) else UNKNOWN
-    return {item: said for item, said in found.items() if said}
+            said[item].append((node, answer if answer in (YES, NO) else UNKNOWN))
+    return {item: plans.agreed(pairs) for item, pairs in said.items()}
 
 
 def asked(campaign_id: int, items: Sequence[int]) -> dict[int, list[Asked]]:

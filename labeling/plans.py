@@ -1,6 +1,6 @@
 """What becomes of one image's questions, from how they stand and the graph. Pure, no Django."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -47,6 +47,22 @@ def value_of(stated: object) -> str | None:
     if stated is None:
         return None
     return str(stated) if stated in (questions.YES, questions.NO) else UNKNOWN
+
+
+def agreed(said: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """The value of each node or class of which several sources speak.
+
+    "yes" before "no" before "unknown": a wrong "no" costs labels, a wrong "yes" only questions.
+
+    >>> agreed([("cat", "no"), ("cat", "yes"), ("dog", "no")])
+    {'cat': 'yes', 'dog': 'no'}
+    """
+    weight = (questions.YES, questions.NO, UNKNOWN)
+    found: dict[str, str] = {}
+    for key, value in said:
+        if key not in found or weight.index(value) < weight.index(found[key]):
+            found[key] = value
+    return found
 
 
 def stand(

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from importlib import metadata
-from itertools import islice
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -23,10 +23,10 @@ from django.db.models import Count, F, Max, QuerySet
 from django.db.models.functions import Collate
 from django.utils import timezone
 
-from labeling import frozen
+from labeling import frozen, graphfiles
 from labeling.errors import NotYours
 from labeling.files import StrPath
-from labeling.frozen import FILES, FORMAT, Frozen, Line, LineFile
+from labeling.frozen import FORMAT, Frozen, Line, LineFile
 from labeling.kinds import KINDS
 from labeling.models import Answer, Campaign, Question, Release, Settlement, Topic, User
 
@@ -106,7 +106,8 @@ def marks_of(campaign: Campaign) -> Line:
         .annotate(count=Count("pk"))
         .exclude(state=Question.State.GOLD)
     )
-    return {"last_settlement": latest or 0, "states": dict(sorted(states.items()))}
+    marks = {"last_settlement": latest or 0, "states": dict(sorted(states.items()))}
+    return marks | graphfiles.marks_of(campaign)
 
 
 @contextlib.contextmanager
@@ -138,15 +139,16 @@ def _snapshot() -> Iterator[None]:
 
 @dataclass
 class _Writer:
-    """The four files as they grow, with what is counted on the way."""
+    """The files as they grow, with what is counted on the way."""
 
     folder: Path
+    names: tuple[str, ...]
     counts: Counter[str] = field(default_factory=Counter)
     people: set[int] = field(default_factory=set)
     last_image: int | None = None
 
     def __post_init__(self) -> None:
-        self.files = {name: LineFile(self.folder / name) for name in FILES}
+        self.files = {name: LineFile(self.folder / name) for name in self.names}
         # Votes with row ids in place of people: pseudonyms are made of a digest of all of them.
         self.raw = LineFile(self.folder / "votes.raw")
 
@@ -161,11 +163,14 @@ class _Writer:
 def _write(campaign_id: int, folder: Path) -> tuple[Line, Line]:
     campaign = Campaign.objects.select_related("dataset", "policy").get(pk=campaign_id)
     marks = marks_of(campaign)
-    with _Writer(folder) as writer:
+    by_graph = graphfiles.Nodes.of(campaign)
+    with _Writer(folder, frozen.files_of(campaign.kind)) as writer:
         for topic in Topic.objects.filter(campaign=campaign).order_by(*_by("key")):
             writer.files["topics.jsonl"].write(_topic_line(topic))
+        if by_graph is not None:
+            _write_graph(writer, campaign, by_graph)
         for chunk in _chunks(_questions(campaign)):
-            _write_chunk(writer, campaign.kind, chunk)
+            _write_chunk(writer, campaign.kind, chunk, by_graph)
         _name_people(writer)
         meta = {
             "format": FORMAT,
@@ -186,15 +191,38 @@ def _write(campaign_id: int, folder: Path) -> tuple[Line, Line]:
     return meta, marks
 
 
-def _write_chunk(writer: _Writer, kind: str, chunk: list[Question]) -> None:
-    settlements, votes = _said_about([question.pk for question in chunk])
+def _write_graph(writer: _Writer, campaign: Campaign, by_graph: graphfiles.Nodes) -> None:
+    """The graph, every image that is asked about, and what was known of it beforehand."""
+    writer.files["graph.json"].write(by_graph.graph.content())
+    name = _by("name")
+    for image in graphfiles.images_of(campaign).order_by(*name).iterator(chunk_size=CHUNK):
+        writer.files["images.jsonl"].write(_image_line(image))
+    for line in by_graph.given(campaign, _by("item__image__name", "key", "source")):
+        writer.files["given.jsonl"].write(line)
+
+
+def _write_chunk(
+    writer: _Writer, kind: str, chunk: list[Question], by_graph: graphfiles.Nodes | None
+) -> None:
+    said = _said_about([question.pk for question in chunk])
+    orders = graphfiles.orders(chunk, said.first) if by_graph else {}
     for question in chunk:
         image = question.item.image
-        if image.pk != writer.last_image:
+        if by_graph is None and image.pk != writer.last_image:
             writer.files["images.jsonl"].write(_image_line(image))
             writer.last_image = image.pk
-        settlement = settlements.get(question.pk)
-        _write_question(writer, kind, question, settlement, votes.get(question.pk, []))
+        settlement = said.standing.get(question.pk)
+        place: Line = {"image": image.name, "wnid": question.topic}
+        line = _answer_line(kind, question, settlement)
+        if by_graph is not None:
+            place |= by_graph.place(question.topic)
+            line |= by_graph.place(question.topic) | {
+                "order": orders[question.pk],
+                "probability": settlement.probability if settlement else None,
+            }
+        votes = _write_votes(writer, kind, place, settlement, said.answers.get(question.pk, []))
+        writer.counts[question.state] += 1
+        writer.files["answers.jsonl"].write(line | {"votes": votes})
 
 
 def _questions(campaign: Campaign) -> QuerySet[Question]:
@@ -213,34 +241,48 @@ def _by(*names: str) -> list[Any]:
 
 
 def _chunks(questions: QuerySet[Question]) -> Iterator[list[Question]]:
-    rows = questions.iterator(chunk_size=CHUNK)
-    while chunk := list(islice(rows, CHUNK)):
+    """Some hundreds of questions at a time; those of one image stay together."""
+    chunk: list[Question] = []
+    for _, about in groupby(questions.iterator(chunk_size=CHUNK), lambda row: row.item_id):
+        chunk += about
+        if len(chunk) >= CHUNK:
+            yield chunk
+            chunk = []
+    if chunk:
         yield chunk
 
 
-def _said_about(ids: list[int]) -> tuple[dict[int, Settlement], dict[int, list[Answer]]]:
-    """The standing settlement and all answers of each question."""
-    standing: dict[int, Settlement] = {}
+@dataclass
+class _Said:
+    """By question: the standing settlement, the id of the first one, and all answers."""
+
+    standing: dict[int, Settlement] = field(default_factory=dict)
+    first: dict[int, int] = field(default_factory=dict)
+    answers: dict[int, list[Answer]] = field(default_factory=dict)
+
+
+def _said_about(ids: list[int]) -> _Said:
+    said = _Said()
     for settlement in (
         Settlement.objects.filter(question__in=ids).select_related("policy").order_by("pk")
     ):
-        standing[settlement.question_id] = settlement
-    answers: dict[int, list[Answer]] = {}
+        said.standing[settlement.question_id] = settlement
+        said.first.setdefault(settlement.question_id, settlement.pk)
     for answer in Answer.objects.filter(assignment__question__in=ids).select_related("assignment"):
-        answers.setdefault(answer.assignment.question_id, []).append(answer)
-    return standing, answers
+        said.answers.setdefault(answer.assignment.question_id, []).append(answer)
+    return said
 
 
-def _write_question(
+def _write_votes(
     writer: _Writer,
     kind: str,
-    question: Question,
+    place: Line,
     settlement: Settlement | None,
     answers: list[Answer],
-) -> None:
+) -> dict[str, int]:
+    """How many gave which answer, of those that count; the votes themselves go into their file."""
     counted = {str(key) for key in settlement.answers} if settlement else set()
     votes: Counter[str] = Counter()
-    place = {"image": question.item.image.name, "wnid": question.topic}
     rows = []
     for answer in answers:
         is_counted = str(answer.pk) in counted
@@ -263,10 +305,7 @@ def _write_question(
         )
     for row in sorted(rows, key=lambda row: (row["annotator"], row["revision"])):
         writer.raw.write(row)
-    writer.counts[question.state] += 1
-    writer.files["answers.jsonl"].write(
-        _answer_line(kind, question, settlement) | {"votes": dict(votes)}
-    )
+    return dict(votes)
 
 
 def _answer_line(kind: str, question: Question, settlement: Settlement | None) -> Line:
@@ -319,15 +358,11 @@ def _name_people(writer: _Writer) -> None:
 
 
 def _votes_by_question(raw: Any) -> Iterator[list[Line]]:
-    rows: list[Line] = []
-    for data in raw:
-        row = json.loads(data)
-        if rows and (rows[0]["image"], rows[0]["wnid"]) != (row["image"], row["wnid"]):
-            yield rows
-            rows = []
-        rows.append(row)
-    if rows:
-        yield rows
+    def asked(row: Line) -> tuple[Any, Any]:
+        return row["image"], row.get("node", row["wnid"])
+
+    for _, rows in groupby(map(json.loads, raw), asked):
+        yield list(rows)
 
 
 def _counts(writer: _Writer, marks: Line) -> Line:

@@ -100,10 +100,13 @@ def item(campaign: Campaign, image: int = 0) -> int:
 
 
 def labels(campaign: Campaign, image: int = 0) -> dict[str, tuple[str, str | None]]:
-    """(value, origin) by class key."""
+    """(value, origin) by class key; the origin is None where nobody has answered."""
     pk = item(campaign, image)
     found = following.labels_of(campaign, [pk])
-    return {key: (label.value, label.origin) for (_, key), label in found.items()}
+    return {
+        key: (label.value, label.origin if label.decided else None)
+        for (_, key), label in found.items()
+    }
 
 
 def lease(user: User, row: Question) -> Assignment:

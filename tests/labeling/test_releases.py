@@ -10,7 +10,7 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from labeling import releases
+from labeling import frozen, releases
 from labeling.errors import NotYours
 from labeling.files import BadInput
 from labeling.models import Answer, Assignment, Campaign, Question, Settlement, User
@@ -146,7 +146,7 @@ def test_same_content_frozen_from_nothing_gives_the_same_bytes(settled, tmp_path
     again = releases.freeze(settled, None, tmp_path / "two")
 
     assert again.sha256 == release.sha256
-    for name in releases.FILES:
+    for name in frozen.FILES:
         assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
 
 
@@ -177,7 +177,7 @@ def test_release_states_what_it_holds(settled):
     assert meta["counts"]["late"] == 1
     assert meta["counts"]["annotators"] == 5
     assert meta["code_version"] == releases.code_version()
-    assert set(meta["files"]) == set(releases.FILES)
+    assert set(meta["files"]) == set(frozen.FILES)
 
 
 def test_images_and_topics_come_with_the_release(settled):
@@ -200,7 +200,7 @@ def test_an_empty_campaign_freezes_to_empty_files(alice, dataset):
     assert release.counts["votes"] == 0
 
 
-@pytest.mark.parametrize("name", releases.FILES)
+@pytest.mark.parametrize("name", frozen.FILES)
 def test_a_changed_file_is_named_with_a_cure(settled, name):
     release = releases.freeze(settled)
     with open(releases.folder_of(release) / name, "a") as file:

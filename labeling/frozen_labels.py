@@ -1,0 +1,86 @@
+"""What a frozen release says of every class of every image. Pure: lines in, lines out."""
+
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+from operator import itemgetter
+from typing import Any
+
+from labeling import plans
+from labeling.plans import Asked
+from labeling.questions import EXPLICIT, NO, UNKNOWN, YES, Graph
+
+Line = dict[str, Any]
+WORDS = {True: YES, False: NO, None: UNKNOWN}
+
+
+def explicit(answers: Iterable[Line]) -> Iterator[Line]:
+    """The labels of a campaign without a graph: what was settled, and nothing else.
+
+    A naming answer says which class is in the image; "none of these" names no class.
+    """
+    for line in answers:
+        if line.get("wnid") in (None, "none"):
+            continue
+        value = WORDS[line["contains"]] if "contains" in line else YES
+        yield _label(line["image"], line["wnid"], value, EXPLICIT, line.get("probability"))
+
+
+def by_graph(
+    graph: Graph,
+    mode: str,
+    images: Iterable[Line],
+    answers: Iterable[Line],
+    given: Iterable[Line],
+) -> Iterator[Line]:
+    """A line for every class of every image, in the order of the graph's leaves.
+
+    images, answers and given: lines of a release, all by image in one order.
+    """
+    said, known = _Groups(answers), _Groups(given)
+    for image in images:
+        name = image["name"]
+        lines = said.of(name)
+        asked = [
+            Asked(place, line["node"], "settled", WORDS[line["contains"]], line["order"])
+            for place, line in enumerate(lines)
+        ]
+        sure = {line["node"]: line.get("probability") for line in lines}
+        settled = plans.stand(graph, asked, mode, plans.agreed(_pairs(known.of(name)))).settled
+        for node in graph.leaves:
+            key = graph.node(node).key
+            value, origin = settled.get(node, (UNKNOWN, ""))
+            probability = sure.get(node) if origin == EXPLICIT else None
+            yield _label(name, key, value, origin, probability)
+
+
+def _pairs(lines: Iterable[Line]) -> list[tuple[str, str]]:
+    return [(line["node"], line["value"]) for line in lines]
+
+
+def _label(image: str, wnid: str, value: str, origin: str, probability: float | None) -> Line:
+    return {
+        "image": image,
+        "wnid": wnid,
+        "value": value,
+        "origin": origin or EXPLICIT,
+        "decided": bool(origin),
+        "probability": probability,
+    }
+
+
+class _Groups:
+    """Lines by image, read in step with the images; those of images that never come are left."""
+
+    def __init__(self, lines: Iterable[Line]) -> None:
+        self.groups = groupby(lines, itemgetter("image"))
+        self.name: str | None = None
+        self.lines: list[Line] = []
+
+    def of(self, name: str) -> list[Line]:
+        # Code points order as UTF-8 bytes do, by which the files are sorted.
+        while self.name is None or self.name < name:
+            group = next(self.groups, None)
+            if group is None:
+                return []
+            self.name, self.lines = group[0], list(group[1])
+        return self.lines if self.name == name else []
