@@ -55,7 +55,8 @@ def read_yaml(path: StrPath) -> dict[str, Any]:
 
     try:
         with open(path, encoding="utf-8-sig") as file:
-            content = yaml.safe_load(file)
+            # A fault at the end is in the last line, not in the one after it.
+            content = yaml.safe_load(file.read().rstrip())
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         raise BadInput(
