@@ -1,30 +1,46 @@
 """Answers become consensus: settled inline under the question's lock, and recomputed on demand.
 
 A question is complete when it has no free seat and none under lease. Its verdict follows from the
-latest revision of every vote that was not late, so what stands can always be computed again.
+votes that were not late, less those of people who are void (judging.py), so what stands can always
+be computed again. When somebody is blocked or a block is lifted, `replay` does so.
 """
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from labeling import jobs, policies
-from labeling.kinds import KINDS, Verdict
-from labeling.models import Answer, Assignment, Campaign, Policy, Question, Settlement
-from labeling.seats import Locked, execute, free, lock_questions, marks, retried, writing
+from labeling import calibrating, jobs
+from labeling.judging import Vote
+from labeling.kinds import KINDS
+from labeling.models import Assignment, Campaign, Question, Settlement
+from labeling.seats import (
+    Locked,
+    execute,
+    free,
+    lock_questions,
+    marks,
+    numbers,
+    retried,
+    writing,
+)
+from labeling.verdicts import (
+    Judged,
+    Rules,
+    all_verdicts,
+    history_of,
+    places_of,
+    rules_by,
+    rules_of,
+    same,
+    verdict_on,
+    votes_on,
+)
 
 State = Question.State
+RETURNED = Question.Lane.RETURNED
 DECIDED = (State.SETTLED, State.DROPPED, State.REVIEW)
 CHUNK = 1_000
-
-
-@dataclass
-class Votes:
-    """The votes that count for a question: per person the latest revision that was not late."""
-
-    answers: list[str] = field(default_factory=list)
-    values: list[Any] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -52,38 +68,42 @@ def settle_locked(questions: Sequence[Locked]) -> int:
         return 0
     # Under the lock: whoever answers the same question commits before we look, or after we go.
     waiting = _under_lease(full)
-    complete = [question for question in full if question.id not in waiting]
-    verdicts = _verdicts(complete, _votes([question.id for question in complete]))
-    decided = [entry for entry in verdicts if not entry[2].more]
-    wanting = {question.id: verdict.more for question, _, verdict in verdicts if verdict.more}
+    complete = [question for question in full if not waiting[question.id]]
+    judged = all_verdicts(complete, votes_on([question.id for question in complete]))
+    decided = [one for one in judged if not one.verdict.more]
+    wanting = {one.question.id: one.verdict.more for one in judged if one.verdict.more}
     _record(decided)
-    free([q for q in complete if q.id in wanting], wanting, Question.Lane.RETURNED)
+    free([q for q in complete if q.id in wanting], wanting, RETURNED)
+    _follow_up([one.question for one in decided])
     return len(decided)
 
 
-def _record(decided: Sequence[tuple[Locked, Votes, Verdict]]) -> None:
+def _record(decided: Sequence[Judged]) -> None:
+    """Writes the settlements and states, and asks for what must follow a dropped question."""
     if not decided:
         return
     Settlement.objects.bulk_create(
         [
             Settlement(
-                question_id=question.id,
-                policy_id=question.policy_id,
-                value=verdict.value,
-                probability=verdict.probability,
-                answers=votes.answers,
+                question_id=one.question.id,
+                policy_id=one.question.policy_id,
+                calibration_id=one.calibration_id,
+                value=one.verdict.value,
+                probability=one.verdict.probability,
+                answers=one.answers,
             )
-            for question, votes, verdict in decided
+            for one in decided
         ]
     )
-    rows = [part for question, _, verdict in decided for part in (question.id, verdict.state)]
+    rows = [part for one in decided for part in (one.question.id, one.verdict.state)]
     execute(
         f"WITH decided (id, state) AS (VALUES {marks(rows, 2)}) "  # noqa: S608
-        "UPDATE labeling_question SET state = decided.state "
+        "UPDATE labeling_question SET state = decided.state, seats_free = 0, "
+        "follow_up = follow_up OR graph_id IS NOT NULL "
         "FROM decided WHERE labeling_question.id = decided.id",
         rows,
     )
-    dropped = [question for question, _, verdict in decided if verdict.state == State.DROPPED]
+    dropped = [one.question for one in decided if one.verdict.state == State.DROPPED]
     campaigns = Campaign.objects.in_bulk({question.campaign_id for question in dropped})
     for question in dropped:
         jobs.enqueue(
@@ -94,8 +114,16 @@ def _record(decided: Sequence[tuple[Locked, Votes, Verdict]]) -> None:
         )
 
 
-def _under_lease(questions: Sequence[Locked]) -> set[int]:
-    return set(
+def _follow_up(changed: Sequence[Locked]) -> None:
+    """Has following.py look at the images of questions that were flagged. Last of all locks."""
+    asked = {question.campaign_id for question in changed if question.graph_id is not None}
+    for campaign in Campaign.objects.filter(pk__in=asked).order_by("pk") if asked else ():
+        jobs.enqueue("advance", str(campaign.pk), campaign=campaign)
+
+
+def _under_lease(questions: Sequence[Locked]) -> Counter[int]:
+    """How many seats of each question somebody holds."""
+    return Counter(
         Assignment.objects.filter(
             question_id__in=[question.id for question in questions],
             state=Assignment.State.LEASED,
@@ -103,37 +131,119 @@ def _under_lease(questions: Sequence[Locked]) -> set[int]:
     )
 
 
-def _votes(question_ids: Sequence[int]) -> dict[int, Votes]:
-    rows = (
-        Answer.objects.filter(assignment__question_id__in=question_ids, late=False)
-        .order_by("assignment_id", "revision")
-        .values_list("assignment__question_id", "assignment_id", "id", "value")
-    )
-    latest = {(question, seat): (str(pk), value) for question, seat, pk, value in rows}
-    votes: dict[int, Votes] = defaultdict(Votes)
-    # By answer id, so that a settlement is the same bytes however the rows were read.
-    for (question, _), (pk, value) in sorted(latest.items(), key=lambda entry: entry[1][0]):
-        votes[question].answers.append(pk)
-        votes[question].values.append(value)
-    return votes
+@dataclass
+class Replayed:
+    """What became of questions that were judged again.
+
+    decided: questions with another verdict than before, or a first one. reopened: decided ones that
+    people are asked again.
+    """
+
+    decided: int = 0
+    reopened: int = 0
+    wanting: dict[int, int] = field(default_factory=dict)
+    changed: list[Locked] = field(default_factory=list)
+
+    def give(self) -> None:
+        """Frees the seats that open questions are short of, in the lane of returned ones. Takes
+        the campaign's row, so after the locks of all questions."""
+        free([q for q in self.changed if q.id in self.wanting], self.wanting, RETURNED)
+        _follow_up(self.changed)
 
 
-def _verdicts(
-    questions: Sequence[Locked], votes: dict[int, Votes]
-) -> list[tuple[Locked, Votes, Verdict]]:
-    if not questions:
-        return []
-    policy_rows = Policy.objects.filter(pk__in={question.policy_id for question in questions})
-    rules = {
-        pk: (policies.DEFAULTS | content, KINDS[kind])
-        for pk, content, kind in policy_rows.values_list("pk", "content", "campaign__kind")
-    }
-    found = []
-    for question in questions:
-        policy, kind = rules[question.policy_id]
-        given = votes.get(question.id) or Votes()
-        found.append((question, given, kind.settle(given.values, policy)))
+def replay(question_ids: Iterable[int]) -> Replayed:
+    """Judges these questions again and gives them the seats they want; see replay_locked."""
+    found = replay_locked(lock_questions(question_ids))
+    found.give()
     return found
+
+
+def replay_locked(
+    questions: Sequence[Locked], coming: tuple[int | None, Any] | None = None
+) -> Replayed:
+    """Judges questions again that this transaction has locked, whatever their state: when others
+    are void, or when withdrawn ones came back as open ones without seats. `give` must follow.
+
+    coming: id and moment of the calibration about to come in force. A question that the same votes
+    decided before goes back to that very settlement, by what was known then: what was learned in
+    between changes nothing that comes back. What a reviewer decided stands. Gold and withdrawn
+    questions are left alone. Queries do not grow with the questions, but for one job for each that
+    is dropped; do a thousand at a time.
+    """
+    found = Replayed()
+    questions = [q for q in questions if q.state == State.OPEN or q.state in DECIDED]
+    if not questions:
+        return found
+    ids = [question.id for question in questions]
+    votes, held, history = votes_on(ids), _under_lease(questions), history_of(ids)
+    rules = rules_by({question.policy_id for question in questions}, coming)
+    places = places_of(questions, rules)
+    decided: list[Judged] = []
+    open_with: dict[int, int] = {}
+    for question in questions:
+        past = history.get(question.id, [])
+        standing = past[-1] if past and question.state in DECIDED else None
+        if standing is not None and standing.reviewed:
+            continue
+        judged = _restored(question, votes[question.id], past, rules[question.policy_id], places)
+        wanted = max(0, judged.verdict.more - held[question.id])
+        if not judged.verdict.more:
+            if standing is None or not same(judged, standing):
+                decided.append(judged)
+        elif question.state != State.OPEN or wanted != question.seats_free:
+            found.reopened += question.state != State.OPEN
+            # Seats beyond those wanted go at once; those that are short come with a ticket.
+            open_with[question.id] = min(wanted, question.seats_free)
+            found.changed.append(question._replace(state=State.OPEN.value))
+            if wanted > question.seats_free:
+                found.wanting[question.id] = wanted - question.seats_free
+    found.decided = len(decided)
+    found.changed += [judged.question for judged in decided]
+    _open_again(open_with)
+    _close_seats([one.question.id for one in decided if one.question.state == State.OPEN])
+    _record(decided)
+    return found
+
+
+def _restored(
+    question: Locked,
+    votes: Sequence[Vote],
+    past: Sequence[Settlement],
+    rules: Rules,
+    places: dict[int, tuple[str, bool]],
+) -> Judged:
+    """The earliest settlement that these votes still give by what was known then, else the verdict
+    by what is known now."""
+    for settlement in past:
+        if settlement.reviewed or settlement.policy_id != question.policy_id:
+            continue
+        judged = verdict_on(question, votes, rules_of(settlement, rules), places)
+        if not judged.verdict.more and same(judged, settlement):
+            return replace(judged, calibration_id=settlement.calibration_id)
+    return verdict_on(question, votes, rules, places)
+
+
+def _open_again(seats: dict[int, int]) -> None:
+    if not seats:
+        return
+    rows = [part for pair in seats.items() for part in pair]
+    execute(
+        f"WITH again (id, seats) AS (VALUES {marks(rows, 2)}) "  # noqa: S608
+        "UPDATE labeling_question SET state = 'open', seats_free = again.seats, "
+        "follow_up = follow_up OR (graph_id IS NOT NULL AND state <> 'open') "
+        "FROM again WHERE labeling_question.id = again.id",
+        rows,
+    )
+
+
+def _close_seats(question_ids: Sequence[int]) -> None:
+    """Takes the seats of questions that need nobody any more."""
+    if question_ids:
+        execute(
+            "UPDATE labeling_assignment SET state = 'closed' "  # noqa: S608
+            f"WHERE question_id IN ({numbers(question_ids)}) AND state = 'leased'",
+            [],
+        )
 
 
 def settle_complete(campaign: Campaign) -> int:
@@ -160,7 +270,9 @@ def _chunks(campaign: Campaign, states: Iterable[str], **more: Any) -> Iterator[
         rows = (
             Question.objects.filter(campaign=campaign, state__in=list(states), pk__gt=last, **more)
             .order_by("pk")
-            .values_list("pk", "campaign_id", "state", "seats_free", "policy_id")[:CHUNK]
+            .values_list("pk", "campaign_id", "state", "seats_free", "policy_id", "graph_id")[
+                :CHUNK
+            ]
         )
         chunk = [Locked(*row) for row in rows]
         if not chunk:
@@ -172,70 +284,78 @@ def _chunks(campaign: Campaign, states: Iterable[str], **more: Any) -> Iterator[
 def rebuild(campaign: Campaign) -> Iterator[Difference]:
     """Every question whose settlement, computed again from its answers, differs from what stands.
 
-    Writes nothing, and reads a thousand questions at a time. Answers that come in meanwhile may
-    show as differences: rebuild a campaign that is paused or closed.
+    Each is judged by its own policy and by what was known of people when it settled. What a
+    reviewer decided does not follow from the answers, and is left out. Writes nothing, and reads a
+    thousand questions at a time. Answers that come in meanwhile may show as differences: rebuild a
+    campaign that is paused or closed.
     """
     for chunk in _chunks(campaign, [State.OPEN, *DECIDED]):
-        standing = _standing([question.id for question in chunk])
-        waiting = _under_lease(chunk)
-        votes = _votes([question.id for question in chunk])
-        for question, given, verdict in _verdicts(chunk, votes):
-            if verdict.state == State.REVIEW and question.state in (State.SETTLED, State.DROPPED):
-                # A reviewer's verdict, kept as a Decision, does not follow from the answers.
+        ids = [question.id for question in chunk]
+        votes, held, history = votes_on(ids), _under_lease(chunk), history_of(ids)
+        standing = {pk: past[-1] for pk, past in history.items()}
+        asked = [_as_settled(question, standing.get(question.id)) for question in chunk]
+        rules = rules_by({question.policy_id for question in asked})
+        places = places_of(asked, rules)
+        for question in asked:
+            stands = standing.get(question.id) if question.state in DECIDED else None
+            if stands is not None and stands.reviewed:
                 continue
-            complete = question.seats_free == 0 and question.id not in waiting
-            rebuilt = None
-            if complete and not verdict.more:
-                rebuilt = _content(
-                    verdict.state, verdict.value, verdict.probability, question, given.answers
-                )
-            settlement = standing.get(question.id)
-            stands = None
-            if question.state != State.OPEN:
-                stands = {"state": question.state}
-                if settlement is not None:
-                    stands = _content(
-                        question.state,
-                        settlement.value,
-                        settlement.probability,
-                        question,
-                        settlement.answers,
-                        settlement.policy_id,
-                    )
-            if stands != rebuilt:
-                yield Difference(question.id, stands, rebuilt)
+            by = rules[question.policy_id]
+            if stands is not None:
+                by = rules_of(stands, by)
+            judged = verdict_on(question, votes[question.id], by, places)
+            complete = question.seats_free == 0 and not held[question.id]
+            difference = Difference(
+                question.id,
+                _stated(question, stands),
+                _content(judged) if complete and not judged.verdict.more else None,
+            )
+            if difference.stands != difference.rebuilt:
+                yield difference
 
 
-def _content(
-    state: str,
-    value: Any,
-    probability: float | None,
-    question: Locked,
-    answers: list[str],
-    policy_id: int | None = None,
-) -> dict[str, Any]:
+def _as_settled(question: Locked, settlement: Settlement | None) -> Locked:
+    """The question under the policy by which it was settled, where it is."""
+    if settlement is None or question.state not in DECIDED:
+        return question
+    return question._replace(policy_id=settlement.policy_id)
+
+
+def _content(judged: Judged) -> dict[str, Any]:
     return {
-        "state": str(state),
-        "value": value,
-        "probability": probability,
-        "policy": policy_id or question.policy_id,
-        "answers": answers,
+        "state": str(judged.verdict.state),
+        "value": judged.verdict.value,
+        "probability": judged.verdict.probability,
+        "policy": judged.question.policy_id,
+        "answers": judged.answers,
     }
 
 
-def _standing(question_ids: Sequence[int]) -> dict[int, Settlement]:
-    """The latest settlement of each."""
-    rows = Settlement.objects.filter(question_id__in=question_ids).order_by("pk")
-    return {settlement.question_id: settlement for settlement in rows}
+def _stated(question: Locked, settlement: Settlement | None) -> dict[str, Any] | None:
+    if question.state == State.OPEN:
+        return None
+    if settlement is None:
+        return {"state": question.state}
+    return {
+        "state": question.state,
+        "value": settlement.value,
+        "probability": settlement.probability,
+        "policy": settlement.policy_id,
+        "answers": settlement.answers,
+    }
 
 
 def tallies(campaign: Campaign, question_ids: Sequence[int]) -> dict[int, Counter[str]]:
     """How many people gave which answer to each question that has votes, abstentions too.
 
-    The votes that settling counts; answers in the order of their names.
+    Everyone's last answer that was not late, void people left out; answers in the order of their
+    names.
     """
     kind = KINDS[campaign.kind]
-    return {
-        question: Counter(sorted(kind.tally_name(value) for value in votes.values))
-        for question, votes in _votes(question_ids).items()
-    }
+    voided = calibrating.in_force(campaign).voided
+    found = {}
+    for question, votes in votes_on(question_ids).items():
+        last = [vote.revisions[-1][2] for vote in votes if vote.annotator not in voided]
+        if last:
+            found[question] = Counter(sorted(kind.tally_name(value) for value in last))
+    return found

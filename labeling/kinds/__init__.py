@@ -9,6 +9,7 @@
 | clean(value, settings) | the checked answer, or a Refusal |
 | grade(value, gold) | how right it is, in [0, 1] |
 | vote(value) | the word it counts for, None for an abstention |
+| classes(settings) | the words votes count for, where these are not no and yes |
 | tally_name(value) | the word under which exports count it |
 | settle(values, policy) | a Verdict (votes.py) |
 | TOPIC_PAGES | where true, a page is one question about many images |

@@ -82,6 +82,11 @@ def vote(value: Any) -> str | None:
     return None if word in ABSTENTIONS else word
 
 
+def classes(settings: dict[str, Any]) -> tuple[str, ...]:
+    """The words that votes count for: every class of the vocabulary, and none."""
+    return (*sorted(entry["key"] for entry in settings["vocabulary"]), "none")
+
+
 def tally_name(value: Any) -> str:
     """The word under which exports count this answer, abstentions too."""
     return value["key"] if isinstance(value, dict) else str(value)
