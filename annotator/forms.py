@@ -30,6 +30,15 @@ class AnswerForm(forms.Form):
         except ValueError as error:
             raise forms.ValidationError("Choose one of the answers.") from error
 
+    @classmethod
+    def read(cls, data: Any) -> dict[str, Any]:
+        """The answer's parts, checked. Raises Refusal."""
+        form = cls(data)
+        if not form.is_valid():
+            field, errors = next(iter(form.errors.items()))
+            raise Refusal(str(errors[0]), field=str(field))
+        return form.cleaned_data
+
 
 def new_answer_id() -> str:
     return str(uuid.uuid4())

@@ -44,6 +44,7 @@ def read(post: QueryDict) -> list[answering.Sent]:
     if not tokens:
         raise Refusal("The form names no image. Reload the page.", field="seat")
     answering.check_batch(tokens)
+    duration_ms = _share(post.get("duration_ms", ""), len(tokens))
     hard, yes = set(post.getlist(HARD)), set(post.getlist(YES))
     return [
         answering.Sent(
@@ -51,9 +52,17 @@ def read(post: QueryDict) -> list[answering.Sent]:
             seat=token,
             # Ticked as both: whoever finds it too hard has not said yes.
             value=HARD if token in hard else YES if token in yes else NO,
+            duration_ms=duration_ms,
         )
         for token in tokens
     ]
+
+
+def _share(milliseconds: str, images: int) -> int | None:
+    """What each image took of the page's time; None where the form does not say."""
+    if not milliseconds.isdecimal() or len(milliseconds) > 9:
+        return None
+    return min(int(milliseconds) // images, bodies.MAX_DURATION_MS)
 
 
 def remember(request: HttpRequest, campaign: Campaign, sent: list[answering.Sent]) -> None:

@@ -186,16 +186,13 @@ def _answer_by_form(request: HttpRequest, campaign: Campaign) -> HttpResponse:
         return redirect("label", campaign.name)
     if grid.asks_by_page(campaign):
         return _answer_page(request, campaign)
-    form = AnswerForm(request.POST)
-    if not form.is_valid():
-        field, errors = next(iter(form.errors.items()))
-        raise Refusal(str(errors[0]), field=str(field))
-    [result] = answering.submit(person(request), campaign, [answering.Sent(**form.cleaned_data)])
+    sent = answering.Sent(**AnswerForm.read(request.POST))
+    [result] = answering.submit(person(request), campaign, [sent])
     if result.status != answering.ACCEPTED:
         messages.error(request, result.message)
         return redirect("label", campaign.name)
     address = reverse("label", args=[campaign.name])
-    return redirect(f"{address}?after={form.cleaned_data['seat']}")
+    return redirect(f"{address}?after={sent.seat}")
 
 
 def _answer_page(request: HttpRequest, campaign: Campaign) -> HttpResponse:

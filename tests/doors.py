@@ -100,6 +100,8 @@ ROWS = (
         "login 404 404 404 in in in",
         r"""
         GET,POST campaigns/<slug:name>/label/
+        GET,POST campaigns/<slug:name>/training/
+        GET campaigns/<slug:name>/standing/
         GET label/example/<str:token>/image
         """,
     )

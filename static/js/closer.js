@@ -1,6 +1,6 @@
 /* One image of the page, large, to look at closely and to mark: templates/annotator/_closer.html.
 
-   pages.imageOf(tile) gives a slot of images.js; the tiles are those of tiles.js. */
+   imageOf(tile) gives a slot of images.js; singleKeys() says whether letters mean anything. */
 import { Zoom } from "./zoom.js";
 import { markOf } from "./tiles.js";
 import { one, words } from "./screen.js";
@@ -10,8 +10,8 @@ const ARROWS = { ArrowLeft: [-PAN, 0], ArrowRight: [PAN, 0], ArrowUp: [0, -PAN],
 const MARKS = { y: "yes", " ": "yes", Enter: "yes", n: "no", h: "hard" };
 
 export class Closer {
-  constructor(tiles, imageOf) {
-    Object.assign(this, { tiles, imageOf, tile: null });
+  constructor(tiles, imageOf, singleKeys = () => true) {
+    Object.assign(this, { tiles, imageOf, singleKeys, tile: null });
     this.dialog = one("#closer");
     this.stage = this.dialog.querySelector("[data-stage]");
     this.note = this.dialog.querySelector("[data-stage-note]");
@@ -85,7 +85,7 @@ export class Closer {
     else if (key === "ArrowLeft" || key === "ArrowUp") this.#do("previous");
     else if (key === "ArrowRight" || key === "ArrowDown") this.#do("next");
     else if ((key === " " || key === "Enter") && event.target.closest("button")) return;
-    else if (!one("[data-use-keys]").checked) return;
+    else if (!this.singleKeys()) return;
     else if (event.repeat) return;
     else if (key === "z") this.dialog.close();
     else if (key === "+" || key === "=") this.zoom.in();

@@ -32,7 +32,8 @@ class Grid {
     this.images = new Images();
     this.clock = new Clock();
     this.tiles = new Tiles(one("[data-tiles]"));
-    this.closer = new Closer(this.tiles, (tile) => this.#large(tile));
+    const keysOn = () => one("[data-use-keys]").checked;
+    this.closer = new Closer(this.tiles, (tile) => this.#large(tile), keysOn);
     this.zoom = this.closer.zoom;
     this.queue = []; // seats of the pages to come
     this.page = null; // the page to answer: {topic, seats}

@@ -1,11 +1,13 @@
 """Labeling in a real browser: keys, touch, changes of mind, and every way to lose an answer."""
 
 from collections import Counter
+from datetime import timedelta
 
 import pytest
 from django.contrib.sessions.models import Session
+from django.utils import timezone
 
-from labeling.models import Answer, Assignment, Question
+from labeling.models import Answer, Assignment, Membership, Question
 from tests import factories
 from tests.browser.conftest import NARROW, log_in
 
@@ -248,18 +250,32 @@ def test_two_tabs_show_different_images_and_send_all_once(new_context, bob, data
 def test_refused_answer_is_said_and_kept_until_read(browser_as, bob, coots, site):
     page = browser_as(bob)
     open_label(page, site)
+    press(page, "y")
+    wait_for_chip(page, "All saved")
+    Answer.objects.update(created_at=timezone.now() - timedelta(hours=1))
+    Membership.objects.filter(user=bob).update(answered=100)
+
+    press(page, "ArrowLeft", "n")
+
+    wait_for_chip(page, "1 not taken")
+    page.reload()
+    page.click("[data-saved]")
+    assert "too late to change" in page.inner_text("[data-refused-list]")
+    page.click("[data-do=dismiss]")
+    page.wait_for_selector("[data-refused]", state="hidden")
+    assert given() == {"yes": 1}
+
+
+def test_an_answer_after_its_lease_is_taken_all_the_same(browser_as, bob, coots, site):
+    page = browser_as(bob)
+    open_label(page, site)
     Assignment.objects.update(state=Assignment.State.RETURNED)
     Question.objects.update(seats_free=0)
 
     press(page, "y")
 
-    wait_for_chip(page, "1 not taken")
-    page.reload()
-    page.click("[data-saved]")
-    assert "went to someone else" in page.inner_text("[data-refused-list]")
-    page.click("[data-do=dismiss]")
-    page.wait_for_selector("[data-refused]", state="hidden")
-    assert not Answer.objects.exists()
+    wait_for_chip(page, "All saved")
+    assert given() == {"yes": 1}
 
 
 def test_thumbs_answer_on_a_phone(browser_as, bob, coots, site):
