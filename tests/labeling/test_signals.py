@@ -5,7 +5,9 @@ import math
 import numpy as np
 import pytest
 
+from benchmarks import bench_quality
 from labeling import policies, signals
+from labeling.agreement import agreement_beyond_chance
 from labeling.signals import ACCEPTED, REJECTED, UNDECIDED, Given, SequentialTest
 
 PEOPLE = 10_000
@@ -54,6 +56,10 @@ def test_errors_over_ten_thousand_people_are_within_the_set_rates(test):
     assert test.plan.keeps(test)
     assert abs(rejected - test.plan.reject_good) <= four_errors(test.plan.reject_good)
     assert abs(accepted - test.plan.accept_bad) <= four_errors(test.plan.accept_bad)
+
+
+def test_the_benchmark_measures_the_default_policy():
+    assert bench_quality.TESTS["defaults"] == DEFAULT
 
 
 def test_mean_length_is_what_people_needed():
@@ -215,6 +221,24 @@ def test_agreement_is_cohens_kappa():
     given = [Given("cat", own, others=(other,)) for own, other in pairs]
 
     assert signals.agreement(given)["kappa"] == 0.4
+
+
+def test_agreement_is_that_of_everybody_at_once():
+    rng = np.random.default_rng(8)
+    labels = rng.integers(0, 3, (60, 5))
+    items, people = np.divmod(np.arange(300), 5)
+    expected = agreement_beyond_chance(
+        people, items, labels.ravel(), n_annotators=5, n_items=60, n_classes=3
+    )
+
+    for person in range(5):
+        given = [
+            Given("t", str(row[person]), others=tuple(map(str, np.delete(row, person))))
+            for row in labels
+        ]
+        found = signals.agreement(given)
+        assert found["answers"] == expected.n[person]
+        assert found["kappa"] == pytest.approx(expected.kappa[person], abs=5e-4)
 
 
 def test_agreement_leaves_out_ties_abstentions_and_the_unanswered():
