@@ -237,16 +237,14 @@ def parse(text: str, name: str = "") -> dict[str, Any]:
     """The raw graph in a JSON or YAML text. Raises GraphError with the line."""
     place = f"{name}: " if name else ""
     try:
-        raw = json.loads(text)
-    except json.JSONDecodeError as said_json:
-        try:
-            raw = yaml.safe_load(text)
-        except yaml.YAMLError as said_yaml:
-            if text.lstrip()[:1] in {"{", "["}:
-                raise _unreadable(place, "JSON", said_json.msg, said_json.lineno) from None
-            mark = getattr(said_yaml, "problem_mark", None)
-            problem = getattr(said_yaml, "problem", None) or str(said_yaml)
-            raise _unreadable(place, "YAML", problem, mark.line + 1 if mark else None) from None
+        # YAML would take a broken JSON for something else, so a brace decides.
+        raw = json.loads(text) if text.lstrip()[:1] in {"{", "["} else yaml.safe_load(text)
+    except json.JSONDecodeError as error:
+        raise _unreadable(place, "JSON", error.msg, error.lineno) from None
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        problem = getattr(error, "problem", None) or str(error)
+        raise _unreadable(place, "YAML", problem, mark.line + 1 if mark else None) from None
     except RecursionError:
         raise GraphError(f"{place}nests too deeply; a graph is a flat list of nodes") from None
     if not isinstance(raw, dict) or not isinstance(raw.get("nodes"), list):
@@ -287,8 +285,11 @@ def build(raw: Mapping[str, Any]) -> Graph:
         raise GraphError(faults)
     depth = _depths(entries)
     printed = _printed(entries)
-    nodes = [Node(**entry, depth=depth[i]) for i, entry in entries.items()]
     place = {node_id: position for position, node_id in enumerate(printed)}
+    for entry in entries.values():
+        for part in ("parents", "children"):
+            entry[part] = tuple(sorted(entry[part], key=place.__getitem__))
+    nodes = [Node(**entry, depth=depth[i]) for i, entry in entries.items()]
     nodes.sort(key=lambda node: (node.depth, place[node.id]))
     notes = raw.get("notes") or raw.get("decisions") or ()
     return Graph(

@@ -201,18 +201,24 @@ def _strict(
     closings: list[tuple[tuple[str, ...], int]] = []
     for node_id in known:
         taken |= 1 << index[node_id]
-    for node_id, value in [*known.items(), *said.items()]:
-        bit = 1 << index[node_id]
-        if node_id not in known:
-            if (taken | shut) & bit:
-                ignored.append((node_id, value))
-                continue
-            explicit[node_id] = value
-            taken |= bit
+
+    def close(node_id: str) -> int:
+        fresh = masks.below[index[node_id]] & ~(taken | shut)
+        closings.append(((node_id,), fresh))
+        return shut | fresh
+
+    for node_id, value in known.items():
         if value == NO:
-            fresh = masks.below[index[node_id]] & ~(taken | shut)
-            closings.append(((node_id,), fresh))
-            shut |= fresh
+            shut = close(node_id)
+    for node_id, value in said.items():
+        bit = 1 << index[node_id]
+        if (taken | shut) & bit:
+            ignored.append((node_id, value))
+            continue
+        explicit[node_id] = value
+        taken |= bit
+        if value == NO:
+            shut = close(node_id)
     return Replay(graph, explicit, known, ignored, shut, closings, known_by)
 
 

@@ -7,7 +7,7 @@ question is truly "yes" when any class below it is there. Pure numpy; the seed d
 import itertools
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -27,6 +27,9 @@ BATCH = 1_000
 # 2^parents subsets are summed for the exact figure.
 MAX_PARENTS = 12
 Z = 1.96
+# Half-width over mean; half of what is promised for truthful answers.
+ENOUGH = 5e-4
+MAX_TRUTHFUL = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -142,30 +145,42 @@ def _drawn(graph: Graph, setting: Setting, truthful: Floats | None) -> dict[str,
     """The figures from drawn images.
 
     The exact truthful number is taken as a control: what is averaged is the difference to it on
-    the same images, which varies far less than the number itself.
+    the same images, which varies far less than the number itself. Truthful images are drawn until
+    the half-width is under its bound, however many that takes.
     """
-    control = truthful is not None
-    asked, differences, wrong = np.zeros(len(graph.nodes)), [], 0
     sorter = _sorter(graph, setting) if setting.order == "learned" else None
-    static = Setting(setting.present, 0, setting.mode, "breadth" if sorter else setting.order)
-    # Learned and breadth-first orders ask the same but for shared children.
-    base = _truthful(graph, static) if control else None
-    for truth, said in _batches(graph, setting):
+    # The learned order asks what breadth-first asks, but for children of several parents.
+    plain = "breadth" if sorter else setting.order
+    control = np.zeros(len(graph.nodes)) if truthful is None else truthful
+    asked, wrong, leaf = np.zeros(len(graph.nodes)), 0, _leaf(graph)
+    differences: list[npt.NDArray[np.int64]] = []
+    images = setting.images if setting.error else MAX_TRUTHFUL
+    for truth, said in _batches(graph, replace(setting, images=images)):
         if sorter is not None and setting.mode == "strict":
             was_asked, labels = step(graph, said, sorter)[:2]
         else:
-            was_asked, labels = scan(graph, said, setting.mode, setting.order)
-        difference = was_asked.astype(np.int16)
-        if base is not None:
-            difference -= scan(graph, truth, static.mode, static.order)[0]
+            was_asked, labels = scan(graph, said, setting.mode, plain)
+        difference = was_asked.astype(np.int64)
+        if truthful is not None:
+            difference -= scan(graph, truth, setting.mode, plain)[0]
         differences.append(difference.sum(axis=1))
         asked += difference.sum(axis=0)
-        leaf = _leaf(graph)
         wrong += int((labels[:, leaf] != truth[:, leaf]).sum())
+        half_width = _half_width(differences)
+        number = sum(map(len, differences))
+        mean = control + asked / number
+        if setting.error == 0 and half_width < ENOUGH * mean.sum() and number >= 2 * BATCH:
+            break
+    return _summary(graph, mean, wrong / number, half_width, exact=False)
+
+
+def _half_width(differences: list[npt.NDArray[np.int64]]) -> float:
+    """Half of the 95 % interval of the mean."""
     flat = np.concatenate(differences)
-    asked = asked / len(flat) + (base if base is not None else 0)
-    half_width = Z * float(flat.std(ddof=1)) / math.sqrt(len(flat)) if len(flat) > 1 else math.inf
-    return _summary(graph, asked, wrong / len(flat), half_width, exact=False)
+    if len(flat) < 2:
+        return math.inf
+    # What was never seen in n images can still happen in 3 of n (the rule of three).
+    return max(Z * float(flat.std(ddof=1)) / math.sqrt(len(flat)), 3 / len(flat))
 
 
 def _leaf(graph: Graph) -> Bools:
@@ -252,7 +267,7 @@ def _choose(
     # Scores are never negative; what has none comes after, in the graph's order.
     worth = np.broadcast_to(-1 - rank, open_now.shape)
     if sorter.knows:
-        scores = sorter.scores(settled, evidence)
+        scores = sorter.scores(settled, evidence, any_leaf=False)
         worth = np.where(np.isfinite(scores), scores, worth)
     return np.where(open_now, worth, -np.inf).argmax(axis=1)
 
