@@ -36,7 +36,7 @@ def by_graph(
 
     images, answers and given: lines of a release, all by image in one order.
     """
-    said, known = _Groups(answers), _Groups(given)
+    said, known = Groups(answers), Groups(given)
     for image in images:
         name = image["name"]
         lines = said.of(name)
@@ -68,7 +68,7 @@ def _label(image: str, wnid: str, value: str, origin: str, probability: float | 
     }
 
 
-class _Groups:
+class Groups:
     """Lines by image, read in step with the images; those of images that never come are left."""
 
     def __init__(self, lines: Iterable[Line]) -> None:

@@ -1,6 +1,6 @@
 """Given labels: what a list says of images before anybody is asked."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from django.db import transaction
@@ -8,6 +8,7 @@ from django.utils import timezone
 
 from labeling import following, graphs, questions
 from labeling.errors import Refusal
+from labeling.formats import Label
 from labeling.models import Campaign, Dataset, GivenLabel, Item
 
 Row = Mapping[str, Any]
@@ -50,6 +51,46 @@ def add(dataset: Dataset, rows: Sequence[Row], source: str = "") -> int:
             for _ in following.look_again_at(campaign, sorted({item for item, _ in latest})):
                 pass
     return len(latest)
+
+
+def bring_in(
+    dataset: Dataset, labels: Iterable[Label], source: str, campaign: Campaign | None = None
+) -> dict[str, Any]:
+    """What became of labels that were read from a file: {"images", "labels", "unknown", "sources"}.
+
+    Unknown labels say nothing and are counted. A label that comes out of a release says so in its
+    source, with whether people answered it. All or nothing: the first fault refuses all. campaign:
+    classes that its graph does not have are refused too.
+    """
+    by_source: dict[str, list[dict[str, Any]]] = {}
+    images: set[str] = set()
+    unknown = 0
+    for label in labels:
+        images.add(label.image)
+        if label.value == questions.UNKNOWN:
+            unknown += 1
+            continue
+        said = label.source or source
+        if label.origin != questions.GIVEN:
+            said = f"{source}: {label.origin}"
+        by_source.setdefault(said[: LONGEST["source"]], []).append(
+            {
+                "image": label.image,
+                "key": label.key,
+                "value": label.value,
+                "geometry": label.geometry,
+            }
+        )
+    with transaction.atomic():
+        if campaign is not None:
+            check(campaign, [row for rows in by_source.values() for row in rows])
+        written = sum(add(dataset, rows, said) for said, rows in sorted(by_source.items()))
+    return {
+        "images": len(images),
+        "labels": written,
+        "unknown": unknown,
+        "sources": sorted(by_source),
+    }
 
 
 def check(campaign: Campaign, rows: Sequence[Row]) -> None:

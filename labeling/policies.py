@@ -157,8 +157,10 @@ def clean(content: dict[str, Any] | None) -> dict[str, Any]:
             policy[key] = _clean_currency(value)
         elif key in RULES:
             rule = RULES[key]
-            checked = _clean_word if isinstance(rule, Choice) else _clean_number
-            policy[key] = checked(key, value, rule)
+            if isinstance(rule, Choice):
+                policy[key] = _clean_word(key, value, rule)
+            else:
+                policy[key] = _clean_number(key, value, rule)
         else:
             known = ", ".join(sorted(DEFAULTS))
             raise Refusal(f"A policy has no key {key!r}. It has: {known}.", field=str(key))
