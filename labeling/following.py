@@ -103,6 +103,11 @@ def _items(campaign: Campaign, names: Sequence[str] | None) -> list[int]:
     return sorted(items)
 
 
+def check_images(campaign: Campaign, names: Sequence[str]) -> None:
+    """Passes for images of the campaign's dataset. Raises Refusal naming those that are not."""
+    _image_ids(campaign, names)
+
+
 def _image_ids(campaign: Campaign, names: Sequence[str] | None) -> list[int]:
     pool = Image.objects.filter(dataset_id=campaign.dataset_id)
     if names is None:
@@ -360,7 +365,7 @@ def _bring_back(question_ids: list[int]) -> int:
     back.filter(pk__in=dropped).update(state=State.DROPPED)
     open_again = [pk for pk in question_ids if pk not in verdicts]
     back.filter(pk__in=open_again).update(state=State.OPEN, lane=Lane.RETURNED)
-    consensus.settle(open_again)
+    consensus.replay(open_again)
     return len(question_ids)
 
 

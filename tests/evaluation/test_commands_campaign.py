@@ -15,6 +15,7 @@ from labeling.models import Answer, Campaign
 from tests import factories
 from tests.evaluation import crowd
 from tests.evaluation.crowd import COOT, DRAKE
+from tests.labeling.hierarchies import GRAPH
 
 
 @pytest.fixture
@@ -139,6 +140,71 @@ def test_rebuild_says_what_would_differ_and_changes_nothing(selection, capsys):
     assert question.settlements.count() == 1
 
 
+@pytest.fixture
+def home(dataset, tmp_path):
+    """Three images, and a graph of their own in a file."""
+    for number in range(3):
+        factories.make_image(dataset, f"{number}.png")
+    path = tmp_path / "graph.json"
+    path.write_text(json.dumps(GRAPH))
+    return path
+
+
+def opening_graph(graph, *more) -> list:
+    return [
+        *("campaign", "open", "hierarchy", "--name", "home", "--dataset", "pond"),
+        *("--graph", graph, *more),
+    ]
+
+
+def test_open_hierarchy_asks_the_roots_of_every_image(home, capsys):
+    result = said(capsys, *opening_graph(home))
+
+    assert (result["kind"], result["state"], result["questions"]) == ("hierarchy", "open", 12)
+    made = Campaign.objects.get()
+    assert made.settings == {"mode": "safe", "order": "breadth"}
+    assert made.graph.version == 1
+
+
+def test_open_hierarchy_takes_ilsvrcs_graph_mode_order_and_images(home, capsys, tmp_path):
+    (tmp_path / "images.txt").write_text("2.png\n0.png\n")
+
+    result = said(
+        capsys,
+        *opening_graph("ilsvrc", "--mode", "strict", "--order", "learned"),
+        *("--images", tmp_path / "images.txt"),
+    )
+
+    assert result["questions"] == 2 * 17
+    made = Campaign.objects.get()
+    assert made.settings == {"mode": "strict", "order": "learned"}
+    assert made.topics.count() == 245
+
+
+def test_open_hierarchy_with_a_faulty_graph_names_file_and_fault(home, capsys):
+    raw = json.loads(home.read_text())
+    raw["nodes"][1]["parents"] = ["beast"]
+    home.write_text(json.dumps(raw))
+
+    code, line = refused(capsys, campaign_command, *opening_graph(home))
+
+    assert code == 1
+    assert f"{home}: dog: its parent beast is not in the graph" in line
+    assert not Campaign.objects.exists()
+
+
+def test_open_hierarchy_with_an_image_that_is_not_there_makes_nothing(home, capsys, tmp_path):
+    (tmp_path / "images.txt").write_text("0.png\n9.png\n")
+
+    code, line = refused(
+        capsys, campaign_command, *opening_graph(home, "--images", tmp_path / "images.txt")
+    )
+
+    assert code == 1
+    assert "images.txt: 1 of the images are not in pond: 9.png" in line
+    assert not Campaign.objects.exists()
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [
@@ -147,6 +213,17 @@ def test_rebuild_says_what_would_differ_and_changes_nothing(selection, capsys):
         (["open", "boxes", "--name", "b", "--dataset", "pond"], 2, "there is no kind 'boxes'"),
         (["open", "contains", "--name", "b", "--dataset", "pond"], 2, "needs --selection"),
         (["open", "contains", "--name", "b", "--dataset", "sea"], 1, "there is no dataset 'sea'"),
+        (["open", "hierarchy", "--name", "b", "--dataset", "pond"], 2, "needs --graph"),
+        (
+            ["open", "hierarchy", "--name", "b", "--dataset", "pond", "--graph", "no.json"],
+            1,
+            "no.json: No such file",
+        ),
+        (
+            ["open", "naming", "--name", "b", "--dataset", "pond", "--graph", "ilsvrc"],
+            2,
+            "--graph is for campaigns of the kind hierarchy",
+        ),
     ],
 )
 def test_what_cannot_be_done_is_one_clear_line(capsys, dataset, arguments, code, words):

@@ -4,17 +4,31 @@ from pathlib import Path
 from typing import Any
 
 from django.core.management.base import CommandParser
+from django.db import transaction
 
 from evaluation import competitions, selections
 from evaluation.management.commands.wordnet import load
 from evaluation.metrics.wordnet import WordNet
 from evaluation.readers import text_lines
-from labeling import campaigns, consensus, drafting, policies, progress, releases
+from labeling import (
+    campaigns,
+    consensus,
+    drafting,
+    following,
+    graphs,
+    lists,
+    policies,
+    progress,
+    questions,
+    releases,
+)
 from labeling.errors import Refusal
 from labeling.files import BadInput, read_yaml
 from labeling.kinds import KINDS
 from labeling.management.contract import ContractCommand, Result, UsageError, table
 from labeling.models import Campaign, Dataset, User
+from labeling.ordering import ORDERS
+from labeling.question_graph import Graph
 
 
 class Command(ContractCommand):
@@ -32,6 +46,14 @@ class Command(ContractCommand):
         opening.add_argument("--selection", type=Path, help="selection.jsonl of `mad select`")
         opening.add_argument(
             "--vocabulary", type=Path, help="file of wnids, one a line: classes to choose from"
+        )
+        opening.add_argument(
+            "--graph", metavar="FILE|ilsvrc", help="question graph, JSON or YAML; or ILSVRC's"
+        )
+        opening.add_argument("--mode", choices=questions.MODES, help="what a no closes")
+        opening.add_argument("--order", choices=ORDERS, help="which question comes next")
+        opening.add_argument(
+            "--images", type=Path, help="file of image names, one a line; by default all"
         )
         opening.add_argument("--policy", type=Path, help="policy.yaml")
         opening.add_argument("--instructions", type=Path, help="text file that people see")
@@ -56,44 +78,74 @@ class Command(ContractCommand):
             if options["instructions"]
             else "",
         }
-        with _refusals(selection=options["selection"], policy=options["policy"]):
-            made = self._make(kind, owner, common, options["selection"], options["vocabulary"])
+        with _refusals(**{key: options[key] for key in ("selection", "policy", "images")}):
+            made = self._make(kind, owner, common, options)
             if not options["draft"]:
                 campaigns.launch(made, owner)
         return self._status(made)
 
     def _make(
-        self,
-        kind: str,
-        owner: User,
-        common: dict[str, Any],
-        selection: Path | None,
-        vocabulary: Path | None,
+        self, kind: str, owner: User, common: dict[str, Any], options: dict[str, Any]
     ) -> Campaign:
-        if kind == "contains":
-            if selection is None:
-                raise UsageError("a campaign of the kind contains needs --selection")
-            net = load()
-            lines = selections.read(selection, net)
-            wnids = _wnids(vocabulary, net) if vocabulary else None
-            plan = competitions.plan(lines, common["dataset"], common["policy"])
-            if plan.missing_reserve:
-                self.warn(
-                    f"{len(plan.missing_reserve)} reserve images are not in the dataset yet, the "
-                    f"first is {plan.missing_reserve[0]!r}"
-                )
-            return competitions.create(
-                owner, lines=lines, vocabulary=wnids, wordnet=net, **common
-            ).campaign
-        if kind == "naming":
-            if vocabulary is None:
-                raise UsageError("a campaign of the kind naming needs --vocabulary")
-            net = load()
-            topics = [net.synset(net.index(wnid)) for wnid in _wnids(vocabulary, net)]
-            classes = [{"key": s.wnid, "name": ", ".join(s.lemmas)} for s in topics]
-            pairs = drafting.naming_pairs(common["dataset"])
-            return drafting.draft(owner, kind=kind, pairs=pairs, vocabulary=classes, **common)
-        raise UsageError(f"there is no kind {kind!r}; choose one of: {', '.join(KINDS)}")
+        makers = {
+            "contains": self._contains,
+            "hierarchy": self._hierarchy,
+            "naming": self._naming,
+        }
+        if kind not in makers:
+            raise UsageError(f"there is no kind {kind!r}; choose one of: {', '.join(KINDS)}")
+        for key in ("graph", "mode", "order"):
+            if options[key] and kind != "hierarchy":
+                raise UsageError(f"--{key} is for campaigns of the kind hierarchy")
+        if options["images"] and kind == "contains":
+            raise UsageError("the images of a campaign of the kind contains are its selection's")
+        return makers[kind](owner, common, options)
+
+    def _contains(self, owner: User, common: dict[str, Any], options: dict[str, Any]) -> Campaign:
+        selection, vocabulary = options["selection"], options["vocabulary"]
+        if selection is None:
+            raise UsageError("a campaign of the kind contains needs --selection")
+        net = load()
+        lines = selections.read(selection, net)
+        wnids = _wnids(vocabulary, net) if vocabulary else None
+        plan = competitions.plan(lines, common["dataset"], common["policy"])
+        if plan.missing_reserve:
+            self.warn(
+                f"{len(plan.missing_reserve)} reserve images are not in the dataset yet, the "
+                f"first is {plan.missing_reserve[0]!r}"
+            )
+        return competitions.create(
+            owner, lines=lines, vocabulary=wnids, wordnet=net, **common
+        ).campaign
+
+    def _naming(self, owner: User, common: dict[str, Any], options: dict[str, Any]) -> Campaign:
+        if options["vocabulary"] is None:
+            raise UsageError("a campaign of the kind naming needs --vocabulary")
+        net = load()
+        topics = [net.synset(net.index(wnid)) for wnid in _wnids(options["vocabulary"], net)]
+        classes = [{"key": s.wnid, "name": ", ".join(s.lemmas)} for s in topics]
+        pairs = drafting.naming_pairs(common["dataset"], _names(options["images"]))
+        return drafting.draft(owner, kind="naming", pairs=pairs, vocabulary=classes, **common)
+
+    def _hierarchy(self, owner: User, common: dict[str, Any], options: dict[str, Any]) -> Campaign:
+        if options["graph"] is None:
+            raise UsageError("a campaign of the kind hierarchy needs --graph")
+        graph = _graph(options["graph"])
+        chosen = {key: options[key] for key in ("mode", "order") if options[key]}
+        names = _names(options["images"])
+        with transaction.atomic():
+            made = campaigns.create(owner, kind="hierarchy", settings=chosen, **common)
+            graphs.define(made, owner, graph)
+            following.check_images(made, names)
+        # Slice by slice: nobody waits while the questions of many images are made.
+        with self.progress(None, "question", "opening") as bar:
+
+            def tick(done: int, total: int) -> None:
+                bar.total = total
+                bar.update(done - bar.n)
+
+            following.open_images(made, names or None, tick)
+        return made
 
     def pause(self, name: str, **_: Any) -> Result:
         campaign = _campaign(name)
@@ -168,14 +220,34 @@ class Command(ContractCommand):
 
 
 @contextlib.contextmanager
-def _refusals(selection: Path | None = None, policy: Path | None = None) -> Iterator[None]:
-    """A Refusal as the one line that commands print, with the file whose part it names."""
+def _refusals(**files: Path | None) -> Iterator[None]:
+    """A Refusal as the one line that commands print, with the file whose part it names: policy,
+    selection, images."""
     try:
         yield
     except Refusal as refusal:
-        file = policy if refusal.field in policies.DEFAULTS else None
-        file = selection if refusal.field == "selection" else file
-        raise BadInput(refusal.message, file=file) from refusal
+        part = "policy" if refusal.field in policies.DEFAULTS else refusal.field or ""
+        raise BadInput(refusal.message, file=files.get(part)) from refusal
+
+
+def _graph(name: str) -> Graph:
+    """The graph of that file, or ILSVRC's. Raises BadInput naming the file and every fault."""
+    if name == "ilsvrc":
+        return graphs.load_ilsvrc()
+    try:
+        return questions.build(questions.read(name))
+    except questions.GraphError as error:
+        raise BadInput(error.message, file=name, line=error.line) from error
+
+
+def _names(path: Path | None) -> list[str]:
+    """The image names of that file; none without a file, which stands for all images."""
+    if path is None:
+        return []
+    names = lists.read_names("\n".join(text_lines(path)))
+    if not names:
+        raise BadInput("names no image", file=path, cure="write one image name a line")
+    return names
 
 
 def _campaign(name: str) -> Campaign:

@@ -1,0 +1,140 @@
+"""A campaign's question graph: its versions, its topics and what its changes set going."""
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from labeling import campaigns, following, graphs, questions
+from labeling.errors import Conflict, Refusal
+from labeling.models import Decision, Job
+from tests import factories
+from tests.labeling.hierarchies import GRAPH, POLICY, make
+
+
+@pytest.fixture
+def draft(alice, dataset):
+    return campaigns.create(
+        alice, name="home", title="Home", kind="hierarchy", dataset=dataset, policy=POLICY
+    )
+
+
+def changed(**nodes):
+    """The small graph with some nodes' fields changed; None takes a node out."""
+    kept = [node | (nodes.get(node["id"]) or {}) for node in GRAPH["nodes"]]
+    return {**GRAPH, "nodes": [node for node in kept if nodes.get(node["id"], {}) is not None]}
+
+
+def test_the_first_version_makes_a_topic_of_every_node(draft, alice):
+    version = graphs.define(draft, alice, GRAPH)
+
+    draft.refresh_from_db()
+    assert (version.version, draft.graph, version.created_by) == (1, version, alice)
+    assert draft.topics.count() == 9
+    animal = draft.topics.get(key="animal")
+    assert (animal.name, animal.guidance) == ("an animal", "Not on a picture in the picture.")
+    decision = draft.decisions.get(kind=Decision.Kind.GRAPH)
+    assert decision.content == {"version": 1, "sha256": version.sha256}
+
+
+def test_the_same_graph_again_is_the_same_version(draft, alice):
+    first = graphs.define(draft, alice, GRAPH)
+
+    assert graphs.define(draft, alice, graphs.of(draft).content()) == first
+    assert draft.decisions.filter(kind=Decision.Kind.GRAPH).count() == 1
+
+
+def test_a_change_is_the_next_version_and_says_how_much_it_changes(draft, alice):
+    graphs.define(draft, alice, GRAPH)
+
+    version = graphs.define(draft, alice, changed(person=None, dog={"name": "dog"}), "no people")
+
+    decision = draft.decisions.filter(kind=Decision.Kind.GRAPH).latest("pk")
+    assert version.version == 2
+    assert {key: decision.content[key] for key in ("added", "removed", "changed")} == {
+        "added": 0,
+        "removed": 1,
+        "changed": 1,
+    }
+    assert decision.reason == "no people"
+    assert [row["version"].version for row in graphs.history(draft)] == [2, 1]
+    newest = graphs.history(draft)[0]
+    assert (newest["in_force"], newest["classes"], newest["roots"]) == (True, 5, 3)
+    assert newest["changes"]["removed"] == ["person"]
+
+
+def test_guidance_written_on_a_topics_page_stays_until_the_node_changes(draft, alice):
+    graphs.define(draft, alice, GRAPH)
+    campaigns.change_topic(draft, "dog", alice, guidance="No wolves.")
+    campaigns.change_topic(draft, "animal", alice, guidance="No toys.")
+
+    graphs.define(draft, alice, changed(person=None))
+    assert draft.topics.get(key="animal").guidance == "No toys."
+
+    graphs.define(draft, alice, changed(animal={"guidance": "Living ones."}, dog={"name": "dog"}))
+    assert draft.topics.get(key="animal").guidance == "Living ones."
+    assert draft.topics.get(key="dog").guidance == "No wolves."
+
+
+@pytest.mark.parametrize(
+    ("raw", "words"),
+    [
+        (changed(animal={"parents": ["dog"]}), "circle"),
+        (changed(dog={"parents": ["beast"]}), "beast is not in the graph"),
+        (changed(dog={"class": "n02121620"}), "n02121620"),
+        ({"nodes": []}, "no nodes"),
+    ],
+)
+def test_a_graph_with_a_fault_is_refused_and_nothing_changes(draft, alice, raw, words):
+    graphs.define(draft, alice, GRAPH)
+
+    with pytest.raises(Refusal, match=words):
+        graphs.define(draft, alice, raw)
+
+    draft.refresh_from_db()
+    assert draft.graph.version == draft.graphs.count() == 1
+
+
+def test_only_campaigns_of_the_kind_have_a_graph(coots, alice):
+    with pytest.raises(Refusal, match="asks by no graph"):
+        graphs.define(coots, alice, GRAPH)
+    with pytest.raises(Refusal, match="no question graph yet"):
+        graphs.of(coots)
+
+
+def test_a_closed_campaign_keeps_its_graph(alice, dataset):
+    campaign = make(alice, dataset)
+    campaigns.close(campaign, alice)
+
+    with pytest.raises(Conflict, match="closed"):
+        graphs.define(campaign, alice, changed(person=None))
+
+
+def test_a_change_has_every_image_looked_at_only_where_something_was_asked(draft, alice, dataset):
+    graphs.define(draft, alice, GRAPH)
+    graphs.define(draft, alice, changed(person=None))
+    assert not Job.objects.filter(kind="look again").exists()
+
+    factories.make_image(dataset, "0.png")
+    following.open_images(draft)
+    graphs.define(draft, alice, GRAPH)
+
+    assert Job.objects.get(kind="look again").campaign == draft
+
+
+def test_a_graph_is_built_once_in_a_process(draft, alice):
+    version = graphs.define(draft, alice, GRAPH)
+    built = graphs.of(draft)
+
+    with CaptureQueriesContext(connection) as queries:
+        assert graphs.of(draft) is graphs.of(version.pk) is graphs.of(version) is built
+
+    assert len(queries) == 2
+
+
+def test_ilsvrcs_graph_loads_whole(draft, alice):
+    graphs.define(draft, alice, graphs.load_ilsvrc())
+
+    graph = graphs.of(draft)
+    assert (len(graph.nodes), len(graph.roots), len(graph.leaves)) == (245, 17, 200)
+    assert draft.topics.count() == 245
+    assert graph.sha256 == questions.shipped("ilsvrc").sha256
