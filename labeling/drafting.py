@@ -1,5 +1,6 @@
 """A campaign with all its questions, made as one deed, and questions added with their classes."""
 
+import uuid
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -75,11 +76,21 @@ def draft_graph(
     """
     campaign = campaigns.create(owner, kind=graphs.KIND, **fields)
     graphs.define(campaign, owner, graph)
+    return campaign, open_images(campaign, names)
+
+
+def open_images(campaign: Campaign, names: Sequence[str] = ()) -> int | None:
+    """How many first questions were opened about these images, by default about all of the dataset.
+
+    None where the images are many: a job opens them. Raises Refusal for images that are not there.
+    """
+    graphs.of(campaign)
     images = len(names) or campaign.dataset.images.count()
-    if images > AT_ONCE:
-        jobs.enqueue("open images", str(campaign.pk), {"names": list(names)}, campaign)
-        return campaign, None
-    return campaign, following.open_images(campaign, list(names) or None)
+    if images <= AT_ONCE:
+        return following.open_images(campaign, list(names) or None)
+    key = str(campaign.pk) if not names else f"{campaign.pk}:{uuid.uuid4().hex}"
+    jobs.enqueue("open images", key, {"names": list(names)}, campaign)
+    return None
 
 
 def execute_open_images(job: Job) -> None:

@@ -122,6 +122,8 @@ def question_history(campaign: Campaign, question: Question) -> dict[str, Any]:
     latest = {answer.assignment_id: answer.pk for answer in answers if not answer.late}
     settlements = list(question.settlements.select_related("policy").order_by("pk"))
     counted = set(settlements[-1].answers) if settlements else set()
+    blocked = campaign.memberships.filter(stage=Membership.Stage.BLOCKED)
+    void = set(blocked.values_list("user", flat=True))
     return {
         "answers": [
             {
@@ -131,6 +133,7 @@ def question_history(campaign: Campaign, question: Question) -> dict[str, Any]:
                 "words": words.get(kind.tally_name(answer.value), str(answer.value)),
                 "seconds": None if answer.duration_ms is None else answer.duration_ms / 1000,
                 "counted": str(answer.pk) in counted,
+                "void": answer.assignment.annotator_id in void,
                 "replaced": not answer.late and latest[answer.assignment_id] != answer.pk,
             }
             for answer in answers
@@ -165,6 +168,12 @@ def value_words(campaign: Campaign) -> dict[str, str]:
     }
     vocabulary = campaign.settings.get("vocabulary", [])
     return {entry["key"]: entry["name"] for entry in vocabulary} | words
+
+
+def answer_keys(campaign: Campaign) -> list[str]:
+    """The key of each answer in the order of forms.answer_choices; "" for a class."""
+    keys = [choice["key"] for choice in KINDS[campaign.kind].choices(campaign.settings)]
+    return ["" for _ in campaign.settings.get("vocabulary", [])] + keys
 
 
 def topic_names(campaign: Campaign, keys: Iterable[str]) -> dict[str, str]:

@@ -17,6 +17,7 @@ from labeling.models import (
     Question,
     Settlement,
 )
+from labeling.policies import ACTIONS
 
 SHOWN = 40
 
@@ -110,3 +111,90 @@ def decisions_on(membership: Membership, shown: int = 20) -> list[dict[str, Any]
         .order_by("-pk")[:shown]
     )
     return [{"decision": row, "words": overview.decision_words(row)} for row in found]
+
+
+def signals_of(membership: Membership, policy: dict[str, Any]) -> list[dict[str, Any]]:
+    """The four signals: what was last found, the threshold, and what follows. In words."""
+    kept = membership.standing
+    past = {row["signal"] for row in kept.get("reasons", [])}
+    told = (
+        ("test", "Known questions", _test(kept), _test_threshold(policy), "gold_action"),
+        ("speed", "Speed", _speed(kept), _speed_threshold(policy), "speed_action"),
+        ("runs", "Runs of one answer", _runs(kept), _runs_threshold(policy), "run_action"),
+        ("chance", "Agreement beyond chance", _chance(kept), _least(policy), "chance_action"),
+    )
+    return [
+        {
+            "signal": signal,
+            "title": title,
+            "found": found,
+            "threshold": threshold,
+            "action": ACTIONS[policy[action]],
+            "past": signal in past,
+        }
+        for signal, title, found, threshold, action in told
+    ]
+
+
+NOT_YET = "Not looked at yet."
+
+
+def _test(kept: dict[str, Any]) -> str:
+    test = kept.get("test")
+    if not test:
+        return NOT_YET
+    right, total = test["now"]
+    said = f"Accepted {test['accepted']} times, rejected {test['rejected']}."
+    return said + (f" The test that runs: {right} of {total} right." if total else "")
+
+
+def _test_threshold(policy: dict[str, Any]) -> str:
+    return (
+        f"the answers fit {policy['bad_accuracy']:.0%} right better than "
+        f"{policy['good_accuracy']:.0%}"
+    )
+
+
+def _speed(kept: dict[str, Any]) -> str:
+    speed = kept.get("speed") or {}
+    if speed.get("share") is None:
+        return NOT_YET
+    return (
+        f"Half of {speed['answers']} answers took less than {speed['share']:.0%} of what others "
+        f"take ({speed['seconds']:g} s, others {speed['pool_seconds']:g} s)."
+    )
+
+
+def _speed_threshold(policy: dict[str, Any]) -> str:
+    return f"below {policy['speed_share']:.0%}, from {policy['signal_answers']} answers on"
+
+
+def _runs(kept: dict[str, Any]) -> str:
+    runs = kept.get("runs") or {}
+    if not runs.get("length"):
+        return NOT_YET
+    odds = runs.get("odds")
+    chance = "" if odds is None else f"; by chance in {_share(odds)} of such rows"
+    return f"“{runs['word']}” {runs['length']} times in a row{chance}."
+
+
+def _share(odds: float) -> str:
+    return f"{odds:.0%}" if odds >= 0.01 else "fewer than 1 %"
+
+
+def _runs_threshold(policy: dict[str, Any]) -> str:
+    return f"{policy['run_length']} or more, where the answers of others make it unlikely"
+
+
+def _chance(kept: dict[str, Any]) -> str:
+    chance = kept.get("chance") or {}
+    if chance.get("kappa") is None:
+        return NOT_YET
+    return (
+        f"{chance['kappa']:.2f} on {chance['answers']} answers, at most {chance['upper']:.2f} "
+        f"({chance['agreed']} agreed)."
+    )
+
+
+def _least(policy: dict[str, Any]) -> str:
+    return f"surely below {policy['chance_agreement']:g}"

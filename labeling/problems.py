@@ -59,7 +59,7 @@ def handle(exception: Exception, context: dict[str, Any]) -> Response | None:
     """The problem that an exception amounts to; None for one that is a fault of ours."""
     exception = _as_refusal(exception)
     if isinstance(exception, Refusal):
-        return _respond(exception.status, exception.code, [_from_refusal(exception)])
+        return _respond(exception.status, exception.code, list(_from_refusals(exception)))
     response = exception_handler(exception, context)
     if response is None or not isinstance(exception, exceptions.APIException):
         return None
@@ -122,6 +122,17 @@ def _respond(
         content_type=MEDIA_TYPE,
         headers=headers,
     )
+
+
+def _from_refusals(refusal: Refusal) -> Iterator[dict[str, Any]]:
+    """One error, or one for each fault of what has many (a question graph)."""
+    faults = getattr(refusal, "faults", ())
+    if len(faults) < 2:
+        yield _from_refusal(refusal)
+    for fault in faults if len(faults) > 1 else ():
+        what, _, cure = fault.rstrip(".").partition("; ")
+        cure = f"{cure[:1].upper()}{cure[1:]}." if cure else _default_cure(refusal)
+        yield {"field": refusal.field, "message": what, "cure": cure}
 
 
 def _from_refusal(refusal: Refusal) -> dict[str, Any]:

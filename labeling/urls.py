@@ -1,6 +1,7 @@
 from django.urls import path
 
 from labeling.views import (
+    audit,
     campaigns,
     datasets,
     gold,
@@ -8,6 +9,7 @@ from labeling.views import (
     imports,
     people,
     policy,
+    quality,
     questions,
     tokens,
     work,
@@ -47,6 +49,11 @@ urlpatterns = [
     path(C + "people/", people.people, name="people"),
     path(C + "people/<int:pk>/role/", people.member_role, name="member_role"),
     path(C + "people/<int:pk>/remove/", people.member_remove, name="member_remove"),
+    path(C + "people/<int:pk>/", people.person, name="person"),
+    *(
+        path(C + f"people/<int:pk>/{deed}/", people.person_deed, {"deed": deed}, f"person_{deed}")
+        for deed in people.DEEDS
+    ),
     path(C + "invitations/", people.invitation_new, name="invitation_new"),
     path(C + "invitations/<int:pk>/revoke/", people.invitation_revoke, name="invitation_revoke"),
     path(C + "gold/", gold.gold, name="gold"),
@@ -54,6 +61,9 @@ urlpatterns = [
     path(C + "gold/upload/", gold.gold_upload, name="gold_upload"),
     path(C + "gold/promote/", gold.gold_promote, name="gold_promote"),
     path(C + "gold/<int:pk>/retire/", gold.gold_retire, name="gold_retire"),
+    path(C + "quality/", quality.quality, name="quality"),
+    path(C + "audit/", audit.audit, name="audit"),
+    path(C + "audit/<int:pk>/answer/", audit.audit_answer, name="audit_answer"),
     path(C + "topics/", gold.topics, name="topics"),
     path(C + "topics/<int:pk>/", gold.topic, name="topic"),
     path(C + "topics/<int:pk>/examples/", gold.example_add, name="example_add"),

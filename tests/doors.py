@@ -27,7 +27,8 @@ FILL = (
     (r"questions/(<int:pk>)/(?:review|decide)", "reviewed"),
     (r"questions/(<int:pk>)", "question"),
     (r"imports/(<int:pk>)", "import"),
-    (r"(?:members|people)/(<int:pk>)", "member"),
+    (r"(?:members|people|blocks)/(<int:pk>)", "member"),
+    (r"audit/(<int:pk>)", "audit"),
     (r"invitations/(<int:pk>)", "invitation"),
     (r"graph/nodes/(<path:node>)", "node"),
     (r"graph/(<int:version>)", "1"),
@@ -132,6 +133,9 @@ ROWS = (
         GET campaigns/<slug:name>/questions/<int:pk>/thumbnail
         POST campaigns/<slug:name>/questions/<int:pk>/decide/
         GET campaigns/<slug:name>/review/
+        GET campaigns/<slug:name>/quality/
+        GET,POST campaigns/<slug:name>/audit/
+        POST campaigns/<slug:name>/audit/<int:pk>/answer/
         GET campaigns/<slug:name>/graph/
         GET campaigns/<slug:name>/graph/<int:version>/
         GET campaigns/<slug:name>/graph/<int:version>/download
@@ -167,6 +171,11 @@ ROWS = (
         GET,POST campaigns/<slug:name>/questions/add/
         POST campaigns/<slug:name>/questions/<int:pk>/withdraw/
         GET campaigns/<slug:name>/people/
+        GET campaigns/<slug:name>/people/<int:pk>/
+        GET,POST campaigns/<slug:name>/people/<int:pk>/block/
+        GET,POST campaigns/<slug:name>/people/<int:pk>/unblock/
+        GET,POST campaigns/<slug:name>/people/<int:pk>/pause/
+        GET,POST campaigns/<slug:name>/people/<int:pk>/pardon/
         POST campaigns/<slug:name>/people/<int:pk>/role/
         POST campaigns/<slug:name>/people/<int:pk>/remove/
         POST campaigns/<slug:name>/invitations/

@@ -7,7 +7,17 @@ from typing import Any
 from annotator.seats import image_url
 from evaluation import runs
 from evaluation.models import Benchmark, Run, Selection, Submission
-from labeling import answering, assigning, campaigns, jobs, people, questions, releases, tokens
+from labeling import (
+    answering,
+    assigning,
+    auditing,
+    campaigns,
+    jobs,
+    people,
+    questions,
+    releases,
+    tokens,
+)
 from labeling.gold import add_gold
 from labeling.models import Campaign, Dataset, Graph, Import, Job, Question, User
 from tests import factories
@@ -141,15 +151,7 @@ def _furnish(world: World) -> None:
     example = campaigns.add_example(
         campaign, COOT, world.dataset.images.get(name="coots/000.png"), "yes", "White bill."
     )
-    graph = questions.build(GRAPH)
-    campaign.graph = Graph.objects.create(
-        campaign=campaign,
-        version=1,
-        content=graph.content(),
-        sha256=graph.sha256,
-        created_by=alice,
-    )
-    campaign.save(update_fields=["graph"])
+    auditing.draw(campaign, alice, 1, seed=0)
     page = assigning.next_page(world.bob, campaign, 3)
     seat = page.seats[0].token
     invitation, world.secret = people.invite(campaign, alice, max_uses=10)
@@ -164,6 +166,16 @@ def _furnish(world: World) -> None:
     )
     token, _ = tokens.create_token(alice, "laptop", "read", 30)
     release = releases.freeze(campaign, alice)
+    # Last: a campaign of this kind asks by no graph, and a release of it has none.
+    graph = questions.build(GRAPH)
+    campaign.graph = Graph.objects.create(
+        campaign=campaign,
+        version=1,
+        content=graph.content(),
+        sha256=graph.sha256,
+        created_by=alice,
+    )
+    campaign.save(update_fields=["graph"])
     world.signature = image_url(seat, world.bob).split("?")[1]
     world.parts = {
         "campaign": campaign.name,
@@ -183,6 +195,7 @@ def _furnish(world: World) -> None:
         "topic": campaign.topics.get(key=COOT).pk,
         "topic key": COOT,
         "node": "bird",
+        "audit": campaign.audits.earliest("pk").pk,
         "release": release.number,
         "image": world.dataset.images.earliest("pk").pk,
         "run": world.run.pk,

@@ -4,9 +4,11 @@ from labeling.forms.campaigns import CampaignForm, NewCampaignForm
 from labeling.forms.common import ListsForm, WordedForm, add_refusal, list_file
 from labeling.forms.datasets import DatasetForm, ImportForm, UploadForm
 from labeling.forms.graph import GraphForm, NodeForm
-from labeling.forms.people import InvitationForm, RoleForm, TokenForm
+from labeling.forms.people import InvitationForm, ReasonForm, RoleForm, TokenForm
 from labeling.forms.policy import PolicyForm
 from labeling.forms.questions import (
+    AuditAnswerForm,
+    AuditForm,
     ExampleForm,
     GoldForm,
     GoldListForm,
@@ -19,6 +21,8 @@ from labeling.forms.questions import (
 )
 
 __all__ = [
+    "AuditAnswerForm",
+    "AuditForm",
     "CampaignForm",
     "DatasetForm",
     "ExampleForm",
@@ -33,6 +37,7 @@ __all__ = [
     "PolicyForm",
     "QuestionFilterForm",
     "QuestionsForm",
+    "ReasonForm",
     "RoleForm",
     "TokenForm",
     "TopicForm",

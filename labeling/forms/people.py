@@ -24,6 +24,16 @@ class RoleForm(WordedForm):
     role = forms.ChoiceField(choices=Membership.Role.choices)
 
 
+class ReasonForm(WordedForm):
+    """Why something is done about a person."""
+
+    reason = forms.CharField(
+        max_length=500,
+        help_text="Kept with the decision, for everybody who runs this campaign.",
+        widget=forms.TextInput(attrs={"autocomplete": "off"}),
+    )
+
+
 class TokenForm(WordedForm):
     name = forms.CharField(max_length=100, help_text="What will use it.")
     scope = forms.ChoiceField(choices=ApiToken.Scope.choices, initial=ApiToken.Scope.READ)

@@ -175,3 +175,34 @@ class QuestionFilterForm(WordedForm):
         topics = campaign.topics.order_by("name").values_list("key", "name")
         self.fields["state"].choices = [("", "any"), *states]  # type: ignore[attr-defined]
         self.fields["topic"].choices = [("", "any"), *topics]  # type: ignore[attr-defined]
+
+
+class AuditForm(WordedForm):
+    """A random sample of settled questions to be answered again."""
+
+    n = forms.IntegerField(
+        label="Questions",
+        initial=100,
+        min_value=1,
+        max_value=10_000,
+        help_text="100 of which 2 are wrong say: between 0.2 % and 7 %. Four times as many halve "
+        "that.",
+    )
+    seed = forms.IntegerField(
+        required=False,
+        min_value=0,
+        max_value=2**31 - 1,
+        help_text="For a sample that can be drawn again; a random one without.",
+    )
+
+
+class AuditAnswerForm(WordedForm):
+    """An answer of the audit; what it may be, auditing.py checks."""
+
+    value = forms.CharField(max_length=500)
+
+    def clean_value(self) -> Any:
+        try:
+            return answer_of(self.cleaned_data["value"])
+        except ValueError as error:
+            raise forms.ValidationError("Choose one of the answers.") from error

@@ -100,7 +100,8 @@ def gold_retire(request: SignedIn, name: str, pk: int) -> HttpResponse:
     campaign = own_campaign(request, name)
     retire_gold(campaign, request.user, pk, sent(request, "reason"))
     messages.success(request, "Retired. It counts for nobody any more.")
-    return redirect("labeling:gold", campaign.name)
+    goal = "quality" if request.POST.get("next") == "quality" else "gold"
+    return redirect(f"labeling:{goal}", campaign.name)
 
 
 def _back(request: SignedIn, campaign: Campaign) -> str:

@@ -1,4 +1,6 @@
-"""A campaign's people: roles, leaving, invitations."""
+"""A campaign's people: roles, invitations, and one person's standing with what is done of it."""
+
+from dataclasses import dataclass
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
@@ -6,14 +8,15 @@ from django.http import HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.dateparse import parse_datetime
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_GET, require_POST
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
+from labeling import blocking, policies, portraits, progress, quality, watching
 from labeling import people as deeds
-from labeling import progress
 from labeling.errors import NotYours, Refusal
-from labeling.forms import InvitationForm, RoleForm, add_refusal
-from labeling.models import Campaign, Invitation, Membership
+from labeling.forms import InvitationForm, ReasonForm, RoleForm, add_refusal
+from labeling.models import Campaign, Invitation, Membership, User
 from labeling.views.shared import SignedIn, own_campaign, page_of, query_of, render_campaign
 
 PAGE = 50
@@ -90,6 +93,165 @@ def member_remove(request: SignedIn, name: str, pk: int) -> HttpResponse:
         who = membership.user.pseudonym
         messages.success(request, f"{who} is no longer in the campaign. Their answers stay.")
     return redirect("labeling:people", campaign.name)
+
+
+@dataclass(frozen=True)
+class Deed:
+    """What a researcher may decide about a person, in which stages, and what it is called."""
+
+    name: str
+    words: str
+    look: str
+    stages: frozenset[str]
+    done: str
+
+    @property
+    def url(self) -> str:
+        return f"labeling:person_{self.name}"
+
+
+Stage = Membership.Stage
+NOT_AT_WORK = frozenset({Stage.PAUSED, Stage.FAILED, Stage.TRAINING, Stage.TEST})
+DEEDS = {
+    deed.name: deed
+    for deed in (
+        Deed("pardon", "Let them work", "", NOT_AT_WORK, "{} can work now."),
+        Deed("pause", "Pause", "secondary", frozenset({Stage.WORKING}), "{} is paused."),
+        Deed("unblock", "Lift the block", "", frozenset({Stage.BLOCKED}), "{} is blocked no more."),
+        Deed("block", "Block", "danger", NOT_AT_WORK | {Stage.WORKING}, "{} is blocked."),
+    )
+}
+
+
+@login_required
+@require_GET
+def person(request: SignedIn, name: str, pk: int) -> HttpResponse:
+    """One person: where they stand and why, what was decided, and their latest answers."""
+    campaign = own_campaign(request, name)
+    membership = _anybody(campaign, pk)
+    policy = policies.of(campaign)
+    watched = membership.role == Membership.Role.ANNOTATOR
+    signals = portraits.signals_of(membership, policy) if watched else []
+    for row in signals:
+        if row["signal"] == "test":
+            row["standing"] = quality.standing(membership.user, campaign)
+    kept = membership.standing
+    return render_campaign(
+        request,
+        "labeling/person.html",
+        campaign,
+        "people",
+        membership=membership,
+        person=membership.user,
+        seconds=membership.worked_ms / 1000 / membership.answered if membership.answered else None,
+        gold_share=policy["gold_share"] if membership.gold_share is None else membership.gold_share,
+        signals=signals,
+        reasons=[
+            row | {"deed": f"{policies.ACTIONS[row['action']]}."} for row in kept.get("reasons", [])
+        ],
+        looked_at=parse_datetime(kept["at"]) if "at" in kept else None,
+        deeds=_deeds_for(membership),
+        decisions=portraits.decisions_on(membership),
+        answers=portraits.recent_answers(membership),
+    )
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def person_deed(request: SignedIn, name: str, pk: int, deed: str) -> HttpResponse:
+    """What a deed undoes or brings back, and the deed itself with its reason."""
+    campaign = own_campaign(request, name)
+    membership = _anybody(campaign, pk)
+    form = ReasonForm(request.POST or None)
+    if request.method == "POST" and form.is_valid():
+        try:
+            said = _do(deed, campaign, membership, request.user, form.cleaned_data["reason"])
+        except Refusal as refusal:
+            add_refusal(form, refusal)
+        else:
+            messages.success(request, said)
+            return redirect("labeling:person", campaign.name, membership.pk)
+    return render_campaign(
+        request,
+        "labeling/person_deed.html",
+        campaign,
+        "people",
+        membership=membership,
+        person=membership.user,
+        deed=DEEDS[deed],
+        undoes=_undoes(deed, campaign, membership),
+        form=form,
+    )
+
+
+def _do(deed: str, campaign: Campaign, membership: Membership, actor: User, reason: str) -> str:
+    """What was done, in words."""
+    said = DEEDS[deed].done.format(membership.user.pseudonym)
+    if deed == "pause":
+        watching.pause(membership, actor, reason)
+        return said
+    if deed == "pardon":
+        watching.pardon(membership, actor, reason)
+        return said
+    done = blocking.block if deed == "block" else blocking.unblock
+    outcome = done(campaign, membership, actor, reason)
+    counted = "void" if deed == "block" else "counted again"
+    return (
+        f"{said} {count_of(outcome.answers, 'answer')} {counted}, "
+        f"{count_of(outcome.decided, 'question')} decided otherwise, {outcome.reopened:,} reopened."
+    )
+
+
+def _undoes(deed: str, campaign: Campaign, membership: Membership) -> list[str]:
+    """What the deed does, with numbers where it touches answers."""
+    if deed == "pause":
+        return [
+            "They get no more questions until somebody lets them work again. Their answers stay "
+            "and count.",
+        ]
+    if deed == "pardon":
+        return ["They get questions at once, without training or test. Their standing begins anew."]
+    return _touched(deed, blocking.affected(campaign, membership.user))
+
+
+def _touched(deed: str, touched: dict[str, int]) -> list[str]:
+    answers = count_of(touched["answers"], "answer")
+    decided = count_of(touched["questions"], "decided question")
+    if deed == "unblock":
+        return [
+            f"{answers} will count again, and every question gets back what stood before the block."
+            " What others answered meanwhile is kept.",
+            "They get questions again.",
+        ]
+    return [
+        f"{answers} will be void. {decided} will be looked at again without them, and those that "
+        "need more answers reopen for others.",
+        f"{count_of(touched['seats'], 'open seat')} will go back to others. Nothing is deleted: "
+        "lifting the block brings everything back.",
+    ]
+
+
+def count_of(count: int, what: str) -> str:
+    """A number with its noun.
+
+    >>> count_of(1, "answer"), count_of(312, "answer")
+    ('1 answer', '312 answers')
+    """
+    return f"{count:,} {what}{'' if count == 1 else 's'}"
+
+
+def _deeds_for(membership: Membership) -> list[Deed]:
+    if membership.role != Membership.Role.ANNOTATOR or membership.left_at is not None:
+        return []
+    return [deed for deed in DEEDS.values() if membership.stage in deed.stages]
+
+
+def _anybody(campaign: Campaign, pk: int) -> Membership:
+    """The membership of that id, also of somebody who has left. Raises NotYours."""
+    found = campaign.memberships.select_related("user", "campaign").filter(pk=pk).first()
+    if found is None:
+        raise NotYours("There is no such member of this campaign.")
+    return found
 
 
 def _member(campaign: Campaign, pk: int) -> Membership:

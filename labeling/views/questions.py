@@ -1,5 +1,7 @@
 """A campaign's questions: the list, one with its votes, adding, withdrawing, and the review."""
 
+from typing import Any
+
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse
@@ -91,23 +93,31 @@ def question_thumbnail(request: SignedIn, name: str, pk: int) -> HttpResponse:
 def questions_add(request: SignedIn, name: str) -> HttpResponse:
     """More questions, as a list."""
     campaign = own_campaign(request, name)
-    naming = campaign.kind == "naming"
     data = (request.POST, request.FILES) if request.method == "POST" else ()
-    form = QuestionsForm(*data, naming=naming)
+    form = QuestionsForm(*data, naming=campaign.kind != "contains")
     if form.is_valid():
-        content = form.cleaned_data
-        pairs = content.get("pairs", [])
-        if naming:
-            pairs = drafting.naming_pairs(campaign.dataset, content["names"])
         try:
-            added = drafting.ask(campaign, pairs, content.get("topics", []))
+            said = _ask(campaign, form.cleaned_data)
         except Refusal as refusal:
             add_refusal(form, refusal)
         else:
-            said = f"{added.created} questions were added; {added.existing} were there already."
             messages.success(request, said)
             return redirect("labeling:questions", campaign.name)
     return render_campaign(request, "labeling/questions_add.html", campaign, "questions", form=form)
+
+
+def _ask(campaign: Campaign, content: dict[str, Any]) -> str:
+    """Asks what the form lists; what came of it, in words."""
+    if campaign.kind == "hierarchy":
+        opened = drafting.open_images(campaign, content["names"])
+        if opened is None:
+            return "The first questions of these images are being made; see Jobs."
+        return f"{opened} first questions were added."
+    pairs = content.get("pairs", [])
+    if campaign.kind == "naming":
+        pairs = drafting.naming_pairs(campaign.dataset, content["names"])
+    added = drafting.ask(campaign, pairs, content.get("topics", []))
+    return f"{added.created} questions were added; {added.existing} were there already."
 
 
 @login_required
