@@ -6,10 +6,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from django.db import IntegrityError, transaction
-from django.db.models import Count
 from django.utils import timezone
 
-from labeling import jobs, policies, seats
+from labeling import jobs, judging, policies, seats
 from labeling.errors import Conflict, Refusal
 from labeling.kinds import KINDS
 from labeling.models import (
@@ -118,12 +117,11 @@ def change_policy(campaign: Campaign, actor: User, content: dict[str, Any]) -> P
     cleaned = policies.clean(content)
     with transaction.atomic():
         campaign = Campaign.objects.select_for_update().select_related(None).get(pk=campaign.pk)
-        current = campaign.policies.latest("version")
-        if current.content == cleaned:
-            return current
-        policy = Policy.objects.create(
-            campaign=campaign, version=current.version + 1, content=cleaned
-        )
+        if campaign.policy is not None and campaign.policy.content == cleaned:
+            return campaign.policy
+        # The last version may be that of a pilot (piloting.py), which was never in force.
+        last = campaign.policies.latest("version").version
+        policy = Policy.objects.create(campaign=campaign, version=last + 1, content=cleaned)
         campaign.policy = policy
         campaign.save(update_fields=["policy"])
         _record(campaign, Decision.Kind.POLICY, actor, {"version": policy.version})
@@ -302,7 +300,7 @@ def _create_questions(campaign: Campaign, keys: list[tuple[int, str]], lane: int
                 topic=topic,
                 lane=lane,
                 ticket=first + index,
-                seats_free=policy.content["votes"],
+                seats_free=policies.first_votes(policies.DEFAULTS | policy.content),
                 policy=policy,
             )
             for index, (item, topic) in enumerate(keys)
@@ -322,28 +320,15 @@ def _reopen(campaign: Campaign, question_ids: list[int]) -> None:
     """Withdrawn questions come back with their answers; only the votes still missing are asked."""
     from labeling import consensus
 
-    # Questions are locked before the campaign's row, as everywhere (seats.py). Somebody else may
-    # have brought some back since they were looked for, and people may have seats on those.
+    # Somebody else may have brought some back since they were looked for, and people may have seats
+    # on those.
     locked = seats.lock_questions(question_ids)
-    question_ids = [row.id for row in locked if row.state == Question.State.WITHDRAWN]
-    first = take_tickets(campaign, len(question_ids))
-    answered = dict(
-        Assignment.objects.filter(question_id__in=question_ids, state=Assignment.State.ANSWERED)
-        .order_by()
-        .values_list("question_id")
-        .annotate(Count("pk"))
+    back = [row for row in locked if row.state == Question.State.WITHDRAWN]
+    Question.objects.filter(pk__in=[row.id for row in back]).update(
+        state=Question.State.OPEN, lane=Question.Lane.RETURNED
     )
-    questions = list(
-        Question.objects.filter(pk__in=question_ids).select_related("policy").order_by("pk")
-    )
-    for index, question in enumerate(questions):
-        question.state = Question.State.OPEN
-        question.lane = Question.Lane.RETURNED
-        question.ticket = first + index
-        votes = question.policy.content["votes"]
-        question.seats_free = max(0, votes - answered.get(question.pk, 0))
-    Question.objects.bulk_update(questions, ["state", "lane", "ticket", "seats_free"])
-    consensus.settle(question_ids)
+    found = consensus.replay_locked([row._replace(state=Question.State.OPEN) for row in back])
+    found.give()
 
 
 def withdraw_questions(
@@ -417,13 +402,15 @@ def close(campaign: Campaign, actor: User | None) -> Campaign:
     return move(campaign, actor, "close")
 
 
-def estimate(questions: int, policy: dict[str, Any]) -> dict[str, Any]:
+def estimate(questions: int, policy: dict[str, Any], votes: float | None = None) -> dict[str, Any]:
     """What asking will cost: answers (gold mixed in), hours of people's time, and money.
 
-    Ties and replacements come on top and are not foreseen here.
+    votes: answers a question took so far, where that is known. Without it, what the policy comes to
+    by itself: the fixed number, or what people of the assumed accuracy would need to be sure enough
+    (judging.expected_votes). Ties, abstentions and replacements come on top and are not foreseen.
     """
-    votes = questions * policy["votes"]
-    answers = round(votes / (1 - policy["gold_share"]))
+    each = judging.expected_votes(policy) if votes is None else votes
+    answers = round(questions * each / (1 - policy["gold_share"]))
     hours = answers * policy["seconds_per_answer"] / 3600
     return {
         "questions": questions,

@@ -144,10 +144,18 @@ class Replayed:
     wanting: dict[int, int] = field(default_factory=dict)
     changed: list[Locked] = field(default_factory=list)
 
+    def add(self, other: "Replayed") -> None:
+        self.decided += other.decided
+        self.reopened += other.reopened
+        self.wanting |= other.wanting
+        self.changed += other.changed
+
     def give(self) -> None:
         """Frees the seats that open questions are short of, in the lane of returned ones. Takes
         the campaign's row, so after the locks of all questions."""
-        free([q for q in self.changed if q.id in self.wanting], self.wanting, RETURNED)
+        short = [question for question in self.changed if question.id in self.wanting]
+        for start in range(0, len(short), CHUNK):
+            free(short[start : start + CHUNK], self.wanting, RETURNED)
         _follow_up(self.changed)
 
 

@@ -21,7 +21,8 @@ def decide(
     """The settlement that a reviewer's verdict on a question in review makes.
 
     value: an answer that is no abstention, or "drop" to give the image up (its pair's next one
-    follows, as after a dropping vote). The votes stay as they are and are named by the settlement.
+    follows, as after a dropping vote). The votes stay as they are and are named by the settlement,
+    which stands whatever becomes of them.
     Raises Conflict when somebody has decided meanwhile.
     """
     value = clean_verdict(campaign, value)
@@ -37,8 +38,10 @@ def decide(
         policy_id=locked[0].policy_id,
         value=stated,
         answers=latest.answers if latest else [],
+        reviewed=True,
     )
-    Question.objects.filter(pk=question_id).update(state=state)
+    follows = locked[0].graph_id is not None
+    Question.objects.filter(pk=question_id).update(state=state, follow_up=follows)
     Decision.objects.create(
         campaign=campaign,
         kind=Decision.Kind.REVIEW,
@@ -48,6 +51,8 @@ def decide(
     )
     if value == DROP:
         jobs.enqueue("question dropped", str(question_id), {"question": question_id}, campaign)
+    if follows:
+        jobs.enqueue("advance", str(campaign.pk), campaign=campaign)
     return settlement
 
 
