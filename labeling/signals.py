@@ -430,6 +430,24 @@ def _chance_words(chance: Mapping[str, Any], policy: Mapping[str, Any]) -> str:
     )
 
 
+def advice(policy: Mapping[str, Any]) -> str:
+    """What to change where the policy's sequential test cannot keep its own error rates; else "".
+
+    >>> advice({"good_accuracy": 0.9, "bad_accuracy": 0.7, "reject_good": 0.05, "accept_bad": 0.05,
+    ...     "test_cap": 80})
+    ''
+    """
+    test = SequentialTest.of(policy)
+    if test.plan.keeps(test):
+        return ""
+    return (
+        f"Decided after {test.cap} gold answers, one test rejects {test.plan.reject_good:.2%} of "
+        f"good people and accepts {test.plan.accept_bad:.2%} of bad ones; you set "
+        f"{test.reject_good:.2%} and {test.accept_bad:.2%}. Raise test_cap, or set the two "
+        "accuracies further apart."
+    )
+
+
 def gold_share(accepted: int, policy: Mapping[str, Any]) -> float | None:
     """How often gold is mixed in after so many accepted tests; None for the policy's own share.
 
