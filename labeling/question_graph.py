@@ -8,6 +8,7 @@ import functools
 import graphlib
 import hashlib
 import json
+import operator
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -215,15 +216,29 @@ class Graph:
 
 
 class Masks:
-    """Bit sets over node positions, as whole numbers: fast for one image at a time."""
+    """Bit sets over node positions, as whole numbers: fast for one image at a time.
+
+    below: all descendants. alone: those that only this node leads to. shared_next: the nodes with
+    several parents one of which is this node or alone below it.
+    """
 
     def __init__(self, graph: Graph) -> None:
-        self.roots = _bits(graph.index[root] for root in graph.roots)
-        self.parents = tuple(_bits(places) for places in graph.parent_positions)
-        self.children = tuple(_bits(places) for places in graph.child_positions)
+        self.roots = self.of(graph, graph.roots)
+        self.parents = tuple(self.of(graph, node.parents) for node in graph.nodes)
+        self.children = tuple(self.of(graph, node.children) for node in graph.nodes)
         self.below = tuple(_bits(np.flatnonzero(row).tolist()) for row in graph.below)
         self.alone = tuple(_bits(np.flatnonzero(row).tolist()) for row in graph.alone)
-        self.shared = frozenset(i for i, p in enumerate(graph.parent_positions) if len(p) > 1)
+        shared = self.of(graph, [node.id for node in graph.nodes if len(node.parents) > 1])
+        near = [mask & shared for mask in self.children]
+        self.shared_next = tuple(
+            functools.reduce(operator.or_, (near[p] for p in np.flatnonzero(row)), near[a])
+            for a, row in enumerate(graph.alone)
+        )
+
+    @staticmethod
+    def of(graph: Graph, names: Iterable[str]) -> int:
+        """The set of those ids."""
+        return _bits(graph.index[name] for name in names)
 
 
 def _bits(places: Iterable[int]) -> int:

@@ -157,36 +157,40 @@ def _known(graph: Graph, given: Mapping[str, str]) -> tuple[dict[str, str], dict
 def _safe(
     graph: Graph, said: Mapping[str, str], known: dict[str, str], known_by: dict[str, str]
 ) -> Replay:
-    """Parents first: a "no" closes what only it leads to, then each shared node is looked at."""
-    masks, index = graph.masks, graph.index
+    """Parents first: a "no" closes what only it leads to; a shared node is looked at once one of
+    its parents is "no"."""
+    masks, names = graph.masks, graph.names
     # Bit sets over positions: nodes that are "no" (noes), and those of them closed from above.
-    noes = shut = taken = 0
+    noes = shut = 0
+    taken = todo = masks.of(graph, known)
+    todo |= masks.of(graph, said)
     explicit: dict[str, str] = {}
     ignored: list[tuple[str, str]] = []
     closings: list[tuple[tuple[str, ...], int]] = []
-    for node_id in known:
-        taken |= 1 << index[node_id]
-    for place in sorted({index[i] for i in said} | {index[i] for i in known} | masks.shared):
-        node = graph.nodes[place]
-        bit = 1 << place
-        above = masks.parents[place]
-        sources: tuple[str, ...] = ()
-        if above and not above & ~noes and not (taken | shut) & bit:
-            sources, fresh = node.parents, bit | masks.alone[place]
-        elif node.id in said and not (taken | shut) & bit:
-            explicit[node.id] = said[node.id]
-            taken |= bit
-            if said[node.id] == NO:
-                sources, fresh = (node.id,), masks.alone[place]
-        elif known.get(node.id) == NO:
-            sources, fresh = (node.id,), masks.alone[place]
-        if node.id in said and node.id not in explicit:
-            ignored.append((node.id, said[node.id]))
-        if sources:
-            fresh &= ~(taken | shut)
+    while todo:
+        bit = todo & -todo
+        todo ^= bit
+        place = bit.bit_length() - 1
+        name, above = names[place], masks.parents[place]
+        if bit & (taken | shut):
+            closes = known.get(name) == NO
+            fresh = 0
+        elif above and not above & ~noes:
+            closes, fresh = True, bit
+        else:
+            # A shared node that is only looked at again may have no answer.
+            closes, fresh = said.get(name) == NO, 0
+            if name in said:
+                explicit[name] = said[name]
+        if name in said and name not in explicit:
+            ignored.append((name, said[name]))
+        if closes:
+            sources = graph.nodes[place].parents if fresh else (name,)
+            fresh |= masks.alone[place] & ~(taken | shut)
             closings.append((sources, fresh))
             shut |= fresh
-            noes |= fresh | (bit if explicit.get(node.id) == NO or node.id in known else 0)
+            noes |= fresh | bit
+            todo |= masks.shared_next[place]
     return Replay(graph, explicit, known, ignored, shut, closings, known_by)
 
 
@@ -195,12 +199,10 @@ def _strict(
 ) -> Replay:
     """In the order of the answers: a "no" closes everything below it that has no label yet."""
     masks, index = graph.masks, graph.index
-    taken = shut = 0
+    shut, taken = 0, masks.of(graph, known)
     explicit: dict[str, str] = {}
     ignored: list[tuple[str, str]] = []
     closings: list[tuple[tuple[str, ...], int]] = []
-    for node_id in known:
-        taken |= 1 << index[node_id]
 
     def close(node_id: str) -> int:
         fresh = masks.below[index[node_id]] & ~(taken | shut)

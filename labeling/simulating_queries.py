@@ -155,7 +155,7 @@ def _drawn(graph: Graph, setting: Setting, truthful: Floats | None) -> dict[str,
     asked, wrong, leaf = np.zeros(len(graph.nodes)), 0, _leaf(graph)
     differences: list[npt.NDArray[np.int64]] = []
     images = setting.images if setting.error else MAX_TRUTHFUL
-    for truth, said in _batches(graph, replace(setting, images=images)):
+    for truth, said in draw(graph, replace(setting, images=images)):
         if sorter is not None and setting.mode == "strict":
             was_asked, labels = step(graph, said, sorter)[:2]
         else:
@@ -187,7 +187,7 @@ def _leaf(graph: Graph) -> Bools:
     return np.array([node.leaf for node in graph.nodes])
 
 
-def _batches(graph: Graph, setting: Setting, stream: int = 0) -> Iterator[tuple[Bools, Bools]]:
+def draw(graph: Graph, setting: Setting, stream: int = 0) -> Iterator[tuple[Bools, Bools]]:
     """(truth, what people would say), each (B, N) bool, until there are enough images."""
     chance = np.random.default_rng([setting.seed, stream])
     leaves = leaves_below(graph)
@@ -303,7 +303,7 @@ def _closing(graph: Graph, mode: str) -> Any:
 def _sorter(graph: Graph, setting: Setting) -> Order:
     """The order that a training sample of settled images teaches."""
     sample = Setting(setting.present, 0, setting.mode, "learned", TRAINED_ON, setting.seed)
-    truth = np.concatenate([truth for truth, _ in _batches(graph, sample, stream=1)])
+    truth = np.concatenate([truth for truth, _ in draw(graph, sample, stream=1)])
     return Order(graph, "learned", setting.mode, learn(graph, truth.astype(np.int8)))
 
 
@@ -312,7 +312,7 @@ def _progress(graph: Graph, setting: Setting) -> dict[str, Any]:
     few = Setting(setting.present, setting.error, setting.mode, "", 2 * BATCH, setting.seed)
     learned, plain = _sorter(graph, setting), Order(graph, "breadth", setting.mode)
     reached: dict[str, list[float]] = {"settled_90": [], "settled_90_breadth": []}
-    for _, said in _batches(graph, few, stream=2):
+    for _, said in draw(graph, few, stream=2):
         for name, sorter in (("settled_90", learned), ("settled_90_breadth", plain)):
             curve = step(graph, said, sorter)[3]
             reached[name] += ((curve < 0.9).sum(axis=0) + 1).tolist()
