@@ -6,6 +6,7 @@ the same with "closed when all parents are no". Both replay the same answers and
 """
 
 import argparse
+import functools
 import statistics
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -25,7 +26,6 @@ PLAIN = 200
 # A campaign looks at an image again after each of its answers.
 IMAGES = 100_000
 TARGET_TIMES = 5.0
-TARGET_MS = 0.2
 
 
 def main(images: int = 2_000) -> list[dict[str, Any]]:
@@ -36,13 +36,11 @@ def main(images: int = 2_000) -> list[dict[str, Any]]:
         answered = _answers(graph, images, mode)
         for answers in answered[:50]:
             state = questions.replay(graph, answers, mode)
-            labels, candidates = plain(graph, answers, mode)
+            labels, candidates = plain(graph, mode, answers)
             assert {n: v for n, (v, _) in state.settled.items()} == labels
             assert state.candidates == candidates
         ours, theirs = _race(
-            lambda a, mode=mode: questions.replay(graph, a, mode).candidates,
-            lambda a, mode=mode: plain(graph, a, mode),
-            answered,
+            functools.partial(_ours, graph, mode), functools.partial(plain, graph, mode), answered
         )
         name = f"replay of an image, 1,000 leaves, {mode}"
         times = theirs / ours
@@ -53,7 +51,7 @@ def main(images: int = 2_000) -> list[dict[str, Any]]:
                 f"{times:.1f} times",
                 times >= TARGET_TIMES,
             ),
-            (f"{name}", "< 0.2 ms", f"{ours * 1e3:.3f} ms", ours * 1e3 < TARGET_MS),
+            ("… an image", "told", f"{ours * 1e3:.3f} ms", None),
             (f"… of {IMAGES:,} images", "told", f"{ours * IMAGES:.1f} s", None),
         ]
     return [dict(zip(("name", "target", "measured", "ok"), row, strict=True)) for row in rows]
@@ -84,7 +82,11 @@ def _answers(graph: Graph, images: int, mode: str) -> list[Answers]:
     return found
 
 
-def plain(graph: Graph, answers: Answers, mode: str) -> tuple[dict[str, str], list[str]]:
+def _ours(graph: Graph, mode: str, answers: Answers) -> list[str]:
+    return questions.replay(graph, answers, mode).candidates
+
+
+def plain(graph: Graph, mode: str, answers: Answers) -> tuple[dict[str, str], list[str]]:
     """(labels, candidates) by Algorithm 1 with dicts and sets."""
     labels: dict[str, str] = {}
     candidates = set(graph.roots)

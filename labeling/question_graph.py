@@ -306,18 +306,23 @@ def build(raw: Mapping[str, Any]) -> Graph:
             entry[part] = tuple(sorted(entry[part], key=place.__getitem__))
     nodes = [Node(**entry, depth=depth[i]) for i, entry in entries.items()]
     nodes.sort(key=lambda node: (node.depth, place[node.id]))
-    notes = raw.get("notes") or raw.get("decisions") or ()
+    notes = _texts(raw.get("notes", raw.get("decisions"))) or ()
     return Graph(
         nodes=tuple(nodes),
         printed=tuple(printed),
         name=_text(raw.get("name")),
         source=_text(raw.get("source")),
-        notes=tuple(_text(note) for note in notes),
+        notes=notes,
     )
 
 
 def _text(value: Any) -> str:
-    return " ".join(str(value).split()) if value is not None else ""
+    """One line of text that any database takes; "" for what is no text."""
+    # A list here may be a YAML alias bomb, which str() would blow up.
+    if value is None or isinstance(value, list | tuple | Mapping | set):
+        return ""
+    words = str(value).replace("\0", "").encode("utf-8", "replace").decode()
+    return " ".join(words.split())
 
 
 def _texts(value: Any) -> tuple[str, ...] | None:

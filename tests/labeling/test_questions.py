@@ -237,6 +237,67 @@ def test_safe_mode_agrees_with_its_definition_in_any_order(seed):
     assert sorted(answers) == sorted(ask(graph, said.get, "safe", lambda c: c[0]))
 
 
+def start_of(graph, given):
+    """Labels known beforehand, a class that is there taking all its ancestors with it."""
+    known = dict(given)
+    for node, value in given.items():
+        if value == "yes":
+            known |= dict.fromkeys(graph.ancestors(node), "yes")
+    return known
+
+
+@pytest.mark.parametrize("seed", range(80))
+def test_safe_mode_holds_for_any_answers_beside_given_labels(seed):
+    graph, chance = random_graph(seed), random.Random(seed)
+    picked = chance.sample(graph.names, 3)
+    given = {node: chance.choice(["yes", "no"]) for node in picked}
+    # Also answers that nobody would have been asked for.
+    nodes = chance.sample(graph.names, 9)
+    said = {node: chance.choice(["yes", "no", "no", "unknown"]) for node in nodes}
+    wanted, ignored = start_of(graph, given), set()
+    for node in graph.nodes:
+        above = [wanted.get(parent) for parent in node.parents]
+        if node.id in wanted or (above and set(above) == {"no"}):
+            wanted.setdefault(node.id, "no")
+            ignored |= {node.id} & said.keys()
+        elif node.id in said:
+            wanted[node.id] = said[node.id]
+
+    state = replay(graph, said.items(), given=given)
+
+    assert values(state) == wanted
+    assert {node for node, _ in state.ignored} == ignored
+    assert state.candidates == [
+        node.id
+        for node in graph.nodes
+        if node.id not in wanted
+        and (not node.parents or {wanted.get(p) for p in node.parents} & {"yes", "unknown"})
+    ]
+
+
+@pytest.mark.parametrize("seed", range(80))
+def test_strict_mode_holds_for_any_answers_beside_given_labels(seed):
+    graph, chance = random_graph(seed), random.Random(seed)
+    picked = chance.sample(graph.names, 3)
+    given = {node: chance.choice(["yes", "no"]) for node in picked}
+    said = [(node, chance.choice(["yes", "no"])) for node in chance.sample(graph.names, 9)]
+    wanted, ignored = start_of(graph, given), []
+    for node in [node for node, value in wanted.items() if value == "no"]:
+        wanted = dict.fromkeys(graph.descendants(node), "no") | wanted
+    for node, value in said:
+        if node in wanted:
+            ignored.append((node, value))
+            continue
+        wanted[node] = value
+        if value == "no":
+            wanted = dict.fromkeys(graph.descendants(node), "no") | wanted
+
+    state = replay(graph, said, "strict", given)
+
+    assert values(state) == wanted
+    assert state.ignored == ignored
+
+
 def test_some_random_graph_shows_that_strict_mode_depends_on_the_order():
     outcomes = set()
     for seed in range(60):
@@ -420,6 +481,22 @@ def test_all_faults_are_told_at_once_up_to_twenty():
     assert {fault.split(":")[0] for fault in refused.value.faults} == {"bird", "dog", "person"}
     assert len(long.value.message.splitlines()) == 21
     assert long.value.message.endswith("and 40 more")
+
+
+def test_text_is_one_line_that_any_database_takes():
+    graph = build(changed(bird={"question": "bird\x00s\n of \ud800 prey", "name": ["bird"]}))
+
+    assert graph.node("bird").question == "birds of ? prey"
+    assert graph.node("bird").name == ""
+    assert len(graph.sha256) == 64
+
+
+def test_a_yaml_bomb_is_refused_at_once():
+    levels = "".join(f"l{i}: &l{i} [{', '.join([f'*l{i - 1}'] * 9)}]\n" for i in range(1, 12))
+    text = f"l0: &l0 [a]\n{levels}nodes:\n- {{id: a, question: *l11, class: n}}\n"
+
+    with pytest.raises(GraphError, match="a: the question is empty"):
+        build(questions.parse(text))
 
 
 # Gold and given labels
