@@ -9,7 +9,17 @@ from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitVie
 from annotator.api import LabelDoors, SeatDoors
 from evaluation import api as evaluation
 from labeling import problems
-from labeling.api import accounts, campaigns, datasets, imports, people, questions, results
+from labeling.api import (
+    accounts,
+    campaigns,
+    datasets,
+    graph,
+    imports,
+    people,
+    quality,
+    questions,
+    results,
+)
 
 Addresses = list[URLPattern | URLResolver]
 Actions = dict[str, Any]
@@ -75,6 +85,24 @@ campaign: Addresses = [
 ]
 in_campaign: Addresses = [
     path("policies/", campaigns.PolicyDoors.as_view(LIST_CREATE), name="policies"),
+    path("policies/preview/", campaigns.PolicyDoors.as_view({"post": "preview"}), name="preview"),
+    path("graph/", graph.GraphDoors.as_view(READ | {"put": "update"}), name="graph"),
+    path("graph/images/", graph.GraphDoors.as_view({"post": "images"}), name="graph-images"),
+    path("quality/", quality.QualityDoors.as_view(READ), name="quality"),
+    path("audits/", quality.AuditDoors.as_view(READ | {"post": "create"}), name="audits"),
+    path("calibrations/", quality.CalibrationDoors.as_view(LIST), name="calibrations"),
+    path(
+        "calibrations/<int:number>/",
+        quality.CalibrationDoors.as_view(READ),
+        name="calibration",
+    ),
+    path("standings/", quality.StandingDoors.as_view(LIST), name="standings"),
+    *(
+        path(f"members/<int:pk>/{deed}/", quality.StandingDoors.as_view({"post": deed}), name=deed)
+        for deed in ("pause", "pardon")
+    ),
+    path("blocks/", quality.BlockDoors.as_view(LIST_CREATE), name="blocks"),
+    path("blocks/<int:pk>/", quality.BlockDoors.as_view({"delete": "destroy"}), name="block"),
     path("decisions/", campaigns.DecisionDoors.as_view(LIST), name="decisions"),
     path("topics/", questions.TopicDoors.as_view(LIST_CREATE), name="topics"),
     path(

@@ -69,10 +69,9 @@ def _ask(request: HttpRequest, campaign: Campaign, membership: Membership) -> Ht
 
 
 def _context(campaign: Campaign, membership: Membership) -> dict[str, Any]:
-    progress = qualifying.progress(membership)
     return {
         "campaign": campaign,
-        "progress": progress | {"number": progress["done"] + 1},
+        "progress": qualifying.progress(membership),
         "in_test": membership.stage == Stage.TEST,
         "kind_template": f"annotator/kinds/{campaign.kind}.html",
         "choices": KINDS[campaign.kind].choices(campaign.settings),
@@ -90,6 +89,7 @@ def _answered(request: HttpRequest, campaign: Campaign, membership: Membership) 
     if before not in qualifying.COMING_IN:
         return redirect("training", campaign.name)
     sent = _read(request, campaign)
+    progress = qualifying.progress(membership)
     told = qualifying.feedback(person(request), campaign, sent)
     membership.refresh_from_db()
     if before == Stage.TEST:
@@ -108,12 +108,15 @@ def _answered(request: HttpRequest, campaign: Campaign, membership: Membership) 
     if not rows:
         _say(request, told)
         return redirect("training", campaign.name)
+    done = min(progress["of"], progress["done"] + len(rows))
     context = _context(campaign, membership) | {
+        "progress": progress | {"done": done},
+        "in_test": False,
+        "goes_on_to": membership.stage if membership.stage != before else "",
         "results": rows,
         "topic": seats.topics_of(campaign, {rows[0]["topic"]})[rows[0]["topic"]],
         "by_page": grid.asks_by_page(campaign),
         "right": sum(bool(row["right"]) for row in rows),
-        "last": membership.stage != before,
     }
     return _uncached(render(request, "annotator/training_told.html", context))
 

@@ -94,6 +94,8 @@ export class Closer {
     else if (MARKS[key]) this.#do(MARKS[key]);
     else return;
     event.preventDefault();
+    // Whatever the page does with the key is not meant any more, though the dialog may be closed.
+    event.stopPropagation();
   }
 
   #closed() {
