@@ -6,7 +6,7 @@ from typing import Any
 from django.db.models import Count, Sum
 from django.utils import timezone
 
-from labeling import campaigns, policies, quality
+from labeling import campaigns, judging, measuring, policies, quality
 from labeling.models import Campaign, Question
 from labeling.seats import fetch
 
@@ -28,7 +28,7 @@ def progress(campaign: Campaign) -> dict[str, Any]:
     finished = by_state["settled"] + by_state["dropped"]
     work = campaign.memberships.aggregate(answers=Sum("answered"), worked_ms=Sum("worked_ms"))
     hours = (work["worked_ms"] or 0) / 3_600_000
-    left = _answers_left(campaign)
+    left = _answers_left(campaign) + _answers_to_come(campaign, policy, by_state)
     return {
         "questions": asked,
         "by_state": by_state,
@@ -62,6 +62,19 @@ def _answers_left(campaign: Campaign) -> int:
     [(free,)] = fetch(FREE_SEATS, [campaign.pk])
     [(leased,)] = fetch(LEASED_SEATS, [campaign.pk])
     return int(free) + int(leased)
+
+
+def _answers_to_come(campaign: Campaign, policy: dict[str, Any], by_state: dict[str, int]) -> int:
+    """What open questions will still ask for beyond the seats that they have now: votes are asked
+    for one at a time until a question is sure. Nothing by majority, whose seats are all there."""
+    if policy["method"] == "majority" or not by_state["open"]:
+        return 0
+    each = None
+    if decided := by_state["settled"] + by_state["dropped"] + by_state["review"]:
+        each = measuring.mean_votes(campaign, decided)
+    if each is None:
+        each = judging.expected_votes(policy)
+    return round(by_state["open"] * max(0.0, each - policies.first_votes(policy)))
 
 
 def _minutes_left(campaign: Campaign, left: int, hours: float, answers: int) -> float | None:

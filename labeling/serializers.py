@@ -253,10 +253,6 @@ class PolicySerializer(serializers.ModelSerializer):
         fields = ("version", "content", "created_at")
 
 
-class NewPolicySerializer(Body):
-    content = serializers.DictField(help_text=POLICY_HELP)
-
-
 class DecisionSerializer(serializers.ModelSerializer):
     actor = serializers.CharField(source="actor.pseudonym", allow_null=True, default=None)
     content = AnyField()
@@ -418,6 +414,7 @@ class MemberSerializer(serializers.ModelSerializer):
             "role",
             "joined_at",
             "left_at",
+            "stage",
             "answered",
             "seconds_per_answer",
             "last_answered_at",

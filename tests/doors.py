@@ -17,6 +17,7 @@ ADMIN = "admin/"
 # Which part of an address stands for what (tests/world.py): the group is replaced.
 FILL = (
     (r"join/(<str:secret>)", "secret"),
+    (r"campaigns/(<slug:(?:name|campaign)>)/graph/", "birds"),
     (r"campaigns/(<slug:(?:name|campaign)>)", "campaign"),
     (r"datasets/(<slug:(?:name|dataset)>)", "dataset"),
     (r"benchmarks/(<slug:(?:name|benchmark)>)", "benchmark"),
@@ -38,6 +39,7 @@ FILL = (
     (r"examples/(<int:pk>)", "example"),
     (r"jobs/(<int:pk>)", "job"),
     (r"releases/(<int:number>)", "release"),
+    (r"calibrations/(<int:number>)", "1"),
     (r"files/(<str:file>)", "answers.jsonl"),
     (r"images/(<int:pk>)", "image"),
     (r"runs/(<int:pk>)", "run"),
@@ -292,6 +294,16 @@ ROWS = (
         GET,PATCH,DELETE api/v1/campaigns/<slug:campaign>/members/<int:pk>/
         GET,POST api/v1/campaigns/<slug:campaign>/invitations/
         DELETE api/v1/campaigns/<slug:campaign>/invitations/<int:pk>/
+        POST api/v1/campaigns/<slug:campaign>/policies/preview/
+        PUT api/v1/campaigns/<slug:campaign>/graph/
+        POST api/v1/campaigns/<slug:campaign>/graph/images/
+        GET api/v1/campaigns/<slug:campaign>/calibrations/
+        GET api/v1/campaigns/<slug:campaign>/calibrations/<int:number>/
+        GET api/v1/campaigns/<slug:campaign>/standings/
+        POST api/v1/campaigns/<slug:campaign>/members/<int:pk>/pause/
+        POST api/v1/campaigns/<slug:campaign>/members/<int:pk>/pardon/
+        GET,POST api/v1/campaigns/<slug:campaign>/blocks/
+        DELETE api/v1/campaigns/<slug:campaign>/blocks/<int:pk>/
         GET,POST api/v1/campaigns/<slug:campaign>/releases/
         GET api/v1/campaigns/<slug:campaign>/releases/<int:number>/
         GET api/v1/campaigns/<slug:campaign>/releases/<int:number>/files/<str:file>/
@@ -304,6 +316,9 @@ ROWS = (
         "401 404 404 404 403 in in",
         r"""
         GET api/v1/campaigns/<slug:campaign>/policies/
+        GET api/v1/campaigns/<slug:campaign>/graph/
+        GET api/v1/campaigns/<slug:campaign>/quality/
+        GET,POST api/v1/campaigns/<slug:campaign>/audits/
         GET api/v1/campaigns/<slug:campaign>/topics/<str:key>/examples/
         GET api/v1/campaigns/<slug:campaign>/questions/
         GET api/v1/campaigns/<slug:campaign>/questions/<int:pk>/

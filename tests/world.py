@@ -12,6 +12,7 @@ from labeling import (
     assigning,
     auditing,
     campaigns,
+    drafting,
     jobs,
     people,
     questions,
@@ -19,7 +20,7 @@ from labeling import (
     tokens,
 )
 from labeling.gold import add_gold
-from labeling.models import Campaign, Dataset, Graph, Import, Job, Question, User
+from labeling.models import Calibration, Campaign, Dataset, Import, Job, Question, User
 from tests import factories
 
 COOT, DRAKE = "n02018207", "n01847000"
@@ -151,6 +152,7 @@ def _furnish(world: World) -> None:
     example = campaigns.add_example(
         campaign, COOT, world.dataset.images.get(name="coots/000.png"), "yes", "White bill."
     )
+    Calibration.objects.create(campaign=campaign, number=1, reason="nightly")
     auditing.draw(campaign, alice, 1, seed=0)
     page = assigning.next_page(world.bob, campaign, 3)
     seat = page.seats[0].token
@@ -166,16 +168,11 @@ def _furnish(world: World) -> None:
     )
     token, _ = tokens.create_token(alice, "laptop", "read", 30)
     release = releases.freeze(campaign, alice)
-    # Last: a campaign of this kind asks by no graph, and a release of it has none.
-    graph = questions.build(GRAPH)
-    campaign.graph = Graph.objects.create(
-        campaign=campaign,
-        version=1,
-        content=graph.content(),
-        sha256=graph.sha256,
-        created_by=alice,
+    birds, _ = drafting.draft_graph(
+        alice, questions.build(GRAPH), name="birds", title="Birds", dataset=world.dataset
     )
-    campaign.save(update_fields=["graph"])
+    factories.join(world.bob, birds)
+    factories.join(world.vera, birds, "reviewer")
     world.signature = image_url(seat, world.bob).split("?")[1]
     world.parts = {
         "campaign": campaign.name,
@@ -194,6 +191,7 @@ def _furnish(world: World) -> None:
         "import": coming.pk,
         "topic": campaign.topics.get(key=COOT).pk,
         "topic key": COOT,
+        "birds": "birds",
         "node": "bird",
         "audit": campaign.audits.earliest("pk").pk,
         "release": release.number,

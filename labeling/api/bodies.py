@@ -1,12 +1,10 @@
 """What the API sends and takes of graphs and quality; the rest is in serializers.py."""
 
-from typing import Any
-
 from rest_framework import serializers
 
 from labeling.api.base import Body, Key
 from labeling.models import Calibration, Graph, Membership
-from labeling.serializers import AnyField, Plain
+from labeling.serializers import POLICY_HELP, AnyField, Plain
 
 # Graphs
 
@@ -37,6 +35,23 @@ class OpenedSerializer(Plain):
     opened = serializers.IntegerField(
         allow_null=True, help_text="First questions opened; null while a job opens them."
     )
+
+
+# Policies
+
+
+class NewPolicySerializer(Body):
+    content = serializers.DictField(help_text=POLICY_HELP)
+    confirmed = serializers.BooleanField(
+        default=False, help_text="Needed for rules that would stop everybody who is at work."
+    )
+
+
+class StoppedSerializer(Plain):
+    member = serializers.IntegerField(source="membership")
+    pseudonym = serializers.CharField()
+    action = serializers.CharField()
+    reason = serializers.CharField()
 
 
 # People
@@ -74,10 +89,10 @@ class NewBlockSerializer(MemberReasonSerializer):
 
 class BlockSerializer(Plain):
     member = serializers.IntegerField()
-    pseudonym = serializers.CharField()
-    stage = serializers.CharField()
-    answers = serializers.IntegerField(help_text="Answers of theirs that count no more, or again.")
-    questions = serializers.IntegerField(help_text="Questions whose consensus was looked at again.")
+    changed = serializers.BooleanField(help_text="False where the person was blocked already.")
+    answers = serializers.IntegerField(help_text="Answers that count no more.")
+    decided = serializers.IntegerField(help_text="Questions whose verdict changed.")
+    reopened = serializers.IntegerField(help_text="Decided questions that need more answers.")
 
 
 # Calibrations, audits, figures
@@ -98,18 +113,13 @@ class WholeCalibrationSerializer(serializers.ModelSerializer):
 
 
 class NewAuditSerializer(Body):
-    count = serializers.IntegerField(min_value=1, max_value=10_000)
+    n = serializers.IntegerField(min_value=1, max_value=10_000, help_text="Questions.")
     seed = serializers.IntegerField(
         required=False,
         min_value=0,
         max_value=2**31 - 1,
         help_text="For a sample that can be drawn again.",
     )
-
-
-class DrawnSerializer(Plain):
-    sample = serializers.IntegerField()
-    drawn = serializers.IntegerField()
 
 
 class BinSerializer(Plain):
@@ -121,16 +131,34 @@ class BinSerializer(Plain):
     interval = serializers.ListField(child=serializers.FloatField())
 
 
-class AuditEstimateSerializer(Plain):
+class ErrorShareSerializer(Plain):
     audited = serializers.IntegerField()
-    left = serializers.IntegerField(help_text="Drawn and not answered yet.")
     wrong = serializers.IntegerField()
     error = serializers.FloatField(allow_null=True)
-    interval = serializers.ListField(child=serializers.FloatField(), allow_null=True)
+    interval = serializers.ListField(child=serializers.FloatField(), help_text="95 %.")
+
+
+class ReliabilitySerializer(Plain):
+    bins = BinSerializer(many=True)
+    error = serializers.FloatField(help_text="Expected calibration error.")
+    n = serializers.IntegerField()
+
+
+class AuditEstimateSerializer(ErrorShareSerializer):
+    """What the latest sample says; `audited` leaves out what was too hard to tell."""
+
+    sample = serializers.IntegerField()
+    drawn = serializers.IntegerField()
+    answered = serializers.IntegerField()
+    unclear = serializers.IntegerField()
     stated = serializers.FloatField(
         allow_null=True, help_text="The error that the consensus itself states, on average."
     )
-    calibration = BinSerializer(many=True)
+    stated_holds = serializers.BooleanField(
+        allow_null=True, help_text="Whether that lies in the interval."
+    )
+    calibration = ReliabilitySerializer(allow_null=True)
+    by_answer = serializers.DictField(child=ErrorShareSerializer())
 
 
 class HistogramSerializer(Plain):
@@ -148,8 +176,3 @@ class QualitySerializer(Plain):
     disputed = serializers.ListField(
         child=serializers.IntegerField(), help_text="Ids of questions, the most divided first."
     )
-
-
-def clean_number(value: Any) -> float | None:
-    """A figure for JSON, which knows no NaN."""
-    return None if value is None or value != value else float(value)

@@ -8,7 +8,7 @@ from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from labeling import campaigns, policies, progress
+from labeling import campaigns, policies, progress, watching
 from labeling.access import (
     RESEARCHER,
     REVIEWER,
@@ -18,6 +18,7 @@ from labeling.access import (
     dataset_for,
 )
 from labeling.api.base import CampaignDoors, Doors
+from labeling.api.bodies import NewPolicySerializer, StoppedSerializer
 from labeling.models import Campaign, Decision, Policy
 from labeling.serializers import (
     CampaignSerializer,
@@ -25,7 +26,6 @@ from labeling.serializers import (
     DecisionSerializer,
     EstimateSerializer,
     NewCampaignSerializer,
-    NewPolicySerializer,
     PolicySerializer,
     ProgressSerializer,
 )
@@ -142,8 +142,18 @@ class PolicyDoors(CampaignDoors):
     def create(self, request: Request, campaign: str) -> Response:
         """The next version of the policy. Questions already open keep theirs."""
         row = self.campaign(RESEARCHER)
-        content = self.read(NewPolicySerializer)["content"]
+        body = self.read(NewPolicySerializer)
+        content = policies.clean(body["content"])
+        watching.check_policy(row, content, confirmed=body["confirmed"])
         return self.answer(PolicySerializer, campaigns.change_policy(row, self.user, content), 201)
+
+    @extend_schema(request=NewPolicySerializer, responses=StoppedSerializer(many=True))
+    def preview(self, request: Request, campaign: str) -> Response:
+        """Whom such a policy would train again, pause or block if it were in force now."""
+        row = self.campaign(RESEARCHER)
+        content = policies.clean(self.read(NewPolicySerializer)["content"])
+        found = watching.preview(row, content)
+        return Response(StoppedSerializer(found, many=True).data)
 
 
 class DecisionFilters(django_filters.FilterSet):
