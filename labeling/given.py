@@ -20,15 +20,16 @@ def add(dataset: Dataset, rows: Sequence[Row], source: str = "") -> int:
     """How many labels were written. What this source said before of a class is replaced.
 
     rows: {"image": name, "key": class, "value": "yes" or "no" ("yes" where it is left out),
-    "geometry": as the file had it, or None}. The first fault refuses all of them, naming the row
-    (from 1) and the cure. Images of campaigns that ask by a graph are looked at again: what is
-    known is not asked.
+    "geometry": as the file had it, or None, "place": where it stood, in words}. The first fault
+    refuses all of them, naming the place (else the row, from 1) and the cure. Images of campaigns
+    that ask by a graph are looked at again: what is known is not asked.
     """
     now = timezone.now()
     checked = [_checked(row, number) for number, row in enumerate(rows, 1)]
-    _agree(checked)
+    places = [_place(row, number) for number, row in enumerate(rows, 1)]
+    _agree(checked, places)
     with transaction.atomic():
-        items = _items(dataset, [image for image, *_ in checked])
+        items = _items(dataset, [image for image, *_ in checked], places)
         latest = {
             (items[image], key): GivenLabel(
                 item_id=items[image],
@@ -79,6 +80,7 @@ def bring_in(
                 "key": label.key,
                 "value": label.value,
                 "geometry": label.geometry,
+                "place": label.place,
             }
         )
     with transaction.atomic():
@@ -98,46 +100,54 @@ def check(campaign: Campaign, rows: Sequence[Row]) -> None:
     contradict it. Raises Refusal naming the row, the class and the cure."""
     graph = graphs.of(campaign)
     questions.check_given(
-        graph, [(str(row["image"]), str(row["key"]), str(row.get("value", "yes"))) for row in rows]
+        graph,
+        [(str(row["image"]), str(row["key"]), str(row.get("value", "yes"))) for row in rows],
+        [_place(row, number) for number, row in enumerate(rows, 1)],
     )
 
 
+def _place(row: Row, number: int) -> str:
+    return str(row.get("place") or f"Row {number}")
+
+
 def _checked(row: Row, number: int) -> tuple[str, str, str, Any]:
+    place = _place(row, number)
     image, key = str(row.get("image") or ""), str(row.get("key") or "")
     value = row.get("value", questions.YES)
     if not image:
-        raise Refusal(f"Row {number} names no image. Give each row one.", field="image")
+        raise Refusal(f"{place} names no image. Give one.", field="image")
     if not 0 < len(key) <= LONGEST["key"]:
         raise Refusal(
-            f"Row {number}: the class {key[:80]!r} has {len(key)} characters; give 1 to "
+            f"{place}: the class {key[:80]!r} has {len(key)} characters; give 1 to "
             f"{LONGEST['key']}, a wnid for example.",
             field="key",
         )
     if value not in (questions.YES, questions.NO):
-        raise Refusal(f"Row {number}: {key} is {value!r}; write yes or no.", field="value")
+        raise Refusal(f"{place}: {key} is {value!r}; write yes or no.", field="value")
     return image, key, value, row.get("geometry")
 
 
-def _agree(rows: Sequence[tuple[str, str, str, Any]]) -> None:
-    said: dict[tuple[str, str], tuple[str, int]] = {}
-    for number, (image, key, value, _) in enumerate(rows, 1):
-        first, row = said.setdefault((image, key), (value, number))
+def _agree(rows: Sequence[tuple[str, str, str, Any]], places: Sequence[str]) -> None:
+    said: dict[tuple[str, str], tuple[str, str]] = {}
+    for place, (image, key, value, _) in zip(places, rows, strict=True):
+        first, where = said.setdefault((image, key), (value, place))
         if first != value:
+            where = f"{where[0].lower()}{where[1:]}"
             raise Refusal(
-                f"Row {number}: {key} of {image} was {first} in row {row}; keep one.", field="value"
+                f"{place}: {key} of {image} was {first} in {where}; keep one.", field="value"
             )
 
 
-def _items(dataset: Dataset, names: Sequence[str]) -> dict[str, int]:
-    """The whole-image items of these images, by name. Raises Refusal naming the row."""
+def _items(dataset: Dataset, names: Sequence[str], places: Sequence[str]) -> dict[str, int]:
+    """The whole-image items of these images, by name. Raises Refusal naming the place."""
     wanted = sorted(set(names))
     images: dict[str, int] = {}
     for part in _parts(wanted):
         images.update(dataset.images.filter(name__in=part).values_list("name", "pk"))
-    for number, name in enumerate(names, 1):
+    for place, name in zip(places, names, strict=True):
         if name not in images:
             raise Refusal(
-                f"Row {number}: {name} is not in {dataset.name}. Add the image first, or take the "
+                f"{place}: {name} is not in {dataset.name}. Add the image first, or take the "
                 "row out.",
                 field="image",
             )

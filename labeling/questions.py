@@ -8,7 +8,7 @@ closes a shared child only when all its parents are "no", and depends on no orde
 import difflib
 import functools
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from labeling.errors import Refusal
@@ -259,11 +259,18 @@ def _contradictions(graph: Graph, answers: Mapping[str, str], mode: str) -> list
     ]
 
 
-def check_given(graph: Graph, rows: Iterable[tuple[str, str, str]]) -> None:
+def check_given(
+    graph: Graph, rows: Iterable[tuple[str, str, str]], places: Sequence[str] = ()
+) -> None:
     """Nothing, when labels known beforehand fit the graph; else a Refusal that names the rows.
 
     rows: (image, node id or class key, "yes" | "no"), in the order of the file, from row 1.
+    places: where each of them stood, in words, if not in a row.
     """
+
+    def at(number: int) -> str:
+        return places[number - 1] if places else f"Row {number}"
+
     faults = []
     said: dict[tuple[str, str], tuple[str, int]] = {}
     noes: dict[str, list[str]] = defaultdict(list)
@@ -271,21 +278,22 @@ def check_given(graph: Graph, rows: Iterable[tuple[str, str, str]]) -> None:
         node_id = graph.find(key)
         if node_id is None:
             faults.append(
-                f"Row {number}: class {key!r} is not in the graph; {_nearest(graph, key)}."
+                f"{at(number)}: class {key!r} is not in the graph; {_nearest(graph, key)}."
             )
         elif value not in {YES, NO}:
-            faults.append(f"Row {number}: {key} is {value!r}; write yes or no.")
+            faults.append(f"{at(number)}: {key} is {value!r}; write yes or no.")
         else:
             first, row = said.setdefault((image, node_id), (value, number))
             if first != value:
-                faults.append(f"Row {number}: {key} of {image} was {first} in row {row}; keep one.")
+                where = f"{at(row)[0].lower()}{at(row)[1:]}"
+                faults.append(f"{at(number)}: {key} of {image} was {first} in {where}; keep one.")
             if value == NO:
                 noes[image].append(node_id)
     for (image, node_id), (value, number) in said.items():
         above = set(noes[image]).intersection(graph.ancestors(node_id)) if value == YES else ()
         if above:
             faults.append(
-                f"Row {number}: {node_id} of {image} is yes, but {min(above)}, above it, is no;"
+                f"{at(number)}: {node_id} of {image} is yes, but {min(above)}, above it, is no;"
                 " change one of them."
             )
     if faults:

@@ -180,6 +180,7 @@ def _read_image(
                 polygons=tuple(ring for shape in mine for ring in _rings(shape)),
                 name=name,
                 source=str(row.get("source", "")),
+                place=f"Image {image['id']}",
             )
         except (TypeError, ValueError, KeyError):
             raise BadInput(

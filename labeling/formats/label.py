@@ -1,7 +1,7 @@
 """What every format reads and writes: a label of an image, and where it comes from."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from labeling.files import BadInput, StrPath
@@ -18,7 +18,7 @@ class Label:
 
     key: the class, a wnid. origin: one of ORIGINS. boxes: (x0, y0, x1, y1) in image pixels, x1 and
     y1 exclusive. polygons: rings of [x, y, x, y, …], as COCO has them. source: where a given label
-    came from.
+    came from. place: where a reader found it, for people; no part of the label.
     """
 
     image: str
@@ -30,6 +30,7 @@ class Label:
     polygons: tuple[tuple[float, ...], ...] = ()
     name: str = ""
     source: str = ""
+    place: str = field(default="", compare=False)
 
     @property
     def geometry(self) -> dict[str, Any] | None:
@@ -79,7 +80,8 @@ def _box(box: Any) -> Box:
 
 
 def check(label: Label, path: StrPath, line: int | None = None) -> Label:
-    """The label, once its words, its class and its boxes make sense. Raises BadInput."""
+    """The label with its place, once its words, its class and its boxes make sense. Raises
+    BadInput."""
     if not label.image:
         raise BadInput("names no image", file=path, line=line, cure="give the image's name")
     if not label.key or len(label.key) > 64:
@@ -106,7 +108,7 @@ def check(label: Label, path: StrPath, line: int | None = None) -> Label:
                 line=line,
                 cure="write x0,y0,x1,y1 with x0 < x1 and y0 < y1",
             )
-    return label
+    return label if line is None else replace(label, place=f"Line {line}")
 
 
 def by_image(labels: Iterable[Label]) -> Iterator[tuple[str, list[Label]]]:

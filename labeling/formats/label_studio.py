@@ -6,6 +6,7 @@ task's own data under `labels`, which it keeps and shows.
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -82,7 +83,7 @@ def read(path: StrPath) -> Iterator[Label]:
                 cure="export it anew as JSON (not JSON-MIN), with data.image",
             ) from None
         for label in labels:
-            yield check(label, path)
+            yield replace(check(label, path), place=f"Task {number}")
 
 
 def _load(path: StrPath) -> list[Any]:

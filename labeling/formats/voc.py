@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
 
-from labeling.files import BadInput, StrPath, atomic_write
+from labeling.files import BadInput, StrPath
 from labeling.formats.label import About, Box, Label, Pages, Photo, check
 
 SIGNS = {"yes": "1", "no": "-1", "unknown": "0"}
@@ -85,7 +85,9 @@ def _write_image(folder: Path, photo: Photo, labels: list[Label], about: About) 
     ET.indent(root)
     goal = folder / f"{_image_path(photo.name)}.xml"
     goal.parent.mkdir(parents=True, exist_ok=True)
-    with atomic_write(goal) as file:
+    # Written plainly: the folder appears when it is whole, and syncing each file of ten thousand
+    # took five times as long as writing them.
+    with open(goal, "w", encoding="utf-8", newline="\n") as file:
         file.write(ET.tostring(root, encoding="unicode") + "\n")
 
 
@@ -157,11 +159,13 @@ def _read_file(path: Path) -> Iterator[Label]:
                 probability=_probability(said.findtext("probability"), path),
                 boxes=tuple(boxes.pop((key, source), ())),
                 source=source,
+                place=path.name,
             ),
             path,
         )
     for (key, source), found_boxes in boxes.items():
-        yield check(Label(image or "", key, boxes=tuple(found_boxes), source=source), path)
+        label = Label(image or "", key, boxes=tuple(found_boxes), source=source, place=path.name)
+        yield check(label, path)
 
 
 def _probability(text: str | None, path: Path) -> float | None:
