@@ -49,16 +49,16 @@ def simulate(graph: Graph, setting: Setting) -> dict[str, Any]:
 
     exact: whether questions_per_image is a sum over probabilities; else half_width is that of its
     95 % interval. wrong_labels_per_image is 0 without error: a truthful "no" closes only what is
-    truly absent. asked: (N,) probability that a node is asked. settled_90: questions after which
-    90 % of the class labels have a label (learned order only), with that of the breadth-first order
-    beside it.
+    truly absent; missed_labels_per_image counts those of them that are there. asked: (N,)
+    probability that a node is asked. settled_90: questions after which 90 % of the class labels
+    have a label (learned order only), with that of the breadth-first order beside it.
     """
     truthful = _truthful(graph, setting)
     # What is asked in safe mode depends on the answers only, not on their order.
     settled_by_answers = setting.mode == "safe" or setting.order != "learned"
     result: dict[str, Any] = {}
     if setting.error == 0 and settled_by_answers and truthful is not None:
-        result |= _summary(graph, truthful, 0.0, 0.0, exact=True)
+        result |= _summary(graph, truthful, (0.0, 0.0), 0.0, exact=True)
     else:
         result |= _drawn(graph, setting, truthful)
     if setting.order == "learned":
@@ -79,14 +79,15 @@ def expected_questions(
 
 
 def _summary(
-    graph: Graph, asked: Floats, wrong: float, half_width: float, exact: bool
+    graph: Graph, asked: Floats, wrong: tuple[float, float], half_width: float, exact: bool
 ) -> dict[str, Any]:
     total, naive = float(asked.sum()), len(graph.leaves)
     return {
         "questions_per_image": total,
         "naive": naive,
         "ratio": total / naive,
-        "wrong_labels_per_image": wrong,
+        "wrong_labels_per_image": wrong[0],
+        "missed_labels_per_image": wrong[1],
         "exact": exact,
         "half_width": half_width,
         "asked": asked,
@@ -152,7 +153,7 @@ def _drawn(graph: Graph, setting: Setting, truthful: Floats | None) -> dict[str,
     # The learned order asks what breadth-first asks, but for children of several parents.
     plain = "breadth" if sorter else setting.order
     control = np.zeros(len(graph.nodes)) if truthful is None else truthful
-    asked, wrong, leaf = np.zeros(len(graph.nodes)), 0, _leaf(graph)
+    asked, wrong, missed, leaf = np.zeros(len(graph.nodes)), 0, 0, _leaf(graph)
     differences: list[npt.NDArray[np.int64]] = []
     images = setting.images if setting.error else MAX_TRUTHFUL
     for truth, said in draw(graph, replace(setting, images=images)):
@@ -166,12 +167,14 @@ def _drawn(graph: Graph, setting: Setting, truthful: Floats | None) -> dict[str,
         differences.append(difference.sum(axis=1))
         asked += difference.sum(axis=0)
         wrong += int((labels[:, leaf] != truth[:, leaf]).sum())
+        missed += int((truth[:, leaf] & ~labels[:, leaf]).sum())
         half_width = _half_width(differences)
         number = sum(map(len, differences))
         mean = control + asked / number
         if setting.error == 0 and half_width < ENOUGH * mean.sum() and number >= 2 * BATCH:
             break
-    return _summary(graph, mean, wrong / number, half_width, exact=False)
+    figures = (wrong / number, missed / number)
+    return _summary(graph, mean, figures, half_width, exact=False)
 
 
 def _half_width(differences: list[npt.NDArray[np.int64]]) -> float:

@@ -151,7 +151,7 @@ def test_learned_steps_are_those_that_a_campaign_takes(seed, mode):
 def test_wrong_answers_cost_labels_as_a_plain_loop_counts_them():
     graph, chance = build(SMALL), random.Random(5)
     below = leaves_below(graph)
-    wrong, questions, images = 0, 0, 6_000
+    wrong, missed, questions, images = 0, 0, 0, 6_000
     for _ in range(images):
         there = np.array([chance.random() < 1.5 / 6 for _ in graph.leaves])
         truth = dict(zip(graph.names, (below @ there).tolist(), strict=True))
@@ -164,11 +164,13 @@ def test_wrong_answers_cost_labels_as_a_plain_loop_counts_them():
         labels = replay(graph, answers).labels
         questions += len(answers)
         wrong += sum((labels[leaf][0] == "yes") != truth[leaf] for leaf in graph.leaves)
+        missed += sum(labels[leaf][0] == "no" and truth[leaf] for leaf in graph.leaves)
 
     result = simulate(graph, Setting(1.5, error=0.1))
 
     assert result["questions_per_image"] == pytest.approx(questions / images, rel=0.02)
     assert result["wrong_labels_per_image"] == pytest.approx(wrong / images, rel=0.08)
+    assert result["missed_labels_per_image"] == pytest.approx(missed / images, rel=0.08)
     assert not result["exact"]
 
 

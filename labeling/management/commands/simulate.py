@@ -127,6 +127,7 @@ class Command(ContractCommand):
             ("asking for each class", result["naive"], ""),
             ("ratio", round(result["ratio"], 4), ""),
             ("wrong class labels an image", round(result["wrong_labels_per_image"], 3), ""),
+            ("… that are there and lost", round(result["missed_labels_per_image"], 3), ""),
             ("seconds an image", round(result["seconds_per_image"], 1), ""),
         ]
         if result["cost_per_image"] is not None:
