@@ -3,7 +3,8 @@
 `python -m benchmarks.bench_assigning [--questions N] [--databases sqlite postgres]`. Each database
 is a throwaway one. Every question has five answers and five free seats, so one person who answered
 them all reads a lane where everything is still open: the worst case of the plain way (NOT EXISTS
-from the head), which is timed beside ours.
+from the head), which is timed beside ours. A second campaign, a fifth as large, hands out pages of
+one of 20 topics, whose questions take turns in the queue.
 """
 
 import argparse
@@ -33,6 +34,7 @@ WORKERS = 4
 # Between two pages of a worker: together about a hundred pages a second, which is what two
 # thousand people ask who take a second an image.
 PAUSE_S = 0.03
+TOPICS = 20
 # Users: 1 opened the campaign, then these.
 EVERY, BUT_200, FIRST_OTHER = 2, 3, 4
 FIRST_NEWCOMER = FIRST_OTHER + OTHERS
@@ -111,6 +113,15 @@ def measure(questions: int) -> list[dict[str, Any]]:
         plain = statistics.median(plain_times(user_id))
         ours["measured"] += f"; plain way {plain:.1f} ms, {plain / statistics.median(times):.0f}×"
         rows.append(ours)
+    grid = questions // 5
+    for what, user_id, cursor in (
+        ("an ordinary annotator", FIRST_OTHER, grid // 2),
+        ("answered all but 200", BUT_200, grid - LEFT // 2),
+        # Behind the first question of the topic lies nothing but what they have answered.
+        ("all but the first and 200", BUT_200, 0),
+    ):
+        times = pages(user_id, cursor, grid, campaign="grid")
+        rows.append(_row(f"next page of one topic, {name}, {what}", times))
     rows.append(_row(f"next page, {name}, {WORKERS} processes at the head", crowd()))
     rows.append(_row(f"next page, {name}, 100,000 tickets drained", drained(questions)))
     return [*rows, _machine()]
@@ -155,18 +166,20 @@ def _timed(deed: Callable[[], Any]) -> float:
     return (time.perf_counter() - start) * 1000
 
 
-def pages(user_id: int, cursor: int, questions: int, count: int = 100) -> list[float]:
+def pages(
+    user_id: int, cursor: int, questions: int, count: int = 100, campaign: str = "large"
+) -> list[float]:
     """Milliseconds of each page of a person who always comes back to the same place."""
     from labeling import assigning
     from labeling.models import Campaign, Membership, User
 
-    user, campaign = User.objects.get(pk=user_id), Campaign.objects.get()
-    member = Membership.objects.filter(user=user)
+    user, asked = User.objects.get(pk=user_id), Campaign.objects.get(name=campaign)
+    member = Membership.objects.filter(user=user, campaign=asked)
     returned = questions + LEFT // 2 if user_id == EVERY else questions
     times = []
     for _ in range(count):
         member.update(cursor_returned=returned, cursor_fresh=cursor, pages=0)
-        times.append(_timed(lambda: assigning.next_page(user, campaign)))
+        times.append(_timed(lambda: assigning.next_page(user, asked)))
         _put_back(user_id)
     return times
 
@@ -186,7 +199,7 @@ def plain_times(user_id: int, count: int = 5) -> list[float]:
     from labeling.models import Campaign
     from labeling.seats import fetch
 
-    campaign = Campaign.objects.get()
+    campaign = Campaign.objects.get(name="large")
     return [_timed(lambda: fetch(PLAIN, [campaign.pk, user_id])) for _ in range(count)]
 
 
@@ -224,7 +237,7 @@ def one_of_the_crowd(first: int, people: int, each: int) -> None:
     from labeling.models import Assignment, Campaign, User
     from labeling.seats import writing
 
-    campaign = Campaign.objects.get()
+    campaign = Campaign.objects.get(name="large")
     users = list(User.objects.filter(pk__range=(first, first + people - 1)))
     print("ready", flush=True)
     sys.stdin.readline()
@@ -254,12 +267,14 @@ def drained(questions: int) -> list[float]:
         cursor.execute("SELECT COUNT(*) FROM labeling_campaign")
         cursor.fetchone()
         gone = min(100_000, questions // 2)
-        head = Question.objects.filter(lane=1).order_by("ticket").values_list("ticket", flat=True)
+        campaign = Campaign.objects.get(name="large")
+        fresh = Question.objects.filter(campaign=campaign, lane=1)
+        head = fresh.order_by("ticket").values_list("ticket", flat=True)
         execute(
-            "UPDATE labeling_question SET seats_free = 0 WHERE lane = 1 AND ticket < %s",
-            [head[0] + gone],
+            "UPDATE labeling_question SET seats_free = 0 "
+            "WHERE campaign_id = %s AND lane = 1 AND ticket < %s",
+            [campaign.pk, head[0] + gone],
         )
-        campaign = Campaign.objects.get()
         first = FIRST_NEWCOMER + WORKERS * 10
         users = list(User.objects.filter(pk__gte=first)[:200])
         times = [_timed(lambda user=user: assigning.next_page(user, campaign)) for user in users]
@@ -275,7 +290,7 @@ def build(questions: int) -> None:
     from django.utils import timezone
 
     from labeling import campaigns
-    from labeling.models import Campaign, Dataset, User
+    from labeling.models import Campaign, Dataset, Graph, User
     from labeling.seats import moment
 
     people = FIRST_NEWCOMER + NEWCOMERS
@@ -290,11 +305,22 @@ def build(questions: int) -> None:
         dataset=pond,
         policy={"votes": 10, "max_votes": 12, "gold_share": 0},
     )
+    grid = campaigns.create(
+        alice,
+        name="grid",
+        title="Grid",
+        kind="hierarchy",
+        dataset=pond,
+        policy={"votes": 10, "max_votes": 12, "gold_share": 0},
+    )
+    graph = Graph.objects.create(campaign=grid, version=1, sha256="0" * 64)
     now = moment(timezone.now())
     postgres = connection.vendor == "postgresql"
     with connection.cursor() as cursor:
         restore = _bare(cursor) if postgres else _loose(cursor)
-        for statement in _statements(postgres, questions, campaign, pond.pk, people):
+        statements = _statements(postgres, questions, campaign, pond.pk, people)
+        statements += _grid_statements(postgres, questions, grid, graph.pk)
+        for statement in statements:
             cursor.execute(statement.replace("NOW", f"'{now}'"))
         restore()
         for statement in connection.ops.sequence_reset_sql(no_style(), [User]):
@@ -308,8 +334,31 @@ def build(questions: int) -> None:
                     if table != "answer"
                     else "SELECT 1"
                 )
-    Campaign.objects.filter(pk=campaign.pk).update(state="open", last_ticket=questions + LEFT // 2)
+    Campaign.objects.update(state="open", last_ticket=questions + LEFT // 2)
     connection.close()
+
+
+def _series(postgres: bool, last: int, first: int = 1) -> str:
+    if postgres:
+        return f"generate_series({first}, {last}) AS s(n)"
+    return (
+        f"(WITH RECURSIVE s(n) AS (SELECT {first} UNION ALL SELECT n + 1 FROM s "
+        f"WHERE n < {last}) SELECT n FROM s) AS s"
+    )
+
+
+def _hexed(postgres: bool, value: str, width: int) -> str:
+    if postgres:
+        return f"lpad(to_hex({value}), {width}, '0')"
+    return f"printf('%0{width}x', {value})"
+
+
+MEMBERSHIP = (
+    "INSERT INTO labeling_membership (id, user_id, campaign_id, role, cursor_returned, "
+    "cursor_fresh, cursor_gold, answered, worked_ms, pages, stage, working_since, attempts, "
+    "standing, joined_at)"
+)
+NEWCOMER = "'annotator', 0, 0, 0, 0, 0, 0, 'working', NOW, 0, '{}', NOW"
 
 
 def _statements(
@@ -318,17 +367,10 @@ def _statements(
     """INSERT … SELECT over a series n; the databases differ in the series and in hexadecimal."""
 
     def series(last: int, first: int = 1) -> str:
-        if postgres:
-            return f"generate_series({first}, {last}) AS s(n)"
-        return (
-            f"(WITH RECURSIVE s(n) AS (SELECT {first} UNION ALL SELECT n + 1 FROM s "
-            f"WHERE n < {last}) SELECT n FROM s) AS s"
-        )
+        return _series(postgres, last, first)
 
     def hexed(value: str, width: int) -> str:
-        if postgres:
-            return f"lpad(to_hex({value}), {width}, '0')"
-        return f"printf('%0{width}x', {value})"
+        return _hexed(postgres, value, width)
 
     uuid_of = f"{hexed('id', 32)}::uuid" if postgres else hexed("id", 32)
     half = LEFT // 2
@@ -350,15 +392,12 @@ def _statements(
         f"SELECT n, {dataset}, {hexed('n', 8)}, {hexed('n', 64)}, 'x', '', '', 'image/png', 1, 1, "
         f"1, '', '', NOW FROM {series(IMAGES)}",
         f"INSERT INTO labeling_item (id, image_id) SELECT n, n FROM {series(IMAGES)}",
-        "INSERT INTO labeling_membership (id, user_id, campaign_id, role, cursor_returned, "
-        "cursor_fresh, cursor_gold, answered, worked_ms, pages, joined_at) "
-        f"SELECT n + 10, n, {campaign.pk}, 'annotator', 0, 0, 0, 0, 0, 0, NOW "
-        f"FROM {series(people - 1, 2)}",
+        f"{MEMBERSHIP} SELECT n + 10, n, {campaign.pk}, {NEWCOMER} FROM {series(people - 1, 2)}",
         "INSERT INTO labeling_question (id, campaign_id, item_id, topic, round, lane, ticket, "
-        f"seats_free, state, policy_id) SELECT n, {campaign.pk}, 1 + n % {IMAGES}, "
+        f"seats_free, state, policy_id, follow_up) SELECT n, {campaign.pk}, 1 + n % {IMAGES}, "
         f"CAST(n / {IMAGES} AS varchar(64)), 0, CASE WHEN {returned} THEN 0 ELSE 1 END, "
         f"CASE WHEN {returned} THEN {questions} + n - {middle} ELSE n END, 5, 'open', "
-        f"{campaign.policy_id} FROM {series(questions)}",
+        f"{campaign.policy_id}, {'false' if postgres else 0} FROM {series(questions)}",
         seats(str(EVERY), 0),
         seats(f"CASE WHEN {left} THEN {FIRST_OTHER + OTHERS - 1} ELSE {BUT_200} END", questions),
         *(
@@ -369,6 +408,30 @@ def _statements(
         "INSERT INTO labeling_answer (id, assignment_id, revision, value, duration_ms, late, "
         f"created_at) SELECT {uuid_of}, id, 0, '\"yes\"', 900, {'false' if postgres else 0}, NOW "
         "FROM labeling_assignment",
+    ]
+
+
+def _grid_statements(postgres: bool, questions: int, campaign: Any, graph: int) -> list[str]:
+    """The second campaign: its topics take turns, and one person has answered nearly all of it."""
+    count, half = questions // 5, LEFT // 2
+    series, middle = _series(postgres, count), count // 2
+    token = _hexed(postgres, f"{6 * questions} + n", 32)
+    returned = f"n > {middle} AND n <= {middle + half}"
+    return [
+        f"{MEMBERSHIP} SELECT n + 100000, n, {campaign.pk}, {NEWCOMER} "
+        f"FROM {_series(postgres, FIRST_OTHER, 2)}",
+        "INSERT INTO labeling_question (id, campaign_id, item_id, topic, round, lane, ticket, "
+        "seats_free, state, policy_id, follow_up, graph_id) "
+        f"SELECT {questions} + n, {campaign.pk}, 1 + (n / {TOPICS}) % {IMAGES}, "
+        f"CAST(n % {TOPICS} AS varchar(64)), n / ({TOPICS} * {IMAGES}), "
+        f"CASE WHEN {returned} THEN 0 ELSE 1 END, "
+        f"CASE WHEN {returned} THEN {count} + n - {middle} ELSE n END, 5, 'open', "
+        f"{campaign.policy_id}, {'false' if postgres else 0}, {graph} FROM {series}",
+        "INSERT INTO labeling_assignment (id, question_id, annotator_id, subject, token, "
+        "state, leased_until, created_at, ordinal) "
+        f"SELECT {6 * questions} + n, {questions} + n, {BUT_200}, {questions} + n, {token}, "
+        f"'answered', NOW, NOW, n FROM {series} "
+        f"WHERE NOT ({returned}) AND n > 1 AND n <= {count - half}",
     ]
 
 

@@ -186,12 +186,9 @@ def _check_stage(person: Reader) -> None:
     """Passes for those who work here. Raises InTraining or NotWorking."""
     stage = Stage(person.stage)
     if _is_new(person):
-        from labeling import qualifying
+        from labeling.qualifying import begin
 
-        membership = Membership.objects.get(pk=person.membership_id)
-        qualifying.begin(membership)
-        membership.refresh_from_db(fields=["stage"])
-        stage = Stage(membership.stage)
+        stage = Stage(begin(Membership.objects.get(pk=person.membership_id)))
     if stage in (Stage.TRAINING, Stage.TEST):
         raise InTraining(IN_TRAINING)
     if stage != Stage.WORKING:

@@ -252,3 +252,14 @@ def test_a_persons_own_share_of_gold_goes_before_the_policys(zoo, bob):
     Membership.objects.filter(user=bob).update(gold_share=0.25)
 
     assert lanes.reader(bob, zoo).share == 0.25
+
+
+def test_a_newcomer_begins_with_training_where_there_is_one(by_topic, alice, bob, dataset):
+    zoo = make_zoo(alice, bob, dataset, training_questions=3)
+    make_gold(zoo, dataset, "cat", 5)
+
+    with pytest.raises(InTraining):
+        assigning.next_page(bob, zoo)
+
+    assert Membership.objects.get(user=bob, campaign=zoo).stage == "training"
+    assert assigning.next_page(alice, zoo).seats
