@@ -409,7 +409,7 @@ def estimate(questions: int, policy: dict[str, Any], votes: float | None = None)
     by itself: the fixed number, or what people of the assumed accuracy would need to be sure enough
     (judging.expected_votes). Ties, abstentions and replacements come on top and are not foreseen.
     """
-    each = judging.expected_votes(policy) if votes is None else votes
+    each = judging.expected_votes(policies.DEFAULTS | policy) if votes is None else votes
     answers = round(questions * each / (1 - policy["gold_share"]))
     hours = answers * policy["seconds_per_answer"] / 3600
     return {

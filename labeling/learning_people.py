@@ -50,11 +50,11 @@ class Votes:
 
 @dataclass
 class _Reading:
-    people: array[int] = field(default_factory=lambda: array("q"))
-    questions: array[int] = field(default_factory=lambda: array("q"))
-    words: array[int] = field(default_factory=lambda: array("q"))
+    people: "array[int]" = field(default_factory=lambda: array("q"))
+    questions: "array[int]" = field(default_factory=lambda: array("q"))
+    words: "array[int]" = field(default_factory=lambda: array("q"))
     topics: list[str] = field(default_factory=list)
-    known: array[int] = field(default_factory=lambda: array("q"))
+    known: "array[int]" = field(default_factory=lambda: array("q"))
 
 
 def learn(campaign: Campaign, voided: frozenset[int] = frozenset()) -> dict[str, Any]:
