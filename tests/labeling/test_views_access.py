@@ -4,7 +4,20 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from labeling.models import Campaign, Dataset, Import, Job, Question, Release, Topic, User
+from labeling import questions
+from labeling.models import (
+    Audit,
+    Campaign,
+    Dataset,
+    Graph,
+    Import,
+    Job,
+    Question,
+    Release,
+    Settlement,
+    Topic,
+    User,
+)
 from labeling.urls import urlpatterns
 from tests import factories
 
@@ -17,6 +30,14 @@ CAMPAIGN_PAGES = {
     "campaign_close": (GET, False),
     "campaign_edit": (GET, False),
     "campaign_policy": (POST, False),
+    "graph": (GET, True),
+    "graph_load": (POST, False),
+    "graph_node": (GET, False),
+    "graph_version": (GET, True),
+    "graph_download": (GET, True),
+    "quality": (GET, True),
+    "audit": (GET, True),
+    "audit_answer": (POST, True),
     "questions": (GET, True),
     "questions_add": (GET, False),
     "question": (GET, True),
@@ -26,6 +47,11 @@ CAMPAIGN_PAGES = {
     "question_withdraw": (POST, False),
     "review": (GET, True),
     "people": (GET, False),
+    "person": (GET, False),
+    "person_block": (GET, False),
+    "person_unblock": (GET, False),
+    "person_pause": (GET, False),
+    "person_pardon": (GET, False),
     "member_role": (POST, False),
     "member_remove": (POST, False),
     "invitation_new": (POST, False),
@@ -88,7 +114,12 @@ def arguments(name: str, campaign: Campaign) -> list:
         found.append(question.pk)
     elif name in ("topic", "example_add", "example_remove"):
         found.append(Topic.objects.get(campaign=campaign).pk)
-    elif name.startswith("member_"):
+    elif name in ("graph_node", "graph_version", "graph_download"):
+        found.append("coot" if name == "graph_node" else graph_of(campaign).version)
+        graph_of(campaign)
+    elif name == "audit_answer":
+        found.append(audit_of(campaign).pk)
+    elif name.startswith(("member_", "person")):
         found.append(campaign.memberships.get(user__username="bob").pk)
     elif name == "invitation_revoke":
         from labeling import people
@@ -113,6 +144,26 @@ def import_into(dataset: Dataset) -> Import:
     job, _ = Job.objects.get_or_create(kind="import images", key="1")
     fields = {"dataset": dataset, "name": "lake.zip", "created_by": dataset.owner}
     return Import.objects.get_or_create(job=job, defaults=fields)[0]
+
+
+def graph_of(campaign: Campaign) -> Graph:
+    graph = questions.build({"nodes": [{"id": "coot", "question": "A coot?", "class": "coot"}]})
+    row, _ = Graph.objects.get_or_create(
+        campaign=campaign,
+        version=1,
+        defaults={"content": graph.content(), "sha256": graph.sha256},
+    )
+    Campaign.objects.filter(pk=campaign.pk).update(graph=row)
+    return row
+
+
+def audit_of(campaign: Campaign) -> Audit:
+    question = campaign.questions.order_by("pk").first()
+    settlement, _ = Settlement.objects.get_or_create(
+        question=question, policy=campaign.policy, value="yes"
+    )
+    fields = {"campaign": campaign, "settlement": settlement, "sample": 1}
+    return Audit.objects.get_or_create(question=question, defaults=fields)[0]
 
 
 def release_of(campaign: Campaign) -> Release:
@@ -232,7 +283,18 @@ def test_an_image_of_another_dataset_is_not_there(coots, alice, dora):
 
 
 @pytest.mark.parametrize(
-    "name", ["question", "topic", "member_role", "invitation_revoke", "job_retry", "gold_retire"]
+    "name",
+    [
+        "question",
+        "topic",
+        "person",
+        "person_block",
+        "member_role",
+        "invitation_revoke",
+        "job_retry",
+        "gold_retire",
+        "audit_answer",
+    ],
 )
 def test_a_thing_of_another_campaign_is_not_reached_through_mine(name, coots, alice, dora, bob):
     theirs = Campaign.objects.get(name="meadow")
