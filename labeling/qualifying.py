@@ -193,6 +193,7 @@ def unseen(membership: Membership) -> Any:
     return (
         Question.objects.filter(
             campaign_id=membership.campaign_id,
+            lane=Question.Lane.GOLD,
             state=Question.State.GOLD,
             seats_free__gt=0,
             gold__retired_at=None,

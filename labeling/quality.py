@@ -3,6 +3,9 @@
 from datetime import datetime
 from typing import Any
 
+from django.db.models import BigIntegerField, F, Q
+from django.db.models.functions import Coalesce
+
 from labeling.intervals import wilson_interval
 from labeling.kinds import KINDS
 from labeling.models import Answer, Assignment, Campaign, Membership, Question, User
@@ -26,14 +29,8 @@ def rights(campaign: Campaign, user: User | None = None) -> dict[int, list[bool]
     in training or a test, nor before a pardon). Two queries.
     """
     since = _working_since(campaign, user)
-    # From the gold, which is little, to its answers; never through all that the campaign has.
-    gold = Question.objects.filter(
-        campaign=campaign, state=Question.State.GOLD, gold__retired_at=None
-    ).values("pk")
     rows = (
-        Answer.objects.filter(
-            assignment__question__in=gold, assignment__state=Assignment.State.ANSWERED
-        )
+        Answer.objects.filter(_on_gold(campaign, user), assignment__state=Assignment.State.ANSWERED)
         .order_by("assignment__ordinal", "assignment_id", "revision")
         .values_list(
             "assignment_id",
@@ -43,8 +40,6 @@ def rights(campaign: Campaign, user: User | None = None) -> dict[int, list[bool]
             "assignment__question__gold__answer",
         )
     )
-    if user is not None:
-        rows = rows.filter(assignment__annotator=user)
     latest: dict[int, tuple[int, datetime, Any, Any]] = {}
     for seat, annotator, at, value, answer in rows:
         # When it first came decides whether it counts, the last revision what it says.
@@ -56,6 +51,26 @@ def rights(campaign: Campaign, user: User | None = None) -> dict[int, list[bool]
         if annotator in since and first_at >= since[annotator]:
             found.setdefault(annotator, []).append(kind.grade(value, answer) >= 1)
     return found
+
+
+def _on_gold(campaign: Campaign, user: User | None) -> Q:
+    """Answers to gold in force. From the gold, which is little, to its answers; never through all
+    that the campaign, or the person, has."""
+    gold = Question.objects.filter(
+        campaign=campaign, state=Question.State.GOLD, gold__retired_at=None
+    )
+    if user is None:
+        return Q(assignment__question__in=gold.values("pk"))
+    # By subject one person's seats are found without everybody else's on the same gold. Who shares
+    # a subject with gold may be the question that it was made from.
+    subject = Coalesce("subject", F("id"), output_field=BigIntegerField())
+    return Q(
+        assignment__annotator=user,
+        assignment__subject__in=gold.annotate(its_subject=subject).values("its_subject"),
+        assignment__question__campaign=campaign,
+        assignment__question__state=Question.State.GOLD,
+        assignment__question__gold__retired_at=None,
+    )
 
 
 def _working_since(campaign: Campaign, user: User | None) -> dict[int, datetime]:

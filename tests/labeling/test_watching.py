@@ -1,5 +1,6 @@
 """Four signals of everybody at work, and what a policy makes of them."""
 
+import uuid
 from datetime import timedelta
 
 import pytest
@@ -7,8 +8,8 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from labeling import campaigns, jobs, policies, watching
-from labeling.errors import Conflict, NotAllowed, Refusal
+from labeling import answering, assigning, campaigns, jobs, policies, watching
+from labeling.errors import Conflict, NotAllowed, NotWorking, Refusal
 from labeling.models import Job, Membership
 from tests import factories
 from tests.labeling.crowd import give, make_gold, people
@@ -381,6 +382,23 @@ def test_the_job_watches_one_person(pond, bob, golden):
 
     assert Job.objects.get(pk=job.pk).state == "done"
     assert member(pond, bob).stage == "paused"
+
+
+def test_answering_carelessly_comes_to_a_pause_by_itself(pond, alice, bob, run_jobs):
+    change(pond, alice, gold_share=0.5)
+
+    for _ in range(20):
+        if member(pond, bob).stage != "working":
+            break
+        seats = assigning.next_page(bob, pond).seats
+        sent = [answering.Sent(uuid.uuid4(), seat.token, "hard", 900) for seat in seats]
+        answering.submit(bob, pond, sent)
+        run_jobs()
+
+    assert member(pond, bob).stage == "paused"
+    assert pond.decisions.filter(kind="stage").count() == 1
+    with pytest.raises(NotWorking):
+        assigning.next_page(bob, pond)
 
 
 def test_a_job_about_somebody_who_left_does_nothing(pond, bob):
