@@ -16,11 +16,12 @@ VOTES = 3
 CAMPAIGN = "hammered"
 
 
-def build(questions: int, people: int) -> None:
-    """An open campaign with a little gold, and people who label it."""
+def build(questions: int, people: int, kind: str = "contains") -> None:
+    """An open campaign with a little gold, and people who label it; of the kind hierarchy, with
+    three topics in turns."""
     from labeling import campaigns
     from labeling.gold import add_gold
-    from labeling.models import Dataset, Image, User
+    from labeling.models import Dataset, Graph, Image, User
     from tests import factories
 
     alice = factories.make_user("alice", is_researcher=True)
@@ -46,12 +47,18 @@ def build(questions: int, people: int) -> None:
         dataset,
         CAMPAIGN,
         policy={"votes": VOTES, "max_votes": 9, "gold_share": 0.1, "page_size": 8},
-        topic="n02018207",
+        kind=kind,
         launch=False,
     )
-    campaigns.add_questions(campaign, [(name, "n02018207") for name in names[:questions]])
-    rows = [{"image": name, "topic": "n02018207", "answer": "yes"} for name in names[questions:]]
+    topics = ["n02018207"] if kind == "contains" else ["animal", "cat", "dog"]
+    campaigns.define_topics(campaign, [{"key": topic, "name": topic} for topic in topics])
+    asked = [(name, topics[index % len(topics)]) for index, name in enumerate(names)]
+    campaigns.add_questions(campaign, asked[:questions])
+    rows = [{"image": name, "topic": topic, "answer": "yes"} for name, topic in asked[questions:]]
     add_gold(campaign, alice, rows)
+    if kind == "hierarchy":
+        graph = Graph.objects.create(campaign=campaign, version=1, sha256="0" * 64)
+        campaign.questions.update(graph=graph)
     campaigns.launch(campaign, alice)
     for index in range(people):
         factories.join(User.objects.create(username=f"person{index}"), campaign)
@@ -76,6 +83,7 @@ def label(person: int, seed: int, seconds: float) -> dict[str, int]:
     idle = 0
     while time.monotonic() < end and idle < 15:
         page = assigning.next_page(user, campaign)
+        assert campaign.kind == "contains" or len({seat.topic for seat in page.seats}) <= 1
         count["pages"] += 1
         if not page.seats:
             idle += 1

@@ -43,8 +43,9 @@ def _finish(people: int, seconds: float = 60) -> None:
 
 
 @pytest.mark.slow
-def test_threads_lose_nothing_and_give_no_vote_too_many(throwaway):
-    hammer.build(questions=80, people=6)
+@pytest.mark.parametrize("kind", ["contains", "hierarchy"])
+def test_threads_lose_nothing_and_give_no_vote_too_many(throwaway, kind):
+    hammer.build(questions=80, people=6, kind=kind)
 
     def work(person: int) -> dict[str, int]:
         try:
@@ -78,6 +79,30 @@ def test_processes_killed_at_any_moment_lose_nothing(throwaway):
     _finish(6)
 
     assert sum(hammer.check(6).values()) == 80
+
+
+def test_nobody_goes_without_while_there_is_a_topic_left(throwaway):
+    from labeling import assigning
+    from labeling.models import Campaign, Question, User
+
+    hammer.build(questions=24, people=8, kind="hierarchy")
+    Question.objects.filter(state="open").update(seats_free=1)
+    campaign = Campaign.objects.get(name=hammer.CAMPAIGN)
+    barrier = threading.Barrier(8)
+
+    def claim(person: int) -> list:
+        try:
+            user = User.objects.get(username=f"person{person}")
+            barrier.wait()
+            return assigning.next_page(user, campaign, 3).seats
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(8) as pool:
+        pages = list(pool.map(claim, range(8)))
+
+    # Everyone has a page, and each of one topic, though all began with the same.
+    assert all(len({seat.topic for seat in page}) == 1 for page in pages)
 
 
 def test_the_last_seat_goes_to_one_annotator(throwaway):
