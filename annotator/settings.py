@@ -224,6 +224,7 @@ ASSAY_JOB_LEASE_SECONDS = env.float("ASSAY_JOB_LEASE_SECONDS", default=60)
 # Which function does which kind of job: labeling/jobs.py looks here, so it need not know others.
 ASSAY_JOB_HANDLERS = {
     "advance": "labeling.following.execute_advance",
+    "calibrate": "labeling.calibrating.execute",
     "derivatives": "labeling.images.make_derivatives",
     "import images": "labeling.imports.execute",
     "look again": "labeling.following.execute_look_again",
