@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from labeling.question_graph import Graph
-from labeling.questions import EXPLICIT, NO, YES, Replay
+from labeling.questions import NO, YES, Replay
 
 ORDERS = ("breadth", "depth", "learned")
 # A question is scored once the images with its parent number so many; else the graph's order.
@@ -115,11 +115,15 @@ class Order:
 
     def next(self, state: Replay) -> list[str]:
         """Ids of the questions to ask, the best first: the candidates, sorted."""
-        if not self.knows:
+        if self.kind != "learned" or self.model is None:
             return sorted(state.candidates, key=self.rank.__getitem__)
         settled, evidence = self._arrays(state)
-        scores = self.scores(settled[None], evidence[None])[0]
         index = self.graph.index
+        places = [index[name] for name in state.candidates]
+        closes = np.zeros(len(settled))
+        gone = self._leaves_closed[places][:, settled].sum(axis=1)
+        closes[places] = self._most_closed[places] - gone
+        scores = self.model.scores(settled, evidence, closes)
         # Equal scores, and -inf where too little is known, fall to the graph's order.
         return sorted(state.candidates, key=lambda i: (-scores[index[i]], index[i]))
 
@@ -142,21 +146,27 @@ class Order:
             return None
         return _Model(self.graph, said)
 
-    def scores(self, settled: Bools, evidence: npt.NDArray[Any], any_leaf: bool = True) -> Floats:
+    def scores(self, settled: Bools, evidence: npt.NDArray[Any]) -> Floats:
         """(B, N): class labels settled per second that a question promises, -inf where unknown.
 
-        settled: (B, N), nodes with a label. evidence: (B, N) in nats, sums of `model.says`.
-        any_leaf=False promises that nothing was known beforehand, so that only leaves with several
-        ways down can be settled below an open question, which saves nearly all of the time.
+        settled: (B, N), nodes with a label, none of them known beforehand: then only leaves with
+        several ways down can be settled below an open question. evidence: (B, N) in nats, sums of
+        `model.says`.
         """
         assert self.model is not None
-        return self.model.scores(settled, evidence, self._closes(settled, any_leaf))
+        return self.model.scores(settled, evidence, self._closes(settled))
 
-    def _closes(self, settled: Bools, any_leaf: bool) -> Floats:
+    def _closes(self, settled: Bools) -> Floats:
         """(B, N): class labels that a "no" would settle."""
-        closed = self._leaves_closed
-        early = slice(None) if any_leaf else self._several_ways
-        return np.asarray(closed.sum(axis=1) - settled[:, early] @ closed[:, early].T, np.float64)
+        early = self._several_ways
+        # As float32 on both sides, or numpy goes the slow way.
+        gone = settled[:, early].astype(np.float32) @ self._leaves_closed[:, early].T
+        return np.asarray(self._most_closed - gone, np.float64)
+
+    @functools.cached_property
+    def _most_closed(self) -> npt.NDArray[np.float32]:
+        """(N,): class labels that a "no" settles while none of them is."""
+        return self._leaves_closed.sum(axis=1)
 
     @functools.cached_property
     def _several_ways(self) -> npt.NDArray[np.intp]:
@@ -172,14 +182,16 @@ class Order:
         return ((reach | np.eye(len(leaf), dtype=bool)) & leaf).astype(np.float32)
 
     def _arrays(self, state: Replay) -> tuple[Bools, Floats]:
-        count = len(self.graph.nodes)
-        settled, evidence = np.zeros(count, bool), np.zeros(count)
+        """(settled, evidence), each (N,), of one image."""
         assert self.model is not None
-        for node_id, (value, origin) in state.settled.items():
-            place = self.graph.index[node_id]
-            settled[place] = True
-            if origin == EXPLICIT and value in {YES, NO}:
-                evidence += self.model.says[int(value == YES), place]
+        count, index = len(self.graph.nodes), self.graph.index
+        shut = np.frombuffer(state.shut.to_bytes(count // 8 + 1, "little"), np.uint8)
+        settled = np.unpackbits(shut, bitorder="little")[:count].astype(bool)
+        settled[[index[name] for name in (*state.explicit, *state.known)]] = True
+        evidence = np.zeros(count)
+        for name, value in state.explicit.items():
+            if value in {YES, NO}:
+                evidence += self.model.says[int(value == YES), index[name]]
         return settled, evidence
 
 

@@ -270,7 +270,7 @@ def _choose(
     # Scores are never negative; what has none comes after, in the graph's order.
     worth = np.broadcast_to(-1 - rank, open_now.shape)
     if sorter.knows:
-        scores = sorter.scores(settled, evidence, any_leaf=False)
+        scores = sorter.scores(settled, evidence)
         worth = np.where(np.isfinite(scores), scores, worth)
     return np.where(open_now, worth, -np.inf).argmax(axis=1)
 
