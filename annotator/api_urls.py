@@ -15,6 +15,7 @@ from labeling.api import (
     datasets,
     graph,
     imports,
+    labels,
     people,
     quality,
     questions,
@@ -65,6 +66,8 @@ in_dataset: Addresses = [
         imports.ImportDoors.as_view({"post": "retry"}),
         name="import-retry",
     ),
+    path("labels/", labels.GivenLabelDoors.as_view(LIST_CREATE), name="given-labels"),
+    path("labels/<int:pk>/", labels.GivenLabelDoors.as_view(READ), name="label-import"),
     path("jobs/", datasets.DatasetJobDoors.as_view(LIST), name="dataset-jobs"),
 ]
 
@@ -160,6 +163,11 @@ in_campaign: Addresses = [
         "releases/<int:number>/files/<str:file>/",
         results.ReleaseDoors.as_view({"get": "file"}),
         name="release-file",
+    ),
+    path(
+        "releases/<int:number>/labels/",
+        labels.ReleaseLabelDoors.as_view(READ),
+        name="release-labels",
     ),
     path("jobs/", results.JobDoors.as_view(LIST), name="jobs"),
     path("jobs/<int:pk>/retry/", results.JobDoors.as_view({"post": "retry"}), name="retry"),

@@ -28,6 +28,7 @@ FILL = (
     (r"questions/(<int:pk>)/(?:review|decide)", "reviewed"),
     (r"questions/(<int:pk>)", "question"),
     (r"imports/(<int:pk>)", "import"),
+    (r"labels/(<int:pk>)", "label import"),
     (r"(?:members|people|blocks)/(<int:pk>)", "member"),
     (r"audit/(<int:pk>)", "audit"),
     (r"invitations/(<int:pk>)", "invitation"),
@@ -196,6 +197,7 @@ ROWS = (
         GET campaigns/<slug:name>/releases/
         POST campaigns/<slug:name>/releases/freeze/
         GET campaigns/<slug:name>/releases/<int:number>/download
+        GET campaigns/<slug:name>/releases/<int:number>/labels
         """,
     )
     # What annotators need not know of: datasets, benchmarks, another's tokens.
@@ -205,6 +207,7 @@ ROWS = (
         GET datasets/<slug:name>/
         GET,POST datasets/<slug:name>/upload/
         POST datasets/<slug:name>/import/
+        GET,POST datasets/<slug:name>/labels/
         GET datasets/<slug:name>/imports/
         GET datasets/<slug:name>/imports/<int:pk>/
         POST datasets/<slug:name>/imports/<int:pk>/retry/
@@ -248,6 +251,8 @@ ROWS = (
         GET api/v1/datasets/<slug:dataset>/imports/
         GET api/v1/datasets/<slug:dataset>/imports/<int:pk>/
         POST api/v1/datasets/<slug:dataset>/imports/<int:pk>/retry/
+        GET,POST api/v1/datasets/<slug:dataset>/labels/
+        GET api/v1/datasets/<slug:dataset>/labels/<int:pk>/
         GET api/v1/datasets/<slug:dataset>/jobs/
         GET api/v1/benchmarks/<slug:name>/
         GET,POST api/v1/benchmarks/<slug:benchmark>/classifiers/
@@ -307,6 +312,7 @@ ROWS = (
         GET,POST api/v1/campaigns/<slug:campaign>/releases/
         GET api/v1/campaigns/<slug:campaign>/releases/<int:number>/
         GET api/v1/campaigns/<slug:campaign>/releases/<int:number>/files/<str:file>/
+        GET api/v1/campaigns/<slug:campaign>/releases/<int:number>/labels/
         GET api/v1/campaigns/<slug:campaign>/jobs/
         POST api/v1/campaigns/<slug:campaign>/jobs/<int:pk>/retry/
         """,

@@ -166,6 +166,13 @@ def _furnish(world: World) -> None:
         created_by=alice,
         job=Job.objects.create(kind="import images", key="1", state="failed", error="It broke."),
     )
+    labels = Job.objects.create(
+        kind="import labels",
+        key=f"{world.dataset.pk}:1",
+        payload={"file": "labels.csv", "by": alice.pseudonym},
+        state="failed",
+        error="It broke.",
+    )
     token, _ = tokens.create_token(alice, "laptop", "read", 30)
     release = releases.freeze(campaign, alice)
     birds, _ = drafting.draft_graph(
@@ -189,6 +196,7 @@ def _furnish(world: World) -> None:
         "invitation": invitation.pk,
         "job": job.pk,
         "import": coming.pk,
+        "label import": labels.pk,
         "topic": campaign.topics.get(key=COOT).pk,
         "topic key": COOT,
         "birds": "birds",

@@ -1,0 +1,165 @@
+"""Labels in and out: a release's labels in the formats of others, known labels into a dataset."""
+
+from typing import Any
+
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_field
+from rest_framework import serializers
+from rest_framework.negotiation import DefaultContentNegotiation
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from labeling import exportfiles, givenfiles, releases
+from labeling.access import RESEARCHER, dataset_for
+from labeling.api.base import MIB, Body, BoundedMultiPartParser, CampaignDoors, Doors, download
+from labeling.formats import FORMATS
+from labeling.models import GivenLabel, Job, Release
+from labeling.serializers import JobSerializer, Plain
+
+WAIT_SECONDS = "2"
+
+
+class LabelFormatSerializer(Body):
+    format = serializers.ChoiceField(list(FORMATS), default="csv")
+
+
+class BroughtInSerializer(Plain):
+    images = serializers.IntegerField(help_text="Images that the file has labels of.")
+    labels = serializers.IntegerField(help_text="Labels that are known now.")
+    unknown = serializers.IntegerField(help_text="Labels that say unknown, and so nothing.")
+    sources = serializers.ListField(child=serializers.CharField())
+
+
+class LabelImportSerializer(JobSerializer):
+    file = serializers.SerializerMethodField()
+    result = serializers.SerializerMethodField(help_text="What came of it; null until it is done.")
+
+    class Meta(JobSerializer.Meta):
+        fields: tuple[str, ...] = (*JobSerializer.Meta.fields, "file", "result")  # type: ignore[assignment]
+
+    def get_file(self, job: Job) -> str:
+        return str(job.payload["file"])
+
+    @extend_schema_field(BroughtInSerializer(allow_null=True))
+    def get_result(self, job: Job) -> dict[str, Any] | None:
+        result: dict[str, Any] | None = job.payload.get("result")
+        return result
+
+
+class NewLabelsSerializer(Body):
+    file = serializers.FileField(
+        help_text="CSV, JSON Lines, COCO JSON, Label Studio JSON, or a zip: of PASCAL VOC, or of "
+        f"an export as this site makes it. At most {givenfiles.MAX_BYTES // MIB} MiB and "
+        f"{givenfiles.MAX_LABELS:,} labels. Never a path or a URL."
+    )
+    format = serializers.ChoiceField(
+        list(FORMATS), required=False, help_text="What the file's name says, if it is left out."
+    )
+    source = serializers.CharField(  # type: ignore[assignment]
+        allow_blank=True,
+        default="",
+        max_length=200,
+        help_text="Where the labels come from, for rows that do not say so. Else the file's name.",
+    )
+    campaign = serializers.CharField(
+        required=False,
+        max_length=80,
+        help_text="Refuse classes that the question graph of this campaign does not have.",
+    )
+
+
+class SourceSerializer(Plain):
+    source = serializers.CharField()  # type: ignore[assignment]
+    labels = serializers.IntegerField()
+    images = serializers.IntegerField()
+    yes = serializers.IntegerField()
+    no = serializers.IntegerField()
+
+
+class KnownLabelsSerializer(Plain):
+    sources = SourceSerializer(many=True)
+
+
+class AnyForm(DefaultContentNegotiation):
+    """`format` in the query is ours: it names the labels' format, not the answer's."""
+
+    def filter_renderers(self, renderers: Any, format: str) -> Any:
+        return renderers
+
+
+class ReleaseLabelDoors(CampaignDoors):
+    queryset = Release.objects.none()
+    serializer_class = JobSerializer
+    content_negotiation_class = AnyForm
+
+    @extend_schema(
+        parameters=[
+            OpenApiParameter("format", enum=list(FORMATS), default="csv", location="query")
+        ],
+        responses={(200, "application/zip"): OpenApiTypes.BINARY, 202: JobSerializer},
+    )
+    def retrieve(self, request: Request, campaign: str, number: int) -> Any:
+        """The labels of a release in a format of others, as a zip.
+
+        Beside the labels it holds the release itself, so that it comes back with its provenance.
+        Up to 200,000 labels come at once. Where there are more, a job makes the zip: 202 with the
+        job, and the zip when you ask again later (see Retry-After). If its state is failed,
+        `jobs/<id>/retry/` tries again.
+        """
+        release = releases.release_for(self.campaign(RESEARCHER), number)
+        query = LabelFormatSerializer(data=request.query_params.dict())
+        query.is_valid(raise_exception=True)
+        format_name = query.validated_data["format"]
+        made = exportfiles.fetch(release, format_name)
+        if isinstance(made, Job):
+            response = self.answer(JobSerializer, made, 202)
+            response["Retry-After"] = WAIT_SECONDS
+            return response
+        return download(made, exportfiles.file_name(release, format_name), "application/zip")
+
+
+class GivenLabelDoors(Doors):
+    queryset = GivenLabel.objects.none()
+    serializer_class = KnownLabelsSerializer
+    parser_classes = [BoundedMultiPartParser]
+    # The form around the file takes a little too.
+    max_upload_bytes = givenfiles.MAX_BYTES + MIB
+
+    @extend_schema(responses=KnownLabelsSerializer)
+    def list(self, request: Request, dataset: str) -> Response:
+        """What is known of the dataset's images before anybody is asked, counted by source."""
+        found = dataset_for(self.user, dataset)
+        return self.answer(KnownLabelsSerializer, {"sources": givenfiles.by_source(found)})
+
+    @extend_schema(
+        request=NewLabelsSerializer,
+        responses={201: BroughtInSerializer, 202: LabelImportSerializer},
+    )
+    def create(self, request: Request, dataset: str) -> Response:
+        """Brings labels in that are known already, from an uploaded file. All or nothing.
+
+        Small files are brought in at once (201). Others become a job (202): ask
+        `labels/<id>/` until its state is done (its result is there then) or failed (its error
+        says why). What a source said before of a class is replaced, so sending a file again
+        changes nothing. Campaigns that ask by a graph do not ask what is known.
+        """
+        goal = dataset_for(self.user, dataset)
+        givenfiles.check_may_bring(self.user, goal)
+        body = self.read(NewLabelsSerializer)
+        made = givenfiles.take(
+            goal,
+            self.user,
+            body["file"],
+            format_name=body.get("format", ""),
+            source=body["source"],
+            campaign=givenfiles.campaign_of(goal, self.user, body.get("campaign", "")),
+        )
+        if isinstance(made, Job):
+            return self.answer(LabelImportSerializer, made, 202)
+        return self.answer(BroughtInSerializer, made, 201)
+
+    @extend_schema(responses=LabelImportSerializer)
+    def retrieve(self, request: Request, dataset: str, pk: int) -> Response:
+        """One import of labels: its state, and what came of it."""
+        found = givenfiles.job_for(dataset_for(self.user, dataset), pk)
+        return self.answer(LabelImportSerializer, found)

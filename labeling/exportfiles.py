@@ -1,0 +1,147 @@
+"""Labels of a release as a zip: made while somebody waits, by a job where they are many.
+
+The zip holds the folder that `labels export` writes, and is the same bytes each time.
+"""
+
+import os
+import tempfile
+import zipfile
+from contextlib import suppress
+from datetime import timedelta
+from pathlib import Path
+from typing import IO, Any
+
+from django.conf import settings
+from django.db import transaction
+from django.utils import timezone
+
+from labeling import exporting, jobs, releases
+from labeling.errors import Refusal
+from labeling.files import BadInput
+from labeling.formats import FORMATS
+from labeling.models import Job, Release
+
+KIND = "export labels"
+# About four seconds' work, zipping included.
+AT_ONCE = 200_000
+# What a job made is kept so long; after that it is made anew for whoever asks.
+KEPT = timedelta(days=7)
+# Labels repeat themselves: the strongest compression takes thrice as long to save a tenth.
+LEVEL = 3
+
+
+def fetch(release: Release, format_name: str) -> IO[bytes] | Job:
+    """The zip of the release's labels, open; or the job that makes it, where they are many.
+
+    Asking again while the job works gives the same job. Raises Refusal for a format that there is
+    not, and where the release's files are gone.
+    """
+    if format_name not in FORMATS:
+        raise Refusal(
+            f"There is no format {format_name[:40]!r}. Choose one of: {', '.join(FORMATS)}.",
+            field="format",
+        )
+    with suppress(FileNotFoundError):
+        return open(_place(release, format_name), "rb")
+    if not releases.folder_of(release).is_dir():
+        raise Refusal("The files of this release are not on this server. Freeze it again.")
+    if count(release) > AT_ONCE:
+        return _ask(release, format_name)
+    file = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the response
+    try:
+        write(release, format_name, file)
+    except BaseException:
+        file.close()
+        raise
+    file.seek(0)
+    return file
+
+
+def count(release: Release) -> int:
+    """How many labels the release has, at most."""
+    counts = release.counts
+    if release.campaign.kind == "hierarchy":
+        return int(counts["images"]) * int(counts["topics"])
+    return int(counts["settled"]) + int(counts["dropped"])
+
+
+def file_name(release: Release, format_name: str) -> str:
+    return f"{release.campaign.name}-{release.number}-{format_name}.zip"
+
+
+def write(release: Release, format_name: str, file: IO[bytes]) -> None:
+    """The zip into an open file. Raises Refusal for a release whose files were changed."""
+    folder = f"{release.campaign.name}-{release.number}"
+    date = release.created_at.timetuple()[:6]
+    with tempfile.TemporaryDirectory(prefix="labels-") as scratch:
+        out = Path(scratch) / "labels"
+        try:
+            exporting.export(releases.read(release), format_name, out)
+        except BadInput:
+            raise Refusal(
+                "The files of this release were changed after it was frozen. Freeze it again."
+            ) from None
+        with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=LEVEL) as archive:
+            for path in sorted(path for path in out.rglob("*") if path.is_file()):
+                name = f"{folder}/{path.relative_to(out).as_posix()}"
+                entry = zipfile.ZipInfo(name, date)
+                entry.compress_type = zipfile.ZIP_DEFLATED
+                entry.external_attr = 0o644 << 16
+                with path.open("rb") as source, archive.open(entry, "w", force_zip64=True) as goal:
+                    while part := source.read(1 << 20):
+                        goal.write(part)
+
+
+def execute(job: Job) -> None:
+    """Makes the zip that the job is about; may run again."""
+    release = Release.objects.select_related("campaign").get(pk=job.payload["release"])
+    place = _place(release, job.payload["format"])
+    forget_old()
+    if place.exists():
+        return
+    place.parent.mkdir(parents=True, exist_ok=True)
+    handle, part = tempfile.mkstemp(suffix=".part", dir=place.parent)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            write(release, job.payload["format"], file)
+        os.chmod(part, 0o640)
+        os.replace(part, place)
+    except BaseException:
+        with suppress(FileNotFoundError):
+            os.unlink(part)
+        raise
+
+
+def forget_old() -> int:
+    """How many made zips, and halves of those whose worker was killed, were removed."""
+    limit = (timezone.now() - KEPT).timestamp()
+    removed = 0
+    with suppress(FileNotFoundError):
+        for path in list(_folder().iterdir()):
+            with suppress(FileNotFoundError):
+                if path.stat().st_mtime < limit:
+                    path.unlink()
+                    removed += 1
+    return removed
+
+
+def _ask(release: Release, format_name: str) -> Job:
+    """The job that makes the zip: the one that waits, works or failed last, else a new one."""
+    key = f"{release.pk}:{format_name}"
+    with transaction.atomic():
+        # Two who ask at once get one job.
+        Release.objects.select_for_update().get(pk=release.pk)
+        latest = Job.objects.filter(kind=KIND, key=key).order_by("-pk").first()
+        if latest is not None and latest.state != Job.State.DONE:
+            return latest
+        payload: dict[str, Any] = {"release": release.pk, "format": format_name}
+        return jobs.enqueue(KIND, key, payload, release.campaign)
+
+
+def _folder() -> Path:
+    # No campaign's folder: their names have no dot.
+    return Path(settings.RELEASES_DIR) / ".labels"
+
+
+def _place(release: Release, format_name: str) -> Path:
+    return _folder() / f"{release.sha256}-{release.number}-{format_name}.zip"

@@ -1,0 +1,110 @@
+"""Labels in and out: those known before anybody is asked, and a release's in others' formats."""
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import FileResponse, HttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_GET, require_http_methods
+
+from labeling import exportfiles, givenfiles
+from labeling import releases as frozen
+from labeling.access import dataset_for
+from labeling.errors import Refusal
+from labeling.forms import add_refusal
+from labeling.forms.labels import KnownLabelsForm
+from labeling.models import Dataset, Job
+from labeling.views.shared import SignedIn, own_campaign, render_campaign
+
+RECENT_SHOWN = 10
+ENDED = (Job.State.DONE, Job.State.FAILED)
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def dataset_labels(request: SignedIn, name: str) -> HttpResponse:
+    """What is known of the dataset's images before anybody is asked, by source; and more of it."""
+    dataset = dataset_for(request.user, name)
+    if request.method == "GET":
+        return _known(request, dataset, _form(request, dataset))
+    givenfiles.check_may_bring(request.user, dataset)
+    form = _form(request, dataset, request.POST, request.FILES)
+    if not form.is_valid():
+        return _known(request, dataset, form)
+    data = form.cleaned_data
+    try:
+        made = givenfiles.take(
+            dataset,
+            request.user,
+            data["file"],
+            format_name=data["format"],
+            source=data["source"],
+            campaign=data.get("campaign"),
+        )
+    except Refusal as refusal:
+        add_refusal(form, refusal)
+        return _known(request, dataset, form)
+    if isinstance(made, dict):
+        messages.success(request, _told(made))
+    else:
+        messages.info(request, "The labels are being brought in. You may leave this page.")
+    return redirect("labeling:dataset_labels", dataset.name)
+
+
+@login_required
+@require_GET
+def release_labels(request: SignedIn, name: str, number: int) -> HttpResponseBase:
+    """A release's labels as a zip in the format asked for, or how far its making is."""
+    campaign = own_campaign(request, name)
+    release = frozen.release_for(campaign, number)
+    format_name = request.GET.get("format", "csv")
+    made = exportfiles.fetch(release, format_name)
+    context = {"release": release, "format": format_name, "words": givenfiles.WORDS[format_name]}
+    if "fragment" in request.GET:
+        job = made if isinstance(made, Job) else None
+        if job is None:
+            assert not isinstance(made, Job)
+            made.close()
+        context |= {"campaign": campaign, "job": job}
+        return render(request, "labeling/_release_labels.html", context)
+    if isinstance(made, Job):
+        return render_campaign(
+            request, "labeling/release_labels.html", campaign, "releases", job=made, **context
+        )
+    return FileResponse(
+        made,
+        as_attachment=True,
+        filename=exportfiles.file_name(release, format_name),
+        content_type="application/zip",
+    )
+
+
+def _told(result: givenfiles.Result) -> str:
+    """What became of a file of labels, as a sentence."""
+    said = f"{result['labels']:,} labels of {result['images']:,} images are known now."
+    if result["unknown"]:
+        said += f" {result['unknown']:,} said unknown and were passed over."
+    return said
+
+
+def _form(request: SignedIn, dataset: Dataset, *data: object) -> KnownLabelsForm:
+    campaigns = givenfiles.graph_campaigns(dataset, request.user)
+    return KnownLabelsForm(*data, campaigns=campaigns)
+
+
+def _known(request: SignedIn, dataset: Dataset, form: KnownLabelsForm) -> HttpResponse:
+    jobs = list(givenfiles.jobs_of(dataset)[:RECENT_SHOWN])
+    context = {
+        "dataset": dataset,
+        "form": form,
+        "sources": givenfiles.by_source(dataset),
+        "jobs": [
+            {"job": job, "told": _told(job.payload["result"]) if "result" in job.payload else ""}
+            for job in jobs
+        ],
+        "busy": any(job.state not in ENDED for job in jobs),
+        "may_bring": givenfiles.may_bring(request.user, dataset),
+    }
+    fragment = "fragment" in request.GET
+    template = "labeling/_dataset_labels.html" if fragment else "labeling/dataset_labels.html"
+    return render(request, template, context)
