@@ -18,7 +18,7 @@ from django.utils import timezone
 from evaluation import competitions
 from evaluation.metrics import ranking
 from evaluation.models import Benchmark, Run
-from labeling import assigning, calibrating, consensus, jobs, releases
+from labeling import assigning, calibrating, consensus, jobs, releases, watching
 from labeling.management.contract import to_json
 from labeling.models import Campaign, Job, Release, User
 
@@ -172,11 +172,13 @@ def rescore_changed() -> list[Run]:
 def nightly(progress: Any = None) -> dict[str, int]:
     """Counts of the questions settled, releases frozen and runs done: the round of every night.
 
-    Settles what a crash left behind, returns expired seats, works standings out anew, freezes
-    campaigns in which something changed and scores their benchmarks, here and now: cron needs no
-    worker for it.
+    Settles what a crash left behind, returns expired seats, watches people, works standings out
+    anew, freezes campaigns in which something changed and scores their benchmarks, here and now:
+    cron needs no worker for it.
     """
     counts = {"settled": _settle_leftovers(), "releases": 0, "runs": 0}
+    # First watching: gold that retires and people whom it blocks change what standings rest on.
+    watching.nightly()
     calibrating.nightly()
     jobs.run_all()
     _fail_abandoned()

@@ -171,6 +171,10 @@ def _fill(membership: Membership, size: int | None) -> None:
         if wanted <= len(held):
             return
         pool = list(unseen(membership))
+        # Given in this stage and not answered: it comes again before any other. The person knows
+        # that it is gold, so it must not be left over for their work.
+        if again := [row for row in pool if row[4] and row[4] >= membership.working_since]:
+            pool = again
         if by_topic:
             pool = _of_one_topic(pool, held)
         _seat(membership, _spread(membership, pool, wanted - len(held)), now, until)
@@ -185,8 +189,8 @@ def _open(membership: Membership) -> Any:
 
 
 def unseen(membership: Membership) -> Any:
-    """(question, subject, topic, answer) of the gold in force that this person never answered and
-    does not hold."""
+    """(question, subject, topic, answer, when they were last given it) of the gold in force that
+    this person never answered and does not hold."""
     seats = Assignment.objects.filter(
         annotator_id=membership.user_id, subject=OuterRef("its_subject")
     )
@@ -200,13 +204,14 @@ def unseen(membership: Membership) -> Any:
         )
         .annotate(its_subject=Coalesce("subject", F("id"), output_field=BigIntegerField()))
         .annotate(seat=Subquery(seats.values("state")[:1]))
+        .annotate(given_at=Subquery(seats.values("created_at")[:1]))
         .filter(Q(seat=None) | Q(seat__in=FREE))
         .order_by("pk")
-        .values_list("pk", "its_subject", "topic", "gold__answer")
+        .values_list("pk", "its_subject", "topic", "gold__answer", "given_at")
     )
 
 
-Unseen = tuple[int, int, str, Any]
+Unseen = tuple[int, int, str, Any, datetime | None]
 
 
 def _of_one_topic(pool: Sequence[Unseen], held: Sequence[str]) -> list[Unseen]:

@@ -5,6 +5,7 @@ laid over them, here after every tenth answer and every night, and in `preview` 
 Only annotators at work are watched. docs/quality.md, Standing.
 """
 
+import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from datetime import datetime
@@ -18,6 +19,8 @@ from labeling.kinds import KINDS
 from labeling.models import Answer, Assignment, Campaign, Gold, Job, Membership, Question, User
 from labeling.seats import writing
 from labeling.signals import Given, SequentialTest, Tested
+
+logger = logging.getLogger(__name__)
 
 Stage = Membership.Stage
 # The last answers of a person that speed, runs and agreement look at; a bound for the queries too.
@@ -52,6 +55,18 @@ def watch_all(campaign: Campaign) -> list[dict[str, Any]]:
     """Watches everybody, first the gold: what trusted people fail counts against nobody."""
     gold.retire_failed(campaign)
     return watch(campaign)
+
+
+def nightly() -> int:
+    """How many people the campaigns at work acted on. One that fails holds up no other."""
+    count = 0
+    at_work = Campaign.objects.filter(state__in=[Campaign.State.OPEN, Campaign.State.PAUSED])
+    for campaign in at_work.select_related("policy").order_by("pk"):
+        try:
+            count += len(watch_all(campaign))
+        except Exception:
+            logger.exception("watching %s failed", campaign.name)
+    return count
 
 
 def watch(campaign: Campaign, user: User | None = None) -> list[dict[str, Any]]:

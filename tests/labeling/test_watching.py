@@ -448,3 +448,27 @@ def test_what_a_person_is_told_lags_and_changes_at_most_daily(pond, bob, golden)
     membership.save()
     watching.watch(pond, bob)
     assert watching.told(member(pond, bob))["total"] == 20
+
+
+def test_every_night_all_campaigns_at_work_are_watched(
+    pond, alice, bob, golden, dataset, caplog, monkeypatch
+):
+    give(bob, golden[:6], wrong(golden[:6]))
+    first = factories.make_campaign(alice, dataset, "aaa", images=1)
+    factories.make_campaign(alice, dataset, "draft", images=1, launch=False)
+    watch_all = watching.watch_all
+    seen = []
+
+    def fragile(campaign):
+        seen.append(campaign.name)
+        if campaign == first:
+            raise RuntimeError("broken")
+        return watch_all(campaign)
+
+    monkeypatch.setattr(watching, "watch_all", fragile)
+
+    assert watching.nightly() == 1
+
+    assert sorted(seen) == ["aaa", "pond"]
+    assert member(pond, bob).stage == "paused"
+    assert "watching aaa failed" in caplog.text
