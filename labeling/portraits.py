@@ -174,12 +174,13 @@ def _runs(kept: dict[str, Any]) -> str:
     if not runs.get("length"):
         return NOT_YET
     odds = runs.get("odds")
-    chance = "" if odds is None else f"; by chance in {_share(odds)} of such rows"
-    return f"“{runs['word']}” {runs['length']} times in a row{chance}."
-
-
-def _share(odds: float) -> str:
-    return f"{odds:.0%}" if odds >= 0.01 else "fewer than 1 %"
+    said = f"“{runs['word']}” {runs['length']} times in a row"
+    if odds is None:
+        return f"{said}."
+    # Far below what can be told apart, a number with twenty digits says no more.
+    people = "a million or more" if odds < 1e-6 else f"{1 / odds:,.0f}"
+    would = "which is no wonder" if odds > 0.5 else f"1 person in {people} would"
+    return f"{said}; going by the answers of others, {would}."
 
 
 def _runs_threshold(policy: dict[str, Any]) -> str:

@@ -1,0 +1,273 @@
+"""The researcher's pages of quality and of a question graph, full of data, worked by key."""
+
+import uuid
+
+import pytest
+
+from labeling import (
+    answering,
+    assigning,
+    auditing,
+    blocking,
+    campaigns,
+    drafting,
+    graphs,
+    watching,
+)
+from labeling.gold import add_gold
+from labeling.models import Campaign, Membership, User
+from tests import factories
+from tests.browser.conftest import PHOTOGRAPHS
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+TABBY = "n02123045"
+# The truth about tabbies is "no" but for every third image; what each of six people makes of it.
+CROWD = {
+    "careful": lambda place, truth: truth,
+    "good": lambda place, truth: truth if place % 9 else "hard",
+    "hasty": lambda place, truth: truth if place % 5 else flipped(truth),
+    "torn": lambda place, truth: truth if place % 3 else flipped(truth),
+    "constant": lambda place, truth: "yes",
+    "contrary": lambda place, truth: flipped(truth),
+}
+
+
+def flipped(truth: str) -> str:
+    return {"yes": "no", "no": "yes"}[truth]
+
+
+def truth_of(place: int) -> str:
+    return "no" if place % 3 else "yes"
+
+
+@pytest.fixture
+def crowded(cats: Campaign, alice: User) -> Campaign:
+    """The campaign of the photographs with a crowd, gold, an audit half done and a block."""
+    policy = {"votes": 6, "max_votes": 9, "gold_share": 0.3, "cost_per_hour": 12, "test_cap": 20}
+    campaigns.change_policy(cats, alice, policy | {"gold_action": "none", "signal_answers": 10})
+    names = [f"pond/{number:03}-coot-at-dawn.png" for number in range(60)]
+    for number, name in enumerate(names):
+        factories.make_image(cats.dataset, name, seed=number * 7)
+    campaigns.add_questions(cats, [(name, TABBY) for name in names[:40]])
+    add_gold(
+        cats,
+        alice,
+        [
+            {
+                "image": name,
+                "topic": TABBY,
+                # The last one is wrong, as gold that people fail mostly is.
+                "answer": flipped(truth_of(40 + place)) if place == 19 else truth_of(40 + place),
+                "explanation": "It is a bird." if place % 3 else "",
+            }
+            for place, name in enumerate(names[40:])
+        ],
+    )
+    places = {name: place for place, name in enumerate(names)}
+    for who, says in CROWD.items():
+        person = factories.make_user(who, pseudonym=f"annotator-{who}")
+        factories.join(person, cats)
+        answer(
+            person,
+            cats,
+            lambda name, says=says: says(places.get(name, 1), truth_of(places.get(name, 1))),
+        )
+    torn = cats.questions.filter(state="settled").order_by("pk").first()
+    cats.questions.filter(pk=torn.pk).update(state="review")
+    watching.watch_all(cats)
+    factories.join(factories.make_user("rita"), cats, "reviewer")
+    return cats
+
+
+def answer(person: User, campaign: Campaign, says) -> None:
+    while seats := assigning.next_page(person, campaign).seats:
+        mine = person.assignments.filter(token__in=[seat.token for seat in seats])
+        images = dict(mine.values_list("token", "question__item__image__name"))
+        sent = [
+            answering.Sent(uuid.uuid4(), seat.token, says(images[seat.token]), 900 + 37 * number)
+            for number, seat in enumerate(seats)
+        ]
+        answering.submit(person, campaign, sent)
+
+
+def member(campaign: Campaign, name: str) -> Membership:
+    return campaign.memberships.get(user__username=name)
+
+
+def test_pages_of_quality_look_right(browser_as, alice, crowded, site, looked_at):
+    auditing.draw(crowded, alice, 20, seed=1)
+    for _ in range(14):
+        row = auditing.next_for(alice, crowded)
+        value = row.settlement.value if row.pk % 6 else flipped(row.settlement.value)
+        auditing.answer(row, alice, value)
+    contrary, hasty = member(crowded, "contrary"), member(crowded, "hasty")
+    blocking.block(crowded, contrary, alice, "answers the other way round")
+    watching.pause(hasty, alice, "a word with them first")
+    page = browser_as(alice)
+
+    for name, path in {
+        "campaign": "",
+        "quality": "quality/",
+        "people": "people/",
+        "person": f"people/{member(crowded, 'constant').pk}/",
+        "person-blocked": f"people/{contrary.pk}/",
+        "block": f"people/{member(crowded, 'torn').pk}/block/",
+        "unblock": f"people/{contrary.pk}/unblock/",
+        "pardon": f"people/{hasty.pk}/pardon/",
+        "rules": "policy/",
+        "settings": "edit/",
+        "audit": "audit/",
+        "gold": "gold/",
+        "releases": "releases/",
+    }.items():
+        assert page.goto(site(f"/campaigns/cats/{path}")).status == 200, path
+        page.wait_for_load_state("networkidle")
+        looked_at(page, f"q-{name}")
+
+
+def test_empty_pages_of_quality_look_right(browser_as, alice, bob, cats, site, looked_at):
+    page = browser_as(alice)
+
+    for name, path in {
+        "quality": "quality/",
+        "audit": "audit/",
+        "person": f"people/{cats.memberships.get(user=bob).pk}/",
+    }.items():
+        assert page.goto(site(f"/campaigns/cats/{path}")).status == 200, path
+        looked_at(page, f"q-empty-{name}")
+
+
+def test_pages_of_the_graph_look_right(browser_as, alice, cats, site, looked_at):
+    dataset = cats.dataset
+    det, _ = drafting.draft_graph(
+        alice, graphs.load_ilsvrc(), name="det", title="Everything in it", dataset=dataset
+    )
+    raw = det.graph.content
+    raw["nodes"][1]["question"] = "Is there a stethoscope around somebody’s neck?"
+    graphs.define(det, alice, raw)
+    page = browser_as(alice)
+
+    for name, path in {
+        "graph": "graph/",
+        "graph-open": "graph/?open=1",
+        "graph-search": "graph/?q=dog",
+        "graph-nothing": "graph/?q=unicorn",
+        "node": "graph/nodes/leaf-001/",
+        "version": "graph/2/",
+    }.items():
+        assert page.goto(site(f"/campaigns/det/{path}")).status == 200, path
+        looked_at(page, f"q-{name}")
+    page.goto(site("/campaigns/det/graph/"))
+    page.click("text=As a file or as text")
+    page.fill("#id_graph", '{"nodes": [{"id": "a", "question": "A?", "parents": ["b"]}]}')
+    page.click("text=Use this graph")
+    page.wait_for_selector("text=Nothing was changed")
+    looked_at(page, "q-graph-faults")
+
+
+def test_a_campaign_on_ilsvrcs_graph_is_made_with_the_keyboard(
+    browser_as, alice, cats, site, looked_at
+):
+    page = browser_as(alice)
+    page.goto(site("/campaigns/new/"))
+
+    page.fill("#id_title", "Everything in it")
+    page.select_option("#id_dataset", label=cats.dataset.name)
+    page.click("text=Which of many classes are in the image?")
+    assert page.is_hidden("#id_vocabulary")
+    assert page.is_hidden("#id_questions")
+    page.wait_for_selector(".price, #estimate dl")
+    looked_at(page, "q-new")
+    page.focus("text=Make the draft")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/campaigns/everything-in-it/")
+
+    made = Campaign.objects.get(name="everything-in-it")
+    assert made.questions.count() == 17 * len(PHOTOGRAPHS)
+    page.goto(site("/campaigns/everything-in-it/graph/"))
+    page.keyboard.press("/")
+    page.keyboard.type("cattle")
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".found")
+    page.keyboard.press("c")
+    page.wait_for_selector("text=Open all")
+    page.keyboard.press("o")
+    page.wait_for_selector("details[open]")
+
+
+def test_an_outline_opens_and_closes_by_key(browser_as, alice, cats, site):
+    drafting.draft_graph(
+        alice, graphs.load_ilsvrc(), name="det", title="Everything", dataset=cats.dataset
+    )
+    page = browser_as(alice)
+    page.goto(site("/campaigns/det/graph/"))
+
+    summary = page.locator(".outline summary").first
+    assert page.locator(".outline details[open]").count() == 0
+    summary.focus()
+    page.keyboard.press("Space")
+
+    assert page.locator(".outline details[open]").count() == 1
+
+
+def test_an_audit_is_answered_by_key_and_blind(browser_as, crowded, site):
+    rita = User.objects.get(username="rita")
+    page = browser_as(rita)
+    page.goto(site("/campaigns/cats/audit/"))
+
+    page.fill("#id_n", "3")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("text=3 settled questions were drawn")
+    for count, key in enumerate("ynh", 1):
+        assert page.locator(".viewer").inner_text().lower().count("votes") == 0
+        page.keyboard.press(key)
+        page.wait_for_selector(f"text={count} of 3 answered")
+
+    said = crowded.audits.order_by("answered_at").values_list("value", flat=True)
+    assert list(said) == ["yes", "no", "hard"]
+    assert page.is_visible("text=All answered")
+
+
+def test_a_person_is_blocked_and_the_votes_come_back(browser_as, alice, crowded, site):
+    torn = member(crowded, "contrary")
+    before = list(crowded.questions.order_by("pk").values_list("pk", "state"))
+    touched = blocking.affected(crowded, torn.user)
+    assert touched["answers"] > 0
+    page = browser_as(alice)
+    page.goto(site("/campaigns/cats/people/"))
+
+    page.click("text=annotator-contrary")
+    page.click("text=Block …")
+    page.wait_for_selector(f"text={touched['answers']} answers will be void")
+    page.fill("#id_reason", "the other way round")
+    page.click("button:has-text('Block')")
+    page.wait_for_selector("text=is blocked.")
+    torn.refresh_from_db()
+    assert torn.stage == "blocked"
+    assert page.is_visible("text=“the other way round”")
+    page.click("text=Lift the block …")
+    page.fill("#id_reason", "it was a mix-up")
+    page.click("button:has-text('Lift the block')")
+    page.wait_for_selector("text=is blocked no more")
+
+    assert list(crowded.questions.order_by("pk").values_list("pk", "state")) == before
+
+
+def test_rules_that_would_stop_everybody_are_shown_with_names_first(
+    browser_as, alice, crowded, site, looked_at
+):
+    crowded.memberships.filter(user__username__in=["careful", "good", "bob"]).update(stage="paused")
+    crowded.memberships.filter(user__username__in=["hasty", "torn"]).update(stage="paused")
+    page = browser_as(alice)
+    page.goto(site("/campaigns/cats/policy/"))
+
+    page.select_option("#id_gold_action", "block")
+    page.click("text=Save the rules")
+    page.wait_for_selector("text=would stop everybody who is at work")
+    looked_at(page, "q-rules-everybody")
+    assert page.is_visible("th:has-text('annotator-contrary')")
+    crowded.refresh_from_db()
+    assert crowded.policy.version == 2
+    page.click("text=Save, and stop everybody")
+    page.wait_for_selector("text=Version 3 of the rules")
