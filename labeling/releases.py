@@ -28,7 +28,16 @@ from labeling.errors import NotYours
 from labeling.files import StrPath
 from labeling.frozen import FORMAT, Frozen, Line, LineFile
 from labeling.kinds import KINDS
-from labeling.models import Answer, Campaign, Question, Release, Settlement, Topic, User
+from labeling.models import (
+    Answer,
+    Calibration,
+    Campaign,
+    Question,
+    Release,
+    Settlement,
+    Topic,
+    User,
+)
 
 # Questions held in memory at once: two queries a chunk.
 CHUNK = 500
@@ -145,6 +154,8 @@ class _Writer:
     names: tuple[str, ...]
     counts: Counter[str] = field(default_factory=Counter)
     people: set[int] = field(default_factory=set)
+    # Which calibrations settled what is in here, by id.
+    calibrations: set[int] = field(default_factory=set)
     last_image: int | None = None
 
     def __post_init__(self) -> None:
@@ -184,6 +195,7 @@ def _write(campaign_id: int, folder: Path) -> tuple[Line, Line]:
                 "settings": campaign.settings,
             },
             "policies": list(campaign.policies.order_by("version").values("version", "content")),
+            **_calibrations(writer),
             "counts": _counts(writer, marks),
             "code_version": code_version(),
             "files": {name: file.close() for name, file in writer.files.items()},
@@ -220,6 +232,8 @@ def _write_chunk(
                 "order": orders[question.pk],
                 "probability": settlement.probability if settlement else None,
             }
+        if settlement and settlement.calibration_id:
+            writer.calibrations.add(settlement.calibration_id)
         votes = _write_votes(writer, kind, place, settlement, said.answers.get(question.pk, []))
         writer.counts[question.state] += 1
         writer.files["answers.jsonl"].write(line | {"votes": votes})
@@ -264,7 +278,10 @@ class _Said:
 def _said_about(ids: list[int]) -> _Said:
     said = _Said()
     for settlement in (
-        Settlement.objects.filter(question__in=ids).select_related("policy").order_by("pk")
+        Settlement.objects.filter(question__in=ids)
+        .select_related("policy", "calibration")
+        .defer("calibration__content")
+        .order_by("pk")
     ):
         said.standing[settlement.question_id] = settlement
         said.first.setdefault(settlement.question_id, settlement.pk)
@@ -322,7 +339,29 @@ def _answer_line(kind: str, question: Question, settlement: Settlement | None) -
         "policy": policy.version,
         "answers": len(settlement.answers) if settlement else 0,
     }
+    if settlement and settlement.calibration:
+        line["settled_by"]["calibration"] = settlement.calibration.number
+    if settlement and policy.content.get("method", "majority") != "majority":
+        line["probability"] = settlement.probability
     return line
+
+
+def _calibrations(writer: _Writer) -> Line:
+    """What the calibrations named in answers.jsonl say, where any is: of topics all of it, of
+    people only how many. Their figures would tell who is who from one release to the next."""
+    rows = Calibration.objects.filter(pk__in=writer.calibrations).order_by("number")
+    said = [_calibration_line(row) for row in rows.iterator(chunk_size=1)]
+    return {"calibrations": said} if said else {}
+
+
+def _calibration_line(row: Calibration) -> Line:
+    names = ("classes", "prior", "tables")
+    return {
+        "number": row.number,
+        **{name: row.content[name] for name in names if row.content.get(name)},
+        "annotators": len(row.content.get("annotators", {})),
+        "voided": len(row.content.get("voided", [])),
+    }
 
 
 def _image_line(image: Any) -> Line:

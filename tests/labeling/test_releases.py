@@ -13,7 +13,16 @@ from django.utils import timezone
 from labeling import frozen, releases
 from labeling.errors import NotYours
 from labeling.files import BadInput
-from labeling.models import Answer, Assignment, Campaign, Question, Settlement, User
+from labeling.models import (
+    Answer,
+    Assignment,
+    Calibration,
+    Campaign,
+    Policy,
+    Question,
+    Settlement,
+    User,
+)
 from tests import factories
 
 State = Question.State
@@ -372,3 +381,35 @@ def test_those_who_freeze_at_once_get_one_release():
     assert len(made) == 4
     assert len(set(made)) == 1
     assert [release.number for release in campaign.releases.all()] == [1]
+
+
+def test_what_was_settled_by_standing_names_its_calibration_and_nobody(settled, people):
+    content = {
+        "classes": ["no", "yes"],
+        "annotators": {str(people[0].pk): {"confusion": [[0.9, 0.1], [0.2, 0.8]], "answers": 3}},
+        "prior": {"*": [0.7, 0.3]},
+        "tables": {},
+        "voided": [people[4].pk],
+    }
+    unused = Calibration.objects.create(campaign=settled, number=1, content=content)
+    used = Calibration.objects.create(campaign=settled, number=2, content=content)
+    policy = Policy.objects.create(campaign=settled, version=2, content={"method": "posterior"})
+    first = Settlement.objects.filter(question__campaign=settled).order_by("pk").first()
+    Settlement.objects.filter(pk=first.pk).update(calibration=used, policy=policy, probability=0.99)
+
+    frozen = releases.read(releases.freeze(settled))
+
+    weighed, plain, _ = frozen.answers()
+    assert weighed["settled_by"] == {"policy": 2, "answers": 5, "calibration": 2}
+    assert weighed["probability"] == 0.99
+    assert "calibration" not in plain["settled_by"]
+    assert frozen.meta["calibrations"] == [
+        {
+            "number": 2,
+            "classes": ["no", "yes"],
+            "prior": {"*": [0.7, 0.3]},
+            "annotators": 1,
+            "voided": 1,
+        }
+    ]
+    assert unused.number == 1
