@@ -12,7 +12,7 @@ from labeling import images
 from labeling.access import check_researcher, dataset_for
 from labeling.errors import NotYours, Refusal
 from labeling.forms import DatasetForm, add_refusal
-from labeling.models import Dataset, Job
+from labeling.models import Dataset, GivenLabel, Job
 from labeling.views.imports import ENDED, imports_shown
 from labeling.views.shared import WATCHERS, SignedIn, page_of, query_of, thumbnail_response
 
@@ -80,6 +80,7 @@ def dataset(request: SignedIn, name: str) -> HttpResponse:
             .values("licence")
             .annotate(count=Count("pk"))
             .order_by("-count")[:5],
+            "known": GivenLabel.objects.filter(item__image__dataset=dataset).count(),
             "campaigns": dataset.campaigns.filter(
                 memberships__user=request.user,
                 memberships__role__in=WATCHERS,

@@ -13,6 +13,7 @@ from django.views.decorators.http import require_GET, require_POST
 from labeling import jobs as deeds
 from labeling import releases as frozen
 from labeling.errors import NotYours, Refusal
+from labeling.givenfiles import formats
 from labeling.models import Job
 from labeling.views.shared import SignedIn, own_campaign, page_of, query_of, render_campaign
 
@@ -74,6 +75,7 @@ def releases(request: SignedIn, name: str) -> HttpResponse:
         "releases",
         page_obj=page,
         query=query_of(request),
+        formats=formats(),
     )
 
 
