@@ -38,8 +38,9 @@ def add_gold(campaign: Campaign, actor: User, rows: Sequence[dict[str, Any]]) ->
     """How many gold questions were added or changed.
 
     rows: {"image": name, "topic": key, "answer": value, "explanation": text, "source": text}, the
-    last two where known. A question that people are asked already cannot become gold this way, nor
-    an answer that contradicts the question graph beside the gold that its image has.
+    last two where known; in a graph the topic may be a class's key as well. A question that people
+    are asked already cannot become gold this way, nor an answer that contradicts the question graph
+    beside the gold that its image has.
     Raises Refusal that names the row (1-based); then nothing is added.
     """
     kind = KINDS[campaign.kind]
@@ -50,6 +51,8 @@ def add_gold(campaign: Campaign, actor: User, rows: Sequence[dict[str, Any]]) ->
         except Refusal as refusal:
             raise Refusal(f"Row {number}: {refusal.message}", field="answer") from refusal
         cleaned.append((str(row.get("image", "")), str(row.get("topic", "")), answer, row))
+    nodes = _topics_of(campaign, {topic for _, topic, *_ in cleaned})
+    cleaned = [(image, nodes[topic], answer, row) for image, topic, answer, row in cleaned]
     with transaction.atomic():
         items = _gold_items(campaign, [image for image, *_ in cleaned])
         campaigns.check_topics(campaign, {topic for _, topic, *_ in cleaned})
@@ -90,31 +93,61 @@ def _check_graph(campaign: Campaign, rows: Sequence[tuple[str, int, str, Any]]) 
     """
     if campaign.graph_id is None:
         return
-    from labeling import graphs, questions
-
-    named = {item: image for image, item, *_ in rows}
-    answers: dict[tuple[str, str], Any] = {}
-    pks = sorted(named)
-    for start in range(0, len(pks), BATCH):
-        standing = Gold.objects.filter(
-            question__campaign=campaign,
-            question__item__in=pks[start : start + BATCH],
-            retired_at=None,
-        ).values_list("question__item", "question__topic", "answer")
-        answers |= {(named[item], topic): answer for item, topic, answer in standing}
     said = [(image, topic, answer) for image, _, topic, answer in rows]
     replaced = {(image, topic) for image, topic, _ in said}
-    kept = [(*key, answer) for key, answer in answers.items() if key not in replaced]
-    mode = campaign.settings.get("mode", "safe")
-    # A known "too hard" closes nothing and is closed by nothing.
-    decided = [row for row in [*kept, *said] if row[2] in (questions.YES, questions.NO)]
-    if faults := questions.gold_conflicts(graphs.of(campaign), decided, mode):
+    kept = [
+        row
+        for row in _standing_gold(campaign, {item for _, item, *_ in rows})
+        if row[:2] not in replaced
+    ]
+    if faults := _faults(campaign, [*kept, *said]):
         more = len(faults) - NAMED
         raise Refusal(
             " ".join(faults[:NAMED]) + (f" And {more} more." if more > 0 else ""),
             field="answer",
             code="gold_contradicts_graph",
         )
+
+
+def conflicts(campaign: Campaign) -> list[str]:
+    """A sentence for each gold in force that the campaign's graph contradicts: none, unless the
+    graph changed after the gold was added."""
+    return _faults(campaign, _standing_gold(campaign)) if campaign.graph_id else []
+
+
+def _standing_gold(
+    campaign: Campaign, items: Iterable[int] | None = None
+) -> list[tuple[str, str, Any]]:
+    """(image, topic, answer) of the gold in force, of these items or all."""
+    rows = Gold.objects.filter(question__campaign=campaign, retired_at=None)
+    columns = ("question__item__image__name", "question__topic", "answer")
+    if items is None:
+        return list(rows.values_list(*columns))
+    pks = sorted(items)
+    return [
+        row
+        for start in range(0, len(pks), BATCH)
+        for row in rows.filter(question__item__in=pks[start : start + BATCH]).values_list(*columns)
+    ]
+
+
+def _faults(campaign: Campaign, rows: Iterable[tuple[str, str, Any]]) -> list[str]:
+    from labeling import graphs, questions
+
+    # A known "too hard" closes nothing and is closed by nothing.
+    decided = [row for row in rows if row[2] in (questions.YES, questions.NO)]
+    mode = campaign.settings.get("mode", "safe")
+    return questions.gold_conflicts(graphs.of(campaign), decided, mode)
+
+
+def _topics_of(campaign: Campaign, keys: Iterable[str]) -> dict[str, str]:
+    """Each key's topic: of a graph's class, the question that asks for it."""
+    if campaign.graph_id is None:
+        return {key: key for key in keys}
+    from labeling import graphs
+
+    graph = graphs.of(campaign)
+    return {key: graph.find(key) or key for key in keys}
 
 
 def _gold_question(campaign: Campaign, item_id: int, topic: str, number: int) -> Question:

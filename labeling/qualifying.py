@@ -15,7 +15,7 @@ from django.db.models import BigIntegerField, F, OuterRef, Q, Subquery
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 
-from labeling import answering, assigning, dealing, policies
+from labeling import answering, assigning, dealing, graphs, policies
 from labeling.errors import CampaignClosed, NotYours
 from labeling.kinds import KINDS
 from labeling.lanes import NOT_A_MEMBER
@@ -190,19 +190,21 @@ def _open(membership: Membership) -> Any:
 
 def unseen(membership: Membership) -> Any:
     """(question, subject, topic, answer, when they were last given it) of the gold in force that
-    this person never answered and does not hold."""
+    this person never answered and does not hold; of questions that a graph still asks."""
     seats = Assignment.objects.filter(
         annotator_id=membership.user_id, subject=OuterRef("its_subject")
     )
+    gold = Question.objects.filter(
+        campaign_id=membership.campaign_id,
+        lane=Question.Lane.GOLD,
+        state=Question.State.GOLD,
+        seats_free__gt=0,
+        gold__retired_at=None,
+    )
+    if membership.campaign.graph_id:
+        gold = gold.filter(topic__in=list(graphs.of(membership.campaign).index))
     return (
-        Question.objects.filter(
-            campaign_id=membership.campaign_id,
-            lane=Question.Lane.GOLD,
-            state=Question.State.GOLD,
-            seats_free__gt=0,
-            gold__retired_at=None,
-        )
-        .annotate(its_subject=Coalesce("subject", F("id"), output_field=BigIntegerField()))
+        gold.annotate(its_subject=Coalesce("subject", F("id"), output_field=BigIntegerField()))
         .annotate(seat=Subquery(seats.values("state")[:1]))
         .annotate(given_at=Subquery(seats.values("created_at")[:1]))
         .filter(Q(seat=None) | Q(seat__in=FREE))

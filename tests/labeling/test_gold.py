@@ -10,6 +10,7 @@ from labeling.errors import Conflict, Refusal
 from labeling.gold import (
     add_gold,
     balance,
+    conflicts,
     failing,
     gold_from_settled,
     retire_failed,
@@ -324,6 +325,30 @@ def test_gold_of_a_graph_is_given_out_with_its_questions(graph_campaign, alice):
     add_gold(graph_campaign, alice, gold_rows(("a.png", "animal", "yes")))
 
     assert graph_campaign.questions.get().graph_id == graph_campaign.graph_id
+
+
+def test_gold_of_a_class_goes_to_the_question_that_asks_for_it(graph_campaign, alice):
+    add_gold(graph_campaign, alice, gold_rows(("a.png", "n02121620", "yes")))
+
+    assert graph_campaign.questions.get().topic == "cat"
+    with pytest.raises(Refusal, match="n99999999"):
+        add_gold(graph_campaign, alice, gold_rows(("a.png", "n99999999", "yes")))
+    with pytest.raises(Refusal, match="above it, is no"):
+        add_gold(graph_campaign, alice, gold_rows(("a.png", "animal", "no")))
+
+
+def test_gold_that_a_changed_graph_contradicts_is_told(graph_campaign, alice):
+    add_gold(graph_campaign, alice, gold_rows(("a.png", "cat", "no"), ("a.png", "coot", "yes")))
+    assert conflicts(graph_campaign) == []
+    nodes = [
+        {**node, "parents": ["cat"]} if node["id"] == "bird" else node for node in GRAPH["nodes"]
+    ]
+    nodes[3] = {"id": "cat", "question": "a cat", "parents": ["animal"]}
+
+    graphs.define(graph_campaign, alice, {"name": "pond", "nodes": nodes})
+
+    [sentence] = conflicts(graph_campaign)
+    assert "coot is yes, but cat, above it, is no" in sentence
 
 
 def test_retired_gold_contradicts_nothing(graph_campaign, alice):

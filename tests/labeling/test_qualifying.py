@@ -353,3 +353,23 @@ def test_a_page_of_training_is_about_one_topic_where_pages_are(alice, bob, datas
         qualifying.feedback(bob, campaign, sent(seats))
 
     assert {len(about) for about in topics} == {1}
+
+
+def test_gold_that_the_graph_no_longer_asks_for_is_not_given(alice, bob, dataset):
+    campaign = campaigns.create(
+        alice, name="graph", title="Graph", kind="hierarchy", dataset=dataset, policy=POLICY
+    )
+    nodes = [
+        {"id": name, "question": f"a {name}", "parents": [], "class": f"n-{name}"}
+        for name in ("cat", "dog")
+    ]
+    graphs.define(campaign, alice, {"name": "two", "nodes": nodes})
+    campaign.refresh_from_db()
+    make_gold(campaign, alice, ["yes", "no"], topic="cat")
+    make_gold(campaign, alice, ["yes"], topic="dog")
+    factories.join(bob, campaign)
+
+    graphs.define(campaign, alice, {"name": "one", "nodes": nodes[1:]})
+
+    topics = [row[2] for row in qualifying.unseen(member(campaign, bob))]
+    assert topics == ["dog"]
