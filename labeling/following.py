@@ -7,9 +7,12 @@ back with its answers when it may be asked again. Queries grow with chunks of im
 images. docs/hierarchy.md tells it with pictures.
 """
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+
+from django.db import connection
 
 from labeling import consensus, graphs, jobs, known, learning, plans, policies, questions
 from labeling.errors import Conflict, Refusal
@@ -32,6 +35,11 @@ State, Lane = Question.State, Question.Lane
 # Images whose questions are planned in one transaction: it must stay short, since on SQLite
 # everybody waits for it.
 CHUNK = 200
+# Flagged questions read at once.
+READ = 20_000
+# From so many new rows on, PostgreSQL is told: by what it believes of a smaller table it would read
+# all of a campaign's questions for every chunk.
+MANY = 20_000
 # Questions of one class that are opened in one transaction.
 SLICE = 4_000
 LISTED = 5
@@ -79,6 +87,8 @@ def open_images(
             done += len(part)
             if tick:
                 tick(done, total)
+    if opened >= MANY and connection.vendor == "postgresql":
+        execute("ANALYZE labeling_question", [])
     return opened
 
 
@@ -185,53 +195,61 @@ def advance(campaign: Campaign, tick: Tick | None = None) -> Followed:
     A closed campaign stays as it is.
     """
     found = Followed()
-    while items := _flagged_items(campaign.pk):
-        more = _advance_chunk(campaign.pk, items)
-        if more is None:
-            break
-        for name, count in vars(more).items():
-            setattr(found, name, getattr(found, name) + count)
-        if tick:
-            tick(found.images, found.images + len(items))
+    while flagged := _flagged(campaign.pk):
+        for part in _chunks(flagged):
+            more = _advance_chunk(campaign.pk, part)
+            if more is None:
+                return found
+            for name, count in vars(more).items():
+                setattr(found, name, getattr(found, name) + count)
+            if tick:
+                tick(found.images, found.images + len(flagged))
     return found
 
 
-def _flagged_items(campaign_id: int) -> list[int]:
-    flagged = Question.objects.filter(campaign=campaign_id, follow_up=True)
-    # Several flagged questions of an image mostly lie together.
-    rows = flagged.order_by().values_list("item_id", flat=True)[: 4 * CHUNK]
-    return sorted(dict.fromkeys(rows))[:CHUNK]
+def _flagged(campaign_id: int) -> dict[int, set[int]]:
+    """Flagged questions by item: some thousands at a time."""
+    rows = Question.objects.filter(campaign=campaign_id, follow_up=True).order_by()
+    found: dict[int, set[int]] = defaultdict(set)
+    for pk, item in rows.values_list("pk", "item_id")[:READ]:
+        found[item].add(pk)
+    return found
 
 
-def _advance_chunk(campaign_id: int, items: list[int]) -> Followed | None:
-    """What was done for these images; None if the campaign is closed."""
+def _chunks(flagged: dict[int, set[int]]) -> Iterator[set[int]]:
+    """Flagged questions of some images at a time, by item: neighbours lie together on disk."""
+    items = sorted(flagged)
+    for start in range(0, len(items), CHUNK):
+        yield {pk for item in items[start : start + CHUNK] for pk in flagged[item]}
+
+
+def _advance_chunk(campaign_id: int, flagged: set[int]) -> Followed | None:
+    """What was done for the images of these questions; None if the campaign is closed."""
     also: set[int] = set()
     while True:
         try:
-            return _advance(campaign_id, items, also)
+            return _advance(campaign_id, flagged, also)
         except _NeedsLocks as needs:
             also |= needs.ids
 
 
 @retried
-def _advance(campaign_id: int, items: list[int], also: set[int]) -> Followed | None:
+def _advance(campaign_id: int, flagged: set[int], also: set[int]) -> Followed | None:
     with writing():
         graphs.lock(campaign_id)
         campaign = Campaign.objects.get(pk=campaign_id)
         if campaign.state == Campaign.State.CLOSED or campaign.graph_id is None:
             return None
-        flagged = {
-            pk
-            for (pk,) in fetch(
-                "SELECT id FROM labeling_question WHERE campaign_id = %s AND follow_up "  # noqa: S608
-                f"AND item_id IN ({numbers(items)})",
-                [campaign_id],
-            )
-        }
-        if not flagged:
-            return Followed()
         # What changes from here on is flagged again by whoever changes it.
         locked = {row.id: row for row in lock_questions(flagged | also)}
+        rows = fetch(
+            "SELECT id, item_id FROM labeling_question "  # noqa: S608
+            f"WHERE id IN ({numbers(flagged)}) AND follow_up",
+            [],
+        )
+        if not rows:
+            return Followed()
+        items = sorted({item for _, item in rows})
         planned = _plans(campaign, items)
         changing = {pk for _, plan in planned for pk in (*plan.reopen, *plan.withdraw)}
         if changing - locked.keys():
@@ -239,7 +257,7 @@ def _advance(campaign_id: int, items: list[int], also: set[int]) -> Followed | N
         done = _carry_out(campaign, planned, locked)
         execute(
             "UPDATE labeling_question SET follow_up = false "  # noqa: S608
-            f"WHERE id IN ({numbers(flagged)})",
+            f"WHERE id IN ({numbers(pk for pk, _ in rows)})",
             [],
         )
         # Last: what settles again while it comes back flags itself.
