@@ -219,6 +219,12 @@ def add_questions(
     """
     if campaign.state == State.CLOSED:
         raise Conflict("The campaign is closed. Open a new one for more questions.")
+    if campaign.kind == "hierarchy":
+        raise Refusal(
+            "The questions of this campaign follow its graph. Open images instead; the graph says "
+            "what is asked of them.",
+            field="questions",
+        )
     wanted = list(dict.fromkeys(pairs))
     check_topics(campaign, {topic for _, topic in wanted})
     items, missing = whole_items(campaign, sorted({image for image, _ in wanted}))

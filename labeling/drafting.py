@@ -88,6 +88,7 @@ def open_images(campaign: Campaign, names: Sequence[str] = ()) -> int | None:
     images = len(names) or campaign.dataset.images.count()
     if images <= AT_ONCE:
         return following.open_images(campaign, list(names) or None)
+    following.check_images(campaign, names)
     key = str(campaign.pk) if not names else f"{campaign.pk}:{uuid.uuid4().hex}"
     jobs.enqueue("open images", key, {"names": list(names)}, campaign)
     return None

@@ -206,6 +206,12 @@ def _put_away(question: Question) -> None:
     lowest = rounds.aggregate(Min("round"))["round__min"]
     # -1 is where promoted gold lives.
     Question.objects.filter(pk=question.pk).update(seats_free=0, round=min(lowest - 1, -2))
+    if question.graph_id is not None:
+        # Its answer was taken as known; now the image may be asked.
+        from labeling import following
+
+        for _ in following.look_again_at(question.campaign, [question.item_id]):
+            pass
 
 
 def gold_from_settled(campaign: Campaign, actor: User, question_ids: Iterable[int]) -> int:

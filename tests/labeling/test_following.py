@@ -1,11 +1,13 @@
 """What a settled question opens and closes, and that nothing is asked image by image."""
 
+import numpy as np
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from labeling import campaigns, following, given, graphs
+from labeling import calibrating, campaigns, following, given, gold, graphs, ordering
 from labeling.errors import Conflict, Refusal
+from labeling.kinds import hierarchy
 from labeling.models import Assignment, Job, Question, Settlement
 from tests import factories
 from tests.labeling.hierarchies import (
@@ -299,8 +301,6 @@ def test_a_given_no_closes_its_class(home, run_jobs):
 
 
 def test_gold_in_use_is_known_and_not_asked(alice, dataset):
-    from labeling import gold
-
     campaign = make(alice, dataset, opened=False)
     gold.add_gold(campaign, alice, [{"image": "0.png", "topic": "animal", "answer": "no"}])
 
@@ -308,6 +308,23 @@ def test_gold_in_use_is_known_and_not_asked(alice, dataset):
 
     assert open_nodes(campaign) == ["kitchen", "electric", "person"]
     assert campaign.questions.get(state="gold").graph_id == campaign.graph_id
+
+
+def test_retired_gold_is_asked_after_all(alice, dataset, run_jobs):
+    campaign = make(alice, dataset, opened=False)
+    gold.add_gold(campaign, alice, [{"image": "0.png", "topic": "animal", "answer": "no"}])
+    following.open_images(campaign)
+    campaigns.launch(campaign, alice)
+
+    gold.retire_gold(campaign, alice, campaign.questions.get(state="gold").pk)
+    run_jobs()
+
+    assert "animal" in open_nodes(campaign)
+
+
+def test_questions_are_opened_by_the_graph_alone(home):
+    with pytest.raises(Refusal, match="follow its graph"):
+        campaigns.add_questions(home, [("0.png", "dog")])
 
 
 def test_depth_first_asks_one_question_of_an_image_at_a_time(alice, dataset):
@@ -330,6 +347,30 @@ def test_learned_order_is_breadth_first_until_something_was_learned(alice, datas
     campaign = make(alice, dataset, order="learned")
 
     assert open_nodes(campaign) == ROOTS
+
+
+def test_learned_order_asks_the_question_that_promises_most_labels_a_second(
+    alice, dataset, monkeypatch
+):
+    campaign = make(alice, dataset, order="learned", opened=False)
+    graph = graphs.of(campaign)
+    # On 100 images there was never an animal, mostly a person, and half the time a kitchen.
+    labels = np.zeros((100, len(graph.nodes)), np.int8)
+    labels[:90, graph.index["person"]] = 1
+    labels[:50, [graph.index["kitchen"], graph.index["cup"]]] = 1
+    said = ordering.learn(graph, labels).as_dict()
+    monkeypatch.setattr(hierarchy, "statistics", lambda campaign: said)
+    calibrating.calibrate(campaign)
+    campaign.refresh_from_db()
+
+    following.open_images(campaign)
+    campaigns.launch(campaign, alice)
+    assert open_nodes(campaign) == ["animal"]
+
+    settle(campaign, animal="no")
+    following.advance(campaign)
+    assert len(open_nodes(campaign)) == 1
+    assert open_nodes(campaign, 1) == ["animal"]
 
 
 def test_a_new_mode_looks_at_every_image_again(alice, dataset, run_jobs):
