@@ -10,7 +10,7 @@ import { PageProgress } from "./progress.js";
 import { Drafts } from "./drafts.js";
 import { Tiles, markOf } from "./tiles.js";
 import { Closer } from "./closer.js";
-import { Clock, announce, one, showAbout, words } from "./screen.js";
+import { Clock, announce, murmur, one, showAbout, words } from "./screen.js";
 import { attachKeys, attachPanels } from "./panels.js";
 import { attachStatus } from "./status.js";
 import { attachSizes } from "./sizes.js";
@@ -40,6 +40,7 @@ class Grid {
     this.cursor = null; // the place in the past that is looked at; null at the front
     this.shown = null; // the page whose tiles are on the screen
     this.exhausted = false;
+    this.loggedOut = false; // some image could not be had for that
     this.refilling = null;
     this.deeds = { done: () => this.finish(), ...attachSizes(this.tiles.list) };
     this.#listen();
@@ -287,9 +288,13 @@ class Grid {
     this.#told(page);
   }
 
-  /* Tells when the whole page is there. */
+  /* Looking begins with the first image. Tells when the whole page is there. */
   async #told(page) {
-    await Promise.all(page.seats.map((entry) => this.#slot(entry).done));
+    const slots = page.seats.map((entry) => this.#slot(entry));
+    await Promise.race(slots.map((slot) => slot.done));
+    if (this.shown !== page) return;
+    this.clock.start();
+    await Promise.all(slots.map((slot) => slot.done));
     if (this.shown !== page) return;
     requestAnimationFrame(() => {
       const seats = page.seats.map((entry) => entry.seat);
@@ -314,8 +319,10 @@ class Grid {
     const fill = () => {
       note.textContent = "";
       if (slot.state === "ready") tile.querySelector(".tile-face").prepend(slot.image);
-      else if (slot.state === "logged-out") note.textContent = "Log in again";
-      else if (slot.state === "gone" && this.shown?.seats.includes(entry)) this.#gone(tile);
+      else if (slot.state === "logged-out") {
+        this.loggedOut = true;
+        note.textContent = "Log in again";
+      } else if (slot.state === "gone" && this.shown?.seats.includes(entry)) this.#gone(tile);
     };
     const [yes, hard] = [tile.querySelector(".tile-yes"), tile.querySelector(".tile-hard input")];
     yes.checked = entry.mark === "yes";
@@ -391,8 +398,10 @@ class Grid {
   key({ key }) {
     const tile = this.tiles.focused();
     const marks = { h: "hard", y: "yes", n: "no" };
-    if (marks[key] && tile) this.tiles[key === "h" ? "toggle" : "mark"](tile, marks[key]);
-    else if (key === "z") this.closer.open(tile);
+    if (marks[key] && tile) {
+      this.tiles[key === "h" ? "toggle" : "mark"](tile, marks[key]);
+      murmur({ yes: "Yes", no: "No", hard: "Too hard" }[markOf(tile)]);
+    } else if (key === "z") this.closer.open(tile);
     else if (key === "s") this.skip(tile);
     else if (key === "u" || key === "Backspace") this.back();
     else if (key === "f") this.forward();
@@ -406,9 +415,9 @@ class Grid {
 
   /* Logged in again, or back on line. */
   wake() {
-    const page = this.current();
-    if (page?.seats.some((entry) => this.images.load({ ...entry, image: `${entry.image}&tile=1` }).state === "loading")) {
-      this.shown = this.shown === page ? null : this.shown;
+    if (this.loggedOut) {
+      this.loggedOut = false;
+      this.shown = null;
       this.#render();
     }
     this.#stock();

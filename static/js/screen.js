@@ -14,6 +14,12 @@ export function announce(text) {
   }, 5000);
 }
 
+/* Says something to those who listen, without showing what the page shows already. */
+export function murmur(text) {
+  const place = one("[data-announce]");
+  if (!place.classList.contains("toast")) place.textContent = text;
+}
+
 /* Milliseconds spent looking: from the paint on, without the time in which the page was hidden. */
 export class Clock {
   #spent = 0;

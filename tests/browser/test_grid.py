@@ -384,9 +384,9 @@ def test_one_image_is_looked_at_closely_and_marked_there(browser_as, bob, grid, 
 
     assert (level, title) == ("140 %", "Image 3 of 6")
     assert marks(page) == ["no", "hard", "yes", "no", "no", "no"]
-    assert (
-        page.evaluate("document.activeElement.closest('.tile').dataset.seat")
-        == (seats_shown(page)[2])
+    page.wait_for_function(
+        "(seat) => document.activeElement.closest('.tile')?.dataset.seat === seat",
+        arg=seats_shown(page)[2],
     )
 
 
