@@ -291,6 +291,8 @@ def _take(hand: Hand, wanted: int, skip: bool) -> set[int]:
         return set()
     # Who waits for locks takes them in the order that everyone keeps.
     order = f"lane {'DESC' if hand.person.fresh_first else 'ASC'}, ticket" if skip else "id"
+    if skip and (again := [candidate.id for candidate in hand.ordinary if candidate.again]):
+        order = f"id IN ({numbers(again)}), {order}"
     rows = fetch(
         "WITH chosen AS MATERIALIZED (SELECT id FROM labeling_question "  # noqa: S608
         f"WHERE id IN ({numbers(pks)}) AND seats_free > 0 AND state = 'open' "

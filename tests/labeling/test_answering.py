@@ -10,7 +10,7 @@ from labeling import answering, assigning, campaigns, people
 from labeling.answering import Sent
 from labeling.errors import NotYours, TooLarge
 from labeling.gold import add_gold
-from labeling.models import Answer, Assignment, Job, Membership, Question, Settlement
+from labeling.models import Answer, Assignment, Graph, Job, Membership, Question, Settlement
 from tests import factories
 
 COOT = "n02018207"
@@ -339,6 +339,21 @@ def test_an_answer_to_a_withdrawn_question_is_kept_and_late(pond, alice, bob, se
 
     assert codes(answering.submit(bob, pond, [sent(seats[0])])) == ["accepted"]
     assert Answer.objects.get().late
+
+
+def test_an_answer_to_a_question_that_its_graph_closed_is_refused(pond, alice, bob, seats):
+    graph = Graph.objects.create(campaign=pond, version=1, sha256="0" * 64)
+    pond.questions.update(graph=graph)
+    answering.submit(bob, pond, [sent(seats[0])])
+    closed = [seat.question_id for seat in seats[:2]]
+    campaigns.withdraw_questions(pond, closed, alice, "no animal, so no cat")
+
+    results = answering.submit(bob, pond, [sent(seat) for seat in seats[:3]])
+
+    # What was answered before may still be changed.
+    assert codes(results) == ["accepted", "question_closed", "accepted"]
+    assert "Nothing is lost" in results[1].message
+    assert not Answer.objects.filter(assignment__token=seats[1].token).exists()
 
 
 def test_a_seat_closed_by_a_withdrawal_takes_no_vote_too_many(pond, alice, bob, charlie, seats):

@@ -351,3 +351,35 @@ def test_left_falls_by_one_an_answer_whether_gold_or_not(golden, bob):
         last = page
     assert last.left == len(last.seats)
     assert page.left == 0
+
+
+def test_what_a_person_gave_back_returns_when_all_else_is_done_gold_or_not(golden, bob):
+    first = assigning.next_page(bob, golden)
+    for seat in first.seats[:5]:
+        assigning.return_seat(bob, seat.token)
+    answer(bob, golden, first.seats[5:8])
+    expire()
+    assigning.return_expired()
+    gone = ids(first) - {seat.question_id for seat in first.seats[5:8]}
+    assert 0 < Question.objects.filter(pk__in=gone, state="gold").count() < 7
+
+    met = []
+    while (page := assigning.next_page(bob, golden)).seats:
+        met.append(ids(page))
+        answer(bob, golden, page.seats)
+
+    ordinary = set(Question.objects.filter(pk__in=gone, state="open").values_list("pk", flat=True))
+    assert ordinary <= set().union(*met)
+    assert not gone & set().union(*met[:-2])
+
+
+def test_left_is_exact_where_there_is_no_gold(pond, bob):
+    page = assigning.next_page(bob, pond)
+    assigning.return_seat(bob, page.seats[0].token)
+
+    left = []
+    while (page := assigning.next_page(bob, pond)).seats:
+        left.append(page.left)
+        answer(bob, pond, page.seats)
+
+    assert left == [30, 24, 18, 12, 6]
