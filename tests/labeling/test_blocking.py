@@ -143,6 +143,35 @@ def test_a_mind_changed_while_a_question_was_open_again_changes_nothing_that_com
     assert consistent(coots)
 
 
+def test_standings_learned_during_a_block_change_nothing_that_comes_back(alice, dataset):
+    campaign = factories.make_campaign(
+        alice,
+        dataset,
+        "weighed",
+        images=6,
+        policy={"method": "posterior", "target_error": 0.05, "gold_share": 0},
+    )
+    crowd = [factories.make_user(f"w{index}") for index in range(5)]
+    for person in crowd:
+        factories.join(person, campaign)
+    settle(campaign, crowd, ["yes", "yes", "yes"])
+    before = standing(campaign)
+    assert [said[1] for _, said in before.values()] == pytest.approx([64 / 65] * 6)
+
+    blocking.block(campaign, member(crowd[0], campaign), alice)
+    learned = calibrating.calibrate(campaign)
+    vote(crowd[3], campaign, "yes")
+    meanwhile = standing(campaign)
+    assert {said[4] for _, said in meanwhile.values()} == {learned.pk}
+    assert consistent(campaign)
+    blocking.unblock(campaign, member(crowd[0], campaign), alice)
+
+    assert standing(campaign) == before
+    assert consistent(campaign)
+    campaign.refresh_from_db()
+    assert campaign.calibration.content["annotators"] == learned.content["annotators"]
+
+
 def test_open_questions_get_the_seats_that_void_votes_held_and_give_them_back(coots, alice, crowd):
     settle(coots, crowd, ["yes", "no"])
     held = assigning.next_page(crowd[2], coots).seats
