@@ -1,0 +1,106 @@
+import uuid
+
+import pytest
+
+from labeling import answering, assigning, calibrating, campaigns, consensus, piloting
+from labeling.errors import Conflict, Refusal
+from tests import factories
+
+ADAPTIVE = {"method": "vote-table", "max_votes": 9, "gold_share": 0, "page_size": 50}
+COOT = "n02018207"
+
+
+@pytest.fixture
+def pond(alice, dataset):
+    """Twenty questions of coots and five of ducks."""
+    campaign = factories.make_campaign(alice, dataset, "pond", images=20, policy=ADAPTIVE)
+    campaigns.define_topics(campaign, [{"key": "duck", "name": "duck"}])
+    for index in range(5):
+        factories.make_image(dataset, f"duck/{index}.png")
+    campaigns.add_questions(campaign, [(f"duck/{index}.png", "duck") for index in range(5)])
+    return campaign
+
+
+def join(campaign, count):
+    crowd = [factories.make_user(f"{campaign.name}{index}") for index in range(count)]
+    for person in crowd:
+        factories.join(person, campaign)
+    return crowd
+
+
+def vote(person, campaign, value):
+    seats = assigning.next_page(person, campaign).seats
+    sent = [answering.Sent(uuid.uuid4(), seat.token, value, 10) for seat in seats]
+    answering.submit(person, campaign, sent)
+
+
+def test_a_random_sample_of_every_topic_wants_ten_votes(pond, alice):
+    assert piloting.ask_pilot(pond, alice, 4, seed=1) == 8
+
+    asked = pond.questions.filter(policy__version=2)
+    assert asked.filter(topic=COOT).count() == asked.filter(topic="duck").count() == 4
+    assert set(asked.values_list("seats_free", flat=True)) == {10}
+    rest = pond.questions.filter(policy__version=1)
+    assert set(rest.values_list("seats_free", flat=True)) == {2}
+    pond.refresh_from_db()
+    assert pond.policy.version == 1
+    decision = pond.decisions.get(content__has_key="pilot")
+    assert decision.content == {"pilot": 8, "version": 2, "seed": 1}
+
+
+def test_the_same_seed_adds_nothing_and_another_one_draws_others(pond, alice):
+    piloting.ask_pilot(pond, alice, 4, seed=1)
+    first = set(pond.questions.filter(policy__version=2).values_list("pk", flat=True))
+
+    assert piloting.ask_pilot(pond, alice, 4, seed=1) == 0
+    assert piloting.ask_pilot(pond, alice, 4, seed=2) > 0
+
+    now = set(pond.questions.filter(policy__version=2).values_list("pk", flat=True))
+    assert first < now
+    assert pond.policies.count() == 2
+
+
+def test_settled_questions_come_back_for_the_votes_they_lack(pond, alice):
+    crowd = join(pond, 4)
+    for person in crowd:
+        vote(person, pond, "yes")
+    assert set(pond.questions.values_list("state", flat=True)) == {"settled"}
+
+    piloting.ask_pilot(pond, alice, 5, seed=3)
+
+    again = pond.questions.filter(policy__version=2)
+    assert set(again.values_list("state", "seats_free")) == {("open", 6)}
+    assert list(consensus.rebuild(pond)) == []
+
+
+def test_a_pilot_that_is_answered_gives_a_table_for_every_topic(pond, alice):
+    piloting.ask_pilot(pond, alice, 5, seed=3)
+    for index, person in enumerate(join(pond, 10)):
+        vote(person, pond, "no" if index == 0 else "yes")
+
+    calibrating.calibrate(pond)
+
+    assert set(calibrating.in_force(pond).tables) == {COOT, "duck"}
+    assert list(consensus.rebuild(pond)) == []
+
+
+def test_a_new_policy_follows_the_one_in_force_not_the_pilots(pond, alice):
+    piloting.ask_pilot(pond, alice, 2, seed=1)
+    content = pond.policies.get(version=2).content
+
+    same = campaigns.change_policy(pond, alice, ADAPTIVE)
+    changed = campaigns.change_policy(pond, alice, content)
+
+    assert same.version == 1
+    assert changed.version == 3
+    pond.refresh_from_db()
+    assert pond.policy == changed
+
+
+def test_a_pilot_of_nothing_or_of_a_closed_campaign_is_refused(pond, alice):
+    with pytest.raises(Refusal, match="1 to 10000"):
+        piloting.ask_pilot(pond, alice, 0, seed=1)
+    campaigns.close(pond, alice)
+    with pytest.raises(Conflict, match="closed"):
+        piloting.ask_pilot(pond, alice, 3, seed=1)
+    assert pond.policies.count() == 1
