@@ -190,7 +190,8 @@ def reader(user: User, campaign: Campaign) -> Reader:
         answered=row[5],
         role=row[6],
         stage=row[7],
-        share=policy["gold_share"] if row[8] is None else row[8],
+        # A rule that asks for less holds at once, before anybody was watched again.
+        share=min(policy["gold_share"], policy["gold_share"] if row[8] is None else row[8]),
         state=row[9],
         floors=(row[10], row[11]),
         last_ticket=row[12],

@@ -8,7 +8,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from labeling import answering, assigning, campaigns, jobs, policies, watching
+from labeling import answering, assigning, campaigns, jobs, lanes, policies, watching
 from labeling.errors import Conflict, NotAllowed, NotWorking, Refusal
 from labeling.models import Job, Membership
 from tests import factories
@@ -88,6 +88,16 @@ def test_somebody_right_on_gold_works_on_and_meets_less_of_it(pond, bob, golden)
     assert membership.standing["test"]["accepted"] == 1
     assert membership.gold_share == 0.05
     assert pond.decisions.filter(kind="stage").count() == 0
+
+
+def test_a_rule_of_less_gold_holds_at_once_for_those_who_proved_good(pond, alice, bob, golden):
+    give(bob, golden, right(golden))
+    watching.watch(pond, bob)
+    assert lanes.reader(bob, pond).share == 0.05
+
+    change(pond, alice, gold_share=0.0)
+
+    assert lanes.reader(bob, pond).share == 0
 
 
 def test_watching_twice_does_nothing_twice(pond, bob, golden):
