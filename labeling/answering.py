@@ -144,9 +144,10 @@ def _submit(user: User, campaign: Campaign, answers: Sequence[Sent]) -> list[Res
     with writing():
         member = _lock_member(user, campaign)
         batch = _Batch(
-            now=timezone.now(),
             member=member,
             questions=_lock_asked(user, campaign, tokens),
+            # Under the locks: votes on a question are told apart by their moments (judging.py).
+            now=timezone.now(),
             seats=_seats(user, campaign, tokens),
             known=_known(user, answers),
         )

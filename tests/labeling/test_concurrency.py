@@ -177,3 +177,63 @@ def test_the_same_answer_from_many_sides_is_kept_once(throwaway):
     assert {result.status for result in results[0]} == {"accepted"}
     assert Answer.objects.count() == len(sent)
     assert campaign.memberships.get(user=user).answered == len(sent)
+
+
+@pytest.mark.slow
+def test_blocks_while_answers_come_in_void_every_vote_and_give_it_back(throwaway):
+    from labeling import blocking, consensus
+    from labeling.errors import NotWorking
+    from labeling.models import Campaign, Membership, Question, Settlement, User
+
+    hammer.build(questions=60, people=8)
+    campaign = Campaign.objects.get(name=hammer.CAMPAIGN)
+    alice = User.objects.get(username="alice")
+    blocks = []
+
+    def work(person: int) -> None:
+        try:
+            hammer.label(person, person, 12)
+        except NotWorking:
+            # Blocked while labeling, as it should be.
+            assert person in (0, 1)
+        finally:
+            connections.close_all()
+
+    def block(person: int) -> None:
+        try:
+            membership = Membership.objects.get(user__username=f"person{person}")
+            for _ in range(3):
+                time.sleep(0.4)
+                blocks.append(blocking.block(campaign, membership, alice).answers)
+                time.sleep(0.2)
+                blocking.unblock(campaign, membership, alice)
+            blocks.append(blocking.block(campaign, membership, alice).answers)
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(10) as pool:
+        labelers = [pool.submit(work, person) for person in range(8)]
+        blockers = [pool.submit(block, person) for person in (0, 1)]
+        for future in [*labelers, *blockers]:
+            future.result()
+
+    assert sum(blocks) > 0
+    void = set(
+        User.objects.filter(username__in=["person0", "person1"]).values_list("pk", flat=True)
+    )
+    campaign.refresh_from_db()
+    assert set(campaign.calibration.content["voided"]) == void
+    assert list(consensus.rebuild(campaign)) == []
+    decided = Question.objects.exclude(state__in=["gold", "open"])
+    for question in decided:
+        counted = Settlement.objects.filter(question=question).latest("pk").answers
+        voters = question.assignments.filter(answers__in=counted).values_list(
+            "annotator", flat=True
+        )
+        assert not void & set(voters)
+    for person in (0, 1):
+        membership = Membership.objects.get(user__username=f"person{person}")
+        assert blocking.unblock(campaign, membership, alice).changed
+    campaign.refresh_from_db()
+    assert not campaign.calibration or campaign.calibration.content["voided"] == []
+    assert list(consensus.rebuild(campaign)) == []
