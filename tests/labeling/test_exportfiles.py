@@ -1,0 +1,137 @@
+"""A release's labels as a zip: at once or by a job, the same bytes each time."""
+
+import csv
+import io
+import json
+import os
+import shutil
+import time
+import zipfile
+from xml.etree import ElementTree
+
+import pytest
+
+from labeling import campaigns, exportfiles, releases
+from labeling.errors import Refusal
+from labeling.formats import FORMATS
+from labeling.models import Job
+from tests import factories
+from tests.labeling import label_files as files
+
+
+@pytest.fixture
+def release(alice, dataset):
+    return files.home_release(alice, dataset)
+
+
+def opened(release, name):
+    with exportfiles.fetch(release, name) as file:
+        return zipfile.ZipFile(io.BytesIO(file.read()))
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_a_small_release_is_zipped_at_once_and_always_the_same(name, release):
+    with exportfiles.fetch(release, name) as first, exportfiles.fetch(release, name) as second:
+        assert first.read() == second.read()
+
+    assert opened(release, name).testzip() is None
+    assert not Job.objects.filter(kind=exportfiles.KIND).exists()
+
+
+def test_parsers_of_others_read_what_is_in_the_zips(release):
+    table = io.StringIO(opened(release, "csv").read("home-1/labels.csv").decode())
+    rows = list(csv.DictReader(table))
+    lines = opened(release, "jsonl").read("home-1/labels.jsonl").decode().splitlines()
+    coco = json.loads(opened(release, "coco").read("home-1/labels.json"))
+    tasks = json.loads(opened(release, "label-studio").read("home-1/tasks.json"))
+    voc = opened(release, "voc")
+    xml = ElementTree.fromstring(voc.read("home-1/Annotations/1.png.xml"))
+
+    assert len(rows) == len([json.loads(line) for line in lines]) == 18
+    assert [image["file_name"] for image in coco["images"]] == ["0.png", "1.png", "2.png"]
+    assert [row["bbox"] for row in coco["annotations"]] == [[1.0, 2.0, 4.0, 5.5]]
+    assert tasks[0]["annotations"][0]["result"][0]["value"] == {"choices": [files.DOG]}
+    assert [node.text for node in xml.findall("object/name")] == [files.CUP]
+    assert len(voc.read(f"home-1/ImageSets/Main/{files.DOG}.txt").splitlines()) == 3
+
+
+def test_what_a_spreadsheet_would_run_is_quoted(alice, dataset):
+    coots = factories.make_campaign(alice, dataset, launch=False)
+    factories.make_image(dataset, "=cmd|' !A0.png")
+    campaigns.add_questions(coots, [("=cmd|' !A0.png", "n02018207")])
+    coots.questions.update(state="dropped", seats_free=0)
+
+    table = opened(releases.freeze(coots, alice), "csv").read("coots-1/labels.csv").decode()
+
+    assert next(csv.DictReader(io.StringIO(table)))["image"] == "'=cmd|' !A0.png"
+
+
+def test_many_labels_are_zipped_by_one_job_however_often_somebody_asks(
+    release, run_jobs, monkeypatch
+):
+    with exportfiles.fetch(release, "csv") as file:
+        small = file.read()
+    monkeypatch.setattr(exportfiles, "AT_ONCE", 17)
+
+    job = exportfiles.fetch(release, "csv")
+    assert exportfiles.fetch(release, "csv") == job
+    Job.objects.filter(pk=job.pk).update(state="running", claim="x")
+    assert exportfiles.fetch(release, "csv") == job
+    Job.objects.filter(pk=job.pk).update(state="queued", claim="")
+    run_jobs()
+
+    with exportfiles.fetch(release, "csv") as file:
+        assert file.read() == small
+    assert Job.objects.filter(kind=exportfiles.KIND).count() == 1
+    assert job.campaign == release.campaign
+
+
+def test_a_failed_job_is_told_and_not_started_over(release, run_jobs, monkeypatch):
+    monkeypatch.setattr(exportfiles, "AT_ONCE", 0)
+    job = exportfiles.fetch(release, "csv")
+    place = releases.folder_of(release) / "answers.jsonl"
+    place.write_text(place.read_text() + "\n")
+    run_jobs()
+
+    told = exportfiles.fetch(release, "csv")
+
+    assert (told, told.state) == (job, "failed")
+    assert "changed after it was frozen. Freeze it again." in told.error
+
+
+def test_what_a_job_made_is_made_anew_once_it_was_forgotten(release, run_jobs, monkeypatch):
+    monkeypatch.setattr(exportfiles, "AT_ONCE", 0)
+    exportfiles.fetch(release, "csv")
+    run_jobs()
+    exportfiles.fetch(release, "csv").close()
+    [made] = exportfiles._folder().iterdir()
+    old = time.time() - exportfiles.KEPT.total_seconds() - 60
+    os.utime(made, (old, old))
+
+    assert exportfiles.forget_old() == 1
+    again = exportfiles.fetch(release, "csv")
+
+    assert (again.state, Job.objects.filter(kind=exportfiles.KIND).count()) == ("queued", 2)
+
+
+def test_a_release_whose_files_are_gone_or_an_unknown_format_says_what_to_do(release):
+    with pytest.raises(Refusal, match=r"no format 'tsv'. Choose one of: csv, jsonl"):
+        exportfiles.fetch(release, "tsv")
+
+    shutil.rmtree(releases.folder_of(release))
+    with pytest.raises(Refusal, match=r"not on this server. Freeze it again"):
+        exportfiles.fetch(release, "csv")
+
+
+def test_nothing_is_left_behind_when_zipping_fails(release, monkeypatch):
+    monkeypatch.setattr(exportfiles, "AT_ONCE", 0)
+    job = exportfiles.fetch(release, "csv")
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(exportfiles, "write", full)
+    with pytest.raises(OSError, match="No space"):
+        exportfiles.execute(job)
+
+    assert list(exportfiles._folder().iterdir()) == []
