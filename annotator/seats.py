@@ -193,7 +193,7 @@ def describe_topic(topic: Topic) -> dict[str, Any]:
         "name": name,
         "article": article_for(name),
         "synonyms": topic.synonyms,
-        "definition": ". ".join(said),
+        "definition": "; ".join(said),
         "url": topic.url,
         "guidance": topic.guidance,
         "examples": [

@@ -36,7 +36,9 @@ def article_for(name: str) -> str:
 
 def _is_many(name: str) -> bool:
     """Whether the name is a plural, or a noun that is not counted."""
-    noun = ASIDE.split(name, maxsplit=1)[0].split("/")[-1].split()[-1:]
+    # Of things joined by "and" the last counts: a computer and computer peripherals are many.
+    joined = re.split(r"[,:;(]", name, maxsplit=1)[0].rpartition(" and ")[2]
+    noun = ASIDE.split(joined, maxsplit=1)[0].split("/")[-1].split()[-1:]
     if not noun:
         return False
     plural = noun[0].endswith("s") and not SINGULAR.search(noun[0]) and len(noun[0]) > 3

@@ -7,7 +7,7 @@ from django.test import Client
 from django.urls import reverse
 
 from annotator import grid, seats
-from labeling import graphs
+from labeling import campaigns, following, graphs
 from labeling.models import Answer, Assignment, Campaign, Image, Question
 from tests import factories
 
@@ -19,13 +19,12 @@ GRAPH = {
         {"id": "cat", "question": "domestic cat", "parents": ["animal"], "class": "n02121808"},
     ]
 }
+APPLE = {"id": "apple", "question": "apple", "class": "n07739125"}
 
 
 @pytest.fixture
 def campaign(alice, bob, dataset) -> Campaign:
     """Seven images under one question, five on a page."""
-    from labeling import campaigns
-
     names = [f"{index}.png" for index in range(7)]
     for name in names:
         factories.make_image(dataset, name)
@@ -33,8 +32,7 @@ def campaign(alice, bob, dataset) -> Campaign:
         alice, name="grid", title="Grid", kind="hierarchy", dataset=dataset, policy={"page_size": 5}
     )
     graphs.define(campaign, alice, GRAPH)
-    campaigns.add_questions(campaign, [(name, "animal") for name in names])
-    Question.objects.update(graph=campaign.graph)
+    following.open_images(campaign)
     campaigns.launch(campaign, alice)
     factories.join(bob, campaign)
     return campaign
@@ -186,10 +184,8 @@ def test_large_images_come_to_a_tile_as_thumbnails(as_bob):
 
 
 def test_a_preview_shows_a_page_and_then_another_question(client, alice, campaign):
-    campaign_questions = [(f"{index}.png", "cat") for index in range(3)]
-    from labeling import campaigns
-
-    campaigns.add_questions(campaign, campaign_questions)
+    graphs.define(campaign, alice, {"nodes": [*GRAPH["nodes"], APPLE]})
+    following.open_images(campaign, [f"{index}.png" for index in range(3)])
     client.force_login(alice)
     address = reverse("preview", args=["grid"])
 
@@ -199,7 +195,7 @@ def test_a_preview_shows_a_page_and_then_another_question(client, alice, campaig
 
     assert [len(response.context["tiles"]) for response in (first, second)] == [5, 3]
     assert first.context["first"]["topic"] == third.context["first"]["topic"] == "animal"
-    assert second.context["first"]["topic"] == "cat"
+    assert second.context["first"]["topic"] == "apple"
     assert not Assignment.objects.exists()
 
 

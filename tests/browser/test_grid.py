@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from PIL import Image as Pillow
 
-from labeling import campaigns, graphs, images
+from labeling import campaigns, following, graphs, images
 from labeling.models import Answer, Question
 from tests import factories
 from tests.browser.conftest import NARROW
@@ -15,18 +15,30 @@ from tests.browser.conftest import NARROW
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 ANSWERS = "**/label/answers/"
-GRAPH = {
-    "nodes": [
-        {
-            "id": "animal",
-            "question": "living organism (other than people): dogs, snakes, fish, insects, etc.",
-            "guidance": "Please do not include plants.",
-        },
-        {"id": "cat", "question": "domestic cat", "parents": ["animal"], "class": "n02121808"},
-        {"id": "fruit", "question": "fruit", "parents": []},
-        {"id": "apple", "question": "apple", "parents": ["fruit"], "class": "n07739125"},
-    ]
+ANIMAL = {
+    "id": "animal",
+    "question": "living organism (other than people): dogs, snakes, fish, insects, etc.",
+    "guidance": "Please do not include plants.",
 }
+NODES = {
+    "animal": [ANIMAL, {"id": "cat", "question": "domestic cat", "parents": ["animal"]}],
+    "fruit": [
+        {"id": "fruit", "question": "fruit"},
+        {"id": "apple", "question": "apple", "parents": ["fruit"]},
+    ],
+}
+CLASSES = {"cat": "n02121808", "apple": "n07739125"}
+
+
+def graph_of(topics):
+    """A question graph with these roots, and one class below each."""
+    nodes = [node for topic in topics for node in NODES[topic]]
+    return {
+        "nodes": [
+            {**node, "class": CLASSES[node["id"]]} if node["id"] in CLASSES else node
+            for node in nodes
+        ]
+    }
 
 
 def photographs(dataset, count):
@@ -62,9 +74,8 @@ def ask(alice, dataset, names, topics=("animal",), **policy):
         policy=policy,
         instructions="Look at every image before you press Done.",
     )
-    graphs.define(campaign, alice, GRAPH)
-    campaigns.add_questions(campaign, [(name, topic) for topic in topics for name in names])
-    Question.objects.update(graph=campaign.graph)
+    graphs.define(campaign, alice, graph_of(topics))
+    following.open_images(campaign, names)
     campaigns.launch(campaign, alice)
     return campaign
 
@@ -174,6 +185,28 @@ def test_every_page_comes_until_nothing_is_left(browser_as, bob, grid, site):
     assert sorted(asked) == ["fruit"] * 2 + ["living organism (other than people)"] * 2
     assert given() == {"no": 24}
     assert page.inner_text("[data-done]") == "24"
+
+
+def test_a_yes_asks_what_is_below_it(browser_as, alice, bob, dataset, site, run_jobs):
+    names = [f"{index:03}.png" for index in range(4)]
+    for name in names:
+        factories.make_image(dataset, name)
+    factories.join(bob, ask(alice, dataset, names, votes=1, page_size=4))
+    page = browser_as(bob)
+    open_grid(page, site)
+
+    page.click(".tile:nth-child(2) .tile-face")
+    finish(page)
+    page.wait_for_selector("[data-finished]:not([hidden])")
+    run_jobs()
+    page.click("[data-do=refill]")
+    wait_for_page(page)
+    asked = page.inner_text("h1"), len(seats_shown(page))
+    finish(page)
+
+    wait_for_chip(page, "All saved")
+    assert asked == ("Which of these contain a domestic cat?", 1)
+    assert given() == {"yes": 1, "no": 4}
 
 
 def test_the_next_page_is_there_before_it_is_asked_for(browser_as, bob, grid, site):
