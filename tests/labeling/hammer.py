@@ -18,11 +18,12 @@ CAMPAIGN = "hammered"
 
 def build(questions: int, people: int, kind: str = "contains") -> None:
     """An open campaign with a little gold, and people who label it; of the kind hierarchy, with
-    three topics in turns."""
-    from labeling import campaigns
+    four questions about an image."""
+    from labeling import campaigns, following, graphs
     from labeling.gold import add_gold
-    from labeling.models import Dataset, Graph, Image, User
+    from labeling.models import Dataset, Image, User
     from tests import factories
+    from tests.labeling import hierarchies
 
     alice = factories.make_user("alice", is_researcher=True)
     dataset = Dataset.objects.create(owner=alice, name="pond")
@@ -50,15 +51,18 @@ def build(questions: int, people: int, kind: str = "contains") -> None:
         kind=kind,
         launch=False,
     )
-    topics = ["n02018207"] if kind == "contains" else ["animal", "cat", "dog"]
-    campaigns.define_topics(campaign, [{"key": topic, "name": topic} for topic in topics])
-    asked = [(name, topics[index % len(topics)]) for index, name in enumerate(names)]
-    campaigns.add_questions(campaign, asked[:questions])
-    rows = [{"image": name, "topic": topic, "answer": "yes"} for name, topic in asked[questions:]]
+    topics = ["n02018207"]
+    if kind == "contains":
+        campaigns.add_questions(campaign, [(name, topics[0]) for name in names[:questions]])
+    else:
+        topics = hierarchies.ROOTS
+        graphs.define(campaign, alice, hierarchies.GRAPH)
+        following.open_images(campaign, names[: questions // len(topics)])
+    rows = [
+        {"image": name, "topic": topics[index % len(topics)], "answer": "yes"}
+        for index, name in enumerate(names[questions:])
+    ]
     add_gold(campaign, alice, rows)
-    if kind == "hierarchy":
-        graph = Graph.objects.create(campaign=campaign, version=1, sha256="0" * 64)
-        campaign.questions.update(graph=graph)
     campaigns.launch(campaign, alice)
     for index in range(people):
         factories.join(User.objects.create(username=f"person{index}"), campaign)

@@ -23,16 +23,16 @@ from django.urls import reverse
 from django.utils import timezone
 from scipy.stats import hypergeom
 
-from labeling import answering, assigning, campaigns, dealing, lanes
-from labeling.models import Answer, Assignment, Gold, Graph, Question
+from labeling import answering, assigning, campaigns, dealing, following, graphs, lanes
+from labeling.models import Answer, Assignment, Gold, Question
 from tests import factories
+from tests.labeling import hierarchies
 
 # So unlikely by chance is what is taken for a sign of gold. Thousands of values are looked at, but
 # all that is drawn comes from one seed: a run that passes, passes always.
 CHANCE = 1e-4
 VALUES = {"contains": ["yes", "no", "hard", "not_photo"], "hierarchy": ["yes", "no", "hard"]}
-TOPICS = ("animal", "cat", "dog")
-QUESTIONS = 110
+QUESTIONS = 112
 # What differs with every request and every seat, whatever stands behind it.
 RANDOM_TEXT = re.compile(
     r"(?<=\?s=)[\w:.-]+|\b[0-9a-f]{32}\b|\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b"
@@ -274,15 +274,18 @@ def make_campaign(number, source, alice, dataset):
         },
         launch=False,
     )
-    campaigns.define_topics(campaign, [{"key": key, "name": key} for key in TOPICS])
     names = [f"{index:03}.png" for index in range(QUESTIONS)]
-    asked = [(name, source.choice(TOPICS[: source.choice([1, 3])])) for name in names]
-    if source.random() < 0.5:
-        asked.sort(key=lambda pair: pair[1])
-    campaigns.add_questions(campaign, asked)
+    topics = hierarchies.ROOTS
     if kind == "hierarchy":
-        graph = Graph.objects.create(campaign=campaign, version=1, sha256="0" * 64)
-        campaign.questions.update(graph=graph)
+        graphs.define(campaign, alice, hierarchies.GRAPH)
+        following.open_images(campaign, names[: QUESTIONS // len(topics)])
+    else:
+        campaigns.define_topics(campaign, [{"key": key, "name": key} for key in topics])
+        among = topics[: source.choice([1, 4])]
+        asked = [(name, source.choice(among)) for name in names]
+        if source.random() < 0.5:
+            asked.sort(key=lambda pair: pair[1])
+        campaigns.add_questions(campaign, asked)
     golden = source.sample(list(campaign.questions.order_by("ticket")), QUESTIONS // 3)
     Question.objects.filter(pk__in=[question.pk for question in golden]).update(
         state="gold", lane=2, seats_free=1

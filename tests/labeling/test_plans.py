@@ -12,6 +12,7 @@ from labeling import answering, assigning
 from labeling.gold import add_gold
 from labeling.models import Assignment
 from tests import factories
+from tests.labeling import hierarchies
 
 # Reads that grow with what a person or a campaign ever did.
 GROWING = re.compile(
@@ -24,15 +25,20 @@ COUNTED = "SELECT COUNT(*) FROM labeling_question"
 
 
 @pytest.mark.skipif(connection.vendor != "sqlite", reason="asks SQLite for its query plans")
-def test_no_statement_reads_all_that_a_person_or_campaign_ever_did(alice, bob, charlie, dataset):
-    campaign = factories.make_campaign(
-        alice, dataset, images=30, policy={"votes": 2, "page_size": 4, "gold_share": 0.4}
-    )
+@pytest.mark.parametrize("kind", ["contains", "hierarchy"])
+def test_no_statement_reads_all_that_a_person_or_campaign_ever_did(
+    alice, bob, charlie, dataset, kind
+):
+    policy = {"votes": 2, "page_size": 4, "gold_share": 0.4}
+    if kind == "hierarchy":
+        topic = hierarchies.ROOTS[0]
+        campaign = hierarchies.make(alice, dataset, images=12, policy=policy)
+    else:
+        topic = "n02018207"
+        campaign = factories.make_campaign(alice, dataset, images=30, policy=policy)
     for index in range(5):
         factories.make_image(dataset, f"gold/{index}.png")
-    rows = [
-        {"image": f"gold/{index}.png", "topic": "n02018207", "answer": "yes"} for index in range(5)
-    ]
+    rows = [{"image": f"gold/{index}.png", "topic": topic, "answer": "yes"} for index in range(5)]
     add_gold(campaign, alice, rows)
     for person in (bob, charlie):
         factories.join(person, campaign)
@@ -66,4 +72,6 @@ def test_no_statement_reads_all_that_a_person_or_campaign_ever_did(alice, bob, c
         )
 
     assert len(plans) > 50
+    by_topic = {step for step, _ in plans if "question_free_by_topic" in step}
+    assert bool(by_topic) == (kind == "hierarchy")
     assert [(step, sql) for step, sql in plans if GROWING.search(step)] == []
