@@ -13,7 +13,7 @@ from typing import Any
 
 from django.utils import timezone
 
-from labeling import gold, policies, qualifying, quality, signals
+from labeling import calibrating, gold, policies, qualifying, quality, signals
 from labeling.errors import Conflict, NotAllowed, Refusal
 from labeling.kinds import KINDS
 from labeling.models import Answer, Assignment, Campaign, Gold, Job, Membership, Question, User
@@ -49,6 +49,7 @@ def execute(job: Job) -> None:
     if failed := _failed_gold(campaign, user):
         gold.retire_failed(campaign, failed)
     watch(campaign, user)
+    calibrating.ask(campaign)
 
 
 def watch_all(campaign: Campaign) -> list[dict[str, Any]]:

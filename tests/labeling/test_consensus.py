@@ -5,13 +5,24 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from labeling import answering, assigning, campaigns, consensus
+from labeling import answering, assigning, blocking, campaigns, consensus, reviewing
 from labeling.kinds import contains
-from labeling.models import Answer, Assignment, Job, Policy, Question, Settlement
+from labeling.models import (
+    Answer,
+    Assignment,
+    Calibration,
+    Graph,
+    Job,
+    Policy,
+    Question,
+    Settlement,
+)
 from tests import factories
 
 COOT = "n02018207"
@@ -168,6 +179,128 @@ def test_tallies_count_each_persons_last_answer_abstentions_too(coots, crowd):
     assert late[0].status == "accepted"
     assert found == {first.pk: {"yes": 3, "hard": 1, "no": 1}}
     assert list(found[first.pk]) == ["hard", "no", "yes"]
+
+
+@pytest.fixture
+def weighed(alice, dataset):
+    """Six questions that are asked until wrong at most 1 in 50, and seven people."""
+    campaign = factories.make_campaign(
+        alice,
+        dataset,
+        "weighed",
+        images=6,
+        policy={"method": "posterior", "target_error": 0.02, "gold_share": 0, "max_votes": 6},
+    )
+    people = [factories.make_user(f"w{index}") for index in range(7)]
+    for person in people:
+        factories.join(person, campaign)
+    return campaign, people
+
+
+def test_votes_come_one_at_a_time_until_sure_enough(weighed):
+    campaign, people = weighed
+    rows = campaign.questions.values_list("state", "seats_free", "lane")
+    assert set(rows) == {("open", 2, 1)}
+
+    vote(people[0], campaign, "yes")
+    vote(people[1], campaign, "yes")
+    assert set(rows.all()) == {("open", 1, 0)}
+    vote(people[2], campaign, "yes")
+
+    assert states(campaign) == {"settled"}
+    settlement = Settlement.objects.filter(question=campaign.questions.first()).get()
+    assert (settlement.value, len(settlement.answers)) == ("yes", 3)
+    assert settlement.probability == pytest.approx(64 / 65)
+    assert settlement.calibration is None
+    assert list(consensus.rebuild(campaign)) == []
+
+
+def test_people_known_to_be_good_need_fewer_votes(weighed):
+    campaign, people = weighed
+    good = {"confusion": [[0.95, 0.05], [0.05, 0.95]], "answers": 90, "gold": 9}
+    known = {str(person.pk): good for person in people}
+    made = Calibration.objects.create(campaign=campaign, number=1, content={"annotators": known})
+    campaign.calibration = made
+    campaign.save()
+
+    vote(people[0], campaign, "no")
+    vote(people[1], campaign, "no")
+
+    settlement = Settlement.objects.filter(question=campaign.questions.first()).get()
+    assert (settlement.value, settlement.calibration) == ("no", made)
+    assert settlement.probability == pytest.approx(19**2 / (19**2 + 1))
+    # Another calibration later changes nothing about what this one settled.
+    campaign.calibration = Calibration.objects.create(campaign=campaign, number=2, content={})
+    campaign.save()
+    assert list(consensus.rebuild(campaign)) == []
+
+
+def test_what_nobody_is_sure_of_goes_to_a_reviewer_and_stands_as_they_say(weighed, alice):
+    campaign, people = weighed
+    for index, person in enumerate(people):
+        vote(person, campaign, "yes" if index % 2 else "no")
+
+    assert states(campaign) == {"review"}
+    question = campaign.questions.order_by("pk").first()
+    settlement = reviewing.decide(campaign, question.pk, alice, "yes")
+
+    assert settlement.reviewed
+    assert list(consensus.rebuild(campaign)) == []
+
+
+def test_settling_takes_as_many_queries_for_more_questions(alice, dataset, bob, charlie):
+    counts = {}
+    # Fewer than ten answers each: the tenth asks for a look at the person.
+    for method, images in itertools.product(["majority", "posterior"], [3, 9]):
+        campaign = factories.make_campaign(
+            alice,
+            dataset,
+            f"{method}{images}",
+            images=images,
+            policy={"method": method, "votes": 2, "gold_share": 0, "page_size": 50},
+        )
+        for person in (bob, charlie):
+            factories.join(person, campaign)
+        vote(bob, campaign, "yes")
+        seats = assigning.next_page(charlie, campaign).seats
+        sent = [answering.Sent(uuid.uuid4(), seat.token, "yes", 9) for seat in seats]
+        with CaptureQueriesContext(connection) as queries:
+            answering.submit(charlie, campaign, sent)
+        counts[method, images] = len(queries)
+
+    assert counts["majority", 3] == counts["majority", 9]
+    # The topics, and seats for one more vote.
+    assert counts["posterior", 3] == counts["posterior", 9] <= counts["majority", 3] + 2
+
+
+def test_a_question_graph_is_followed_up_when_a_consensus_comes_or_goes(coots, alice, crowd):
+    graph = Graph.objects.create(campaign=coots, version=1, content={}, sha256="0" * 64)
+    coots.questions.update(graph=graph)
+    for person in crowd[:5]:
+        vote(person, coots, "yes")
+
+    assert set(coots.questions.values_list("follow_up", flat=True)) == {True}
+    assert Job.objects.get(kind="advance").key == str(coots.pk)
+    coots.questions.update(follow_up=False)
+    Job.objects.all().delete()
+
+    blocking.block(coots, coots.memberships.get(user=crowd[0]), alice)
+
+    assert set(coots.questions.values_list("state", "follow_up")) == {("open", True)}
+    assert Job.objects.filter(kind="advance").count() == 1
+
+
+def test_withdrawn_questions_come_back_with_the_votes_they_had(coots, alice, crowd):
+    for person in crowd[:3]:
+        vote(person, coots, "yes")
+    pks = list(coots.questions.values_list("pk", flat=True))
+    pairs = [(f"coots/{index:03}.png", COOT) for index in range(6)]
+    campaigns.withdraw_questions(coots, pks, alice, "not now")
+
+    assert campaigns.add_questions(coots, pairs).created == 6
+
+    assert set(coots.questions.values_list("state", "seats_free", "lane")) == {("open", 2, 0)}
+    assert list(consensus.rebuild(coots)) == []
 
 
 @dataclass
