@@ -51,7 +51,10 @@ def campaign_facts(campaign: Campaign) -> dict[str, Any]:
         "estimate": progress.estimate_of(campaign),
         "annotators": progress.annotators(campaign),
         "failed_jobs": list(failed[:3]),
-        "running_jobs": list(campaign.jobs.filter(state__in=["queued", "running"])[:3]),
+        "running_jobs": list(
+            # Watching somebody is over in a moment, and comes again after ten answers.
+            campaign.jobs.filter(state__in=["queued", "running"]).exclude(kind="watch")[:3]
+        ),
         "releases": list(campaign.releases.order_by("-number")[:3]),
         "decisions": [
             {"decision": decision, "words": decision_words(decision)} for decision in decisions
@@ -168,6 +171,13 @@ def value_words(campaign: Campaign) -> dict[str, str]:
     }
     vocabulary = campaign.settings.get("vocabulary", [])
     return {entry["key"]: entry["name"] for entry in vocabulary} | words
+
+
+def asked_words(campaign: Campaign, topic: str) -> str:
+    """What people are asked, as a heading: the topic's name as a question."""
+    if campaign.kind == "naming":
+        return "What does this image show?"
+    return topic if topic.endswith("?") else f"{topic}?"
 
 
 def answer_keys(campaign: Campaign) -> list[str]:

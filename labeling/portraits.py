@@ -5,7 +5,7 @@ from typing import Any
 
 from django.db.models import Q
 
-from labeling import overview
+from labeling import overview, progress, quality
 from labeling.kinds import KINDS
 from labeling.models import (
     Answer,
@@ -137,6 +137,12 @@ def signals_of(membership: Membership, policy: dict[str, Any]) -> list[dict[str,
 
 
 NOT_YET = "Not looked at yet."
+
+
+def standing_of(membership: Membership) -> dict[str, Any]:
+    """Right and total on gold, with the share and its 95 % interval."""
+    kept = progress.kept_standing(membership)
+    return kept or quality.standing(membership.user, membership.campaign)
 
 
 def _test(kept: dict[str, Any]) -> str:

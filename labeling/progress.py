@@ -7,7 +7,7 @@ from django.db.models import Count, Sum
 from django.utils import timezone
 
 from labeling import campaigns, judging, measuring, policies, quality
-from labeling.models import Campaign, Question
+from labeling.models import Campaign, Membership, Question
 from labeling.seats import fetch
 
 # Somebody who answered this recently counts as working now.
@@ -85,6 +85,15 @@ def _minutes_left(campaign: Campaign, left: int, hours: float, answers: int) -> 
     return left * hours * 60 / answers / active
 
 
+def kept_standing(membership: Membership) -> dict[str, Any] | None:
+    """Gold of somebody who is not at work, as it stood when they left it: what is counted now
+    begins anew with every stage. None for others, and where nobody looked."""
+    test = membership.standing.get("test")
+    if not test or membership.stage == Membership.Stage.WORKING:
+        return None
+    return quality.standing_from(test["right"], test["total"])
+
+
 def annotators(campaign: Campaign) -> list[dict[str, Any]]:
     """A row for every member: role, answers, seconds an answer, standing on gold, last seen."""
     standings = quality.standings(campaign)
@@ -99,7 +108,7 @@ def annotators(campaign: Campaign) -> list[dict[str, Any]]:
             "answered": row.answered,
             "seconds_per_answer": row.worked_ms / 1000 / row.answered if row.answered else None,
             "last_at": row.last_answered_at,
-            "standing": standings.get(row.user_id) or quality.NO_STANDING,
+            "standing": kept_standing(row) or standings.get(row.user_id) or quality.NO_STANDING,
         }
         for row in rows
     ]

@@ -17,7 +17,7 @@ def standings(campaign: Campaign, user: User | None = None) -> dict[int, dict[st
     By what `rights` counts. The key is the user's id.
     """
     return {
-        annotator: _standing(sum(given), len(given))
+        annotator: standing_from(sum(given), len(given))
         for annotator, given in rights(campaign, user).items()
     }
 
@@ -85,7 +85,7 @@ def standing(user: User, campaign: Campaign) -> dict[str, Any]:
     return standings(campaign, user).get(user.pk) or NO_STANDING
 
 
-def _standing(right: int, total: int) -> dict[str, Any]:
+def standing_from(right: int, total: int) -> dict[str, Any]:
     return {
         "right": right,
         "total": total,
@@ -94,4 +94,4 @@ def _standing(right: int, total: int) -> dict[str, Any]:
     }
 
 
-NO_STANDING = _standing(0, 0)
+NO_STANDING = standing_from(0, 0)

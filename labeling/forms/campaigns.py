@@ -89,10 +89,12 @@ class NewCampaignForm(CampaignForm, PolicyForm, ListsForm):
 
     def full_clean(self) -> None:
         # What belongs to another kind may be left out, by programs and by old pages alike.
-        kind = self.data.get("kind") if self.is_bound else None
+        needed = not self.is_bound or self.data.get("kind") == "hierarchy"
         for key in ("graph", "mode", "order"):
-            self.fields[key].required = kind == "hierarchy"
+            self.fields[key].required = needed
         super().full_clean()
+        for key in ("graph", "mode", "order"):
+            self.fields[key].required = True
 
     def clean(self) -> dict[str, Any]:
         data = super().clean()

@@ -125,6 +125,15 @@ GROUPS = (
 COST_KEYS = ("method", "votes", "seconds_per_answer", "cost_per_hour", "currency", "gold_share")
 
 
+def _bound(value: float) -> str:
+    """A bound as people write it.
+
+    >>> _bound(0.0001), _bound(1_000_000)
+    ('0.0001', '1,000,000')
+    """
+    return f"{value:,.0f}" if value >= 1_000 else f"{value:g}"
+
+
 def rule_field(key: str, rule: policies.Rule | policies.Choice) -> forms.Field:
     label = LABELS.get(key) or key.replace("_", " ").capitalize()
     if isinstance(rule, policies.Choice):
@@ -139,7 +148,7 @@ def rule_field(key: str, rule: policies.Rule | policies.Choice) -> forms.Field:
         "initial": rule.default,
         "min_value": int(rule.low) if rule.whole else rule.low,
         "max_value": int(rule.high) if rule.whole else rule.high,
-        "help_text": f"{rule.help} {rule.low:g} to {rule.high:g}.",
+        "help_text": f"{rule.help} {_bound(rule.low)} to {_bound(rule.high)}.",
         "widget": forms.NumberInput(attrs={"step": "1" if rule.whole else "any"}),
     }
     return forms.IntegerField(**said) if rule.whole else forms.FloatField(**said)

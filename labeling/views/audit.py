@@ -74,6 +74,7 @@ def _page(request: SignedIn, campaign: Campaign, form: AuditForm) -> HttpRespons
         form=form,
         upcoming=upcoming,
         topic=topic,
+        asked=overview.asked_words(campaign, topic.name if topic else ""),
         choices=choices,
         naming=campaign.kind == "naming",
         audit=estimate,

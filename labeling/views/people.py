@@ -12,7 +12,7 @@ from django.utils.dateparse import parse_datetime
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from labeling import blocking, policies, portraits, progress, quality, watching
+from labeling import blocking, policies, portraits, progress, watching
 from labeling import people as deeds
 from labeling.errors import NotYours, Refusal
 from labeling.forms import InvitationForm, ReasonForm, RoleForm, add_refusal
@@ -134,7 +134,7 @@ def person(request: SignedIn, name: str, pk: int) -> HttpResponse:
     signals = portraits.signals_of(membership, policy) if watched else []
     for row in signals:
         if row["signal"] == "test":
-            row["standing"] = quality.standing(membership.user, campaign)
+            row["standing"] = portraits.standing_of(membership)
     kept = membership.standing
     return render_campaign(
         request,

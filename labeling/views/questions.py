@@ -193,6 +193,7 @@ def _review(
         form=form,
         row=rows[0] if rows else None,
         topic=topic,
+        asked=overview.asked_words(campaign, rows[0]["topic"]) if rows else "",
         history=overview.question_history(campaign, question) if question else None,
         choices=[(value, label, label[:1].lower()) for value, label in kind_choices],
         naming=campaign.kind == "naming",

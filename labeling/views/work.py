@@ -25,7 +25,8 @@ PAGE = 50
 def jobs(request: SignedIn, name: str) -> HttpResponse:
     """The campaign's background work, what failed with its reason."""
     campaign = own_campaign(request, name)
-    found = campaign.jobs.order_by("-pk")
+    # Everybody is watched after every ten answers: what went well would bury all else.
+    found = campaign.jobs.exclude(kind="watch", state=Job.State.DONE).order_by("-pk")
     state = request.GET.get("state", "")
     if state in Job.State.values:
         found = found.filter(state=state)

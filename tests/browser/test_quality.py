@@ -46,6 +46,7 @@ def crowded(cats: Campaign, alice: User) -> Campaign:
     """The campaign of the photographs with a crowd, gold, an audit half done and a block."""
     policy = {"votes": 6, "max_votes": 9, "gold_share": 0.3, "cost_per_hour": 12, "test_cap": 20}
     campaigns.change_policy(cats, alice, policy | {"gold_action": "none", "signal_answers": 10})
+    cats.refresh_from_db()
     names = [f"pond/{number:03}-coot-at-dawn.png" for number in range(60)]
     for number, name in enumerate(names):
         factories.make_image(cats.dataset, name, seed=number * 7)
