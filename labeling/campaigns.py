@@ -341,6 +341,12 @@ def withdraw_questions(
     campaign: Campaign, question_ids: Iterable[int], actor: User | None, reason: str
 ) -> int:
     """How many questions left the queue. Their answers stay; seats under lease are closed."""
+    if campaign.kind == "hierarchy":
+        raise Refusal(
+            "The questions of this campaign follow its graph, which would ask them again. Take a "
+            "question out of the graph to ask it no more.",
+            field="questions",
+        )
     with transaction.atomic():
         pks = list(
             Question.objects.select_for_update()

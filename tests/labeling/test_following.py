@@ -322,9 +322,11 @@ def test_retired_gold_is_asked_after_all(alice, dataset, run_jobs):
     assert "animal" in open_nodes(campaign)
 
 
-def test_questions_are_opened_by_the_graph_alone(home):
+def test_questions_are_opened_and_withdrawn_by_the_graph_alone(home, alice):
     with pytest.raises(Refusal, match="follow its graph"):
         campaigns.add_questions(home, [("0.png", "dog")])
+    with pytest.raises(Refusal, match="out of the graph"):
+        campaigns.withdraw_questions(home, [question(home, "animal").pk], alice, "no animals")
 
 
 def test_depth_first_asks_one_question_of_an_image_at_a_time(alice, dataset):
