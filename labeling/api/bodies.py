@@ -91,7 +91,7 @@ class BlockSerializer(Plain):
     member = serializers.IntegerField()
     changed = serializers.BooleanField(help_text="False where the person was blocked already.")
     answers = serializers.IntegerField(help_text="Answers that count no more.")
-    decided = serializers.IntegerField(help_text="Questions whose verdict changed.")
+    decided = serializers.IntegerField(help_text="Questions that stand otherwise now.")
     reopened = serializers.IntegerField(help_text="Decided questions that need more answers.")
 
 
