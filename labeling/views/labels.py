@@ -5,6 +5,7 @@ from django.contrib.auth.decorators import login_required
 from django.http import FileResponse, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
+from django.template.defaultfilters import pluralize
 from django.views.decorators.http import require_GET, require_http_methods
 
 from labeling import exportfiles, givenfiles
@@ -81,9 +82,10 @@ def release_labels(request: SignedIn, name: str, number: int) -> HttpResponseBas
 
 def _told(result: givenfiles.Result) -> str:
     """What became of a file of labels, as a sentence."""
-    said = f"{result['labels']:,} labels of {result['images']:,} images are known now."
+    labels, images = result["labels"], result["images"]
+    said = f"Known now: {labels:,} label{pluralize(labels)} of {images:,} image{pluralize(images)}."
     if result["unknown"]:
-        said += f" {result['unknown']:,} said unknown and were passed over."
+        said += f" Passed over: {result['unknown']:,} that said unknown."
     return said
 
 

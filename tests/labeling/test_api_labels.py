@@ -1,6 +1,5 @@
 """Labels in and out by programs: zips with a cure for every fault, never a path or a URL."""
 
-import contextlib
 import io
 import zipfile
 
@@ -153,8 +152,9 @@ def test_without_a_format_it_is_csv_and_an_unknown_one_is_refused(alices, alice,
     files.home_release(alice, dataset)
     place = f"{API}campaigns/home/releases/1/labels/"
 
-    with contextlib.closing(alices.get(place)) as response:
-        assert "home-1-csv.zip" in response["Content-Disposition"]
+    response = alices.get(place)
+    assert "home-1-csv.zip" in response["Content-Disposition"]
+    assert zipfile.ZipFile(io.BytesIO(response.getvalue())).testzip() is None
     for query, field in (("format=tsv", "format"), ("form=csv", "form")):
         response = alices.get(f"{place}?{query}")
         assert response.status_code == 400

@@ -1,0 +1,104 @@
+"""Labels in and out as a researcher sees them: brought in from a file, taken out of a release."""
+
+import json
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from labeling import exportfiles
+from tests import factories
+from tests.labeling import label_files as files
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+
+@pytest.fixture
+def home(alice, dataset):
+    return files.home_release(alice, dataset)
+
+
+def choose(page, name, content):
+    page.set_input_files(
+        "#id_file", {"name": name, "mimeType": "text/csv", "buffer": content.encode()}
+    )
+
+
+def test_known_labels_come_in_from_a_file_and_faults_name_their_line(
+    browser_as, alice, home, site, looked_at
+):
+    page = browser_as(alice)
+    page.goto(site("/datasets/pond/"))
+    page.click("text=Labels known already")
+    page.wait_for_selector("text=a list of cups")
+    page.click("summary:has-text('CSV file')")
+    looked_at(page, "labels-known")
+
+    choose(page, "pilot.csv", f"image,class,value\n2.png,{files.DOG},yes\n9.png,{files.CUP},no\n")
+    page.click("button:has-text('Bring in')")
+    page.wait_for_selector("text=Line 3: 9.png is not in pond.")
+    looked_at(page, "labels-fault")
+
+    choose(page, "pilot.csv", f"image,class,value\n2.png,{files.DOG},yes\n")
+    page.click("button:has-text('Bring in')")
+    page.wait_for_selector("text=Known now: 1 label of 1 image.")
+    assert page.inner_text("th:has-text('pilot.csv')") == "pilot.csv"
+
+
+def test_labels_are_taken_out_of_a_release_in_a_format_of_others(
+    browser_as, alice, home, site, looked_at, tmp_path
+):
+    page = browser_as(alice, accept_downloads=True)
+    page.goto(site("/campaigns/home/releases/"))
+    looked_at(page, "labels-releases")
+
+    with page.expect_download() as waiting:
+        page.click("a:has-text('COCO JSON')")
+    path = Path(tmp_path / "coco.zip")
+    waiting.value.save_as(str(path))
+
+    with zipfile.ZipFile(path) as archive:
+        content = json.loads(archive.read("home-1/labels.json"))
+    assert [image["file_name"] for image in content["images"]] == ["0.png", "1.png", "2.png"]
+
+
+def test_a_large_release_is_waited_for_and_then_downloaded(
+    browser_as, alice, home, site, looked_at, run_jobs, monkeypatch
+):
+    monkeypatch.setattr(exportfiles, "AT_ONCE", 0)
+    page = browser_as(alice, accept_downloads=True)
+    page.goto(site("/campaigns/home/releases/1/labels?format=voc"))
+    page.wait_for_selector("text=Waits for a worker")
+    looked_at(page, "labels-wait")
+
+    run_jobs()
+
+    page.wait_for_selector("text=The file is ready.")
+    looked_at(page, "labels-ready")
+    with page.expect_download() as waiting:
+        page.click("text=Download PASCAL VOC")
+    assert waiting.value.suggested_filename == "home-1-voc.zip"
+
+
+def test_an_empty_dataset_and_a_zip_on_its_way_look_right(
+    browser_as, alice, site, looked_at, run_jobs
+):
+    factories.make_image(files.elsewhere(alice), "more.png")
+    page = browser_as(alice)
+    page.goto(site("/datasets/elsewhere/labels/"))
+    looked_at(page, "labels-none")
+
+    page.set_input_files(
+        "#id_file",
+        {
+            "name": "VOC2012_annotations.zip",
+            "mimeType": "application/zip",
+            "buffer": files.zipped({"0.xml": files.voc_xml("0.png"), "1.xml": "<a"}).read(),
+        },
+    )
+    page.click("button:has-text('Bring in')")
+    page.wait_for_selector("text=Waits for a worker")
+    looked_at(page, "labels-coming")
+    run_jobs()
+
+    page.wait_for_selector("text=1.xml, line 1: is not XML.")
