@@ -1,14 +1,20 @@
 """Forms of a question graph: the whole as a file or text, one node, and what a campaign asks by."""
 
+import re
 from typing import Any
 
+import yaml
 from django import forms
 
 from labeling import questions
 from labeling.errors import Refusal
-from labeling.forms.common import LIST, MAX_LIST_BYTES, TALL, WordedForm
+from labeling.forms.common import LIST, TALL, WordedForm
 from labeling.kinds import hierarchy
 
+MAX_BYTES = 16 * 1024 * 1024
+# Escaped or not: no database keeps them.
+HIGH, LOW = r"\\u[dD][89abAB]..", r"\\u[dD][c-fC-F]"
+UNSTORABLE = re.compile(rf"\0|\\u0000|\\x00|\\0|{HIGH}(?!{LOW})|(?<!{HIGH}){LOW}")
 ACCEPTED = ".json,.yaml,.yml,application/json"
 SOURCES = [
     ("ilsvrc", "ILSVRC’s detection graph: 245 questions, 200 classes"),
@@ -34,15 +40,33 @@ def graph_file() -> forms.FileField:
 
 def read_graph(file: Any, text: str = "") -> dict[str, Any]:
     """The raw graph of an upload, or of a text where there is none. Raises Refusal."""
-    if file is None:
-        return questions.parse(text)
-    if file.size > MAX_LIST_BYTES:
-        raise Refusal("The file is larger than 64 MB; a graph of 20,000 questions has 10.")
+    name = ""
+    if file is not None:
+        name = file.name
+        if file.size > MAX_BYTES:
+            raise Refusal("The file is larger than 16 MB; a graph of 20,000 questions has 10.")
+        try:
+            text = file.read().decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            raise Refusal(f"{name} is not UTF-8 text. Save it as UTF-8.") from error
+    if UNSTORABLE.search(text):
+        raise Refusal("The graph has a NUL or half a character, which is no text. Take it out.")
+    if not text.lstrip().startswith("{"):
+        _check_aliases(text)
+    return questions.parse(text, name)
+
+
+def _check_aliases(text: str) -> None:
+    """Passes unless a YAML text refers back to itself. Raises Refusal.
+
+    A few lines of such can stand for more than any memory holds, and a graph has no use for it.
+    """
     try:
-        content = file.read().decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise Refusal(f"{file.name} is not UTF-8 text. Save it as UTF-8.") from error
-    return questions.parse(content.replace("\0", ""), file.name)
+        if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(text)):
+            raise Refusal("The graph uses a YAML alias (*name). Write what it stands for instead.")
+    except yaml.YAMLError:
+        # What is wrong with it, reading it says with its line.
+        return
 
 
 def say_faults(form: forms.Form, refusal: Refusal, place: str | None) -> None:

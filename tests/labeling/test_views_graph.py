@@ -271,6 +271,10 @@ def test_a_whole_graph_replaces_the_one_in_force(desk, campaign, form):
         ("", "Choose a file, or write the graph as text."),
         ('{"nodes": [', "not JSON in line 1"),
         ("nodes: []", "The graph has no nodes"),
+        ('{"nodes": [{"id": "a", "question": "\\udc00?", "class": "a"}]}', "which is no text"),
+        ("x: &x [1]\nnodes: [*x, *x]", "uses a YAML alias"),
+        ('{"nodes": [{"id": "a", "question": "\\u0000", "class": "a"}]}', "which is no text"),
+        ('{"nodes": [{"id": "a", "question": "\\ud800?", "class": "a"}]}', "which is no text"),
         (
             '{"nodes": [{"id": "a", "question": "?", "class": "a", "parents": ["b"]}]}',
             "parent b is",
@@ -286,6 +290,14 @@ def test_a_fault_is_named_and_nothing_is_changed(desk, campaign, text, said):
     assert said in page
     assert edges(campaign) == before
     assert campaign.graphs.count() == 1
+
+
+def test_an_escaped_smile_is_text(desk, campaign):
+    raw = {"nodes": [{"id": "smile", "question": "Is there a \U0001f600?", "class": "smile"}]}
+
+    desk.post("/campaigns/pets/graph/", {"graph": json.dumps(raw)})
+
+    assert "\U0001f600" in text_of(desk.get("/campaigns/pets/graph/"))
 
 
 def test_one_question_gets_other_words_and_parents(desk, campaign):
