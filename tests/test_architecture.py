@@ -25,7 +25,10 @@ PURE = (
     "labeling/compiled.py",
     "labeling/dawid_skene.py",
     "labeling/files.py",
+    "labeling/frozen.py",
+    "labeling/frozen_labels.py",
     "labeling/intervals.py",
+    "labeling/plans.py",
     "labeling/vote_tables.py",
     "labeling/votefiles.py",
 )
