@@ -179,7 +179,7 @@ def test_a_search_keeps_what_it_finds_and_what_is_above_it():
 
 
 def test_a_chain_of_thousands_is_an_outline_too():
-    chain = [{"id": "n0", "question": "0?"}]
+    chain: list[dict] = [{"id": "n0", "question": "0?"}]
     chain += [
         {"id": f"n{n}", "question": f"{n}?", "parents": [f"n{n - 1}"]} for n in range(1, 3000)
     ]
