@@ -135,7 +135,7 @@ class Grid {
 
   /* Gives an image to somebody else. Should the word not arrive, the lease ends by itself. */
   skip(tile = this.tiles.focused()) {
-    if (this.cursor !== null || !tile) return;
+    if (this.cursor !== null || !this.page || !tile) return;
     post(this.setup.urls.skip, { user: this.setup.user, seat: tile.dataset.seat }, { keepalive: true });
     if (this.left) this.left -= 1;
     this.#drop(tile);
@@ -251,6 +251,7 @@ class Grid {
 
   #finish() {
     this.shown = null;
+    this.tiles.list.replaceChildren();
     if (!this.trouble) return;
     // A training comes first: the page leads there.
     if (this.trouble.body?.code === "in_training") return void location.reload();

@@ -57,7 +57,8 @@ export class Tiles {
 
   /* The tile with the focus, or that had it last. */
   focused() {
-    return document.activeElement?.closest?.(".tile") || this.active;
+    const tile = document.activeElement?.closest?.(".tile") || this.active;
+    return tile?.isConnected ? tile : null;
   }
 
   focus(tile, options) {
