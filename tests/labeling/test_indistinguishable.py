@@ -23,7 +23,7 @@ from django.urls import reverse
 from django.utils import timezone
 from scipy.stats import hypergeom
 
-from labeling import answering, assigning, campaigns, dealing, following, graphs, lanes
+from labeling import answering, assigning, campaigns, dealing, following, graphs
 from labeling.models import Answer, Assignment, Gold, Question
 from tests import factories
 from tests.labeling import hierarchies
@@ -345,10 +345,6 @@ def refuse_late_gold(monkeypatch):
     monkeypatch.setattr(answering, "_accept", choosy)
 
 
-def give_lapsed_questions_back_at_once(monkeypatch):
-    monkeypatch.setattr(lanes, "UNSEEN", (None, "closed", "returned"))
-
-
 def count_ordinary_questions_alone(monkeypatch):
     next_page = assigning.next_page
 
@@ -367,7 +363,6 @@ def count_ordinary_questions_alone(monkeypatch):
     ("fault", "sign"),
     [
         (refuse_late_gold, "answer late"),
-        (give_lapsed_questions_back_at_once, "page: known"),
         (count_ordinary_questions_alone, "left fell before"),
     ],
 )
