@@ -106,6 +106,14 @@ def wait_for_page(page):
     page.wait_for_timeout(550)
 
 
+def wait_for_another(page, before):
+    """Until a page with other images than these is shown."""
+    page.wait_for_function(
+        "(before) => (document.querySelector('.tile')?.dataset.seat ?? before) !== before",
+        arg=before[0],
+    )
+
+
 def finish(page):
     page.keyboard.press("Control+Enter")
 
@@ -173,7 +181,7 @@ def test_every_page_comes_until_nothing_is_left(browser_as, bob, grid, site):
         before = seats_shown(page)
         finish(page)
         page.wait_for_function(
-            "(before) => document.querySelector('[data-tiles] .tile')?.dataset.seat !== before"
+            "(before) => (document.querySelector('.tile')?.dataset.seat ?? before) !== before"
             " || document.querySelector('[data-finished]:not([hidden])')",
             arg=before[0],
         )
@@ -220,10 +228,7 @@ def test_the_next_page_is_there_before_it_is_asked_for(browser_as, bob, grid, si
 
     before = seats_shown(page)
     finish(page)
-    page.wait_for_function(
-        "(before) => document.querySelector('[data-tiles] .tile')?.dataset.seat !== before",
-        arg=before[0],
-    )
+    wait_for_another(page, before)
     wait_for_page(page)
 
     assert len(ahead) == 12
@@ -296,7 +301,7 @@ def test_the_page_before_can_be_changed(browser_as, bob, grid, site):
     page.click(".tile:nth-child(1) .tile-face")
     first = seats_shown(page)
     finish(page)
-    page.wait_for_function(f"document.querySelector('.tile').dataset.seat !== '{first[0]}'")
+    wait_for_another(page, first)
     wait_for_page(page)
 
     page.keyboard.press("u")
@@ -525,7 +530,7 @@ def test_full_storage_sends_a_page_and_takes_no_second(browser_as, bob, grid, si
     first = seats_shown(page)
 
     finish(page)
-    page.wait_for_function(f"document.querySelector('.tile').dataset.seat !== '{first[0]}'")
+    wait_for_another(page, first)
     wait_for_page(page)
     finish(page)
 
