@@ -75,7 +75,7 @@ def test_every_page_of_the_docs_is_in_its_index():
 
 
 def test_no_file_names_a_machine_it_was_written_on():
-    paths = re.compile(rb"/(home|Users|root|work)/\w+|/opt/(pypi|wheels)")
+    paths = re.compile(rb"(?<!campaigns)/(home|Users|root|work)/\w+|/opt/(pypi|wheels)")
     plain = [f for f in tracked() if f.suffix in {".py", ".md", ".toml", ".txt", ".sh", ".js", ""}]
     found = {
         file.relative_to(ROOT).as_posix(): match.group().decode()

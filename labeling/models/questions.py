@@ -157,6 +157,12 @@ class Assignment(models.Model):
                 condition=models.Q(state="leased"),
                 name="assignment_open_by_annotator",
             ),
+            # What they gave back, which comes again when all else is done.
+            models.Index(
+                fields=["annotator"],
+                condition=models.Q(state="returned"),
+                name="assignment_given_back",
+            ),
         ]
 
     def __str__(self) -> str:

@@ -17,7 +17,7 @@ from tests.labeling import hierarchies
 # Reads that grow with what a person or a campaign ever did.
 GROWING = re.compile(
     r"SCAN (labeling_(question|assignment|answer)|[aq]\b)"
-    r"|INDEX (?!assignment_open_by_annotator)\S+ \(annotator_id=\?\)"
+    r"|INDEX (?!assignment_open_by_annotator|assignment_given_back)\S+ \(annotator_id=\?\)"
     r"|question_by_state|\(campaign_id=\?\)"
 )
 # Once a minute at most, never in the way of a page of a large campaign (upkeep.py).
