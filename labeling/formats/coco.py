@@ -90,6 +90,16 @@ def read(path: StrPath) -> Iterator[Label]:
     A class is named by its category's `wnid` where there is one, else by its name. Segmentations
     as RLE are kept by their box alone. Raises BadInput naming the annotation.
     """
+    try:
+        yield from _read(path)
+    except (TypeError, AttributeError):
+        # A list where an id belongs, a number where a list belongs: of hand-made files.
+        raise BadInput(
+            "is not as COCO has it", file=path, cure="write ids as numbers and lists as lists"
+        ) from None
+
+
+def _read(path: StrPath) -> Iterator[Label]:
     content = _load(path)
     try:
         keys = {

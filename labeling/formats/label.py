@@ -1,5 +1,7 @@
 """What every format reads and writes: a label of an image, and where it comes from."""
 
+import math
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -9,6 +11,7 @@ from labeling.files import BadInput, StrPath
 VALUES = ("yes", "no", "unknown")
 # People answered, an answer above closed it, or it was imported.
 ORIGINS = ("explicit", "inherited", "given")
+NO_TEXT = re.compile("[\0\ud800-\udfff]")
 Box = tuple[float, float, float, float]
 
 
@@ -91,6 +94,7 @@ def check(label: Label, path: StrPath, line: int | None = None) -> Label:
             line=line,
             cure="give an identifier of 1 to 64 characters, such as a wnid",
         )
+    _check_text(label, path, line)
     for word, words, what in (
         (label.value, VALUES, "value"),
         (label.origin, ORIGINS, "origin"),
@@ -101,14 +105,33 @@ def check(label: Label, path: StrPath, line: int | None = None) -> Label:
             )
     for box in label.boxes:
         # Written so that NaN fails too.
-        if not (box[0] < box[2] and box[1] < box[3]):
+        if not (-math.inf < box[0] < box[2] < math.inf and -math.inf < box[1] < box[3] < math.inf):
             raise BadInput(
                 f"has the empty box {list(box)}",
                 file=path,
                 line=line,
                 cure="write x0,y0,x1,y1 with x0 < x1 and y0 < y1",
             )
+    if not all(math.isfinite(edge) for ring in label.polygons for edge in ring):
+        raise BadInput(
+            "has a polygon with a corner that is no number",
+            file=path,
+            line=line,
+            cure="write [x, y, x, y, …] in pixels",
+        )
     return label if line is None else replace(label, place=f"Line {line}")
+
+
+def _check_text(label: Label, path: StrPath, line: int | None) -> None:
+    # Databases refuse both, and so would whoever reads an export.
+    for text in (label.image, label.key, label.source):
+        if NO_TEXT.search(text):
+            raise BadInput(
+                "has a NUL or half a surrogate pair, which is no text",
+                file=path,
+                line=line,
+                cure="take it out",
+            )
 
 
 def by_image(labels: Iterable[Label]) -> Iterator[tuple[str, list[Label]]]:

@@ -198,3 +198,40 @@ def test_bytes_that_are_no_text_are_refused(tmp_path):
     for name in ("csv", "jsonl"):
         with pytest.raises(BadInput, match="UTF-8"):
             list(FORMATS[name].read(path))
+
+
+UNSOUND = [
+    ("labels.jsonl", '{"image": "a\\u0000.png", "class": "n1"}', "NUL"),
+    ("labels.jsonl", '{"image": "a.png", "class": "\\ud800"}', "surrogate"),
+    (
+        "labels.jsonl",
+        '{"image": "a.png", "class": "n", "geometry": {"boxes": [[0, 0, 1e999, 9]]}}',
+        "empty box",
+    ),
+    (
+        "labels.jsonl",
+        '{"image": "a.png", "class": "n", "geometry": {"polygons": [[1e999, 2]]}}',
+        "no number",
+    ),
+    ("labels.json", '{"images": [{"id": [], "file_name": "a"}], "categories": []}', "COCO"),
+    (
+        "labels.json",
+        '{"images": [{"id": 1, "file_name": "a", "labels": 5}], "categories": []}',
+        "COCO has it",
+    ),
+    (
+        "labels.json",
+        '{"images": [{"id": 1, "file_name": "a", "labels": [{"category_id": []}]}],'
+        ' "categories": []}',
+        "COCO has it",
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "text", "said"), UNSOUND)
+def test_what_no_database_keeps_is_refused_by_the_reader(name, text, said, tmp_path):
+    (tmp_path / name).write_text(text)
+    form = FORMATS["coco" if name.endswith(".json") else "jsonl"]
+
+    with pytest.raises(BadInput, match=said):
+        list(form.read(tmp_path / name))
