@@ -1,4 +1,5 @@
-"""The demonstration that `make demo` shows: photographs, made-up classifiers, five annotators.
+"""The demonstration that `make demo` shows: photographs, made-up classifiers, five annotators, and
+a second campaign that asks by a question graph (graph_demonstration.py).
 
 Everything is done through the deeds that pages and commands use, and may be done again unharmed.
 What it is made of lies in annotator/demo/.
@@ -19,6 +20,7 @@ from django.conf import settings
 from django.core.management import call_command
 from django.db import transaction
 
+from annotator import graph_demonstration
 from annotator.checks import has_insecure_key
 from evaluation import competitions
 from evaluation.metrics import wordnet
@@ -63,11 +65,12 @@ def load() -> Benchmark:
         )
     users = make_users()
     benchmark = Benchmark.objects.filter(name=NAME).first()
-    if benchmark is not None:
-        return benchmark
-    dataset = make_dataset(users[RESEARCHER])
-    selection = select(write_predictions(settings.DATA_DIR / "demo" / "predictions"))
-    return make_competition(users, dataset, selection)
+    if benchmark is None:
+        dataset = make_dataset(users[RESEARCHER])
+        selection = select(write_predictions(settings.DATA_DIR / "demo" / "predictions"))
+        benchmark = make_competition(users, dataset, selection)
+    graph_demonstration.load(users, users[RESEARCHER], benchmark.campaign.dataset)
+    return benchmark
 
 
 def accounts_file() -> Path:

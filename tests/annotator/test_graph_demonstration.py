@@ -1,0 +1,87 @@
+"""The demonstration's question graph: half answered, with somebody to block."""
+
+import pytest
+
+from annotator import demonstration, graph_demonstration
+from labeling import assigning, blocking, following, graphs
+from labeling.models import Answer, Campaign, User
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def _key(settings, wordnet):
+    settings.SECRET_KEY = "the key of this test"
+
+
+@pytest.fixture
+def campaign() -> Campaign:
+    demonstration.load()
+    return Campaign.objects.get(name=graph_demonstration.NAME)
+
+
+def test_newcomers_get_a_page_at_once(campaign):
+    assert campaign.state == "open"
+    for name in ("bob", "erin"):
+        seats = assigning.next_page(User.objects.get(username=name), campaign).seats
+        assert len(seats) > 1
+
+
+def test_the_pages_of_quality_have_something_to_show(campaign):
+    states = set(campaign.questions.values_list("state", flat=True))
+    standing = campaign.memberships.get(user__username="frank").standing
+
+    assert {"open", "settled", "gold"} <= states
+    assert "runs" in {reason["signal"] for reason in standing["reasons"]}
+    assert campaign.questions.filter(topic="person").exists()
+
+
+def test_what_a_yes_opened_is_asked_of_the_right_photographs(campaign):
+    asked = campaign.questions.asked().filter(topic="cat")
+
+    assert set(campaign.questions.asked().values_list("topic", flat=True)) <= set(
+        graphs.of(campaign).index
+    )
+    assert not asked.exists()  # nobody has said yet that there is an animal
+
+
+def test_blocking_the_careless_one_reopens_what_rested_on_them(campaign):
+    member = campaign.memberships.get(user__username="frank")
+    alice = User.objects.get(username="alice")
+
+    done = blocking.block(campaign, member, alice, "says yes to everything")
+
+    assert done.reopened > 0
+    assert Answer.objects.filter(assignment__annotator=member.user).count() >= done.answers
+
+
+def test_loading_twice_answers_nothing_twice(campaign):
+    before = Answer.objects.count()
+
+    demonstration.load()
+
+    assert Answer.objects.count() == before
+    assert Campaign.objects.count() == 2
+
+
+def test_a_load_cut_short_leaves_nothing_and_is_made_up_for(monkeypatch):
+    def fail(*args):
+        raise RuntimeError("the power went")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(following, "advance", fail)
+        with pytest.raises(RuntimeError):
+            demonstration.load()
+    assert not Campaign.objects.filter(name=graph_demonstration.NAME).exists()
+
+    demonstration.load()
+
+    assert Campaign.objects.filter(name=graph_demonstration.NAME).exists()
+
+
+def test_gold_is_on_photographs_that_are_not_asked_about(campaign):
+    gold = set(campaign.questions.filter(state="gold").values_list("item__image__name", flat=True))
+    asked = set(campaign.questions.asked().values_list("item__image__name", flat=True))
+
+    assert gold
+    assert not gold & asked
