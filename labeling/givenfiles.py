@@ -4,6 +4,7 @@ What was sent is in the storage before its job exists, so that a worker on any m
 Bringing in is all or nothing and may be done twice. See docs/labels.md.
 """
 
+import errno
 import re
 import secrets
 import tempfile
@@ -275,6 +276,12 @@ def _unpack_one(found: Any, folder: Path, left: int) -> int:
                 out.write(part)
     except (FileExistsError, NotADirectoryError):
         raise Refusal(f"{found.name} is in the zip twice. Pack it once.", field="file") from None
+    except OSError as error:
+        if error.errno != errno.ENAMETOOLONG:
+            raise
+        raise Refusal(
+            f"{found.name[:80]}… has too long a name. Shorten it.", field="file"
+        ) from None
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError):
         raise Refusal(f"{found.name} is damaged. Pack the zip again.", field="file") from None
     return written

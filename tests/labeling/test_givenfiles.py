@@ -147,13 +147,16 @@ def test_a_fault_found_by_a_job_names_the_file_in_the_zip_and_no_path_of_the_ser
     assert not GivenLabel.objects.exists()
 
 
-@pytest.mark.parametrize("name", ["../../evil.xml", "/etc/evil.xml", "a\\b.xml"])
+@pytest.mark.parametrize(
+    "name", ["../../evil.xml", "/etc/evil.xml", "a\\b.xml", "x" * 300 + ".xml"]
+)
 def test_a_zip_never_leaves_its_folder(alice, pond, run_jobs, name, tmp_path):
     job = givenfiles.take(pond, alice, files.zipped({name: files.voc_xml("0.png")}))
     run_jobs()
 
     job.refresh_from_db()
-    assert job.state == "failed"
+    assert (job.state, job.attempts) == ("failed", 1)
+    assert "name" in job.error
     assert not list(tmp_path.rglob("evil.xml"))
     assert not GivenLabel.objects.exists()
 
