@@ -31,7 +31,8 @@ from labeling.seats import (
     writing,
 )
 
-LARGEST_PAGE = 100
+# A page of the largest size, and the next one fetched ahead while it is worked on.
+LARGEST_PAGE = 200
 # How often a page is tried for that stays empty because others were quicker.
 ATTEMPTS = 10
 EXPIRED_AT_ONCE = 100

@@ -247,9 +247,13 @@ def test_somebody_whose_work_rests_is_told_so_without_any_item(zoo, bob, stage, 
     assert not Assignment.objects.exists()
 
 
-def test_a_persons_own_share_of_gold_goes_before_the_policys(zoo, bob):
+def test_a_persons_own_share_of_gold_goes_before_the_policys_unless_that_is_less(zoo, alice, bob):
     assert lanes.reader(bob, zoo).share == 0
     Membership.objects.filter(user=bob).update(gold_share=0.25)
+
+    assert lanes.reader(bob, zoo).share == 0
+
+    campaigns.change_policy(zoo, alice, zoo.policy.content | {"gold_share": 0.4})
 
     assert lanes.reader(bob, zoo).share == 0.25
 
