@@ -53,10 +53,21 @@ def read_yaml(path: StrPath) -> dict[str, Any]:
     """The keys of a YAML file, none for an empty one. Raises BadInput naming the line."""
     import yaml
 
+    from labeling import plainyaml
+
     try:
         with open(path, encoding="utf-8-sig") as file:
             # A fault at the end is in the last line, not in the one after it.
-            content = yaml.safe_load(file.read().rstrip())
+            content = plainyaml.load(file.read().rstrip())
+    except plainyaml.Refers as error:
+        raise BadInput(
+            "uses a YAML alias (*name)",
+            file=path,
+            line=error.line,
+            cure="write what it stands for",
+        ) from None
+    except RecursionError:
+        raise BadInput("nests too deeply", file=path, cure="write key: value") from None
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         raise BadInput(

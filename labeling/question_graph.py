@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 import yaml
 
+from labeling import plainyaml
 from labeling.errors import Refusal
 from labeling.files import BadInput, StrPath
 
@@ -253,9 +254,18 @@ def parse(text: str, name: str = "") -> dict[str, Any]:
     place = f"{name}: " if name else ""
     try:
         # YAML would take a broken JSON for something else, so a brace decides.
-        raw = json.loads(text) if text.lstrip()[:1] in {"{", "["} else yaml.safe_load(text)
+        raw = json.loads(text) if text.lstrip()[:1] in {"{", "["} else plainyaml.load(text)
     except json.JSONDecodeError as error:
         raise _unreadable(place, "JSON", error.msg, error.lineno) from None
+    except ValueError:
+        # Python refuses to read a number of thousands of digits.
+        raise _unreadable(place, "JSON", "a number is too long", None) from None
+    except plainyaml.Refers as error:
+        raise GraphError(
+            f"{place}uses a YAML alias (*name) in line {error.line};"
+            " write what it stands for instead",
+            line=error.line,
+        ) from None
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         problem = getattr(error, "problem", None) or str(error)

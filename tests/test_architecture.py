@@ -32,6 +32,7 @@ PURE = (
     "labeling/intervals.py",
     "labeling/judging.py",
     "labeling/ordering.py",
+    "labeling/plainyaml.py",
     "labeling/plans.py",
     "labeling/policies.py",
     "labeling/question_graph.py",

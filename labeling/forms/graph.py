@@ -3,7 +3,6 @@
 import re
 from typing import Any
 
-import yaml
 from django import forms
 
 from labeling import questions
@@ -51,22 +50,7 @@ def read_graph(file: Any, text: str = "") -> dict[str, Any]:
             raise Refusal(f"{name} is not UTF-8 text. Save it as UTF-8.") from error
     if UNSTORABLE.search(text):
         raise Refusal("The graph has a NUL or half a character, which is no text. Take it out.")
-    if not text.lstrip().startswith("{"):
-        _check_aliases(text)
     return questions.parse(text, name)
-
-
-def _check_aliases(text: str) -> None:
-    """Passes unless a YAML text refers back to itself. Raises Refusal.
-
-    A few lines of such can stand for more than any memory holds, and a graph has no use for it.
-    """
-    try:
-        if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(text)):
-            raise Refusal("The graph uses a YAML alias (*name). Write what it stands for instead.")
-    except yaml.YAMLError:
-        # What is wrong with it, reading it says with its line.
-        return
 
 
 def say_faults(form: forms.Form, refusal: Refusal, place: str | None) -> None:
