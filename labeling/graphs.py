@@ -19,13 +19,20 @@ LONGEST_NAME = 200
 
 
 def define(
-    campaign: Campaign, actor: User | None, raw: Mapping[str, Any] | Graph, reason: str = ""
+    campaign: Campaign,
+    actor: User | None,
+    raw: Mapping[str, Any] | Graph,
+    reason: str = "",
+    *,
+    instead_of: int | None = None,
 ) -> Version:
     """The version of the campaign's graph that holds this: a new one, or the one in force.
 
     Every node becomes a topic. Where questions were asked already, all images are looked at again
     in the background: what is new is asked, what went or is closed now is withdrawn and comes back
-    with its answers should it return. Raises GraphError naming every fault; then nothing changed.
+    with its answers should it return. instead_of: the version that this was made from, so that
+    nobody undoes unseen what somebody else has changed meanwhile. Raises GraphError naming every
+    fault, and Conflict where another version is in force; then nothing changed.
     """
     graph = raw if isinstance(raw, Graph) else questions.build(raw)
     if campaign.kind != KIND:
@@ -40,6 +47,7 @@ def define(
         before = version_of(current)
         if before is not None and before.sha256 == graph.sha256:
             return before
+        _check_base(before, instead_of)
         last = current.graphs.aggregate(at=Max("version"))["at"] or 0
         version = Version.objects.create(
             campaign=current,
@@ -65,6 +73,15 @@ def define(
             look_again(current)
     campaign.graph = version
     return version
+
+
+def _check_base(before: Version | None, instead_of: int | None) -> None:
+    if before is not None and instead_of is not None and before.version != instead_of:
+        raise Conflict(
+            f"Version {before.version} of the graph came in force after you opened this page, or "
+            "read the graph. Nothing was saved: open it anew and make your change there.",
+            field="version",
+        )
 
 
 def look_again(campaign: Campaign) -> None:

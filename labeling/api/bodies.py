@@ -20,6 +20,13 @@ class GraphSerializer(serializers.ModelSerializer):
 class NewGraphSerializer(Body):
     graph = serializers.DictField(help_text="As a graph file has it: docs/hierarchy.md.")
     reason = serializers.CharField(allow_blank=True, default="", max_length=500)
+    version = serializers.IntegerField(
+        min_value=1,
+        max_value=2**31,
+        allow_null=True,
+        default=None,
+        help_text="The version that this one was made from: refused if another is in force now.",
+    )
 
 
 class OpenImagesSerializer(Body):

@@ -37,7 +37,9 @@ class GraphDoors(CampaignDoors):
         """Puts a graph in force. The same one again changes nothing; every fault is named."""
         row = self.campaign(RESEARCHER)
         body: dict[str, Any] = self.read(NewGraphSerializer)
-        made = graphs.define(row, self.user, body["graph"], body["reason"])
+        made = graphs.define(
+            row, self.user, body["graph"], body["reason"], instead_of=body["version"]
+        )
         return self.answer(GraphSerializer, made)
 
     @extend_schema(request=OpenImagesSerializer, responses={202: OpenedSerializer})

@@ -37,6 +37,13 @@ def graph_file() -> forms.FileField:
     )
 
 
+def version_field() -> forms.IntegerField:
+    """The version that the form was opened with, which its change replaces."""
+    return forms.IntegerField(
+        required=False, min_value=1, max_value=2**31, widget=forms.HiddenInput
+    )
+
+
 def read_graph(file: Any, text: str = "") -> dict[str, Any]:
     """The raw graph of an upload, or of a text where there is none. Raises Refusal."""
     name = ""
@@ -69,6 +76,7 @@ class GraphForm(WordedForm):
         widget=forms.Textarea(attrs={**LIST, "rows": 14, "class": "code"}),
         help_text="The graph in force is here: change it, or paste another.",
     )
+    version = version_field()
     raw: dict[str, Any]
 
     def clean(self) -> dict[str, Any]:
@@ -110,8 +118,15 @@ class NodeForm(WordedForm):
         widget=forms.SelectMultiple(attrs={"size": 8}),
     )
 
+    version = version_field()
+
     def __init__(
-        self, graph: questions.Graph, node: questions.Node, data: Any = None, guidance: str = ""
+        self,
+        graph: questions.Graph,
+        node: questions.Node,
+        data: Any = None,
+        guidance: str = "",
+        version: int | None = None,
     ) -> None:
         """guidance: what the class's own page says, where the graph says nothing."""
         initial = {
@@ -119,6 +134,7 @@ class NodeForm(WordedForm):
             "name": node.name,
             "guidance": node.guidance or guidance,
             "parents": list(node.parents),
+            "version": version,
         }
         super().__init__(data, initial=initial)
         # What hangs on the node cannot be above it; leaves have nothing below them.

@@ -33,7 +33,8 @@ def graph(request: SignedIn, name: str) -> HttpResponse:
     form = GraphForm(request.POST, request.FILES)
     if form.is_valid():
         try:
-            made = graphs.define(campaign, request.user, form.raw)
+            base = form.cleaned_data["version"]
+            made = graphs.define(campaign, request.user, form.raw, instead_of=base)
         except Refusal as refusal:
             form.say(refusal, "graph_file" if form.cleaned_data["graph_file"] else "graph")
         else:
@@ -66,11 +67,19 @@ def graph_node(request: SignedIn, name: str, node: str) -> HttpResponse:
         raise NotYours("The graph has no such question, or no longer.")
     topic = campaign.topics.filter(key=node).first()
     form = NodeForm(
-        standing, standing.node(node), request.POST or None, topic.guidance if topic else ""
+        standing,
+        standing.node(node),
+        request.POST or None,
+        topic.guidance if topic else "",
+        _in_force(campaign),
     )
     if form.is_valid():
         try:
-            made = graphs.define(campaign, request.user, _changed(standing, node, form))
+            # Made from what is in force now, which is what the form was opened with, or refused.
+            base = form.cleaned_data.pop("version") or _in_force(campaign)
+            made = graphs.define(
+                campaign, request.user, _changed(standing, node, form), instead_of=base
+            )
         except Refusal as refusal:
             for fault in getattr(refusal, "faults", None) or [refusal.message]:
                 form.add_error(None, fault)
@@ -146,9 +155,13 @@ def _page(request: SignedIn, campaign: Campaign, form: GraphForm | None) -> Http
         rows=outlining.outline(standing, counts, search) if standing else [],
         all_open="open" in request.GET,
         search=search,
-        form=form or GraphForm(initial={"graph": text}),
+        form=form or GraphForm(initial={"graph": text, "version": _in_force(campaign)}),
         versions=_versions(campaign),
     )
+
+
+def _in_force(campaign: Campaign) -> int | None:
+    return campaign.graph.version if campaign.graph is not None else None
 
 
 def _versions(campaign: Campaign) -> list[dict[str, Any]]:

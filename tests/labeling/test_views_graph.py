@@ -7,6 +7,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
 from labeling import drafting, graphs, outlining, policies, questions
+from labeling.errors import Conflict
 from labeling.models import Campaign, Question, Settlement, User
 from tests import factories
 
@@ -367,3 +368,35 @@ def test_a_reviewer_reads_the_graph_and_changes_nothing(campaign):
     assert "Is there a pet?" in page
     assert "Use this graph" not in page
     assert client.post("/campaigns/pets/graph/load/").status_code == 403
+
+
+# Two researchers at once
+
+
+def test_a_graph_changed_by_somebody_else_meanwhile_is_not_overwritten(desk, campaign):
+    """Both opened the page at version 1; what the first saved must not be undone by the second."""
+    address = f"/campaigns/{campaign.name}/graph/"
+    seen = desk.get(address).context["form"]
+    whole = {"graph": json.dumps(PETS | {"name": "My pets"}), "version": seen["version"].value()}
+    cat = {"question": "Is there a cat?", "parents": ["pet"], "version": 1}
+    first = desk.post(f"{address}nodes/cat/", cat | {"guidance": "No lions."})
+    assert first.status_code == 302
+
+    second = text_of(desk.post(address, whole))
+    third = text_of(desk.post(f"{address}nodes/cat/", cat | {"guidance": "Lions too."}))
+
+    for page in (second, third):
+        assert "Version 2 of the graph came in force after you opened this page" in page
+    campaign.refresh_from_db()
+    assert campaign.graphs.count() == 2
+    assert graphs.of(campaign).node("cat").guidance == "No lions."
+    assert "Lions too." in third
+
+
+def test_a_program_may_say_which_version_it_changes(campaign):
+    graphs.define(campaign, None, PETS | {"name": "Two"}, instead_of=1)
+
+    with pytest.raises(Conflict, match="Version 2"):
+        graphs.define(campaign, None, PETS | {"name": "Three"}, instead_of=1)
+    assert graphs.define(campaign, None, PETS | {"name": "Two"}, instead_of=1).version == 2
+    assert graphs.define(campaign, None, PETS | {"name": "Three"}).version == 3
