@@ -14,7 +14,7 @@ from typing import Any
 
 from django.db import connection
 
-from labeling import consensus, graphs, jobs, known, learning, plans, policies, questions
+from labeling import consensus, graphs, jobs, known, learning, plans, policies
 from labeling.errors import Conflict, Refusal
 from labeling.models import Assignment, Campaign, Image, Job, Policy, Question, Settlement
 from labeling.plans import Asked, Choice, Plan
@@ -423,38 +423,3 @@ def _flag(campaign: Campaign, items: Sequence[int]) -> int:
         if count:
             jobs.enqueue("advance", str(campaign.pk), campaign=campaign)
     return count
-
-
-@dataclass(frozen=True)
-class Label:
-    """What is said of one class of one image: yes, no or unknown, and where that comes from.
-
-    origin: "explicit", "inherited" or "given". decided: False while nobody has said anything; the
-    value is "unknown" then. probability: of an explicit answer, as its settlement states it.
-    """
-
-    value: str
-    origin: str
-    decided: bool
-    probability: float | None = None
-
-
-def labels_of(campaign: Campaign, items: Sequence[int]) -> dict[tuple[int, str], Label]:
-    """The label of every class of these items, by (item, class key), as it stands now.
-
-    Five queries however many items; ask for some hundreds at a time.
-    """
-    graph = graphs.of(campaign)
-    mode = campaign.settings.get("mode", "safe")
-    said, asked = known.labels(campaign.pk, graph, items), known.asked(campaign.pk, items)
-    sure = known.probabilities(campaign.pk, items)
-    found = {}
-    for item in items:
-        settled = plans.stand(graph, asked.get(item, ()), mode, said.get(item)).settled
-        ids = {one.node: one.id for one in asked.get(item, ())}
-        for key, node in graph.by_key.items():
-            value, origin = settled.get(node, (questions.UNKNOWN, ""))
-            explicit = origin == questions.EXPLICIT
-            probability = sure.get(ids.get(node, 0)) if explicit else None
-            found[item, key] = Label(value, origin or questions.EXPLICIT, bool(origin), probability)
-    return found

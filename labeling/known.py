@@ -1,7 +1,7 @@
 """What is known of images now: labels that were given, gold, and the questions as they stand."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from labeling import plans
@@ -37,7 +37,10 @@ def labels(campaign_id: int, graph: Graph, items: Sequence[int]) -> dict[int, di
 def asked(campaign_id: int, items: Sequence[int]) -> dict[int, list[Asked]]:
     """The questions of each item as they stand, but gold. Two queries."""
     settled: dict[int, tuple[int, Any]] = {}
-    for question, pk, value, _ in _settlements(campaign_id, items):
+    settlements = Settlement.objects.filter(
+        question__campaign=campaign_id, question__item_id__in=items, question__round=0
+    )
+    for question, pk, value in settlements.order_by("pk").values_list("question_id", "pk", "value"):
         first = settled[question][0] if question in settled else pk
         settled[question] = (first, value)
     found: dict[int, list[Asked]] = defaultdict(list)
@@ -50,21 +53,3 @@ def asked(campaign_id: int, items: Sequence[int]) -> dict[int, list[Asked]]:
         first, value = settled.get(pk, (0, None))
         found[item].append(Asked(pk, node, state, plans.value_of(value), first))
     return found
-
-
-def probabilities(campaign_id: int, items: Sequence[int]) -> dict[int, float | None]:
-    """How sure the standing settlement of each settled question is, by question. One query."""
-    return {question: sure for question, _, _, sure in _settlements(campaign_id, items)}
-
-
-def _settlements(
-    campaign_id: int, items: Sequence[int]
-) -> Iterable[tuple[int, int, Any, float | None]]:
-    """(question, settlement, value, probability) in the order of settling."""
-    return (
-        Settlement.objects.filter(
-            question__campaign=campaign_id, question__item_id__in=items, question__round=0
-        )
-        .order_by("pk")
-        .values_list("question_id", "pk", "value", "probability")
-    )

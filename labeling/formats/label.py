@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -132,15 +132,3 @@ def _check_text(label: Label, path: StrPath, line: int | None) -> None:
                 line=line,
                 cure="take it out",
             )
-
-
-def by_image(labels: Iterable[Label]) -> Iterator[tuple[str, list[Label]]]:
-    """The labels of each image together, where they stand together."""
-    waiting: list[Label] = []
-    for label in labels:
-        if waiting and waiting[0].image != label.image:
-            yield waiting[0].image, waiting
-            waiting = []
-        waiting.append(label)
-    if waiting:
-        yield waiting[0].image, waiting

@@ -5,7 +5,7 @@ from typing import Any
 
 from django.utils import timezone
 
-from labeling import campaigns, following, graphs
+from labeling import campaigns, following, graphs, known, plans
 from labeling.models import Assignment, Campaign, Dataset, Question, Settlement, User
 from tests import factories
 
@@ -101,12 +101,11 @@ def item(campaign: Campaign, image: int = 0) -> int:
 
 def labels(campaign: Campaign, image: int = 0) -> dict[str, tuple[str, str | None]]:
     """(value, origin) by class key; the origin is None where nobody has answered."""
-    pk = item(campaign, image)
-    found = following.labels_of(campaign, [pk])
-    return {
-        key: (label.value, label.origin if label.decided else None)
-        for (_, key), label in found.items()
-    }
+    graph, pk = graphs.of(campaign), item(campaign, image)
+    said, rows = known.labels(campaign.pk, graph, [pk]), known.asked(campaign.pk, [pk])
+    mode = campaign.settings["mode"]
+    settled = plans.stand(graph, rows.get(pk, ()), mode, said.get(pk)).settled
+    return {key: settled.get(node, ("unknown", None)) for key, node in graph.by_key.items()}
 
 
 def lease(user: User, row: Question) -> Assignment:
