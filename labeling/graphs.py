@@ -164,27 +164,6 @@ def load_ilsvrc() -> Graph:
     return questions.shipped("ilsvrc")
 
 
-def history(campaign: Campaign) -> list[dict[str, Any]]:
-    """Every version, newest first: its row, its counts, and what changed from the one before."""
-    versions = list(campaign.graphs.select_related("created_by").order_by("version"))
-    rows = []
-    before: Graph | None = None
-    for version in versions:
-        graph = of(version)
-        rows.append(
-            {
-                "version": version,
-                "nodes": len(graph.nodes),
-                "roots": len(graph.roots),
-                "classes": len(graph.leaves),
-                "changes": before.diff(graph) if before else None,
-                "in_force": version.pk == campaign.graph_id,
-            }
-        )
-        before = graph
-    return rows[::-1]
-
-
 def lock(campaign_id: int) -> None:
     """Waits until nobody else follows up in this campaign; held until the transaction ends.
 
