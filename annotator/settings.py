@@ -252,4 +252,6 @@ LOGGING = {
     "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
     "root": {"handlers": ["stderr"], "level": env.str("LOG_LEVEL", default="INFO")},
+    # It warns that filesystem:// names no host, in the middle of what a command says.
+    "loggers": {"kombu.connection": {"level": "ERROR"}},
 }
