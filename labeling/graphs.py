@@ -119,9 +119,15 @@ def _topic(campaign: Campaign, node: Node, guidance: str) -> Topic:
         key=node.id,
         name=node.title[:LONGEST_NAME],
         synonyms=list(node.synonyms),
-        definition=node.definition or (node.question if node.name else ""),
+        definition=node.definition or _fuller(node),
         guidance=node.guidance or guidance,
     )
+
+
+def _fuller(node: Node) -> str:
+    """The question where it says more than the name above it ("bear (other than pandas)")."""
+    name, question = node.name.lower(), node.question.lower()
+    return node.question if name and question not in (name, f"a {name}", f"an {name}") else ""
 
 
 def version_of(campaign: Campaign) -> Version | None:

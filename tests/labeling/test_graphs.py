@@ -36,6 +36,25 @@ def test_the_first_version_makes_a_topic_of_every_node(draft, alice):
     assert decision.content == {"version": 1, "sha256": version.sha256}
 
 
+def test_a_class_is_described_by_its_question_only_where_that_says_more_than_its_name(draft, alice):
+    named = {
+        "dog": {"name": "dog"},
+        "cat": {"name": "cat", "question": "Cat"},
+        "cup": {"name": "cup", "question": "cup or mug (usually with a handle)"},
+        "oven": {"name": "oven", "definition": "what one bakes in"},
+    }
+
+    graphs.define(draft, alice, changed(**named))
+
+    said = dict(draft.topics.filter(key__in=named).values_list("key", "definition"))
+    assert said == {
+        "dog": "",
+        "cat": "",
+        "cup": "cup or mug (usually with a handle)",
+        "oven": "what one bakes in",
+    }
+
+
 def test_the_same_graph_again_is_the_same_version(draft, alice):
     first = graphs.define(draft, alice, GRAPH)
 
