@@ -6,6 +6,7 @@ An audit compares; it changes no settlement. docs/quality.md, Audit.
 
 import math
 from collections import defaultdict
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,7 @@ from labeling.models import (
 )
 
 BATCH = 500
+SHOWN = 24
 LARGEST_SAMPLE = 10_000
 # The stated error is the mean over about this many settled questions, evenly spaced, if there are
 # more: its own chance error is then far below what an audit can tell.
@@ -244,20 +246,18 @@ def stated_error(campaign: Campaign) -> float | None:
     return None if mean is None else max(0.0, 1 - float(mean))
 
 
-def disagreements(campaign: Campaign, sample: int | None = None) -> list[Audit]:
-    """The audited questions whose auditor said otherwise, for a page; at most BATCH."""
+def disagreements(campaign: Campaign, shown: int = SHOWN) -> list[Audit]:
+    """The latest questions of the last sample whose auditor said otherwise, the newest first."""
     kind = KINDS[campaign.kind]
-    sample = latest_sample(campaign) if sample is None else sample
-    if sample is None:
-        return []
     rows = (
-        campaign.audits.filter(sample=sample, answered_at__isnull=False)
-        .select_related("question__item__image", "settlement", "auditor")
+        campaign.audits.filter(sample=latest_sample(campaign) or 0, answered_at__isnull=False)
+        .select_related("question__item__image", "settlement")
         .order_by("-answered_at", "pk")
     )
-    return [
+    found = (
         row
         for row in rows
         if kind.vote(row.value) is not None
         and kind.tally_name(row.value) != kind.tally_name(row.settlement.value)
-    ][:BATCH]
+    )
+    return list(islice(found, shown))

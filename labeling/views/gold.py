@@ -9,7 +9,7 @@ from django.shortcuts import redirect
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from labeling import campaigns, drafting, lists, overview
+from labeling import campaigns, drafting, lists, overview, qualifying
 from labeling.errors import NotYours, Refusal
 from labeling.forms import (
     ExampleForm,
@@ -20,7 +20,7 @@ from labeling.forms import (
     add_refusal,
     list_file,
 )
-from labeling.gold import add_gold, gold_from_settled, retire_gold
+from labeling.gold import add_gold, conflicts, gold_from_settled, retire_gold
 from labeling.models import Campaign, Image, Question, Topic
 from labeling.views.shared import (
     SignedIn,
@@ -126,6 +126,8 @@ def _gold(request: SignedIn, campaign: Campaign, form: GoldListForm | None = Non
         rows=overview.gold_rows(campaign, list(page.object_list)),
         page_obj=page,
         query=query_of(request),
+        shortage=qualifying.shortage(campaign)["words"],
+        conflicts=conflicts(campaign),
     )
 
 

@@ -9,6 +9,7 @@ from django.views.decorators.http import require_GET
 
 from labeling import auditing, gold, measuring, overview
 from labeling.access import RESEARCHER
+from labeling.kinds import KINDS
 from labeling.models import Campaign, Membership, Question
 from labeling.views.shared import SignedIn, render_campaign, role_in, watched_campaign
 
@@ -30,6 +31,7 @@ def quality(request: SignedIn, name: str) -> HttpResponse:
             row | {"value": value, "words": words.get(value, value)}
             for value, row in (audit or {}).get("by_answer", {}).items()
         ],
+        "contradicted": _contradicted(campaign, words),
         "disputed": _disputed(campaign, figures["disputed"]),
     }
     if role_in(campaign, request.user) == RESEARCHER:
@@ -45,6 +47,18 @@ def quality(request: SignedIn, name: str) -> HttpResponse:
             "stages": _stages(campaign),
         }
     return render_campaign(request, "labeling/quality.html", campaign, "quality", **facts)
+
+
+def _contradicted(campaign: Campaign, words: dict[str, str]) -> list[dict[str, Any]]:
+    """What stood and what the auditor said, where they differ."""
+    kind = KINDS[campaign.kind]
+    found = auditing.disagreements(campaign)
+    rows = overview.question_rows(campaign, [row.question for row in found])
+    said = [kind.tally_name(row.value) for row in found]
+    return [
+        row | {"said": word, "said_words": words.get(word, word)}
+        for row, word in zip(rows, said, strict=True)
+    ]
 
 
 def _disputed(campaign: Campaign, pks: list[int]) -> list[dict[str, Any]]:

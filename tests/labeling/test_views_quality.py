@@ -10,6 +10,7 @@ from labeling import (
     assigning,
     auditing,
     campaigns,
+    graphs,
     measuring,
     policies,
     progress,
@@ -19,6 +20,7 @@ from labeling.forms.policy import GROUPS, LABELS, PolicyForm
 from labeling.gold import add_gold
 from labeling.models import Campaign, Decision, Membership, Question, Settlement, User
 from tests import factories
+from tests.labeling import hierarchies
 
 COOT = "n02018207"
 
@@ -157,6 +159,11 @@ def test_the_page_shows_agreement_and_the_audited_error(desk, coots, alice):
 
     assert "4 settled questions were drawn at random" in page
     assert "1 was wrong" in page
+    wrong = coots.audits.get(value="no").question_id
+    contradicted = page.partition("What the auditors contradicted")[2].partition("</details>")[0]
+    assert contradicted.count(f"/questions/{wrong}/thumbnail") == 1
+    assert contradicted.count("<li>") == 1
+    assert 'audited <span class="badge no">No</span>' in contradicted
     assert "<strong>25.0 %</strong>" in page
     # Less than chance: whoever contradicts does so always. 1 - 29 * (6 * 8 / 4) / (30² - 24² - 6²).
     assert "<dd>-0.21</dd>" in page
@@ -179,6 +186,37 @@ def test_gold_that_fails_is_shown_with_its_picture_and_retired_from_there(desk, 
     assert back["Location"] == "/campaigns/coots/quality/"
     gold.gold.refresh_from_db()
     assert gold.gold.retired_at is not None
+
+
+def test_the_page_of_gold_says_when_newcomers_need_more_of_it(desk, coots, alice):
+    assert "gold questions for each newcomer" not in text_of(desk.get("/campaigns/coots/gold/"))
+    golden(coots, alice, 3)
+    wanted = {"training_questions": 4, "test_questions": 2, "test_attempts": 1}
+    campaigns.change_policy(coots, alice, wanted)
+
+    page = text_of(desk.get("/campaigns/coots/gold/"))
+
+    assert "Training and test need 6 gold questions for each newcomer" in page
+    assert "has 3: training has 1 questions and the test 2" in page
+
+
+def test_the_page_of_gold_names_what_a_changed_graph_contradicts(desk, alice, dataset):
+    campaign = hierarchies.make(alice, dataset)
+    factories.make_image(dataset, "gold.png")
+    known = [("animal", "no"), ("lamp", "yes")]
+    rows = [{"image": "gold.png", "topic": node, "answer": answer} for node, answer in known]
+    add_gold(campaign, alice, rows)
+    assert "The graph contradicts" not in text_of(desk.get("/campaigns/home/gold/"))
+    nodes = [
+        {**node, "parents": ["animal"]} if node["id"] == "lamp" else node
+        for node in hierarchies.GRAPH["nodes"]
+    ]
+    graphs.define(campaign, alice, {"name": "home", "nodes": nodes})
+
+    page = text_of(desk.get("/campaigns/home/gold/"))
+
+    assert "The graph contradicts 1 known answer<" in page
+    assert "lamp is yes, but animal, above it, is no" in page
 
 
 def test_a_reviewer_sees_disputes_but_no_gold_and_no_people(coots, alice):
