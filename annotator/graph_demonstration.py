@@ -28,13 +28,20 @@ from labeling.models import Assignment, Campaign, Dataset, User
 SOURCE = Path(__file__).resolve().parent / "demo"
 NAME = "demo-graph"
 CARELESS, CAREFUL = "frank", ("carol", "dave")
-NOT_ASKED = ("brick.png", "grass.png", "gravel.png", "motorcycle_right.png", "page.png")
-# Two who agree are enough for a leaf, three for a "no" that closes others.
+NOT_ASKED = (
+    "brick.png",
+    "flower.jpg",
+    "grass.png",
+    "gravel.png",
+    "motorcycle_right.png",
+    "page.png",
+)
+# A modest target: two who agree are enough, also against a third. In earnest ask for more.
 POLICY = {
     "method": "posterior",
-    "assumed_accuracy": 0.9,
-    "target_error": 0.05,
-    "inner_no_error": 0.01,
+    "assumed_accuracy": 0.92,
+    "target_error": 0.1,
+    "inner_no_error": 0.1,
     "max_votes": 5,
     "gold_share": 0.2,
     "signal_answers": 20,
@@ -50,10 +57,11 @@ INSTRUCTIONS = "\n\n".join(
         "not the thing.",
     ]
 )
+# On photographs that are neither asked about nor gold of the question.
 EXAMPLES = (
-    ("living", "grass.png", "yes", "Grass is a plant."),
-    ("living", "gravel.png", "no", "Stones do not live."),
-    ("building", "brick.png", "yes", "A wall of one is enough."),
+    ("living", "flower.jpg", "yes", "A plant is a living thing."),
+    ("living", "page.png", "no", "Words do not live."),
+    ("vehicle", "gravel.png", "no", "Nothing here moves anybody."),
 )
 ANSWER_MS = 2100
 

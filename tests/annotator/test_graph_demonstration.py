@@ -3,8 +3,8 @@
 import pytest
 
 from annotator import demonstration, graph_demonstration
-from labeling import assigning, blocking, following, graphs
-from labeling.models import Answer, Campaign, User
+from labeling import assigning, blocking, following, measuring
+from labeling.models import Answer, Campaign, Example, User
 
 pytestmark = pytest.mark.django_db
 
@@ -36,13 +36,27 @@ def test_the_pages_of_quality_have_something_to_show(campaign):
     assert campaign.questions.filter(topic="person").exists()
 
 
-def test_what_a_yes_opened_is_asked_of_the_right_photographs(campaign):
-    asked = campaign.questions.asked().filter(topic="cat")
+def test_a_yes_of_two_asks_what_is_below_it(campaign):
+    asked = campaign.questions.filter(topic="cat", state="open")
+    animals = campaign.questions.filter(topic="animal", item__image__name="chelsea.png")
 
-    assert set(campaign.questions.asked().values_list("topic", flat=True)) <= set(
-        graphs.of(campaign).index
-    )
+    assert animals.get().state == "open"
     assert not asked.exists()  # nobody has said yet that there is an animal
+
+
+def test_people_disagree_about_what_is_decided(campaign):
+    assert measuring.figures(campaign)["alpha"] is not None
+    assert measuring.figures(campaign)["disputed"]
+
+
+def test_no_example_gives_gold_away(campaign):
+    gold = set(campaign.questions.filter(state="gold").values_list("topic", "item__image__name"))
+    shown = set(
+        Example.objects.filter(topic__campaign=campaign).values_list("topic__key", "image__name")
+    )
+
+    assert shown
+    assert not gold & shown
 
 
 def test_blocking_the_careless_one_reopens_what_rested_on_them(campaign):
