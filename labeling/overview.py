@@ -10,6 +10,8 @@ from labeling import consensus, progress
 from labeling.kinds import KINDS
 from labeling.models import Answer, Campaign, Decision, Membership, Question, Settlement, User
 
+# Members on the campaign's own page, which is read anew every few seconds.
+MEMBERS = 20
 FINISHED = (Question.State.SETTLED, Question.State.DROPPED)
 
 
@@ -46,10 +48,13 @@ def campaign_facts(campaign: Campaign) -> dict[str, Any]:
     """All that a campaign's own page shows of its progress, people, jobs and decisions."""
     failed = campaign.jobs.filter(state="failed").order_by("-pk")
     decisions = campaign.decisions.select_related("actor").order_by("-pk")[:8]
+    # One more than is shown, to know whether there are more.
+    members = list(progress.members(campaign)[: MEMBERS + 1])
     return {
         "progress": progress.progress(campaign),
         "estimate": progress.estimate_of(campaign),
-        "annotators": progress.annotators(campaign),
+        "annotators": progress.annotators(campaign, members[:MEMBERS]),
+        "more_annotators": len(members) > MEMBERS,
         "failed_jobs": list(failed[:3]),
         "running_jobs": list(
             # Watching somebody is over in a moment, and comes again after ten answers.

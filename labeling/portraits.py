@@ -141,7 +141,8 @@ NOT_YET = "Not looked at yet."
 
 def standing_of(membership: Membership) -> dict[str, Any]:
     """Right and total on gold, with the share and its 95 % interval."""
-    kept = progress.kept_standing(membership)
+    at_work = membership.stage == Membership.Stage.WORKING
+    kept = None if at_work else progress.kept_standing(membership)
     return kept or quality.standing(membership.user, membership.campaign)
 
 

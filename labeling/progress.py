@@ -1,9 +1,10 @@
 """What a researcher watches: how far a campaign is, who answered how much, what it cost."""
 
+from collections.abc import Collection
 from datetime import timedelta
 from typing import Any
 
-from django.db.models import Count, Sum
+from django.db.models import Count, QuerySet, Sum
 from django.utils import timezone
 
 from labeling import campaigns, judging, measuring, policies, quality
@@ -86,18 +87,24 @@ def _minutes_left(campaign: Campaign, left: int, hours: float, answers: int) -> 
 
 
 def kept_standing(membership: Membership) -> dict[str, Any] | None:
-    """Gold of somebody who is not at work, as it stood when they left it: what is counted now
-    begins anew with every stage. None for others, and where nobody looked."""
+    """Gold as watching.py last counted it; None where nobody looked since the stage began.
+
+    Of somebody who is paused, as it stood when they left work: what is counted now begins anew
+    with every stage.
+    """
     test = membership.standing.get("test")
-    if not test or membership.stage == Membership.Stage.WORKING:
-        return None
-    return quality.standing_from(test["right"], test["total"])
+    return quality.standing_from(test["right"], test["total"]) if test else None
 
 
-def annotators(campaign: Campaign) -> list[dict[str, Any]]:
-    """A row for every member: role, answers, seconds an answer, standing on gold, last seen."""
-    standings = quality.standings(campaign)
-    rows = campaign.memberships.select_related("user").order_by("-answered", "pk")
+def members(campaign: Campaign) -> QuerySet[Membership]:
+    """Everybody who belongs or belonged to the campaign, whoever answered most first."""
+    return campaign.memberships.select_related("user").order_by("-answered", "pk")
+
+
+def annotators(campaign: Campaign, found: Collection[Membership]) -> list[dict[str, Any]]:
+    """A row for each of these members: role, answers, seconds an answer, standing on gold, last
+    seen. The standing is the one that was kept; only where there is none are answers read."""
+    standings = standings_of(campaign, found)
     return [
         {
             "membership": row,
@@ -108,10 +115,17 @@ def annotators(campaign: Campaign) -> list[dict[str, Any]]:
             "answered": row.answered,
             "seconds_per_answer": row.worked_ms / 1000 / row.answered if row.answered else None,
             "last_at": row.last_answered_at,
-            "standing": kept_standing(row) or standings.get(row.user_id) or quality.NO_STANDING,
+            "standing": standings.get(row.user_id, quality.NO_STANDING),
         }
-        for row in rows
+        for row in found
     ]
+
+
+def standings_of(campaign: Campaign, found: Collection[Membership]) -> dict[int, dict[str, Any]]:
+    """The standing of each of these members who met gold, by the user's id."""
+    kept = {row.user_id: standing for row in found if (standing := kept_standing(row))}
+    unseen = [row.user_id for row in found if row.user_id not in kept and row.answered]
+    return quality.standings(campaign, unseen) | kept
 
 
 def estimate_of(campaign: Campaign) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """The standing that gold gives to annotators."""
 
+from collections.abc import Collection
 from datetime import datetime
 from typing import Any
 
@@ -11,26 +12,32 @@ from labeling.kinds import KINDS
 from labeling.models import Answer, Assignment, Campaign, Membership, Question, User
 
 
-def standings(campaign: Campaign, user: User | None = None) -> dict[int, dict[str, Any]]:
-    """For every annotator who met gold (or one of them): right, total, accuracy and its interval.
+def standings(
+    campaign: Campaign, people: Collection[int] | None = None
+) -> dict[int, dict[str, Any]]:
+    """For everybody who met gold, or those of these users: right, total, accuracy, its interval.
 
     By what `rights` counts. The key is the user's id.
     """
     return {
         annotator: standing_from(sum(given), len(given))
-        for annotator, given in rights(campaign, user).items()
+        for annotator, given in rights(campaign, people).items()
     }
 
 
-def rights(campaign: Campaign, user: User | None = None) -> dict[int, list[bool]]:
+def rights(campaign: Campaign, people: Collection[int] | None = None) -> dict[int, list[bool]]:
     """Whether each gold answer was right, in the order in which the person gave them, by user id.
 
-    The latest revision counts, of gold that is in force, first answered since the person works (not
-    in training or a test, nor before a pardon). Two queries.
+    people: only of these users. The latest revision counts, of gold that is in force, first
+    answered since the person works (not in training or a test, nor before a pardon). Two queries.
     """
-    since = _working_since(campaign, user)
+    if people is not None and not people:
+        return {}
+    since = _working_since(campaign, people)
     rows = (
-        Answer.objects.filter(_on_gold(campaign, user), assignment__state=Assignment.State.ANSWERED)
+        Answer.objects.filter(
+            _on_gold(campaign, people), assignment__state=Assignment.State.ANSWERED
+        )
         .order_by("assignment__ordinal", "assignment_id", "revision")
         .values_list(
             "assignment_id",
@@ -53,19 +60,19 @@ def rights(campaign: Campaign, user: User | None = None) -> dict[int, list[bool]
     return found
 
 
-def _on_gold(campaign: Campaign, user: User | None) -> Q:
+def _on_gold(campaign: Campaign, people: Collection[int] | None) -> Q:
     """Answers to gold in force. From the gold, which is little, to its answers; never through all
-    that the campaign, or the person, has."""
+    that the campaign, or its people, have."""
     gold = Question.objects.filter(
         campaign=campaign, state=Question.State.GOLD, gold__retired_at=None
     )
-    if user is None:
+    if people is None:
         return Q(assignment__question__in=gold.values("pk"))
-    # By subject one person's seats are found without everybody else's on the same gold. Who shares
-    # a subject with gold may be the question that it was made from.
+    # By subject these people's seats are found without everybody else's on the same gold. What
+    # shares a subject with gold may be the question that it was made from.
     subject = Coalesce("subject", F("id"), output_field=BigIntegerField())
     return Q(
-        assignment__annotator=user,
+        assignment__annotator__in=people,
         assignment__subject__in=gold.annotate(its_subject=subject).values("its_subject"),
         assignment__question__campaign=campaign,
         assignment__question__state=Question.State.GOLD,
@@ -73,16 +80,16 @@ def _on_gold(campaign: Campaign, user: User | None) -> Q:
     )
 
 
-def _working_since(campaign: Campaign, user: User | None) -> dict[int, datetime]:
+def _working_since(campaign: Campaign, people: Collection[int] | None) -> dict[int, datetime]:
     members = Membership.objects.filter(campaign=campaign)
-    if user is not None:
-        members = members.filter(user=user)
+    if people is not None:
+        members = members.filter(user__in=people)
     return dict(members.values_list("user", "working_since"))
 
 
 def standing(user: User, campaign: Campaign) -> dict[str, Any]:
     """One annotator's accuracy on gold with its 95 % interval; accuracy None before any gold."""
-    return standings(campaign, user).get(user.pk) or NO_STANDING
+    return standings(campaign, [user.pk]).get(user.pk) or NO_STANDING
 
 
 def standing_from(right: int, total: int) -> dict[str, Any]:

@@ -104,7 +104,7 @@ def measure(campaign: Campaign, membership: Membership, policy: dict[str, Any]) 
     The pool they are measured against is what others answered to the very questions they met, so
     that neither hard classes nor long stretches without a "yes" count against anybody.
     """
-    rights = quality.rights(campaign, membership.user).get(membership.user_id, [])
+    rights = quality.rights(campaign, [membership.user_id]).get(membership.user_id, [])
     mine = _recent(campaign, membership)
     pool = _others(campaign, membership, mine, policy["signal_answers"])
     kind = KINDS[campaign.kind]

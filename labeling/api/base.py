@@ -2,6 +2,7 @@
 
 import json
 import math
+from collections.abc import Callable
 from typing import Any, Literal
 
 from django.conf import settings
@@ -184,11 +185,15 @@ class Doors(viewsets.GenericViewSet):
         return user
 
     def paged(
-        self: GenericAPIView, rows: QuerySet[Any], serializer: type[serializers.BaseSerializer]
+        self: GenericAPIView,
+        rows: QuerySet[Any],
+        serializer: type[serializers.BaseSerializer],
+        about: Callable[[list[Any]], dict[str, Any]] = lambda page: {},
     ) -> Response:
-        """A page of the rows that pass the filters."""
-        page = self.paginate_queryset(self.filter_queryset(rows))
-        found = serializer(page, many=True, context=self.get_serializer_context())
+        """A page of the rows that pass the filters. about: more context, from the page's rows."""
+        page = list(self.paginate_queryset(self.filter_queryset(rows)) or [])
+        context = {**self.get_serializer_context(), **about(page)}
+        found = serializer(page, many=True, context=context)
         return self.get_paginated_response(found.data)
 
     def read(self, serializer: type[serializers.BaseSerializer], **more: Any) -> dict[str, Any]:
@@ -199,9 +204,13 @@ class Doors(viewsets.GenericViewSet):
         return dict(found.validated_data)
 
     def answer(
-        self, serializer: type[serializers.BaseSerializer], row: Any, status: int = 200
+        self,
+        serializer: type[serializers.BaseSerializer],
+        row: Any,
+        status: int = 200,
+        **context: Any,
     ) -> Response:
-        found = serializer(row, context=self.get_serializer_context())
+        found = serializer(row, context={**self.get_serializer_context(), **context})
         return Response(found.data, status=status)
 
 

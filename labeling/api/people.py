@@ -1,5 +1,6 @@
 """Members of a campaign and invitations into it: for its researchers."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import django_filters
@@ -8,7 +9,7 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from labeling import people, quality
+from labeling import people, progress
 from labeling.access import RESEARCHER
 from labeling.api.base import CampaignDoors
 from labeling.errors import NotYours
@@ -35,12 +36,6 @@ class MemberDoors(CampaignDoors):
     serializer_class = MemberSerializer
     filterset_class = MemberFilters
 
-    def get_serializer_context(self) -> dict[str, Any]:
-        context = super().get_serializer_context()
-        if not getattr(self, "swagger_fake_view", False):
-            context["standings"] = quality.standings(self.campaign(RESEARCHER))
-        return context
-
     def _members(self, campaign: Campaign) -> QuerySet[Membership]:
         return campaign.memberships.select_related("user", "campaign")
 
@@ -52,19 +47,26 @@ class MemberDoors(CampaignDoors):
 
     def list(self, request: Request, campaign: str) -> Response:
         """Everybody who belongs or belonged to the campaign, with their work and standing."""
-        return self.paged(self._members(self.campaign(RESEARCHER)), MemberSerializer)
+        rows = self._members(self.campaign(RESEARCHER))
+        return self.paged(rows, MemberSerializer, self._about)
+
+    def _about(self, page: Sequence[Membership]) -> dict[str, Any]:
+        return {"standings": progress.standings_of(self.campaign(RESEARCHER), page)}
+
+    def _said(self, row: Membership) -> Response:
+        return self.answer(MemberSerializer, row, **self._about([row]))
 
     @extend_schema(responses=MemberSerializer)
     def retrieve(self, request: Request, campaign: str, pk: int) -> Response:
         """One member."""
-        return self.answer(MemberSerializer, self._member(pk))
+        return self._said(self._member(pk))
 
     @extend_schema(request=RoleSerializer, responses=MemberSerializer)
     def partial_update(self, request: Request, campaign: str, pk: int) -> Response:
         """Gives a member another role. The last researcher stays one."""
         member = self._member(pk)
         role = self.read(RoleSerializer)["role"]
-        return self.answer(MemberSerializer, people.change_role(member, self.user, role))
+        return self._said(people.change_role(member, self.user, role))
 
     @extend_schema(responses={204: None})
     def destroy(self, request: Request, campaign: str, pk: int) -> Response:

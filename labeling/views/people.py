@@ -268,10 +268,12 @@ def _people(
     link: str = "",
     made: Invitation | None = None,
 ) -> HttpResponse:
+    everybody = progress.members(campaign)
+    page = page_of(request, everybody.filter(left_at=None), PAGE)
+    left = everybody.exclude(left_at=None)
     invitations = campaign.invitations.select_related("created_by").order_by("-pk")
-    page = page_of(request, invitations, PAGE)
+    invited = page_of(request, invitations, PAGE, "invitations")
     now = timezone.now()
-    rows = progress.annotators(campaign)
     return render_campaign(
         request,
         "labeling/people.html",
@@ -280,11 +282,14 @@ def _people(
         form=form,
         link=link,
         made=made,
-        members=[row for row in rows if row["left_at"] is None],
-        left=[row for row in rows if row["left_at"]],
-        invitations=[{"invitation": row, "state": _state(row, now)} for row in page.object_list],
+        members=progress.annotators(campaign, list(page.object_list)),
         page_obj=page,
         query=query_of(request),
+        left=list(left[:PAGE]),
+        left_count=left.count(),
+        invitations=[{"invitation": row, "state": _state(row, now)} for row in invited.object_list],
+        invited=invited,
+        invited_query=query_of(request, "invitations"),
         roles=Membership.Role.choices,
     )
 

@@ -58,15 +58,18 @@ def links_of(campaign: Campaign) -> list[dict[str, str]]:
     return found
 
 
-def page_of(request: SignedIn, rows: QuerySet[Any], size: int) -> Page:
-    """The page of the list that the address asks for, the nearest one if there is none such."""
-    return Paginator(rows, size).get_page(request.GET.get("page"))
+def page_of(request: SignedIn, rows: QuerySet[Any], size: int, name: str = "page") -> Page:
+    """The page of the list that the address asks for, the nearest one if there is none such.
+
+    name: what a second list on the same page calls its own.
+    """
+    return Paginator(rows, size).get_page(request.GET.get(name))
 
 
-def query_of(request: SignedIn) -> str:
+def query_of(request: SignedIn, name: str = "page") -> str:
     """The address's query without its page, for links to the other pages."""
     query = request.GET.copy()
-    query.pop("page", None)
+    query.pop(name, None)
     return query.urlencode()
 
 

@@ -3,7 +3,9 @@ import uuid
 import pytest
 
 from labeling import answering, assigning, campaigns, progress
+from labeling.gold import add_gold
 from tests import factories
+from tests.labeling.crowd import COOT, give
 
 
 def answer_page(user, campaign, duration_ms=2000):
@@ -66,8 +68,32 @@ def test_queries_do_not_grow_with_people(coots, bob, django_assert_max_num_queri
     answer_page(bob, coots)
 
     with django_assert_max_num_queries(3):
-        rows = progress.annotators(coots)
+        rows = progress.annotators(coots, list(progress.members(coots)))
 
     assert rows[0]["pseudonym"] == bob.pseudonym
     assert rows[0]["seconds_per_answer"] == pytest.approx(2.0)
     assert len(rows) == 10
+
+
+def test_answers_to_gold_are_read_only_of_those_nobody_looked_at(
+    coots, alice, bob, charlie, dataset, django_assert_num_queries
+):
+    factories.join(charlie, coots)
+    factories.make_image(dataset, "gold.png")
+    add_gold(coots, alice, [{"image": "gold.png", "topic": COOT, "answer": "yes"}])
+    gold = list(coots.questions.filter(state="gold"))
+    for person in (bob, charlie):
+        give(person, gold, ["yes"])
+        coots.memberships.filter(user=person).update(answered=1)
+    kept = {"test": {"right": 7, "total": 9}}
+    coots.memberships.filter(user=bob).update(standing=kept)
+
+    rows = {row["user"]: row for row in progress.annotators(coots, list(progress.members(coots)))}
+
+    assert (rows[bob]["standing"]["right"], rows[bob]["standing"]["total"]) == (7, 9)
+    assert (rows[charlie]["standing"]["right"], rows[charlie]["standing"]["total"]) == (1, 1)
+    assert rows[alice]["standing"]["total"] == 0
+    coots.memberships.filter(user=charlie).update(standing=kept)
+    found = list(progress.members(coots))
+    with django_assert_num_queries(0):
+        progress.annotators(coots, found)

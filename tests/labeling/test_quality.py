@@ -75,7 +75,7 @@ def test_gold_answered_before_work_began_counts_for_nothing(coots, bob, gold):
 
     coots.memberships.filter(user=bob).update(working_since=early + timedelta(hours=1))
 
-    assert quality.rights(coots, bob) == {bob.pk: [True, False]}
+    assert quality.rights(coots, [bob.pk]) == {bob.pk: [True, False]}
     assert quality.standing(bob, coots)["total"] == 2
 
 
@@ -83,3 +83,15 @@ def test_rights_come_in_the_order_of_the_answers(coots, bob, gold):
     give(bob, [gold[2], gold[0], gold[3], gold[1]], ["no", "yes", "yes", "no"])
 
     assert quality.rights(coots)[bob.pk] == [False, True, True, False]
+
+
+def test_standings_of_some_are_theirs_alone(coots, bob, charlie, gold):
+    factories.join(charlie, coots)
+    give(bob, gold[:2], ["yes", "no"])
+    give(charlie, gold, ["yes"] * 4)
+
+    assert set(quality.standings(coots)) == {bob.pk, charlie.pk}
+    assert {pk: row["right"] for pk, row in quality.standings(coots, [charlie.pk]).items()} == {
+        charlie.pk: 4
+    }
+    assert quality.standings(coots, []) == {}
