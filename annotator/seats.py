@@ -66,7 +66,7 @@ def seat_of(user: User, token: str) -> Assignment:
 def seats_of(user: User, campaign: Campaign, tokens: Iterable[str]) -> list[Assignment]:
     """The member's own seats among these that may still be looked at, each with its standing
     answer as `given` (None before any), in the order of their tokens."""
-    member = Membership.objects.active().filter(user=user, campaign=campaign).first()
+    member = _at_hand(user, campaign)
     if member is None:
         return []
     policy, now = policies.of(campaign), timezone.now()
@@ -96,13 +96,19 @@ def is_viewable(user: User, seat: Assignment) -> bool:
     The same for every question, settled or not, gold or not, and the window of answering.submit.
     """
     campaign = seat.question.campaign
-    member = Membership.objects.active().filter(user=user, campaign=campaign).first()
+    member = _at_hand(user, campaign)
     if member is None:
         return False
     if seat.state != ANSWERED:
         return seat.state == LEASED
     first = seat.answers.order_by("revision").values_list("created_at", flat=True).first()
     return _may_change(member, seat, first, policies.of(campaign), timezone.now())
+
+
+def _at_hand(user: User, campaign: Campaign) -> Membership | None:
+    """The membership, unless the person is blocked: nothing of theirs may change any more."""
+    members = Membership.objects.active().exclude(stage=Membership.Stage.BLOCKED)
+    return members.filter(user=user, campaign=campaign).first()
 
 
 def _may_change(

@@ -34,14 +34,18 @@ def check_role(user: User, campaign: Campaign, *roles: str) -> None:
     """Passes in silence, or raises as campaign_for does."""
     if user.is_staff:
         return
-    held = (
+    found = (
         Membership.objects.active()
         .filter(user=user, campaign=campaign)
-        .values_list("role", flat=True)
+        .values_list("role", "stage")
         .first()
     )
-    if held is None:
+    if found is None:
         raise NotYours("There is no such campaign, or you were not invited to it.")
+    held, stage = found
+    # Whose answers are void neither decides nor looks at those of others.
+    if roles and stage == Membership.Stage.BLOCKED:
+        raise NotAllowed("A researcher has ended your work in this campaign.", code="blocked")
     if roles and held not in roles:
         raise NotAllowed(f"This is for a {' or '.join(roles)} of the campaign; you are {held}.")
 

@@ -83,6 +83,8 @@ class _Seat:
     state: str
     ordinal: int | None
     question_id: int
+    # Whether its lease would still run, had it not gone back.
+    in_lease: bool
     revisions: int = 0
     first_at: datetime | None = None
     # Its first answer came when there was no seat left for it.
@@ -122,9 +124,9 @@ def submit(user: User, campaign: Campaign, answers: Sequence[Sent]) -> list[Resu
     new id on an answered seat is a revision, while the policy's window is open: until both
     revise_minutes and revise_answers further answers have passed. A seat whose lease ran out is
     taken again if its question still has one free; else the answer is kept and late. Answers are
-    accepted while the campaign or the person's work is paused, and no longer once the campaign is
-    closed or the person blocked. Raises TooLarge for more than 100 answers, NotYours for those who
-    are not members.
+    accepted while the campaign or the person's work is paused (the person's: late once the seat's
+    lease is over), and no longer once the campaign is closed or the person blocked. Raises TooLarge
+    for more than 100 answers, NotYours for those who are not members.
     """
     check_batch(answers)
     return _submit(user, campaign, answers) if answers else []
@@ -204,10 +206,11 @@ def _seats(user: User, campaign: Campaign, tokens: Sequence[str]) -> dict[str, _
     if not tokens:
         return {}
     rows = fetch(
-        "SELECT a.id, a.token, a.state, a.ordinal, a.question_id FROM labeling_assignment a "  # noqa: S608
+        "SELECT a.id, a.token, a.state, a.ordinal, a.question_id, "  # noqa: S608
+        "COALESCE(a.leased_until >= %s, false) FROM labeling_assignment a "
         f"JOIN labeling_question q ON q.id = a.question_id WHERE a.token IN ({marks(tokens)}) "
         "AND +a.annotator_id = %s AND +q.campaign_id = %s",
-        [*tokens, user.pk, campaign.pk],
+        [moment(timezone.now()), *tokens, user.pk, campaign.pk],
     )
     seats = {row[1]: _Seat(*row) for row in rows}
     by_pk = {seat.pk: seat for seat in seats.values()}
@@ -323,7 +326,8 @@ def _check_window(batch: _Batch, seat: _Seat) -> None:
 
 def _take_again(batch: _Batch, seat: _Seat, question: Locked) -> None:
     """A seat whose lease ran out is ours again if its question still has one; without one the
-    answer is late. Gold always has one, and so nothing is refused here that gold is not.
+    answer is late, as it is for a person who was stopped since. Gold always has one, and so nothing
+    is refused here that gold is not.
 
     But for a question that another answer closed in its graph: there is nothing to keep.
     """
@@ -331,7 +335,9 @@ def _take_again(batch: _Batch, seat: _Seat, question: Locked) -> None:
         raise _refusal("question_closed")
     if seat.state == Assignment.State.LEASED or question.state != Question.State.OPEN:
         return
-    if question.seats_free:
+    # Seats gathered before would let somebody work on whose work was stopped.
+    stopped = batch.member.stage != Membership.Stage.WORKING and not seat.in_lease
+    if question.seats_free and not stopped:
         batch.questions[question.id] = question._replace(seats_free=question.seats_free - 1)
         batch.taken.add(question.id)
     else:

@@ -187,7 +187,7 @@ def _clean_currency(value: Any) -> str:
 
 
 def _clean_word(key: str, value: Any, rule: Choice) -> str:
-    if value not in rule.words:
+    if not isinstance(value, str) or value not in rule.words:
         raise Refusal(f"{key} is {value!r}; give one of: {', '.join(rule.words)}.", field=key)
     return str(value)
 
