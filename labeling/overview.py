@@ -238,7 +238,7 @@ def gold_rows(campaign: Campaign, questions: Sequence[Question]) -> list[dict[st
 
 
 DEEDS = {
-    "invited": "invited a {role}",
+    "invited": "invited {role}s",
     "joined": "joined as {role}",
     "revoked": "withdrew an invitation",
     "role": "made a member {role}",

@@ -198,7 +198,7 @@ def settled(campaign: Campaign) -> dict[tuple[str, str], str]:
     """What stands of every settled question, by image and node."""
     rows = campaign.questions.filter(state=Question.State.SETTLED)
     return {
-        (row.item.image.name, row.topic): row.settlements.latest("pk").value
+        (row.item.image.name, row.topic): str(row.settlements.latest("pk").value)
         for row in rows.select_related("item__image").prefetch_related("settlements")
     }
 
