@@ -70,11 +70,13 @@ CAMPAIGN_PAGES = {
     "releases": (GET, False),
     "release_freeze": (POST, False),
     "release_download": (GET, False),
+    "release_labels": (GET, False),
 }
 DATASET_PAGES = {
     "dataset": GET,
     "dataset_upload": GET,
     "dataset_import": POST,
+    "dataset_labels": GET,
     "dataset_imports": GET,
     "import_report": GET,
     "import_retry": POST,
@@ -127,7 +129,7 @@ def arguments(name: str, campaign: Campaign) -> list:
         found.append(people.invite(campaign, campaign.created_by)[0].pk)
     elif name == "job_retry":
         found.append(Job.objects.get_or_create(kind="score", key="1", campaign=campaign)[0].pk)
-    elif name == "release_download":
+    elif name in ("release_download", "release_labels"):
         found.append(release_of(campaign).number)
     elif name == "thumbnail":
         found = [campaign.dataset.name, campaign.dataset.images.order_by("pk").first().pk]
