@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from labeling.files import BadInput, StrPath, atomic_write
-from labeling.formats.label import About, Label, Pages, check
+from labeling.formats.label import About, Label, Pages, check, read_json
 
 
 def write(pages: Pages, folder: Path, about: About) -> None:
@@ -119,12 +119,7 @@ def _read(path: StrPath) -> Iterator[Label]:
 
 
 def _load(path: StrPath) -> dict[str, Any]:
-    try:
-        with open(path, encoding="utf-8-sig") as file:
-            content = json.load(file)
-    except (ValueError, RecursionError) as error:
-        line = getattr(error, "lineno", None)
-        raise BadInput("is not JSON", file=path, line=line, cure="export it anew") from None
+    content = read_json(path)
     if not isinstance(content, dict):
         raise BadInput("is no COCO file", file=path, cure="it needs images and categories")
     return content

@@ -1,5 +1,6 @@
 """What every format reads and writes: a label of an image, and where it comes from."""
 
+import json
 import math
 import re
 from collections.abc import Iterable
@@ -132,3 +133,13 @@ def _check_text(label: Label, path: StrPath, line: int | None) -> None:
                 line=line,
                 cure="take it out",
             )
+
+
+def read_json(path: StrPath) -> Any:
+    """What a JSON file holds. Raises BadInput naming the line."""
+    try:
+        with open(path, encoding="utf-8-sig") as file:
+            return json.load(file)
+    except (ValueError, RecursionError) as error:
+        line = getattr(error, "lineno", None)
+        raise BadInput("is not JSON", file=path, line=line, cure="export it anew") from None

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from labeling.files import BadInput, StrPath, atomic_write
-from labeling.formats.label import About, Box, Label, Pages, Photo, check
+from labeling.formats.label import About, Box, Label, Pages, Photo, check, read_json
 
 
 def write(pages: Pages, folder: Path, about: About) -> None:
@@ -87,12 +87,7 @@ def read(path: StrPath) -> Iterator[Label]:
 
 
 def _load(path: StrPath) -> list[Any]:
-    try:
-        with open(path, encoding="utf-8-sig") as file:
-            content = json.load(file)
-    except (ValueError, RecursionError) as error:
-        line = getattr(error, "lineno", None)
-        raise BadInput("is not JSON", file=path, line=line, cure="export it anew") from None
+    content = read_json(path)
     if not isinstance(content, list):
         raise BadInput("is no list of tasks", file=path, cure="export it as JSON")
     return content
