@@ -93,7 +93,9 @@ in_campaign: Addresses = [
     path("graph/images/", graph.GraphDoors.as_view({"post": "images"}), name="graph-images"),
     path("quality/", quality.QualityDoors.as_view(READ), name="quality"),
     path("audits/", quality.AuditDoors.as_view(READ | {"post": "create"}), name="audits"),
-    path("calibrations/", quality.CalibrationDoors.as_view(LIST), name="calibrations"),
+    path("pilots/", quality.PilotDoors.as_view(READ | {"post": "create"}), name="pilots"),
+    path("pilots/preview/", quality.PilotDoors.as_view({"post": "preview"}), name="pilot-preview"),
+    path("calibrations/", quality.CalibrationDoors.as_view(LIST_CREATE), name="calibrations"),
     path(
         "calibrations/<int:number>/",
         quality.CalibrationDoors.as_view(READ),

@@ -231,6 +231,7 @@ ASSAY_JOB_HANDLERS = {
     "import labels": "labeling.givenfiles.execute",
     "look again": "labeling.following.execute_look_again",
     "open images": "labeling.drafting.execute_open_images",
+    "pilot": "labeling.piloting.execute",
     "question dropped": "evaluation.competitions.replace_dropped",
     "score": "evaluation.runs.execute",
     "watch": "labeling.watching.execute",

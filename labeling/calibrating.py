@@ -164,10 +164,18 @@ def ask(campaign: Campaign) -> bool:
     return True
 
 
+def ask_now(campaign: Campaign, actor: User) -> Job:
+    """The job that works standings out anew because this person wants it, due or not."""
+    return jobs.enqueue("calibrate", str(campaign.pk), {"actor": actor.pk}, campaign=campaign)
+
+
 def execute(job: Job) -> None:
-    """The job "calibrate" of a campaign, if it is still due when its turn comes."""
+    """The job "calibrate" of a campaign: what somebody asked for, or if it is still due when its
+    turn comes."""
     assert job.campaign is not None, "a calibrate job names its campaign"
-    if due(job.campaign):
+    if "actor" in job.payload:
+        calibrate(job.campaign, User.objects.filter(pk=job.payload["actor"]).first())
+    elif due(job.campaign):
         calibrate(job.campaign, reason="after many answers")
 
 

@@ -32,6 +32,9 @@ from labeling.models import (
 BATCH = 500
 # Contradictions that a refusal names.
 NAMED = 5
+# A page of failing gold looks through so many of the latest answers to gold, and then at so many
+# questions that were failed most often in them.
+LATEST, SUSPECTS = 5_000, 50
 
 
 def add_gold(campaign: Campaign, actor: User, rows: Sequence[dict[str, Any]]) -> int:
@@ -341,7 +344,21 @@ def failing(campaign: Campaign, question_ids: Iterable[int] | None = None) -> li
     return sorted(found, key=lambda met: (-met.trusted_failed, -met.failed, met.question_id))
 
 
-def _answered(campaign: Campaign, question_ids: Iterable[int] | None) -> list[tuple[Any, ...]]:
+def failing_lately(campaign: Campaign, shown: int) -> list[Met]:
+    """As `failing`, for a page: of the gold failed most often in the latest answers. Four queries,
+    bounded however much gold was answered."""
+    kind = KINDS[campaign.kind]
+    failed = Counter(
+        question_id
+        for question_id, _, _, value, answer in _answered(campaign, None, LATEST)
+        if kind.grade(value, answer) < 1
+    )
+    return failing(campaign, [pk for pk, _ in failed.most_common(SUSPECTS)])[:shown]
+
+
+def _answered(
+    campaign: Campaign, question_ids: Iterable[int] | None, latest_seats: int | None = None
+) -> list[tuple[Any, ...]]:
     """(question, annotator, first answered at, latest value, known answer) on gold in force."""
     known = Q(
         assignment__question__campaign=campaign,
@@ -351,6 +368,14 @@ def _answered(campaign: Campaign, question_ids: Iterable[int] | None) -> list[tu
     )
     if question_ids is not None:
         known &= Q(assignment__question__in=list(question_ids))
+    if latest_seats is not None:
+        seats = Assignment.objects.filter(
+            question__campaign=campaign,
+            question__state=Question.State.GOLD,
+            question__gold__retired_at=None,
+            state=Assignment.State.ANSWERED,
+        )
+        known = Q(assignment__in=seats.order_by("-pk").values("pk")[:latest_seats]) & known
     rows = (
         Answer.objects.filter(known)
         .order_by("assignment_id", "revision")

@@ -284,6 +284,8 @@ def decision_words(decision: Decision) -> str:
         changed = ", ".join(content.get("changed", []))
         return f"changed {changed}" + (f" of {content['topic']}" if "topic" in content else "")
     if decision.kind == Decision.Kind.POLICY:
+        if "pilot" in content:
+            return f"asked for a pilot of {content['pilot']} questions"
         return f"wrote version {content.get('version')} of the rules"
     if decision.kind == Decision.Kind.MEMBER:
         return DEEDS.get(content.get("deed", ""), "changed the members").format(

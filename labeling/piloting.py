@@ -5,22 +5,112 @@ al. 2015, section 3.1.3). calibrating.py learns the tables, and judging.py goes 
 """
 
 import random
+from collections import Counter, defaultdict
 from collections.abc import Sequence
+from typing import Any
 
 from django.db import transaction
+from django.db.models import Count
 
-from labeling import consensus, policies
+from labeling import calibrating, campaigns, consensus, jobs, judging, policies
 from labeling.errors import Conflict, Refusal
-from labeling.models import Campaign, Decision, Policy, Question, User
+from labeling.models import Campaign, Decision, Job, Policy, Question, User
 from labeling.seats import lock_questions
 from labeling.vote_tables import CALIBRATION_VOTES
 
 State = Question.State
 MOST = 10_000
 CHUNK = 1_000
+# Topics without a table that a page names.
+NAMED = 12
 
 
-def ask_pilot(campaign: Campaign, actor: User, per_topic: int, seed: int) -> int:
+def fits(campaign: Campaign) -> bool:
+    """Whether the campaign's answers are yes and no, which tables are made of."""
+    return calibrating.classes_of(campaign.kind, campaign.settings) == judging.BINARY
+
+
+def plan(campaign: Campaign, per_topic: int, seed: int) -> dict[str, Any]:
+    """What ask_pilot would ask and cost: {"questions", "answers", "hours", "cost", "currency"}.
+
+    answers: those that the sample's questions lack, gold mixed in. Raises what ask_pilot does.
+    """
+    _check(campaign, per_topic)
+    lacking = questions = 0
+    same = campaign.policies.filter(content=_content(campaign)).order_by("version").first()
+    for ids in _chunks(_sample(campaign, per_topic, seed)):
+        chosen = Question.objects.filter(pk__in=ids).exclude(policy=same)
+        pks = list(chosen.values_list("pk", flat=True))
+        votes = consensus.tallies(campaign, pks)
+        lacking += sum(max(0, CALIBRATION_VOTES - votes.get(pk, Counter()).total()) for pk in pks)
+        questions += len(pks)
+    mean = lacking / questions if questions else 0.0
+    return campaigns.estimate(questions, policies.of(campaign), mean)
+
+
+def ask(campaign: Campaign, actor: User, per_topic: int, seed: int) -> Job:
+    """The job that asks the pilot, since thousands of questions take their time. Raises what
+    ask_pilot does."""
+    _check(campaign, per_topic)
+    payload = {"per_topic": per_topic, "seed": seed, "actor": actor.pk}
+    return jobs.enqueue("pilot", f"{campaign.pk}:{per_topic}:{seed}", payload, campaign=campaign)
+
+
+def execute(job: Job) -> None:
+    """The job "pilot". Harmless to run twice."""
+    assert job.campaign is not None, "a pilot job names its campaign"
+    actor = User.objects.filter(pk=job.payload["actor"]).first()
+    ask_pilot(job.campaign, actor, job.payload["per_topic"], job.payload["seed"])
+
+
+def state(campaign: Campaign) -> dict[str, Any]:
+    """How far the pilot is: {"asked", "decided", "topics", "tables", "missing", "missing_count"}.
+
+    asked: questions that want ten votes; decided: those that nobody is asked any more. topics:
+    those of them; tables: how many of the topics have a table in the calibration in force; missing:
+    names of some that have none.
+    """
+    counts: dict[str, Counter[str]] = defaultdict(Counter)
+    if versions := _versions(campaign):
+        rows = campaign.questions.asked().filter(policy__version__in=versions).order_by()
+        for topic, found, count in rows.values_list("topic", "state").annotate(Count("pk")):
+            counts[topic][found] = count
+    tables = set(calibrating.in_force(campaign).tables)
+    missing = sorted(set(counts) - tables)
+    names = dict(campaign.topics.filter(key__in=missing[:NAMED]).values_list("key", "name"))
+    asked = sum(found.total() for found in counts.values())
+    return {
+        "asked": asked,
+        "decided": asked - sum(found[State.OPEN] for found in counts.values()),
+        "topics": len(counts),
+        "tables": len(counts) - len(missing),
+        "missing": [names.get(key, key) for key in missing[:NAMED]],
+        "missing_count": len(missing),
+    }
+
+
+def _versions(campaign: Campaign) -> list[int]:
+    """The versions of the policy that pilots had to themselves."""
+    decisions = campaign.decisions.filter(kind=Decision.Kind.POLICY, content__has_key="pilot")
+    return sorted(set(decisions.values_list("content__version", flat=True)))
+
+
+def _check(campaign: Campaign, per_topic: int) -> None:
+    if not 1 <= per_topic <= MOST:
+        raise Refusal(
+            f"A pilot asks 1 to {MOST} questions of each topic; {per_topic} came.",
+            field="per_topic",
+        )
+    if not fits(campaign):
+        raise Refusal(
+            f"Vote tables are of yes and no; a campaign of the kind {campaign.kind} has none.",
+            field="per_topic",
+        )
+    if campaign.state == Campaign.State.CLOSED:
+        raise Conflict("The campaign is closed: nobody could answer the pilot.")
+
+
+def ask_pilot(campaign: Campaign, actor: User | None, per_topic: int, seed: int) -> int:
     """How many questions of each topic's random sample now want ten votes, settled by majority.
 
     The sample is of all that is asked about the topic, settled or not, and equal seeds draw equal
@@ -28,13 +118,7 @@ def ask_pilot(campaign: Campaign, actor: User, per_topic: int, seed: int) -> int
     images that were dropped and what a reviewer decided. Asking again with the same seed adds
     nothing. The pilot has a version of the policy to itself, which never comes in force.
     """
-    if not 1 <= per_topic <= MOST:
-        raise Refusal(
-            f"A pilot asks 1 to {MOST} questions of each topic; {per_topic} came.",
-            field="per_topic",
-        )
-    if campaign.state == Campaign.State.CLOSED:
-        raise Conflict("The campaign is closed: nobody could answer the pilot.")
+    _check(campaign, per_topic)
     chosen = _sample(campaign, per_topic, seed)
     with transaction.atomic():
         policy = _policy(campaign)
@@ -82,14 +166,18 @@ def _sample(campaign: Campaign, per_topic: int, seed: int) -> list[int]:
 
 def _policy(campaign: Campaign) -> Policy:
     """The pilot's version of the policy in force: made once for each."""
-    current = policies.of(Campaign.objects.select_related("policy").get(pk=campaign.pk))
-    most = max(current["max_votes"], CALIBRATION_VOTES + 5)
-    content = current | {"method": "majority", "votes": CALIBRATION_VOTES, "max_votes": most}
+    content = _content(campaign)
     same = campaign.policies.filter(content=content).order_by("version").first()
     if same is not None:
         return same
     last = campaign.policies.latest("version").version
     return Policy.objects.create(campaign=campaign, version=last + 1, content=content)
+
+
+def _content(campaign: Campaign) -> dict[str, Any]:
+    current = policies.of(Campaign.objects.select_related("policy").get(pk=campaign.pk))
+    most = max(current["max_votes"], CALIBRATION_VOTES + 5)
+    return current | {"method": "majority", "votes": CALIBRATION_VOTES, "max_votes": most}
 
 
 def _chunks(ids: Sequence[int]) -> list[Sequence[int]]:

@@ -167,6 +167,8 @@ ROWS = (
         POST campaigns/<slug:name>/state/
         POST campaigns/<slug:name>/graph/
         POST campaigns/<slug:name>/graph/load/
+        POST campaigns/<slug:name>/quality/calibrate/
+        GET,POST campaigns/<slug:name>/pilot/
         GET,POST campaigns/<slug:name>/graph/nodes/<path:node>/
         GET campaigns/<slug:name>/close/
         GET,POST campaigns/<slug:name>/edit/
@@ -302,7 +304,9 @@ ROWS = (
         POST api/v1/campaigns/<slug:campaign>/policies/preview/
         PUT api/v1/campaigns/<slug:campaign>/graph/
         POST api/v1/campaigns/<slug:campaign>/graph/images/
-        GET api/v1/campaigns/<slug:campaign>/calibrations/
+        GET,POST api/v1/campaigns/<slug:campaign>/calibrations/
+        GET,POST api/v1/campaigns/<slug:campaign>/pilots/
+        POST api/v1/campaigns/<slug:campaign>/pilots/preview/
         GET api/v1/campaigns/<slug:campaign>/calibrations/<int:number>/
         GET api/v1/campaigns/<slug:campaign>/standings/
         POST api/v1/campaigns/<slug:campaign>/members/<int:pk>/pause/

@@ -119,6 +119,36 @@ class WholeCalibrationSerializer(serializers.ModelSerializer):
         fields = ("number", "reason", "created_at", "content")
 
 
+class NewPilotSerializer(Body):
+    per_topic = serializers.IntegerField(
+        min_value=1, max_value=10_000, help_text="Questions of each topic, drawn at random."
+    )
+    seed = serializers.IntegerField(
+        default=0, min_value=0, max_value=2**31 - 1, help_text="The same draws the same sample."
+    )
+
+
+class PilotPlanSerializer(Plain):
+    """What a pilot would ask beyond what is asked already."""
+
+    questions = serializers.IntegerField()
+    answers = serializers.IntegerField(help_text="Gold mixed in.")
+    hours = serializers.FloatField()
+    cost = serializers.FloatField()
+    currency = serializers.CharField()
+
+
+class PilotStateSerializer(Plain):
+    asked = serializers.IntegerField(help_text="Questions that want ten votes.")
+    decided = serializers.IntegerField()
+    topics = serializers.IntegerField(help_text="Topics of those questions.")
+    tables = serializers.IntegerField(help_text="How many of the topics have a vote table.")
+    missing = serializers.ListField(
+        child=serializers.CharField(), help_text="Names of some that have none."
+    )
+    missing_count = serializers.IntegerField()
+
+
 class NewAuditSerializer(Body):
     n = serializers.IntegerField(min_value=1, max_value=10_000, help_text="Questions.")
     seed = serializers.IntegerField(

@@ -7,7 +7,7 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from labeling import auditing, blocking, measuring, watching
+from labeling import auditing, blocking, calibrating, measuring, piloting, watching
 from labeling.access import RESEARCHER, REVIEWER
 from labeling.api.base import CampaignDoors
 from labeling.api.bodies import (
@@ -17,12 +17,16 @@ from labeling.api.bodies import (
     MemberReasonSerializer,
     NewAuditSerializer,
     NewBlockSerializer,
+    NewPilotSerializer,
+    PilotPlanSerializer,
+    PilotStateSerializer,
     QualitySerializer,
     WatchedSerializer,
     WholeCalibrationSerializer,
 )
 from labeling.errors import NotYours
 from labeling.models import Calibration, Campaign, Membership
+from labeling.serializers import JobSerializer
 
 
 def member_of(campaign: Campaign, pk: int) -> Membership:
@@ -99,6 +103,12 @@ class CalibrationDoors(CampaignDoors):
         """Every calibration, the newest first."""
         return self.paged(self.campaign(RESEARCHER).calibrations.all(), CalibrationSerializer)
 
+    @extend_schema(request=None, responses={202: JobSerializer})
+    def create(self, request: Request, campaign: str) -> Response:
+        """Works standings and vote tables out anew, in the background."""
+        job = calibrating.ask_now(self.campaign(RESEARCHER), self.user)
+        return self.answer(JobSerializer, job, 202)
+
     @extend_schema(responses=WholeCalibrationSerializer)
     def retrieve(self, request: Request, campaign: str, number: int) -> Response:
         """One calibration with all that it says: skills by user id, tables, who is void."""
@@ -106,6 +116,28 @@ class CalibrationDoors(CampaignDoors):
         if found is None:
             raise NotYours("The campaign has no such calibration.")
         return self.answer(WholeCalibrationSerializer, found)
+
+
+class PilotDoors(CampaignDoors):
+    serializer_class = PilotStateSerializer
+
+    @extend_schema(responses=PilotStateSerializer)
+    def retrieve(self, request: Request, campaign: str) -> Response:
+        """How far the pilots are, and which topics still lack a vote table."""
+        return self.answer(PilotStateSerializer, piloting.state(self.campaign(RESEARCHER)))
+
+    @extend_schema(request=NewPilotSerializer, responses=PilotPlanSerializer)
+    def preview(self, request: Request, campaign: str) -> Response:
+        """What a pilot would ask and cost. Nothing is asked."""
+        row, body = self.campaign(RESEARCHER), self.read(NewPilotSerializer)
+        return self.answer(PilotPlanSerializer, piloting.plan(row, **body))
+
+    @extend_schema(request=NewPilotSerializer, responses={202: JobSerializer})
+    def create(self, request: Request, campaign: str) -> Response:
+        """Asks ten votes on a random sample of each topic, in the background; the same sample
+        again asks nothing."""
+        row, body = self.campaign(RESEARCHER), self.read(NewPilotSerializer)
+        return self.answer(JobSerializer, piloting.ask(row, self.user, **body), 202)
 
 
 class AuditDoors(CampaignDoors):

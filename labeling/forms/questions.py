@@ -196,6 +196,24 @@ class AuditForm(WordedForm):
     )
 
 
+class PilotForm(WordedForm):
+    """A random sample of every class that gets ten votes a question."""
+
+    per_topic = forms.IntegerField(
+        label="Questions of each class",
+        initial=50,
+        min_value=1,
+        max_value=10_000,
+        help_text="Drawn at random, settled ones too; all of them where a class has no more.",
+    )
+    seed = forms.IntegerField(
+        required=False,
+        min_value=0,
+        max_value=2**31 - 1,
+        help_text="The same one draws the same sample; a random one without.",
+    )
+
+
 class AuditAnswerForm(WordedForm):
     """An answer of the audit; what it may be, auditing.py checks."""
 

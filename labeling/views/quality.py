@@ -1,17 +1,29 @@
-"""How good a campaign's answers are: agreement, error, what is disputed, gold that fails."""
+"""How good a campaign's answers are: agreement, error, what is disputed, gold that fails; and what
+is asked or worked out anew to know it better."""
 
+import secrets
 from typing import Any
 
+from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.db.models import Count
 from django.http import HttpResponse
-from django.views.decorators.http import require_GET
+from django.shortcuts import redirect
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from labeling import auditing, gold, measuring, overview
+from labeling import auditing, calibrating, gold, measuring, overview, piloting, policies
 from labeling.access import RESEARCHER
+from labeling.errors import Refusal
+from labeling.forms import PilotForm, add_refusal
 from labeling.kinds import KINDS
-from labeling.models import Campaign, Membership, Question
-from labeling.views.shared import SignedIn, render_campaign, role_in, watched_campaign
+from labeling.models import Campaign, Job, Membership, Question
+from labeling.views.shared import (
+    SignedIn,
+    own_campaign,
+    render_campaign,
+    role_in,
+    watched_campaign,
+)
 
 FAILING = 12
 
@@ -44,9 +56,69 @@ def quality(request: SignedIn, name: str) -> HttpResponse:
                 for value, count in balance["by_answer"].items()
             ],
             "calibration": campaign.calibrations.order_by("-number").first(),
+            "calibrating": _waiting(campaign, "calibrate"),
+            "pilot": piloting.state(campaign) if piloting.fits(campaign) else None,
             "stages": _stages(campaign),
         }
     return render_campaign(request, "labeling/quality.html", campaign, "quality", **facts)
+
+
+@login_required
+@require_POST
+def calibrate(request: SignedIn, name: str) -> HttpResponse:
+    """Works everybody's standing and the vote tables out anew, in the background."""
+    campaign = own_campaign(request, name)
+    calibrating.ask_now(campaign, request.user)
+    messages.success(request, "Standings are being worked out; Jobs says when they are.")
+    return redirect("labeling:quality", campaign.name)
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def pilot(request: SignedIn, name: str) -> HttpResponse:
+    """A pilot: what it would cost, and with `confirmed` its votes are asked for."""
+    campaign = own_campaign(request, name)
+    if request.method == "GET":
+        return _pilot(request, campaign, PilotForm())
+    form = PilotForm(request.POST)
+    if not form.is_valid():
+        return _pilot(request, campaign, form)
+    per_topic, seed = form.cleaned_data["per_topic"], form.cleaned_data["seed"]
+    if seed is None:
+        # In the form from now on, so that what was priced is what is asked.
+        seed = secrets.randbelow(2**31)
+    try:
+        if "confirmed" in request.POST:
+            piloting.ask(campaign, request.user, per_topic, seed)
+            messages.success(request, "The pilot is being asked; Jobs says how far it is.")
+            return redirect("labeling:pilot", campaign.name)
+        plan = piloting.plan(campaign, per_topic, seed)
+    except Refusal as refusal:
+        add_refusal(form, refusal)
+        return _pilot(request, campaign, form)
+    priced = PilotForm(initial={"per_topic": per_topic, "seed": seed})
+    return _pilot(request, campaign, priced, plan)
+
+
+def _pilot(
+    request: SignedIn, campaign: Campaign, form: PilotForm, plan: dict[str, Any] | None = None
+) -> HttpResponse:
+    return render_campaign(
+        request,
+        "labeling/pilot.html",
+        campaign,
+        "quality",
+        form=form,
+        plan=plan,
+        fits=piloting.fits(campaign),
+        pilot=piloting.state(campaign),
+        asking=_waiting(campaign, "pilot"),
+        by_table=policies.of(campaign)["method"] == "vote-table",
+    )
+
+
+def _waiting(campaign: Campaign, kind: str) -> bool:
+    return campaign.jobs.filter(kind=kind, state__in=[Job.State.QUEUED, Job.State.RUNNING]).exists()
 
 
 def _contradicted(campaign: Campaign, words: dict[str, str]) -> list[dict[str, Any]]:
@@ -68,7 +140,7 @@ def _disputed(campaign: Campaign, pks: list[int]) -> list[dict[str, Any]]:
 
 def _failing(campaign: Campaign) -> list[dict[str, Any]]:
     """The gold that trusted people fail most, with how many met it."""
-    met = {row.question_id: row for row in gold.failing(campaign)[:FAILING]}
+    met = {row.question_id: row for row in gold.failing_lately(campaign, FAILING)}
     found = Question.objects.select_related("gold", "item__image").in_bulk(list(met))
     rows = overview.gold_rows(campaign, [found[pk] for pk in met])
     return [row | {"people": met[row["question"].pk]} for row in rows]

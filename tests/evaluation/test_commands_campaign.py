@@ -293,3 +293,34 @@ def test_nightly_prints_its_three_counts(selection, capsys):
     call_command("nightly")
     assert "benchmarks scored" in capsys.readouterr().out
     assert nightly_command.Command.requires_system_checks == []
+
+
+def test_a_pilot_is_asked_and_asking_again_adds_nothing(coots, capsys):
+    first, again = (said(capsys, "campaign", "pilot", "coots", "--per-topic", 4) for _ in range(2))
+
+    # Ten votes each, and a tenth of what people see is gold.
+    assert (first["questions"], first["answers"], first["seed"]) == (4, round(40 / 0.9), 0)
+    assert (again["questions"], again["answers"]) == (0, 0)
+    assert again["pilot"] == {"asked": 4, "decided": 0, "topics": 1, "tables": 0}
+
+
+def test_a_pilot_of_no_questions_is_refused(coots, capsys):
+    code, error = refused(
+        capsys, campaign_command, "campaign", "pilot", "coots", "--per-topic", "0"
+    )
+
+    assert code == 1
+    assert "1 to 10000 questions" in error
+
+
+def test_calibrate_works_standings_out_once(coots, capsys):
+    first, again = (said(capsys, "campaign", "calibrate", "coots") for _ in range(2))
+
+    assert first == {
+        "campaign": "coots",
+        "calibration": 1,
+        "changed": True,
+        "annotators": 0,
+        "tables": 0,
+    }
+    assert again == first | {"changed": False}

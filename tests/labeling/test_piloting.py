@@ -104,3 +104,65 @@ def test_a_pilot_of_nothing_or_of_a_closed_campaign_is_refused(pond, alice):
     with pytest.raises(Conflict, match="closed"):
         piloting.ask_pilot(pond, alice, 3, seed=1)
     assert pond.policies.count() == 1
+
+
+def test_the_price_is_known_before_and_counts_the_votes_that_are_there(pond, alice):
+    for person in join(pond, 4):
+        vote(person, pond, "yes")
+
+    plan = piloting.plan(pond, 5, seed=3)
+
+    assert (plan["questions"], plan["answers"]) == (10, 10 * (10 - 4))
+    assert pond.policies.count() == 1
+    assert piloting.ask_pilot(pond, alice, 5, seed=3) == plan["questions"]
+    again = piloting.plan(pond, 5, seed=3)
+    assert (again["questions"], again["answers"], again["cost"]) == (0, 0, 0)
+
+
+def test_the_state_says_what_is_decided_and_where_tables_are(pond, alice):
+    nothing = piloting.state(pond)
+    assert (nothing["asked"], nothing["topics"], nothing["missing"]) == (0, 0, [])
+    piloting.ask_pilot(pond, alice, 5, seed=3)
+    assert piloting.state(pond) == {
+        "asked": 10,
+        "decided": 0,
+        "topics": 2,
+        "tables": 0,
+        "missing": ["duck", "American coot"],
+        "missing_count": 2,
+    }
+
+    for person in join(pond, 10):
+        vote(person, pond, "yes")
+    calibrating.calibrate(pond)
+
+    found = piloting.state(pond)
+    assert (found["asked"], found["decided"], found["tables"]) == (10, 10, 2)
+    assert found["missing"] == []
+
+
+def test_the_job_asks_the_pilot_and_running_it_twice_asks_nothing_more(pond, alice, run_jobs):
+    job = piloting.ask(pond, alice, 4, 7)
+    assert piloting.ask(pond, alice, 4, 7) == job
+    run_jobs()
+
+    assert piloting.state(pond)["asked"] == 8
+    assert pond.decisions.get(content__has_key="pilot").actor == alice
+    piloting.execute(job)
+    assert piloting.state(pond)["asked"] == 8
+    assert pond.decisions.filter(content__has_key="pilot").count() == 1
+
+
+def test_a_campaign_where_classes_are_named_has_no_pilot(alice, dataset):
+    campaign = factories.make_campaign(alice, dataset, images=2)
+    campaign.kind = "naming"
+    campaign.settings = {"vocabulary": [{"key": "a", "name": "a"}, {"key": "b", "name": "b"}]}
+    campaign.save()
+
+    for deed in (
+        lambda: piloting.plan(campaign, 1, 0),
+        lambda: piloting.ask(campaign, alice, 1, 0),
+        lambda: piloting.ask_pilot(campaign, alice, 1, 0),
+    ):
+        with pytest.raises(Refusal, match="yes and no"):
+            deed()

@@ -11,12 +11,14 @@ from evaluation.management.commands.wordnet import load
 from evaluation.metrics.wordnet import WordNet
 from evaluation.readers import text_lines
 from labeling import (
+    calibrating,
     campaigns,
     consensus,
     drafting,
     following,
     graphs,
     lists,
+    piloting,
     policies,
     progress,
     questions,
@@ -65,6 +67,16 @@ class Command(ContractCommand):
         freezing.add_argument("--out", type=Path, required=True, metavar="DIR")
         rebuilding = self.verb(parser, "rebuild", self.rebuild, self.show_rebuilt)
         rebuilding.add_argument("name", metavar="NAME")
+        pilot = self.verb(
+            parser, "pilot", self.pilot, help="ask ten votes on a random sample of each topic"
+        )
+        pilot.add_argument("name", metavar="NAME")
+        pilot.add_argument("--per-topic", type=int, required=True, metavar="N")
+        pilot.add_argument("--seed", type=int, default=0)
+        calibrate = self.verb(
+            parser, "calibrate", self.calibrate, help="work standings and vote tables out now"
+        )
+        calibrate.add_argument("name", metavar="NAME")
 
     def open(self, kind: str, name: str, dataset: str, **options: Any) -> Result:
         pool = _dataset(dataset)
@@ -191,6 +203,31 @@ class Command(ContractCommand):
             ],
         }
 
+    def pilot(self, name: str, per_topic: int, seed: int, **_: Any) -> Result:
+        campaign = _campaign(name)
+        with _refusals():
+            plan = piloting.plan(campaign, per_topic, seed)
+            asked = piloting.ask_pilot(campaign, None, per_topic, seed)
+        found = piloting.state(campaign)
+        return {
+            "campaign": name,
+            "seed": seed,
+            "questions": asked,
+            **{key: plan[key] for key in ("answers", "hours", "cost", "currency")},
+            "pilot": {key: found[key] for key in ("asked", "decided", "topics", "tables")},
+        }
+
+    def calibrate(self, name: str, **_: Any) -> Result:
+        campaign = _campaign(name)
+        made = calibrating.calibrate(campaign, reason="asked for by a command")
+        return {
+            "campaign": name,
+            "calibration": made.number,
+            "changed": made.pk != campaign.calibration_id,
+            "annotators": len(made.content["annotators"]),
+            "tables": len(made.content.get("tables", {})),
+        }
+
     def show_rebuilt(self, result: Result) -> str:
         rows = result["differences"]
         if not rows:
@@ -214,7 +251,7 @@ class Command(ContractCommand):
 
     def show(self, result: Result) -> str:
         flat = dict(result)
-        for key in ("by_state", "counts"):
+        for key in ("by_state", "counts", "pilot"):
             flat |= flat.pop(key, {})
         return table(list(flat.items()))
 
