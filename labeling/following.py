@@ -2,9 +2,9 @@
 
 `open_images` asks the first questions. From then on consensus.py flags every question whose
 consensus changed (`follow_up`), and the job "advance" plans the images of flagged questions anew
-(plans.py): what may be asked now is opened, what is closed is withdrawn with its seats and comes
-back with its answers when it may be asked again. Queries grow with chunks of images, never with
-images. docs/hierarchy.md tells it with pictures.
+(image_plans.py): what may be asked now is opened, what is closed is withdrawn with its seats and
+comes back with its answers when it may be asked again. Queries grow with chunks of images, never
+with images. docs/hierarchy.md tells it with pictures.
 """
 
 from collections import defaultdict
@@ -14,10 +14,10 @@ from typing import Any
 
 from django.db import connection
 
-from labeling import consensus, graphs, jobs, known, learning, plans, policies
+from labeling import consensus, graphs, image_plans, image_state, jobs, learned_order, policies
 from labeling.errors import Conflict, Refusal
+from labeling.image_plans import Asked, Choice, Plan
 from labeling.models import Assignment, Campaign, Image, Job, Policy, Question, Settlement
-from labeling.plans import Asked, Choice, Plan
 from labeling.questions import Graph
 from labeling.seats import (
     Locked,
@@ -145,7 +145,7 @@ def _first_nodes(campaign: Campaign, graph: Graph, items: list[int]) -> dict[str
     firsts: dict[str, list[int]] = {node: [] for node in graph.index}
     for start in range(0, len(items), SLICE):
         part = items[start : start + SLICE]
-        said = known.labels(campaign.pk, graph, part)
+        said = image_state.labels(campaign.pk, graph, part)
         for item in part:
             nodes = planner.plan((), said[item]).open if item in said else plain
             for node in nodes:
@@ -268,8 +268,8 @@ def _advance(campaign_id: int, flagged: set[int], also: set[int]) -> Followed | 
 def _plans(campaign: Campaign, items: list[int]) -> list[tuple[int, Plan]]:
     graph = graphs.of(campaign)
     planner = _Planner.of(campaign, graph)
-    said = known.labels(campaign.pk, graph, items)
-    asked = known.asked(campaign.pk, items)
+    said = image_state.labels(campaign.pk, graph, items)
+    asked = image_state.asked(campaign.pk, items)
     return [(item, planner.plan(asked.get(item, ()), said.get(item, {}))) for item in items]
 
 
@@ -301,7 +301,7 @@ class _Planner:
                 Asked(place, one.node, one.state, one.value, order[one])
                 for place, one in enumerate(asked)
             ]
-            made = plans.plan(self.graph, numbered, self.mode, given, self.choose)
+            made = image_plans.plan(self.graph, numbered, self.mode, given, self.choose)
             self.plans[key] = (made.open, made.reopen, made.withdraw)
         opened, returning, leaving = self.plans[key]
         return Plan(
@@ -311,10 +311,10 @@ class _Planner:
 
 def _choice(campaign: Campaign, order: str | None) -> Choice:
     if order == "depth":
-        return plans.depth
+        return image_plans.depth
     if order == "learned":
-        return learning.choice(campaign)
-    return plans.breadth
+        return learned_order.choice(campaign)
+    return image_plans.breadth
 
 
 def _carry_out(

@@ -5,8 +5,8 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any
 
-from labeling import plans
-from labeling.plans import Asked
+from labeling import image_plans
+from labeling.image_plans import Asked
 from labeling.questions import EXPLICIT, NO, UNKNOWN, YES, Graph
 
 Line = dict[str, Any]
@@ -45,7 +45,9 @@ def by_graph(
             for place, line in enumerate(lines)
         ]
         sure = {line["node"]: line.get("probability") for line in lines}
-        settled = plans.stand(graph, asked, mode, plans.agreed(_pairs(known.of(name)))).settled
+        settled = image_plans.stand(
+            graph, asked, mode, image_plans.agreed(_pairs(known.of(name)))
+        ).settled
         for node in graph.leaves:
             key = graph.node(node).key
             value, origin = settled.get(node, (UNKNOWN, ""))

@@ -23,7 +23,7 @@ from django.db.models import Count, F, Max, QuerySet
 from django.db.models.functions import Collate
 from django.utils import timezone
 
-from labeling import frozen, graphfiles
+from labeling import frozen, release_graph
 from labeling.errors import NotYours
 from labeling.files import StrPath
 from labeling.frozen import FORMAT, Frozen, Line, LineFile
@@ -116,7 +116,7 @@ def marks_of(campaign: Campaign) -> Line:
         .exclude(state=Question.State.GOLD)
     )
     marks = {"last_settlement": latest or 0, "states": dict(sorted(states.items()))}
-    return marks | graphfiles.marks_of(campaign)
+    return marks | release_graph.marks_of(campaign)
 
 
 @contextlib.contextmanager
@@ -174,7 +174,7 @@ class _Writer:
 def _write(campaign_id: int, folder: Path) -> tuple[Line, Line]:
     campaign = Campaign.objects.select_related("dataset", "policy").get(pk=campaign_id)
     marks = marks_of(campaign)
-    by_graph = graphfiles.Nodes.of(campaign)
+    by_graph = release_graph.Nodes.of(campaign)
     with _Writer(folder, frozen.files_of(campaign.kind)) as writer:
         for topic in Topic.objects.filter(campaign=campaign).order_by(*_by("key")):
             writer.files["topics.jsonl"].write(_topic_line(topic))
@@ -203,21 +203,21 @@ def _write(campaign_id: int, folder: Path) -> tuple[Line, Line]:
     return meta, marks
 
 
-def _write_graph(writer: _Writer, campaign: Campaign, by_graph: graphfiles.Nodes) -> None:
+def _write_graph(writer: _Writer, campaign: Campaign, by_graph: release_graph.Nodes) -> None:
     """The graph, every image that is asked about, and what was known of it beforehand."""
     writer.files["graph.json"].write(by_graph.graph.content())
     name = _by("name")
-    for image in graphfiles.images_of(campaign).order_by(*name).iterator(chunk_size=CHUNK):
+    for image in release_graph.images_of(campaign).order_by(*name).iterator(chunk_size=CHUNK):
         writer.files["images.jsonl"].write(_image_line(image))
     for line in by_graph.given(campaign, _by("item__image__name", "key", "source")):
         writer.files["given.jsonl"].write(line)
 
 
 def _write_chunk(
-    writer: _Writer, kind: str, chunk: list[Question], by_graph: graphfiles.Nodes | None
+    writer: _Writer, kind: str, chunk: list[Question], by_graph: release_graph.Nodes | None
 ) -> None:
     said = _said_about([question.pk for question in chunk])
-    orders = graphfiles.orders(chunk, said.first) if by_graph else {}
+    orders = release_graph.orders(chunk, said.first) if by_graph else {}
     for question in chunk:
         image = question.item.image
         if by_graph is None and image.pk != writer.last_image:

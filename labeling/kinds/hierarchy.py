@@ -99,7 +99,7 @@ def settle(values: Sequence[Any], policy: dict[str, Any]) -> Verdict:
 
 
 def statistics(campaign: "Campaign") -> dict[str, Any]:
-    """What a calibration keeps of the settled images, for the learned order (learning.py)."""
-    from labeling import learning
+    """What a calibration keeps of the settled images, for the learned order (learned_order.py)."""
+    from labeling import learned_order
 
-    return learning.statistics(campaign)
+    return learned_order.statistics(campaign)

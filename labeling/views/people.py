@@ -12,7 +12,7 @@ from django.utils.dateparse import parse_datetime
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from labeling import blocking, policies, portraits, progress, watching
+from labeling import blocking, person_overview, policies, progress, watching
 from labeling import people as deeds
 from labeling.errors import NotYours, Refusal
 from labeling.forms import InvitationForm, ReasonForm, RoleForm, add_refusal
@@ -131,10 +131,10 @@ def person(request: SignedIn, name: str, pk: int) -> HttpResponse:
     membership = _anybody(campaign, pk)
     policy = policies.of(campaign)
     watched = membership.role == Membership.Role.ANNOTATOR
-    signals = portraits.signals_of(membership, policy) if watched else []
+    signals = person_overview.signals_of(membership, policy) if watched else []
     for row in signals:
         if row["signal"] == "test":
-            row["standing"] = portraits.standing_of(membership)
+            row["standing"] = person_overview.standing_of(membership)
     kept = membership.standing
     return render_campaign(
         request,
@@ -151,8 +151,8 @@ def person(request: SignedIn, name: str, pk: int) -> HttpResponse:
         ],
         looked_at=parse_datetime(kept["at"]) if "at" in kept else None,
         deeds=_deeds_for(membership),
-        decisions=portraits.decisions_on(membership),
-        answers=portraits.recent_answers(membership),
+        decisions=person_overview.decisions_on(membership),
+        answers=person_overview.recent_answers(membership),
     )
 
 

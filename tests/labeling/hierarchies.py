@@ -5,7 +5,7 @@ from typing import Any
 
 from django.utils import timezone
 
-from labeling import campaigns, following, graphs, known, plans
+from labeling import campaigns, following, graphs, image_plans, image_state
 from labeling.models import Assignment, Campaign, Dataset, Question, Settlement, User
 from tests import factories
 
@@ -101,11 +101,23 @@ def item(campaign: Campaign, image: int = 0) -> int:
 
 def labels(campaign: Campaign, image: int = 0) -> dict[str, tuple[str, str | None]]:
     """(value, origin) by class key; the origin is None where nobody has answered."""
-    graph, pk = graphs.of(campaign), item(campaign, image)
-    said, rows = known.labels(campaign.pk, graph, [pk]), known.asked(campaign.pk, [pk])
-    mode = campaign.settings["mode"]
-    settled = plans.stand(graph, rows.get(pk, ()), mode, said.get(pk)).settled
-    return {key: settled.get(node, ("unknown", None)) for key, node in graph.by_key.items()}
+    found = standing_labels(campaign, [item(campaign, image)])
+    return {key: said for (_, key), said in found.items()}
+
+
+def standing_labels(
+    campaign: Campaign, items: list[int]
+) -> dict[tuple[int, str], tuple[str, str | None]]:
+    """As labels, of several images, by (item, class key)."""
+    graph, mode = graphs.of(campaign), campaign.settings["mode"]
+    said = image_state.labels(campaign.pk, graph, items)
+    rows = image_state.asked(campaign.pk, items)
+    found: dict[tuple[int, str], tuple[str, str | None]] = {}
+    for pk in items:
+        settled = image_plans.stand(graph, rows.get(pk, ()), mode, said.get(pk)).settled
+        for key, node in graph.by_key.items():
+            found[pk, key] = settled.get(node, ("unknown", None))
+    return found
 
 
 def lease(user: User, row: Question) -> Assignment:

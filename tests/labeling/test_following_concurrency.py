@@ -8,10 +8,10 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from django.db import connections
 
-from labeling import answering, assigning, blocking, following, graphs, known, plans
+from labeling import answering, assigning, blocking, following, graphs, image_plans, image_state
 from labeling.models import Campaign, Membership, Question, User
 from tests import factories
-from tests.labeling.hierarchies import make
+from tests.labeling.hierarchies import make, standing_labels
 
 IMAGES, PEOPLE = 12, 4
 
@@ -118,11 +118,11 @@ def _check(campaign: Campaign) -> None:
     assert not rows.filter(state__in=["open", "review"]).exists()
     graph = graphs.of(campaign)
     items = dict(rows.values_list("item_id", "item__image__name"))
-    asked = known.asked(campaign.pk, list(items))
+    asked = image_state.asked(campaign.pk, list(items))
     for item in items:
-        plan = plans.plan(graph, asked[item], "safe")
+        plan = image_plans.plan(graph, asked[item], "safe")
         assert (plan.open, plan.reopen, plan.withdraw) == ([], [], [])
-    for (item, key), label in following.labels_of(campaign, list(items)).items():
+    for (item, key), (value, origin) in standing_labels(campaign, list(items)).items():
         node = graph.by_key[key]
-        assert label.decided
-        assert label.value == _truth(items[item], node), (items[item], node)
+        assert origin is not None
+        assert value == _truth(items[item], node), (items[item], node)

@@ -5,8 +5,8 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from labeling import plans, questions
-from labeling.plans import Asked
+from labeling import image_plans, questions
+from labeling.image_plans import Asked, Plan
 
 STATES = ("open", "review", "settled", "dropped", "withdrawn")
 
@@ -48,7 +48,7 @@ def images(draw: Any) -> tuple[questions.Graph, list[Asked], str]:
     return graph, asked, draw(st.sampled_from(questions.MODES))
 
 
-def _carried_out(asked: list[Asked], plan: plans.Plan) -> list[Asked]:
+def _carried_out(asked: list[Asked], plan: Plan) -> list[Asked]:
     """The questions afterwards; what comes back with an answer is settled by it again."""
     rows = []
     for one in asked:
@@ -66,14 +66,14 @@ def _carried_out(asked: list[Asked], plan: plans.Plan) -> list[Asked]:
 def test_plans_come_to_rest_and_then_ask_what_the_graph_asks(image):
     graph, asked, mode = image
     for _ in range(2 * len(graph.nodes) + 2):
-        plan = plans.plan(graph, asked, mode)
+        plan = image_plans.plan(graph, asked, mode)
         if not (plan.open or plan.reopen or plan.withdraw):
             break
         asked = _carried_out(asked, plan)
     else:
         raise AssertionError("the plans never come to rest")
 
-    replay = plans.stand(graph, asked, mode)
+    replay = image_plans.stand(graph, asked, mode)
     waiting = {one.node for one in asked if one.state in ("open", "review")}
     assert waiting == set(replay.candidates)
     answered = {one.node for one in asked if one.decided}
@@ -87,8 +87,8 @@ def test_in_safe_mode_the_order_of_settling_changes_nothing(image):
     graph, asked, _ = image
     backwards = [one._replace(first=-one.first) for one in asked]
 
-    assert plans.stand(graph, asked, "safe").settled == (
-        plans.stand(graph, backwards, "safe").settled
+    assert image_plans.stand(graph, asked, "safe").settled == (
+        image_plans.stand(graph, backwards, "safe").settled
     )
 
 
@@ -96,8 +96,8 @@ def test_in_safe_mode_the_order_of_settling_changes_nothing(image):
 @settings(max_examples=200, deadline=None)
 def test_one_at_a_time_opens_at_most_one_and_never_what_breadth_would_not(image):
     graph, asked, mode = image
-    wide = plans.plan(graph, asked, mode)
-    narrow = plans.plan(graph, asked, mode, choose=plans.depth)
+    wide = image_plans.plan(graph, asked, mode)
+    narrow = image_plans.plan(graph, asked, mode, choose=image_plans.depth)
 
     assert set(narrow.open) <= set(wide.open)
     assert len(narrow.open) <= 1

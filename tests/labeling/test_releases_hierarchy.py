@@ -8,9 +8,10 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from labeling import following, frozen, frozen_labels, given, gold, graphs, questions, releases
+from labeling.models import Settlement
 from tests import factories
 from tests.labeling.crowd import answer_all
-from tests.labeling.hierarchies import make, question, reopen, settle
+from tests.labeling.hierarchies import make, question, reopen, settle, standing_labels
 
 CAT, DOG, OVEN, CUP = "n02121620", "n02084071", "n03862676", "n03147509"
 LAMP, PERSON = "n03636248", "n00007846"
@@ -129,21 +130,28 @@ def test_a_release_does_not_tell_gold_from_what_was_given(home, alice):
 def test_labels_read_back_are_the_labels_that_stand(home):
     release = releases.freeze(home)
     items = dict(home.questions.values_list("item_id", "item__image__name"))
-    live = following.labels_of(home, list(items))
+    live = standing_labels(home, list(items))
+    asked = ("question__item", "question__topic")
+    rows = Settlement.objects.filter(question__campaign=home).order_by("pk")
+    sure = {(item, node): stated for item, node, stated in rows.values_list(*asked, "probability")}
+    nodes = graphs.of(home).by_key
 
     read = {
         (line["image"], line["wnid"]): (
             line["value"],
-            line["origin"],
-            line["decided"],
+            line["origin"] if line["decided"] else None,
             line["probability"],
         )
         for line in releases.read(release).labels()
     }
 
     assert read == {
-        (items[item], key): (label.value, label.origin, label.decided, label.probability)
-        for (item, key), label in live.items()
+        (items[item], key): (
+            value,
+            origin,
+            sure[item, nodes[key]] if origin == "explicit" else None,
+        )
+        for (item, key), (value, origin) in live.items()
     }
 
 

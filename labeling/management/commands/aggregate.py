@@ -8,7 +8,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from labeling import votefiles
-from labeling.aggregating import METHODS, Outcome, Task, known_labels, report, with_classes
+from labeling.aggregate_methods import METHODS, Outcome, Task, known_labels, report, with_classes
 from labeling.aggregation import Answers
 from labeling.files import BadInput
 from labeling.management.contract import ContractCommand, Result, UsageError, table

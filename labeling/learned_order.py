@@ -11,10 +11,10 @@ import numpy as np
 import numpy.typing as npt
 from django.db.models import Count, Sum
 
-from labeling import graphs, known, plans
+from labeling import graphs, image_plans, image_state
+from labeling.image_plans import Choice
 from labeling.models import Answer, Calibration, Campaign, Question
 from labeling.ordering import Order, Statistics, learn
-from labeling.plans import Choice
 from labeling.questions import YES, Graph, Replay
 
 # The latest images that are wholly labeled: enough to learn from, and little enough to hold.
@@ -47,9 +47,12 @@ def _labels(campaign: Campaign, graph: Graph) -> Iterator[npt.NDArray[np.int8]]:
     count = 0
     for start in range(0, len(whole), CHUNK):
         part = whole[start : start + CHUNK]
-        said, rows = known.labels(campaign.pk, graph, part), known.asked(campaign.pk, part)
+        said, rows = (
+            image_state.labels(campaign.pk, graph, part),
+            image_state.asked(campaign.pk, part),
+        )
         for item in part:
-            replay = plans.stand(graph, rows.get(item, ()), mode, said.get(item))
+            replay = image_plans.stand(graph, rows.get(item, ()), mode, said.get(item))
             settled = replay.settled
             if len(settled) == len(graph.nodes) and all(
                 v != "unknown" for v, _ in settled.values()
@@ -75,7 +78,7 @@ def choice(campaign: Campaign) -> Choice:
     """Asks the best question of an image at a time; while nothing was learned, all at once."""
     order = order_of(campaign)
     if not order.knows:
-        return plans.breadth
+        return image_plans.breadth
 
     def best(graph: Graph, replay: Replay, candidates: list[str], waiting: set[str]) -> list[str]:
         if waiting or not candidates:

@@ -4,9 +4,9 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
 
-from labeling import plans
+from labeling import image_plans
+from labeling.image_plans import Asked
 from labeling.models import GivenLabel, Gold, Question, Settlement
-from labeling.plans import Asked
 from labeling.questions import NO, UNKNOWN, YES, Graph
 
 
@@ -31,7 +31,7 @@ def labels(campaign_id: int, graph: Graph, items: Sequence[int]) -> dict[int, di
     for item, node, answer in gold.values_list("question__item_id", "question__topic", "answer"):
         if node in graph.index:
             said[item].append((node, answer if answer in (YES, NO) else UNKNOWN))
-    return {item: plans.agreed(pairs) for item, pairs in said.items()}
+    return {item: image_plans.agreed(pairs) for item, pairs in said.items()}
 
 
 def asked(campaign_id: int, items: Sequence[int]) -> dict[int, list[Asked]]:
@@ -51,5 +51,5 @@ def asked(campaign_id: int, items: Sequence[int]) -> dict[int, list[Asked]]:
         .values_list("pk", "item_id", "topic", "state")
     ):
         first, value = settled.get(pk, (0, None))
-        found[item].append(Asked(pk, node, state, plans.value_of(value), first))
+        found[item].append(Asked(pk, node, state, image_plans.value_of(value), first))
     return found
