@@ -271,6 +271,18 @@ def _promote(campaign: Campaign, question: Question, settlement: Settlement, pol
     return created
 
 
+def without(campaign: Campaign) -> list[str]:
+    """Titles of the graph's questions that have no gold in force. A page there shows one question,
+    so gold is needed for each; elsewhere, where it is mixed over classes, none is named."""
+    if campaign.graph_id is None:
+        return []
+    from labeling import graphs
+
+    rows = Gold.objects.filter(question__campaign=campaign, retired_at=None)
+    known = set(rows.values_list("question__topic", flat=True).distinct())
+    return [node.title for node in graphs.of(campaign).nodes if node.id not in known]
+
+
 def balance(campaign: Campaign) -> dict[str, Any]:
     """How the gold in force is spread: {"total", "by_answer": {answer: n}, "by_topic": [{"topic",
     "name", "total", "by_answer"}], "one_sided": topics whose gold has a single answer}.

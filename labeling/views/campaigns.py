@@ -6,7 +6,7 @@ from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from labeling import auditing, campaigns, drafting, measuring, overview
+from labeling import auditing, campaign_figures, campaigns, drafting, overview, qualifying
 from labeling.access import campaigns_for, check_researcher
 from labeling.errors import Refusal
 from labeling.forms import CampaignForm, NewCampaignForm, add_refusal
@@ -140,7 +140,8 @@ def campaign(request: SignedIn, name: str) -> HttpResponse:
     """One campaign: its progress, its people, what failed and what was decided."""
     campaign = watched_campaign(request, name)
     facts = overview.campaign_facts(campaign)
-    facts |= {"figures": measuring.figures(campaign), "audit": auditing.estimate(campaign)}
+    facts |= {"figures": campaign_figures.figures(campaign), "audit": auditing.estimate(campaign)}
+    facts |= {"shortage": qualifying.shortage(campaign)["words"]}
     return render_campaign(request, "labeling/campaign.html", campaign, "overview", **facts)
 
 

@@ -20,7 +20,7 @@ from labeling.forms import (
     add_refusal,
     list_file,
 )
-from labeling.gold import add_gold, conflicts, gold_from_settled, retire_gold
+from labeling.gold import add_gold, conflicts, gold_from_settled, retire_gold, without
 from labeling.models import Campaign, Image, Question, Topic
 from labeling.views.shared import (
     SignedIn,
@@ -128,6 +128,7 @@ def _gold(request: SignedIn, campaign: Campaign, form: GoldListForm | None = Non
         query=query_of(request),
         shortage=qualifying.shortage(campaign)["words"],
         conflicts=conflicts(campaign),
+        without=without(campaign),
     )
 
 

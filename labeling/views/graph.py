@@ -9,7 +9,7 @@ from django.http import HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from labeling import graphs, outlining, questions
+from labeling import gold, graphs, outlining, questions
 from labeling.errors import NotYours, Refusal
 from labeling.forms import GraphForm, NodeForm
 from labeling.models import Campaign, Decision, Graph
@@ -157,7 +157,15 @@ def _page(request: SignedIn, campaign: Campaign, form: GraphForm | None) -> Http
         search=search,
         form=form or GraphForm(initial={"graph": text, "version": _in_force(campaign)}),
         versions=_versions(campaign),
+        conflicts=_conflicts(campaign),
     )
+
+
+def _conflicts(campaign: Campaign) -> list[str]:
+    """What gold the graph contradicts. None before its first change: gold is checked when added."""
+    if campaign.graph is None or campaign.graph.version == 1:
+        return []
+    return gold.conflicts(campaign)
 
 
 def _in_force(campaign: Campaign) -> int | None:

@@ -8,7 +8,7 @@ from django.http import HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.http import require_http_methods
 
-from labeling import campaigns, policies, watching
+from labeling import campaigns, policies, signals, watching
 from labeling.errors import Refusal
 from labeling.forms import PolicyForm, add_refusal
 from labeling.models import Campaign
@@ -50,6 +50,7 @@ def policy(request: SignedIn, name: str) -> HttpResponse:
 def _page(
     request: SignedIn, campaign: Campaign, form: PolicyForm, preview: dict[str, Any] | None = None
 ) -> HttpResponse:
+    shown = form.policy() if form.is_bound and form.is_valid() else policies.of(campaign)
     return render_campaign(
         request,
         "labeling/policy.html",
@@ -59,5 +60,7 @@ def _page(
         groups=form.groups(),
         policy=campaign.policy,
         preview=preview,
+        advice=signals.advice(shown),
+        by_table=shown["method"] == "vote-table",
         actions=policies.ACTIONS,
     )

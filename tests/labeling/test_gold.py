@@ -12,6 +12,7 @@ from labeling.gold import (
     balance,
     conflicts,
     failing,
+    failing_lately,
     gold_from_settled,
     retire_failed,
     retire_gold,
@@ -181,6 +182,24 @@ def test_too_few_trusted_people_retire_no_gold(coots, gold):
     assert retire_failed(coots) == []
     [met] = failing(coots)
     assert (met.met, met.failed, met.trusted, met.trusted_failed) == (10, 10, 4, 4)
+
+
+def test_a_page_reads_the_latest_answers_to_gold_and_then_only_what_failed_in_them(
+    coots, bob, charlie, gold, monkeypatch, django_assert_num_queries
+):
+    factories.join(charlie, coots)
+    give(bob, gold, ["no", "no", "yes", "yes"])
+    give(charlie, gold[1:], ["no", "no", "yes"])
+    coots.refresh_from_db()
+
+    with django_assert_num_queries(4):
+        found = failing_lately(coots, 12)
+    assert found == failing(coots)
+    assert failing_lately(coots, 1) == found[:1]
+    # Charlie's three answers are the latest: the first question was failed before them.
+    monkeypatch.setattr("labeling.gold.LATEST", 3)
+    lately = {met.question_id: (met.met, met.failed) for met in failing_lately(coots, 12)}
+    assert lately == {gold[1].pk: (2, 2), gold[2].pk: (2, 1)}
 
 
 def test_half_of_the_trusted_people_is_not_more_than_half(coots, gold):

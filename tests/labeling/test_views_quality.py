@@ -9,9 +9,9 @@ from labeling import (
     answering,
     assigning,
     auditing,
+    campaign_figures,
     campaigns,
     graphs,
-    measuring,
     policies,
     progress,
     watching,
@@ -76,7 +76,7 @@ def golden(campaign: Campaign, owner: User, count: int, answer: str = "yes") -> 
 
 
 def test_figures_of_nothing_are_none(coots):
-    assert measuring.figures(coots) == {
+    assert campaign_figures.figures(coots) == {
         "decided": 0,
         "sampled": 0,
         "alpha": None,
@@ -93,7 +93,7 @@ def test_figures_count_votes_and_name_the_most_divided_first(coots):
     last = split.assignments.get(annotator__username="crowd2").answers.get()
     type(last).objects.filter(pk=last.pk).update(value="no")
 
-    found = measuring.figures(coots)
+    found = campaign_figures.figures(coots)
 
     assert (found["decided"], found["sampled"], found["votes"]) == (6, 6, 5.0)
     assert found["abstained"] == pytest.approx(1 / 5)
@@ -121,7 +121,7 @@ def test_a_sample_is_about_as_large_as_asked_and_always_the_same(alice, dataset)
         for number in range(2_000)
     )
 
-    first, again = (measuring.sample(campaign, 2_000, 200) for _ in range(2))
+    first, again = (campaign_figures.sample(campaign, 2_000, 200) for _ in range(2))
 
     assert first == again
     assert 150 <= len(first) <= 250
@@ -188,6 +188,41 @@ def test_gold_that_fails_is_shown_with_its_picture_and_retired_from_there(desk, 
     assert gold.gold.retired_at is not None
 
 
+def test_a_campaigns_own_page_says_to_its_researchers_that_gold_is_too_little(desk, coots, alice):
+    vera = factories.make_user("vera")
+    factories.join(vera, coots, "reviewer")
+    golden(coots, alice, 3)
+    campaigns.change_policy(coots, alice, {"test_questions": 5, "test_attempts": 1})
+
+    assert "Training and test need 5 gold questions" in text_of(desk.get("/campaigns/coots/"))
+    desk.force_login(vera)
+    assert "gold questions for each newcomer" not in text_of(desk.get("/campaigns/coots/"))
+
+
+def test_the_page_of_gold_names_the_graphs_questions_that_have_none(desk, alice, dataset):
+    campaign = hierarchies.make(alice, dataset)
+    factories.make_image(dataset, "gold.png")
+    add_gold(campaign, alice, [{"image": "gold.png", "topic": "lamp", "answer": "yes"}])
+
+    page = text_of(desk.get("/campaigns/home/gold/"))
+
+    assert "8 of the graph’s questions have no gold" in page
+    missing = page.partition("have no gold")[2].partition("</details>")[0]
+    assert "an oven" in missing
+    assert "a lamp" not in missing
+
+
+def test_rules_that_cannot_keep_their_error_rates_say_so_before_they_are_saved(desk, coots):
+    warning = "cannot keep the error rates that are set"
+    assert warning not in text_of(desk.get("/campaigns/coots/policy/"))
+
+    page = text_of(desk.post("/campaigns/coots/policy/", rules(test_cap=12) | {"preview": "1"}))
+
+    assert warning in page
+    assert "Decided after 12 gold answers" in page
+    assert "Raise test_cap" in page
+
+
 def test_the_page_of_gold_says_when_newcomers_need_more_of_it(desk, coots, alice):
     assert "gold questions for each newcomer" not in text_of(desk.get("/campaigns/coots/gold/"))
     golden(coots, alice, 3)
@@ -212,6 +247,9 @@ def test_the_page_of_gold_names_what_a_changed_graph_contradicts(desk, alice, da
         for node in hierarchies.GRAPH["nodes"]
     ]
     graphs.define(campaign, alice, {"name": "home", "nodes": nodes})
+    assert "The graph contradicts 1 known answer, which" in text_of(
+        desk.get("/campaigns/home/graph/")
+    )
 
     page = text_of(desk.get("/campaigns/home/gold/"))
 
