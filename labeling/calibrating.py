@@ -88,11 +88,11 @@ def calibrate(campaign: Campaign, actor: User | None = None, reason: str = "") -
     its reason. Answers are read in chunks, outside of any transaction.
     """
     # Learning needs numpy and the compiled loops, which no page should load.
-    from labeling import learning_people
+    from labeling import learned_skills
 
     campaign = Campaign.objects.select_related("policy").get(pk=campaign.pk)
     answered = _answered(campaign)
-    content = learning_people.learn(campaign, in_force(campaign).voided)
+    content = learned_skills.learn(campaign, in_force(campaign).voided)
     if actor is not None:
         reason = f"{reason or 'asked for'} ({actor.pseudonym})"
     return _put_in_force(campaign.pk, content | {"answered": answered}, reason)

@@ -7,7 +7,7 @@ from typing import Any
 from django.db.models import Count, QuerySet, Sum
 from django.utils import timezone
 
-from labeling import campaigns, judging, measuring, policies, quality
+from labeling import campaign_figures, campaigns, judging, policies, quality
 from labeling.models import Campaign, Membership, Question
 from labeling.seats import fetch
 
@@ -72,7 +72,7 @@ def _answers_to_come(campaign: Campaign, policy: dict[str, Any], by_state: dict[
         return 0
     each = None
     if decided := by_state["settled"] + by_state["dropped"] + by_state["review"]:
-        each = measuring.mean_votes(campaign, decided)
+        each = campaign_figures.mean_votes(campaign, decided)
     if each is None:
         each = judging.expected_votes(policy)
     return round(by_state["open"] * max(0.0, each - policies.first_votes(policy)))

@@ -7,7 +7,7 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from labeling import auditing, blocking, calibrating, measuring, piloting, watching
+from labeling import auditing, blocking, calibrating, campaign_figures, piloting, watching
 from labeling.access import RESEARCHER, REVIEWER
 from labeling.api.base import CampaignDoors
 from labeling.api.bodies import (
@@ -169,4 +169,4 @@ class QualityDoors(CampaignDoors):
     def retrieve(self, request: Request, campaign: str) -> Response:
         """Agreement, answers a question and what is disputed, from an even sample."""
         row = self.campaign(RESEARCHER, REVIEWER)
-        return self.answer(QualitySerializer, measuring.figures(row))
+        return self.answer(QualitySerializer, campaign_figures.figures(row))

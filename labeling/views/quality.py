@@ -11,7 +11,7 @@ from django.http import HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from labeling import auditing, calibrating, gold, measuring, overview, piloting, policies
+from labeling import auditing, calibrating, campaign_figures, gold, overview, piloting, policies
 from labeling.access import RESEARCHER
 from labeling.errors import Refusal
 from labeling.forms import PilotForm, add_refusal
@@ -33,7 +33,7 @@ FAILING = 12
 def quality(request: SignedIn, name: str) -> HttpResponse:
     """Agreement, votes, the audited error and the most disputed questions as pictures."""
     campaign = watched_campaign(request, name)
-    figures = measuring.figures(campaign)
+    figures = campaign_figures.figures(campaign)
     words = overview.value_words(campaign)
     audit = auditing.estimate(campaign)
     facts: dict[str, Any] = {

@@ -3,7 +3,7 @@
 import pytest
 
 from annotator import demonstration, graph_demonstration
-from labeling import assigning, blocking, following, measuring
+from labeling import assigning, blocking, campaign_figures, following
 from labeling.models import Answer, Campaign, Example, User
 
 pytestmark = pytest.mark.django_db
@@ -45,8 +45,8 @@ def test_a_yes_of_two_asks_what_is_below_it(campaign):
 
 
 def test_people_disagree_about_what_is_decided(campaign):
-    assert measuring.figures(campaign)["alpha"] is not None
-    assert measuring.figures(campaign)["disputed"]
+    assert campaign_figures.figures(campaign)["alpha"] is not None
+    assert campaign_figures.figures(campaign)["disputed"]
 
 
 def test_no_example_gives_gold_away(campaign):

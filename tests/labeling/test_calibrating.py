@@ -4,7 +4,7 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from labeling import calibrating, campaigns, judging, learning_people
+from labeling import calibrating, campaigns, judging, learned_skills
 from labeling.gold import add_gold, retire_gold
 from labeling.models import Answer, Assignment, Calibration, Question
 from labeling.models.people import new_token
@@ -102,25 +102,25 @@ def factories_other(campaign):
 def test_late_superseded_and_void_answers_teach_nothing(pond):
     crowd = people(pond, 4)
     label(pond, crowd[:3], [0, 7, 9])
-    before = learning_people.learn(pond)
+    before = learned_skills.learn(pond)
 
     for question in pond.questions.asked():
         say(crowd[3], question, "yes", late=True)
-    assert learning_people.learn(pond) == before
+    assert learned_skills.learn(pond) == before
 
     first = pond.questions.order_by("pk").first()
     say(crowd[0], first, "no", revision=1)
     say(crowd[0], first, "yes", revision=2)
-    assert learning_people.learn(pond) == before
+    assert learned_skills.learn(pond) == before
 
-    without = learning_people.learn(pond, frozenset([crowd[2].pk]))
+    without = learned_skills.learn(pond, frozenset([crowd[2].pk]))
     assert str(crowd[2].pk) not in without["annotators"]
 
 
 def test_gold_is_known_and_says_nothing_of_how_common_a_yes_is(pond, alice):
     crowd = people(pond, 3)
     label(pond, crowd, [0, 0, 0])
-    before = learning_people.learn(pond)["prior"]["*"]
+    before = learned_skills.learn(pond)["prior"]["*"]
     for index in range(10):
         factories.make_image(pond.dataset, f"gold/{index}.png")
     add_gold(
@@ -134,7 +134,7 @@ def test_gold_is_known_and_says_nothing_of_how_common_a_yes_is(pond, alice):
         for person, value in zip(crowd, ["yes", "no", "no"], strict=True):
             say(person, question, value)
 
-    content = learning_people.learn(pond)
+    content = learned_skills.learn(pond)
 
     # Ten more questions that are yes would have moved the share by more than a tenth.
     assert content["prior"]["*"] == pytest.approx(before, abs=0.03)
@@ -145,7 +145,7 @@ def test_gold_is_known_and_says_nothing_of_how_common_a_yes_is(pond, alice):
     assert {said["answers"] for said in content["annotators"].values()} == {50}
     for question in golden:
         retire_gold(pond, alice, question.pk, "wrong")
-    assert learning_people.learn(pond)["annotators"][str(crowd[0].pk)]["answers"] == 40
+    assert learned_skills.learn(pond)["annotators"][str(crowd[0].pk)]["answers"] == 40
 
 
 def test_a_topic_with_few_questions_stays_near_the_campaigns_share(alice, dataset):
@@ -156,7 +156,7 @@ def test_a_topic_with_few_questions_stays_near_the_campaigns_share(alice, datase
     crowd = people(campaign, 3)
     label(campaign, crowd, [0, 0, 0])
 
-    prior = learning_people.learn(campaign)["prior"]
+    prior = learned_skills.learn(campaign)["prior"]
 
     # One question that everybody calls "yes" moves the share of 10 in 40 by one part in 21.
     assert prior["rare"][1] == pytest.approx((1 + 20 * prior["*"][1]) / 21, abs=0.01)
@@ -176,7 +176,7 @@ def test_pilots_give_vote_tables_where_the_policy_goes_by_them(alice, dataset):
     assert table.probability(0, 2) < 0.1 < 0.6 < table.probability(2, 0)
     campaigns.change_policy(campaign, alice, ADAPTIVE)
     campaign.refresh_from_db()
-    assert learning_people.learn(campaign)["tables"] == {}
+    assert learned_skills.learn(campaign)["tables"] == {}
 
 
 def test_naming_learns_how_often_each_is_right(alice, dataset):
@@ -285,7 +285,7 @@ def test_learning_takes_as_many_queries_as_there_are_thousands(pond, django_asse
 
     # Two chunks are looked for, answers read for the one that is there.
     with django_assert_num_queries(3):
-        learning_people.learn(pond)
+        learned_skills.learn(pond)
 
 
 def test_answers_after_learning_are_what_a_verdict_waits_for(pond):
