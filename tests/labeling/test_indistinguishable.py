@@ -81,9 +81,9 @@ def odds_of(value, counts) -> float:
 class Visit:
     """One person's way through one campaign, by the site's doors."""
 
-    def __init__(self, campaign, user, others, diary, source):
+    def __init__(self, campaign, user, others, diary, source, looking):
         self.campaign, self.user, self.others = campaign, user, others
-        self.diary, self.source = diary, source
+        self.diary, self.source, self.looking = diary, source, looking
         self.client = Client()
         self.client.force_login(user)
         self.images: dict[str, str] = {}
@@ -151,11 +151,14 @@ class Visit:
 
     def look(self, tokens, when):
         """The images of seats, and the page that goes back to each."""
-        for token in tokens:
+        for token in tokens if self.looking else ():
+            # Much of the time goes by here, and what there is to see shows in a part of them.
+            glance = self.source.random()
+            if glance > 0.5:
+                continue
             response = self.client.get(self.images[token])
             self.note(token, f"image {when}", (response.status_code, headers_of(response)))
-            if self.source.random() < 0.8:
-                # A page takes longest to write, and there are hundreds.
+            if glance > 0.2:
                 continue
             address = reverse("label", args=[self.campaign.name])
             response = self.client.get(f"{address}?seat={token}")
@@ -217,7 +220,7 @@ class Visit:
         held.update(leased_until=timezone.now() - timedelta(minutes=1))
         if self.source.random() < 0.3:
             # Not yet swept: a reload makes the leases new.
-            assert sorted(self.page()) == sorted(tokens)
+            assert set(tokens) <= set(self.page())
             return
         assigning.return_expired()
         self.others_work()
@@ -308,13 +311,13 @@ def labeled(monkeypatch, alice, bob, dataset):
         factories.make_image(dataset, f"{index:03}.png", seed=index % 2)
     others = [factories.make_user(name) for name in ("carol", "dave")]
 
-    def label(count=4):
+    def label(count=4, looking=True):
         diary = Diary()
         for number in range(count):
             campaign = make_campaign(number, source, alice, dataset)
             for person in (bob, *others):
                 factories.join(person, campaign)
-            Visit(campaign, bob, others, diary, source).run()
+            Visit(campaign, bob, others, diary, source, looking).run()
         seats = Assignment.objects.filter(annotator=bob, question__state="gold")
         diary.golden = set(seats.values_list("token", flat=True))
         return diary
@@ -369,4 +372,8 @@ def count_ordinary_questions_alone(monkeypatch):
 def test_a_fault_that_tells_gold_is_seen(labeled, monkeypatch, fault, sign):
     fault(monkeypatch)
 
-    assert sign in {what for what, _, _ in labeled().signs()}
+    # Neither shows in an image or a page that is looked at again, and two campaigns bring odds of
+    # one in ten million and less.
+    signs = labeled(2, looking=False).signs()
+
+    assert sign in {what for what, _, _ in signs}
