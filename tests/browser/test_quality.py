@@ -272,3 +272,63 @@ def test_rules_that_would_stop_everybody_are_shown_with_names_first(
     assert crowded.policy.version == 2
     page.click("text=Save, and stop everybody")
     page.wait_for_selector("text=Version 3 of the rules")
+
+
+def test_a_pilot_is_priced_asked_and_followed(
+    browser_as, alice, crowded, site, looked_at, run_jobs
+):
+    page = browser_as(alice)
+    page.goto(site("/campaigns/cats/quality/"))
+    page.click("text=Ask one")
+    page.wait_for_url("**/pilot/")
+
+    page.fill("#id_per_topic", "8")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("text=questions would get ten votes each")
+    looked_at(page, "k-pilot-priced")
+    assert not crowded.jobs.filter(kind="pilot").exists()
+    page.click("text=Ask for these votes")
+    page.wait_for_selector("text=See how far it is")
+    run_jobs()
+    page.reload()
+    page.wait_for_selector("text=questions of the pilot decided")
+    looked_at(page, "k-pilot")
+    page.goto(site("/campaigns/cats/quality/"))
+    page.click("text=Work standings out now")
+    page.wait_for_selector("text=Standings are being worked out")
+    run_jobs()
+    page.reload()
+    assert page.is_visible("text=Answers weigh by calibration 1")
+    looked_at(page, "k-quality")
+
+
+def test_pages_say_where_gold_is_missing_or_contradicted(browser_as, alice, cats, site, looked_at):
+    det, _ = drafting.draft_graph(
+        alice, graphs.load_ilsvrc(), name="det", title="Everything", dataset=cats.dataset
+    )
+    factories.make_image(cats.dataset, "gold.png")
+    known = [("q-bag", "no"), ("leaf-199", "yes")]
+    rows = [{"image": "gold.png", "topic": node, "answer": answer} for node, answer in known]
+    add_gold(det, alice, rows)
+    raw = det.graph.content
+    for node in raw["nodes"]:
+        if node["id"] == "leaf-199":
+            node["parents"] = ["q-bag"]
+    graphs.define(det, alice, raw)
+    cap = {"test_cap": 12, "training_questions": 4, "test_questions": 5, "method": "vote-table"}
+    campaigns.change_policy(det, alice, cap)
+    for number in range(53):
+        person = factories.make_user(f"p{number}", pseudonym=f"worker-{number:03}")
+        factories.join(person, det)
+    page = browser_as(alice)
+
+    for name, path, words in (
+        ("overview", "", "for each newcomer"),
+        ("gold", "gold/", "have no gold"),
+        ("graph", "graph/", "The graph contradicts 1 known answer"),
+        ("rules", "policy/", "cannot keep the error rates"),
+        ("people", "people/?page=2", "Page 2 of 2"),
+    ):
+        page.goto(site(f"/campaigns/det/{path}"))
+        page.wait_for_selector(f"text={words}")
+        looked_at(page, f"k-{name}")
