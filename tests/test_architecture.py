@@ -158,6 +158,19 @@ def test_torch_stays_in_metrics_readers_and_scoring():
     assert offenders(others, "torch", "torchvision") == {}
 
 
+def test_the_table_of_the_house_names_every_file_of_labeling_and_tells_the_pure_ones():
+    told = (ROOT / "docs" / "architecture.md").read_text()
+    table = told.partition("## The files of labeling")[2].partition("\n## ")[0]
+    files = {file.name for file in (ROOT / "labeling").glob("*.py")} - {"__init__.py"}
+    pure = {Path(name).name for name in PURE if re.fullmatch(r"labeling/\w+\.py", name)}
+
+    assert sorted(re.findall(r"`(\w+\.py)`", table)) == sorted(files)
+    # Estimators are pure as a row.
+    [estimators] = re.findall(r"^\| Estimators \(P\) \|.*$", table, re.MULTILINE)
+    marked = {*re.findall(r"`(\w+\.py)` \(P\)", table), *re.findall(r"`(\w+\.py)`", estimators)}
+    assert marked == pure
+
+
 def test_nobody_ties_the_domain_together_with_signals():
     assert offenders(PARTS, "django.db.models.signals", "django.dispatch") == {}
 

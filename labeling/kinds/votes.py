@@ -1,4 +1,4 @@
-"""One vote a person: how plain choices become a consensus. Shared by contains and naming."""
+"""One vote a person: how plain choices become a consensus by majority. Shared by all kinds."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -12,8 +12,9 @@ class Verdict:
     """What the answers of a question say so far.
 
     state: "settled", "dropped", "review", or "open" while `more` further votes are wanted.
-    probability: the winner's share of those who could answer; a share of votes, not a calibrated
-    probability. None where nothing won.
+    probability: by majority the winner's share of those who could answer, which is a share of votes
+    and no calibrated probability; by the other methods (judging.py) how likely the value is right.
+    None where nothing won.
     """
 
     state: str
