@@ -19,6 +19,7 @@ from labeling import exporting, jobs, releases
 from labeling.errors import Refusal
 from labeling.files import BadInput
 from labeling.formats import FORMATS
+from labeling.imagestore import saying_full
 from labeling.models import Job, Release
 
 KIND = "export labels"
@@ -49,11 +50,12 @@ def fetch(release: Release, format_name: str) -> IO[bytes] | Job:
         return _ask(release, format_name)
     file = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the response
     try:
-        write(release, format_name, file)
+        with saying_full():
+            write(release, format_name, file)
+            file.seek(0)
     except BaseException:
         file.close()
         raise
-    file.seek(0)
     return file
 
 

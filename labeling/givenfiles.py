@@ -28,7 +28,7 @@ from labeling.errors import NotAllowed, NotYours, Refusal, TooLarge
 from labeling.files import BadInput
 from labeling.formats import FORMATS, Label
 from labeling.imagesources import Refused, clean_name, in_zip, open_zip
-from labeling.imagestore import storing
+from labeling.imagestore import saying_full, storing
 from labeling.models import Campaign, Dataset, GivenLabel, Job, User
 
 KIND = "import labels"
@@ -76,7 +76,8 @@ def take(
         )
     said = {"format": format_name, "source": source or name, "file": name}
     if size <= SMALL_BYTES and not name.lower().endswith(".zip"):
-        return _bring(dataset, file, said, campaign)
+        with saying_full():
+            return _bring(dataset, file, said, campaign)
     forget_old()
     goal = FOLDER + secrets.token_hex(16)
     with storing(goal):

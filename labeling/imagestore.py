@@ -32,6 +32,17 @@ def write(kind: str, content: bytes, media_type: str) -> str:
 
 
 @contextmanager
+def saying_full() -> Iterator[None]:
+    """Says where the disk is full, instead of falling over: for what somebody waits for."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise StorageFull("The disk is full. Free some space, then try again.") from error
+        raise
+
+
+@contextmanager
 def storing(goal: str, storage: Storage = default_storage) -> Iterator[None]:
     """Leaves nothing under the name when storing fails, and says so where the disk is full."""
     try:
@@ -39,9 +50,8 @@ def storing(goal: str, storage: Storage = default_storage) -> Iterator[None]:
     except OSError as error:
         with suppress(Exception):
             storage.delete(goal)
-        if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            raise StorageFull("The disk is full. Free some space.") from error
-        raise
+        with saying_full():
+            raise error
 
 
 def remove(kind: str, name: str) -> None:

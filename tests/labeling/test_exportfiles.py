@@ -1,6 +1,7 @@
 """A release's labels as a zip: at once or by a job, the same bytes each time."""
 
 import csv
+import errno
 import io
 import json
 import os
@@ -14,6 +15,7 @@ import pytest
 from labeling import campaigns, exportfiles, releases
 from labeling.errors import Refusal
 from labeling.formats import FORMATS
+from labeling.imagestore import StorageFull
 from labeling.models import Job
 from tests import factories
 from tests.labeling import label_files as files
@@ -135,3 +137,16 @@ def test_nothing_is_left_behind_when_zipping_fails(release, monkeypatch):
         exportfiles.execute(job)
 
     assert list(exportfiles._folder().iterdir()) == []
+
+
+def test_a_full_disk_is_said_and_nothing_is_left_open(release, monkeypatch):
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(exportfiles.exporting, "export", full)
+
+    with pytest.raises(StorageFull, match="The disk is full"):
+        exportfiles.fetch(release, "csv")
+
+    monkeypatch.undo()
+    assert opened(release, "csv").testzip() is None

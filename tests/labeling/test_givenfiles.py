@@ -1,5 +1,6 @@
 """Uploads of known labels: at once or by a job, all or nothing, faults with their place."""
 
+import errno
 from datetime import timedelta
 
 import pytest
@@ -8,6 +9,7 @@ from django.utils import timezone
 
 from labeling import exportfiles, givenfiles
 from labeling.errors import NotAllowed, NotYours, Refusal, TooLarge
+from labeling.imagestore import StorageFull
 from labeling.models import GivenLabel, Job
 from tests.labeling import label_files as files
 from tests.labeling.hierarchies import make
@@ -291,3 +293,15 @@ def test_uploads_that_nobody_waits_for_go_after_a_week(alice, pond, monkeypatch)
     assert givenfiles.forget_old() == 1
 
     assert [givenfiles.FOLDER + name for name in waiting_uploads()] == [waiting.payload["stored"]]
+
+
+def test_a_full_disk_is_said_and_no_label_is_kept(alice, dataset, monkeypatch):
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(givenfiles, "_lay_out", full)
+
+    with pytest.raises(StorageFull, match="The disk is full"):
+        givenfiles.take(dataset, alice, files.rows(f"0.png,{files.DOG},yes"))
+
+    assert not GivenLabel.objects.exists()
