@@ -241,6 +241,9 @@ def count_of(count: int, what: str) -> str:
 
 
 def _deeds_for(membership: Membership) -> list[Deed]:
+    if membership.stage == Stage.BLOCKED:
+        # Whatever their role is by now, and whether they left: their answers are void.
+        return [DEEDS["unblock"]]
     if membership.role != Membership.Role.ANNOTATOR or membership.left_at is not None:
         return []
     return [deed for deed in DEEDS.values() if membership.stage in deed.stages]
