@@ -196,3 +196,13 @@ def test_calibrations_are_listed_and_read(client, coots):
     whole = client.get(f"{API}coots/calibrations/{row['number']}/").json()
     assert whole["content"]["voided"] == [people[4].pk]
     assert client.get(f"{API}coots/calibrations/99/").status_code == 404
+
+
+def test_a_graph_made_from_an_older_version_is_a_conflict(client, pets):
+    for name in ("one", "two"):
+        client.put(f"{API}pets/graph/", {"graph": PETS | {"name": name}})
+
+    late = client.put(f"{API}pets/graph/", {"graph": PETS | {"name": "three"}, "version": 1})
+    good = client.put(f"{API}pets/graph/", {"graph": PETS | {"name": "three"}, "version": 2})
+
+    assert (late.status_code, good.status_code, good.json()["version"]) == (409, 200, 3)
