@@ -10,7 +10,7 @@ import { PageProgress } from "./progress.js";
 import { Drafts } from "./drafts.js";
 import { Tiles, markOf } from "./tiles.js";
 import { Closer } from "./closer.js";
-import { Clock, announce, murmur, one, showAbout, words } from "./screen.js";
+import { Clock, announce, murmur, one, showAbout, showCounts, showTrouble, words } from "./screen.js";
 import { attachKeys, attachPanels } from "./panels.js";
 import { attachStatus } from "./status.js";
 import { attachSizes } from "./sizes.js";
@@ -237,7 +237,7 @@ class Grid {
     this.page ??= this.#next();
     const page = this.current();
     this.progress.save([...(this.page?.seats || []), ...this.queue]);
-    this.#counts();
+    showCounts(this.done, this.left);
     one("[data-work]").hidden = !page;
     one("[data-finished]").hidden = Boolean(page) || (!this.exhausted && !this.trouble);
     for (const button of document.querySelectorAll('[data-do="back"]')) {
@@ -252,21 +252,7 @@ class Grid {
   #finish() {
     this.shown = null;
     this.tiles.list.replaceChildren();
-    if (!this.trouble) return;
-    // A training comes first: the page leads there.
-    if (this.trouble.body?.code === "in_training") return void location.reload();
-    const { title, text } = words.trouble(this.trouble);
-    one("[data-finished-title]").textContent = title;
-    one("[data-finished-words]").textContent = text;
-  }
-
-  #counts() {
-    one("[data-done]").textContent = this.done;
-    const left = one("[data-left]");
-    if (left && this.left !== null) left.textContent = this.left;
-    const bar = one("[data-progress]");
-    bar.max = this.done + (this.left || 0) || 1;
-    bar.value = this.done;
+    if (this.trouble) showTrouble(this.trouble);
   }
 
   #show(page) {

@@ -7,7 +7,7 @@ import { Outbox, post } from "./outbox.js";
 import { Images } from "./images.js";
 import { Progress } from "./progress.js";
 import { Zoom } from "./zoom.js";
-import { Clock, announce, one, showAbout, words } from "./screen.js";
+import { Clock, announce, one, showAbout, showCounts, showTrouble, words } from "./screen.js";
 import { attachKeys, attachPanels } from "./panels.js";
 import { attachStatus } from "./status.js";
 
@@ -162,7 +162,7 @@ class Label {
     this.progress.save(this.queue);
     this.#preload();
     const entry = this.current();
-    this.#counts();
+    showCounts(this.done, this.left);
     one("[data-work]").hidden = !entry;
     one("[data-finished]").hidden = Boolean(entry) || (!this.exhausted && !this.trouble);
     for (const button of document.querySelectorAll('[data-do="back"]')) {
@@ -176,21 +176,7 @@ class Label {
 
   #finish() {
     this.shown = null;
-    if (!this.trouble) return;
-    // A training comes first: the page leads there.
-    if (this.trouble.body?.code === "in_training") return void location.reload();
-    const { title, text } = words.trouble(this.trouble);
-    one("[data-finished-title]").textContent = title;
-    one("[data-finished-words]").textContent = text;
-  }
-
-  #counts() {
-    one("[data-done]").textContent = this.done;
-    const left = one("[data-left]");
-    if (left && this.left !== null) left.textContent = this.left;
-    const bar = one("[data-progress]");
-    bar.max = this.done + (this.left || 0) || 1;
-    bar.value = this.done;
+    if (this.trouble) showTrouble(this.trouble);
   }
 
   #preload() {

@@ -105,3 +105,22 @@ function figure({ image: url, answer, caption }) {
   element.append(image, text);
   return element;
 }
+
+/* How much is done and left; left may be null, which is not known. */
+export function showCounts(done, left) {
+  one("[data-done]").textContent = done;
+  const shown = one("[data-left]");
+  if (shown && left !== null) shown.textContent = left;
+  const bar = one("[data-progress]");
+  bar.max = done + (left || 0) || 1;
+  bar.value = done;
+}
+
+/* Why no more can be had, in place of what says that all is done. */
+export function showTrouble(trouble) {
+  // A training comes first: the page leads there.
+  if (trouble.body?.code === "in_training") return void location.reload();
+  const { title, text } = words.trouble(trouble);
+  one("[data-finished-title]").textContent = title;
+  one("[data-finished-words]").textContent = text;
+}

@@ -443,9 +443,12 @@ def test_fingers_tap_for_yes_and_hold_for_too_hard(browser_as, bob, grid, site):
         "const box = part.getBoundingClientRect(); return box.height < 44 || box.width < 24 })"
         ".map((part) => part.outerHTML.slice(0, 60))"
     )
+    first = seats_shown(page)
     page.tap("[data-do=done]")
     page.wait_for_timeout(300)
-    page.tap("[data-do=done]")
+    # The first tap shows what was not seen yet, if anything: on a slow machine all was.
+    if seats_shown(page) == first:
+        page.tap("[data-do=done]")
 
     wait_for_chip(page, "All saved")
     assert found == ["yes", "hard", "no", "hard", "no", "no"]
