@@ -36,6 +36,8 @@ CAMPAIGN_PAGES = {
     "graph_version": (GET, True),
     "graph_download": (GET, True),
     "quality": (GET, True),
+    "calibrate": (POST, False),
+    "pilot": (GET, False),
     "audit": (GET, True),
     "audit_answer": (POST, True),
     "questions": (GET, True),
