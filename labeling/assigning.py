@@ -176,7 +176,7 @@ def _fill(user: User, campaign: Campaign, size: int | None, skip: bool) -> Fill:
     got = len(taken & {candidate.id for candidate in hand.ordinary})
     return Fill(
         missing=missing - len(taken),
-        behind=len(hand.ordinary) - got,
+        behind=len(hand.ordinary) - got + hand.reading.overtaken,
         empty=not (held or taken),
         share=person.share,
         ahead=_ahead(hand, got),

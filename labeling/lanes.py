@@ -159,6 +159,15 @@ class Reading:
     golden_again: list[Candidate]
 
     @property
+    def overtaken(self) -> bool:
+        """Whether others took all of the topic between the two statements that read: what is next
+        in turn was there, and is gone. There may be other topics."""
+        was_there = any(scan.candidates for scan in self.scans[:2])
+        return (
+            self.topic is not None and not self.held and was_there and not any(self.candidates[:2])
+        )
+
+    @property
     def at_the_end(self) -> bool:
         return all(scan.exhausted for scan in self.scans[:2])
 

@@ -175,6 +175,23 @@ def test_a_page_that_others_emptied_is_tried_again(zoo, bob, monkeypatch):
     assert len(assigning.next_page(bob, zoo).seats) == 4
 
 
+def test_a_topic_that_others_take_while_it_is_read_gives_way_to_the_next(zoo, bob, monkeypatch):
+    of_topic, reads = lanes._of_topic, []
+
+    def taken_meanwhile(person, size, topic, heads):
+        if not reads:
+            zoo.questions.filter(topic=topic).update(seats_free=0)
+        reads.append(topic)
+        return of_topic(person, size, topic, heads)
+
+    monkeypatch.setattr(lanes, "_of_topic", taken_meanwhile)
+
+    page = assigning.next_page(bob, zoo)
+
+    assert len(page.seats) == 4
+    assert page.topic not in (None, reads[0])
+
+
 def test_gold_of_a_page_is_about_its_topic(by_topic, alice, bob, dataset):
     zoo = make_zoo(alice, bob, dataset, gold_share=0.5, page_size=8)
     for topic in ("animal", "cat"):
