@@ -80,8 +80,8 @@ def last(request: HttpRequest, campaign: Campaign) -> tuple[dict[str, Any], dict
     found = seats.seats_of(user, campaign, request.session.get(_key(campaign), []))
     if not found:
         raise NotYours("The last page can no longer be changed. Go on with the next one.")
-    shown = [seats.Shown(seat.token, seat.question.topic) for seat in found]
-    given = {seat.token: seat.given for seat in found}  # type: ignore[attr-defined]
+    shown = [seats.Shown(seat.token, seat.question.topic) for seat, _ in found]
+    given = {seat.token: answer for seat, answer in found}
     return seats.describe(shown, user, campaign) | {"left": None}, given
 
 

@@ -63,9 +63,9 @@ def seat_of(user: User, token: str) -> Assignment:
     return seat
 
 
-def seats_of(user: User, campaign: Campaign, tokens: Iterable[str]) -> list[Assignment]:
+def seats_of(user: User, campaign: Campaign, tokens: Iterable[str]) -> list[tuple[Assignment, Any]]:
     """The member's own seats among these that may still be looked at, each with its standing
-    answer as `given` (None before any), in the order of their tokens."""
+    answer (None before any), in the order of their tokens."""
     member = _at_hand(user, campaign)
     if member is None:
         return []
@@ -85,8 +85,7 @@ def seats_of(user: User, campaign: Campaign, tokens: Iterable[str]) -> list[Assi
         if seat.state == LEASED or (
             seat.state == ANSWERED and _may_change(member, seat, first, policy, now)
         ):
-            seat.given = answers[-1].value if answers else None  # type: ignore[attr-defined]
-            found.append(seat)
+            found.append((seat, answers[-1].value if answers else None))
     return found
 
 

@@ -98,7 +98,7 @@ def _answered(request: HttpRequest, campaign: Campaign, membership: Membership) 
         return redirect(f"{reverse('training', args=[campaign.name])}{'?over=1' if over else ''}")
     found = {
         seat.token: seat
-        for seat in seats.seats_of(person(request), campaign, [answer.seat for answer in sent])
+        for seat, _ in seats.seats_of(person(request), campaign, [answer.seat for answer in sent])
     }
     rows = [
         _result(request, answer.value, row, found[row["seat"]], campaign)

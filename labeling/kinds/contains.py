@@ -4,7 +4,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from labeling.errors import Refusal
-from labeling.kinds.votes import Verdict, plurality
+from labeling.kinds.votes import Verdict, checked, offered, plurality
+
+# Of the outline, the same in every kind of plain choices.
+from labeling.kinds.votes import grade as grade
+from labeling.kinds.votes import page_size as page_size
 
 NAME = "contains"
 TITLE = "Does the image contain it?"
@@ -15,7 +19,6 @@ CHOICES = (
     ("hard", "Too hard to tell", "h"),
     ("not_photo", "Not a photograph", "p"),
 )
-VALUES = frozenset(value for value, _, _ in CHOICES)
 ABSTENTIONS = frozenset({"hard", "not_photo"})
 
 
@@ -31,28 +34,12 @@ def clean_settings(settings: dict[str, Any]) -> dict[str, Any]:
 
 def choices(settings: dict[str, Any]) -> list[dict[str, str]]:
     """What the page offers: value, label and key of each."""
-    return [{"value": value, "label": label, "key": key} for value, label, key in CHOICES]
-
-
-def page_size(policy: dict[str, Any]) -> int:
-    return policy["page_size"]
+    return offered(CHOICES)
 
 
 def clean(value: Any, settings: dict[str, Any]) -> str:
     """The answer, if it is one of the four. Raises Refusal."""
-    # A list or dict is unhashable, so the type comes first.
-    if not isinstance(value, str) or value not in VALUES:
-        raise Refusal(
-            "This is not an answer to the question; give yes, no, hard or not_photo.",
-            field="value",
-            code="bad_value",
-        )
-    return value
-
-
-def grade(value: Any, gold: Any) -> float:
-    """1 for the known answer, 0 for any other: on gold, not being able to tell is a miss."""
-    return float(value == gold)
+    return checked(value, CHOICES)
 
 
 def vote(value: Any) -> str | None:

@@ -4,7 +4,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from labeling.errors import Refusal
-from labeling.kinds.votes import Verdict, plurality
+from labeling.kinds.votes import Verdict, offered, plurality
+
+# Of the outline, the same in every kind of plain choices.
+from labeling.kinds.votes import grade as grade
+from labeling.kinds.votes import page_size as page_size
 
 NAME = "naming"
 TITLE = "What does the image show?"
@@ -50,11 +54,7 @@ def _entry(entry: Any, number: int) -> tuple[str, str]:
 
 def choices(settings: dict[str, Any]) -> list[dict[str, str]]:
     """What the page offers beside the searchable vocabulary."""
-    return [{"value": value, "label": label, "key": key} for value, label, key in CHOICES]
-
-
-def page_size(policy: dict[str, Any]) -> int:
-    return policy["page_size"]
+    return offered(CHOICES)
 
 
 def clean(value: Any, settings: dict[str, Any]) -> str | dict[str, str]:
@@ -69,11 +69,6 @@ def clean(value: Any, settings: dict[str, Any]) -> str | dict[str, str]:
         field="value",
         code="bad_value",
     )
-
-
-def grade(value: Any, gold: Any) -> float:
-    """1 for the known answer, 0 for any other."""
-    return float(value == gold)
 
 
 def vote(value: Any) -> str | None:

@@ -6,6 +6,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from labeling.errors import Refusal
+
+# (value, label, key), in the order of the page.
+Choices = Sequence[tuple[str, str, str]]
+
 
 @dataclass(frozen=True)
 class Verdict:
@@ -48,3 +53,31 @@ def plurality(votes: Sequence[str | None], policy: dict[str, Any]) -> Verdict:
 def _exact(share: float) -> Fraction:
     # 0.6 as written, not the binary number just below it: three of five must not be more than 0.6.
     return Fraction(str(share))
+
+
+def offered(choices: Choices) -> list[dict[str, str]]:
+    """What the page offers: value, label and key of each."""
+    return [{"value": value, "label": label, "key": key} for value, label, key in choices]
+
+
+def checked(value: Any, choices: Choices) -> str:
+    """The answer, if it is one of these. Raises Refusal naming them."""
+    words = [word for word, _, _ in choices]
+    # A list or dict would compare too, but is no word.
+    if not isinstance(value, str) or value not in words:
+        raise Refusal(
+            f"This is not an answer to the question; give {', '.join(words[:-1])} or {words[-1]}.",
+            field="value",
+            code="bad_value",
+        )
+    return value
+
+
+def page_size(policy: dict[str, Any]) -> int:
+    """Questions handed out at once."""
+    return policy["page_size"]
+
+
+def grade(value: Any, gold: Any) -> float:
+    """1 for the known answer, 0 for any other: on gold, not being able to tell is a miss."""
+    return float(value == gold)
