@@ -8,6 +8,7 @@ from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitVie
 
 from annotator.api import LabelDoors, SeatDoors
 from evaluation import api as evaluation
+from evaluation.cds import api as cds
 from labeling import problems
 from labeling.api import (
     accounts,
@@ -16,10 +17,12 @@ from labeling.api import (
     graph,
     imports,
     labels,
+    objects,
     people,
     quality,
     questions,
     results,
+    vocabulary,
 )
 
 Addresses = list[URLPattern | URLResolver]
@@ -68,6 +71,27 @@ in_dataset: Addresses = [
     ),
     path("labels/", labels.GivenLabelDoors.as_view(LIST_CREATE), name="given-labels"),
     path("labels/<int:pk>/", labels.GivenLabelDoors.as_view(READ), name="label-import"),
+    path("objects/", objects.ObjectDoors.as_view(LIST), name="dataset-objects"),
+    path("objects/<int:pk>/", objects.ObjectDoors.as_view(READ), name="object"),
+    path("objects/<int:pk>/merge/", objects.ObjectDoors.as_view({"post": "merge"}), name="merge"),
+    path("part-imports/", objects.PartImportDoors.as_view(LIST_CREATE), name="part-imports"),
+    path("part-imports/<int:pk>/", objects.PartImportDoors.as_view(READ), name="part-import"),
+    path(
+        "part-imports/<int:pk>/again/",
+        objects.PartImportDoors.as_view({"post": "again"}),
+        name="part-import-again",
+    ),
+    path(
+        "vocabulary/",
+        vocabulary.VocabularyDoors.as_view(READ | {"put": "update"}),
+        name="vocabulary",
+    ),
+    path("vocabulary/versions/", vocabulary.VocabularyDoors.as_view(LIST), name="vocabularies"),
+    path(
+        "vocabulary/versions/<int:version>/",
+        vocabulary.VocabularyDoors.as_view({"get": "version"}),
+        name="vocabulary-version",
+    ),
     path("jobs/", datasets.DatasetJobDoors.as_view(LIST), name="dataset-jobs"),
 ]
 
@@ -131,6 +155,7 @@ in_campaign: Addresses = [
         questions.QuestionDoors.as_view({"post": "withdraw"}),
         name="withdraw",
     ),
+    path("objects/", questions.QuestionDoors.as_view({"post": "objects"}), name="objects"),
     path("questions/<int:pk>/", questions.QuestionDoors.as_view(READ), name="question"),
     path(
         "questions/<int:pk>/history/",
@@ -142,6 +167,16 @@ in_campaign: Addresses = [
         questions.QuestionDoors.as_view({"post": "review"}),
         name="review",
     ),
+    path(
+        "questions/<int:pk>/accept/",
+        questions.QuestionDoors.as_view({"post": "accept"}),
+        name="accept",
+    ),
+    path(
+        "questions/<int:pk>/send-back/",
+        questions.QuestionDoors.as_view({"post": "send_back"}),
+        name="send-back",
+    ),
     path("gold/", questions.GoldDoors.as_view(LIST_CREATE), name="gold"),
     path("gold/promote/", questions.GoldDoors.as_view({"post": "promote"}), name="promote"),
     path("gold/<int:pk>/retire/", questions.GoldDoors.as_view({"post": "retire"}), name="retire"),
@@ -152,6 +187,11 @@ in_campaign: Addresses = [
             {"get": "retrieve", "patch": "partial_update", "delete": "destroy"}
         ),
         name="member",
+    ),
+    path(
+        "members/<int:pk>/quotas/",
+        people.MemberDoors.as_view({"get": "quotas", "put": "set_quotas"}),
+        name="quotas",
     ),
     path("invitations/", people.InvitationDoors.as_view(LIST_CREATE), name="invitations"),
     path(
@@ -195,6 +235,18 @@ in_benchmark: Addresses = [
         evaluation.SelectionDoors.as_view({"post": "true_labels"}),
         name="true-labels",
     ),
+    path("predictions/", cds.PredictionDoors.as_view({"post": "create"}), name="predictions"),
+    path(
+        "classifiers/<int:position>/",
+        cds.PredictionDoors.as_view({"delete": "destroy"}),
+        name="classifier",
+    ),
+    path("sequences.jsonl", cds.CDSFileDoors.as_view({"get": "lines"}), name="lines"),
+    path("orders.json", cds.CDSFileDoors.as_view({"get": "orders"}), name="orders"),
+    *(
+        path(f"runs/<int:pk>/{name}.jsonl", cds.CDSFileDoors.as_view({"get": name}), name=name)
+        for name in ("sequences", "answers")
+    ),
     path("runs/", evaluation.RunDoors.as_view(LIST_CREATE), name="runs"),
     path("runs/<int:pk>/", evaluation.RunDoors.as_view(READ), name="run"),
 ]
@@ -211,6 +263,8 @@ v1: Addresses = [
     path("seats/<slug:token>/skip/", SeatDoors.as_view({"post": "skip"}), name="seat-skip"),
     path("benchmarks/", evaluation.BenchmarkDoors.as_view(LIST_CREATE), name="benchmarks"),
     path("benchmark-plans/", evaluation.BenchmarkDoors.as_view({"post": "plan"}), name="plan"),
+    path("cds-benchmarks/", cds.CDSBenchmarkDoors.as_view({"post": "create"}), name="new-cds"),
+    path("cds-benchmark-plans/", cds.CDSBenchmarkDoors.as_view({"post": "plan"}), name="cds-plan"),
     path("benchmarks/<slug:name>/", evaluation.BenchmarkDoors.as_view(READ), name="benchmark"),
     path("benchmarks/<slug:benchmark>/", include(in_benchmark)),
 ]

@@ -8,10 +8,13 @@ from typing import Any
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
 
+from labeling import saving
 from labeling.answering import check_batch
 from labeling.errors import Refusal, TooLarge
 
 MAX_BODY_BYTES = 256 * 1024
+# One drawing, or its draft, with what is around it.
+MAX_DRAWING_BYTES = saving.MAX_BYTES + 16 * 1024
 MAX_HELD = 500
 # An hour: more than that was not spent looking at one image.
 MAX_DURATION_MS = 3_600_000
@@ -37,14 +40,19 @@ def script_only(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse
     return wrapped
 
 
-def read_object(request: HttpRequest) -> dict[str, Any]:
-    """The body as a JSON object. Raises TooLarge or Refusal."""
+def read_drawing(request: HttpRequest) -> dict[str, Any]:
+    """The body as a JSON object that may hold a drawing. Raises TooLarge or Refusal."""
+    return read_object(request, MAX_DRAWING_BYTES, "Take corners away where the outline is smooth.")
+
+
+def read_object(
+    request: HttpRequest, most: int = MAX_BODY_BYTES, cure: str = "Send fewer answers at once."
+) -> dict[str, Any]:
+    """The body as a JSON object of at most so many bytes. Raises TooLarge or Refusal."""
     # One byte past the limit is asked for, so a length that is missing or forged is caught too.
-    raw = request.read(MAX_BODY_BYTES + 1)
-    if len(raw) > MAX_BODY_BYTES:
-        raise TooLarge(
-            f"The body has more than {MAX_BODY_BYTES // 1024} KiB. Send fewer answers at once."
-        )
+    raw = request.read(most + 1)
+    if len(raw) > most:
+        raise TooLarge(f"The body has more than {most // 1024} KiB. {cure}")
     try:
         body = json.loads(raw, parse_constant=_refuse_constant)
     except (ValueError, RecursionError) as error:
@@ -124,6 +132,20 @@ def _duration(value: Any, where: str) -> int | None:
             code="malformed",
         )
     return min(value, MAX_DURATION_MS)
+
+
+def read_version(value: Any, where: str) -> int:
+    """The version that a draft was made from, 0 for none. Raises Refusal."""
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= saving.MOST:
+        raise Refusal(f"{str(value)[:60]!r} is not a draft's version.", field=where)
+    return value
+
+
+def read_device(value: Any, where: str) -> str:
+    """The random word of a browser, which may be left out. Raises Refusal."""
+    if not isinstance(value, str) or len(value) > 32 or not (value.isalnum() or not value):
+        raise Refusal(f"{str(value)[:60]!r} is not a device's word.", field=where)
+    return value
 
 
 def read_held(body: dict[str, Any]) -> set[str]:

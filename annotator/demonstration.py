@@ -1,5 +1,6 @@
-"""The demonstration that `make demo` shows: photographs, made-up classifiers, five annotators, and
-a second campaign that asks by a question graph (graph_demonstration.py).
+"""The demonstration that `make demo` shows: photographs, made-up classifiers, five annotators, a
+second campaign that asks by a question graph (graph_demonstration.py), a third that draws parts
+(parts_demonstration.py) and a benchmark on drawn objects (cds_demonstration.py).
 
 Everything is done through the deeds that pages and commands use, and may be done again unharmed.
 What it is made of lies in annotator/demo/.
@@ -20,7 +21,7 @@ from django.conf import settings
 from django.core.management import call_command
 from django.db import transaction
 
-from annotator import graph_demonstration
+from annotator import cds_demonstration, graph_demonstration, parts_demonstration
 from annotator.checks import has_insecure_key
 from evaluation import competitions
 from evaluation.metrics import wordnet
@@ -69,7 +70,9 @@ def load() -> Benchmark:
         dataset = make_dataset(users[RESEARCHER])
         selection = select(write_predictions(settings.DATA_DIR / "demo" / "predictions"))
         benchmark = make_competition(users, dataset, selection)
-    graph_demonstration.load(users, users[RESEARCHER], benchmark.campaign.dataset)
+    members = {name: users[name] for name in ANNOTATORS}
+    for piece in (graph_demonstration, parts_demonstration, cds_demonstration):
+        piece.load(members, users[RESEARCHER], benchmark.campaign.dataset)
     return benchmark
 
 

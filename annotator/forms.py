@@ -6,7 +6,7 @@ from typing import Any
 
 from django import forms
 
-from annotator.bodies import MAX_DURATION_MS
+from annotator.bodies import MAX_DRAWING_BYTES, MAX_DURATION_MS
 from labeling.errors import Refusal
 
 
@@ -38,6 +38,14 @@ class AnswerForm(forms.Form):
             field, errors = next(iter(form.errors.items()))
             raise Refusal(str(errors[0]), field=str(field))
         return form.cleaned_data
+
+
+class DrawingForm(AnswerForm):
+    """One answer that may be a drawing."""
+
+    value = forms.CharField(
+        max_length=MAX_DRAWING_BYTES, error_messages={"required": "Draw a part, or skip the image."}
+    )
 
 
 def new_answer_id() -> str:

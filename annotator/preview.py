@@ -8,7 +8,7 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_GET
 
-from annotator import grid, seats
+from annotator import grid, parts, seats
 from labeling import policies
 from labeling.access import RESEARCHER, REVIEWER, campaign_for
 from labeling.kinds import KINDS
@@ -25,9 +25,10 @@ def preview(request: SignedIn, name: str) -> HttpResponse:
     if question is not None and grid.asks_by_page(campaign):
         return _page(request, campaign, question)
     topic = question and seats.topics_of(campaign, {question.topic})[question.topic]
+    draws = question is not None and parts.asks_for(campaign)
     return render(
         request,
-        "annotator/preview.html",
+        "annotator/preview_parts.html" if draws else "annotator/preview.html",
         {
             "campaign": campaign,
             "question": question,
@@ -87,4 +88,8 @@ def _seat(campaign: Campaign, question: Question | None) -> dict[str, Any] | Non
     """What stands in a seat's place: nothing is claimed."""
     if question is None:
         return None
-    return {"seat": "", "topic": question.topic, "image": _image(campaign, question)}
+    row = {"seat": "", "topic": question.topic, "image": _image(campaign, question)}
+    if not parts.asks_for(campaign):
+        return row
+    found = parts.object_in(question.item, campaign, question.topic)
+    return parts.pictured(row | {"object": found}, campaign)

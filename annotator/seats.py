@@ -15,6 +15,7 @@ from django.http import HttpResponse
 from django.urls import reverse
 from django.utils import timezone
 
+from annotator import parts
 from annotator.wording import article_for, headline
 from labeling import images, policies
 from labeling.errors import NotAllowed, NotYours
@@ -172,6 +173,8 @@ def describe(
         {"seat": seat.token, "topic": seat.topic, "image": image_url(seat.token, user)}
         for seat in seats
     ]
+    if parts.asks_for(campaign) and rows:
+        rows = parts.told(rows, user, campaign)
     wanted = {row["topic"] for row in rows} - set(known)
     return {"seats": rows, "topics": topics_of(campaign, wanted)}
 
@@ -188,6 +191,8 @@ def topics_of(campaign: Campaign, keys: set[str]) -> dict[str, dict[str, Any]]:
     found = {topic.key: describe_topic(topic) for topic in topics}
     for key in keys - set(found):
         found[key] = {"name": key, "article": "a"}
+    if parts.asks_for(campaign):
+        return {key: parts.describe_topic(topic, campaign, key) for key, topic in found.items()}
     return found
 
 

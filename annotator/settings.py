@@ -218,6 +218,8 @@ ASSAY_NIGHTLY_HOUR = env.int("ASSAY_NIGHTLY_HOUR", default=2)
 ASSAY_SWEEP_SECONDS = env.int("ASSAY_SWEEP_SECONDS", default=15)
 # A benchmark in which something settled is scored again at most this often, between the nights.
 ASSAY_RESCORE_SECONDS = env.int("ASSAY_RESCORE_SECONDS", default=60)
+# Of so many sequences the frames are kept that somebody looked at (a few MB each).
+ASSAY_FRAME_SEQUENCES = env.int("ASSAY_FRAME_SEQUENCES", default=500)
 # After so long without a sign of life a worker is taken for dead and its job goes to another.
 ASSAY_JOB_LEASE_SECONDS = env.float("ASSAY_JOB_LEASE_SECONDS", default=60)
 
@@ -227,8 +229,11 @@ ASSAY_JOB_HANDLERS = {
     "calibrate": "labeling.calibrating.execute",
     "derivatives": "labeling.images.make_derivatives",
     "export labels": "labeling.exportfiles.execute",
+    "frame campaign": "evaluation.cds.people_frames.execute",
+    "frames": "evaluation.cds.viewing.execute",
     "import images": "labeling.imports.execute",
     "import labels": "labeling.givenfiles.execute",
+    "import parts": "labeling.part_imports.execute",
     "look again": "labeling.following.execute_look_again",
     "open images": "labeling.drafting.execute_open_images",
     "pilot": "labeling.piloting.execute",

@@ -14,9 +14,9 @@ from django.urls import reverse
 from django.utils.cache import add_never_cache_headers
 from django.views.decorators.http import require_http_methods
 
-from annotator import grid, seats
+from annotator import grid, parts, seats
 from annotator.accounts import person
-from annotator.forms import AnswerForm, new_answer_id
+from annotator.forms import AnswerForm, DrawingForm, new_answer_id
 from labeling import answering, qualifying
 from labeling.access import campaign_for
 from labeling.errors import Conflict, NotYours
@@ -65,7 +65,20 @@ def _ask(request: HttpRequest, campaign: Campaign, membership: Membership) -> Ht
         "answer_id": new_answer_id(),
     }
     context["begins"] = not context["progress"]["done"]
+    if parts.asks_for(campaign):
+        context["setup"] = _drawing_setup(request, campaign, shown)
+        context["first"] = parts.pictured(rows[0], campaign)
+        return _uncached(render(request, "annotator/training_parts.html", context))
     return _uncached(render(request, "annotator/training.html", context))
+
+
+def _drawing_setup(
+    request: HttpRequest, campaign: Campaign, shown: dict[str, Any]
+) -> dict[str, Any]:
+    about = {"user": request.user.pk, "campaign": campaign.name}
+    return (
+        about | {"seats": shown["seats"][:ONE], "topics": shown["topics"]} | parts.setup(campaign)
+    )
 
 
 def _context(campaign: Campaign, membership: Membership) -> dict[str, Any]:
@@ -130,13 +143,16 @@ def _say(request: HttpRequest, told: list[dict[str, Any]]) -> None:
 def _read(request: HttpRequest, campaign: Campaign) -> list[answering.Sent]:
     if grid.asks_by_page(campaign):
         return grid.read(request.POST)
-    return [answering.Sent(**AnswerForm.read(request.POST))]
+    form = DrawingForm if parts.asks_for(campaign) else AnswerForm
+    return [answering.Sent(**form.read(request.POST))]
 
 
 def _result(
     request: HttpRequest, value: Any, row: dict[str, Any], seat: Any, campaign: Campaign
 ) -> dict[str, Any]:
     """One answer as the page tells of it."""
+    if parts.asks_for(campaign) and row["right"] is not None:
+        row = row | {"compared": parts.compared(value, row["answer"], seat, campaign)}
     return row | {
         "topic": seat.question.topic,
         "image": seats.image_url(seat.token, person(request)),
@@ -147,6 +163,8 @@ def _result(
 
 def words_of(value: Any, campaign: Campaign) -> str:
     """An answer in the words of the page."""
+    if parts.asks_for(campaign):
+        return parts.words_of(value, campaign)
     if isinstance(value, dict):
         names = {entry["key"]: entry["name"] for entry in campaign.settings.get("vocabulary", [])}
         return str(names.get(value.get("key"), value.get("key")))

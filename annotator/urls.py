@@ -3,7 +3,7 @@
 from django.contrib import admin
 from django.urls import URLPattern, URLResolver, include, path
 
-from annotator import preview, standing, training, views
+from annotator import drafts, preview, standing, training, views
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("", views.home, name="home"),
@@ -14,6 +14,8 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("campaigns/<slug:name>/label/page/", views.label_page, name="label_page"),
     path("campaigns/<slug:name>/label/answers/", views.label_answers, name="label_answers"),
     path("campaigns/<slug:name>/label/skip/", views.label_skip, name="label_skip"),
+    path("campaigns/<slug:name>/label/seat/", drafts.label_seat, name="label_seat"),
+    path("campaigns/<slug:name>/label/draft/", drafts.label_draft, name="label_draft"),
     path("campaigns/<slug:name>/training/", training.training, name="training"),
     path("campaigns/<slug:name>/standing/", standing.my_standing, name="my_standing"),
     path("campaigns/<slug:name>/preview/", preview.preview, name="preview"),

@@ -12,7 +12,7 @@ from django.urls import reverse
 from django.utils.cache import add_never_cache_headers
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from annotator import accounts, bodies, grid, seats
+from annotator import accounts, bodies, grid, parts, seats
 from annotator.accounts import person
 from annotator.forms import AnswerForm, new_answer_id
 from labeling import answering, assigning, people, policies
@@ -42,11 +42,14 @@ def home(request: HttpRequest) -> HttpResponse:
         .order_by("-last_answered_at", "-joined_at")
     )
     mine = [row for row in memberships if row.campaign.state != Campaign.State.DRAFT]
+    to_label = [row for row in mine if row.role != Membership.Role.RESEARCHER]
     return render(
         request,
         "annotator/home.html",
         {
-            "to_label": [row for row in mine if row.role != Membership.Role.RESEARCHER],
+            "to_label": to_label,
+            # Whose answers are keys; drawing has a sheet of its own.
+            "chooses": not all(parts.asks_for(row.campaign) for row in to_label),
             "to_run": [row for row in memberships if row.role == Membership.Role.RESEARCHER],
         },
     )
@@ -105,6 +108,9 @@ def label(request: HttpRequest, name: str) -> HttpResponse:
     except (Conflict, NotWorking) as refusal:
         return stopped_page(request, campaign, membership, refusal)
     context: dict[str, Any] = _label_context(request, campaign, page, membership)
+    if parts.asks_for(campaign):
+        context["first"] = parts.pictured(context["first"], campaign)
+        return _uncached(render(request, "annotator/label_parts.html", context))
     if not grid.asks_by_page(campaign):
         return _uncached(render(request, "annotator/label.html", context))
     shown = grid.page_of(page["seats"], campaign) if page["seats"] else []
@@ -162,6 +168,8 @@ def _label_context(
             "login": f"{reverse('account_login')}?next={request.path}",
         },
     }
+    if parts.asks_for(campaign):
+        setup |= parts.setup(campaign)
     return {
         "campaign": campaign,
         "kind_template": f"annotator/kinds/{campaign.kind}.html",
@@ -223,7 +231,8 @@ def label_page(request: HttpRequest, name: str) -> HttpResponse:
 def label_answers(request: HttpRequest, name: str) -> HttpResponse:
     """What became of each answer: id, status, code, message and revision, in their order."""
     campaign = campaign_for(person(request), name)
-    body = bodies.read_object(request)
+    draws = parts.asks_for(campaign)
+    body = bodies.read_drawing(request) if draws else bodies.read_object(request)
     bodies.check_user(request, body)
     sent = [answering.Sent(**answer) for answer in bodies.read_answers(body)]
     results = answering.submit(person(request), campaign, sent)

@@ -13,15 +13,18 @@ def benchmarks_for(user: User) -> QuerySet[Benchmark]:
     return Benchmark.objects.filter(campaign__in=campaigns)
 
 
-def benchmark_for(user: User, name: str) -> Benchmark:
-    """The benchmark of that name, if this person researches in its campaign. Raises NotYours."""
+def benchmark_for(user: User, name: str, kind: str | None = None) -> Benchmark:
+    """The benchmark of that name, if this person researches in its campaign.
+
+    kind: for what only one kind has. Raises NotYours.
+    """
     refusal = NotYours("There is no such benchmark, or it is not yours.")
     benchmark = (
         Benchmark.objects.filter(name=name)
-        .select_related("campaign__dataset", "campaign__policy", "naming")
+        .select_related("campaign__dataset", "campaign__policy", "naming", "release")
         .first()
     )
-    if benchmark is None:
+    if benchmark is None or (kind is not None and benchmark.kind != kind):
         raise refusal
     try:
         access.check_role(user, benchmark.campaign, access.RESEARCHER)

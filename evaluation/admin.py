@@ -21,13 +21,15 @@ class ReadOnly(admin.ModelAdmin):
 
 @admin.register(Benchmark)
 class BenchmarkAdmin(ReadOnly):
-    list_display = ("name", "title", "kind", "created_by", "created_at")
+    list_display = ("name", "title", "kind", "campaign", "release", "created_by", "created_at")
+    list_filter = ("kind",)
+    list_select_related = ("campaign", "release__campaign", "created_by")
     search_fields = ("name", "title")
 
 
 @admin.register(Submission)
 class SubmissionAdmin(ReadOnly):
-    list_display = ("name", "benchmark", "position", "accuracy")
+    list_display = ("name", "benchmark", "position", "accuracy", "sha256", "is_people")
     list_filter = ("benchmark",)
 
 

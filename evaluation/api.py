@@ -1,4 +1,7 @@
-"""Benchmarks over HTTP: competitions, their classifiers, selections and runs. For researchers."""
+"""Benchmarks over HTTP: their classifiers and runs, and competitions' selections. For researchers.
+
+What CDS benchmarks alone have is in cds/api.py.
+"""
 
 import tempfile
 from collections.abc import Iterator
@@ -38,6 +41,8 @@ from labeling.access import check_researcher, dataset_for
 from labeling.api.base import BoundedMultiPartParser, Doors, StrictJSONParser
 from labeling.errors import NotYours, Refusal
 
+MAD = Benchmark.Kind.MAD
+
 
 class NoWordNet(Refusal):
     """The site lacks what the request needs; the request itself is sound."""
@@ -58,7 +63,7 @@ def load_wordnet() -> wordnet.WordNet:
 @contextmanager
 def uploaded(file: Any) -> Iterator[Path]:
     """The uploaded file under a path, for as long as it is read."""
-    with tempfile.NamedTemporaryFile(suffix=".jsonl") as copy:
+    with tempfile.NamedTemporaryFile() as copy:
         for chunk in file.chunks():
             copy.write(chunk)
         copy.flush()
@@ -91,7 +96,7 @@ class BenchmarkDoors(Uploads):
 
     def list(self, request: Request) -> Response:
         """The benchmarks in whose campaign I research."""
-        rows = benchmarks_for(self.user).select_related("campaign__dataset", "naming")
+        rows = benchmarks_for(self.user).select_related("campaign__dataset", "naming", "release")
         return self.paged(rows, BenchmarkSerializer)
 
     @extend_schema(request=NewBenchmarkSerializer, responses={201: BenchmarkSerializer})
@@ -131,14 +136,14 @@ class ClassifierDoors(Uploads):
     ordering = "position"
 
     def list(self, request: Request, benchmark: str) -> Response:
-        """The classifiers that compete, in the order of the matrices."""
+        """The classifiers that take part, in the order of the tables."""
         rows = benchmark_for(self.user, benchmark).submissions.all()
         return self.paged(rows, SubmissionSerializer)
 
     @extend_schema(request=SelectionUpload, responses={201: JoinedSerializer})
     def create(self, request: Request, benchmark: str) -> Response:
         """Lets classifiers join by the lines of `mad add`: only their pairs are asked about."""
-        row = benchmark_for(self.user, benchmark)
+        row = benchmark_for(self.user, benchmark, MAD)
         lines = read_selection(self.read(SelectionUpload)["selection"])
         joined = competitions.add_classifier(row, self.user, lines, load_wordnet())
         return self.answer(JoinedSerializer, {"joined": joined}, 201)
@@ -146,7 +151,7 @@ class ClassifierDoors(Uploads):
     @extend_schema(request=AccuraciesSerializer, responses=ChangedSerializer)
     def accuracies(self, request: Request, benchmark: str) -> Response:
         """States the accuracies that were published elsewhere; the next run compares with them."""
-        row = benchmark_for(self.user, benchmark)
+        row = benchmark_for(self.user, benchmark, MAD)
         stated = self.read(AccuraciesSerializer)["accuracies"]
         changed = competitions.set_accuracies(row, stated)
         if changed:
@@ -170,13 +175,13 @@ class SelectionDoors(Doors):
 
     def list(self, request: Request, benchmark: str) -> Response:
         """Which image stands for which pair, at which rank; reserves and dropped ones too."""
-        rows = benchmark_for(self.user, benchmark).selections.select_related("first", "second")
+        rows = benchmark_for(self.user, benchmark, MAD).selections.select_related("first", "second")
         return self.paged(rows, SelectionSerializer)
 
     @extend_schema(responses={(200, "application/jsonl"): OpenApiTypes.BINARY})
     def file(self, request: Request, benchmark: str) -> StreamingHttpResponse:
         """The selection as it now is, for `mad rank` and `mad add`."""
-        row = benchmark_for(self.user, benchmark)
+        row = benchmark_for(self.user, benchmark, MAD)
         found = competitions.selection_of(row)
         response = StreamingHttpResponse(found.text_lines(), content_type="application/jsonl")
         response["Content-Disposition"] = f'attachment; filename="{row.name}-selection.jsonl"'
@@ -185,7 +190,7 @@ class SelectionDoors(Doors):
     @extend_schema(request=TrueLabelsSerializer, responses={201: NamingSerializer})
     def true_labels(self, request: Request, benchmark: str) -> Response:
         """Asks people for the true label where both classifiers were wrong."""
-        row = benchmark_for(self.user, benchmark)
+        row = benchmark_for(self.user, benchmark, MAD)
         keys = set(self.read(TrueLabelsSerializer)["selections"])
         chosen = list(row.selections.filter(pk__in=keys).select_related("first", "second"))
         if len(chosen) < len(keys):

@@ -1,8 +1,8 @@
 """MAD competitions: from a selection to questions, replacements, and what joins later.
 
-The only writer of Benchmark, Submission and Selection. A pair's images follow one rule, the same
-that `mad rank` applies to a file (ranking.standing_images): the first images of its list that were
-not dropped, as many as it had within top_k.
+The only writer of Selection, and of the Benchmark and Submission rows of this kind. A pair's images
+follow one rule, the same that `mad rank` applies to a file (ranking.standing_images): the first
+images of its list that were not dropped, as many as it had within top_k.
 """
 
 from collections.abc import Iterable, Sequence
@@ -89,6 +89,10 @@ def create(
     standing = Benchmark.objects.filter(name=name, created_by=owner).first()
     if standing and standing.settings.get("selection_sha256") == stated["selection_sha256"]:
         return standing
+    if Benchmark.objects.filter(name=name).exists():
+        raise Conflict(
+            f"A benchmark is already called {name!r}. Choose another name.", field="name"
+        )
     _refuse_missing(selection, dataset)
     with transaction.atomic():
         campaign = campaigns.create(
@@ -159,7 +163,7 @@ def replace_dropped(job: Job) -> None:
     with transaction.atomic():
         benchmark = (
             Benchmark.objects.select_for_update()
-            .filter(campaign_id=question.campaign_id)
+            .filter(campaign_id=question.campaign_id, kind=Benchmark.Kind.MAD)
             .select_related("campaign__dataset")
             .first()
         )

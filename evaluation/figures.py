@@ -48,7 +48,7 @@ def heatmap(result: Result, theme: Theme) -> Figure:
     names = [short(name) for name in result["classifiers"]]
     count = len(names)
     # As wide as the other figures, so that letters have one size on the page; as high as it needs.
-    figure, axes = _canvas(theme, 7.0, min(1.6 + 0.48 * count, 7.0))
+    figure, axes = canvas(theme, 7.0, min(1.6 + 0.48 * count, 7.0))
     values = [
         [math.nan if i == j or value is None else float(value) for j, value in enumerate(row)]
         for i, row in enumerate(result["accuracy"])
@@ -77,7 +77,7 @@ def heatmap(result: Result, theme: Theme) -> Figure:
 def ranks(result: Result, theme: Theme) -> Figure:
     """Every classifier's rank with its 95 % interval, best on top."""
     order = by_rank(result)
-    figure, axes = _canvas(theme, 7.0, 1.2 + 0.36 * len(order))
+    figure, axes = canvas(theme, 7.0, 1.2 + 0.36 * len(order))
     for row, index in enumerate(order):
         low, high = result["rank_intervals"][index]
         rank = result["ranks"][index]
@@ -88,14 +88,14 @@ def ranks(result: Result, theme: Theme) -> Figure:
     axes.set_xlim(0.5, len(order) + 0.5)
     axes.set_xticks(range(1, len(order) + 1))
     axes.set_xlabel("rank (1 is best), with its 95 % interval")
-    _plain(axes, theme, grid="x")
+    plain(axes, theme, grid="x")
     return figure
 
 
 def ablation(result: Result, theme: Theme) -> Figure:
     """How far the rank with fewer images per pair agrees with the rank with all of them."""
     rows = [row for row in result.get("ablation", []) if row["spearman"] is not None]
-    figure, axes = _canvas(theme, 7.0, 3.4)
+    figure, axes = canvas(theme, 7.0, 3.4)
     axes.plot(
         [row["k"] for row in rows],
         [row["spearman"] for row in rows],
@@ -119,7 +119,7 @@ def ablation(result: Result, theme: Theme) -> Figure:
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.set_xlabel("k, images per pair")
     axes.set_ylabel("Spearman correlation with all images")
-    _plain(axes, theme, grid="y")
+    plain(axes, theme, grid="y")
     return figure
 
 
@@ -131,8 +131,12 @@ FIGURES: dict[str, Callable[[Result, Theme], Figure]] = {
 
 
 def draw(name: str, result: Result, form: str = "svg", theme: str = "light") -> bytes:
-    """A figure of FIGURES as a file of FORMS. A PNG has 200 dots per inch."""
-    figure = FIGURES[name](result, THEMES[theme])
+    """A figure of FIGURES as a file of FORMS."""
+    return as_file(FIGURES[name](result, THEMES[theme]), form)
+
+
+def as_file(figure: Figure, form: str) -> bytes:
+    """The bytes of a file of FORMS. A PNG has 200 dots per inch."""
     stream = io.BytesIO()
     if form == "svg":
         FigureCanvasSVG(figure).print_svg(stream, metadata={"Date": None, "Creator": "Assay"})
@@ -191,18 +195,26 @@ def short(name: str) -> str:
     return f"{name[: NAME_LENGTH - 1 - half]}…{name[-half:]}"
 
 
-def _canvas(theme: Theme, width: float, height: float) -> tuple[Figure, Axes]:
+def canvas(theme: Theme, width: float, height: float) -> tuple[Figure, Axes]:
+    """A figure of that many inches with one pair of axes, its ground transparent."""
     figure = Figure(figsize=(width, height), layout="constrained")
     figure.patch.set_alpha(0)
     axes = figure.add_subplot()
+    ink(axes, theme)
+    return figure, axes
+
+
+def ink(axes: Axes, theme: Theme) -> None:
+    """Letters in the theme's ink on no ground."""
     axes.patch.set_alpha(0)
     axes.tick_params(colors=theme.ink, labelsize=9)
     axes.xaxis.label.set_color(theme.ink)
     axes.yaxis.label.set_color(theme.ink)
-    return figure, axes
+    axes.title.set_color(theme.ink)
 
 
-def _plain(axes: Axes, theme: Theme, grid: str) -> None:
+def plain(axes: Axes, theme: Theme, grid: str) -> None:
+    """Nothing but a base line, and a grid along one axis."""
     axes.set_axisbelow(True)
     axes.grid(axis=grid, color=theme.faint, lw=0.6)  # type: ignore[arg-type]
     for side, spine in axes.spines.items():

@@ -23,6 +23,12 @@ LABELS = {
 }
 
 
+def add_fault(form: forms.Form, error: Exception, field: str) -> None:
+    """Says what the domain refused at the field that it names, else at `field`."""
+    named = getattr(error, "field", None)
+    form.add_error(named if named in form.fields else field, str(error))
+
+
 class BenchmarkForm(forms.Form):
     """A new competition: its selection, its images, what people are told, and what it costs."""
 

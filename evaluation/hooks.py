@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from django.db.models import Q
 from django.urls import reverse
 
 from evaluation.competitions import topic_of
@@ -28,8 +29,8 @@ def glossary(keys: Sequence[str]) -> list[dict[str, Any]]:
 
 
 def links_of(campaign: Campaign) -> list[dict[str, str]]:
-    """The benchmarks that score this campaign's answers."""
+    """The benchmarks that score this campaign's answers, or for which it asks for names."""
     return [
         {"title": f"benchmark {row.title}", "url": reverse("evaluation:benchmark", args=[row.name])}
-        for row in Benchmark.objects.filter(campaign=campaign)
+        for row in Benchmark.objects.filter(Q(campaign=campaign) | Q(naming=campaign))
     ]

@@ -5,19 +5,33 @@ from django.utils import timezone
 
 
 class Benchmark(models.Model):
-    """Something classifiers are scored on: here a MAD competition over one campaign."""
+    """Something classifiers are scored on: the answers of a campaign, once they are frozen.
+
+    mad: a competition over one campaign, frozen anew for each run. cds: the objects of one release
+    of a campaign that draws parts, revealed part by part.
+    """
 
     class Kind(models.TextChoices):
         MAD = "mad", "MAD competition"
+        CDS = "cds", "CDS: how much of an object is needed"
 
     name = models.SlugField(max_length=80, unique=True)
     title = models.CharField(max_length=200)
     kind = models.CharField(max_length=20, choices=Kind.choices, default=Kind.MAD)
     # Whose frozen answers are scored.
-    campaign = models.OneToOneField(
-        "labeling.Campaign", on_delete=models.PROTECT, related_name="benchmark"
+    campaign = models.ForeignKey(
+        "labeling.Campaign", on_delete=models.PROTECT, related_name="benchmarks"
     )
-    # Asks for the true label where both classifiers were wrong.
+    # Whose objects are revealed (cds); null where each run freezes its own (mad).
+    release = models.ForeignKey(
+        "labeling.Release",
+        null=True,
+        blank=True,
+        on_delete=models.PROTECT,
+        related_name="benchmarks",
+    )
+    # Asks people for the true label where both classifiers were wrong (mad), or what single frames
+    # show (cds).
     naming = models.OneToOneField(
         "labeling.Campaign",
         null=True,
@@ -25,7 +39,8 @@ class Benchmark(models.Model):
         on_delete=models.PROTECT,
         related_name="names_for",
     )
-    # The meta line of the selection, and how a Run ranks (smoothing, bootstrap, seed).
+    # mad: the meta line of the selection, and how a Run ranks (smoothing, bootstrap, seed).
+    # cds: schemes, part orders, mapping, and how a Run compares and averages.
     settings = models.JSONField(default=dict)
     created_by = models.ForeignKey("labeling.User", on_delete=models.PROTECT, related_name="+")
     created_at = models.DateTimeField(default=timezone.now)
@@ -42,6 +57,10 @@ class Submission(models.Model):
     # The order of the matrices: classifiers keep their place when one joins.
     position = models.PositiveIntegerField()
     accuracy = models.FloatField(null=True, blank=True)
+    # Of the predictions that were sent in (cds); empty where they come from elsewhere.
+    sha256 = models.CharField(max_length=64, blank=True)
+    # The answers of the benchmark's naming campaign stand as this classifier (cds).
+    is_people = models.BooleanField(default=False)
     submitted_by = models.ForeignKey("labeling.User", on_delete=models.PROTECT, related_name="+")
     created_at = models.DateTimeField(default=timezone.now)
 

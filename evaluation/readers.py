@@ -7,6 +7,7 @@ import csv
 import hashlib
 import io
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +15,8 @@ from typing import Any
 
 from evaluation.metrics.ranking import SelectedImage
 from labeling.files import BadInput, StrPath
+
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
 def require_file(path: Path, cure: str) -> None:
@@ -38,6 +41,19 @@ def text_lines(path: Path) -> list[str]:
         raise BadInput("is not UTF-8", file=path, line=line, cure="save it as UTF-8") from error
 
 
+def parsed(text: str) -> Any:
+    """The value of a JSON text. Raises ValueError, also for half a character (a lone surrogate such
+    as \\ud800), which nothing can print or store; RecursionError where it nests too deeply."""
+    value = json.loads(text)
+    if _SURROGATE.search(text):
+        try:
+            json.dumps(value, ensure_ascii=False).encode()
+        except UnicodeEncodeError as error:
+            half = error.object[error.start]
+            raise ValueError(f"\\u{ord(half):x} is half a character") from None
+    return value
+
+
 def json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     """Line number and object of each line that is not blank."""
     require_file(path, "check the path")
@@ -47,7 +63,7 @@ def json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
             if not raw.strip():
                 continue
             try:
-                value = json.loads(raw.decode("utf-8-sig" if number == 1 else "utf-8"))
+                value = parsed(raw.decode("utf-8-sig" if number == 1 else "utf-8"))
             except (ValueError, RecursionError) as error:
                 raise BadInput(
                     f"is not JSON ({error})",

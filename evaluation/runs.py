@@ -1,33 +1,58 @@
 """Runs: a benchmark scored on a frozen release. The only writer of Run.
 
-Scores never come from live answers: a run freezes first, then ranks what was frozen. Runs asked for
-by people and by the night are kept; interim ones, made by the clock while people answer, are
-replaced by the next.
+Scores never come from live answers: a run freezes first, then scores what was frozen, as the
+benchmark's kind does (SCORERS). Runs asked for by people and by the night are kept; interim ones,
+made by the clock while people answer, are replaced by the next.
 """
 
-import json
 import logging
 from datetime import timedelta
-from typing import Any
+from typing import Any, Protocol
 
 from django.conf import settings
 from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from evaluation import competitions
-from evaluation.metrics import ranking
+from evaluation import competition_runs
+from evaluation.cds import running as cds_running
 from evaluation.models import Benchmark, Run
 from labeling import assigning, calibrating, consensus, jobs, releases, watching
-from labeling.management.contract import to_json
 from labeling.models import Campaign, Job, Release, User
 
 logger = logging.getLogger(__name__)
 
 STEPS = 3
 UNFINISHED = (Run.State.QUEUED, Run.State.RUNNING)
-# How a run ranks; the rest of a benchmark's settings says what it ranks.
-CONVENTIONS = ("smoothing", "bootstrap", "seed")
+
+
+class Scorer(Protocol):
+    """What a kind of benchmark does in a run; a module for each."""
+
+    @property
+    def REFUSALS(self) -> tuple[type[Exception], ...]:
+        """What fails a run with its sentence while the job is done: nothing is broken."""
+
+    def freeze(self, benchmark: Benchmark, run: Run) -> Release:
+        """The release that is scored."""
+
+    def score(self, benchmark: Benchmark, release: Release, run: Run, /) -> dict[str, Any]:
+        """The result, of strict JSON values. Raises one of REFUSALS."""
+
+    def signature_of(self, benchmark: Benchmark) -> dict[str, Any]:
+        """What a result depends on, cheaply: while it is unchanged a run would say the same."""
+
+    def has_something(self, signature: dict[str, Any]) -> bool:
+        """Whether there is anything to score yet."""
+
+    def tidy(self, run: Run, gone: list[int], /) -> None:
+        """Removes what only the interim runs that went (their ids) stood on."""
+
+
+SCORERS: dict[str, Scorer] = {
+    Benchmark.Kind.MAD: competition_runs,
+    Benchmark.Kind.CDS: cds_running,
+}
 
 
 def request(benchmark: Benchmark, actor: User | None = None, *, interim: bool = False) -> Run:
@@ -56,13 +81,15 @@ def request(benchmark: Benchmark, actor: User | None = None, *, interim: bool = 
 
 
 def execute(job: Job) -> None:
-    """Freezes, ranks and keeps the result, once. Job payload: {"run": pk}.
+    """Freezes, scores and keeps the result, once. Job payload: {"run": pk}.
 
-    Where no ranking exists yet the run fails with that reason, and the job is done: nothing is
-    broken. Any other failure is kept on the run and raised again.
+    Where there is no score yet (the scorer's REFUSALS) the run fails with that reason, and the job
+    is done: nothing is broken. Any other failure is kept on the run and raised again.
     """
     run = (
-        Run.objects.select_related("benchmark__campaign", "requested_by")
+        Run.objects.select_related(
+            "benchmark__campaign", "benchmark__release", "benchmark__naming", "requested_by"
+        )
         .filter(pk=job.payload["run"])
         .first()
     )
@@ -72,17 +99,18 @@ def execute(job: Job) -> None:
         state=Run.State.RUNNING, error=""
     )
     benchmark = run.benchmark
+    scorer = scorer_of(benchmark)
+    signature: dict[str, Any] = {}
+    release: Release | None = None
     try:
         jobs.renew(job, 0, STEPS)
-        signature = signature_of(benchmark)
-        release = releases.freeze(
-            benchmark.campaign, run.requested_by, interim=bool(run.settings.get("interim"))
-        )
+        signature = scorer.signature_of(benchmark)
+        release = scorer.freeze(benchmark, run)
         jobs.renew(job, 1, STEPS)
-        result = score(benchmark, release)
+        result = scorer.score(benchmark, release, run)
         jobs.renew(job, 2, STEPS)
-    except ranking.RankingError as error:
-        _finish(run, Run.State.FAILED, signature, release, error=f"{error}; {error.cure}.")
+    except scorer.REFUSALS as error:
+        _finish(run, Run.State.FAILED, signature, release, error=_sentence(error))
     except jobs.LeaseLost:
         raise
     except Exception as error:
@@ -93,66 +121,30 @@ def execute(job: Job) -> None:
     _forget_interim(run)
 
 
-def score(benchmark: Benchmark, release: Release) -> dict[str, Any]:
-    """The result of ranking the benchmark on a release, as FORMATS has it, of strict JSON values.
-
-    Unsettled images are left out and counted under `pending`. Raises RankingError.
-    """
-    frozen = releases.read(release)
-    answers = {(line["image"], line["wnid"]): line["contains"] for line in frozen.answers()}
-    selection = competitions.selection_of(benchmark)
-    lines = [
-        ranking.SelectedImage(line.pair, line.rank, line.image, line.labels)
-        for line in selection.lines
-    ]
-    accuracies = dict(benchmark.submissions.values_list("name", "accuracy"))
-    known = {name: value for name, value in accuracies.items() if value is not None}
-    result = ranking.rank(
-        lines,
-        answers,
-        selection.classifiers,
-        selection.top_k,
-        smoothing=benchmark.settings["smoothing"],
-        bootstrap=benchmark.settings["bootstrap"],
-        seed=benchmark.settings["seed"],
-        missing="exclude",
-        accuracy=known if len(known) == len(accuracies) else None,
-        ablation=True,
-    )
-    counts = frozen.meta["counts"]
-    result |= {
-        "release": {"number": release.number, "sha256": release.sha256},
-        "counts": {key: counts[key] for key in ("settled", "dropped", "open", "review", "votes")},
-        "accuracies": [accuracies[name] for name in selection.classifiers],
-        "code_version": releases.code_version(),
-    }
-    # NaN is no JSON: what is not a number is null, in the database as in the download.
-    plain: dict[str, Any] = json.loads(to_json(result))
-    return plain
-
-
 def latest(benchmark: Benchmark) -> Run | None:
     """The newest run with a result."""
     return benchmark.runs.filter(state=Run.State.DONE).select_related("release").first()
 
 
-def signature_of(benchmark: Benchmark) -> dict[str, Any]:
-    """What a result depends on, cheaply: while it is unchanged a run would say the same."""
-    return {
-        "marks": releases.marks_of(benchmark.campaign),
-        "classifiers": [list(row) for row in benchmark.submissions.values_list("name", "accuracy")],
-        "selections": benchmark.selections.count(),
-        "conventions": {key: benchmark.settings[key] for key in CONVENTIONS},
-    }
+def job_of(run: Run) -> Job | None:
+    """The newest job that scores for this run."""
+    return Job.objects.filter(kind="score", key=f"run {run.pk}").order_by("-pk").first()
+
+
+def scorer_of(benchmark: Benchmark) -> Scorer:
+    """How this kind of benchmark is frozen and scored."""
+    return SCORERS[benchmark.kind]
 
 
 def has_changed(benchmark: Benchmark) -> bool:
-    """Whether something settled, or anything else that a result depends on, since the last run."""
-    last = benchmark.runs.exclude(state__in=UNFINISHED).first()
-    now = signature_of(benchmark)
-    if last is None:
-        return now["marks"]["last_settlement"] > 0
-    return bool(last.settings.get("signature") != now)
+    """Whether anything that a result depends on changed since the last run, and there is something
+    to score."""
+    scorer = scorer_of(benchmark)
+    now = scorer.signature_of(benchmark)
+    if not scorer.has_something(now):
+        return False
+    last = benchmark.runs.exclude(state__in=UNFINISHED).defer("result").first()
+    return last is None or bool(last.settings.get("signature") != now)
 
 
 def rescore_changed() -> list[Run]:
@@ -189,7 +181,7 @@ def nightly(progress: Any = None) -> dict[str, int]:
         counts["releases"] += campaign.releases.count() > before
         if progress:
             progress.update()
-    for benchmark in Benchmark.objects.select_related("campaign"):
+    for benchmark in _benchmarks():
         kept = benchmark.runs.filter(state=Run.State.DONE).first()
         stale = kept is not None and kept.settings.get("interim")
         if not stale and not has_changed(benchmark):
@@ -212,7 +204,7 @@ def _fail_abandoned() -> None:
     An unfinished run keeps the clock from asking for another.
     """
     for run in Run.objects.filter(state__in=UNFINISHED).only("pk"):
-        job = Job.objects.filter(kind="score", key=f"run {run.pk}").order_by("-pk").first()
+        job = job_of(run)
         if job is not None and job.state == Job.State.FAILED:
             Run.objects.filter(pk=run.pk, state__in=UNFINISHED).update(
                 state=Run.State.FAILED, error=job.error, finished_at=job.finished_at
@@ -230,9 +222,11 @@ def _campaigns() -> QuerySet[Campaign]:
 
 
 def _active() -> QuerySet[Benchmark]:
-    return Benchmark.objects.exclude(campaign__state=Campaign.State.DRAFT).select_related(
-        "campaign"
-    )
+    return _benchmarks().exclude(campaign__state=Campaign.State.DRAFT)
+
+
+def _benchmarks() -> QuerySet[Benchmark]:
+    return Benchmark.objects.select_related("campaign", "release", "naming").order_by("pk")
 
 
 def _differs(campaign: Campaign) -> bool:
@@ -263,13 +257,21 @@ def _finish(
     )
 
 
+def _sentence(error: Exception) -> str:
+    """The error with its cure, as a sentence for people."""
+    said, cure = str(error), getattr(error, "cure", None)
+    said += f"; {cure}" if cure and cure not in said else ""
+    return said if said.endswith((".", "!", "?")) else f"{said}."
+
+
 def _forget_interim(run: Run) -> None:
-    """Removes the interim runs before this one, and the releases that they alone stood on."""
+    """Removes the interim runs before this one, and what they alone stood on."""
     run.refresh_from_db()
     if run.state != Run.State.DONE or run.release is None:
         return
     older = run.benchmark.runs.filter(pk__lt=run.pk, settings__interim=True).exclude(
         state__in=UNFINISHED
     )
-    older.delete()
-    releases.prune(run.benchmark.campaign, run.release)
+    gone = list(older.values_list("pk", flat=True))
+    older.filter(pk__in=gone).delete()
+    scorer_of(run.benchmark).tidy(run, gone)

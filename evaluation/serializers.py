@@ -13,6 +13,12 @@ class BenchmarkSerializer(serializers.ModelSerializer):
     campaign = serializers.CharField(source="campaign.name")
     naming = serializers.CharField(source="naming.name", allow_null=True, default=None)
     dataset = serializers.CharField(source="campaign.dataset.name")
+    release = serializers.IntegerField(
+        source="release.number",
+        allow_null=True,
+        default=None,
+        help_text="Whose objects are revealed (cds); null where each run freezes its own (mad).",
+    )
     settings = serializers.DictField()
 
     class Meta:
@@ -24,6 +30,7 @@ class BenchmarkSerializer(serializers.ModelSerializer):
             "campaign",
             "naming",
             "dataset",
+            "release",
             "settings",
             "created_at",
         )
@@ -69,7 +76,7 @@ class PlanSerializer(serializers.Serializer):
 class SubmissionSerializer(serializers.ModelSerializer):
     class Meta:
         model = Submission
-        fields = ("name", "position", "accuracy", "created_at")
+        fields = ("name", "position", "accuracy", "sha256", "is_people", "created_at")
 
 
 class JoinedSerializer(serializers.Serializer):
@@ -127,7 +134,12 @@ class RunSerializer(serializers.ModelSerializer):
 
 
 class RunResultSerializer(RunSerializer):
-    result = AnyField(help_text="The ranking, as `mad rank --json` gives it; null until done.")
+    result = AnyField(
+        help_text=(
+            "The ranking, as `mad rank --json` gives it, or what `score cds --json` gives but its "
+            "sequences; null until done."
+        )
+    )
 
     class Meta(RunSerializer.Meta):
         fields = (*RunSerializer.Meta.fields, "result")  # type: ignore[assignment]

@@ -1,5 +1,6 @@
 """Where both classifiers are wrong: asking people for the true label, and how far each was off."""
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -66,18 +67,39 @@ def vocabulary_of(benchmark: Benchmark, wordnet: WordNet) -> list[dict[str, str]
             for wnid in pair
         }
     )
-    found = {wnid: wordnet.synset(wordnet.index(wnid)) for wnid in wnids}
-    first = [synset.lemmas[0] for synset in found.values()]
+    return classes(wnids, wordnet)
+
+
+def classes(wnids: Iterable[str], wordnet: WordNet) -> list[dict[str, str]]:
+    """{"key": wnid, "name"} of each class once, by name, no name twice: a first lemma that two
+    share shows the synonyms too, and where these are the same, what kind of thing it is.
+
+    Raises UnknownLabel for what is no noun of WordNet.
+    """
+    indices = {wnid: wordnet.index(wnid) for wnid in wnids}
+    lemmas = {wnid: wordnet.synset(index).lemmas for wnid, index in indices.items()}
+    names = _distinct(
+        {wnid: found[0] for wnid, found in lemmas.items()},
+        {wnid: ", ".join(found) for wnid, found in lemmas.items()},
+    )
+    kinds = {
+        wnid: f"{name} ({wordnet.first_lemma((wordnet.hypernyms(indices[wnid]) or [0])[0])})"
+        for wnid, name in names.items()
+    }
+    names = _distinct(names, kinds)
+    names = _distinct(names, {wnid: f"{name} ({wnid})" for wnid, name in names.items()})
     return sorted(
-        (
-            {
-                "key": wnid,
-                "name": ", ".join(s.lemmas) if first.count(s.lemmas[0]) > 1 else s.lemmas[0],
-            }
-            for wnid, s in found.items()
-        ),
+        ({"key": wnid, "name": name} for wnid, name in names.items()),
         key=lambda entry: (entry["name"].lower(), entry["key"]),
     )
+
+
+def _distinct(names: dict[str, str], longer: dict[str, str]) -> dict[str, str]:
+    """The names, longer where several have the same."""
+    counts = Counter(name.casefold() for name in names.values())
+    return {
+        wnid: longer[wnid] if counts[name.casefold()] > 1 else name for wnid, name in names.items()
+    }
 
 
 def true_labels(benchmark: Benchmark, images: Iterable[str]) -> dict[str, str]:

@@ -3,12 +3,16 @@
 import re
 import secrets
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from django.conf import settings
 from django.core.files.uploadedfile import UploadedFile
 
 from labeling.errors import Refusal, TooLarge
+from labeling.files import BadInput
+from labeling.imagestore import saying_full
 from labeling.models import User
 
 MAX_BYTES = 256 * 1024 * 1024
@@ -24,9 +28,14 @@ def keep(user: User, file: UploadedFile) -> str:
     folder.mkdir(parents=True, exist_ok=True)
     _forget_old(folder)
     token = secrets.token_hex(16)
-    with open(folder / f"{user.pk}-{token}", "wb") as goal:
-        for chunk in file.chunks():
-            goal.write(chunk)
+    path = folder / f"{user.pk}-{token}"
+    try:
+        with saying_full(), open(path, "wb") as goal:
+            for chunk in file.chunks():
+                goal.write(chunk)
+    except BaseException:
+        path.unlink(missing_ok=True)
+        raise
     return token
 
 
@@ -41,6 +50,15 @@ def find(user: User, token: str) -> Path:
 def forget(user: User, token: str) -> None:
     if _TOKEN.fullmatch(token):
         (_folder() / f"{user.pk}-{token}").unlink(missing_ok=True)
+
+
+@contextmanager
+def called(name: str) -> Iterator[None]:
+    """Faults of a file that is read inside name it as the person does who sent it."""
+    try:
+        yield
+    except BadInput as error:
+        raise BadInput(error.message, name, error.line, error.cure) from error
 
 
 def _folder() -> Path:

@@ -1,4 +1,4 @@
-from django.urls import URLPattern, URLResolver, path
+from django.urls import URLPattern, URLResolver, include, path
 
 from evaluation import views
 
@@ -8,6 +8,7 @@ _run = f"{_one}runs/<int:pk>/"
 urlpatterns: list[URLPattern | URLResolver] = [
     path("benchmarks/", views.benchmarks, name="benchmarks"),
     path("benchmarks/new/", views.benchmark_new, name="benchmark_new"),
+    path("", include("evaluation.cds.urls")),
     path(_one, views.benchmark, name="benchmark"),
     path(f"{_one}score/", views.score, name="score"),
     path(f"{_one}classifiers/add/", views.add_classifier, name="add_classifier"),

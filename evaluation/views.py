@@ -2,7 +2,6 @@
 
 import json
 from pathlib import Path
-from typing import Any
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
@@ -27,6 +26,7 @@ from evaluation import (
     uploads,
 )
 from evaluation import gallery as galleries
+from evaluation.cds import result_views as cds_results
 from evaluation.metrics import wordnet
 from evaluation.models import Benchmark, Run
 from labeling import access as campaign_access
@@ -37,6 +37,7 @@ from labeling.models import User
 from labeling.views.shared import key_of
 
 GALLERY_PAGE = 60
+MAD, CDS = Benchmark.Kind.MAD, Benchmark.Kind.CDS
 
 
 class SignedIn(HttpRequest):
@@ -74,7 +75,7 @@ def benchmark_new(request: SignedIn) -> HttpResponse:
             form.data = {**request.POST.dict(), "upload": token}
             plan, made = _planned_or_made(request, form, path)
         except (Refusal, BadInput, wordnet.WordNetMissing) as error:
-            _say(form, error, "selection")
+            forms.add_fault(form, error, "selection")
         else:
             if made is not None:
                 uploads.forget(request.user, token)
@@ -122,6 +123,8 @@ def _planned_or_made(
 @require_GET
 def benchmark(request: SignedIn, name: str) -> HttpResponse:
     row = access.benchmark_for(request.user, name)
+    if row.kind == CDS:
+        return cds_results.benchmark(request, row)
     context = pages.benchmark(row, runs.latest(row))
     if request.htmx and request.GET.get("seen") == context["seen"]:
         # Nothing moved: htmx leaves the page as it is.
@@ -135,6 +138,8 @@ def benchmark(request: SignedIn, name: str) -> HttpResponse:
 def run(request: SignedIn, name: str, pk: int) -> HttpResponse:
     row = access.benchmark_for(request.user, name)
     chosen = get_object_or_404(row.runs.select_related("release", "requested_by"), pk=pk)
+    if row.kind == CDS:
+        return cds_results.run(request, row, chosen)
     return render(request, "evaluation/run.html", pages.benchmark(row, chosen))
 
 
@@ -150,7 +155,7 @@ def score(request: SignedIn, name: str) -> HttpResponse:
 @login_required
 @require_http_methods(["GET", "POST"])
 def add_classifier(request: SignedIn, name: str) -> HttpResponse:
-    row = access.benchmark_for(request.user, name)
+    row = access.benchmark_for(request.user, name, MAD)
     form = forms.JoinForm(request.POST or None, request.FILES or None)
     if request.method == "POST" and form.is_valid():
         token = ""
@@ -161,7 +166,7 @@ def add_classifier(request: SignedIn, name: str) -> HttpResponse:
             lines = selections.read(path, net, form.cleaned_data["selection"].name)
             joined = competitions.add_classifier(row, request.user, lines, net)
         except (Refusal, BadInput, wordnet.WordNetMissing) as error:
-            _say(form, error, "selection")
+            forms.add_fault(form, error, "selection")
         else:
             said = f"Joined: {', '.join(joined)}. Only the new pairs are asked."
             messages.success(request, said if joined else "Everything in the file is here already.")
@@ -176,13 +181,13 @@ def add_classifier(request: SignedIn, name: str) -> HttpResponse:
 @login_required
 @require_http_methods(["GET", "POST"])
 def accuracies(request: SignedIn, name: str) -> HttpResponse:
-    row = access.benchmark_for(request.user, name)
+    row = access.benchmark_for(request.user, name, MAD)
     form = forms.AccuracyForm(request.POST or None, request.FILES or None, benchmark=row)
     if request.method == "POST" and form.is_valid():
         try:
             changed = competitions.set_accuracies(row, form.accuracies())
         except Refusal as error:
-            _say(form, error, "file")
+            forms.add_fault(form, error, "file")
         else:
             if changed:
                 runs.request(row, request.user)
@@ -196,7 +201,7 @@ def accuracies(request: SignedIn, name: str) -> HttpResponse:
 @login_required
 @require_GET
 def gallery(request: SignedIn, name: str, first: int, second: int) -> HttpResponse:
-    row = access.benchmark_for(request.user, name)
+    row = access.benchmark_for(request.user, name, MAD)
     a = get_object_or_404(row.submissions, position=first)
     b = get_object_or_404(row.submissions, position=second)
     found = galleries.entries(row, a, b)
@@ -223,7 +228,7 @@ def gallery(request: SignedIn, name: str, first: int, second: int) -> HttpRespon
 @require_POST
 def true_labels(request: SignedIn, name: str) -> HttpResponse:
     """Asks for the true label of one line's image, or of a whole pair's."""
-    row = access.benchmark_for(request.user, name)
+    row = access.benchmark_for(request.user, name, MAD)
     wanted = row.selections.filter(state="chosen").select_related("first", "second")
     if (selection := key_of(request.POST.get("selection", ""))) is not None:
         lines = list(wanted.filter(pk=selection))
@@ -249,15 +254,18 @@ def true_labels(request: SignedIn, name: str) -> HttpResponse:
 @login_required
 @require_GET
 def selection(request: SignedIn, name: str) -> HttpResponse:
-    row = access.benchmark_for(request.user, name)
+    row = access.benchmark_for(request.user, name, MAD)
     text = "".join(competitions.selection_of(row).text_lines())
     return _download(text, "application/jsonl", f"{row.name}-selection.jsonl")
 
 
 @login_required
 @require_GET
-def result_json(request: SignedIn, name: str, pk: int) -> HttpResponse:
-    chosen = _run_with_result(request, name, pk)
+def result_json(request: SignedIn, name: str, pk: int) -> HttpResponseBase:
+    row = access.benchmark_for(request.user, name)
+    chosen = _run_with_result(row, pk)
+    if row.kind == CDS:
+        return cds_results.result_json(row, chosen)
     text = json.dumps(chosen.result, ensure_ascii=False, indent=1) + "\n"
     return _download(text, "application/json", f"{name}-run-{pk}.json")
 
@@ -265,7 +273,10 @@ def result_json(request: SignedIn, name: str, pk: int) -> HttpResponse:
 @login_required
 @require_GET
 def result_csv(request: SignedIn, name: str, pk: int, table: str) -> HttpResponse:
-    chosen = _run_with_result(request, name, pk)
+    row = access.benchmark_for(request.user, name)
+    chosen = _run_with_result(row, pk)
+    if row.kind == CDS:
+        return cds_results.result_csv(row, chosen, table)
     if table not in tables.TABLES or chosen.result is None:
         raise Http404
     text = tables.as_csv(*tables.table(table, chosen.result))
@@ -275,7 +286,7 @@ def result_csv(request: SignedIn, name: str, pk: int, table: str) -> HttpRespons
 @login_required
 @require_GET
 def answers(request: SignedIn, name: str, pk: int) -> HttpResponseBase:
-    chosen = _run_with_result(request, name, pk)
+    chosen = _run_with_result(access.benchmark_for(request.user, name, MAD), pk)
     if chosen.release is None:
         raise Http404
     path = releases.folder_of(chosen.release) / "answers.jsonl"
@@ -293,7 +304,10 @@ def answers(request: SignedIn, name: str, pk: int) -> HttpResponseBase:
 @login_required
 @require_GET
 def figure(request: SignedIn, name: str, pk: int, figure: str, form: str) -> HttpResponse:
-    chosen = _run_with_result(request, name, pk)
+    row = access.benchmark_for(request.user, name)
+    chosen = _run_with_result(row, pk)
+    if row.kind == CDS:
+        return cds_results.figure(request, row, chosen, figure, form)
     theme = request.GET.get("theme", "light")
     known = figure in figures.FIGURES and form in figures.FORMS and theme in figures.THEMES
     if not known or chosen.result is None:
@@ -308,8 +322,7 @@ def figure(request: SignedIn, name: str, pk: int, figure: str, form: str) -> Htt
     return response
 
 
-def _run_with_result(request: SignedIn, name: str, pk: int) -> Run:
-    row = access.benchmark_for(request.user, name)
+def _run_with_result(row: Benchmark, pk: int) -> Run:
     return get_object_or_404(row.runs.select_related("release"), pk=pk, state=Run.State.DONE)
 
 
@@ -317,9 +330,3 @@ def _download(text: str, kind: str, filename: str) -> HttpResponse:
     response = HttpResponse(text, content_type=kind)
     response["Content-Disposition"] = content_disposition_header(True, filename) or ""
     return response
-
-
-def _say(form: Any, error: Exception, field: str) -> None:
-    """Puts what the domain refused beside the field it names, else beside `field`."""
-    named = getattr(error, "field", None)
-    form.add_error(named if named in form.fields else field, str(error))

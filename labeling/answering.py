@@ -5,7 +5,7 @@ not gets its own refusal, and sending it again gives the first result again.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
@@ -13,10 +13,10 @@ from uuid import UUID
 
 from django.utils import timezone
 
-from labeling import consensus, jobs, policies
+from labeling import consensus, jobs, policies, quotas, saving
 from labeling.assigning import NOT_WORKING, NOT_YOUR_SEAT, return_seat
 from labeling.errors import NotYours, Refusal, TooLarge
-from labeling.kinds import KINDS
+from labeling.kinds import KINDS, About, clean_answer, is_drawn
 from labeling.lanes import NOT_A_MEMBER
 from labeling.models import Answer, Assignment, Campaign, Membership, Question, User
 from labeling.seats import Locked, execute, fetch, locking, marks, moment, retried, writing
@@ -85,6 +85,8 @@ class _Seat:
     question_id: int
     # Whether its lease would still run, had it not gone back.
     in_lease: bool
+    # What it asks about, where answers are drawings.
+    about: About | None = None
     revisions: int = 0
     first_at: datetime | None = None
     # Its first answer came when there was no seat left for it.
@@ -115,6 +117,7 @@ class _Member:
     kind: Any
     settings: dict[str, Any]
     policy: dict[str, Any]
+    has_quota: bool
 
 
 def submit(user: User, campaign: Campaign, answers: Sequence[Sent]) -> list[Result]:
@@ -122,7 +125,8 @@ def submit(user: User, campaign: Campaign, answers: Sequence[Sent]) -> list[Resu
 
     The same id with the same body gives the first result again, with another body a conflict. A
     new id on an answered seat is a revision, while the policy's window is open: until both
-    revise_minutes and revise_answers further answers have passed. A seat whose lease ran out is
+    revise_minutes and revise_answers further answers have passed; on a seat that a reviewer sent
+    back, at any time. A seat whose lease ran out is
     taken again if its question still has one free; else the answer is kept and late. Answers are
     accepted while the campaign or the person's work is paused (the person's: late once the seat's
     lease is over), and no longer once the campaign is closed or the person blocked. Raises TooLarge
@@ -150,11 +154,13 @@ def _submit(user: User, campaign: Campaign, answers: Sequence[Sent]) -> list[Res
             questions=_lock_asked(user, campaign, tokens),
             # Under the locks: votes on a question are told apart by their moments (judging.py).
             now=timezone.now(),
-            seats=_seats(user, campaign, tokens),
+            seats=_seats(user, campaign, tokens, drawn=is_drawn(member.kind)),
             known=_known(user, answers),
         )
         results = [_decide(batch, sent) for sent in answers]
         _write(batch)
+        if batch.new and member.has_quota:
+            quotas.recount(member.pk)
         _watch(user, campaign, batch)
     return results
 
@@ -178,6 +184,7 @@ def _lock_member(user: User, campaign: Campaign) -> _Member:
         kind=KINDS[row.campaign.kind],
         settings=row.campaign.settings,
         policy=policies.of(row.campaign),
+        has_quota=row.topics is not None,
     )
 
 
@@ -201,8 +208,11 @@ def _lock_asked(user: User, campaign: Campaign, tokens: Sequence[str]) -> dict[i
     return {row[0]: Locked(*row) for row in rows}
 
 
-def _seats(user: User, campaign: Campaign, tokens: Sequence[str]) -> dict[str, _Seat]:
-    """This person's seats by token, with how often and since when each was answered."""
+def _seats(
+    user: User, campaign: Campaign, tokens: Sequence[str], *, drawn: bool
+) -> dict[str, _Seat]:
+    """This person's seats by token, with how often and since when each was answered; what was sent
+    back is answered anew."""
     if not tokens:
         return {}
     rows = fetch(
@@ -217,14 +227,29 @@ def _seats(user: User, campaign: Campaign, tokens: Sequence[str]) -> dict[str, _
     given = (
         Answer.objects.filter(assignment_id__in=list(by_pk))
         .order_by("assignment_id", "revision")
-        .values_list("assignment_id", "revision", "created_at", "late")
+        .values_list("assignment_id", "revision", "created_at", "late", "sent_back")
     )
-    for pk, revision, created_at, late in given:
+    for pk, revision, created_at, late, sent_back in given:
         seat = by_pk[pk]
         if not seat.revisions:
-            seat.first_at, seat.late = created_at, late
+            seat.late = late
+        seat.first_at = None if sent_back else seat.first_at or created_at
         seat.revisions = revision + 1
+    if drawn:
+        for pk, about in _about(by_pk):
+            by_pk[pk].about = about
     return seats
+
+
+def _about(seats: Iterable[int]) -> Iterator[tuple[int, About]]:
+    rows = Assignment.objects.filter(pk__in=list(seats)).values_list(
+        "pk",
+        "question__topic",
+        "question__item__image__width",
+        "question__item__image__height",
+    )
+    for pk, topic, width, height in rows:
+        yield pk, About(topic, width, height)
 
 
 def _known(user: User, answers: Sequence[Sent]) -> dict[UUID, tuple[str, Any, int | None, int]]:
@@ -256,14 +281,11 @@ def _accept(batch: _Batch, sent: Sent) -> int:
     """The revision that this answer is. Raises the Refusal it deserves."""
     if not isinstance(sent.id, UUID):
         raise _refusal("bad_id")
-    if sent.id in batch.known:
-        *body, revision = batch.known[sent.id]
-        if body != [sent.seat, sent.value, sent.duration_ms]:
-            raise _refusal("conflict")
-        return revision
-    value = batch.member.kind.clean(sent.value, batch.member.settings)
-    duration = _clean_duration(sent.duration_ms)
     seat = batch.seats.get(sent.seat) if _is_token(sent.seat) else None
+    if sent.id in batch.known:
+        return _check_again(batch, sent, seat)
+    value = _clean_value(batch, sent, seat)
+    duration = _clean_duration(sent.duration_ms)
     if seat is None:
         raise _refusal("not_your_seat")
     if batch.member.campaign_state == Campaign.State.CLOSED:
@@ -271,7 +293,7 @@ def _accept(batch: _Batch, sent: Sent) -> int:
     if batch.member.stage == Membership.Stage.BLOCKED:
         raise _refusal("blocked")
     question = batch.questions.get(seat.question_id)
-    if seat.revisions:
+    if seat.state == Assignment.State.ANSWERED:
         _check_window(batch, seat)
     elif question is not None:
         _take_again(batch, seat, question)
@@ -288,11 +310,32 @@ def _accept(batch: _Batch, sent: Sent) -> int:
     )
     if not seat.revisions:
         batch.answered += 1
-        seat.ordinal, seat.changed = batch.member.answered + batch.answered, True
+        seat.ordinal = batch.member.answered + batch.answered
+    if seat.state != Assignment.State.ANSWERED:
+        seat.state, seat.changed = Assignment.State.ANSWERED.value, True
         seat.first_at = batch.now
     batch.known[sent.id] = (seat.token, value, duration, seat.revisions)
     seat.revisions += 1
     return seat.revisions - 1
+
+
+def _check_again(batch: _Batch, sent: Sent, seat: _Seat | None) -> int:
+    """The revision that this answer was when it first came. Raises a conflict for another body."""
+    *body, revision = batch.known[sent.id]
+    value = sent.value
+    if is_drawn(batch.member.kind) and seat is not None:
+        # A drawing is kept on tenths of a pixel, however it was sent.
+        value = _clean_value(batch, sent, seat)
+    if body != [sent.seat, value, sent.duration_ms]:
+        raise _refusal("conflict")
+    return revision
+
+
+def _clean_value(batch: _Batch, sent: Sent, seat: _Seat | None) -> Any:
+    if seat is None and is_drawn(batch.member.kind):
+        raise _refusal("not_your_seat")
+    about = seat.about if seat else None
+    return clean_answer(batch.member.kind, sent.value, batch.member.settings, about)
 
 
 def _refusal(code: str) -> Refusal:
@@ -366,7 +409,10 @@ def _write(batch: _Batch) -> None:
             f"WHERE id IN ({marks(taken)})",
             taken,
         )
-    worked = sum(min(answer.duration_ms or 0, LONGEST_WORK_MS) for answer in batch.new)
+    if is_drawn(batch.member.kind):
+        saving.forget(answer.assignment_id for answer in batch.new)
+    longest = getattr(batch.member.kind, "LONGEST_WORK_MS", LONGEST_WORK_MS)
+    worked = sum(min(answer.duration_ms or 0, longest) for answer in batch.new)
     execute(
         "UPDATE labeling_membership SET answered = answered + %s, worked_ms = worked_ms + %s, "
         "last_answered_at = %s WHERE id = %s",

@@ -148,12 +148,13 @@ JOIN labeling_question q ON q.id = a.question_id
 JOIN labeling_item i ON i.id = q.item_id
 JOIN labeling_image m ON m.id = i.image_id
 WHERE a.annotator_id = %s AND a.state = 'leased' AND q.campaign_id = %s
-ORDER BY a.token
+ORDER BY a.ordinal IS NULL, a.token
 """
 
 
 def open_seats(user: User, campaign: Campaign) -> list[Seat]:
-    """The seats this person holds and has not answered: where they left off."""
+    """The seats this person holds and has not answered: where they left off. First what was
+    answered once and sent back."""
     return [Seat(*row) for row in fetch_prepared(OPEN_SEATS, [user.pk, campaign.pk])]
 
 
@@ -172,7 +173,9 @@ def _fill(user: User, campaign: Campaign, size: int | None, skip: bool) -> Fill:
     if held or hand.moves() or (missing and hand.ordinary):
         with writing():
             taken = _claim(hand, missing, skip)
-    upkeep.raise_floors(person, hand.reading.scans[:2])
+    if person.quota is None:
+        # Who reads some topics only has not seen what the others still need.
+        upkeep.raise_floors(person, hand.reading.scans[:2])
     got = len(taken & {candidate.id for candidate in hand.ordinary})
     return Fill(
         missing=missing - len(taken),
@@ -249,7 +252,22 @@ def _hand(person: Reader, reading: Reading) -> Hand:
         for candidate in candidates:
             by_subject.setdefault(candidate.subject, candidate)
     golden = [one for one in reading.candidates[GOLD] if one.subject not in by_subject]
-    return Hand(person, reading, list(by_subject.values()), golden)
+    return Hand(person, reading, _within_quota(person, reading, by_subject.values()), golden)
+
+
+def _within_quota(
+    person: Reader, reading: Reading, candidates: Iterable[Candidate]
+) -> list[Candidate]:
+    """Those that the person's quota leaves to them beside their open seats, first come first."""
+    if person.quota is None:
+        return list(candidates)
+    left = Counter(person.quota) - reading.held_topics
+    chosen = []
+    for candidate in candidates:
+        if left[candidate.topic] > 0:
+            left[candidate.topic] -= 1
+            chosen.append(candidate)
+    return chosen
 
 
 def _claim(hand: Hand, missing: int, skip: bool) -> set[int]:
@@ -326,7 +344,10 @@ def _seat(
         "leased_until = excluded.leased_until, question_id = excluded.question_id, "
         "token = CASE WHEN labeling_assignment.question_id = excluded.question_id "
         "THEN labeling_assignment.token ELSE excluded.token END "
-        "WHERE labeling_assignment.state IN ('returned', 'closed') RETURNING id",
+        "WHERE labeling_assignment.state IN ('returned', 'closed') "
+        # Of one thing a person sees one part, ever (subjects.py).
+        "AND (labeling_assignment.subject >= 0 "
+        "OR labeling_assignment.question_id = excluded.question_id) RETURNING id",
         [*(new_token() for _ in chosen), person.user_id, moment(leased_until), moment(now)],
     )
     if len(seated) != len(chosen):
@@ -336,9 +357,10 @@ def _seat(
 def _extend(held: Sequence[int], leased_until: datetime) -> None:
     if held:
         execute(
+            # What was sent back to be mended is held for longer.
             "UPDATE labeling_assignment SET leased_until = %s "  # noqa: S608
-            f"WHERE id IN ({numbers(held)}) AND state = 'leased'",
-            [moment(leased_until)],
+            f"WHERE id IN ({numbers(held)}) AND state = 'leased' AND leased_until < %s",
+            [moment(leased_until)] * 2,
         )
 
 
@@ -357,6 +379,9 @@ def _ahead(hand: Hand, got: int) -> int:
     end. With gold: those of the page too, and gold at its share.
     """
     person, reading = hand.person, hand.reading
+    if person.quota is not None:
+        left = sum(person.quota.values()) - len(reading.held) - got
+        return max(0, left) if len(hand.ordinary) > got else 0
     unseen = {one.subject for scan in reading.scans[:2] for one in scan.candidates}
     unseen |= {one.subject for one in hand.ordinary}
     beyond = len(unseen) - got

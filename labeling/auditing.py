@@ -15,10 +15,11 @@ from django.db.models import Avg, Count, Exists, F, Max, Min, OuterRef, Q
 from django.db.models.functions import Coalesce, Mod
 from django.utils import timezone
 
+from labeling import subjects
 from labeling.agreement import calibration_bins
 from labeling.errors import Conflict, NotAllowed, NotYours, Refusal
 from labeling.intervals import clopper_pearson
-from labeling.kinds import KINDS
+from labeling.kinds import KINDS, is_drawn
 from labeling.models import (
     Assignment,
     Audit,
@@ -43,8 +44,15 @@ def draw(campaign: Campaign, actor: User | None, n: int, seed: int | None = None
     """The number of a new sample: `n` of the settled questions, each as likely as any other.
 
     Gold is never among them: its answer is known to somebody. The same seed draws the same from the
-    same questions. Raises Refusal for a number out of range, Conflict where fewer are settled.
+    same questions. Raises Refusal for a number out of range and for drawings, Conflict where fewer
+    are settled.
     """
+    if is_drawn(KINDS[campaign.kind]):
+        raise Refusal(
+            "An audit asks plain questions again. Drawings are reviewed instead: have the rules "
+            "show everything to a reviewer, and look at Agreement.",
+            field="n",
+        )
     if isinstance(n, bool) or not isinstance(n, int) or not 1 <= n <= LARGEST_SAMPLE:
         raise Refusal(f"Draw 1 to {LARGEST_SAMPLE:,} questions; {n!r} came.", field="n")
     if seed is not None and seed < 0:
@@ -106,23 +114,26 @@ def next_for(user: User, campaign: Campaign, sample: int | None = None) -> Audit
     sample = latest_sample(campaign) if sample is None else sample
     if sample is None:
         return None
-    rows = list(
-        _open_to(user, campaign)
-        .filter(sample=sample)
-        .order_by("pk")
-        .values_list("pk", flat=True)[: BATCH * 2]
-    )
-    if not rows:
-        return None
-    return Audit.objects.select_related("question__item__image", "campaign").get(
-        pk=rows[user.pk % len(rows)]
-    )
+    found = _open_to(user, campaign).filter(sample=sample).order_by("pk")
+    rows = list(found.values_list("pk", flat=True)[: BATCH * 2])
+    # What was chosen for them before, and takes others away from them, stays chosen.
+    held = found.filter(question__subject__lt=0, question__assignments__annotator=user)
+    chosen = held.values_list("pk", flat=True).first()
+    while rows:
+        pk = rows.pop(user.pk % len(rows)) if chosen is None else chosen
+        audit = Audit.objects.select_related("question__item__image", "campaign").get(pk=pk)
+        if subjects.hold(user, audit.question):
+            return audit
+        chosen = None
+    return None
 
 
 def _open_to(user: User, campaign: Campaign) -> Any:
     """Unanswered audits that this person may answer."""
     seen = Assignment.objects.filter(annotator=user, subject=OuterRef("its_subject")).exclude(
-        state__in=[Assignment.State.RETURNED, Assignment.State.CLOSED]
+        # Of one thing a person sees one part, ever (subjects.py).
+        Q(subject__gte=0) | Q(question=OuterRef("question_id")),
+        state__in=[Assignment.State.RETURNED, Assignment.State.CLOSED],
     )
     decided = Decision.objects.filter(
         campaign=campaign, kind=Decision.Kind.REVIEW, actor=user

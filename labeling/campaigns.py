@@ -8,7 +8,7 @@ from typing import Any
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from labeling import jobs, judging, policies, seats
+from labeling import jobs, judging, policies, seats, subjects
 from labeling.errors import Conflict, Refusal
 from labeling.kinds import KINDS
 from labeling.models import (
@@ -53,7 +53,8 @@ def create(
     if not title.strip():
         raise Refusal("Give the campaign a title; people see it on their page.", field="title")
     cleaned_settings = KINDS[kind].clean_settings(settings or {})
-    content = policies.clean(policy)
+    content = policies.clean(getattr(KINDS[kind], "POLICY", {}) | (policy or {}))
+    policies.check_method(KINDS[kind], content)
     try:
         with transaction.atomic():
             campaign = Campaign.objects.create(
@@ -100,7 +101,9 @@ def change(campaign: Campaign, actor: User, **fields: Any) -> Campaign:
     if "title" in fields and not str(fields["title"]).strip():
         raise Refusal("Give the campaign a title; people see it on their page.", field="title")
     if "settings" in fields:
-        fields["settings"] = KINDS[campaign.kind].clean_settings(fields["settings"])
+        kind = KINDS[campaign.kind]
+        kept = {key: campaign.settings[key] for key in getattr(kind, "KEPT_SETTINGS", ())}
+        fields["settings"] = kind.clean_settings(fields["settings"] | kept)
     with transaction.atomic():
         for key, value in fields.items():
             setattr(campaign, key, value)
@@ -115,6 +118,7 @@ def change(campaign: Campaign, actor: User, **fields: Any) -> Campaign:
 def change_policy(campaign: Campaign, actor: User, content: dict[str, Any]) -> Policy:
     """The next version of the policy. Questions already open keep theirs."""
     cleaned = policies.clean(content)
+    policies.check_method(KINDS[campaign.kind], cleaned)
     with transaction.atomic():
         campaign = Campaign.objects.select_for_update().select_related(None).get(pk=campaign.pk)
         if campaign.policy is not None and campaign.policy.content == cleaned:
@@ -217,12 +221,16 @@ def add_questions(
     is written. Written in batches, so that other writers wait for milliseconds; one that was cut
     short is finished by asking again. Queries grow with the batches, not with the questions.
     """
-    if campaign.state == State.CLOSED:
-        raise Conflict("The campaign is closed. Open a new one for more questions.")
     if campaign.kind == "hierarchy":
         raise Refusal(
             "The questions of this campaign follow its graph. Open images instead; the graph says "
             "what is asked of them.",
+            field="questions",
+        )
+    if campaign.kind == "parts":
+        raise Refusal(
+            "This campaign asks about objects, not about whole images. Ask about objects of the "
+            "dataset instead.",
             field="questions",
         )
     wanted = list(dict.fromkeys(pairs))
@@ -230,8 +238,18 @@ def add_questions(
     items, missing = whole_items(campaign, sorted({image for image, _ in wanted}))
     if missing:
         return AddedQuestions(missing_images=missing)
-    keys = [(items[image], topic) for image, topic in wanted]
-    standing = _standing_questions(campaign, list(items.values()))
+    return add_item_questions(campaign, [(items[image], topic) for image, topic in wanted], lane)
+
+
+def add_item_questions(
+    campaign: Campaign, keys: Sequence[tuple[int, str]], lane: int = Question.Lane.FRESH
+) -> AddedQuestions:
+    """As add_questions, for items of the campaign's dataset by their id: (item, topic key)."""
+    if campaign.state == State.CLOSED:
+        raise Conflict("The campaign is closed. Open a new one for more questions.")
+    keys = list(dict.fromkeys(keys))
+    check_topics(campaign, {topic for _, topic in keys})
+    standing = _standing_questions(campaign, sorted({item for item, _ in keys}))
     new = [key for key in keys if key not in standing]
     withdrawn = [
         standing[key][0]
@@ -298,12 +316,14 @@ def _standing_questions(
 def _create_questions(campaign: Campaign, keys: list[tuple[int, str]], lane: int) -> None:
     policy = Policy.objects.get(pk=Campaign.objects.values_list("policy").get(pk=campaign.pk)[0])
     first = take_tickets(campaign, len(keys))
+    about = subjects.of_items({item for item, _ in keys})
     Question.objects.bulk_create(
         [
             Question(
                 campaign=campaign,
                 item_id=item,
                 topic=topic,
+                subject=about.get(item),
                 lane=lane,
                 ticket=first + index,
                 seats_free=policies.first_votes(policies.DEFAULTS | policy.content),

@@ -40,13 +40,18 @@ def deal(
     pool = list(golden)
     if not (scan.exhausted or person.by_topic or any(one.topic in topics for one in pool)):
         known = {one.id for one in pool}
-        pool += [one for one in lanes.gold_about(person, scan, topics) if one.id not in known]
+        about = {one.subject for one in ordinary}
+        pool += [
+            one
+            for one in lanes.gold_about(person, scan, topics)
+            if one.id not in known and one.subject not in about
+        ]
     dealt = scan.dealt.copy()
     chosen = []
     for _ in range(wanted):
         one = _next(pool, topics, dealt)
         if one is not None:
-            pool.remove(one)
+            pool = [other for other in pool if other.subject != one.subject]
             dealt[str(one.answer)] += 1
             chosen.append(one)
     return chosen

@@ -15,20 +15,24 @@ from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
-from labeling import exporting, jobs, releases
+from labeling import exporting, images, jobs, release_parts, releases
 from labeling.errors import Refusal
 from labeling.files import BadInput
-from labeling.formats import FORMATS
 from labeling.imagestore import saying_full
-from labeling.models import Job, Release
+from labeling.models import Image, Job, Release
 
 KIND = "export labels"
 # About four seconds' work, zipping included.
 AT_ONCE = 200_000
+# An object with its parts takes as long as so many labels.
+AN_OBJECT = {"csv": 1, "jsonl": 1, "voc": 1, "pictures": 6_000}
+OTHERWISE = 400
 # What a job made is kept so long; after that it is made anew for whoever asks.
 KEPT = timedelta(days=7)
 # Labels repeat themselves: the strongest compression takes thrice as long to save a tenth.
 LEVEL = 3
+# Pictures are compressed already.
+AS_IT_IS = (".png",)
 
 
 def fetch(release: Release, format_name: str) -> IO[bytes] | Job:
@@ -37,16 +41,17 @@ def fetch(release: Release, format_name: str) -> IO[bytes] | Job:
     Asking again while the job works gives the same job. Raises Refusal for a format that there is
     not, and where the release's files are gone.
     """
-    if format_name not in FORMATS:
+    known = exporting.formats_of(release.campaign.kind)
+    if format_name not in known:
         raise Refusal(
-            f"There is no format {format_name[:40]!r}. Choose one of: {', '.join(FORMATS)}.",
+            f"This release has no format {format_name[:40]!r}. Choose one of: {', '.join(known)}.",
             field="format",
         )
     with suppress(FileNotFoundError):
         return open(_place(release, format_name), "rb")
     if not releases.folder_of(release).is_dir():
         raise Refusal("The files of this release are not on this server. Freeze it again.")
-    if count(release) > AT_ONCE:
+    if work(release, format_name) > AT_ONCE:
         return _ask(release, format_name)
     file = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the response
     try:
@@ -59,9 +64,11 @@ def fetch(release: Release, format_name: str) -> IO[bytes] | Job:
     return file
 
 
-def count(release: Release) -> int:
-    """How many labels the release has, at most."""
+def work(release: Release, format_name: str) -> int:
+    """How much there is to write: how many labels, at most, or what takes as long."""
     counts = release.counts
+    if release.campaign.kind == release_parts.KIND:
+        return int(counts["objects"]) * AN_OBJECT.get(format_name, OTHERWISE)
     if release.campaign.kind == "hierarchy":
         return int(counts["images"]) * int(counts["topics"])
     return int(counts["settled"]) + int(counts["dropped"])
@@ -72,26 +79,46 @@ def file_name(release: Release, format_name: str) -> str:
 
 
 def write(release: Release, format_name: str, file: IO[bytes]) -> None:
-    """The zip into an open file. Raises Refusal for a release whose files were changed."""
+    """The zip into an open file. Raises Refusal for a release whose files were changed, and where a
+    photograph is missing that pictures are drawn on."""
     folder = f"{release.campaign.name}-{release.number}"
     date = release.created_at.timetuple()[:6]
     with tempfile.TemporaryDirectory(prefix="labels-") as scratch:
         out = Path(scratch) / "labels"
         try:
-            exporting.export(releases.read(release), format_name, out)
+            frozen = releases.read(release)
         except BadInput:
             raise Refusal(
                 "The files of this release were changed after it was frozen. Freeze it again."
             ) from None
+        exporting.export(frozen, format_name, out, images_of(release))
         with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=LEVEL) as archive:
             for path in sorted(path for path in out.rglob("*") if path.is_file()):
                 name = f"{folder}/{path.relative_to(out).as_posix()}"
                 entry = zipfile.ZipInfo(name, date)
-                entry.compress_type = zipfile.ZIP_DEFLATED
+                stored = path.suffix in AS_IT_IS
+                entry.compress_type = zipfile.ZIP_STORED if stored else zipfile.ZIP_DEFLATED
                 entry.external_attr = 0o644 << 16
                 with path.open("rb") as source, archive.open(entry, "w", force_zip64=True) as goal:
                     while part := source.read(1 << 20):
                         goal.write(part)
+
+
+def images_of(release: Release) -> exporting.Open:
+    """Opens an image of the release's dataset by its name: upright, as annotators see it."""
+    return lambda name: images.open_display(_image_of(release, name))
+
+
+def originals_of(release: Release) -> exporting.Open:
+    """Opens the file of an image of the release's dataset by its name: as it was added."""
+    return lambda name: images.open_original(_image_of(release, name))
+
+
+def _image_of(release: Release, name: str) -> Image:
+    found = release.campaign.dataset.images.filter(name=name).first()
+    if found is None:
+        raise Refusal(f"{name} is no longer in {release.campaign.dataset.name}.")
+    return found
 
 
 def execute(job: Job) -> None:

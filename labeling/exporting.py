@@ -10,28 +10,57 @@ import os
 import shutil
 import tempfile
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from functools import partial
 from itertools import groupby
 from pathlib import Path
-from typing import Any
+from types import ModuleType
+from typing import IO, Any
 
 from labeling import frozen
 from labeling.files import BadInput, StrPath
-from labeling.formats import FORMATS, Label, Photo
+from labeling.formats import FORMATS, Label, Photo, pictures
 from labeling.formats.label import About, boxes_of, polygons_of
+from labeling.formats.part_formats import PART_FORMATS
+from labeling.formats.parted import PartedObject, Photograph, Scenes
 from labeling.frozen import Frozen, Line
 from labeling.frozen_labels import Groups
+from labeling.rest import without
 
 # What a folder or a file name says of its format.
 ENDINGS = {".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".xml": "voc"}
+# Of a release with parts: objects with their parts, and what else can be said of its images.
+OBJECT_FORMATS: dict[str, ModuleType] = {**PART_FORMATS, "pictures": pictures}
+BESIDE_OBJECTS = ("csv", "jsonl", "voc")
+
+# Opens an image by its name, where the pixels are at hand.
+Open = Callable[[str], IO[bytes]]
 
 
-def export(release: Frozen, format_name: str, out: StrPath) -> dict[str, Any]:
-    """{"format", "out", "images", "labels": {origin: {value: n}}, "sha256"} of what was written.
+def formats_of(kind: str) -> dict[str, ModuleType]:
+    """The formats that a release of a campaign of that kind is written in, by name."""
+    if kind != "parts":
+        return FORMATS
+    return OBJECT_FORMATS | {name: FORMATS[name] for name in BESIDE_OBJECTS}
 
-    out: a folder that does not exist yet or is empty; it appears when it is whole. Image by image,
-    so memory stays flat. Raises BadInput when it cannot be written.
+
+def export(
+    release: Frozen, format_name: str, out: StrPath, open_image: Open | None = None
+) -> dict[str, Any]:
+    """{"format", "out", "images", "sha256"} of what was written, and "labels" {origin: {value: n}};
+    or, of objects with parts, "objects" and "parts" {origin: {state: n}}, the made rest apart.
+
+    out: a folder that does not exist yet or is empty; it appears when it is whole. open_image: for
+    pictures. Image by image, so memory stays flat. Raises BadInput when it cannot be written, and
+    for a format that releases of this kind do not have.
     """
+    formats = formats_of(release.meta["campaign"]["kind"])
+    if format_name not in formats:
+        raise BadInput(
+            f"releases of this kind are not written as {format_name}",
+            cure=f"choose one of: {', '.join(formats)}",
+        )
     goal = Path(out)
     frozen.check_goal(goal)
     goal = goal.resolve()
@@ -40,8 +69,14 @@ def export(release: Frozen, format_name: str, out: StrPath) -> dict[str, Any]:
         for name in release.meta["files"]:
             shutil.copyfile(release.folder / name, part / name)
         counts = _Counts()
-        about = About(release.meta["campaign"]["title"], classes_of(release))
-        FORMATS[format_name].write(counts.watch(pages(release)), part, about)
+        about = About(release.meta["campaign"]["title"], classes_of(release), release.parts())
+        module = formats[format_name]
+        if module is OBJECT_FORMATS.get(format_name):
+            about.without_rest = getattr(module, "MAKES_REST", False)
+            found = scenes(release, open_image, rest=not about.without_rest)
+            module.write(counts.watch_objects(found), part, about)
+        else:
+            module.write(counts.watch(pages(release)), part, about)
         sha256 = _write_head(part, release, format_name)
         os.chmod(part, 0o755)  # noqa: S103 - as mkdir would
         if goal.exists():
@@ -54,7 +89,7 @@ def export(release: Frozen, format_name: str, out: StrPath) -> dict[str, Any]:
         "format": format_name,
         "out": os.fspath(out),
         "images": counts.images,
-        "labels": {origin: dict(found) for origin, found in sorted(counts.labels.items())},
+        **counts.told(),
         "sha256": sha256,
     }
 
@@ -64,7 +99,10 @@ class _Counts:
 
     def __init__(self) -> None:
         self.images = 0
-        self.labels: dict[str, Counter[str]] = defaultdict(Counter)
+        # None where labels pass by.
+        self.objects: int | None = None
+        # By origin, then by value or by state.
+        self.said: dict[str, Counter[str]] = defaultdict(Counter)
 
     def watch(
         self, found: Iterable[tuple[Photo, list[Label]]]
@@ -72,8 +110,23 @@ class _Counts:
         for photo, labels in found:
             self.images += 1
             for label in labels:
-                self.labels[label.origin][label.value] += 1
+                self.said[label.origin][label.value] += 1
             yield photo, labels
+
+    def watch_objects(self, found: Scenes) -> Iterator[tuple[Photograph, list[PartedObject]]]:
+        self.objects = 0
+        for photo, things in found:
+            self.images += 1
+            self.objects += len(things)
+            for part in (part for thing in things for part in without(thing).parts):
+                self.said[part.origin][part.state] += 1
+            yield photo, things
+
+    def told(self) -> dict[str, Any]:
+        said = {origin: dict(found) for origin, found in sorted(self.said.items())}
+        return (
+            {"labels": said} if self.objects is None else {"objects": self.objects, "parts": said}
+        )
 
 
 def _write_head(part: Path, release: Frozen, format_name: str) -> str:
@@ -104,7 +157,9 @@ def classes_of(release: Frozen) -> dict[str, str]:
     if graph is not None:
         leaves = [graph.node(leaf) for leaf in graph.leaves]
         return {leaf.key: leaf.name or names.get(leaf.id, leaf.key) for leaf in leaves}
-    vocabulary = release.meta["campaign"]["settings"].get("vocabulary", [])
+    settings = release.meta["campaign"]["settings"]
+    names |= {key: row["name"] for key, row in settings.get("categories", {}).items()}
+    vocabulary = settings.get("vocabulary", [])
     return {entry["key"]: entry["name"] for entry in vocabulary} or names
 
 
@@ -124,15 +179,27 @@ def pages(release: Frozen) -> Iterator[tuple[Photo, list[Label]]]:
         yield photo, [_label(row, names, shapes.get(row["wnid"], {})) for row in lines]
 
 
+def scenes(
+    release: Frozen, open_image: Open | None = None, rest: bool = True
+) -> Iterator[tuple[Photograph, list[PartedObject]]]:
+    """Every image of the release with its objects, the rest among their parts where it is asked."""
+    for photo, things in release.objects(rest):
+        if open_image is not None:
+            photo = replace(photo, open=partial(open_image, photo.name))
+        yield photo, things
+
+
 def _label(row: Line, names: dict[str, str], given: Line) -> Label:
+    # Where objects were drawn, their boxes stand with the label itself.
+    geometry = given.get("geometry") or {"boxes": row.get("boxes", [])}
     return Label(
         image=row["image"],
         key=row["wnid"],
         value=row["value"],
         origin=row["origin"],
         probability=row["probability"],
-        boxes=boxes_of(given.get("geometry")),
-        polygons=polygons_of(given.get("geometry")),
+        boxes=boxes_of(geometry),
+        polygons=polygons_of(geometry),
         name=names.get(row["wnid"], ""),
         source=given.get("source", ""),
     )

@@ -9,24 +9,34 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from labeling import frozen_labels
+from labeling import frozen_labels, frozen_parts
 from labeling.files import BadInput, StrPath
+from labeling.formats.parted import PartedObject, Photograph
 from labeling.question_graph import Graph, build
 
 FORMAT = "assay-release"
 FILES = ("answers.jsonl", "images.jsonl", "topics.jsonl", "votes.jsonl")
 # Beside these, where questions follow a graph.
 GRAPH_FILES = ("given.jsonl", "graph.json")
+# Where people draw the parts of objects.
+PART_FILES = ("objects.jsonl",)
+ALL_FILES = (*FILES, *GRAPH_FILES, *PART_FILES)
 AGAIN = "freeze the campaign again, or fetch the release anew"
+# What images.jsonl says of each.
+IMAGE = ("name", "width", "height", "sha256", "licence", "source")
 # What tells one freezing from another but is no part of the content.
 _OUTSIDE = ("number", "created_at", "sha256")
 
 Line = dict[str, Any]
+T = TypeVar("T")
+U = TypeVar("U")
 
 
 @dataclass(frozen=True)
@@ -70,18 +80,76 @@ class Frozen:
         value: "yes", "no" or "unknown". origin: "explicit" (people answered), "inherited" (closed
         by an answer above it) or "given". decided: False where nobody has answered yet; such a
         label is "unknown", never silently "no". By a graph: every class of every image, in the
-        order of images.jsonl; else what was settled. Computed image by image; memory stays flat.
+        order of images.jsonl; else what was settled, of parts the objects' categories with their
+        "boxes". Computed image by image; memory stays flat.
         """
+        if "objects.jsonl" in self.meta["files"]:
+            return frozen_labels.of_objects(self.answers())
         graph = self.graph()
         if graph is None:
             return frozen_labels.explicit(self.answers())
         mode = self.meta["campaign"]["settings"].get("mode", "safe")
         return frozen_labels.by_graph(graph, mode, self.images(), self.answers(), self.given())
 
+    def parts(self) -> dict[str, dict[str, str]]:
+        """By category (wnid) the names of its parts, by key and in order, where there are parts."""
+        categories = self.meta["campaign"]["settings"].get("categories", {})
+        return {
+            key: {part["key"]: part["name"] for part in category["parts"]}
+            for key, category in categories.items()
+        }
+
+    def objects(self, rest: bool = True) -> Iterator[tuple[Photograph, list[PartedObject]]]:
+        """Every image of the release with its settled objects, and their parts, where it has parts.
+
+        Images and objects in the order of the files. An object's last parts, of origin "made", are
+        what no other part covers (rest.py): of itself, where its outline is known, and of the
+        background in its crop; rest: False leaves them out. Image by image; memory stays flat.
+        """
+        return ahead(_with_rest, self._parted()) if rest else self._parted()
+
+    def _parted(self) -> Iterator[tuple[Photograph, list[PartedObject]]]:
+        names = self.parts()
+        here = "objects.jsonl" in self.meta["files"]
+        drawn = frozen_labels.Groups(self.lines("objects.jsonl") if here else ())
+        for line in self.images():
+            photo = Photograph(**{name: line[name] for name in IMAGE})
+            yield (
+                photo,
+                [
+                    frozen_parts.parted(row, names.get(row["category"], {}))
+                    for row in drawn.of(line["name"])
+                ],
+            )
+
+
+def _with_rest(
+    scene: tuple[Photograph, list[PartedObject]],
+) -> tuple[Photograph, list[PartedObject]]:
+    photo, things = scene
+    return photo, [frozen_parts.with_rest(thing) for thing in things]
+
+
+def ahead(deed: Callable[[T], U], found: Iterable[T], many: int = 16) -> Iterator[U]:
+    """What the deed makes of each, in order, a few of them made in a thread beside the reader's.
+
+    For deeds that let other threads run, as shapely's do: making the rest costs about as long as
+    writing it.
+    """
+    with ThreadPoolExecutor(1, thread_name_prefix="ahead") as pool:
+        waiting: deque[Future[U]] = deque()
+        for one in found:
+            waiting.append(pool.submit(deed, one))
+            if len(waiting) >= many:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+
 
 def files_of(kind: str) -> tuple[str, ...]:
     """The files of a release of a campaign of that kind."""
-    return tuple(sorted(FILES + GRAPH_FILES)) if kind == "hierarchy" else FILES
+    beside = {"hierarchy": GRAPH_FILES, "parts": PART_FILES}.get(kind, ())
+    return tuple(sorted(FILES + beside))
 
 
 def read(source: StrPath, sha256: str | None = None) -> Frozen:
@@ -91,6 +159,14 @@ def read(source: StrPath, sha256: str | None = None) -> Frozen:
     Raises BadInput naming the file and the cure.
     """
     folder = Path(source)
+    meta = head(folder, sha256)
+    for name, stated in meta["files"].items():
+        _check_file(folder / name, stated["sha256"])
+    return Frozen(folder, meta)
+
+
+def head(folder: Path, sha256: str | None = None) -> Line:
+    """release.json, once it was found to have its hash; its files unread. Raises BadInput."""
     path = folder / "release.json"
     try:
         meta = json.loads(path.read_text(encoding="utf-8"))
@@ -102,9 +178,7 @@ def read(source: StrPath, sha256: str | None = None) -> Frozen:
         raise BadInput(f"is not the head of an {FORMAT}", file=path, cure=AGAIN)
     if digest(meta) != (sha256 or meta.get("sha256")):
         raise BadInput("was changed after it was frozen", file=path, cure=AGAIN)
-    for name, stated in meta["files"].items():
-        _check_file(folder / name, stated["sha256"])
-    return Frozen(folder, meta)
+    return meta
 
 
 def digest(meta: Line) -> str:

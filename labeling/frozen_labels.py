@@ -25,6 +25,22 @@ def explicit(answers: Iterable[Line]) -> Iterator[Line]:
         yield _label(line["image"], line["wnid"], value, EXPLICIT, line.get("probability"))
 
 
+def of_objects(answers: Iterable[Line]) -> Iterator[Line]:
+    """The labels of a campaign that draws objects: of each image the categories it was asked about.
+
+    yes where one of the image's objects of that category was drawn, else unknown: that people
+    could not draw an object says nothing against it. "boxes": of those that were drawn.
+    """
+    for image, lines in groupby(answers, itemgetter("image")):
+        boxes: dict[str, list[Any]] = {}
+        for line in lines:
+            found = boxes.setdefault(line["wnid"], [])
+            found += [line["box"]] if line["contains"] else []
+        for wnid in sorted(boxes):
+            value = YES if boxes[wnid] else UNKNOWN
+            yield _label(image, wnid, value, EXPLICIT, None) | {"boxes": boxes[wnid]}
+
+
 def by_graph(
     graph: Graph,
     mode: str,

@@ -4,36 +4,30 @@ What was sent is in the storage before its job exists, so that a worker on any m
 Bringing in is all or nothing and may be done twice. See docs/labels.md.
 """
 
-import errno
 import re
 import secrets
 import tempfile
-import zipfile
-import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
-from datetime import timedelta
 from pathlib import Path
 from typing import IO, Any
 
 from django.core.files.base import File
 from django.core.files.storage import default_storage
 from django.db import models, transaction
-from django.utils import timezone
 
-from labeling import exporting, given, jobs
+from labeling import exporting, given, jobs, uploads
 from labeling.access import RESEARCHER, campaigns_for
 from labeling.datasets import may_add
 from labeling.errors import NotAllowed, NotYours, Refusal, TooLarge
 from labeling.files import BadInput
 from labeling.formats import FORMATS, Label
-from labeling.imagesources import Refused, clean_name, in_zip, open_zip
-from labeling.imagestore import saying_full, storing
+from labeling.imagestore import saying_full
 from labeling.models import Campaign, Dataset, GivenLabel, Job, User
+from labeling.unpacking import MIB, Limits, one_file, unpack
 
 KIND = "import labels"
 FOLDER = "labels/"
-MIB = 1024 * 1024
 # About ten thousand rows of CSV, a second's work: their sender waits. A zip always takes a job.
 SMALL_BYTES = MIB // 4
 MAX_BYTES = 64 * MIB
@@ -41,8 +35,6 @@ MAX_UNPACKED = 256 * MIB
 MAX_FILES = 100_000
 # They are written in one go, all or nothing, which takes a minute and a few hundred megabytes.
 MAX_LABELS = 200_000
-# An upload whose job failed waits so long to be tried again.
-KEPT = timedelta(days=7)
 # What of a zip is read at all: photographs beside their annotations are passed over.
 READ = {".csv", ".json", ".jsonl", ".ndjson", ".xml", ".txt"}
 IN_SHELL = "Split it, or bring it in from the shell: manage.py labels import."
@@ -79,9 +71,7 @@ def take(
         with saying_full():
             return _bring(dataset, file, said, campaign)
     forget_old()
-    goal = FOLDER + secrets.token_hex(16)
-    with storing(goal):
-        stored = default_storage.save(goal, file)
+    stored = uploads.keep(file, FOLDER)
     payload = said | {
         "dataset": dataset.pk,
         "campaign": campaign.pk if campaign else None,
@@ -172,17 +162,7 @@ def execute(job: Job) -> None:
 
 def forget_old() -> int:
     """How many uploads were removed that no job waits for any more."""
-    waiting = Job.objects.filter(kind=KIND, state__in=[Job.State.QUEUED, Job.State.RUNNING])
-    kept = {payload["stored"] for payload in waiting.values_list("payload", flat=True)}
-    limit = timezone.now() - KEPT
-    count = 0
-    with suppress(FileNotFoundError):
-        for file in default_storage.listdir(FOLDER)[1]:
-            name = FOLDER + file
-            if name not in kept and default_storage.get_modified_time(name) < limit:
-                default_storage.delete(name)
-                count += 1
-    return count
+    return uploads.forget_old(FOLDER, uploads.waited_for(KIND))
 
 
 def _bring(
@@ -216,14 +196,10 @@ def _lay_out(file: Any, name: str, root: Path) -> Path:
     ending = Path(name).suffix.lower()
     if ending == ".zip":
         folder = root / "zip"
-        folder.mkdir()
-        _unpack(file, folder)
+        unpack(file, folder, Limits(READ, MAX_FILES, MAX_UNPACKED, IN_SHELL))
         return _inside(folder)
-    path = root / f"labels{ending if ending in exporting.ENDINGS or ending == '.json' else ''}"
-    with path.open("wb") as out:
-        while part := file.read(MIB):
-            out.write(part)
-    return path
+    known = ending in exporting.ENDINGS or ending == ".json"
+    return one_file(file, root / f"labels{ending if known else ''}")
 
 
 def _inside(folder: Path) -> Path:
@@ -241,51 +217,6 @@ def _inside(folder: Path) -> Path:
             return folder if entries[0].suffix.lower() == ".xml" else entries[0]
         folder = entries[0]
     return folder
-
-
-def _unpack(file: Any, folder: Path) -> None:
-    """The zip's readable files below the folder. Raises Refusal for a bomb and for tricks."""
-    file.seek(0, 2)
-    size = file.tell()
-    file.seek(0)
-    total = 0
-    with open_zip(file) as archive:
-        for number, found in enumerate(in_zip(archive, size), 1):
-            if number > MAX_FILES:
-                raise TooLarge(f"The zip has over {MAX_FILES:,} files. {IN_SHELL}", field="file")
-            if isinstance(found, Refused):
-                # Hidden files that an operating system adds, most of all.
-                continue
-            if Path(found.name).suffix.lower() not in READ:
-                continue
-            total += _unpack_one(found, folder, MAX_UNPACKED - total)
-
-
-def _unpack_one(found: Any, folder: Path, left: int) -> int:
-    goal = folder / clean_name(found.name)
-    written = 0
-    try:
-        goal.parent.mkdir(parents=True, exist_ok=True)
-        with found.open() as source, goal.open("xb") as out:
-            while part := source.read(MIB):
-                written += len(part)
-                if written > left:
-                    raise TooLarge(
-                        f"The zip unpacks to over {MAX_UNPACKED // MIB} MiB. {IN_SHELL}",
-                        field="file",
-                    )
-                out.write(part)
-    except (FileExistsError, NotADirectoryError):
-        raise Refusal(f"{found.name} is in the zip twice. Pack it once.", field="file") from None
-    except OSError as error:
-        if error.errno != errno.ENAMETOOLONG:
-            raise
-        raise Refusal(
-            f"{found.name[:80]}… has too long a name. Shorten it.", field="file"
-        ) from None
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError):
-        raise Refusal(f"{found.name} is damaged. Pack the zip again.", field="file") from None
-    return written
 
 
 @contextmanager
@@ -338,4 +269,7 @@ WORDS = {
     "coco": "COCO JSON",
     "voc": "PASCAL VOC",
     "label-studio": "Label Studio JSON",
+    "pascal-part": "PASCAL-Part",
+    "png": "indexed PNG",
+    "pictures": "pictures to look at",
 }

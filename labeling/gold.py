@@ -7,16 +7,16 @@ its subject), and retires when too many trusted people answer otherwise: then it
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.db import transaction
 from django.db.models import Min, Q
 from django.utils import timezone
 
-from labeling import campaigns, policies
+from labeling import campaigns, objects, policies, subjects
 from labeling.errors import Conflict, Refusal
 from labeling.intervals import wilson_interval
-from labeling.kinds import KINDS
+from labeling.kinds import KINDS, About, clean_answer, is_drawn
 from labeling.models import (
     Answer,
     Assignment,
@@ -41,41 +41,77 @@ def add_gold(campaign: Campaign, actor: User, rows: Sequence[dict[str, Any]]) ->
     """How many gold questions were added or changed.
 
     rows: {"image": name, "topic": key, "answer": value, "explanation": text, "source": text}, the
-    last two where known; in a graph the topic may be a class's key as well. A question that people
+    last two where known; in a graph the topic may be a class's key as well. Where people draw,
+    "object" names the object in its image, and the topic is its category. A question that people
     are asked already cannot become gold this way, nor an answer that contradicts the question graph
     beside the gold that its image has.
     Raises Refusal that names the row (1-based); then nothing is added.
     """
-    kind = KINDS[campaign.kind]
-    cleaned = []
-    for number, row in enumerate(rows, 1):
-        try:
-            answer = kind.clean(row.get("answer"), campaign.settings)
-        except Refusal as refusal:
-            raise Refusal(f"Row {number}: {refusal.message}", field="answer") from refusal
-        cleaned.append((str(row.get("image", "")), str(row.get("topic", "")), answer, row))
-    nodes = _topics_of(campaign, {topic for _, topic, *_ in cleaned})
-    cleaned = [(image, nodes[topic], answer, row) for image, topic, answer, row in cleaned]
+    cleaned = (_drawn if is_drawn(KINDS[campaign.kind]) else _plain)(campaign, rows)
     with transaction.atomic():
-        items = _gold_items(campaign, [image for image, *_ in cleaned])
-        campaigns.check_topics(campaign, {topic for _, topic, *_ in cleaned})
-        _check_graph(
-            campaign,
-            [(image, items[image], topic, answer) for image, topic, answer, _ in cleaned],
-        )
-        for number, (image, topic, answer, row) in enumerate(cleaned, 1):
-            question = _gold_question(campaign, items[image], topic, number)
+        campaigns.check_topics(campaign, {row.topic for row in cleaned})
+        _check_graph(campaign, [(row.image, row.item, row.topic, row.answer) for row in cleaned])
+        for number, row in enumerate(cleaned, 1):
+            question = _gold_question(campaign, row.item, row.topic, number)
             Gold.objects.update_or_create(
                 question=question,
                 defaults={
-                    "answer": answer,
-                    "explanation": str(row.get("explanation", "")),
-                    "source": str(row.get("source", "")),
+                    "answer": row.answer,
+                    "explanation": str(row.said.get("explanation", "")),
+                    "source": str(row.said.get("source", "")),
                     "retired_at": None,
                 },
             )
         _record(campaign, actor, {"added": len(cleaned)})
     return len(cleaned)
+
+
+class _Row(NamedTuple):
+    """A row of gold, checked; said: as it came."""
+
+    image: str
+    item: int
+    topic: str
+    answer: Any
+    said: dict[str, Any]
+
+
+def _plain(campaign: Campaign, rows: Sequence[dict[str, Any]]) -> list[_Row]:
+    answers = [_answer(campaign, row, number) for number, row in enumerate(rows, 1)]
+    nodes = _topics_of(campaign, {str(row.get("topic", "")) for row in rows})
+    items = _gold_items(campaign, [str(row.get("image", "")) for row in rows])
+    return [
+        _Row(image, items[image], nodes[str(row.get("topic", ""))], answer, row)
+        for row, answer in zip(rows, answers, strict=True)
+        for image in [str(row.get("image", ""))]
+    ]
+
+
+def _drawn(campaign: Campaign, rows: Sequence[dict[str, Any]]) -> list[_Row]:
+    found = []
+    for number, row in enumerate(rows, 1):
+        image, name = str(row.get("image", "")), str(row.get("object", ""))
+        item = objects.of(campaign.dataset).filter(image__name=image, name=name).first()
+        if item is None:
+            raise Refusal(
+                f"Row {number}: {campaign.dataset.name} has no object {name!r} in {image!r}. "
+                "Import it first, or mend the name.",
+                field="object",
+            )
+        about = About(objects.category_of(item), item.image.width, item.image.height)
+        answer = _answer(campaign, row, number, about)
+        found.append(_Row(image, item.pk, about.topic, answer, row))
+    return found
+
+
+def _answer(
+    campaign: Campaign, row: dict[str, Any], number: int, about: About | None = None
+) -> Any:
+    try:
+        kind = KINDS[campaign.kind]
+        return clean_answer(kind, row.get("answer"), campaign.settings, about)
+    except Refusal as refusal:
+        raise Refusal(f"Row {number}: {refusal.message}", field="answer") from refusal
 
 
 def _gold_items(campaign: Campaign, names: list[str]) -> dict[str, int]:
@@ -163,7 +199,7 @@ def _gold_question(campaign: Campaign, item_id: int, topic: str, number: int) ->
             campaign=campaign,
             item_id=item_id,
             topic=topic,
-            subject=(retired[0] or retired[1]) if retired else None,
+            subject=(retired[0] or retired[1]) if retired else subjects.of_item(item_id),
             lane=Question.Lane.GOLD,
             ticket=campaigns.take_tickets(campaign, 1),
             seats_free=1,
@@ -267,7 +303,11 @@ def _promote(campaign: Campaign, question: Question, settlement: Settlement, pol
     )
     if created:
         source = "decided by a reviewer" if settlement.reviewed else "settled by the campaign"
-        Gold.objects.create(question=copy, answer=settlement.value, source=source)
+        answer: Any = settlement.value
+        if is_drawn(KINDS[campaign.kind]):
+            # How far people agreed is no part of what is right.
+            answer = {key: said for key, said in answer.items() if key != "agreement"}
+        Gold.objects.create(question=copy, answer=answer, source=source)
     return created
 
 
@@ -344,7 +384,7 @@ def failing(campaign: Campaign, question_ids: Iterable[int] | None = None) -> li
     for question_id, annotator, first_at, value, answer in _answered(campaign, question_ids):
         member = members.get(annotator)
         if member is not None and first_at >= member.working_since:
-            wrong[question_id].append((annotator, kind.grade(value, answer) < 1))
+            wrong[question_id].append((annotator, not kind.is_right(value, answer, policy)))
     found = []
     for question_id, given in wrong.items():
         trusted = [
@@ -359,11 +399,11 @@ def failing(campaign: Campaign, question_ids: Iterable[int] | None = None) -> li
 def failing_lately(campaign: Campaign, shown: int) -> list[Met]:
     """As `failing`, for a page: of the gold failed most often in the latest answers. Four queries,
     bounded however much gold was answered."""
-    kind = KINDS[campaign.kind]
+    kind, policy = KINDS[campaign.kind], policies.of(campaign)
     failed = Counter(
         question_id
         for question_id, _, _, value, answer in _answered(campaign, None, LATEST)
-        if kind.grade(value, answer) < 1
+        if not kind.is_right(value, answer, policy)
     )
     return failing(campaign, [pk for pk, _ in failed.most_common(SUSPECTS)])[:shown]
 

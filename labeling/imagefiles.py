@@ -103,11 +103,7 @@ def derive(file: IO[bytes], *, max_pixels: int) -> tuple[Encoded, Encoded]:
     """
     with _opened(file, max_pixels) as image:
         media_type = _media_type(image)
-        image.load()
-        turn = UPRIGHT.get(_orientation(image))
-        shown = _to_srgb(image)
-        if turn is not None:
-            shown = shown.transpose(turn)
+        shown = _shown(image)
         lossless = media_type in {"image/png", "image/gif", "image/bmp", "image/tiff"}
         # Comments, profiles, XMP and EXIF travel in `info`; saving would write some of it again.
         shown.info.clear()
@@ -116,6 +112,19 @@ def derive(file: IO[bytes], *, max_pixels: int) -> tuple[Encoded, Encoded]:
         display = _encode(shown, "image/png" if small else "image/jpeg")
         shown.thumbnail((THUMBNAIL_PX, THUMBNAIL_PX), Image.Resampling.LANCZOS)
         return display, _encode(shown, "image/webp")
+
+
+def upright(file: IO[bytes], *, max_pixels: int) -> Image.Image:
+    """The image as a person sees it: upright, sRGB, on white. Raises BadImage."""
+    with _opened(file, max_pixels) as image:
+        return _shown(image).convert("RGB")
+
+
+def _shown(image: Image.Image) -> Image.Image:
+    image.load()
+    turn = UPRIGHT.get(_orientation(image))
+    shown = _to_srgb(image)
+    return shown if turn is None else shown.transpose(turn)
 
 
 @contextmanager

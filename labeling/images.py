@@ -420,6 +420,12 @@ def open_thumbnail(image: Image) -> Picture:
     return _open("thumbnail", image)
 
 
+def open_original(image: Image) -> IO[bytes]:
+    """The file as it was added, open for reading."""
+    opened: IO[bytes] = image.file.storage.open(str(image.file.name))
+    return opened
+
+
 def derivative_jobs(dataset: Dataset) -> models.QuerySet[Job]:
     """The dataset's jobs: they belong to no campaign."""
     return Job.objects.filter(kind=DERIVATIVES, key__startswith=f"{dataset.pk}:")

@@ -4,12 +4,11 @@ What was sent is in the storage before its row exists, so that a worker on any m
 job may be killed and run again: files that it added are known by the row. See docs/images.md.
 """
 
-import os
 import secrets
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -21,7 +20,7 @@ from django.core.files.storage import default_storage
 from django.db import transaction
 from django.utils import timezone
 
-from labeling import images, jobs
+from labeling import images, jobs, uploads
 from labeling.datasets import check_may_add
 from labeling.errors import NotYours, Refusal
 from labeling.imagereport import Report
@@ -34,7 +33,6 @@ from labeling.imagesources import (
     in_zip,
     open_zip,
 )
-from labeling.imagestore import storing
 from labeling.models import Dataset, Import, Job, User
 
 KIND = "import images"
@@ -44,8 +42,6 @@ SMALL_FILES = 20
 SMALL_BYTES = 50 * 1024 * 1024
 # So many duplicates and as many refused files are listed; the counts are of all.
 LISTED = 2000
-# An upload whose import failed waits so long to be tried again.
-KEPT = timedelta(days=7)
 
 Stream = Callable[[], Iterator[Found | Refused]]
 
@@ -144,20 +140,11 @@ def report_of(row: Import) -> Report:
 
 
 def forget_old() -> int:
-    """How many uploads were removed that no import waits for: of imports that failed a week ago,
-    and strays of processes that were killed."""
+    """How many uploads were removed that no import waits for any more."""
     wanted = Import.objects.filter(job__state__in=[Job.State.QUEUED, Job.State.RUNNING])
     lists = wanted.values_list("uploads", flat=True)
-    kept = {upload["stored"] for uploads in lists for upload in uploads}
-    limit = timezone.now() - KEPT
-    count = 0
-    with suppress(FileNotFoundError):
-        for file in default_storage.listdir(FOLDER)[1]:
-            name = FOLDER + file
-            if name not in kept and default_storage.get_modified_time(name) < limit:
-                default_storage.delete(name)
-                count += 1
-    return count
+    kept = {upload["stored"] for rows in lists for upload in rows}
+    return uploads.forget_old(FOLDER, kept)
 
 
 def import_root_path(relative: str) -> Path:
@@ -280,32 +267,15 @@ def _check_zip(sent: Sent) -> None:
 
 
 def _keep(sent: Sent) -> dict[str, Any]:
-    """Where the file is kept; on disk before its row is written. Raises StorageFull."""
-    goal = FOLDER + secrets.token_hex(16)
+    """What its import keeps of a file that is in the storage now. Raises StorageFull."""
     # Read first: a file that lies on the disk may be moved away by the storage.
     size = sent.file.size
-    with storing(goal):
-        stored = default_storage.save(goal, sent.file)
-        _sync(stored)
+    stored = uploads.keep(sent.file, FOLDER)
     return {"file": sent.name, "stored": stored, "bytes": size, "zip": sent.is_zip}
 
 
-def _sync(stored: str) -> None:
-    try:
-        path = Path(default_storage.path(stored))
-    except NotImplementedError:
-        # An object store: what it took it keeps.
-        return
-    for place in (path, path.parent):
-        handle = os.open(place, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
-
-
-def _remove(uploads: Sequence[dict[str, Any]]) -> None:
-    for upload in uploads:
+def _remove(kept: Sequence[dict[str, Any]]) -> None:
+    for upload in kept:
         # What is left over is removed by forget_old.
         with suppress(Exception):
             default_storage.delete(upload["stored"])

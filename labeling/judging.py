@@ -8,7 +8,7 @@ and lifting a block gives back exactly the one that was. docs/quality.md says it
 import math
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from fractions import Fraction
 from types import ModuleType
@@ -79,6 +79,7 @@ def judge(
 ) -> tuple[Verdict, list[tuple[str, Any]]]:
     """The verdict, and the answers it counts as (answer id, value), in the order of their votes.
 
+    Where the policy has everything reviewed, what would settle goes to a reviewer with its value.
     votes: in any order. skills.voided are left out first. policy["method"] says how: "majority" as
     the kind settles; "posterior" and "vote-table" ask for votes until the verdict is wrong at most
     target_error of the time (inner_no_error for a no to an inner node of a question graph). Where
@@ -92,15 +93,24 @@ def judge(
     size = _first_look(cast, policy, None if majority else skills.since)
     while True:
         counted = _as_they_stood(cast[:size])
+        values = [value for _, value in counted]
         if majority:
-            verdict = kind.settle([value for _, value in counted], policy)
+            verdict = kind.settle(values, policy)
         else:
             people = [vote.annotator for vote in cast[:size]]
-            values = [value for _, value in counted]
             verdict = _weigh(kind, people, values, policy, skills, topic, inner)
         if not verdict.more or size >= len(cast):
-            return verdict, counted
+            return _for_review(verdict, policy), counted
         size = min(len(cast), size + verdict.more)
+
+
+def _for_review(verdict: Verdict, policy: dict[str, Any]) -> Verdict:
+    if verdict.state == "settled" and policy["review"] == "all":
+        return replace(verdict, state="review")
+    # Policies from before this rule do not name it.
+    if verdict.state == "review" and policy.get("undecided") == "drop":
+        return Verdict("dropped", value="dropped")
+    return verdict
 
 
 def _first_look(cast: Sequence[Vote], policy: dict[str, Any], since: datetime | None) -> int:
@@ -126,6 +136,10 @@ def _weigh(
     topic: str,
     inner: bool,
 ) -> Verdict:
+    if hasattr(kind, "settle_weighted"):
+        unknown = policy["assumed_accuracy"]
+        weights = [clip(skills.accuracy.get(who, unknown)) for who in people]
+        return kind.settle_weighted(values, weights, policy)
     words = [kind.vote(value) for value in values]
     able = [(who, word) for who, word in zip(people, words, strict=True) if word is not None]
     # As many abstentions as would drop it by majority: two of two must not be enough.

@@ -37,6 +37,7 @@ class Reader:
     """A member, how far they have read in each lane, and the campaign as it stands now.
 
     by_topic: pages hold questions of one topic. share: of gold among what this person is given.
+    quota: how many questions of which topics are left to them; None where they get any.
     """
 
     membership_id: int
@@ -56,6 +57,7 @@ class Reader:
     counted_at: datetime | None
     policy: dict[str, Any]
     by_topic: bool
+    quota: dict[str, int] | None
 
     @property
     def fresh_first(self) -> bool:
@@ -137,7 +139,8 @@ class Scan:
             self.first = rows[0][3] if self.first is None else self.first
             self.last = rows[-1][3]
         self.rows += len(rows)
-        self.exhausted = len(rows) < self.window
+        # A window of no rows asks for nothing, so the lane is at its end.
+        self.exhausted = not self.window or len(rows) < self.window
         self.window = min(self.window * 4, WIDEST_WINDOW)
 
 
@@ -145,13 +148,14 @@ class Scan:
 class Reading:
     """What one person could be given, as read without locks.
 
-    held: their open seats, by id. topic: that of the page, None where topics mix. scans: the lanes
-    in their order, from which cursors move. candidates: for each lane, what this page may take.
-    again: questions of which they gave a seat back, gold apart; read only when nothing else is
-    left, so that neither returns sooner than the other.
+    held: their open seats, by id; held_topics: of which topics. topic: that of the page, None
+    where topics mix. scans: the lanes in their order, from which cursors move. candidates: for each
+    lane, what this page may take. again: questions of which they gave a seat back, gold apart; read
+    only when nothing else is left, so that neither returns sooner than the other.
     """
 
     held: list[int]
+    held_topics: Counter[str]
     topic: str | None
     scans: list[Scan]
     candidates: list[list[Candidate]]
@@ -175,7 +179,7 @@ class Reading:
 READER = """
 SELECT b.id, b.cursor_returned, b.cursor_fresh, b.cursor_gold, b.pages, b.answered, b.role,
     b.stage, b.gold_share, c.state, c.floor_returned, c.floor_fresh, c.last_ticket,
-    c.questions_asked, c.questions_free, c.counted_at, p.content
+    c.questions_asked, c.questions_free, c.counted_at, p.content, b.topics
 FROM labeling_membership b
 JOIN labeling_campaign c ON c.id = b.campaign_id
 JOIN labeling_policy p ON p.id = c.policy_id
@@ -210,6 +214,7 @@ def reader(user: User, campaign: Campaign) -> Reader:
         counted_at=row[15] and row[15].replace(tzinfo=UTC),
         policy=policy,
         by_topic=topic_pages(campaign),
+        quota=None if row[17] is None else json.loads(row[17]),
     )
 
 
@@ -225,14 +230,18 @@ UNSEEN = (None, "closed")
 # read, and no planner can turn it into one over everything the person ever answered. Rows that
 # they have seen come back too, so the cursor can pass them. States are written out, not passed:
 # SQLite uses a partial index only for what it can read in the statement. A seat given back on
-# another question about the same subject keeps nobody from this one.
+# another question about the same subject keeps nobody from this one; any seat on one does where the
+# subject is below 0, since both show a part of one thing (subjects.py).
 COLUMNS = """q.lane, q.id, COALESCE(q.subject, q.id) AS subject, q.ticket, q.topic,
-        (SELECT CASE WHEN a.state = 'returned' AND a.question_id <> q.id THEN 'closed'
+        (SELECT CASE WHEN a.question_id <> q.id AND a.subject < 0 THEN 'elsewhere'
+                WHEN a.question_id <> q.id AND a.state = 'returned' THEN 'closed'
                 ELSE a.state END FROM labeling_assignment a
          WHERE a.annotator_id = %s AND a.subject = COALESCE(q.subject, q.id)) AS seat"""
 NO_ANSWER = "CAST(NULL AS text) AS answer FROM labeling_question q"
+# What gold is balanced by. No drawing is like another, so all of them are one word.
+WORD_OF_GOLD = "CASE WHEN g.answer -> 'parts' IS NULL THEN CAST(g.answer AS text) ELSE 'drawn' END"
 GOLD_ANSWER = (
-    "CAST(g.answer AS text) AS answer FROM labeling_question q "
+    f"{WORD_OF_GOLD} AS answer FROM labeling_question q "
     "JOIN labeling_gold g ON g.question_id = q.id"
 )
 
@@ -247,6 +256,11 @@ SELECT * FROM (
 """  # noqa: S608
 
 
+def _windows_about(topics: Sequence[str]) -> list[str]:
+    """As WINDOWS, for somebody whose quota names these topics."""
+    return [_window_of(source, f" AND q.topic IN ({marks(topics)})") for source in SOURCES]
+
+
 OF_TOPIC = " AND q.topic = %s AND q.graph_id IS NOT NULL"
 SOURCES = (NO_ANSWER, NO_ANSWER, GOLD_ANSWER)
 WINDOWS = [_window_of(source) for source in SOURCES]
@@ -258,13 +272,13 @@ FROM labeling_assignment a JOIN labeling_question q ON q.id = a.question_id
 WHERE a.annotator_id = %s AND a.state = 'leased' AND q.campaign_id = %s
 """
 EVERYTHING = " UNION ALL ".join([*WINDOWS, HELD])
-AGAIN = """
+AGAIN = f"""
 SELECT q.lane, q.id, a.subject, q.ticket, q.topic,
-    (SELECT CAST(g.answer AS text) FROM labeling_gold g WHERE g.question_id = q.id)
+    (SELECT {WORD_OF_GOLD} FROM labeling_gold g WHERE g.question_id = q.id)
 FROM labeling_assignment a JOIN labeling_question q ON q.id = a.question_id
 WHERE a.annotator_id = %s AND a.state = 'returned' AND q.campaign_id = %s AND q.seats_free > 0
 ORDER BY q.lane, q.ticket LIMIT %s
-"""
+"""  # noqa: S608
 
 
 def read(person: Reader, size: int) -> Reading:
@@ -278,12 +292,15 @@ def read(person: Reader, size: int) -> Reading:
         # A page of one topic needs of each lane no more than where it begins.
         wanted = 1 if person.by_topic else size
         scans.append(_scan(person, lane, person.start(lane), wanted, size))
-    windows = [part for scan in scans for part in _window(person, scan)]
-    rows = fetch_prepared(EVERYTHING, [*windows, person.user_id, person.campaign_id])
+    about = sorted(person.quota) if person.quota is not None else []
+    statements = _windows_about(about) if about else WINDOWS
+    windows = [part for scan in scans for part in _window(person, scan, *about)]
+    everything = EVERYTHING if statements is WINDOWS else " UNION ALL ".join([*statements, HELD])
+    rows = fetch_prepared(everything, [*windows, person.user_id, person.campaign_id])
     for scan in scans:
         scan.absorb([row for row in rows if row[0] == scan.lane])
         while scan.wants_more(ENOUGH_ROWS if scan.lane == GOLD else None):
-            scan.absorb(fetch(WINDOWS[scan.lane], _window(person, scan)))
+            scan.absorb(fetch(statements[scan.lane], _window(person, scan, *about)))
     held = [row for row in rows if row[0] < 0]
     again = _again(person) if all(scan.exhausted for scan in scans[:2]) else []
     topic = _topic(person, held, scans, again) if person.by_topic else None
@@ -296,6 +313,7 @@ def read(person: Reader, size: int) -> Reading:
         again = [one for one in again if one.topic == topic]
     return Reading(
         held=[row[1] for row in held],
+        held_topics=Counter(row[4] for row in held),
         topic=topic,
         scans=scans,
         candidates=candidates,
@@ -305,7 +323,7 @@ def read(person: Reader, size: int) -> Reading:
 
 
 def _scan(person: Reader, lane: int, start: int, wanted: int, size: int) -> Scan:
-    if lane == GOLD and not person.share:
+    if (lane == GOLD and not person.share) or person.quota == {}:
         return Scan(lane, start, 0, 0)
     return Scan(lane, start, wanted, size * OVERSAMPLE)
 
@@ -360,6 +378,7 @@ def _again(person: Reader) -> list[Candidate]:
     return [
         Candidate(pk, subject, ticket, topic, answer, again=True)
         for _, pk, subject, ticket, topic, answer in rows
+        if person.quota is None or topic in person.quota
     ]
 
 

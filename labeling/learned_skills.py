@@ -18,6 +18,7 @@ from labeling.calibrating import classes_of
 from labeling.dawid_skene import DawidSkene, dawid_skene
 from labeling.kinds import KINDS
 from labeling.models import Answer, Campaign, Question
+from labeling.verdicts import sent_back_since
 from labeling.vote_tables import CALIBRATION_VOTES, learn_vote_tables
 
 CHUNK = 1_000
@@ -61,12 +62,16 @@ def learn(campaign: Campaign, voided: frozenset[int] = frozenset()) -> dict[str,
     """The content of a calibration but for `voided` and when it was made. Equal answers give equal
     content, on either database."""
     classes = classes_of(campaign.kind, campaign.settings)
-    policy = policies.of(campaign)
+    policy, kind = policies.of(campaign), KINDS[campaign.kind]
+    if hasattr(kind, "learn"):
+        chunks = _answered(campaign, voided)
+        found = ((answers, gold) for chunk in chunks for _, _, gold, answers in chunk)
+        return {"classes": list(classes)} | kind.learn(found, policy)
     votes = read(campaign, classes, voided)
     learned = _two(votes, policy) if len(classes) == 2 else _many(votes, policy, len(classes))
     content = {"classes": list(classes)} | learned
     if campaign.settings.get("order") == "learned":
-        content["statistics"] = KINDS[campaign.kind].statistics(campaign)
+        content["statistics"] = kind.statistics(campaign)
     return content
 
 
@@ -76,9 +81,22 @@ def read(campaign: Campaign, classes: tuple[str, ...], voided: frozenset[int]) -
     kind = KINDS[campaign.kind]
     code = {word: number for number, word in enumerate(classes)}
     reading = _Reading()
+    for chunk in _answered(campaign, voided):
+        for _, topic, gold, answers in chunk:
+            said = [(person, kind.vote(value)) for person, value in answers.items()]
+            known = -1 if gold is None else code.get(kind.vote(gold) or "", -1)
+            _keep(reading, [(p, code[word]) for p, word in said if word in code], topic, known)
+    return _numbered(reading)
+
+
+def _answered(
+    campaign: Campaign, voided: frozenset[int]
+) -> Iterator[list[tuple[int, str, Any, dict[int, Any]]]]:
+    """(id, topic, known answer, {person: latest answer that counts}) by id, many at a time."""
     for chunk in _questions(campaign):
         rows = (
             Answer.objects.filter(assignment__question_id__in=[row[0] for row in chunk], late=False)
+            .exclude(sent_back_since())
             .exclude(assignment__annotator__in=voided)
             .order_by("assignment__question_id", "assignment__annotator_id", "revision")
             .values_list("assignment__question_id", "assignment__annotator_id", "value")
@@ -86,11 +104,7 @@ def read(campaign: Campaign, classes: tuple[str, ...], voided: frozenset[int]) -
         latest: dict[int, dict[int, Any]] = {}
         for question, person, value in rows:
             latest.setdefault(question, {})[person] = value
-        for pk, topic, gold in chunk:
-            said = [(person, kind.vote(value)) for person, value in latest.get(pk, {}).items()]
-            known = -1 if gold is None else code.get(kind.vote(gold) or "", -1)
-            _keep(reading, [(p, code[word]) for p, word in said if word in code], topic, known)
-    return _numbered(reading)
+        yield [(pk, topic, gold, latest.get(pk, {})) for pk, topic, gold in chunk]
 
 
 def _questions(campaign: Campaign) -> Iterator[list[tuple[int, str, Any]]]:

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.db.models import Count, Q, QuerySet, Sum
 
-from labeling import consensus, progress
+from labeling import consensus, policies, progress
 from labeling.kinds import KINDS
 from labeling.models import Answer, Campaign, Decision, Membership, Question, Settlement, User
 
@@ -118,6 +118,18 @@ def _stands(
     return {"value": name, "words": words.get(name, name), "share": settlement.probability}
 
 
+def proposal(campaign: Campaign, question: Question) -> dict[str, Any] | None:
+    """{"settlement": id, "words"} of what a question in review would settle as, if a reviewer
+    accepts it; None where its answers gave nothing."""
+    latest = question.settlements.order_by("-pk").first()
+    if latest is None or latest.value is None:
+        return None
+    return {
+        "settlement": latest.pk,
+        "words": _settled_words(latest, campaign, value_words(campaign)),
+    }
+
+
 def question_history(campaign: Campaign, question: Question) -> dict[str, Any]:
     """Every answer with who gave it, every settlement, and the reviewers' decisions."""
     kind = KINDS[campaign.kind]
@@ -138,7 +150,7 @@ def question_history(campaign: Campaign, question: Question) -> dict[str, Any]:
                 "answer": answer,
                 "pseudonym": answer.assignment.annotator.pseudonym,
                 "value": kind.tally_name(answer.value),
-                "words": words.get(kind.tally_name(answer.value), str(answer.value)),
+                "words": words.get(kind.tally_name(answer.value), kind.tally_name(answer.value)),
                 "seconds": None if answer.duration_ms is None else answer.duration_ms / 1000,
                 "counted": str(answer.pk) in counted,
                 "void": answer.assignment.annotator_id in void,
@@ -170,10 +182,9 @@ def _settled_words(settlement: Settlement, campaign: Campaign, words: dict[str, 
 
 def value_words(campaign: Campaign) -> dict[str, str]:
     """Tally name → the words that people see for it."""
-    words = {
-        choice["value"]: choice["label"]
-        for choice in KINDS[campaign.kind].choices(campaign.settings)
-    }
+    kind = KINDS[campaign.kind]
+    words = {choice["value"]: choice["label"] for choice in kind.choices(campaign.settings)}
+    words |= getattr(kind, "TALLY_WORDS", {})
     vocabulary = campaign.settings.get("vocabulary", [])
     return {entry["key"]: entry["name"] for entry in vocabulary} | words
 
@@ -181,7 +192,7 @@ def value_words(campaign: Campaign) -> dict[str, str]:
 def asked_words(campaign: Campaign, topic: str) -> str:
     """What people are asked, as a heading: the topic's name as a question."""
     if campaign.kind == "naming":
-        return "What does this image show?"
+        return str(campaign.settings.get("question", "What does this image show?"))
     return topic if topic.endswith("?") else f"{topic}?"
 
 
@@ -205,7 +216,7 @@ def topic_rows(campaign: Campaign, search: str = "") -> QuerySet[Any]:
 
 def gold_rows(campaign: Campaign, questions: Sequence[Question]) -> list[dict[str, Any]]:
     """For each gold question: its answer, how many met it and how many of them failed."""
-    kind = KINDS[campaign.kind]
+    kind, policy = KINDS[campaign.kind], policies.of(campaign)
     words = value_words(campaign)
     latest: dict[tuple[int, int], Any] = {}
     rows = Answer.objects.filter(
@@ -220,7 +231,7 @@ def gold_rows(campaign: Campaign, questions: Sequence[Question]) -> list[dict[st
     found = []
     for question in questions:
         answers = given[question.pk]
-        failed = sum(kind.grade(value, question.gold.answer) < 1 for value in answers)
+        right = sum(kind.is_right(value, question.gold.answer, policy) for value in answers)
         name = kind.tally_name(question.gold.answer)
         found.append(
             {
@@ -231,7 +242,7 @@ def gold_rows(campaign: Campaign, questions: Sequence[Question]) -> list[dict[st
                 "value": name,
                 "words": words.get(name, name),
                 "met": len(answers),
-                "failed": failed,
+                "failed": len(answers) - right,
             }
         )
     return found
@@ -246,6 +257,12 @@ DEEDS = {
 }
 
 
+def _quota_words(content: dict[str, Any]) -> str:
+    wanted = content.get("quotas", {})
+    said = ", ".join(f"{images} of {topic}" for topic, images in sorted(wanted.items()))
+    return f"set the quotas: {said}" if said else "lifted all quotas"
+
+
 def _stage_words(content: dict[str, Any]) -> str:
     return {
         "training": "sent somebody to training",
@@ -254,6 +271,17 @@ def _stage_words(content: dict[str, Any]) -> str:
         "working": "let somebody work",
         "paused": "paused somebody",
     }.get(content.get("stage", ""), "changed where somebody stands")
+
+
+def _review_words(content: dict[str, Any]) -> str:
+    if "sent_back" in content:
+        count = len(content["sent_back"])
+        drawings = "a drawing" if count == 1 else f"{count} drawings"
+        return f"sent back {drawings} of question {content.get('question')}"
+    said = content.get("value")
+    said = said.get("key") if isinstance(said, dict) else said
+    deed = "accepted" if content.get("accepted") else "decided"
+    return f"{deed} question {content.get('question')}: {said}"
 
 
 def _blocked_words(content: dict[str, Any]) -> str:
@@ -267,6 +295,10 @@ WORDS: dict[str, Callable[[dict[str, Any]], str]] = {
     Decision.Kind.STAGE: _stage_words,
     Decision.Kind.GRAPH: lambda content: f"wrote version {content.get('version')} of the graph",
     Decision.Kind.AUDIT: lambda content: f"drew audit sample {content.get('sample')}",
+    Decision.Kind.QUOTA: _quota_words,
+    Decision.Kind.VOCABULARY: lambda content: (
+        f"took version {content.get('version')} of the vocabulary"
+    ),
 }
 
 
@@ -299,9 +331,7 @@ def decision_words(decision: Decision) -> str:
             "retired": "retired a gold question",
         }.get(deed, "changed the gold")
     if decision.kind == Decision.Kind.REVIEW:
-        said = content.get("value")
-        said = said.get("key") if isinstance(said, dict) else said
-        return f"decided question {content.get('question')}: {said}"
+        return _review_words(content)
     if decision.kind in WORDS:
         return WORDS[decision.kind](content)
     if "withdrawn" in content:

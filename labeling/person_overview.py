@@ -5,7 +5,7 @@ from typing import Any
 
 from django.db.models import Q
 
-from labeling import overview, progress, quality
+from labeling import overview, policies, progress, quality
 from labeling.kinds import KINDS
 from labeling.models import (
     Answer,
@@ -74,7 +74,7 @@ def _row(
         name = kind.tally_name(stands)
         row |= {"stands": name, "stands_words": words.get(name, name)}
         if row["gold"] or kind.vote(answer.value) is not None:
-            row["agrees"] = kind.grade(answer.value, stands) >= 1
+            row["agrees"] = kind.is_right(answer.value, stands, policies.of(campaign))
     return row
 
 
@@ -105,6 +105,7 @@ def decisions_on(membership: Membership, shown: int = 20) -> list[dict[str, Any]
                 Decision.Kind.BLOCK,
                 Decision.Kind.UNBLOCK,
                 Decision.Kind.STAGE,
+                Decision.Kind.QUOTA,
             ],
         )
         .select_related("actor")

@@ -47,3 +47,49 @@ def load(text: str) -> Any:
     if len(text) > LONGEST:
         raise yaml.YAMLError(f"more than {LONGEST:,} characters; write so much as JSON")
     return yaml.load(text, Loader=_Plain)  # noqa: S506 - a SafeLoader that takes less
+
+
+class Repeats(yaml.YAMLError):
+    """A YAML text that says a key twice, of which readers keep the last. line: where, from 1."""
+
+    def __init__(self, key: str, line: int) -> None:
+        super().__init__(f"says {key!r} twice")
+        self.line = line
+
+
+Lines = dict[tuple[str | int, ...], int]
+
+
+def load_with_lines(text: str) -> tuple[Any, Lines]:
+    """What a YAML text holds, and the line (from 1) of everything in it by its path of keys.
+
+    Raises as `load` does, and Repeats where a key stands twice.
+
+    >>> load_with_lines("a:\\n- b: 1\\n")
+    ({'a': [{'b': 1}]}, {(): 1, ('a',): 1, ('a', 0): 2, ('a', 0, 'b'): 2})
+    """
+    if len(text) > LONGEST:
+        raise yaml.YAMLError(f"more than {LONGEST:,} characters; write so much as JSON")
+    loader = _Plain(text)
+    try:
+        node = loader.get_single_node()
+        lines: Lines = {}
+        if node is None:
+            return None, lines
+        _find_lines(node, (), node.start_mark.line + 1, lines)
+        return loader.construct_document(node), lines
+    finally:
+        loader.dispose()
+
+
+def _find_lines(node: yaml.Node, path: tuple[str | int, ...], line: int, lines: Lines) -> None:
+    lines[path] = line
+    if isinstance(node, yaml.SequenceNode):
+        for number, child in enumerate(node.value):
+            _find_lines(child, (*path, number), child.start_mark.line + 1, lines)
+    elif isinstance(node, yaml.MappingNode):
+        for key, child in node.value:
+            at = (*path, str(key.value))
+            if at in lines:
+                raise Repeats(str(key.value)[:100], key.start_mark.line + 1)
+            _find_lines(child, at, key.start_mark.line + 1, lines)

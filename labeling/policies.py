@@ -1,6 +1,7 @@
 """The quality policy of a campaign: its keys, their defaults, and what values they take."""
 
 from dataclasses import dataclass
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from labeling.errors import Refusal
@@ -74,6 +75,32 @@ RULES: dict[str, Rule | Choice] = {
         1,
         "Drop the image when more than this share of its answers could not be given.",
         whole=False,
+    ),
+    "review": Choice(
+        "disputed",
+        {
+            "disputed": "Only what the answers could not decide",
+            "all": "Everything, before it counts",
+        },
+        "What a reviewer looks at.",
+    ),
+    "undecided": Choice(
+        "review",
+        {"review": "A reviewer decides", "drop": "The question is dropped"},
+        "When people do not agree after at most so many answers.",
+    ),
+    "return_hours": Rule(
+        48, 1, 1000, "Hours to mend what a reviewer sent back; then others are asked too."
+    ),
+    "agree_iou": Rule(
+        0.5,
+        0,
+        1,
+        "Drawings of one part agree when they overlap at least so much (IoU); else more are asked.",
+        whole=False,
+    ),
+    "gold_iou": Rule(
+        0.7, 0.05, 1, "A drawing of gold is right when it overlaps it so much (IoU).", whole=False
     ),
     "lease_minutes": Rule(20, 1, 1440, "Minutes a person may hold a question unanswered."),
     "revise_minutes": Rule(10, 0, 1440, "Minutes in which a mind may be changed."),
@@ -178,6 +205,17 @@ def clean(content: dict[str, Any] | None) -> dict[str, Any]:
             field="bad_accuracy",
         )
     return policy
+
+
+def check_method(kind: ModuleType, policy: dict[str, Any]) -> None:
+    """Passes for a method that votes of this kind can be judged by. Raises Refusal."""
+    known = getattr(kind, "METHODS", None)
+    if known is not None and policy["method"] not in known:
+        raise Refusal(
+            f"The method {policy['method']} counts words, and answers of the kind {kind.NAME} are "
+            f"drawings. Choose one of: {', '.join(known)}.",
+            field="method",
+        )
 
 
 def _clean_currency(value: Any) -> str:

@@ -207,7 +207,10 @@ def unseen(membership: Membership) -> Any:
         gold.annotate(its_subject=Coalesce("subject", F("id"), output_field=BigIntegerField()))
         .annotate(seat=Subquery(seats.values("state")[:1]))
         .annotate(given_at=Subquery(seats.values("created_at")[:1]))
+        .annotate(seat_on=Subquery(seats.values("question_id")[:1]))
         .filter(Q(seat=None) | Q(seat__in=FREE))
+        # Of one thing a person sees one part, ever (subjects.py).
+        .exclude(Q(its_subject__lt=0) & ~Q(seat_on=F("pk")) & Q(seat__isnull=False))
         .order_by("pk")
         .values_list("pk", "its_subject", "topic", "gold__answer", "given_at")
     )
@@ -237,10 +240,10 @@ def _spread(membership: Membership, candidates: Sequence[Unseen], wanted: int) -
     topics = Counter(topic for _, topic in dealt)
     pool = list(candidates)
     dealing.chance.shuffle(pool)
-    chosen = []
-    for _ in range(min(wanted, len(pool))):
+    chosen: list[Unseen] = []
+    while pool and len(chosen) < wanted:
         one = min(pool, key=lambda row: (answers[str(row[3])], topics[row[2]]))
-        pool.remove(one)
+        pool = [row for row in pool if row[1] != one[1]]
         answers[str(one[3])] += 1
         topics[one[2]] += 1
         chosen.append(one)
@@ -286,7 +289,7 @@ def _state(membership: Membership) -> Done:
         .values_list("assignment_id", "value", "assignment__question__gold__answer")
     )
     latest = {seat: (value, answer) for seat, value, answer in rows}
-    right = sum(kind.grade(value, answer) >= 1 for value, answer in latest.values())
+    right = sum(kind.is_right(value, answer, policy) for value, answer in latest.values())
     held = _open(membership).filter(question__state=Question.State.GOLD).count()
     left = unseen(membership).count() + held
     if membership.stage == Stage.TRAINING:
@@ -341,16 +344,19 @@ def _finish_test(membership: Membership, state: Done) -> None:
 def feedback(
     user: User, campaign: Campaign, sent: Sequence[answering.Sent]
 ) -> list[dict[str, Any]]:
-    """For each answer, in order: {"seat", "status", "message", "right", "answer", "explanation"}.
+    """For each answer, in order: {"seat", "status", "message", "right", "answer", "explanation",
+    "parts"}.
 
     Submits them as always. In training an accepted answer is told whether it was right, the known
-    answer and why; in the test, and for seats that training did not give, those three are None,
-    None and "". Moves the person on when the stage is over. Raises what answering.submit does.
+    answer, why, and where it has parts how right each one is; in the test, and for seats that
+    training did not give, those four are None, None, "" and {}. Moves the person on when the stage
+    is over. Raises what answering.submit does.
     """
     membership = member_of(user, campaign)
     results = answering.submit(user, campaign, sent)
     known = _known(membership, [one.seat for one in sent])
-    kind = KINDS[membership.campaign.kind]
+    kind, policy = KINDS[membership.campaign.kind], policies.of(membership.campaign)
+    likeness = getattr(kind, "likeness", None)
     told = []
     for one, result in zip(sent, results, strict=True):
         row = {"seat": one.seat, "status": result.status, "message": result.message}
@@ -358,9 +364,10 @@ def feedback(
         told.append(
             row
             | {
-                "right": None if gold is None else kind.grade(one.value, gold.answer) >= 1,
+                "right": None if gold is None else kind.is_right(one.value, gold.answer, policy),
                 "answer": None if gold is None else gold.answer,
                 "explanation": "" if gold is None else gold.explanation,
+                "parts": likeness(one.value, gold.answer) if gold and likeness else {},
             }
         )
     advance(membership)

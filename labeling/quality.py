@@ -7,6 +7,7 @@ from typing import Any
 from django.db.models import BigIntegerField, F, Q
 from django.db.models.functions import Coalesce
 
+from labeling import policies
 from labeling.intervals import wilson_interval
 from labeling.kinds import KINDS
 from labeling.models import Answer, Assignment, Campaign, Membership, Question, User
@@ -52,11 +53,11 @@ def rights(campaign: Campaign, people: Collection[int] | None = None) -> dict[in
         # When it first came decides whether it counts, the last revision what it says.
         first_at = latest[seat][1] if seat in latest else at
         latest[seat] = (annotator, first_at, value, answer)
-    kind = KINDS[campaign.kind]
+    kind, policy = KINDS[campaign.kind], policies.of(campaign)
     found: dict[int, list[bool]] = {}
     for annotator, first_at, value, answer in latest.values():
         if annotator in since and first_at >= since[annotator]:
-            found.setdefault(annotator, []).append(kind.grade(value, answer) >= 1)
+            found.setdefault(annotator, []).append(kind.is_right(value, answer, policy))
     return found
 
 

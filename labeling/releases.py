@@ -5,7 +5,6 @@ number. How, and why: docs/competitions.md.
 """
 
 import contextlib
-import hmac
 import json
 import shutil
 import tempfile
@@ -23,7 +22,7 @@ from django.db.models import Count, F, Max, QuerySet
 from django.db.models.functions import Collate
 from django.utils import timezone
 
-from labeling import frozen, release_graph
+from labeling import frozen, release_graph, release_parts
 from labeling.errors import NotYours
 from labeling.files import StrPath
 from labeling.frozen import FORMAT, Frozen, Line, LineFile
@@ -38,9 +37,12 @@ from labeling.models import (
     Topic,
     User,
 )
+from labeling.release_votes import Votes
 
 # Questions held in memory at once: two queries a chunk.
 CHUNK = 500
+# Drawings are long: fewer of them.
+FEW = 100
 FROZEN_STATES = (Question.State.SETTLED, Question.State.DROPPED)
 
 
@@ -93,10 +95,11 @@ def release_for(campaign: Campaign, number: int) -> Release:
 
 
 def prune(campaign: Campaign, keep: Release) -> int:
-    """How many interim releases went: all but `keep` and those that a run still stands on."""
+    """How many interim releases went: all but `keep` and those that a run or a benchmark still
+    stands on."""
     old = [
         release
-        for release in campaign.releases.exclude(pk=keep.pk).filter(runs=None)
+        for release in campaign.releases.exclude(pk=keep.pk).filter(runs=None, benchmarks=None)
         if release.counts.get("interim")
     ]
     for release in old:
@@ -116,7 +119,7 @@ def marks_of(campaign: Campaign) -> Line:
         .exclude(state=Question.State.GOLD)
     )
     marks = {"last_settlement": latest or 0, "states": dict(sorted(states.items()))}
-    return marks | release_graph.marks_of(campaign)
+    return marks | release_graph.marks_of(campaign) | release_parts.marks_of(campaign)
 
 
 @contextlib.contextmanager
@@ -151,38 +154,39 @@ class _Writer:
     """The files as they grow, with what is counted on the way."""
 
     folder: Path
-    names: tuple[str, ...]
+    campaign: Campaign
     counts: Counter[str] = field(default_factory=Counter)
-    people: set[int] = field(default_factory=set)
     # Which calibrations settled what is in here, by id.
     calibrations: set[int] = field(default_factory=set)
     last_image: int | None = None
 
     def __post_init__(self) -> None:
-        self.files = {name: LineFile(self.folder / name) for name in self.names}
-        # Votes with row ids in place of people: pseudonyms are made of a digest of all of them.
-        self.raw = LineFile(self.folder / "votes.raw")
+        names = frozen.files_of(self.campaign.kind)
+        self.files = {name: LineFile(self.folder / name) for name in names}
+        self.votes = Votes(self.folder)
+        # What a release holds beside answers, where there is a graph or where there are parts.
+        self.by_graph = release_graph.Nodes.of(self.campaign)
+        self.by_parts = release_parts.Objects.of(self.campaign)
 
     def __enter__(self) -> "_Writer":
         return self
 
     def __exit__(self, *_: object) -> None:
-        for file in (self.raw, *self.files.values()):
+        for file in (self.votes.raw, *self.files.values()):
             file.file.close()
 
 
 def _write(campaign_id: int, folder: Path) -> tuple[Line, Line]:
     campaign = Campaign.objects.select_related("dataset", "policy").get(pk=campaign_id)
     marks = marks_of(campaign)
-    by_graph = release_graph.Nodes.of(campaign)
-    with _Writer(folder, frozen.files_of(campaign.kind)) as writer:
+    with _Writer(folder, campaign) as writer:
         for topic in Topic.objects.filter(campaign=campaign).order_by(*_by("key")):
             writer.files["topics.jsonl"].write(_topic_line(topic))
-        if by_graph is not None:
-            _write_graph(writer, campaign, by_graph)
-        for chunk in _chunks(_questions(campaign)):
-            _write_chunk(writer, campaign.kind, chunk, by_graph)
-        _name_people(writer)
+        if writer.by_graph is not None:
+            _write_graph(writer, campaign, writer.by_graph)
+        for chunk in _chunks(_questions(campaign), CHUNK if writer.by_parts is None else FEW):
+            _write_chunk(writer, chunk)
+        writer.votes.name_people(writer.files["votes.jsonl"])
         meta = {
             "format": FORMAT,
             "version": 1,
@@ -196,6 +200,7 @@ def _write(campaign_id: int, folder: Path) -> tuple[Line, Line]:
             },
             "policies": list(campaign.policies.order_by("version").values("version", "content")),
             **_calibrations(writer),
+            **(writer.by_parts.told() if writer.by_parts else {}),
             "counts": _counts(writer, marks),
             "code_version": code_version(),
             "files": {name: file.close() for name, file in writer.files.items()},
@@ -213,11 +218,12 @@ def _write_graph(writer: _Writer, campaign: Campaign, by_graph: release_graph.No
         writer.files["given.jsonl"].write(line)
 
 
-def _write_chunk(
-    writer: _Writer, kind: str, chunk: list[Question], by_graph: release_graph.Nodes | None
-) -> None:
+def _write_chunk(writer: _Writer, chunk: list[Question]) -> None:
+    by_graph, by_parts, kind = writer.by_graph, writer.by_parts, writer.campaign.kind
     said = _said_about([question.pk for question in chunk])
     orders = release_graph.orders(chunk, said.first) if by_graph else {}
+    if by_parts is not None:
+        by_parts.describe(chunk)
     for question in chunk:
         image = question.item.image
         if by_graph is None and image.pk != writer.last_image:
@@ -232,9 +238,15 @@ def _write_chunk(
                 "order": orders[question.pk],
                 "probability": settlement.probability if settlement else None,
             }
+        if by_parts is not None:
+            place |= by_parts.place(question)
+            line |= by_parts.place(question) | {"box": question.item.region}
+            if settlement is not None and question.state == Question.State.SETTLED:
+                drawn = by_parts.line(question, settlement, line["settled_by"])
+                writer.files["objects.jsonl"].write(drawn)
         if settlement and settlement.calibration_id:
             writer.calibrations.add(settlement.calibration_id)
-        votes = _write_votes(writer, kind, place, settlement, said.answers.get(question.pk, []))
+        votes = writer.votes.write(kind, place, settlement, said.answers.get(question.pk, []))
         writer.counts[question.state] += 1
         writer.files["answers.jsonl"].write(line | {"votes": votes})
 
@@ -243,7 +255,7 @@ def _questions(campaign: Campaign) -> QuerySet[Question]:
     return (
         Question.objects.filter(campaign=campaign, state__in=FROZEN_STATES)
         .select_related("item__image", "policy")
-        .order_by(*_by("item__image__name", "topic"), "round", "pk")
+        .order_by(*_by("item__image__name", "item__name", "topic"), "round", "pk")
     )
 
 
@@ -254,12 +266,12 @@ def _by(*names: str) -> list[Any]:
     return list(names)
 
 
-def _chunks(questions: QuerySet[Question]) -> Iterator[list[Question]]:
-    """Some hundreds of questions at a time; those of one image stay together."""
+def _chunks(questions: QuerySet[Question], size: int) -> Iterator[list[Question]]:
+    """So many questions at a time; those of one image, or object, stay together."""
     chunk: list[Question] = []
     for _, about in groupby(questions.iterator(chunk_size=CHUNK), lambda row: row.item_id):
         chunk += about
-        if len(chunk) >= CHUNK:
+        if len(chunk) >= size:
             yield chunk
             chunk = []
     if chunk:
@@ -290,41 +302,6 @@ def _said_about(ids: list[int]) -> _Said:
     return said
 
 
-def _write_votes(
-    writer: _Writer,
-    kind: str,
-    place: Line,
-    settlement: Settlement | None,
-    answers: list[Answer],
-) -> dict[str, int]:
-    """How many gave which answer, of those that count; the votes themselves go into their file."""
-    counted = {str(key) for key in settlement.answers} if settlement else set()
-    votes: Counter[str] = Counter()
-    rows = []
-    for answer in answers:
-        is_counted = str(answer.pk) in counted
-        if not (is_counted or answer.late):
-            continue
-        if is_counted:
-            votes[KINDS[kind].tally_name(answer.value)] += 1
-        writer.people.add(answer.assignment.annotator_id)
-        writer.counts["late" if answer.late else "votes"] += 1
-        rows.append(
-            place
-            | {
-                "annotator": answer.assignment.annotator_id,
-                "counted": is_counted,
-                "duration_ms": answer.duration_ms,
-                "late": answer.late,
-                "revision": answer.revision,
-                "value": answer.value,
-            }
-        )
-    for row in sorted(rows, key=lambda row: (row["annotator"], row["revision"])):
-        writer.raw.write(row)
-    return dict(votes)
-
-
 def _answer_line(kind: str, question: Question, settlement: Settlement | None) -> Line:
     dropped = question.state == Question.State.DROPPED
     value = None if dropped or settlement is None else settlement.value
@@ -333,7 +310,8 @@ def _answer_line(kind: str, question: Question, settlement: Settlement | None) -
         line["wnid"] = None if value is None else KINDS["naming"].tally_name(value)
     else:
         line["wnid"] = question.topic
-        line["contains"] = None if value is None else value == "yes"
+        # An object that is drawn is there.
+        line["contains"] = None if value is None else kind == release_parts.KIND or value == "yes"
     policy = settlement.policy if settlement else question.policy
     line["settled_by"] = {
         "policy": policy.version,
@@ -374,47 +352,18 @@ def _topic_line(topic: Topic) -> Line:
     return {name: getattr(topic, name) for name in names}
 
 
-def _name_people(writer: _Writer) -> None:
-    """votes.jsonl from the raw votes, each person under a name of this release alone.
-
-    The names come of a keyed digest of the content: two releases cannot be joined by them, nobody
-    without the site's key can compute them, and equal content still gives equal bytes.
-    """
-    writer.raw.close()
-    key = settings.SECRET_KEY.encode()
-    content = hmac.digest(key, b"release " + writer.raw.hash.digest(), "sha256")
-    names = {
-        person: f"annotator-{hmac.new(content, str(person).encode(), 'sha256').hexdigest()[:10]}"
-        for person in writer.people
-    }
-    with open(writer.raw.path, "rb") as raw:
-        for rows in _votes_by_question(raw):
-            # By name: the order in which people joined would tell who is who.
-            rows.sort(key=lambda row: (names[row["annotator"]], row["revision"]))
-            for row in rows:
-                writer.files["votes.jsonl"].write(row | {"annotator": names[row["annotator"]]})
-    writer.raw.path.unlink()
-
-
-def _votes_by_question(raw: Any) -> Iterator[list[Line]]:
-    def asked(row: Line) -> tuple[Any, Any]:
-        return row["image"], row.get("node", row["wnid"])
-
-    for _, rows in groupby(map(json.loads, raw), asked):
-        yield list(rows)
-
-
 def _counts(writer: _Writer, marks: Line) -> Line:
     states = {"open": 0, "review": 0, "withdrawn": 0} | marks["states"]
     return {
         **{state: int(count) for state, count in states.items()},
         "settled": writer.counts["settled"],
         "dropped": writer.counts["dropped"],
-        "votes": writer.counts["votes"],
-        "late": writer.counts["late"],
-        "annotators": len(writer.people),
+        "votes": writer.votes.counts["votes"],
+        "late": writer.votes.counts["late"],
+        "annotators": len(writer.votes.people),
         "images": writer.files["images.jsonl"].count,
         "topics": writer.files["topics.jsonl"].count,
+        **({"objects": objects.count} if (objects := writer.files.get("objects.jsonl")) else {}),
     }
 
 

@@ -350,11 +350,6 @@ class WithdrawalSerializer(QuestionKeysSerializer):
     reason = serializers.CharField(max_length=500)
 
 
-class VerdictSerializer(Body):
-    value = AnyField(help_text='An answer that is no abstention, or "drop".')
-    reason = serializers.CharField(allow_blank=True, default="", max_length=500)
-
-
 class SettlementSerializer(Plain):
     question = serializers.IntegerField(source="question_id")
     value = AnyField()
@@ -378,6 +373,9 @@ class GoldSerializer(serializers.ModelSerializer):
 
 
 class GoldBody(AskedSerializer):
+    object = serializers.CharField(
+        allow_blank=True, default="", max_length=80, help_text="Its name, where parts are drawn."
+    )
     answer = AnyField()
     explanation = serializers.CharField(allow_blank=True, default="", max_length=10_000)
     source = serializers.CharField(allow_blank=True, default="", max_length=200)  # type: ignore[assignment]

@@ -23,7 +23,8 @@ COUNT_ANYWAY_AFTER = timedelta(minutes=15)
 
 
 class Counts(NamedTuple):
-    """Questions asked (gold and withdrawn left out), and those of them with a free seat."""
+    """Questions asked (gold and withdrawn left out) as far as one person could answer them, and how
+    many have a free seat."""
 
     asked: int
     free: int
@@ -69,7 +70,9 @@ def counts(person: Reader) -> Counts:
 def recount(campaign_id: int) -> Counts:
     """The campaign's counts, taken now and kept on its row."""
     [(asked, free)] = fetch(
-        "SELECT (SELECT COUNT(*) FROM labeling_question WHERE campaign_id = %s "
+        # Of several questions about one subject a person is asked one.
+        "SELECT (SELECT COUNT(*) - COUNT(subject) + COUNT(DISTINCT subject) "
+        "FROM labeling_question WHERE campaign_id = %s "
         "AND state IN ('open', 'settled', 'dropped', 'review')), "
         "(SELECT COUNT(*) FROM labeling_question WHERE campaign_id = %s "
         "AND lane IN (0, 1) AND seats_free > 0)",

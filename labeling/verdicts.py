@@ -9,10 +9,12 @@ from dataclasses import dataclass, replace
 from types import ModuleType
 from typing import Any
 
+from django.db.models import Exists, OuterRef
+
 from labeling import calibrating, judging, policies
 from labeling.judging import Skills, Vote
 from labeling.kinds import KINDS, Verdict
-from labeling.models import Answer, Policy, Question, Settlement
+from labeling.models import Answer, Policy, Question, SentBack, Settlement
 from labeling.seats import Locked
 
 
@@ -37,10 +39,20 @@ class Rules:
     calibration_id: int | None
 
 
+def sent_back_since() -> Exists:
+    """Whether an answer, or a later one of the same seat, was sent back: then it counts no more."""
+    return Exists(
+        SentBack.objects.filter(
+            assignment=OuterRef("assignment"), answer__revision__gte=OuterRef("revision")
+        )
+    )
+
+
 def votes_on(question_ids: Sequence[int]) -> dict[int, list[Vote]]:
-    """Everyone's revisions that were not late, by question."""
+    """Everyone's revisions that count, by question: not late, nor sent back or older than that."""
     rows = (
         Answer.objects.filter(assignment__question_id__in=question_ids, late=False)
+        .exclude(sent_back_since())
         .order_by("assignment_id", "revision")
         .values_list(
             "assignment__question_id",

@@ -91,18 +91,19 @@ def read_truth(path: Path) -> dict[str, str]:
 
 
 def rows(
-    path: Path, columns: Sequence[str], optional: Sequence[str] = ()
+    path: Path, columns: Sequence[str], optional: Sequence[str] = (), others: bool = False
 ) -> Iterator[tuple[int, list[str]]]:
     """Line number and cells of every row, in the order of `columns`; blank lines are passed over.
 
-    Columns that are optional and absent give "". A row that spans lines is named by its first.
+    Columns that are optional and absent give "". others: columns of other names are passed over,
+    not refused. A row that spans lines is named by its first.
     """
     with open(path, encoding="utf-8-sig", newline="") as file, _csv_errors(path) as place:
-        reader = csv.reader(_lines(file, path), strict=True)
+        reader = csv.reader(_lines(file, path, place), strict=True)
         header = next(reader, None)
         if header is None:
             raise BadInput("the file is empty", path, None, f"begin with {','.join(columns)}")
-        order = _columns(header, columns, optional, path)
+        order = _columns(header, columns, optional, path, others)
         width = len(header)
         place[0] = reader.line_num + 1
         for row in reader:
@@ -119,7 +120,7 @@ def rows(
 
 
 def _columns(
-    header: list[str], columns: Sequence[str], optional: Sequence[str], path: Path
+    header: list[str], columns: Sequence[str], optional: Sequence[str], path: Path, others: bool
 ) -> list[int]:
     """Where each column is in the header, -1 for an optional one that is not there."""
     names = [name.strip() for name in header]
@@ -127,9 +128,9 @@ def _columns(
     if optional:
         cure += f", and {', '.join(optional)} if you like"
     for name in names:
-        if name not in columns:
+        if name not in columns and not others:
             raise BadInput(f"unknown column {name[:80]!r}", path, 1, cure)
-        if names.count(name) > 1:
+        if name in columns and names.count(name) > 1:
             raise BadInput(f"the column {name!r} comes twice", path, 1, cure)
     for name in columns:
         if name not in names and name not in optional:
@@ -137,15 +138,26 @@ def _columns(
     return [names.index(name) if name in names else -1 for name in columns]
 
 
-def _lines(file: TextIO, path: Path) -> Iterator[str]:
-    number = 0
+def _lines(file: TextIO, path: Path, place: list[int]) -> Iterator[str]:
+    """The lines of a file; place: in its cell the line on which the row now read begins."""
+    number = row = size = 0
     while line := file.readline(LONGEST_LINE):
         number += 1
+        if place[0] != row:
+            row, size = place[0], 0
+        size += len(line)
         if "\0" in line:
             raise BadInput("holds a NUL character", path, number, "save it as plain UTF-8 text")
         if len(line) == LONGEST_LINE:
             raise BadInput(
                 f"the line is longer than {LONGEST_LINE} characters", path, number, "is it a CSV?"
+            )
+        if size > LONGEST_LINE:
+            raise BadInput(
+                f"the row is longer than {LONGEST_LINE} characters",
+                path,
+                row,
+                "close every quote that is opened",
             )
         yield line
 

@@ -397,9 +397,9 @@ def _failed_gold(campaign: Campaign, user: User) -> list[int]:
         if row.state == Question.State.GOLD
     }
     known = Gold.objects.filter(question__in=met, retired_at=None)
-    kind = KINDS[campaign.kind]
+    kind, policy = KINDS[campaign.kind], policies.of(campaign)
     return [
         question_id
         for question_id, answer in known.values_list("question_id", "answer")
-        if kind.grade(met[question_id], answer) < 1
+        if not kind.is_right(met[question_id], answer, policy)
     ]

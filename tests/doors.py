@@ -20,20 +20,32 @@ FILL = (
     (r"campaigns/(<slug:(?:name|campaign)>)/graph/", "birds"),
     (r"campaigns/(<slug:(?:name|campaign)>)", "campaign"),
     (r"datasets/(<slug:(?:name|dataset)>)", "dataset"),
+    (r"benchmarks/(<slug:\w+>)/(?:predictions|people|orders\.json|sequences\.jsonl)", "reveal"),
+    (r"benchmarks/(<slug:\w+>)/classifiers/<int:position>", "reveal"),
+    (r"benchmarks/(<slug:\w+>)/runs/<int:pk>/(?:sequences|galleries)", "reveal"),
+    (r"api/v1/benchmarks/(<slug:\w+>)/runs/<int:pk>/answers", "reveal"),
+    (r"benchmarks/reveal/runs/(<int:pk>)", "revealed"),
+    (r"sequences/(<int:number>)", "0"),
+    (r"frames/(<int:frame>)", "1"),
+    (r"(?:predictions|classifiers)/(<int:position>)", "0"),
     (r"benchmarks/(<slug:(?:name|benchmark)>)", "benchmark"),
     (r"label/example/(<str:token>)", "example token"),
     (r"label/(<str:token>)", "seat"),
     (r"seats/(<slug:token>)", "seat"),
     (r"tokens/(<(?:str:key|slug:token_key)>)", "token"),
-    (r"questions/(<int:pk>)/(?:review|decide)", "reviewed"),
+    (r"questions/(<int:pk>)/(?:review|decide|accept|send-back)", "reviewed"),
     (r"questions/(<int:pk>)", "question"),
-    (r"imports/(<int:pk>)", "import"),
+    (r"(?<!part-)imports/(<int:pk>)", "import"),
+    (r"(?:objects/import|part-imports)/(<int:pk>)", "parts import"),
+    (r"objects/(<int:pk>)", "object"),
     (r"labels/(<int:pk>)", "label import"),
     (r"(?:members|people|blocks)/(<int:pk>)", "member"),
     (r"audit/(<int:pk>)", "audit"),
     (r"invitations/(<int:pk>)", "invitation"),
     (r"graph/nodes/(<path:node>)", "node"),
     (r"graph/(<int:version>)", "1"),
+    (r"vocabulary/(?:versions/)?(<int:version>)", "1"),
+    (r"vocabulary/categories/(<slug:key>)", "n02084071"),
     (r"gold/(<int:pk>)", "gold"),
     (r"topics/(<int:pk>)", "topic"),
     (r"topics/(<str:key>)", "topic key"),
@@ -116,6 +128,8 @@ ROWS = (
         POST campaigns/<slug:name>/label/page/
         POST campaigns/<slug:name>/label/answers/
         POST campaigns/<slug:name>/label/skip/
+        POST campaigns/<slug:name>/label/seat/
+        POST campaigns/<slug:name>/label/draft/
         GET api/v1/campaigns/<slug:name>/
         GET api/v1/campaigns/<slug:campaign>/topics/
         GET api/v1/campaigns/<slug:campaign>/topics/<str:key>/
@@ -135,7 +149,10 @@ ROWS = (
         GET campaigns/<slug:name>/questions/<int:pk>/image
         GET campaigns/<slug:name>/questions/<int:pk>/thumbnail
         POST campaigns/<slug:name>/questions/<int:pk>/decide/
+        POST campaigns/<slug:name>/questions/<int:pk>/accept/
+        POST campaigns/<slug:name>/questions/<int:pk>/send-back/
         GET campaigns/<slug:name>/review/
+        GET campaigns/<slug:name>/agreement/
         GET campaigns/<slug:name>/quality/
         GET,POST campaigns/<slug:name>/audit/
         POST campaigns/<slug:name>/audit/<int:pk>/answer/
@@ -158,6 +175,7 @@ ROWS = (
         GET datasets/
         GET,POST datasets/new/
         GET,POST benchmarks/new/
+        GET,POST benchmarks/new/cds/
         """,
     )
     # A campaign's pages for its researchers.
@@ -173,6 +191,7 @@ ROWS = (
         GET campaigns/<slug:name>/close/
         GET,POST campaigns/<slug:name>/edit/
         GET,POST campaigns/<slug:name>/policy/
+        POST campaigns/<slug:name>/vocabulary/
         GET,POST campaigns/<slug:name>/questions/add/
         POST campaigns/<slug:name>/questions/<int:pk>/withdraw/
         GET campaigns/<slug:name>/people/
@@ -181,12 +200,16 @@ ROWS = (
         GET,POST campaigns/<slug:name>/people/<int:pk>/unblock/
         GET,POST campaigns/<slug:name>/people/<int:pk>/pause/
         GET,POST campaigns/<slug:name>/people/<int:pk>/pardon/
+        POST campaigns/<slug:name>/people/<int:pk>/quotas/
         POST campaigns/<slug:name>/people/<int:pk>/role/
         POST campaigns/<slug:name>/people/<int:pk>/remove/
         POST campaigns/<slug:name>/invitations/
         POST campaigns/<slug:name>/invitations/<int:pk>/revoke/
         GET campaigns/<slug:name>/gold/
         GET,POST campaigns/<slug:name>/gold/add/
+        GET campaigns/<slug:name>/gold/objects/
+        GET,POST campaigns/<slug:name>/gold/objects/<int:pk>/
+        GET campaigns/<slug:name>/gold/objects/<int:pk>/image
         POST campaigns/<slug:name>/gold/upload/
         POST campaigns/<slug:name>/gold/promote/
         POST campaigns/<slug:name>/gold/<int:pk>/retire/
@@ -200,6 +223,7 @@ ROWS = (
         POST campaigns/<slug:name>/releases/freeze/
         GET campaigns/<slug:name>/releases/<int:number>/download
         GET campaigns/<slug:name>/releases/<int:number>/labels
+        GET campaigns/<slug:name>/releases/<int:number>/objects/
         """,
     )
     # What annotators need not know of: datasets, benchmarks, another's tokens.
@@ -214,6 +238,20 @@ ROWS = (
         GET datasets/<slug:name>/imports/<int:pk>/
         POST datasets/<slug:name>/imports/<int:pk>/retry/
         GET datasets/<slug:name>/images/<int:pk>/thumbnail
+        GET datasets/<slug:name>/objects/
+        GET,POST datasets/<slug:name>/objects/import/
+        GET datasets/<slug:name>/objects/import/<int:pk>/
+        POST datasets/<slug:name>/objects/import/<int:pk>/again/
+        GET datasets/<slug:name>/objects/<int:pk>/
+        GET datasets/<slug:name>/objects/<int:pk>/image
+        POST datasets/<slug:name>/objects/<int:pk>/merge/
+        GET,POST datasets/<slug:name>/vocabulary/
+        POST datasets/<slug:name>/vocabulary/start/
+        GET,POST datasets/<slug:name>/vocabulary/new/
+        GET,POST datasets/<slug:name>/vocabulary/categories/<slug:key>/
+        POST datasets/<slug:name>/vocabulary/categories/<slug:key>/remove/
+        GET datasets/<slug:name>/vocabulary/<int:version>/
+        GET datasets/<slug:name>/vocabulary/<int:version>/download
         POST tokens/<str:key>/revoke/
         GET benchmarks/<slug:name>/
         POST benchmarks/<slug:name>/score/
@@ -227,6 +265,17 @@ ROWS = (
         GET benchmarks/<slug:name>/runs/<int:pk>/answers.jsonl
         GET benchmarks/<slug:name>/runs/<int:pk>/<slug:table>.csv
         GET benchmarks/<slug:name>/runs/<int:pk>/<slug:figure>.<str:form>
+        GET,POST benchmarks/<slug:name>/predictions/
+        POST benchmarks/<slug:name>/predictions/<int:position>/remove/
+        GET benchmarks/<slug:name>/sequences.jsonl
+        GET benchmarks/<slug:name>/orders.json
+        GET,POST benchmarks/<slug:name>/people/
+        GET benchmarks/<slug:name>/runs/<int:pk>/sequences/
+        GET benchmarks/<slug:name>/runs/<int:pk>/sequences/<int:number>/
+        GET,POST benchmarks/<slug:name>/runs/<int:pk>/sequences/<int:number>/frames/
+        GET benchmarks/<slug:name>/runs/<int:pk>/sequences/<int:number>/frames/<int:frame>.webp
+        GET benchmarks/<slug:name>/runs/<int:pk>/galleries/
+        GET benchmarks/<slug:name>/runs/<int:pk>/sequences.jsonl
         """,
     )
     | rows(
@@ -253,8 +302,17 @@ ROWS = (
         GET api/v1/datasets/<slug:dataset>/imports/
         GET api/v1/datasets/<slug:dataset>/imports/<int:pk>/
         POST api/v1/datasets/<slug:dataset>/imports/<int:pk>/retry/
+        GET api/v1/datasets/<slug:dataset>/objects/
+        GET api/v1/datasets/<slug:dataset>/objects/<int:pk>/
+        POST api/v1/datasets/<slug:dataset>/objects/<int:pk>/merge/
+        GET,POST api/v1/datasets/<slug:dataset>/part-imports/
+        GET api/v1/datasets/<slug:dataset>/part-imports/<int:pk>/
+        POST api/v1/datasets/<slug:dataset>/part-imports/<int:pk>/again/
         GET,POST api/v1/datasets/<slug:dataset>/labels/
         GET api/v1/datasets/<slug:dataset>/labels/<int:pk>/
+        GET,PUT api/v1/datasets/<slug:dataset>/vocabulary/
+        GET api/v1/datasets/<slug:dataset>/vocabulary/versions/
+        GET api/v1/datasets/<slug:dataset>/vocabulary/versions/<int:version>/
         GET api/v1/datasets/<slug:dataset>/jobs/
         GET api/v1/benchmarks/<slug:name>/
         GET,POST api/v1/benchmarks/<slug:benchmark>/classifiers/
@@ -262,6 +320,12 @@ ROWS = (
         GET api/v1/benchmarks/<slug:benchmark>/selections/
         GET api/v1/benchmarks/<slug:benchmark>/selection.jsonl
         POST api/v1/benchmarks/<slug:benchmark>/true-labels/
+        GET api/v1/benchmarks/<slug:benchmark>/sequences.jsonl
+        GET api/v1/benchmarks/<slug:benchmark>/orders.json
+        POST api/v1/benchmarks/<slug:benchmark>/predictions/
+        DELETE api/v1/benchmarks/<slug:benchmark>/classifiers/<int:position>/
+        GET api/v1/benchmarks/<slug:benchmark>/runs/<int:pk>/sequences.jsonl
+        GET api/v1/benchmarks/<slug:benchmark>/runs/<int:pk>/answers.jsonl
         GET,POST api/v1/benchmarks/<slug:benchmark>/runs/
         GET api/v1/benchmarks/<slug:benchmark>/runs/<int:pk>/
         """,
@@ -273,6 +337,8 @@ ROWS = (
         POST api/v1/campaigns/
         POST api/v1/benchmarks/
         POST api/v1/benchmark-plans/
+        POST api/v1/cds-benchmarks/
+        POST api/v1/cds-benchmark-plans/
         """,
     )
     # The API of a campaign, for its researchers.
@@ -294,11 +360,13 @@ ROWS = (
         DELETE api/v1/campaigns/<slug:campaign>/topics/<str:key>/examples/<int:pk>/
         POST api/v1/campaigns/<slug:campaign>/questions/
         POST api/v1/campaigns/<slug:campaign>/questions/withdraw/
+        POST api/v1/campaigns/<slug:campaign>/objects/
         GET,POST api/v1/campaigns/<slug:campaign>/gold/
         POST api/v1/campaigns/<slug:campaign>/gold/promote/
         POST api/v1/campaigns/<slug:campaign>/gold/<int:pk>/retire/
         GET api/v1/campaigns/<slug:campaign>/members/
         GET,PATCH,DELETE api/v1/campaigns/<slug:campaign>/members/<int:pk>/
+        GET,PUT api/v1/campaigns/<slug:campaign>/members/<int:pk>/quotas/
         GET,POST api/v1/campaigns/<slug:campaign>/invitations/
         DELETE api/v1/campaigns/<slug:campaign>/invitations/<int:pk>/
         POST api/v1/campaigns/<slug:campaign>/policies/preview/
@@ -334,6 +402,8 @@ ROWS = (
         GET api/v1/campaigns/<slug:campaign>/questions/<int:pk>/
         GET api/v1/campaigns/<slug:campaign>/questions/<int:pk>/history/
         POST api/v1/campaigns/<slug:campaign>/questions/<int:pk>/review/
+        POST api/v1/campaigns/<slug:campaign>/questions/<int:pk>/accept/
+        POST api/v1/campaigns/<slug:campaign>/questions/<int:pk>/send-back/
         """,
     )
     | rows(

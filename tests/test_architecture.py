@@ -13,34 +13,79 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 PARTS = ("annotator", "labeling", "evaluation")
 PURE = (
+    "evaluation/cds/answers.py",
+    "evaluation/cds/arranging.py",
+    "evaluation/cds/classifiers.py",
+    "evaluation/cds/classifying.py",
+    "evaluation/cds/figure_words.py",
+    "evaluation/cds/lines.py",
+    "evaluation/cds/model_files.py",
+    "evaluation/cds/named_models.py",
+    "evaluation/cds/meanings.py",
+    "evaluation/cds/objects.py",
+    "evaluation/cds/orders.py",
+    "evaluation/cds/predictions.py",
+    "evaluation/cds/preparing.py",
+    "evaluation/cds/scoring.py",
+    "evaluation/cds/sequencing.py",
+    "evaluation/cds/splitting.py",
+    "evaluation/cds/tables.py",
+    "evaluation/cds/terms.py",
+    "evaluation/cds/tabling.py",
+    "evaluation/classification_files.py",
+    "evaluation/classification_scoring.py",
+    "evaluation/fixations.py",
+    "evaluation/mappings.py",
     "evaluation/metrics",
     "evaluation/parts.py",
     "evaluation/pools.py",
     "evaluation/readers.py",
     "evaluation/scoring.py",
     "evaluation/selecting.py",
+    "evaluation/wsol_files.py",
+    "evaluation/wsol_scoring.py",
     "labeling/aggregate_methods.py",
     "labeling/aggregation.py",
     "labeling/agreement.py",
+    "labeling/alpha_shapes.py",
     "labeling/compiled.py",
+    "labeling/crops.py",
     "labeling/dawid_skene.py",
+    "labeling/delaunay.py",
     "labeling/exporting.py",
     "labeling/files.py",
     "labeling/formats",
     "labeling/frozen.py",
     "labeling/frozen_labels.py",
+    "labeling/frozen_parts.py",
+    "labeling/geometry.py",
+    "labeling/image_plans.py",
     "labeling/intervals.py",
     "labeling/judging.py",
+    "labeling/mask_consensus.py",
+    "labeling/maskfiles.py",
     "labeling/ordering.py",
+    "labeling/overlays.py",
+    "labeling/part_consensus.py",
+    "labeling/part_reading.py",
+    "labeling/part_report.py",
+    "labeling/part_workers.py",
     "labeling/plainyaml.py",
-    "labeling/image_plans.py",
     "labeling/policies.py",
+    "labeling/polygons.py",
     "labeling/question_graph.py",
     "labeling/questions.py",
+    "labeling/rest.py",
+    "labeling/rings.py",
     "labeling/signals.py",
+    "labeling/simplifying.py",
     "labeling/simulated_crowd.py",
     "labeling/simulating.py",
     "labeling/simulating_queries.py",
+    "labeling/unpacking.py",
+    "labeling/vocabulary.py",
+    "labeling/vocabulary_changes.py",
+    "labeling/vocabulary_checks.py",
     "labeling/vote_tables.py",
     "labeling/votefiles.py",
 )
@@ -54,6 +99,14 @@ TORCH_MAY = (
     "evaluation/metrics",
     "evaluation/readers.py",
     "evaluation/scoring.py",
+    # Frames are tensors from where they are rendered to the classifier.
+    "evaluation/cds/classifiers.py",
+    "evaluation/cds/classifying.py",
+    "evaluation/cds/model_files.py",
+    "evaluation/cds/named_models.py",
+    "evaluation/cds/preparing.py",
+    "evaluation/cds/sequencing.py",
+    "evaluation/cds/tabling.py",
     "evaluation/management/commands/",
 )
 
@@ -169,6 +222,21 @@ def test_the_table_of_the_house_names_every_file_of_labeling_and_tells_the_pure_
     [estimators] = re.findall(r"^\| Estimators \(P\) \|.*$", table, re.MULTILINE)
     marked = {*re.findall(r"`(\w+\.py)` \(P\)", table), *re.findall(r"`(\w+\.py)`", estimators)}
     assert marked == pure
+
+
+def test_the_table_of_evaluation_names_every_file():
+    told = (ROOT / "docs" / "architecture.md").read_text()
+    table = told.partition("## The files of evaluation")[2].partition("\n## ")[0]
+    rows = [line for line in table.splitlines() if line.startswith("| ")]
+
+    for folder, mine in (
+        ("cds", lambda row: row.startswith("| `cds/`")),
+        ("metrics", lambda row: row.startswith("| `metrics/`")),
+        ("", lambda row: not row.startswith("| `")),
+    ):
+        named = re.findall(r"`(\w+\.py)`", "".join(row for row in rows if mine(row)))
+        there = {file.name for file in (ROOT / "evaluation" / folder).glob("*.py")}
+        assert sorted(named) == sorted(there - {"__init__.py"}), folder
 
 
 def test_nobody_ties_the_domain_together_with_signals():

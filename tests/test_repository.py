@@ -23,7 +23,9 @@ def tracked() -> list[Path]:
     return [f for f in ROOT.rglob("*") if f.is_file() and not built & set(f.parts)]
 
 
-@pytest.mark.parametrize("name", ["requirements.txt", "requirements-dev.txt"])
+@pytest.mark.parametrize(
+    "name", ["requirements.txt", "requirements-dev.txt", "requirements-models.txt"]
+)
 def test_every_requirement_is_pinned_exactly(name):
     lines = [line.strip() for line in (ROOT / name).read_text().splitlines()]
     needs = [line for line in lines if line and not line.startswith(("#", "-r "))]

@@ -14,14 +14,19 @@ from labeling import (
     campaigns,
     drafting,
     jobs,
+    objects,
     people,
     questions,
     releases,
+    simplifying,
     tokens,
+    vocabularies,
 )
+from labeling.formats.parted import Merge, Part, PartedObject
 from labeling.gold import add_gold
 from labeling.models import Calibration, Campaign, Dataset, Import, Job, Question, User
 from tests import factories
+from tests.evaluation.cds import world as cds
 
 COOT, DRAKE = "n02018207", "n01847000"
 GRAPH = {
@@ -88,6 +93,14 @@ def build() -> World:
     world = World(alice, bob, vera, charlie, otto, rita, dataset, campaign, benchmark, run)
     _furnish(world)
     return world
+
+
+def split_coot(image: str) -> PartedObject:
+    """A coot whose left leg came in two pieces, merged."""
+    pieces = tuple(((((10.0, y), (14.0, y), (14.0, y + 6), (10.0, y + 6)),),) for y in (10.0, 18.0))
+    merge, leg = simplifying.merged(Merge(pieces, instance="left"))
+    part = Part("leg", **simplifying.together([merge], [leg]))
+    return PartedObject(image, COOT, (8, 8, 30, 30), (part,))
 
 
 def answer_everything(user: User, campaign: Campaign) -> None:
@@ -178,6 +191,20 @@ def _furnish(world: World) -> None:
     birds, _ = drafting.draft_graph(
         alice, questions.build(GRAPH), name="birds", title="Birds", dataset=world.dataset
     )
+    vocabularies.start(world.dataset, alice)
+    parts = Job.objects.create(
+        kind="import parts",
+        key=f"{world.dataset.pk}:1",
+        payload={"file": "cows.zip", "by": alice.pseudonym, "stored": "parts/gone"},
+        state="failed",
+        error="It broke.",
+    )
+    objects.put(world.dataset, [split_coot("coots/000.png")], "zoo", words={COOT: "coot"})
+    meadow = factories.make_dataset(alice, "meadow")
+    cats = cds.campaign_of(alice, world.bob, meadow)
+    factories.join(world.vera, cats, "reviewer")
+    reveal = cds.make(alice, cats)
+    revealed = cds.run_by_hand(reveal, alice)
     factories.join(world.bob, birds)
     factories.join(world.vera, birds, "reviewer")
     world.signature = image_url(seat, world.bob).split("?")[1]
@@ -185,6 +212,8 @@ def _furnish(world: World) -> None:
         "campaign": campaign.name,
         "dataset": world.dataset.name,
         "benchmark": world.benchmark.name,
+        "reveal": reveal.name,
+        "revealed": revealed.pk,
         "secret": world.secret,
         "seat": seat,
         "example token": example.token,
@@ -197,6 +226,8 @@ def _furnish(world: World) -> None:
         "job": job.pk,
         "import": coming.pk,
         "label import": labels.pk,
+        "parts import": parts.pk,
+        "object": objects.of(world.dataset).get().pk,
         "topic": campaign.topics.get(key=COOT).pk,
         "topic key": COOT,
         "birds": "birds",

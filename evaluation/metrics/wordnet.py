@@ -9,6 +9,7 @@ import hashlib
 import mmap
 import os
 import re
+from collections.abc import Container
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -184,6 +185,47 @@ class WordNet:
             return senses[0]
         found = [self.synset(i) for i in senses]
         raise UnknownLabel(label, [(s.wnid, s.name, s.gloss) for s in found])
+
+    def first_sense(self, word: str) -> int:
+        """The synset that WordNet lists first for a noun. Raises UnknownLabel for no noun."""
+        senses = self._senses(_lemma(word))
+        if not senses:
+            raise UnknownLabel(word, [])
+        return int(np.searchsorted(self.offsets, senses[0]))
+
+    def sense_keys(self) -> dict[str, int]:
+        """Every sense as WordNet's lists of counts name it, `dog%1:05:00::`, with its synset."""
+        keys = {}
+        for index, start in enumerate(self._starts.tolist()):
+            words = self._data[start : self._data.find(b" | ", start)].decode().split(" ")
+            end = 4 + 2 * int(words[3], 16)
+            for lemma, number in zip(words[4:end:2], words[5:end:2], strict=True):
+                keys[f"{lemma.lower()}%1:{words[1]}:{int(number, 16):02d}::"] = index
+        return keys
+
+    def first_lemma(self, index: int) -> str:
+        """The word that WordNet lists first in a synset, with spaces."""
+        return self._line(index)[0][0].replace("_", " ")
+
+    def gloss(self, index: int) -> str:
+        """The definition of a synset without its examples."""
+        return self._line(index)[1].split('; "')[0].strip()
+
+    def linked(self, index: int, symbols: Container[str]) -> list[int]:
+        """Nouns that a synset points to by one of WordNet's pointer symbols, in its order."""
+        start = int(self._starts[index])
+        words = self._data[start : self._data.find(b" | ", start)].decode().split(" ")
+        first = 4 + 2 * int(words[3], 16)
+        pointers = words[first + 1 : first + 1 + 4 * int(words[first])]
+        offsets = [
+            int(offset)
+            for symbol, offset, kind in zip(
+                pointers[::4], pointers[1::4], pointers[2::4], strict=True
+            )
+            if symbol in symbols and kind == "n"
+        ]
+        found: list[int] = np.searchsorted(self.offsets, offsets).tolist()
+        return found
 
     def search(self, text: str, limit: int = 20) -> list[Synset]:
         """Synsets whose lemma begins with the text, the exact lemma first."""

@@ -1,4 +1,4 @@
-"""What the API sends and takes of graphs and quality; the rest is in serializers.py."""
+"""What the API sends and takes of graphs, quality, objects, quotas; else see serializers.py."""
 
 from rest_framework import serializers
 
@@ -213,3 +213,66 @@ class QualitySerializer(Plain):
     disputed = serializers.ListField(
         child=serializers.IntegerField(), help_text="Ids of questions, the most divided first."
     )
+
+
+class ObjectsSerializer(Body):
+    categories = serializers.ListField(
+        child=serializers.CharField(max_length=200),
+        default=list,
+        max_length=1_000,
+        help_text="Names or wnids of the dataset's vocabulary.",
+    )
+    images = serializers.ListField(
+        child=serializers.CharField(max_length=400), default=list, max_length=10_000
+    )
+
+
+class QuotaSerializer(Body):
+    topic = serializers.CharField(max_length=64)
+    images = serializers.IntegerField(min_value=1)
+    done = serializers.IntegerField(read_only=True)
+
+
+class QuotasSerializer(Body):
+    quotas = QuotaSerializer(many=True)
+    reason = serializers.CharField(max_length=500, default="", write_only=True)
+
+
+# Review
+
+
+def seen_field() -> serializers.IntegerField:
+    return serializers.IntegerField(
+        min_value=1,
+        max_value=2**63 - 1,
+        allow_null=True,
+        default=None,
+        help_text="The settlement that was looked at: refused if another one stands by now.",
+    )
+
+
+class AcceptanceSerializer(Body):
+    seen = seen_field()
+    reason = serializers.CharField(allow_blank=True, default="", max_length=500)
+
+
+class VerdictSerializer(AcceptanceSerializer):
+    value = AnyField(help_text='An answer that is no abstention, or "drop".')
+
+
+class SendBackSerializer(Body):
+    seen = seen_field()
+    note = serializers.CharField(max_length=2_000, help_text="What to mend; they read it.")
+    answers = serializers.ListField(
+        child=serializers.UUIDField(),
+        allow_null=True,
+        default=None,
+        max_length=50,
+        help_text="Which of the drawings that count; null for all whose people still work here.",
+    )
+
+
+class SentBackSerializer(Plain):
+    answer = serializers.UUIDField(source="answer_id")
+    note = serializers.CharField()
+    created_at = serializers.DateTimeField()

@@ -8,7 +8,7 @@ from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from labeling import campaigns, policies, progress, watching
+from labeling import campaigns, part_campaigns, policies, progress, watching
 from labeling.access import (
     RESEARCHER,
     REVIEWER,
@@ -64,7 +64,11 @@ class CampaignsDoors(Doors):
         check_researcher(self.user)
         body = self.read(NewCampaignSerializer)
         dataset = dataset_for(self.user, body.pop("dataset"))
-        made = campaigns.create(self.user, dataset=dataset, **body)
+        if body["kind"] == part_campaigns.KIND:
+            del body["kind"]
+            made = part_campaigns.create(self.user, dataset, **body)
+        else:
+            made = campaigns.create(self.user, dataset=dataset, **body)
         return self.answer(CampaignSerializer, made, 201)
 
     @extend_schema(responses=CampaignSerializer)

@@ -9,7 +9,7 @@ from rest_framework.negotiation import DefaultContentNegotiation
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from labeling import exportfiles, givenfiles, releases
+from labeling import exportfiles, exporting, givenfiles, releases
 from labeling.access import RESEARCHER, dataset_for
 from labeling.api.base import MIB, Body, BoundedMultiPartParser, CampaignDoors, Doors, download
 from labeling.formats import FORMATS
@@ -19,8 +19,12 @@ from labeling.serializers import JobSerializer, Plain
 WAIT_SECONDS = "2"
 
 
+# Of labels, and of objects with parts; which ones a release has, follows from its kind.
+OUT = list(dict.fromkeys([*FORMATS, *exporting.OBJECT_FORMATS]))
+
+
 class LabelFormatSerializer(Body):
-    format = serializers.ChoiceField(list(FORMATS), default="csv")
+    format = serializers.ChoiceField(OUT, default="csv")
 
 
 class BroughtInSerializer(Plain):
@@ -93,16 +97,16 @@ class ReleaseLabelDoors(CampaignDoors):
     content_negotiation_class = AnyForm
 
     @extend_schema(
-        parameters=[
-            OpenApiParameter("format", enum=list(FORMATS), default="csv", location="query")
-        ],
+        parameters=[OpenApiParameter("format", enum=OUT, default="csv", location="query")],
         responses={(200, "application/zip"): OpenApiTypes.BINARY, 202: JobSerializer},
     )
     def retrieve(self, request: Request, campaign: str, number: int) -> Any:
-        """The labels of a release in a format of others, as a zip.
+        """The labels of a release in a format of others, as a zip; of a campaign that draws parts,
+        its objects.
 
         Beside the labels it holds the release itself, so that it comes back with its provenance.
-        Up to 200,000 labels come at once. Where there are more, a job makes the zip: 202 with the
+        Up to 200,000 labels come at once, or 500 objects with parts, or pictures of 33. Where there
+        are more, a job makes the zip: 202 with the
         job, and the zip when you ask again later (see Retry-After). If its state is failed,
         `jobs/<id>/retry/` tries again.
         """

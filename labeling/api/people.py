@@ -9,9 +9,10 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from labeling import people, progress
+from labeling import people, progress, quotas
 from labeling.access import RESEARCHER
 from labeling.api.base import CampaignDoors
+from labeling.api.bodies import QuotasSerializer
 from labeling.errors import NotYours
 from labeling.models import Campaign, Invitation, Membership
 from labeling.serializers import (
@@ -67,6 +68,24 @@ class MemberDoors(CampaignDoors):
         member = self._member(pk)
         role = self.read(RoleSerializer)["role"]
         return self._said(people.change_role(member, self.user, role))
+
+    @extend_schema(responses=QuotasSerializer)
+    def quotas(self, request: Request, campaign: str, pk: int) -> Response:
+        """How many images of which topics the member shall answer, and has answered."""
+        return self._quotas(self._member(pk))
+
+    @extend_schema(request=QuotasSerializer, responses=QuotasSerializer)
+    def set_quotas(self, request: Request, campaign: str, pk: int) -> Response:
+        """Sets all quotas of the member; none lifts them, and any topic comes."""
+        member = self._member(pk)
+        said = self.read(QuotasSerializer)
+        wanted = {row["topic"]: row["images"] for row in said["quotas"]}
+        quotas.assign(member, self.user, wanted, said["reason"])
+        return self._quotas(self._member(pk))
+
+    def _quotas(self, member: Membership) -> Response:
+        rows = [row for row in quotas.of(member) if row["images"] is not None]
+        return self.answer(QuotasSerializer, {"quotas": rows})
 
     @extend_schema(responses={204: None})
     def destroy(self, request: Request, campaign: str, pk: int) -> Response:

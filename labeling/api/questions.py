@@ -10,9 +10,16 @@ from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from labeling import campaigns, drafting, overview, reviewing
+from labeling import campaigns, drafting, overview, part_campaigns, reviewing
 from labeling.access import RESEARCHER, REVIEWER
 from labeling.api.base import MIB, CampaignDoors
+from labeling.api.bodies import (
+    AcceptanceSerializer,
+    ObjectsSerializer,
+    SendBackSerializer,
+    SentBackSerializer,
+    VerdictSerializer,
+)
 from labeling.errors import NotYours, Refusal
 from labeling.gold import add_gold, gold_from_settled, retire_gold
 from labeling.models import Campaign, Example, Gold, Image, Question, Settlement, Topic
@@ -33,7 +40,6 @@ from labeling.serializers import (
     ReasonSerializer,
     SettlementSerializer,
     TopicSerializer,
-    VerdictSerializer,
     WithdrawalSerializer,
 )
 
@@ -190,6 +196,15 @@ class QuestionDoors(CampaignDoors):
             )
         return self.answer(AddedQuestionsSerializer, added, 201)
 
+    @extend_schema(request=ObjectsSerializer, responses={201: AddedQuestionsSerializer})
+    def objects(self, request: Request, campaign: str) -> Response:
+        """Asks for the parts of objects: of these categories, on these images; of all by default.
+        What is asked already is counted and left as it is."""
+        row = self.campaign(RESEARCHER)
+        said = self.read(ObjectsSerializer)
+        found = part_campaigns.objects_of(row.dataset, said["categories"], said["images"])
+        return self.answer(AddedQuestionsSerializer, part_campaigns.ask(row, found), 201)
+
     @extend_schema(responses=QuestionSerializer)
     def retrieve(self, request: Request, campaign: str, pk: int) -> Response:
         """One question."""
@@ -225,11 +240,37 @@ class QuestionDoors(CampaignDoors):
 
     @extend_schema(request=VerdictSerializer, responses=SettlementSerializer)
     def review(self, request: Request, campaign: str, pk: int) -> Response:
-        """A reviewer's verdict on a question that people's answers left undecided."""
+        """A reviewer's verdict on a question in review, undecided or not yet looked at."""
         row = self.campaign(RESEARCHER, REVIEWER)
         body = self.read(VerdictSerializer)
-        settled = reviewing.decide(row, pk, self.user, body["value"], body["reason"])
+        settled = reviewing.decide(
+            row, pk, self.user, body["value"], body["reason"], seen=body["seen"]
+        )
         return self.answer(SettlementSerializer, settled)
+
+    @extend_schema(request=AcceptanceSerializer, responses=SettlementSerializer)
+    def accept(self, request: Request, campaign: str, pk: int) -> Response:
+        """Lets stand what people's answers gave, where a reviewer looks at everything."""
+        row = self.campaign(RESEARCHER, REVIEWER)
+        body = self.read(AcceptanceSerializer)
+        settled = reviewing.accept(row, pk, self.user, body["reason"], seen=body["seen"])
+        return self.answer(SettlementSerializer, settled)
+
+    @extend_schema(request=SendBackSerializer, responses=SentBackSerializer(many=True))
+    def send_back(self, request: Request, campaign: str, pk: int) -> Response:
+        """Sends drawings back to whoever made them, with a note of what to mend."""
+        row = self.campaign(RESEARCHER, REVIEWER)
+        body = self.read(SendBackSerializer)
+        chosen = body["answers"]
+        sent = reviewing.send_back(
+            row,
+            pk,
+            self.user,
+            body["note"],
+            seen=body["seen"],
+            answers=None if chosen is None else [str(answer) for answer in chosen],
+        )
+        return Response(SentBackSerializer(sent, many=True).data)
 
 
 class GoldFilters(django_filters.FilterSet):

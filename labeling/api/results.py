@@ -12,11 +12,11 @@ from labeling import jobs, releases
 from labeling.access import RESEARCHER
 from labeling.api.base import CampaignDoors, download
 from labeling.errors import NotYours
-from labeling.frozen import FILES
+from labeling.frozen import ALL_FILES
 from labeling.models import Job, Release
 from labeling.serializers import JobSerializer, ReleaseSerializer
 
-NAMES = frozenset(("release.json", *FILES))
+NAMES = frozenset(("release.json", *ALL_FILES))
 
 
 class ReleaseDoors(CampaignDoors):

@@ -61,10 +61,16 @@ class Photo:
 
 @dataclass
 class About:
-    """What a format may need beside the labels: the classes by key, and the release's name."""
+    """What a format may need beside the labels: the release's name, the classes by key and, where
+    objects have parts, by class the parts by key, in their order.
+
+    without_rest: objects come without what no part covers, and the format makes it.
+    """
 
     title: str
     classes: dict[str, str] = field(default_factory=dict)
+    parts: dict[str, dict[str, str]] = field(default_factory=dict)
+    without_rest: bool = False
 
 
 Pages = Iterable[tuple[Photo, list[Label]]]

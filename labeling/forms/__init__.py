@@ -4,17 +4,19 @@ from labeling.forms.campaigns import CampaignForm, NewCampaignForm
 from labeling.forms.common import ListsForm, WordedForm, add_refusal, list_file
 from labeling.forms.datasets import DatasetForm, ImportForm, UploadForm
 from labeling.forms.graph import GraphForm, NodeForm
-from labeling.forms.people import InvitationForm, ReasonForm, RoleForm, TokenForm
+from labeling.forms.people import InvitationForm, QuotasForm, ReasonForm, RoleForm, TokenForm
 from labeling.forms.policy import PolicyForm
 from labeling.forms.questions import (
     AuditAnswerForm,
     AuditForm,
     ExampleForm,
+    GoldDrawingForm,
     GoldForm,
     GoldListForm,
     PilotForm,
     QuestionFilterForm,
     QuestionsForm,
+    SendBackForm,
     TopicForm,
     VerdictForm,
     answer_choices,
@@ -27,6 +29,7 @@ __all__ = [
     "CampaignForm",
     "DatasetForm",
     "ExampleForm",
+    "GoldDrawingForm",
     "GoldForm",
     "GoldListForm",
     "GraphForm",
@@ -39,8 +42,10 @@ __all__ = [
     "PolicyForm",
     "QuestionFilterForm",
     "QuestionsForm",
+    "QuotasForm",
     "ReasonForm",
     "RoleForm",
+    "SendBackForm",
     "TokenForm",
     "TopicForm",
     "UploadForm",

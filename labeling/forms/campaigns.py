@@ -4,7 +4,7 @@ from typing import Any
 
 from django import forms
 
-from labeling import drafting, graphs, lists
+from labeling import drafting, graphs, lists, part_campaigns
 from labeling.errors import Refusal
 from labeling.forms.common import NAME_HELP, TALL, ListsForm, WordedForm, list_file, list_text
 from labeling.forms.graph import SOURCES, graph_file, read_graph, say_faults, words
@@ -60,6 +60,22 @@ class NewCampaignForm(CampaignForm, PolicyForm, ListsForm):
     order = forms.ChoiceField(
         label="Order of the questions", choices=words("order"), initial="breadth"
     )
+    categories = forms.CharField(
+        required=False,
+        widget=forms.Textarea(attrs={"rows": 3}),
+        label="Categories",
+        help_text="One wnid or name a line, as the dataset's vocabulary has it; none means all of "
+        "which there are objects.",
+    )
+    ask_half = forms.BooleanField(
+        required=False,
+        initial=True,
+        label="Ask first whether at least half of the missing parts can be drawn",
+    )
+    ask_outline = forms.BooleanField(
+        required=False,
+        label="Ask for the object's outline too, where the import has none",
+    )
     expected = forms.IntegerField(
         label="Expected questions",
         required=False,
@@ -87,6 +103,13 @@ class NewCampaignForm(CampaignForm, PolicyForm, ListsForm):
     def hierarchy_fields(self) -> list[forms.BoundField]:
         return [self[key] for key in ("graph", "graph_file", "mode", "order")]
 
+    def policies_by_kind(self) -> dict[str, dict[str, Any]]:
+        """The rules that a kind starts from where they are others than for most."""
+        return {kind.NAME: getattr(kind, "POLICY", {}) for kind in KINDS.values()}
+
+    def parts_fields(self) -> list[forms.BoundField]:
+        return [self[key] for key in ("categories", "ask_half", "ask_outline")]
+
     def full_clean(self) -> None:
         # What belongs to another kind may be left out, by programs and by old pages alike.
         needed = not self.is_bound or self.data.get("kind") == "hierarchy"
@@ -108,7 +131,22 @@ class NewCampaignForm(CampaignForm, PolicyForm, ListsForm):
             self.add_error("vocabulary", "List the classes that people choose from.")
         if kind == "hierarchy":
             data["question_graph"] = self._graph()
+        if kind == "parts":
+            data["items"] = self._objects()
         return data
+
+    def _objects(self) -> list[int]:
+        """The objects of the chosen categories; what is wrong with them is said at the field."""
+        dataset = self.cleaned_data.get("dataset")
+        if dataset is None:
+            return []
+        words = lists.read_names(self.cleaned_data.get("categories", ""))
+        try:
+            return part_campaigns.objects_of(dataset, words)
+        except Refusal as refusal:
+            field = "categories" if refusal.field == "categories" else "dataset"
+            self.add_error(field, refusal.message)
+            return []
 
     def _graph(self) -> Graph | None:
         """The chosen graph, checked; None where it is at fault, which is said at its field."""
@@ -129,6 +167,8 @@ class NewCampaignForm(CampaignForm, PolicyForm, ListsForm):
         data = self.cleaned_data
         if data.get("kind") == "contains":
             return len(data.get("pairs", [])) or data.get("expected") or 0
+        if data.get("kind") == "parts":
+            return len(data.get("items", [])) or data.get("expected") or 0
         dataset = data.get("dataset")
         images = len(data.get("names", [])) or (dataset.images.count() if dataset else 0)
         graph = data.get("question_graph")

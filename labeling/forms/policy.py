@@ -40,6 +40,11 @@ LABELS = {
     "chance_agreement": "Too little agreement beyond chance",
     "chance_action": "When agreement is too little",
     "signal_answers": "Answers before these three count",
+    "review": "What a reviewer looks at",
+    "undecided": "When people do not agree",
+    "return_hours": "Hours to mend what was sent back",
+    "agree_iou": "Drawings agree from this overlap",
+    "gold_iou": "A drawing of gold is right from this overlap",
     "lease_minutes": "Minutes to answer",
     "revise_minutes": "Minutes to change one’s mind",
     "revise_answers": "… or further answers",
@@ -75,6 +80,12 @@ GROUPS = (
             "calibrate_answers",
             "drop_share",
         ),
+    ),
+    Group(
+        "Review and drawings",
+        "What a reviewer decides, and when drawings of the same part agree: by IoU, the share of "
+        "their union that both cover.",
+        ("review", "undecided", "return_hours", "agree_iou", "gold_iou"),
     ),
     Group(
         "Gold",

@@ -8,20 +8,20 @@ from django import forms
 from labeling import lists, reviewing
 from labeling.errors import Refusal
 from labeling.forms.common import ListsForm, WordedForm, list_file, list_text
-from labeling.kinds import KINDS
+from labeling.kinds import KINDS, is_drawn
 from labeling.models import Campaign, Question
 
 
 class QuestionsForm(ListsForm):
-    """Questions to add to a campaign; a naming campaign lists images only."""
+    """Questions to add to a campaign; most kinds list images only."""
 
-    def __init__(self, *args: Any, naming: bool = False, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, by_image: bool = False, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.naming = naming
-        line = "one image name a line" if naming else "image,wnid on every line, or JSON Lines"
+        self.by_image = by_image
+        line = "one image name a line" if by_image else "image,wnid on every line, or JSON Lines"
         self.fields["questions_file"] = list_file("Questions, as a file", f"CSV: {line}.")
         self.fields["questions"] = list_text("… or as text", f"{line.capitalize()}.")
-        if not naming:
+        if not by_image:
             self.fields["topics_file"] = list_file(
                 "Classes, as a file",
                 "wnid,name,definition,synonyms,url; synonyms apart by semicolons. Classes that "
@@ -30,7 +30,7 @@ class QuestionsForm(ListsForm):
 
     def clean(self) -> dict[str, Any]:
         data = super().clean() or self.cleaned_data
-        if self.naming:
+        if self.by_image:
             data["names"] = self.listed("questions", lists.read_names)
         else:
             data["pairs"] = self.listed("questions", lists.read_questions)
@@ -85,6 +85,23 @@ class GoldForm(WordedForm):
         return answer_of(self.cleaned_data["answer"])
 
 
+class GoldDrawingForm(WordedForm):
+    """The known parts of an object; what they may be, gold.py checks."""
+
+    answer = forms.CharField(error_messages={"required": "Draw a part, or say what is seen of it."})
+    explanation = forms.CharField(
+        required=False,
+        widget=forms.Textarea(attrs={"rows": 2}),
+        help_text="Why it is so. People may see it in training.",
+    )
+
+    def clean_answer(self) -> Any:
+        try:
+            return answer_of(self.cleaned_data["answer"])
+        except (ValueError, RecursionError) as error:
+            raise forms.ValidationError("This is no drawing; draw it again.") from error
+
+
 class GoldListForm(ListsForm):
     gold_file = list_file("Gold, as a file", "CSV: image,wnid,answer,explanation on every line.")
 
@@ -137,7 +154,13 @@ class ExampleForm(WordedForm):
         return [self[key] for key in ("answer", "caption")]
 
 
-class VerdictForm(WordedForm):
+class SeenForm(WordedForm):
+    """A deed on a question in review: about what settlement the reviewer looked at."""
+
+    seen = forms.IntegerField(required=False, widget=forms.HiddenInput)
+
+
+class VerdictForm(SeenForm):
     """A reviewer's verdict on one question."""
 
     value = forms.CharField(error_messages={"required": "Choose a verdict."})
@@ -148,15 +171,39 @@ class VerdictForm(WordedForm):
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
     )
 
-    def __init__(self, campaign: Campaign, *args: Any, **kwargs: Any) -> None:
+    def __init__(
+        self, campaign: Campaign, *args: Any, question: Question | None = None, **kwargs: Any
+    ) -> None:
         super().__init__(*args, **kwargs)
-        self.campaign = campaign
+        self.campaign, self.question = campaign, question
+        # A drawing that was not taken, to go on with.
+        self.refused: Any = None
 
     def clean_value(self) -> Any:
+        drawn = self.question is not None and is_drawn(KINDS[self.campaign.kind])
+        value = None
         try:
-            return reviewing.clean_verdict(self.campaign, answer_of(self.cleaned_data["value"]))
-        except (Refusal, ValueError) as error:
+            value = answer_of(self.cleaned_data["value"])
+            about = reviewing.about(self.campaign, self.question.pk) if self.question else None
+            return reviewing.clean_verdict(self.campaign, value, about)
+        except Refusal as refusal:
+            if drawn:
+                self.refused = value if isinstance(value, dict) else None
+                raise forms.ValidationError(refusal.message) from refusal
+            raise forms.ValidationError("Choose one of the verdicts.") from refusal
+        except (ValueError, RecursionError) as error:
             raise forms.ValidationError("Choose one of the verdicts.") from error
+
+
+class SendBackForm(SeenForm):
+    """Back to whoever drew it, with what to mend."""
+
+    note = forms.CharField(
+        label="What to mend",
+        max_length=reviewing.LONGEST_NOTE,
+        error_messages={"required": "Say what to mend: whoever drew it reads it."},
+        widget=forms.Textarea(attrs={"rows": 3}),
+    )
 
 
 class QuestionFilterForm(WordedForm):

@@ -11,6 +11,7 @@ from labeling.kinds.votes import Verdict, checked, offered, plurality
 
 # Of the outline, the same in every kind of plain choices.
 from labeling.kinds.votes import grade as grade
+from labeling.kinds.votes import is_right as is_right
 from labeling.kinds.votes import page_size as page_size
 from labeling.ordering import ORDERS
 from labeling.questions import MODES

@@ -8,6 +8,7 @@ from labeling.kinds.votes import Verdict, offered, plurality
 
 # Of the outline, the same in every kind of plain choices.
 from labeling.kinds.votes import grade as grade
+from labeling.kinds.votes import is_right as is_right
 from labeling.kinds.votes import page_size as page_size
 
 NAME = "naming"
@@ -15,11 +16,13 @@ TITLE = "What does the image show?"
 CHOICES = (("none", "None of these", "n"), ("hard", "Too hard to tell", "h"))
 WORDS = frozenset(value for value, _, _ in CHOICES)
 ABSTENTIONS = frozenset({"hard"})
+LONGEST_QUESTION = 80
 
 
 def clean_settings(settings: dict[str, Any]) -> dict[str, Any]:
-    """{"vocabulary": [{"key", "name"}, …]} with distinct keys. Raises Refusal."""
-    if unknown := sorted(set(settings) - {"vocabulary"}):
+    """{"vocabulary": [{"key", "name"}, …]} with distinct keys, and "question" where the page shall
+    ask in other words. Raises Refusal."""
+    if unknown := sorted(set(settings) - {"vocabulary", "question"}):
         raise Refusal(
             f"A campaign of the kind naming has no setting {unknown[0]!r}.", field="settings"
         )
@@ -38,7 +41,15 @@ def clean_settings(settings: dict[str, Any]) -> dict[str, Any]:
                 field="vocabulary",
             )
         cleaned[key] = {"key": key, "name": name}
-    return {"vocabulary": list(cleaned.values())}
+    return {"vocabulary": list(cleaned.values())} | _question(settings.get("question", ""))
+
+
+def _question(words: Any) -> dict[str, str]:
+    if not isinstance(words, str) or len(words.strip()) > LONGEST_QUESTION:
+        raise Refusal(
+            f"The question is text of at most {LONGEST_QUESTION} characters.", field="question"
+        )
+    return {"question": words.strip()} if words.strip() else {}
 
 
 def _entry(entry: Any, number: int) -> tuple[str, str]:

@@ -39,7 +39,7 @@ def plurality(votes: Sequence[str | None], policy: dict[str, Any]) -> Verdict:
     if len(votes) < policy["votes"]:
         return Verdict("open", more=policy["votes"] - len(votes))
     able = Counter(vote for vote in votes if vote is not None)
-    if len(votes) - able.total() > _exact(policy["drop_share"]) * len(votes):
+    if len(votes) - able.total() > exact_share(policy["drop_share"]) * len(votes):
         return Verdict("dropped", value="dropped")
     ranked = able.most_common(2)
     if not ranked or (len(ranked) == 2 and ranked[0][1] == ranked[1][1]):
@@ -50,8 +50,9 @@ def plurality(votes: Sequence[str | None], policy: dict[str, Any]) -> Verdict:
     return Verdict("settled", value=winner, probability=count / able.total())
 
 
-def _exact(share: float) -> Fraction:
-    # 0.6 as written, not the binary number just below it: three of five must not be more than 0.6.
+def exact_share(share: float) -> Fraction:
+    """The share as it is written."""
+    # 0.6, not the binary number just below it: three of five must not be more than 0.6.
     return Fraction(str(share))
 
 
@@ -81,3 +82,8 @@ def page_size(policy: dict[str, Any]) -> int:
 def grade(value: Any, gold: Any) -> float:
     """1 for the known answer, 0 for any other: on gold, not being able to tell is a miss."""
     return float(value == gold)
+
+
+def is_right(value: Any, gold: Any, policy: dict[str, Any]) -> bool:
+    """Whether it counts as the known answer: only that very one does."""
+    return grade(value, gold) >= 1

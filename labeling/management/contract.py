@@ -79,10 +79,23 @@ class ContractCommand(BaseCommand):
         result = deed(**options)
         self.stdout.write(to_json(result) if self.as_json else show(result))
 
+    def execute(self, *args: Any, **options: Any) -> str | None:
+        try:
+            return super().execute(*args, **options)
+        except UsageError as error:
+            if not self._called_from_command_line:  # type: ignore[attr-defined]
+                raise
+            # Django would put the name of the exception before it.
+            self.stderr.write(str(error))
+            sys.exit(error.returncode)
+
     def run_from_argv(self, argv: list[str]) -> None:
         self.as_json = "--json" in argv
         try:
             super().run_from_argv(argv)
+        except KeyboardInterrupt:
+            self.stderr.write("stopped")
+            sys.exit(STOPPED)
         except BadInput as refusal:
             self._refuse(refusal)
         except (OperationalError, ProgrammingError) as error:
@@ -124,6 +137,8 @@ class ContractCommand(BaseCommand):
         sys.exit(1)
 
 
+# As a shell has it for what Ctrl-C ended.
+STOPPED = 128 + 2
 DJANGO_OPTIONS = (
     "verb",
     "verbosity",

@@ -2,10 +2,10 @@
 
 | file | nouns |
 |---|---|
-| people.py | User, ApiToken, Membership, Invitation |
-| images.py | Dataset, Image, Import, Item, GivenLabel |
+| people.py | User, ApiToken, Membership, Quota, Invitation |
+| images.py | Dataset, Image, Import, Item, GivenLabel, Vocabulary |
 | campaigns.py | Campaign, Policy, Graph, Calibration, Topic, Example, Decision |
-| questions.py | Question, Gold, Assignment, Answer, Settlement, Audit |
+| questions.py | Question, Gold, Assignment, Answer, Draft, SentBack, Settlement, Audit |
 | work.py | Job, Release |
 """
 
@@ -18,9 +18,18 @@ from labeling.models.campaigns import (
     Policy,
     Topic,
 )
-from labeling.models.images import Dataset, GivenLabel, Image, Import, Item
-from labeling.models.people import ApiToken, Invitation, Membership, User
-from labeling.models.questions import Answer, Assignment, Audit, Gold, Question, Settlement
+from labeling.models.images import Dataset, GivenLabel, Image, Import, Item, Vocabulary
+from labeling.models.people import ApiToken, Invitation, Membership, Quota, User
+from labeling.models.questions import (
+    Answer,
+    Assignment,
+    Audit,
+    Draft,
+    Gold,
+    Question,
+    SentBack,
+    Settlement,
+)
 from labeling.models.work import Job, Release
 
 __all__ = [
@@ -32,6 +41,7 @@ __all__ = [
     "Campaign",
     "Dataset",
     "Decision",
+    "Draft",
     "Example",
     "GivenLabel",
     "Gold",
@@ -44,8 +54,11 @@ __all__ = [
     "Membership",
     "Policy",
     "Question",
+    "Quota",
     "Release",
+    "SentBack",
     "Settlement",
     "Topic",
     "User",
+    "Vocabulary",
 ]

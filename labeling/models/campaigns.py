@@ -43,6 +43,10 @@ class Campaign(models.Model):
     graph = models.ForeignKey(
         "labeling.Graph", on_delete=models.PROTECT, related_name="+", null=True, blank=True
     )
+    # The categories and parts that are asked about, where the kind draws parts.
+    vocabulary = models.ForeignKey(
+        "labeling.Vocabulary", on_delete=models.PROTECT, related_name="+", null=True, blank=True
+    )
     # The last ticket given out, per campaign; assigning.py and campaigns.py take from it.
     last_ticket = models.BigIntegerField(default=0)
     # Nothing at or below these tickets has a free seat: a newcomer starts reading here.
@@ -190,6 +194,8 @@ class Decision(models.Model):
         STAGE = "stage", "person trained, paused or let in"
         GRAPH = "graph", "question graph changed"
         AUDIT = "audit", "audit sample drawn"
+        QUOTA = "quota", "quota changed"
+        VOCABULARY = "vocabulary", "vocabulary changed"
 
     campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="decisions")
     kind = models.CharField(max_length=10, choices=Kind.choices)

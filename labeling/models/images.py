@@ -106,6 +106,8 @@ class Item(models.Model):
     image = models.ForeignKey(Image, on_delete=models.PROTECT, related_name="items")
     # x0, y0, x1, y1 in image pixels, x1 and y1 exclusive; null for the whole image.
     region = models.JSONField(null=True, blank=True)
+    # An object's, among those of its image: "cat-2". Empty for the whole image.
+    name = models.CharField(max_length=80, blank=True, default="", db_default="")
     derived_from = models.ForeignKey(
         "self", null=True, blank=True, on_delete=models.PROTECT, related_name="derived"
     )
@@ -116,21 +118,28 @@ class Item(models.Model):
                 fields=["image"],
                 condition=models.Q(region__isnull=True),
                 name="one_item_per_whole_image",
-            )
+            ),
+            models.UniqueConstraint(
+                fields=["image", "name"],
+                condition=models.Q(region__isnull=False),
+                name="one_object_per_image_and_name",
+            ),
         ]
 
     def __str__(self) -> str:
-        return str(self.image)
+        return f"{self.image} {self.name}".rstrip()
 
 
 class GivenLabel(models.Model):
     """What an import says of an item before anybody was asked."""
 
     item = models.ForeignKey(Item, on_delete=models.CASCADE, related_name="given_labels")
-    # A class, as topics and graphs name it: a wnid.
+    # A class, as topics and graphs name it: a wnid. Of an object also each of its parts, by the
+    # part's key, and its outline ("object"); objects.py.
     key = models.CharField(max_length=64)
     value = models.CharField(max_length=3, choices=[("yes", "yes"), ("no", "no")], default="yes")
     # As the file had it ({"boxes": [[x0, y0, x1, y1]]}, {"polygons": …}); null for the whole item.
+    # Of a part: {"polygons", "pieces", "radius", "apart", "state"}.
     geometry = models.JSONField(null=True, blank=True)
     source = models.CharField(max_length=200, blank=True)
     created_at = models.DateTimeField(default=timezone.now)
@@ -144,3 +153,28 @@ class GivenLabel(models.Model):
 
     def __str__(self) -> str:
         return f"{self.item}: {self.key} {self.value}"
+
+
+class Vocabulary(models.Model):
+    """A version of a dataset's categories and their parts. Never changed: a change is the next."""
+
+    dataset = models.ForeignKey(Dataset, on_delete=models.CASCADE, related_name="vocabularies")
+    version = models.PositiveIntegerField()
+    # The canonical content of vocabulary.Vocabulary, and its digest.
+    content = models.JSONField(default=dict)
+    sha256 = models.CharField(max_length=64)
+    created_by = models.ForeignKey(
+        "labeling.User", null=True, blank=True, on_delete=models.PROTECT, related_name="+"
+    )
+    created_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        verbose_name_plural = "vocabularies"
+        constraints = [
+            models.UniqueConstraint(
+                fields=["dataset", "version"], name="one_vocabulary_per_dataset_and_version"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"vocabulary {self.version} of {self.dataset.name}"

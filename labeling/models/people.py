@@ -83,6 +83,8 @@ class Membership(models.Model):
     attempts = models.PositiveSmallIntegerField(default=0)
     # How often gold is mixed in for this person; null for the policy's share.
     gold_share = models.FloatField(null=True, blank=True)
+    # The topics that a quota leaves to this person, null where there is none; quotas.py keeps it.
+    topics = models.JSONField(null=True, blank=True)
     # What watching.py last found: figures of each signal, and since when they stand.
     standing = models.JSONField(default=dict, blank=True)
     joined_at = models.DateTimeField(default=timezone.now)
@@ -99,6 +101,26 @@ class Membership(models.Model):
 
     def __str__(self) -> str:
         return f"{self.user.pseudonym} as {self.role}"
+
+
+class Quota(models.Model):
+    """How many images of one topic a person shall answer; those with a quota get no other topic."""
+
+    membership = models.ForeignKey(Membership, on_delete=models.CASCADE, related_name="quotas")
+    topic = models.CharField(max_length=64)
+    images = models.PositiveIntegerField()
+    # Answered so far; what was skipped with a reason does not count.
+    done = models.PositiveIntegerField(default=0)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["membership", "topic"], name="one_quota_per_membership_and_topic"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.done} of {self.images} of {self.topic}"
 
 
 class InvitationQuerySet(models.QuerySet["Invitation"]):

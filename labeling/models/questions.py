@@ -195,6 +195,35 @@ class Answer(models.Model):
         return f"answer {self.pk}"
 
 
+class Draft(models.Model):
+    """Unsent work on a seat, saved as it grows: it comes back after a crash and on any machine."""
+
+    assignment = models.OneToOneField(Assignment, on_delete=models.CASCADE, related_name="draft")
+    # The kind's own: what the page needs to go on.
+    content = models.JSONField(default=dict)
+    # Counted by the server: whoever saves says which one they started from.
+    version = models.PositiveIntegerField(default=1)
+    # A random word of the browser that saved it.
+    device = models.CharField(max_length=32, blank=True)
+    saved_at = models.DateTimeField(default=timezone.now)
+
+    def __str__(self) -> str:
+        return f"draft {self.version} of {self.assignment}"
+
+
+class SentBack(models.Model):
+    """An answer that a reviewer sent back to whoever gave it: it counts no more, but stays."""
+
+    assignment = models.ForeignKey(Assignment, on_delete=models.PROTECT, related_name="sent_back")
+    answer = models.OneToOneField(Answer, on_delete=models.PROTECT, related_name="sent_back")
+    note = models.TextField()
+    reviewer = models.ForeignKey("labeling.User", on_delete=models.PROTECT, related_name="+")
+    created_at = models.DateTimeField(default=timezone.now)
+
+    def __str__(self) -> str:
+        return f"sent back: {self.note[:60]}"
+
+
 class Settlement(models.Model):
     """Append-only: which answers under which policy gave which value. The latest one stands."""
 

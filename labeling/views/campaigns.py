@@ -6,7 +6,16 @@ from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from labeling import auditing, campaign_figures, campaigns, drafting, overview, qualifying
+from labeling import (
+    auditing,
+    campaign_figures,
+    campaigns,
+    drafting,
+    overview,
+    part_campaigns,
+    qualifying,
+    vocabularies,
+)
 from labeling.access import campaigns_for, check_researcher
 from labeling.errors import Refusal
 from labeling.forms import CampaignForm, NewCampaignForm, add_refusal
@@ -88,6 +97,8 @@ def _draft(request: SignedIn, form: NewCampaignForm) -> Campaign:
     data = form.cleaned_data
     if data["kind"] == "hierarchy":
         return _draft_graph(request, form)
+    if data["kind"] == "parts":
+        return _draft_parts(request, form)
     pairs = data["pairs"]
     if data["kind"] == "naming":
         pairs = drafting.naming_pairs(data["dataset"], data["names"])
@@ -121,6 +132,20 @@ def _draft_graph(request: SignedIn, form: NewCampaignForm) -> Campaign:
     if asked is None:
         messages.info(request, "The first questions of all images are being made; see Jobs.")
     return campaign
+
+
+def _draft_parts(request: SignedIn, form: NewCampaignForm) -> Campaign:
+    data = form.cleaned_data
+    return part_campaigns.draft(
+        request.user,
+        data["dataset"],
+        items=data["items"],
+        settings={key: data[key] for key in ("ask_half", "ask_outline")},
+        name=data["name"],
+        title=data["title"],
+        instructions=data["instructions"],
+        policy=form.policy(),
+    )
 
 
 @login_required
@@ -193,4 +218,28 @@ def campaign_edit(request: SignedIn, name: str) -> HttpResponse:
         else:
             messages.success(request, "Saved. People see the new words on their next page.")
             return redirect("labeling:campaign_edit", campaign.name)
-    return render_campaign(request, "labeling/campaign_edit.html", campaign, "settings", form=form)
+    latest = vocabularies.current(campaign.dataset) if campaign.vocabulary_id else None
+    return render_campaign(
+        request,
+        "labeling/campaign_edit.html",
+        campaign,
+        "settings",
+        form=form,
+        latest=latest,
+        newer=latest is not None and latest.pk != campaign.vocabulary_id,
+    )
+
+
+@login_required
+@require_POST
+def campaign_vocabulary(request: SignedIn, name: str) -> HttpResponse:
+    """The campaign under the latest version of its dataset's vocabulary."""
+    campaign = own_campaign(request, name)
+    try:
+        latest = vocabularies.in_force(campaign.dataset)
+        part_campaigns.adopt(campaign, request.user, latest)
+    except Refusal as refusal:
+        messages.error(request, refusal.message)
+    else:
+        messages.success(request, f"Version {latest.version} of the vocabulary is in force.")
+    return redirect("labeling:campaign_edit", campaign.name)

@@ -21,6 +21,7 @@ from labeling.forms import (
     list_file,
 )
 from labeling.gold import add_gold, conflicts, gold_from_settled, retire_gold, without
+from labeling.kinds import KINDS, is_drawn
 from labeling.models import Campaign, Image, Question, Topic
 from labeling.views.shared import (
     SignedIn,
@@ -48,6 +49,8 @@ def gold(request: SignedIn, name: str) -> HttpResponse:
 def gold_add(request: SignedIn, name: str) -> HttpResponse:
     """One gold question: an image searched for, a class and the right answer."""
     campaign = own_campaign(request, name)
+    if is_drawn(KINDS[campaign.kind]):
+        return redirect("labeling:gold_objects", campaign.name)
     form = GoldForm(campaign, request.POST or None)
     if form.is_valid():
         try:

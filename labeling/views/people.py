@@ -12,14 +12,16 @@ from django.utils.dateparse import parse_datetime
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from labeling import blocking, person_overview, policies, progress, watching
+from labeling import blocking, person_overview, policies, progress, quotas, watching
 from labeling import people as deeds
 from labeling.errors import NotYours, Refusal
-from labeling.forms import InvitationForm, ReasonForm, RoleForm, add_refusal
+from labeling.forms import InvitationForm, QuotasForm, ReasonForm, RoleForm, add_refusal
 from labeling.models import Campaign, Invitation, Membership, User
 from labeling.views.shared import SignedIn, own_campaign, page_of, query_of, render_campaign
 
 PAGE = 50
+# Topics whose quotas fit on a page; where there are more, programs set them.
+MOST_QUOTAS = 60
 
 
 @login_required
@@ -129,6 +131,30 @@ def person(request: SignedIn, name: str, pk: int) -> HttpResponse:
     """One person: where they stand and why, what was decided, and their latest answers."""
     campaign = own_campaign(request, name)
     membership = _anybody(campaign, pk)
+    rows = quotas.of(membership)
+    form = QuotasForm(rows) if len(rows) <= MOST_QUOTAS else None
+    return _person(request, campaign, membership, form)
+
+
+@login_required
+@require_POST
+def person_quotas(request: SignedIn, name: str, pk: int) -> HttpResponse:
+    """How many images of which topics the person answers from now on."""
+    campaign = own_campaign(request, name)
+    membership = _anybody(campaign, pk)
+    form = QuotasForm(quotas.of(membership), request.POST)
+    if not form.is_valid():
+        return _person(request, campaign, membership, form)
+    left = quotas.assign(membership, request.user, form.wanted())
+    who = membership.user.pseudonym
+    said = f"{count_of(sum(left.values()), 'image')} are left to {who}."
+    messages.success(request, said if form.wanted() else f"{who} has no quota: any topic comes.")
+    return redirect("labeling:person", campaign.name, membership.pk)
+
+
+def _person(
+    request: SignedIn, campaign: Campaign, membership: Membership, form: QuotasForm | None
+) -> HttpResponse:
     policy = policies.of(campaign)
     watched = membership.role == Membership.Role.ANNOTATOR
     signals = person_overview.signals_of(membership, policy) if watched else []
@@ -153,6 +179,7 @@ def person(request: SignedIn, name: str, pk: int) -> HttpResponse:
         deeds=_deeds_for(membership),
         decisions=person_overview.decisions_on(membership),
         answers=person_overview.recent_answers(membership),
+        quotas=form,
     )
 
 

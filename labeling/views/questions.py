@@ -1,4 +1,4 @@
-"""A campaign's questions: the list, one with its votes, adding, withdrawing, and the review."""
+"""A campaign's questions: the list, one with its votes, adding, withdrawing."""
 
 from typing import Any
 
@@ -8,16 +8,11 @@ from django.http import HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from labeling import campaigns, drafting, overview, reviewing
+from labeling import campaigns, drafting, overview, part_campaigns, part_overview
 from labeling.errors import Refusal
-from labeling.forms import (
-    QuestionFilterForm,
-    QuestionsForm,
-    VerdictForm,
-    add_refusal,
-    answer_choices,
-)
-from labeling.models import Campaign, Question
+from labeling.forms import QuestionFilterForm, QuestionsForm, add_refusal
+from labeling.kinds import KINDS, is_drawn
+from labeling.models import Campaign
 from labeling.views.shared import (
     SignedIn,
     display_response,
@@ -68,8 +63,16 @@ def question(request: SignedIn, name: str, pk: int) -> HttpResponse:
     question = question_in(campaign, pk)
     [row] = overview.question_rows(campaign, [question])
     history = overview.question_history(campaign, question)
+    drawn = is_drawn(KINDS[campaign.kind])
+    picture = part_overview.question_picture(campaign, question) if drawn else None
     return render_campaign(
-        request, "labeling/question.html", campaign, "questions", row=row, **history
+        request,
+        "labeling/question.html",
+        campaign,
+        "questions",
+        row=row,
+        picture=picture,
+        **history,
     )
 
 
@@ -94,7 +97,7 @@ def questions_add(request: SignedIn, name: str) -> HttpResponse:
     """More questions, as a list."""
     campaign = own_campaign(request, name)
     data = (request.POST, request.FILES) if request.method == "POST" else ()
-    form = QuestionsForm(*data, naming=campaign.kind != "contains")
+    form = QuestionsForm(*data, by_image=campaign.kind != "contains")
     if form.is_valid():
         try:
             said = _ask(campaign, form.cleaned_data)
@@ -113,6 +116,10 @@ def _ask(campaign: Campaign, content: dict[str, Any]) -> str:
         if opened is None:
             return "The first questions of these images are being made; see Jobs."
         return f"{opened} first questions were added."
+    if campaign.kind == part_campaigns.KIND:
+        objects = part_campaigns.objects_of(campaign.dataset, images=content["names"])
+        added = part_campaigns.ask(campaign, objects)
+        return f"{added.created} objects were added; {added.existing} were there already."
     pairs = content.get("pairs", [])
     if campaign.kind == "naming":
         pairs = drafting.naming_pairs(campaign.dataset, content["names"])
@@ -134,67 +141,3 @@ def question_withdraw(request: SignedIn, name: str, pk: int) -> HttpResponse:
     else:
         messages.error(request, f"The question is {question.get_state_display()}; it stays.")
     return redirect("labeling:question", campaign.name, question.pk)
-
-
-@login_required
-@require_GET
-def review(request: SignedIn, name: str) -> HttpResponse:
-    """The next question that the votes could not decide, and the keys that decide it."""
-    campaign = watched_campaign(request, name)
-    return _review(request, campaign, VerdictForm(campaign), _next(request, campaign))
-
-
-@login_required
-@require_POST
-def question_decide(request: SignedIn, name: str, pk: int) -> HttpResponse:
-    """A reviewer's verdict, then the next question."""
-    campaign = watched_campaign(request, name)
-    question = question_in(campaign, pk)
-    form = VerdictForm(campaign, request.POST)
-    if not form.is_valid():
-        return _review(request, campaign, form, question)
-    data = form.cleaned_data
-    try:
-        reviewing.decide(campaign, question.pk, request.user, data["value"], data["reason"])
-    except Refusal as refusal:
-        messages.error(request, refusal.message)
-    else:
-        messages.success(request, f"Decided: {question.item.image.name}.")
-    return redirect("labeling:review", campaign.name)
-
-
-def _next(request: SignedIn, campaign: Campaign) -> Question | None:
-    """The question in review that the address names, or the first after the one that was skipped;
-    from the start again at the end."""
-    waiting = (
-        campaign.questions.filter(state=Question.State.REVIEW)
-        .select_related("item__image", "policy")
-        .order_by("pk")
-    )
-    chosen, after = request.GET.get("question", ""), request.GET.get("after", "")
-    if chosen.isdecimal():
-        return waiting.filter(pk=int(chosen[:18])).first() or waiting.first()
-    if after.isdecimal():
-        return waiting.filter(pk__gt=int(after[:18])).first() or waiting.first()
-    return waiting.first()
-
-
-def _review(
-    request: SignedIn, campaign: Campaign, form: VerdictForm, question: Question | None
-) -> HttpResponse:
-    rows = overview.question_rows(campaign, [question] if question else [])
-    topic = campaign.topics.filter(key=question.topic).first() if question else None
-    kind_choices = answer_choices(campaign, abstentions=False)
-    return render_campaign(
-        request,
-        "labeling/review.html",
-        campaign,
-        "review",
-        form=form,
-        row=rows[0] if rows else None,
-        topic=topic,
-        asked=overview.asked_words(campaign, rows[0]["topic"]) if rows else "",
-        history=overview.question_history(campaign, question) if question else None,
-        choices=[(value, label, label[:1].lower()) for value, label in kind_choices],
-        naming=campaign.kind == "naming",
-    )

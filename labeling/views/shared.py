@@ -38,13 +38,15 @@ def render_campaign(
 ) -> HttpResponse:
     """A page inside a campaign's frame: its name, state and tabs."""
     in_review = campaign.questions.filter(state=Question.State.REVIEW).count()
+    role = role_in(campaign, request.user)
     frame = {
         "campaign": campaign,
         "tab": tab,
-        "role": role_in(campaign, request.user),
-        "is_researcher": role_in(campaign, request.user) == RESEARCHER,
+        "role": role,
+        "is_researcher": role == RESEARCHER,
         "in_review": in_review,
-        "links": links_of(campaign),
+        # Reviewers label too: what is made of their answers might tell them what to say.
+        "links": links_of(campaign) if role == RESEARCHER else [],
     }
     return render(request, template, frame | context)
 

@@ -10,11 +10,12 @@ from django.http import FileResponse, HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.http import require_GET, require_POST
 
+from labeling import exporting, givenfiles
 from labeling import jobs as deeds
 from labeling import releases as frozen
 from labeling.errors import NotYours, Refusal
-from labeling.givenfiles import formats
 from labeling.models import Job
+from labeling.release_parts import KIND
 from labeling.views.shared import SignedIn, own_campaign, page_of, query_of, render_campaign
 
 PAGE = 50
@@ -76,7 +77,8 @@ def releases(request: SignedIn, name: str) -> HttpResponse:
         "releases",
         page_obj=page,
         query=query_of(request),
-        formats=formats(),
+        formats=[(name, givenfiles.WORDS[name]) for name in exporting.formats_of(campaign.kind)],
+        has_objects=campaign.kind == KIND,
     )
 
 

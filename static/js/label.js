@@ -1,7 +1,9 @@
 /* The labeling page: what is shown, what was answered, what comes next.
 
    A kind's module calls start((label) => ({ show(topic, again), mark(value), key(event) })) and
-   gives answers to label.answer(value); kinds/contains.js is the example. HTML: templates/annotator/label.html.
+   gives answers to label.answer(value); kinds/contains.js is the example. One that shows more than an
+   image has paint(entry, slot) and leave() too, and slim(entry) for what a reload needs of an entry;
+   kinds/parts.js is the example. HTML: templates/annotator/label.html.
    Events on [data-stage]: "painted" when an image has reached the screen, detail {seat}. */
 import { Outbox, post } from "./outbox.js";
 import { Images } from "./images.js";
@@ -24,11 +26,12 @@ class Label {
     this.progress = new Progress(setup);
     this.images = new Images();
     this.stage = one("[data-stage]");
-    this.zoom = new Zoom(this.stage);
+    this.zoom = one("[data-zoom]") && new Zoom(this.stage);
     this.clock = new Clock();
     this.queue = [];
     this.cursor = null; // the place in the past that is looked at; null at the front
     this.shown = null; // the seat whose image is on the screen
+    this.painting = null; // the entry that the kind is about to show
     this.exhausted = false;
     this.refilling = null;
   }
@@ -155,7 +158,23 @@ class Label {
 
   #accept(seats, elsewhere) {
     const mine = new Set([...this.#mine(), ...elsewhere]);
-    this.queue.push(...this.progress.sort(seats.filter((entry) => !mine.has(entry.seat))));
+    const fresh = this.progress.sort(seats.filter((entry) => !mine.has(entry.seat)));
+    // What was sent back comes first, but nothing is taken from under the hand.
+    this.queue.splice(this.shown ? 1 : 0, 0, ...fresh.filter((entry) => entry.sent_back));
+    this.queue.push(...fresh.filter((entry) => !entry.sent_back));
+  }
+
+  /* An answer was not taken: its image comes again, before the others. */
+  takeBack(seat) {
+    const entry = this.past.find((other) => other.seat === seat);
+    if (!entry) return void this.refill();
+    this.progress.past = this.past.filter((other) => other !== entry);
+    this.queue.unshift(entry);
+    this.done -= 1;
+    if (this.left !== null) this.left += 1;
+    this.cursor = null;
+    this.shown = null;
+    this.#render();
   }
 
   #render() {
@@ -175,7 +194,8 @@ class Label {
   }
 
   #finish() {
-    this.shown = null;
+    this.shown = this.painting = null;
+    this.kind.leave?.();
     if (this.trouble) showTrouble(this.trouble);
   }
 
@@ -192,7 +212,7 @@ class Label {
     notice.hidden = this.cursor === null;
     notice.textContent = words.goneBack(this.past.length - (this.cursor ?? 0));
     this.#ask(entry);
-    if (this.shown === entry.seat) return;
+    if (this.shown === entry.seat || this.painting === entry) return;
     if (slot.state === "ready") return void this.#paint(entry, slot);
     this.#wait(entry, slot);
   }
@@ -207,11 +227,15 @@ class Label {
     this.kind.mark(this.cursor === null ? undefined : entry.value);
   }
 
-  #paint(entry, slot) {
-    this.stage.querySelector("img")?.remove();
-    this.stage.prepend(slot.image);
-    this.zoom.attach(slot.image);
+  async #paint(entry, slot) {
     one("[data-stage-note]").hidden = true;
+    if (this.kind.paint) {
+      if (!(await this.#paintByKind(entry, slot))) return;
+    } else {
+      this.stage.querySelector("img")?.remove();
+      this.stage.prepend(slot.image);
+      this.zoom.attach(slot.image);
+    }
     this.shown = entry.seat;
     this.clock.start();
     requestAnimationFrame(() => {
@@ -219,15 +243,32 @@ class Label {
     });
   }
 
-  #wait(entry, slot) {
+  /* Whether the kind has put the entry on the screen. */
+  async #paintByKind(entry, slot) {
     this.shown = null;
+    this.painting = entry;
+    const painted = await this.kind.paint(entry, slot);
+    if (this.painting !== entry) return false;
+    this.painting = null;
+    if (this.current() !== entry) return false;
+    if (!painted) {
+      const note = one("[data-stage-note]");
+      note.hidden = false;
+      note.textContent = words.notOpened;
+    }
+    return painted;
+  }
+
+  #wait(entry, slot) {
+    this.shown = this.painting = null;
+    this.kind.leave?.();
     this.stage.querySelector("img")?.remove();
     const note = one("[data-stage-note]");
     note.hidden = false;
     note.textContent = slot.offline ? words.offline : words.loading;
     slot.onoffline = () => (note.textContent = words.offline);
     slot.done.then(() => {
-      if (this.current() !== entry || this.shown === entry.seat) return;
+      if (this.current() !== entry || this.shown === entry.seat || this.painting === entry) return;
       if (slot.state === "ready") this.#paint(entry, slot);
       else if (slot.state === "logged-out") note.textContent = words.loggedOut;
       else this.#gone(entry);
@@ -261,7 +302,8 @@ export function start(kind) {
   label.kind = kind(label);
   document.documentElement.classList.add("scripted");
   for (const element of document.querySelectorAll(".no-script")) element.remove();
-  one("[data-zoom]").hidden = false;
+  if (label.kind.slim) label.progress.slim = label.kind.slim;
+  if (label.zoom) one("[data-zoom]").hidden = false;
   attachPanels(label);
   attachKeys(label);
   attachStatus(label);

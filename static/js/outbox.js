@@ -6,8 +6,8 @@
    its id; the server takes the same id once. What it refuses is kept apart until it was read, but
    for answers to questions that closed meanwhile: nobody can do anything about those.
 
-   Events: "change" whenever counts or state may differ, "refused" with the entry as detail,
-   "closed" with the server's sentence.
+   Events: "change" whenever counts or state may differ, "accepted" and "refused" with the entry as
+   detail, "closed" with the server's sentence.
    state: saved | sending | waiting | logged-out | other-user | stopped. */
 
 export const BATCH = 8;
@@ -129,8 +129,22 @@ export class Outbox extends EventTarget {
   }
 
   dismissRefused() {
-    for (const entry of this.refused()) localStorage.removeItem(this.refusedPrefix + entry.id);
+    for (const entry of this.refused()) this.#forgetRefused(entry.id);
     this.#changed();
+  }
+
+  /* A refused answer is in the person's hands again: there is nothing to tell of it. */
+  takeBack(id) {
+    this.#forgetRefused(id);
+    this.#changed();
+  }
+
+  #forgetRefused(id) {
+    try {
+      localStorage.removeItem(this.refusedPrefix + id);
+    } catch {
+      // Storage is switched off: it was in memory only.
+    }
   }
 
   /* Answers held by this page alone: closing it would lose them. */
@@ -216,8 +230,10 @@ export class Outbox extends EventTarget {
       const result = results.get(entry.id);
       if (!result) continue;
       dealt += 1;
-      if (result.status === "accepted") this.#remove(entry);
-      else this.#refuse(entry, result);
+      if (result.status === "accepted") {
+        this.#remove(entry);
+        this.dispatchEvent(new CustomEvent("accepted", { detail: entry }));
+      } else this.#refuse(entry, result);
     }
     return dealt > 0;
   }

@@ -14,6 +14,8 @@ export class Progress {
     this.tab = this.tabPrefix + Math.random().toString(36).slice(2);
     this.window_ms = minutes * 60_000;
     this.answers = answers;
+    // What a reload needs of an entry.
+    this.slim = (entry) => entry;
     const saved = read(this.key);
     this.order = Array.isArray(saved?.order) ? saved.order : [];
     this.past = Array.isArray(saved?.past) ? saved.past : [];
@@ -30,7 +32,8 @@ export class Progress {
   save(queue) {
     this.order = queue.map((entry) => entry.seat);
     try {
-      localStorage.setItem(this.key, JSON.stringify({ past: this.past, order: this.order }));
+      const past = this.past.map(this.slim);
+      localStorage.setItem(this.key, JSON.stringify({ past, order: this.order }));
       localStorage.setItem(this.tab, JSON.stringify(this.order));
     } catch {
       // Answers need the room more than this does.

@@ -56,6 +56,7 @@ export class Clock {
 export const words = {
   loading: "Loading the image…",
   offline: "No connection. The image comes when it is back; your answers are kept.",
+  notOpened: "This image could not be opened. Go forward, or reload the page.",
   loggedOut: "You are logged out. Log in again to go on; your answers are kept.",
   goneBack: (steps) =>
     `${steps === 1 ? "Your last answer" : `Your answer ${steps} images ago`}. Answer again to change it, or go forward.`,
@@ -91,16 +92,16 @@ export function showAbout(topic) {
   one("[data-topic-examples]").replaceChildren(...(topic.examples || []).map(figure));
 }
 
-function figure({ image: url, answer, caption }) {
+function figure({ image: url, answer, caption, word = answer === "yes" ? "Yes" : "No" }) {
   const element = document.createElement("figure");
   element.className = `example ${answer === "yes" ? "yes" : "no"}`;
   const image = document.createElement("img");
   image.src = url;
-  image.alt = `Example: ${answer}${caption ? `, ${caption}` : ""}`;
+  image.alt = `Example: ${word.toLowerCase()}${caption ? `, ${caption}` : ""}`;
   image.loading = "lazy";
   const text = document.createElement("figcaption");
   const strong = document.createElement("b");
-  strong.textContent = answer === "yes" ? "Yes" : "No";
+  strong.textContent = word;
   text.append(strong, caption ? `: ${caption}` : "");
   element.append(image, text);
   return element;

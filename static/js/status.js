@@ -72,7 +72,7 @@ function showRefused(entries) {
     ...entries.map((entry) => {
       const item = document.createElement("li");
       const time = new Date(entry.at).toLocaleTimeString();
-      const value = typeof entry.value === "string" ? entry.value : entry.value?.key;
+      const value = typeof entry.value === "string" ? entry.value : (entry.value?.key ?? "drawing");
       item.textContent = `${time}, “${value}”: ${entry.message}`;
       return item;
     }),

@@ -5,6 +5,7 @@ import pytest
 from annotator import demonstration, graph_demonstration
 from labeling import assigning, blocking, campaign_figures, following
 from labeling.models import Answer, Campaign, Example, User
+from tests.annotator.pieces import ground
 
 pytestmark = pytest.mark.django_db
 
@@ -16,8 +17,7 @@ def _key(settings, wordnet):
 
 @pytest.fixture
 def campaign() -> Campaign:
-    demonstration.load()
-    return Campaign.objects.get(name=graph_demonstration.NAME)
+    return graph_demonstration.load(*ground())
 
 
 def test_newcomers_get_a_page_at_once(campaign):
@@ -72,10 +72,10 @@ def test_blocking_the_careless_one_reopens_what_rested_on_them(campaign):
 def test_loading_twice_answers_nothing_twice(campaign):
     before = Answer.objects.count()
 
-    demonstration.load()
+    graph_demonstration.load(*ground())
 
     assert Answer.objects.count() == before
-    assert Campaign.objects.count() == 2
+    assert Campaign.objects.count() == 1
 
 
 def test_a_load_cut_short_leaves_nothing_and_is_made_up_for(monkeypatch):

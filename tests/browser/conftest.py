@@ -135,13 +135,13 @@ def site(live_server) -> Callable[[str], str]:
 
 
 @pytest.fixture
-def new_context(browser: Proxy, live_server) -> Iterator[Callable[..., Proxy]]:
+def contexts(browser: Proxy) -> Iterator[Callable[..., Proxy]]:
     """Makes browser contexts that end with the test and fail it on errors in the page.
 
     Refused requests are no errors of the page: tests provoke them. A violated security policy and
     an exception in a script are.
     """
-    contexts: list[Proxy] = []
+    made: list[Proxy] = []
     faults: list[str] = []
 
     def watch(page: Any) -> None:
@@ -155,20 +155,33 @@ def new_context(browser: Proxy, live_server) -> Iterator[Callable[..., Proxy]]:
             ),
         )
 
-    def make(user: User | None = None, **options: Any) -> Proxy:
+    def make(**options: Any) -> Proxy:
         options = {"viewport": WIDE, "color_scheme": "light", **options}
         context = browser.new_context(**options)
-        contexts.append(context)
+        made.append(context)
         context.set_default_timeout(10_000)
+        # The first page of a process loads half the house; a busy machine takes long over it.
+        context.set_default_navigation_timeout(30_000)
         context.on("page", watch)
+        return context
+
+    yield make
+    for context in made:
+        context.close()
+    assert not faults, faults
+
+
+@pytest.fixture
+def new_context(contexts: Callable[..., Proxy], live_server) -> Callable[..., Proxy]:
+    """Makes contexts in which this user (or nobody) is logged in to the live server."""
+
+    def make(user: User | None = None, **options: Any) -> Proxy:
+        context = contexts(**options)
         if user is not None:
             log_in(context, user, live_server.url)
         return context
 
-    yield make
-    for context in contexts:
-        context.close()
-    assert not faults, faults
+    return make
 
 
 def log_in(context: Proxy, user: User, url: str) -> None:

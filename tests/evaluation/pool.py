@@ -1,13 +1,12 @@
 """Small predictions folders, MAD's selection by plain loops to compare with, and the command."""
 
-import io
+import functools
 import json
-from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
 import numpy as np
 
-from evaluation.management.commands.mad import Command
+from tests.evaluation import commands
 
 CLASSES = [
     "n01440764", "n01443537", "n01484850", "n01847000", "n02018207", "n02084071", "n02123045",
@@ -118,13 +117,4 @@ def read_lines(path: Path) -> tuple[dict, list[dict], bytes]:
     return json.loads(head)["meta"], [json.loads(line) for line in body.splitlines()], body
 
 
-def mad(*arguments: object) -> tuple[int, str, str]:
-    """Exit code, stdout and stderr of the command, as the shell sees them."""
-    out, err = io.StringIO(), io.StringIO()
-    command = Command(stdout=out, stderr=err, no_color=True)
-    try:
-        with redirect_stdout(out), redirect_stderr(err):
-            command.run_from_argv(["manage.py", "mad", *map(str, arguments)])
-    except SystemExit as stop:
-        return int(stop.code or 0), out.getvalue(), err.getvalue()
-    return 0, out.getvalue(), err.getvalue()
+mad = functools.partial(commands.run, "mad")

@@ -15,6 +15,17 @@ def test_a_benchmark_is_linked_from_its_campaign(client, coots, alice):
     assert '<a href="/benchmarks/ponds/">benchmark Ponds</a>' in page
 
 
+def test_a_reviewer_is_not_told_what_is_made_of_the_answers(client, coots, alice, bob):
+    Benchmark.objects.create(name="ponds", title="Ponds", campaign=coots, created_by=alice)
+    coots.memberships.filter(user=bob).update(role="reviewer")
+    client.force_login(bob)
+
+    page = client.get("/campaigns/coots/")
+
+    assert page.status_code == 200
+    assert "Ponds" not in page.content.decode()
+
+
 def test_classes_that_no_list_names_are_described_by_wordnet(coots, wordnet):
     drafting.ask(coots, [("coots/000.png", "n01847000"), ("coots/000.png", "mine")])
 

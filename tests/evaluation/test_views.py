@@ -5,7 +5,7 @@ import json
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
-from django.urls import reverse
+from django.urls import URLPattern, reverse
 
 from evaluation import runs, urls
 from evaluation.models import Benchmark, Run
@@ -72,7 +72,9 @@ def address(name: str, run: Run) -> str:
 def test_every_page_is_in_the_table():
     everyone = {"benchmarks", "benchmark_new"}
 
-    assert {pattern.name for pattern in urls.urlpatterns} == set(PAGES) | everyone
+    # Those of CDS benchmarks, which are included, have a table of their own.
+    own = {pattern.name for pattern in urls.urlpatterns if isinstance(pattern, URLPattern)}
+    assert own == set(PAGES) | everyone
 
 
 @pytest.mark.parametrize("name", PAGES)

@@ -2,9 +2,9 @@
 
 import json
 import random
+from functools import partial
 
 import pytest
-from django.core.management import load_command_class
 
 from labeling.votefiles import LONGEST_LINE
 from tests.labeling import crowds
@@ -13,21 +13,8 @@ HEADER = "annotator,image,answer\n"
 
 
 @pytest.fixture
-def run(capsys, monkeypatch):
-    """(exit status, stdout, stderr) of `aggregate`, run as from the shell."""
-    monkeypatch.setattr("django.db.connections.close_all", lambda: None)
-
-    def run(*arguments) -> tuple[int, str, str]:
-        command = load_command_class("labeling", "aggregate")
-        status = 0
-        try:
-            command.run_from_argv(["manage.py", "aggregate", *map(str, arguments)])
-        except SystemExit as exit:
-            status = int(exit.code or 0)
-        said = capsys.readouterr()
-        return status, said.out, said.err
-
-    return run
+def run(shell):
+    return partial(shell, "aggregate")
 
 
 @pytest.fixture
@@ -165,6 +152,7 @@ BAD = {
     "empty": ("", None, "the file is empty"),
     "header only": (HEADER, None, "no answers below the header"),
     "endless line": (HEADER + "a" * (LONGEST_LINE + 1), 2, "longer than"),
+    "endless row": (HEADER + 'a,1,"x\n' + 'y","x\n' * 200_000, 2, "the row is longer than"),
     "long cell": (HEADER + f"a,1,{'x' * 200_000}\n", 2, "is not CSV (field larger"),
 }
 

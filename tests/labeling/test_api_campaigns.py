@@ -9,9 +9,10 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from rest_framework.test import APIClient
 
-from labeling import tokens
+from labeling import answering, assigning, tokens
 from labeling.models import Campaign, Question
 from tests import factories
+from tests.labeling import parted
 
 API = "/api/v1/"
 COOT = "n02018207"
@@ -248,6 +249,29 @@ def test_a_reviewer_decides_once(coots, alices):
         row["kind"] for row in alices.get(API + "campaigns/coots/decisions/").json()["results"]
     ]
     assert kinds[0] == "review"
+
+
+def test_a_program_accepts_and_sends_back_what_was_drawn(alice, bob, dataset, alices):
+    cats = parted.parts_campaign(alice, dataset, name="cats", count=2)
+    factories.join(bob, cats)
+    torso = parted.drawn(torso=parted.square(20, 10, 40, 30))
+    for seat in assigning.next_page(bob, cats).seats:
+        sent = answering.Sent(uuid.uuid4(), seat.token, torso, 9_000)
+        assert answering.submit(bob, cats, [sent])[0].status == "accepted"
+    first, second = cats.questions.order_by("pk")
+    address = f"{API}campaigns/cats/questions/"
+
+    stale = alices.post(f"{address}{first.pk}/accept/", {"seen": 2**40})
+    accepted = alices.post(f"{address}{first.pk}/accept/", {})
+    faulty = alices.post(f"{address}{second.pk}/send-back/", {"note": "No.", "answers": []})
+    sent = alices.post(f"{address}{second.pk}/send-back/", {"note": "Go round the ear."})
+
+    assert (stale.status_code, stale.json()["code"]) == (409, "conflict")
+    assert accepted.json()["value"]["parts"] == torso["parts"]
+    assert faulty.status_code == 400
+    assert [row["note"] for row in sent.json()] == ["Go round the ear."]
+    second.refresh_from_db()
+    assert second.state == "open"
 
 
 def test_the_history_of_a_question_says_who_answered_what_and_what_counted(

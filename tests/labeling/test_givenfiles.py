@@ -7,7 +7,7 @@ import pytest
 from django.core.files.storage import default_storage
 from django.utils import timezone
 
-from labeling import exportfiles, givenfiles
+from labeling import exportfiles, givenfiles, uploads
 from labeling.errors import NotAllowed, NotYours, Refusal, TooLarge
 from labeling.imagestore import StorageFull
 from labeling.models import GivenLabel, Job
@@ -287,8 +287,8 @@ def test_uploads_that_nobody_waits_for_go_after_a_week(alice, pond, monkeypatch)
     waiting = givenfiles.take(pond, alice, files.zipped({"a.jpg": b"x"}))
     failed = givenfiles.take(pond, alice, files.zipped({"b.jpg": b"x"}))
     Job.objects.filter(pk=failed.pk).update(state="failed")
-    later = timezone.now() + givenfiles.KEPT + timedelta(minutes=1)
-    monkeypatch.setattr(givenfiles.timezone, "now", lambda: later)
+    later = timezone.now() + uploads.KEPT + timedelta(minutes=1)
+    monkeypatch.setattr(uploads.timezone, "now", lambda: later)
 
     assert givenfiles.forget_old() == 1
 

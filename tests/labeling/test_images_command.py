@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from django.core.management import call_command, get_commands, load_command_class
+from django.core.management import call_command
 
 from labeling import images
 from labeling.models import Dataset, Job
@@ -12,22 +12,8 @@ from tests.labeling import samples
 
 
 @pytest.fixture
-def run(capsys, monkeypatch):
-    """(exit status, stdout, stderr) of a command, run as from the shell."""
-    # A command ends by closing the connections, which the test still needs.
-    monkeypatch.setattr("django.db.connections.close_all", lambda: None)
-
-    def run(*arguments: str) -> tuple[int, str, str]:
-        command = load_command_class(get_commands()[arguments[0]], arguments[0])
-        status = 0
-        try:
-            command.run_from_argv(["manage.py", *arguments])
-        except SystemExit as exit:
-            status = int(exit.code or 0)
-        said = capsys.readouterr()
-        return status, said.out, said.err
-
-    return run
+def run(shell):
+    return shell
 
 
 @pytest.fixture

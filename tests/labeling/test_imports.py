@@ -11,7 +11,7 @@ from django.core.files.storage import default_storage
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.utils import timezone
 
-from labeling import images, imports, jobs
+from labeling import images, imports, jobs, uploads
 from labeling.errors import Conflict, NotAllowed, Refusal, TooLarge
 from labeling.imagereport import Report
 from labeling.models import Dataset, Import, Job, User
@@ -304,8 +304,8 @@ def test_an_upload_that_is_gone_fails_its_import_with_the_cure(dataset, alice, s
 
 
 def age(row: Import, monkeypatch) -> None:
-    later = timezone.now() + imports.KEPT + timedelta(minutes=1)
-    monkeypatch.setattr(imports.timezone, "now", lambda: later)
+    later = timezone.now() + uploads.KEPT + timedelta(minutes=1)
+    monkeypatch.setattr(uploads.timezone, "now", lambda: later)
 
 
 @pytest.mark.parametrize(("state", "removed"), [("failed", 1), ("queued", 0), ("running", 0)])

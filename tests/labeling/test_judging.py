@@ -262,3 +262,14 @@ def test_expected_votes_are_what_a_crowd_of_the_assumed_accuracy_needs():
 
     assert judging.expected_votes(policy) == pytest.approx(total / runs, rel=0.02)
     assert judging.expected_votes(MAJORITY) == 5
+
+
+@pytest.mark.parametrize("policy", [MAJORITY, POSTERIOR], ids=["majority", "posterior"])
+def test_what_stays_undecided_is_reviewed_or_dropped_as_the_policy_says(policy):
+    policy = policy | {"votes": 2, "min_votes": 2, "max_votes": 2}
+
+    reviewed, _ = judge(votes("yes", "no"), policy)
+    dropped, _ = judge(votes("yes", "no"), policy | {"undecided": "drop"})
+
+    assert (reviewed.state, reviewed.value) == ("review", None)
+    assert (dropped.state, dropped.value) == ("dropped", "dropped")

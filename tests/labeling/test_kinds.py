@@ -134,3 +134,14 @@ def test_a_vocabulary_needs_distinct_keys_with_names(vocabulary):
         naming.clean_settings({"vocabulary": vocabulary})
 
     assert refused.value.field == "vocabulary"
+
+
+def test_naming_may_ask_in_other_words():
+    asked = naming.clean_settings(VOCABULARY | {"question": " What is it? "})
+
+    assert asked == VOCABULARY | {"question": "What is it?"}
+    assert naming.clean_settings(VOCABULARY | {"question": " "}) == VOCABULARY
+    for words in (7, "x" * 81):
+        with pytest.raises(Refusal) as refused:
+            naming.clean_settings(VOCABULARY | {"question": words})
+        assert refused.value.field == "question"

@@ -4,13 +4,14 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from labeling import questions
+from labeling import objects, questions, vocabularies
 from labeling.models import (
     Audit,
     Campaign,
     Dataset,
     Graph,
     Import,
+    Item,
     Job,
     Question,
     Release,
@@ -20,6 +21,7 @@ from labeling.models import (
 )
 from labeling.urls import urlpatterns
 from tests import factories
+from tests.world import split_coot
 
 GET, POST = "get", "post"
 # address → method, what it needs beside the campaign, and what a reviewer may.
@@ -30,6 +32,7 @@ CAMPAIGN_PAGES = {
     "campaign_close": (GET, False),
     "campaign_edit": (GET, False),
     "campaign_policy": (POST, False),
+    "campaign_vocabulary": (POST, False),
     "graph": (GET, True),
     "graph_load": (POST, False),
     "graph_node": (GET, False),
@@ -45,11 +48,15 @@ CAMPAIGN_PAGES = {
     "question": (GET, True),
     "question_image": (GET, True),
     "question_thumbnail": (GET, True),
+    "question_accept": (POST, True),
     "question_decide": (POST, True),
+    "question_send_back": (POST, True),
     "question_withdraw": (POST, False),
     "review": (GET, True),
+    "agreement": (GET, True),
     "people": (GET, False),
     "person": (GET, False),
+    "person_quotas": (POST, False),
     "person_block": (GET, False),
     "person_unblock": (GET, False),
     "person_pause": (GET, False),
@@ -60,6 +67,9 @@ CAMPAIGN_PAGES = {
     "invitation_revoke": (POST, False),
     "gold": (GET, False),
     "gold_add": (GET, False),
+    "gold_draw": (GET, False),
+    "gold_image": (GET, False),
+    "gold_objects": (GET, False),
     "gold_upload": (POST, False),
     "gold_promote": (POST, False),
     "gold_retire": (POST, False),
@@ -73,6 +83,7 @@ CAMPAIGN_PAGES = {
     "release_freeze": (POST, False),
     "release_download": (GET, False),
     "release_labels": (GET, False),
+    "release_objects": (GET, False),
 }
 DATASET_PAGES = {
     "dataset": GET,
@@ -83,6 +94,20 @@ DATASET_PAGES = {
     "import_report": GET,
     "import_retry": POST,
     "thumbnail": GET,
+    "dataset_objects": GET,
+    "dataset_object": GET,
+    "object_image": GET,
+    "object_merge": POST,
+    "parts_import": GET,
+    "parts_report": GET,
+    "parts_again": POST,
+    "vocabulary": GET,
+    "vocabulary_start": POST,
+    "vocabulary_category_new": GET,
+    "vocabulary_category": GET,
+    "vocabulary_category_remove": POST,
+    "vocabulary_version": GET,
+    "vocabulary_download": GET,
 }
 RESEARCHER_PAGES = {
     "campaign_new": GET,
@@ -131,13 +156,25 @@ def arguments(name: str, campaign: Campaign) -> list:
         found.append(people.invite(campaign, campaign.created_by)[0].pk)
     elif name == "job_retry":
         found.append(Job.objects.get_or_create(kind="score", key="1", campaign=campaign)[0].pk)
-    elif name in ("release_download", "release_labels"):
+    elif name in ("release_download", "release_labels", "release_objects"):
         found.append(release_of(campaign).number)
     elif name == "thumbnail":
         found = [campaign.dataset.name, campaign.dataset.images.order_by("pk").first().pk]
     elif name.startswith("import_"):
         found = [campaign.dataset.name, import_into(campaign.dataset).pk]
-    elif name.startswith("dataset"):
+    elif name.startswith("vocabulary"):
+        vocabularies.start(campaign.dataset, campaign.dataset.owner)
+        found = [campaign.dataset.name]
+        found += ["n02084071"] if name.startswith("vocabulary_category") else []
+        found += [1] if name in ("vocabulary_version", "vocabulary_download") else []
+        found = found[:1] if name == "vocabulary_category_new" else found
+    elif name in ("gold_draw", "gold_image"):
+        found.append(object_in(campaign.dataset).pk)
+    elif name in ("dataset_object", "object_image", "object_merge"):
+        found = [campaign.dataset.name, object_in(campaign.dataset).pk]
+    elif name in ("parts_report", "parts_again"):
+        found = [campaign.dataset.name, parts_job(campaign.dataset).pk]
+    elif name.startswith(("dataset", "parts")):
         found = [campaign.dataset.name]
     elif name == "token_revoke":
         found = ["00000000"]
@@ -148,6 +185,18 @@ def import_into(dataset: Dataset) -> Import:
     job, _ = Job.objects.get_or_create(kind="import images", key="1")
     fields = {"dataset": dataset, "name": "lake.zip", "created_by": dataset.owner}
     return Import.objects.get_or_create(job=job, defaults=fields)[0]
+
+
+def object_in(dataset: Dataset) -> Item:
+    image = dataset.images.order_by("pk").first()
+    objects.put(dataset, [split_coot(image.name)], "zoo")
+    return objects.of(dataset).get()
+
+
+def parts_job(dataset: Dataset) -> Job:
+    said = {"file": "cows.zip", "by": "A", "stored": "parts/gone"}
+    fields = {"payload": said, "state": "failed"}
+    return Job.objects.get_or_create(kind="import parts", key=f"{dataset.pk}:1", defaults=fields)[0]
 
 
 def graph_of(campaign: Campaign) -> Graph:
@@ -231,8 +280,10 @@ def test_a_campaign_shows_itself_to_its_own_people_only(name, coots, charlie, bo
 def test_the_researcher_of_a_campaign_is_let_in(name, coots, alice):
     response = ask(logged_in(alice), name, CAMPAIGN_PAGES[name][0], coots)
 
-    # gold_retire meets a question that is no gold: a refusal, but of the deed.
-    assert response.status_code in ((400,) if name == "gold_retire" else (200, 302))
+    # One meets a question that is no gold, the others a campaign where nobody draws: refusals, but
+    # of the deed.
+    refused = name in ("gold_retire", "gold_draw", "gold_image")
+    assert response.status_code in ((400,) if refused else (200, 302))
 
 
 @pytest.mark.parametrize(("name", "method"), DATASET_PAGES.items())
@@ -293,6 +344,7 @@ def test_an_image_of_another_dataset_is_not_there(coots, alice, dora):
         "topic",
         "person",
         "person_block",
+        "person_quotas",
         "member_role",
         "invitation_revoke",
         "job_retry",

@@ -18,11 +18,14 @@ from labeling import (
     following,
     graphs,
     lists,
+    part_campaigns,
     piloting,
     policies,
     progress,
     questions,
     releases,
+    vocabularies,
+    vocabulary,
 )
 from labeling.errors import Refusal
 from labeling.files import BadInput, read_yaml
@@ -47,7 +50,10 @@ class Command(ContractCommand):
         )
         opening.add_argument("--selection", type=Path, help="selection.jsonl of `mad select`")
         opening.add_argument(
-            "--vocabulary", type=Path, help="file of wnids, one a line: classes to choose from"
+            "--vocabulary",
+            metavar="FILE|shipped",
+            help="wnids, one a line: classes to choose from; for parts a vocabulary of parts in "
+            "YAML, or `shipped`",
         )
         opening.add_argument(
             "--graph", metavar="FILE|ilsvrc", help="question graph, JSON or YAML; or ILSVRC's"
@@ -103,6 +109,7 @@ class Command(ContractCommand):
             "contains": self._contains,
             "hierarchy": self._hierarchy,
             "naming": self._naming,
+            "parts": self._parts,
         }
         if kind not in makers:
             raise UsageError(f"there is no kind {kind!r}; choose one of: {', '.join(KINDS)}")
@@ -114,12 +121,12 @@ class Command(ContractCommand):
         return makers[kind](owner, common, options)
 
     def _contains(self, owner: User, common: dict[str, Any], options: dict[str, Any]) -> Campaign:
-        selection, vocabulary = options["selection"], options["vocabulary"]
+        selection, classes = options["selection"], options["vocabulary"]
         if selection is None:
             raise UsageError("a campaign of the kind contains needs --selection")
         net = load()
         lines = selections.read(selection, net)
-        wnids = _wnids(vocabulary, net) if vocabulary else None
+        wnids = _wnids(classes, net) if classes else None
         plan = competitions.plan(lines, common["dataset"], common["policy"])
         if plan.missing_reserve:
             self.warn(
@@ -129,6 +136,18 @@ class Command(ContractCommand):
         return competitions.create(
             owner, lines=lines, vocabulary=wnids, wordnet=net, **common
         ).campaign
+
+    def _parts(self, owner: User, common: dict[str, Any], options: dict[str, Any]) -> Campaign:
+        dataset = common.pop("dataset")
+        with transaction.atomic():
+            said = options["vocabulary"]
+            version = None
+            if said is not None:
+                content = vocabulary.shipped() if said == "shipped" else vocabulary.read(said)
+                version = vocabularies.add_version(dataset, content, None)
+            images = _names(options["images"])
+            items = part_campaigns.objects_of(dataset, images=images) if images else None
+            return part_campaigns.draft(owner, dataset, version=version, items=items, **common)
 
     def _naming(self, owner: User, common: dict[str, Any], options: dict[str, Any]) -> Campaign:
         if options["vocabulary"] is None:
@@ -312,7 +331,7 @@ def _owner(username: str, dataset: Dataset) -> User:
     return user
 
 
-def _wnids(path: Path, net: WordNet) -> list[str]:
+def _wnids(path: str, net: WordNet) -> list[str]:
     from evaluation.pools import read_classes
 
-    return read_classes(path, net)
+    return read_classes(Path(path), net)

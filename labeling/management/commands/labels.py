@@ -6,13 +6,20 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from labeling import exporting, given, releases
+from labeling import exportfiles, exporting, given, part_reading
 from labeling.errors import Refusal
 from labeling.files import BadInput
 from labeling.formats import FORMATS
-from labeling.frozen import Frozen
-from labeling.management.contract import ContractCommand, Result, table
-from labeling.models import Campaign, Dataset
+from labeling.formats.label import VALUES
+from labeling.formats.parted import STATES
+from labeling.management import parts_command, release_options
+from labeling.management.contract import ContractCommand, Result, UsageError, table
+from labeling.management.release_options import find_campaign, find_release, images_in
+from labeling.models import Dataset
+
+# Of labels, and of objects with their parts; which ones a release has, follows from its kind.
+OUT = list(dict.fromkeys([*FORMATS, *exporting.OBJECT_FORMATS]))
+IN = list(dict.fromkeys([*FORMATS, *part_reading.NAMES]))
 
 
 class Command(ContractCommand):
@@ -20,53 +27,83 @@ class Command(ContractCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         out = self.verb(parser, "export", self.export, self.show_export, help="from a release")
+        release_options.add_arguments(out, "pictures")
         out.add_argument(
-            "release", metavar="CAMPAIGN|RELEASE", help="a campaign's name, or a release's folder"
+            "--format",
+            choices=OUT,
+            default="csv",
+            dest="format_name",
+            help="csv by default; objects with their parts as coco, pascal-part, png, "
+            "label-studio, or as pictures to look at",
         )
-        out.add_argument("--number", type=int, help="of the campaign's release; else the latest")
-        out.add_argument("--format", choices=FORMATS, default="csv", dest="format_name")
         out.add_argument("--out", type=Path, required=True, metavar="DIR")
-        into = self.verb(parser, "import", self.import_labels, help="into a dataset, as given")
+        into = self.verb(
+            parser, "import", self.bring_in, self.show_import, help="into a dataset, as given"
+        )
         into.add_argument("dataset", metavar="DATASET")
         into.add_argument("path", metavar="FILE|DIR", type=Path)
-        into.add_argument("--format", choices=FORMATS, default="", dest="format_name")
+        into.add_argument(
+            "--format", choices=IN, default="", dest="format_name", help="default: as the files say"
+        )
         into.add_argument("--source", default="", help="of labels whose row says none")
         into.add_argument("--campaign", help="refuse classes that its question graph does not have")
+        parts_command.add_arguments(into)
 
     def export(
-        self, release: str, number: int | None, format_name: str, out: Path, **_: Any
+        self,
+        release: str,
+        number: int | None,
+        format_name: str,
+        out: Path,
+        images: Path | None,
+        **_: Any,
     ) -> Result:
-        return exporting.export(_release(release, number), format_name, out)
+        frozen, stored = find_release(release, number)
+        if images is not None:
+            open_image: exporting.Open | None = images_in(images)
+        else:
+            open_image = None if stored is None else exportfiles.images_of(stored)
+        try:
+            return exporting.export(frozen, format_name, out, open_image)
+        except Refusal as refusal:
+            raise BadInput(refusal.message) from None
 
     def show_export(self, result: Result) -> str:
-        rows = [
-            (origin, *(found.get(value, 0) for value in ("yes", "no", "unknown")))
-            for origin, found in result["labels"].items()
-        ]
-        head = f"{result['images']} images as {result['format']} in {result['out']}"
-        return f"{head}\n\n{table(rows, head=('origin', 'yes', 'no', 'unknown'))}"
+        words, said = VALUES, result.get("labels")
+        if said is None:
+            words, said = STATES, result["parts"]
+        rows = [(origin, *(found.get(word, 0) for word in words)) for origin, found in said.items()]
+        what = f"{result['objects']} objects of " if "objects" in result else ""
+        head = f"{what}{result['images']} images as {result['format']} in {result['out']}"
+        return f"{head}\n\n{table(rows, head=('origin', *words))}"
 
-    def import_labels(
-        self,
-        dataset: str,
-        path: Path,
-        format_name: str,
-        source: str,
-        campaign: str | None,
-        **_: Any,
+    def bring_in(
+        self, dataset: str, path: Path, format_name: str, campaign: str | None, **how: Any
     ) -> Result:
         goal = Dataset.objects.filter(name=dataset).first()
         if goal is None:
             raise BadInput(
                 f"there is no dataset {dataset!r}", cure="make it with `images add --create`"
             )
+        if how["parts"] or part_reading.is_for_parts(path, format_name):
+            if campaign:
+                raise UsageError("--campaign goes with labels of classes, not with parts")
+            return parts_command.bring_in(self, goal, path, format_name, **how)
+        return self.import_labels(goal, path, format_name, how["source"], campaign)
+
+    def show_import(self, result: Result) -> str:
+        return parts_command.show(result) if "refused" in result else self.show(result)
+
+    def import_labels(
+        self, goal: Dataset, path: Path, format_name: str, source: str, campaign: str | None
+    ) -> Result:
         labels, where = exporting.read_labels(path, format_name)
         try:
             return given.bring_in(
                 goal,
                 self._watched(labels),
                 source or where,
-                _campaign(campaign) if campaign else None,
+                find_campaign(campaign) if campaign else None,
             )
         except Refusal as refusal:
             raise BadInput(refusal.message, file=path) from None
@@ -76,26 +113,3 @@ class Command(ContractCommand):
             for label in labels:
                 bar.update()
                 yield label
-
-
-def _release(name: str, number: int | None) -> Frozen:
-    if Path(name).is_dir():
-        return releases.read(name)
-    campaign = _campaign(name)
-    found = campaign.releases.order_by("number")
-    if number is not None:
-        found = found.filter(number=number)
-    release = found.last()
-    if release is None:
-        raise BadInput(
-            f"{name} has no release" + (f" {number}" if number is not None else ""),
-            cure=f"freeze one: campaign freeze {name} --out DIR",
-        )
-    return releases.read(release)
-
-
-def _campaign(name: str) -> Campaign:
-    campaign = Campaign.objects.filter(name=name).first()
-    if campaign is None:
-        raise BadInput(f"there is no campaign or folder {name!r}", cure="check the name")
-    return campaign

@@ -1,0 +1,179 @@
+"""CDS of a whole benchmark: read, score and 1,000 rounds of intervals, and its memory.
+
+`python -m benchmarks.bench_cds [--objects N]`: N objects of twelve categories, each by 5 part and 4
+content schemes in 11 frames, named by 4 classifiers at random; Sarvadevabhatla et al. (2016) have
+1,850. Files are made once, and every deed has a process of its own, so that its memory is its own.
+The rounds are timed beside a plain loop, numpy's median of every drawn cell, on a few of them.
+"""
+
+import itertools
+import json
+import random
+import tempfile
+import time
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks import own_process
+from benchmarks.bench_wordnet import thousand_classes
+from evaluation.cds import arranging, scoring
+from evaluation.cds.lines import SequenceLine, read_sequences
+from evaluation.cds.predictions import read_predictions
+from evaluation.metrics import cds_scores as cs
+from evaluation.metrics import wordnet as wn
+from evaluation.metrics.cds_scores import Counts, Floats, Scores
+
+OBJECTS = 370
+PARTS = ("E_U", "E_US", "E_A", "E_AS", "random")
+CONTENTS = ("intra-object", "intra-object-and-neighbourhood", "low", "higher")
+CLASSIFIERS = ("AlexNet", "GoogLeNet", "NiN", "VGG-19")
+FRAMES, CATEGORIES = 11, 12
+ROUNDS, PLAIN_ROUNDS = 1000, 5
+TARGET_TIMES = 50
+TARGET_MIB = 200
+
+
+def main() -> list[dict[str, Any]]:
+    return rows(OBJECTS)
+
+
+def rows(objects: int) -> list[dict[str, Any]]:
+    """Rows {"name", "target", "measured", "ok"}."""
+    with tempfile.TemporaryDirectory() as folder:
+        made = _child(folder, "make", {"folder": folder, "objects": objects})
+        read = _child(folder, "read", {"folder": folder})
+        bare = _child(folder, "score", {"folder": folder, "rounds": 0})
+        drawn = _child(folder, "score", {"folder": folder, "rounds": ROUNDS})
+        raced = _child(folder, "race", {"folder": folder})
+    times = raced["plain"] / raced["ours"]
+    more = drawn["grown"] - bare["grown"]
+    return [
+        {
+            "name": f"CDS of {objects:,} objects ({made['predictions']:,} predictions): reading",
+            "target": "told",
+            "measured": f"{read['seconds']:.1f} s ({read['cpu']:.1f} s of processor), "
+            f"{read['grown']} MiB",
+            "ok": None,
+        },
+        {
+            "name": f"… every score and table, and {ROUNDS:,} rounds of intervals",
+            "target": "told",
+            "measured": f"{bare['seconds']:.1f} s and {drawn['seconds'] - bare['seconds']:.1f} s "
+            f"({bare['cpu']:.1f} s and {drawn['cpu'] - bare['cpu']:.1f} s of processor)",
+            "ok": None,
+        },
+        {
+            "name": "… memory of the rounds",
+            "target": f"< {TARGET_MIB} MiB",
+            "measured": f"{more} MiB over {bare['grown']} without",
+            "ok": more < TARGET_MIB,
+        },
+        {
+            "name": "… a round of Table 2 against the plain loop",
+            "target": f"≥ {TARGET_TIMES} times",
+            "measured": f"{times:.0f} times ({1000 * raced['plain']:.0f} and "
+            f"{1000 * raced['ours']:.2f} ms of processor)",
+            "ok": times >= TARGET_TIMES,
+        },
+    ]
+
+
+_child = partial(own_process.run, "bench_cds")
+
+# In processes of their own.
+
+
+def make(about: dict[str, Any]) -> dict[str, int]:
+    """sequences.jsonl and predictions.csv in a folder: the later a frame, the likelier right."""
+    rng, wordnet = random.Random(0), wn.load()
+    classes = [wordnet.wnid(i) for i in thousand_classes(wordnet)]
+    categories, count = classes[:CATEGORIES], 0
+    folder = Path(about["folder"])
+    with (
+        open(folder / "sequences.jsonl", "w") as sequences,
+        open(folder / "predictions.csv", "w") as predictions,
+    ):
+        predictions.write("frame,classifier,wnid\n")
+        schemes = itertools.product(range(about["objects"]), PARTS, CONTENTS)
+        for number, part, content in schemes:
+            category, image = categories[number % CATEGORIES], f"{number:06}.jpg"
+            ids = tuple(f"{image}/1/{part}/{content}/{i:02}" for i in range(1, FRAMES + 1))
+            line = SequenceLine(image, category, part, content, ids, "1", number % 10, FRAMES - 1)
+            sequences.write(json.dumps(line.as_dict()) + "\n")
+            for place, (name, frame) in enumerate(itertools.product(CLASSIFIERS, ids)):
+                right = rng.random() < (place % FRAMES) / 16
+                predictions.write(f"{frame},{name},{category if right else rng.choice(classes)}\n")
+                count += 1
+    return {"predictions": count}
+
+
+def _read(folder: str) -> tuple[list[SequenceLine], Any, dict[str, list[str]]]:
+    lines = read_sequences(Path(folder) / "sequences.jsonl")
+    predictions = read_predictions(Path(folder) / "predictions.csv", lines)
+    return lines, predictions, {line.category: [line.category] for line in lines}
+
+
+def read(about: dict[str, Any]) -> dict[str, float]:
+    before = own_process.peak_mib()
+    start, cpu = time.perf_counter(), time.process_time()
+    _read(about["folder"])
+    return _spent(start, cpu, before)
+
+
+def score(about: dict[str, Any]) -> dict[str, float]:
+    """Seconds and memory beyond those of what was read; machine code is compiled before."""
+    wordnet, given = wn.load(), _read(about["folder"])
+    lines, predictions, mapping = given
+    scoring.score(lines[:20], predictions, wordnet, scoring.Options(bootstrap=1), mapping)
+    before = own_process.peak_mib()
+    start, cpu = time.perf_counter(), time.process_time()
+    scoring.score(lines, predictions, wordnet, scoring.Options(bootstrap=about["rounds"]), mapping)
+    return _spent(start, cpu, before)
+
+
+def _spent(start: float, cpu: float, before: int) -> dict[str, float]:
+    return {
+        "seconds": time.perf_counter() - start,
+        "cpu": time.process_time() - cpu,
+        "grown": own_process.peak_mib() - before,
+    }
+
+
+def race(about: dict[str, Any]) -> dict[str, float]:
+    """Processor seconds of a round of Table 2, ours and a plain loop's, of equal results."""
+    lines, predictions, mapping = _read(about["folder"])
+    found = scoring.score(
+        lines, predictions, wn.load(), scoring.Options(bootstrap=0, captchas=0), mapping
+    )
+    places = arranging.places(lines)
+    scores = arranging.scores(places, found.starts, found.cds, None, None, ())
+    weights = next(cs.draws(scores, 200, 0, batch=200))
+    start = time.process_time()
+    ours = cs.mean(cs.mean(cs.cells(scores, scores.cds, weights), 2), 1)
+    taken = (time.process_time() - start) / len(weights)
+    start = time.process_time()
+    for times, told in zip(weights[:PLAIN_ROUNDS], ours, strict=False):
+        assert np.allclose(plain_round(scores, times), told, atol=1e-12)
+    return {"ours": taken, "plain": (time.process_time() - start) / PLAIN_ROUNDS}
+
+
+def plain_round(scores: Scores, times: Counts) -> Floats:
+    """(K, C): Table 2 of one resample, by the rule of the text, a median at a time."""
+    _, parts, contents, classifiers = scores.cds.shape
+    found = np.empty((contents, classifiers))
+    drawn = [np.repeat(np.arange(own.start, own.stop), times[own]) for own in scores.members()]
+    for k, c in itertools.product(range(contents), range(classifiers)):
+        by_category = [
+            np.mean([np.median(scores.cds[own, p, k, c]) for p in range(parts)]) for own in drawn
+        ]
+        found[k, c] = np.mean(by_category)
+    return found
+
+
+DEEDS: dict[str, own_process.Deed] = {"make": make, "read": read, "score": score, "race": race}
+
+if __name__ == "__main__":
+    own_process.main(__doc__, DEEDS, rows, OBJECTS)

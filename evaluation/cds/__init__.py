@@ -1,0 +1,1 @@
+"""The CDS benchmark: objects revealed part by part, and how early classifiers know them."""

@@ -1,0 +1,134 @@
+"""What a classification is worth: every figure of `score classification`. No Django."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evaluation.classification_files import RANKS, Classified
+from evaluation.metrics import hpk, ilsvrc
+from evaluation.metrics.significance import MOST_ROUNDS, mean_interval
+from evaluation.metrics.wordnet import WordNet
+from evaluation.pools import read_classes
+from labeling.files import BadInput
+
+Result = dict[str, Any]
+Figure = Callable[[NDArray[Any], float], Result]
+IDS = "unknown: the classes are ids"
+
+
+def score(
+    found: Classified,
+    wordnet: WordNet,
+    valid_labels: Path | None = None,
+    confidence: float = 0.999,
+    seed: int = 0,
+) -> Result:
+    """Errors, hp@k and hit@k with their intervals.
+
+    valid_labels: a list of wnids from which hCorrectSets are drawn, those of the truth where it is
+    not given. Raises BadInput for a class of the truth that the list lacks.
+    """
+    notes: list[str] = []
+    figure = _figures(confidence, seed, notes)
+    truth, predicted = found.truth, found.predicted
+    top1, top5 = (ilsvrc.wrong_at(truth, predicted, k) for k in (1, 5))
+    hits = hpk.hits_at(truth, predicted)
+    result: Result = {
+        "images": len(truth),
+        "classes": len(np.unique(truth)),
+        "top1_error": figure(top1, 1),
+        "top5_error": figure(top5, 1),
+        "hierarchical_error": None,
+        "hp_at_k": None,
+        "hit_at_k": {str(k): figure(hits[:, i], 1) for i, k in enumerate(hpk.KS)},
+        "hierarchy": IDS,
+        "valid_labels": None,
+        "mean_correct_set_size": None,
+    }
+    if found.synsets is None:
+        notes.append("no list says what the ids mean: no hierarchical error, no hp@k")
+    else:
+        errors = ilsvrc.hierarchical_errors(wordnet, found.synsets, truth, predicted)
+        result["hierarchical_error"] = figure(errors, 1)
+        result["hierarchy"] = hpk.HIERARCHY
+        result |= _hierarchical_precision(found, wordnet, valid_labels, figure, notes)
+    notes += _notes(found)
+    return result | {"confidence": confidence, "seed": seed, "notes": notes}
+
+
+def _figures(confidence: float, seed: int, notes: list[str]) -> Figure:
+    generator = np.random.default_rng(seed)
+
+    def figure(values: NDArray[Any], scale: float) -> Result:
+        low, high, rounds, stable = mean_interval(values, confidence, generator)
+        if not stable:
+            notes.append(f"an interval had not settled after {MOST_ROUNDS} rounds")
+        value = float(np.mean(values))
+        return {
+            "value": value / scale,
+            "interval": [low / scale, high / scale],
+            "rounds": rounds,
+        }
+
+    return figure
+
+
+def _hierarchical_precision(
+    found: Classified,
+    wordnet: WordNet,
+    valid_labels: Path | None,
+    figure: Figure,
+    notes: list[str],
+) -> Result:
+    assert found.synsets is not None
+    true = np.unique(found.truth)
+    listed = [found.synsets[i] for i in true.tolist()]
+    if valid_labels is not None:
+        listed = _listed(valid_labels, wordnet, found)
+    place = {synset: i for i, synset in enumerate(listed)}
+    # The last one stands for ABSENT.
+    number = np.array([*(place.get(synset, -1) for synset in found.synsets), -1], np.int32)
+    sets = hpk.correct_sets(wordnet, listed, [found.synsets[i] for i in true.tolist()])
+    predicted = number[found.predicted]
+    row = np.searchsorted(true, found.truth)
+    hits = hpk.hits_in_sets(sets, row, predicted)
+    outside = int((predicted < 0).sum() - (found.predicted < 0).sum())
+    if outside:
+        notes.append(f"{outside} predictions are no valid labels: wrong in hp@k")
+    if len(listed) < max(hpk.KS):
+        notes.append(f"there are {len(listed)} valid labels: larger k find no more")
+    return {
+        "hp_at_k": {str(k): figure(hits[:, i], k) for i, k in enumerate(hpk.KS)},
+        "valid_labels": len(listed),
+        "mean_correct_set_size": {str(k): size for k, size in hpk.mean_sizes(sets, row).items()},
+    }
+
+
+def _listed(path: Path, wordnet: WordNet, found: Classified) -> list[int]:
+    listed = [wordnet.index(wnid) for wnid in read_classes(path, wordnet)]
+    known = set(listed)
+    for number, line in found.places.items():
+        assert found.synsets is not None
+        if found.synsets[number] not in known:
+            raise BadInput(
+                f"{found.classes[number]} is no valid label",
+                found.truth_file,
+                line,
+                f"add it to {path}, or remove its images",
+            )
+    return listed
+
+
+def _notes(found: Classified) -> Iterator[str]:
+    there = found.predicted >= 0
+    ranks = int(np.flatnonzero(there.any(axis=0)).max(initial=-1)) + 1
+    silent = int((~there.any(axis=1)).sum())
+    if ranks < RANKS:
+        yield f"predictions go to rank {ranks}: what is absent beyond it counts as wrong"
+    if silent:
+        yield f"{silent} images have no prediction: wrong"
+    if found.repeated:
+        yield f"{found.repeated} predictions name a class again: only the first counts"

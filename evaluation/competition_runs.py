@@ -1,0 +1,82 @@
+"""How a MAD competition is scored: frozen anew, then ranked. Called by runs.py."""
+
+import json
+from typing import Any
+
+from evaluation import competitions
+from evaluation.metrics import ranking
+from evaluation.models import Benchmark, Run
+from labeling import releases
+from labeling.management.contract import to_json
+from labeling.models import Release
+
+# How a run ranks; the rest of a benchmark's settings says what it ranks.
+CONVENTIONS = ("smoothing", "bootstrap", "seed")
+# What fails a run with its sentence: no ranking exists yet.
+REFUSALS: tuple[type[Exception], ...] = (ranking.RankingError,)
+
+
+def freeze(benchmark: Benchmark, run: Run) -> Release:
+    """The campaign as it is now."""
+    return releases.freeze(
+        benchmark.campaign, run.requested_by, interim=bool(run.settings.get("interim"))
+    )
+
+
+def score(benchmark: Benchmark, release: Release, _run: Run) -> dict[str, Any]:
+    """The result of ranking the benchmark on a release, as FORMATS has it, of strict JSON values.
+
+    Unsettled images are left out and counted under `pending`. Raises RankingError.
+    """
+    frozen = releases.read(release)
+    answers = {(line["image"], line["wnid"]): line["contains"] for line in frozen.answers()}
+    selection = competitions.selection_of(benchmark)
+    lines = [
+        ranking.SelectedImage(line.pair, line.rank, line.image, line.labels)
+        for line in selection.lines
+    ]
+    accuracies = dict(benchmark.submissions.values_list("name", "accuracy"))
+    known = {name: value for name, value in accuracies.items() if value is not None}
+    result = ranking.rank(
+        lines,
+        answers,
+        selection.classifiers,
+        selection.top_k,
+        smoothing=benchmark.settings["smoothing"],
+        bootstrap=benchmark.settings["bootstrap"],
+        seed=benchmark.settings["seed"],
+        missing="exclude",
+        accuracy=known if len(known) == len(accuracies) else None,
+        ablation=True,
+    )
+    counts = frozen.meta["counts"]
+    result |= {
+        "release": {"number": release.number, "sha256": release.sha256},
+        "counts": {key: counts[key] for key in ("settled", "dropped", "open", "review", "votes")},
+        "accuracies": [accuracies[name] for name in selection.classifiers],
+        "code_version": releases.code_version(),
+    }
+    # NaN is no JSON: what is not a number is null, in the database as in the download.
+    plain: dict[str, Any] = json.loads(to_json(result))
+    return plain
+
+
+def signature_of(benchmark: Benchmark) -> dict[str, Any]:
+    """What a result depends on, cheaply: while it is unchanged a run would say the same."""
+    return {
+        "marks": releases.marks_of(benchmark.campaign),
+        "classifiers": [list(row) for row in benchmark.submissions.values_list("name", "accuracy")],
+        "selections": benchmark.selections.count(),
+        "conventions": {key: benchmark.settings[key] for key in CONVENTIONS},
+    }
+
+
+def has_something(signature: dict[str, Any]) -> bool:
+    """Whether anything settled, so that there is something to rank."""
+    return bool(signature["marks"]["last_settlement"])
+
+
+def tidy(run: Run, _gone: list[int]) -> None:
+    """Removes the interim releases that no run stands on any more."""
+    if run.release is not None:
+        releases.prune(run.benchmark.campaign, run.release)

@@ -1,0 +1,242 @@
+"""`manage.py classify`: what a classifier names in every frame of part sequences."""
+
+import argparse
+import hashlib
+import math
+import os
+from collections.abc import Callable, Generator, Iterable
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from evaluation.cds import classifiers, classifying, preparing
+from evaluation.cds.lines import SequenceLine, read_sequences
+from evaluation.management import sequence_options
+from evaluation.management.commands.sequences import place
+from evaluation.metrics.wordnet import WordNetMissing, load
+from evaluation.pools import read_classes
+from evaluation.readers import file_sha256
+from labeling.errors import Refusal
+from labeling.files import BadInput
+from labeling.frozen import canonical
+from labeling.management.contract import ContractCommand, Result, UsageError, table
+
+Frames = Generator[tuple[str, Any]]
+# Options that say what of a release is shown; frames in a folder are what they are.
+OF_RELEASE = (
+    "number",
+    "images",
+    "part_schemes",
+    "content_schemes",
+    "orders",
+    "seed",
+    "include_empty",
+    "fixations",
+    "fixation_sizes",
+    "fixation_images",
+    "drop_first",
+    "fallback",
+)
+
+
+class Command(ContractCommand):
+    help = "A classifier's names for the frames of part sequences; goes on where it was stopped."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        sequence_options.add_arguments(parser, optional=True)
+        parser.add_argument(
+            "--frames", type=Path, metavar="DIR", help="that `sequences` wrote, for a release"
+        )
+        parser.add_argument(
+            "--model",
+            required=True,
+            metavar="SPEC",
+            help="torchvision:NAME, timm:NAME, or a TorchScript (.pt), exported-program (.pt2) or "
+            "ONNX (.onnx) file; NAME=SPEC names it. Files are programs: run those you trust",
+        )
+        parser.add_argument("--name", default="", help="of the classifier in the predictions")
+        parser.add_argument(
+            "--classes",
+            type=Path,
+            required=True,
+            metavar="wnids.txt",
+            help="a wnid a line for each output",
+        )
+        parser.add_argument("--out", type=Path, required=True, metavar="predictions.csv")
+        _add_network(parser)
+        _add_preparation(parser)
+
+    def deed(self, **options: Any) -> Result:
+        frames, out = options["frames"], options["out"]
+        source = _of_folder(frames, options) if frames else _of_release(options)
+        classifier = classifiers.load(
+            options["model"],
+            _classes(options["classes"]),
+            device=options["device"],
+            name=options["name"],
+            weights=options["weights"],
+            random_weights=options["random_weights"],
+            preparing={key: options[key] for key in ("size", "fit", "mean", "std")},
+        )
+        preparation = classifier.preparation.as_dict()
+        settings = source.settings | {
+            "model": dict(classifier.source),
+            "name": classifier.name,
+            "classes": _sha256(classifier.classes),
+            "preparation": preparation,
+        }
+        with classifying.opened(out, settings, options["restart"]) as work:
+            resumed = len(work.done)
+            total, classified = self._classify(source, classifier, work, options["batch"])
+        return {
+            "classifier": classifier.name,
+            "frames": total,
+            "classified": classified,
+            "resumed": resumed,
+            "classes": len(classifier.classes),
+            "model": dict(classifier.source),
+            "preparation": preparation,
+            "device": classifier.device,
+            "out": os.fspath(out),
+        }
+
+    def show(self, result: Result) -> str:
+        flat = {
+            key: ", ".join(f"{name} {_told(name, said)}" for name, said in value.items())
+            if isinstance(value, dict)
+            else value
+            for key, value in result.items()
+        }
+        return table(flat.items())
+
+    def _classify(
+        self,
+        source: "Source",
+        classifier: classifiers.Classifier,
+        work: classifying.Work,
+        batch: int,
+    ) -> tuple[int, int]:
+        """How many frames the predictions have, and how many of them were classified now."""
+        count = sum(len(set(line.frames)) for line in source.lines())
+        frames = source.frames(lambda name: name not in work.done, classifier.device)
+        try:
+            with (
+                closing(frames),
+                self.progress(count, "frame", classifier.name) as bar,
+            ):
+                bar.update(len(work.done))
+                classified = classifying.classify(frames, classifier, work, batch, bar.update)
+        except Refusal as refusal:
+            raise BadInput(refusal.message) from None
+        return work.finish(), classified
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where frames come from. settings: which they are, so that a stopped run can be told apart.
+
+    frames: those that are wanted, on a device.
+    """
+
+    settings: dict[str, Any]
+    lines: Callable[[], Iterable[SequenceLine]]
+    frames: Callable[[Callable[[str], bool], str], Frames]
+
+
+def _of_release(options: dict[str, Any]) -> Source:
+    if options["release"] is None:
+        raise UsageError("give a campaign or a release, or --frames DIR")
+    shown = sequence_options.shown(options)
+    shown.photographs()
+    settings = {
+        "release": shown.frozen.meta["sha256"],
+        "part orders": _sha256(shown.orders),
+        "content schemes": list(shown.content_schemes),
+        "include empty": shown.include_empty,
+    }
+    return Source(settings, shown.lines, lambda wanted, device: shown.frames(wanted, device=device))
+
+
+def _of_folder(folder: Path, options: dict[str, Any]) -> Source:
+    given = [name for name in ("release", *OF_RELEASE) if options[name]]
+    if given:
+        flag = f"--{given[0].replace('_', '-').replace('schemes', 'scheme')}"
+        said = "a release" if given[0] == "release" else flag
+        raise UsageError(f"{said} does not go with --frames, which says itself what is shown")
+    path = folder / "sequences.jsonl"
+    lines = read_sequences(path)
+
+    def frames(wanted: Callable[[str], bool], _device: str) -> Frames:
+        ids = (name for line in lines for name in dict.fromkeys(line.frames))
+        yield from classifying.read_frames((one, place(folder, one)) for one in ids if wanted(one))
+
+    return Source({"frames": file_sha256(path)}, lambda: lines, frames)
+
+
+def _classes(path: Path) -> list[str]:
+    try:
+        return read_classes(path, load())
+    except WordNetMissing as error:
+        raise BadInput(error.message, cure=error.cure) from None
+
+
+def _told(name: str, said: Any) -> Any:
+    """As a person reads it: of a hash what tells files apart."""
+    return f"{said[:12]}…" if name == "sha256" else said
+
+
+def _sha256(value: Any) -> str:
+    return hashlib.sha256(canonical(value)).hexdigest()
+
+
+def _add_network(parser: CommandParser) -> None:
+    parser.add_argument(
+        "--weights", type=Path, metavar="FILE", help="of a named model: a state_dict, safetensors"
+    )
+    parser.add_argument(
+        "--random-weights", action="store_true", help="a named model without weights, to try it"
+    )
+    parser.add_argument("--batch", type=_count, default=classifying.BATCH, help="frames at once")
+    parser.add_argument(
+        "--device", default="auto", help="auto, cpu, cuda, cuda:1, … (auto: a GPU if there is one)"
+    )
+    parser.add_argument("--restart", action="store_true", help="forget what a stopped run has done")
+
+
+def _add_preparation(parser: CommandParser) -> None:
+    by = parser.add_argument_group("what the classifier is given, where not as its model says")
+    by.add_argument("--size", type=_size, metavar="H[xW]", help="pixels (224)")
+    by.add_argument(
+        "--fit",
+        choices=preparing.FITS,
+        help="squash: the whole frame, stretched (default); pad: the whole frame, its proportions "
+        "kept; crop: the middle",
+    )
+    for name, told in (("mean", "0,0,0"), ("std", "1,1,1")):
+        by.add_argument(
+            f"--{name}", type=_colour, metavar="R,G,B", help=f"of colours in [0, 1] ({told})"
+        )
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal() or not int(text):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1")
+    return int(text)
+
+
+def _size(text: str) -> tuple[int, int]:
+    height, sign, width = text.partition("x")
+    return _count(height), _count(width if sign else height)
+
+
+def _colour(text: str) -> tuple[float, ...]:
+    try:
+        found = tuple(float(part) for part in text.split(","))
+    except ValueError:
+        found = ()
+    if len(found) != 3 or not all(map(math.isfinite, found)):
+        raise argparse.ArgumentTypeError(f"{text!r} is not three numbers such as 0.5,0.5,0.5")
+    return found

@@ -1,0 +1,77 @@
+"""The Contextual Dissimilarity Score and what is said beside it, for many sequences at once.
+
+Source: Sarvadevabhatla, Venkatraman, Venkatesh Babu (2016), §5 and Supplements D and E. Sequences
+of different lengths lie one after another in a flat array; `starts` says where each begins.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+BINS = 10
+
+
+def cds(similarities: ArrayLike, starts: ArrayLike) -> NDArray[np.float64]:
+    """CDS_I = 1 − Σ x_j w_j / Σ w_j of every sequence, w_j = (N − j + 1) / N, in [0, 1].
+
+    similarities: (Q,) in [0, 1], the frames of all sequences in order. starts: (S + 1,) places, the
+    last one Q; every sequence has a frame. Smaller is better. B-CDS is the same of the frames that
+    are right (1) or wrong (0). All 1 gives exactly 0, all 0 exactly 1.
+
+    The authors' script divides B-CDS by N once more; the formula they print does not.
+
+    >>> cds([1 / 2, 3 / 4, 1, 1], [0, 4]).tolist()
+    [0.275]
+    >>> (11 * cds([0, 0, 1, 1, 1, 1, 0, 0, 0, 0, 0], [0, 11])).round(12).tolist()
+    [6.0]
+    """
+    x, at = np.asarray(similarities, float), np.asarray(starts, np.int64)
+    weights = left(at)
+    count = np.diff(at)
+    # In whole numbers: the weights' N cancels out.
+    return 1 - np.add.reduceat(x * weights, at[:-1]) / (count * (count + 1) / 2)
+
+
+def left(starts: NDArray[np.int64]) -> NDArray[np.int64]:
+    """(Q,) t_j = N − j + 1 of every frame: how many of its sequence are left, itself included."""
+    ends = np.repeat(starts[1:], np.diff(starts))
+    return ends - np.arange(starts[-1])
+
+
+@dataclass(frozen=True)
+class Ratios:
+    """CL-ratios, all (E,): of which sequence, at which index j from 1, s_j of t_j frames right."""
+
+    sequence: NDArray[np.int64]
+    index: NDArray[np.int64]
+    run: NDArray[np.int64]
+    rest: NDArray[np.int64]
+
+    @property
+    def bins(self) -> NDArray[np.int64]:
+        """Which of ten equal bins of [0, 1] each falls in; 1 falls in the last."""
+        return np.minimum(BINS * self.run // self.rest, BINS - 1)
+
+
+def cl_ratios(right: ArrayLike, starts: ArrayLike) -> Ratios:
+    """CL_j = s_j / t_j at every j with l_{j−1} = 0 and l_j = 1, where l_0 = 0.
+
+    right: (Q,) bool. s_j: how many frames in a row are right from j on. t_j: as in `left`. Small
+    ones at small j are what the weights of CDS reward wrongly: right early, wrong later.
+
+    >>> found = cl_ratios([0, 0, 1, 1, 1, 1, 0, 0, 0, 0, 0], [0, 11])
+    >>> found.index.tolist(), found.run.tolist(), found.rest.tolist()
+    ([3], [4], [9])
+    """
+    ok, at = np.asarray(right, bool), np.asarray(starts, np.int64)
+    rest = left(at)
+    # A wrong frame before each sequence and after the last: no run leaves its own.
+    padded = np.zeros(len(ok) + len(at), bool)
+    place = np.arange(len(ok)) + np.repeat(np.arange(1, len(at)), np.diff(at))
+    padded[place] = ok
+    change = np.diff(padded.astype(np.int8))
+    begin, end = np.flatnonzero(change == 1) + 1, np.flatnonzero(change == -1) + 1
+    first = np.searchsorted(place, begin)
+    sequence = np.searchsorted(at, first, "right") - 1
+    return Ratios(sequence, first - at[sequence] + 1, end - begin, rest[first])

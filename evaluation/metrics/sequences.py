@@ -1,0 +1,128 @@
+"""Part sequences: which pixels of an object's crop each frame reveals.
+
+Source: Sarvadevabhatla et al. 2016, §4 and Supplement A §4. What the text leaves open is in
+docs/sequences.md.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+# What no part covers, of the object and of the background: always the last step, and one step.
+REST = "unlabeled-rest"
+REST_NAMES = (REST, "unlabeled-rest-object", "unlabeled-rest-background")
+
+
+class PartsError(ValueError):
+    """Parts, masks or fixations that do not fit together, and the cure."""
+
+    def __init__(self, message: str, cure: str) -> None:
+        super().__init__(f"{message}; {cure}")
+        self.message = message
+        self.cure = cure
+
+
+@dataclass(frozen=True)
+class PartSequence:
+    """The frames of one object.
+
+    steps: (H, W) int16, the first frame (from 0) that shows a pixel; the last one shows the rest.
+    names: what each frame adds, "" for the empty frame, REST for the last.
+    present: parts with a pixel of their own mask; the paper's m, of `possible` M.
+    """
+
+    steps: NDArray[np.int16]
+    names: tuple[str, ...]
+    present: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    @property
+    def possible(self) -> int:
+        return len([name for name in self.names if name not in ("", REST)])
+
+    def revealed(self, frame: int) -> NDArray[np.bool_]:
+        """(H, W) what a frame (from 0) shows of the original."""
+        return self.steps <= frame
+
+    @property
+    def added(self) -> NDArray[np.int64]:
+        """(N,) how many pixels each frame adds; one that adds none repeats the one before."""
+        return np.bincount(self.steps.ravel(), minlength=len(self))
+
+
+def sequence(
+    order: Sequence[str], masks: Mapping[str, NDArray[Any]], include_empty: bool = False
+) -> PartSequence:
+    """The sequence of an object: its parts one by one along the order, then the whole crop.
+
+    order: every part of the category, the first one first; names of the rest may stand in it and
+    are passed over. masks: name → (H, W), not 0 where the part is, for the parts that the object
+    has; all of one size, the crop's. N = M + 1 frames for M parts in the order, M + 2 with
+    include_empty, which puts a frame without any part first (the authors' code does).
+    A part that is missing, has no pixel or is hidden by earlier ones repeats the frame before;
+    where there is none before, the frame shows no part. An overlap belongs to the part that comes
+    first.
+    Raises PartsError: a name twice in the order, a part that the order lacks, masks of several
+    sizes, no part with a pixel.
+
+    >>> left, right = np.array([[1, 1, 0]]), np.array([[0, 1, 1]])
+    >>> found = sequence(["right", "tail", "left"], {"left": left, "right": right})
+    >>> found.names, found.steps.tolist()
+    (('right', 'tail', 'left', 'unlabeled-rest'), [[2, 0, 0]])
+    """
+    parts = [name for name in order if name not in REST_NAMES]
+    shown = {name: np.asarray(mask) != 0 for name, mask in masks.items() if name not in REST_NAMES}
+    _refuse(parts, shown)
+    first = int(include_empty)
+    names = ("",) * first + (*parts, REST)
+    shape = next(iter(shown.values())).shape
+    steps = np.full(shape, len(names) - 1, np.int16)
+    for frame in range(len(names) - 2, first - 1, -1):
+        if names[frame] in shown:
+            steps[shown[names[frame]]] = frame
+    present = tuple(name for name in parts if name in shown and shown[name].any())
+    return PartSequence(steps, names, present)
+
+
+def _refuse(parts: Sequence[str], shown: Mapping[str, NDArray[np.bool_]]) -> None:
+    twice = sorted(name for name, count in Counter(parts).items() if count > 1)
+    if twice:
+        raise PartsError(f"the part order names {', '.join(twice)} twice", "name each part once")
+    strange = sorted(set(shown) - set(parts))
+    if strange:
+        raise PartsError(
+            f"the object has parts that the part order lacks: {', '.join(strange)}",
+            f"order all of the category's parts (the order has {', '.join(parts) or 'none'})",
+        )
+    if not any(mask.any() for mask in shown.values()):
+        raise PartsError("the object has no part with a pixel", "leave it out, or draw a part")
+    sizes: dict[tuple[int, ...], str] = {}
+    for name, mask in shown.items():
+        sizes.setdefault(mask.shape, name)
+    if len(sizes) > 1 or len(next(iter(sizes))) != 2:
+        told = ", ".join(f"{name} has {shape}" for shape, name in sizes.items())
+        raise PartsError(f"masks differ in size: {told}", "give (H, W) masks of the same crop")
+
+
+def checked_order(order: Sequence[str], vocabulary: Sequence[str]) -> list[str]:
+    """The order without the rest. Raises PartsError where it names parts that the category does
+    not have, or leaves some out.
+    """
+    parts = [name for name in order if name not in REST_NAMES]
+    known = [name for name in vocabulary if name not in REST_NAMES]
+    for left, right, said in (
+        (parts, known, "the part order names parts that the category does not have"),
+        (known, parts, "the part order leaves parts out"),
+    ):
+        odd = sorted(set(left) - set(right))
+        if odd:
+            raise PartsError(
+                f"{said}: {', '.join(odd)}", f"the category has {', '.join(known) or 'none'}"
+            )
+    return parts

@@ -1,0 +1,149 @@
+"""How far a score may be trusted, and whether two submissions differ: intervals and tests.
+
+Source: Russakovsky et al. (2015), §6.2 and Table 9.
+"""
+
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+ROUNDS = 20_000
+# 2^7 times as many: where a bound lies between two values it may go from one to the other for ever.
+MOST_ROUNDS = 2_560_000
+# A bound is stable when chance moves it by no more than this share of the interval's width.
+TOLERANCE = 0.01
+# Counts drawn at once: a bound on memory, 32 MB.
+_HELD = 4_000_000
+
+
+class Interval(NamedTuple):
+    """Bounds of a score in the rounds that were drawn, and whether the bounds had settled."""
+
+    low: float
+    high: float
+    rounds: int
+    stable: bool
+
+
+class ZTest(NamedTuple):
+    """Two proportions compared: z is above 0 where the first is larger."""
+
+    z: float
+    one_sided: float
+    two_sided: float
+
+
+def mean_interval(
+    values: ArrayLike,
+    level: float,
+    generator: np.random.Generator,
+    rounds: int = ROUNDS,
+    most_rounds: int = MOST_ROUNDS,
+) -> Interval:
+    """The bootstrap interval of a mean over images, images drawn with replacement.
+
+    values: (N,), one an image, of few distinct values (an error, a height, hits among k). A round
+    needs only how often each value is drawn, which is multinomial and, for an error of 0 or 1,
+    binomial: drawing that is exact, and takes as long for a million images as for ten. NaN for
+    none.
+
+    >>> wrong = np.arange(100_000) < 6660
+    >>> low, high, *_ = mean_interval(wrong, 0.999, np.random.default_rng(0))
+    >>> round(100 * low, 1), round(100 * high, 1)
+    (6.4, 6.9)
+    """
+    found, counts = np.unique(np.asarray(values), return_counts=True)
+    if not len(found):
+        return Interval(math.nan, math.nan, 0, True)
+    worth = found.astype(float)
+    images, shares = int(counts.sum()), counts / counts.sum()
+
+    def draw(size: int) -> NDArray[np.float64]:
+        if len(worth) == 1:
+            return np.full(size, worth[0])
+        if len(worth) == 2:
+            often = generator.binomial(images, shares[1], size) / images
+            return worth[0] + (worth[1] - worth[0]) * often
+        batch = max(1, _HELD // len(worth))
+        parts = [
+            generator.multinomial(images, shares, min(batch, size - start)) @ worth
+            for start in range(0, size, batch)
+        ]
+        return np.concatenate(parts) / images
+
+    return settled_interval(draw, level, rounds, most_rounds)
+
+
+def settled_interval(
+    draw: Callable[[int], NDArray[np.float64]],
+    level: float,
+    rounds: int = ROUNDS,
+    most_rounds: int = MOST_ROUNDS,
+) -> Interval:
+    """Bounds of what `draw(size)` gives, in at least `rounds` rounds, doubled until they settle.
+
+    Of every tail of (1 − level) / 2 the whole rounds are left out; the rest has the bounds. Rounds
+    that are NaN are left out as well. Stable: where each bound would have come from other rounds
+    (the order statistics two standard errors beside it) lies within TOLERANCE of the interval's
+    width around it. That two halves agree is no sign of it: they do so by chance.
+    """
+    if not 0 < level < 1:
+        raise ValueError(f"level is {level}, expected a number between 0 and 1")
+    drawn = draw(rounds)
+    while True:
+        low, high, doubt = _bounds(drawn, level)
+        stable = not doubt > TOLERANCE * (high - low)
+        if stable or 2 * len(drawn) > most_rounds:
+            return Interval(low, high, len(drawn), stable)
+        drawn = np.concatenate([drawn, draw(len(drawn))])
+
+
+def _bounds(drawn: NDArray[np.float64], level: float) -> tuple[float, float, float]:
+    """Both bounds, and half of the range in which the more doubtful one may lie."""
+    known = drawn[~np.isnan(drawn)]
+    if not len(known):
+        return math.nan, math.nan, 0.0
+    # 1 − 0.9 is a little under 0.1: a tail of whole rounds must not lose one to that.
+    tail = int(len(known) * (1 - level) / 2 + 1e-9)
+    tail = min(tail, (len(known) - 1) // 2)
+    far = math.ceil(2 * math.sqrt(tail + 1))
+    places = np.clip([tail, tail - far, tail + far], 0, len(known) - 1)
+    mirrored = len(known) - 1 - places
+    ordered = np.partition(known, np.concatenate([places, mirrored]))
+    low, high = ordered[places], ordered[mirrored]
+    doubt = max(low[2] - low[1], high[1] - high[2]) / 2
+    return float(low[0]), float(high[0]), float(doubt)
+
+
+def two_proportion_z(errors_a: int, images_a: int, errors_b: int, images_b: int) -> ZTest:
+    """The pooled two-proportion z test; one_sided is the chance of so much more in a than in b.
+
+    NaN where neither or every image is wrong. For two submissions on the same images McNemar's test
+    says more, since it looks only at where they differ.
+
+    >>> round(two_proportion_z(102, 1500, 76, 1500).one_sided, 5)
+    0.02225
+    """
+    pooled = (errors_a + errors_b) / (images_a + images_b)
+    spread = math.sqrt(pooled * (1 - pooled) * (1 / images_a + 1 / images_b))
+    if spread == 0:
+        return ZTest(math.nan, math.nan, math.nan)
+    z = (errors_a / images_a - errors_b / images_b) / spread
+    return ZTest(z, math.erfc(z / math.sqrt(2)) / 2, math.erfc(abs(z) / math.sqrt(2)))
+
+
+def mcnemar(only_a_wrong: int, only_b_wrong: int) -> float:
+    """McNemar's exact test, two-sided: p of two submissions being wrong equally often.
+
+    Counts of images that one had wrong and the other right. 1 where they never differ.
+
+    >>> mcnemar(5, 0)
+    0.0625
+    """
+    from scipy.special import bdtr
+
+    differ = only_a_wrong + only_b_wrong
+    return min(1.0, 2 * float(bdtr(min(only_a_wrong, only_b_wrong), differ, 0.5)))

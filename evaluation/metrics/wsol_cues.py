@@ -1,0 +1,49 @@
+"""Whether objects of a class can be localized at all from image labels: the posterior ratio α.
+
+Source: Choe et al., "Evaluation for Weakly Supervised Object Localization" (TPAMI 2022), §3.3.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+
+def posteriors(counts: NDArray[Any]) -> Floats:
+    """(M,) p(class | cue): of a cue's patches, the share that lies in images of the class.
+
+    counts: (M, 2) labeled patches of each cue in other images and in images of the class. NaN for a
+    cue without patches.
+
+    >>> posteriors(np.array([[1, 3], [4, 0]]))
+    array([0.75, 0.  ])
+    """
+    with np.errstate(invalid="ignore"):
+        shares: Floats = counts[:, 1] / counts.sum(axis=1)
+    return shares
+
+
+def posterior_ratios(counts: NDArray[Any], foreground: NDArray[np.bool_]) -> Floats:
+    """(F, B) α = p(class | foreground cue) / p(class | background cue), in the order of the cues.
+
+    foreground: (M,) which cues belong to the object. Under 1, a map of even the true posterior
+    takes the background cue for object before the foreground one. Infinite where the background
+    cue never comes with the class; NaN where neither does, or a cue has no patches.
+    """
+    given = posteriors(counts)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        ratios: Floats = given[foreground][:, None] / given[~foreground][None, :]
+    return ratios
+
+
+def well_posed(counts: NDArray[Any], foreground: NDArray[np.bool_]) -> bool:
+    """Whether one threshold on p(class | cue) parts object from background: every α is 1 or more.
+
+    Two cues of which neither ever comes with the class are alike, so they count as 1. Cues without
+    patches count nowhere.
+    """
+    seen = counts.sum(axis=1) > 0
+    ratios = posterior_ratios(counts[seen], foreground[seen])
+    return bool((np.where(np.isnan(ratios), 1.0, ratios) >= 1).all())

@@ -1,0 +1,115 @@
+"""Score maps of a folder against its ground truth, over several threads. No Django."""
+
+import os
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, TypeVar
+
+from numpy.typing import NDArray
+
+from evaluation import wsol_files
+from evaluation.metrics import wsol
+from evaluation.metrics.wsol_masks import MaskScore
+
+Item = TypeVar("Item")
+Sums = TypeVar("Sums")
+
+
+def score_boxes(
+    metadata: Path,
+    scoremaps: Path | None,
+    protocol: wsol.Protocol,
+    predictions: Path | None = None,
+    curves: bool = False,
+) -> dict[str, Any]:
+    """The result of `score wsol` for boxes. Without scoremaps: of the center-Gaussian baseline.
+
+    predictions: `id,class` rows of a classifier, for top-1 localization.
+    """
+    images = wsol_files.read_boxes(metadata)
+    named = wsol_files.read_named(predictions, images) if predictions else {}
+    names = [image.name for image in images]
+    read = reader(scoremaps, protocol, names)
+
+    def score(part: list[wsol_files.Image]) -> wsol.BoxScore:
+        sums = wsol.BoxScore(protocol)
+        for image in part:
+            sums.add(
+                read(image.name), image.boxes, image.width, image.height, named.get(image.name)
+            )
+        return sums
+
+    total = wsol.BoxScore(protocol)
+    for sums in in_parts(score, images):
+        total.join(sums)
+    return {
+        **settings(protocol, scoremaps, len(images)),
+        "boxes": sum(len(image.boxes) for image in images),
+        **total.result(curves, top1=predictions is not None),
+    }
+
+
+def score_masks(
+    metadata: Path,
+    masks: Path,
+    scoremaps: Path | None,
+    protocol: wsol.Protocol,
+    curves: bool = False,
+) -> dict[str, Any]:
+    """The result of `score wsol` for masks. Without scoremaps: of the center-Gaussian baseline."""
+    images = wsol_files.read_masked(metadata, masks)
+    read = reader(scoremaps, protocol, [image.name for image in images])
+    size = protocol.size if protocol.name == "reference" else None
+
+    def score(part: list[wsol_files.MaskedImage]) -> MaskScore:
+        sums = MaskScore(protocol)
+        for image in part:
+            truth = wsol_files.read_truth(image, metadata / "localization.txt", size)
+            sums.add(read(image.name), truth, image.label)
+        return sums
+
+    total = MaskScore(protocol)
+    for sums in in_parts(score, images):
+        total.join(sums)
+    return {
+        **settings(protocol, scoremaps, len(images)),
+        "masks": sum(len(image.masks) for image in images),
+        **total.result(curves),
+    }
+
+
+def settings(protocol: wsol.Protocol, scoremaps: Path | None, images: int) -> dict[str, Any]:
+    """How it was scored: what every result begins with."""
+    return {
+        "protocol": protocol.name,
+        "normalize": protocol.normalize,
+        "scoremaps": "center-gaussian" if scoremaps is None else "files",
+        "images": images,
+    }
+
+
+def reader(
+    scoremaps: Path | None, protocol: wsol.Protocol, names: list[str]
+) -> Callable[[str], NDArray[Any]]:
+    """What gives the map of an image by its id; the files are looked for at once."""
+    if scoremaps is None:
+        middle = wsol.center_gaussian(protocol.size, protocol.size)
+        return lambda name: middle
+    maps = wsol_files.ScoreMaps(scoremaps, names)
+    size = protocol.size if protocol.name == "reference" else None
+    return lambda name: maps.read(name, protocol.normalize, size)
+
+
+def in_parts(score: Callable[[list[Item]], Sums], items: list[Item]) -> Iterator[Sums]:
+    """What score gives for every 32 items, in order, over as many threads as there are cores.
+
+    Counts only are summed, so however it is cut the result is the same.
+    """
+    parts = [items[at : at + 32] for at in range(0, len(items), 32)]
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        try:
+            yield from pool.map(score, parts)
+        except BaseException:
+            pool.shutdown(cancel_futures=True)
+            raise

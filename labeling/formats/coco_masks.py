@@ -1,0 +1,250 @@
+"""COCO's two ways to write a mask: run lengths down its columns, and rings that COCO's own raster
+gives back to the pixel.
+
+Source: pycocotools' maskApi.c (Lin et al. 2014). Reading is our own: the C code trusts its counts.
+"""
+
+from collections.abc import Iterator, Sequence
+from itertools import chain
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from labeling.geometry import THOUSANDTHS, Mask, box_within, crossings, edges, tight
+from labeling.polygons import Polygons
+
+Ints = npt.NDArray[np.int64]
+Pixels = npt.NDArray[np.uint8]
+# A mask of a part of an image, and the pixel of the image that is its first.
+Placed = tuple[Mask, tuple[int, int]]
+# [x, y, x, y, …] each.
+Rings = list[list[int]]
+
+
+def run_lengths(mask: Mask, origin: tuple[int, int], size: tuple[int, int]) -> Ints:
+    """Runs of 0 and 1 in turn down the columns of an image of (width, height), 0 first.
+
+    mask: (h, w), the part of the image at origin (x, y); elsewhere is 0.
+
+    >>> run_lengths(np.array([[True], [True]]), (1, 0), (3, 2)).tolist()
+    [2, 2, 2]
+    """
+    height, width = mask.shape
+    # A row of zeros below ends every column's last run.
+    columns = np.zeros((width, height + 1), np.int8)
+    columns[:, :height] = mask.T
+    turns = np.flatnonzero(np.diff(columns.ravel(), prepend=np.int8(0)))
+    if not len(turns):
+        return np.array([size[0] * size[1]])
+    column, row = np.divmod(turns, height + 1)
+    places = (column + origin[0]) * size[1] + row + origin[1]
+    starts, ends = places[0::2], places[1::2]
+    # Where the mask is as high as the image, a run goes on in the next column.
+    joined = starts[1:] == ends[:-1]
+    bounds = np.stack([starts[np.r_[True, ~joined]], ends[np.r_[~joined, True]]], axis=1).ravel()
+    counts = np.diff(np.r_[0, bounds, size[0] * size[1]])
+    return counts[:-1] if len(counts) > 1 and counts[-1] == 0 else counts
+
+
+def compressed(counts: Ints) -> str:
+    """COCO's text for run lengths: differences to the one before last, five bits a letter.
+
+    >>> compressed(np.array([2, 2, 2]))
+    '222'
+    """
+    rest = counts.astype(np.int64).copy()
+    rest[3:] -= counts[1:-2]
+    letters, wanted = [], []
+    more = np.ones(len(rest), bool)
+    while more.any():
+        wanted.append(more)
+        low = rest & 0x1F
+        rest = rest >> 5
+        more = more & np.where(low & 0x10, rest != -1, rest != 0)
+        letters.append(low + 48 + 0x20 * more)
+    text = np.stack(letters, axis=1)[np.stack(wanted, axis=1)]
+    return text.astype(np.uint8).tobytes().decode("ascii")
+
+
+def counts_in(value: Any, size: tuple[int, int]) -> Ints | None:
+    """Run lengths out of a file's `counts`, a list or COCO's text; None where they are none, or do
+    not add up to the pixels of an image of (width, height)."""
+    if isinstance(value, str):
+        counts = _decompressed(value)
+    elif isinstance(value, list) and all(type(count) is int for count in value):
+        pixels = size[0] * size[1]
+        counts = np.array(value, np.int64) if all(0 <= n <= pixels for n in value) else None
+    else:
+        return None
+    if counts is None or not len(counts) or counts.min() < 0:
+        return None
+    # Float sums do not wrap around; whole numbers below 2**53 are exact in them.
+    return counts if counts.sum(dtype=np.float64) == size[0] * size[1] else None
+
+
+def _decompressed(text: str) -> Ints | None:
+    try:
+        letters = np.frombuffer(text.encode("ascii"), np.uint8).astype(np.int64) - 48
+    except UnicodeEncodeError:
+        return None
+    if not len(letters) or letters.min() < 0 or letters.max() > 63 or letters[-1] & 0x20:
+        return None
+    last = np.flatnonzero(~(letters & 0x20).astype(bool))
+    first = np.r_[0, last[:-1] + 1]
+    lengths = last - first + 1
+    # Seven letters hold 35 bits, more than any image has pixels.
+    if lengths.max() > 7:
+        return None
+    shifts = 5 * (np.arange(len(letters)) - np.repeat(first, lengths))
+    steps = np.add.reduceat((letters & 0x1F) << shifts, first)
+    steps -= np.where(letters[last] & 0x10, np.int64(1) << (5 * lengths), 0)
+    steps[1::2] = np.cumsum(steps[1::2])
+    steps[2::2] = np.cumsum(steps[2::2])
+    return steps
+
+
+def mask_in(counts: Ints, size: tuple[int, int]) -> Placed:
+    """The pixels of run lengths as the least mask that holds them, and its origin (x, y)."""
+    flat = np.repeat(np.arange(len(counts)) % 2 == 1, counts)
+    return cropped(flat.reshape(size).T)
+
+
+def cropped(mask: Mask) -> Placed:
+    """The least part of the mask that holds all its pixels, and its origin (x, y)."""
+    x0, y0, x1, y1 = tight(mask) or (0, 0, 0, 0)
+    return mask[y0:y1, x0:x1], (x0, y0)
+
+
+class Canvas:
+    """Regions of an image of (width, height) as pixels, all on one canvas side by side.
+
+    What numpy costs a call is paid once for all of them, not once for each. Pixels are those that
+    geometry.mask_of gives. Every region has some piece.
+    """
+
+    def __init__(self, regions: Sequence[Polygons], size: tuple[int, int]) -> None:
+        boxes = np.array([box_within(region, size) for region in regions])
+        self.origins = boxes[:, :2]
+        self.sizes = boxes[:, 2:] - boxes[:, :2]
+        # A column and a row of nothing between and around, for those who look at neighbours.
+        self.columns = np.cumsum(np.r_[1, self.sizes[:-1, 0] + 1])
+        shape = (int(self.sizes[:, 1].max()) + 2, int(self.columns[-1] + self.sizes[-1, 0]) + 1)
+        self.pixels = self._filled(regions, shape)
+
+    def _filled(self, regions: Sequence[Polygons], shape: tuple[int, int]) -> Pixels:
+        found = [[ring for piece in region for ring in piece] for region in regions]
+        counts = [sum(map(len, rings)) for rings in found]
+        region = np.repeat(np.arange(len(found)), counts)
+        start, end = edges(list(chain.from_iterable(found)), THOUSANDTHS)
+        origin = self.origins[region] * THOUSANDTHS
+        edge, row, column = crossings(start - origin, end - origin, *self.sizes[region].T)
+        place = (row + 1) * shape[1] + self.columns[region[edge]] + column
+        flips = np.bincount(place, minlength=shape[0] * shape[1]).astype(np.uint8) & 1
+        # Every row of a region turns an even number of times: the next one begins outside.
+        return np.bitwise_xor.accumulate(flips.reshape(shape), axis=1)
+
+    def masks(self) -> list[Placed]:
+        """The mask of every region, and its origin."""
+        return [
+            (self.pixels[1 : 1 + height, at : at + width].view(np.bool_), (x, y))
+            for at, (width, height), (x, y) in zip(
+                self.columns.tolist(), self.sizes.tolist(), self.origins.tolist(), strict=True
+            )
+        ]
+
+    def rings(self) -> list[Rings | None]:
+        """What rings() says of every region."""
+        ys, xs, kinds, below = _turns(self.pixels)
+        region = np.searchsorted(self.columns, xs, "right") - 1
+        xs += (self.origins[:, 0] - self.columns)[region]
+        ys += self.origins[:, 1][region] - 1
+        found: list[Rings | None] = [[] for _ in self.columns]
+        for nth, ring in _walks(xs, ys, kinds, below, region):
+            so_far = found[nth]
+            if ring is None or so_far is None:
+                found[nth] = None
+            else:
+                so_far.append(ring)
+        return found
+
+
+def rings(mask: Mask, origin: tuple[int, int]) -> Rings | None:
+    """The outlines of a mask along the edges of its pixels, [x, y, x, y, …] each, clockwise; None
+    where it has a hole, which COCO's polygons cannot say.
+
+    COCO's raster of them is the mask, to the pixel. Pixels that meet at a corner only are two.
+
+    >>> rings(np.array([[True, True]]), (5, 0))
+    [[5, 0, 7, 0, 7, 1, 5, 1]]
+    """
+    ys, xs, kinds, below = _turns(np.pad(mask, 1).astype(np.uint8))
+    found = []
+    for _, ring in _walks(xs + (origin[0] - 1), ys + (origin[1] - 1), kinds, below, kinds):
+        if ring is None:
+            return None
+        found.append(ring)
+    return found
+
+
+def _turns(pixels: Pixels) -> tuple[Ints, Ints, Pixels, Ints]:
+    """Where outlines turn, row by row: the corner's y and x, the four pixels round it, and the turn
+    at the other end of its upright edge. The other end of its level edge is its neighbour, at ^ 1.
+
+    pixels: 0 all around. Of the four: upper left 1, upper right 2, lower left 4, lower right 8.
+    """
+    around = pixels[:-1, :-1] | pixels[:-1, 1:] << 1 | pixels[1:, :-1] << 2 | pixels[1:, 1:] << 3
+    kinds = around.ravel()
+    # All four or none is the rule, and quickly told: 0 less 1 is 255.
+    at = np.flatnonzero(kinds - np.uint8(1) < 14)
+    # Where two pixels meet at a corner, each turns there.
+    at = np.repeat(at, _TURNS[kinds[at]])
+    kinds = kinds[at]
+    ys, xs = np.divmod(at, around.shape[1])
+    # Along a row, every other stretch between turns is an edge; so too down a column, where the
+    # pixels that meet come the other way round when the upper one is the right one.
+    down = np.argsort(xs, kind="stable")
+    later = np.flatnonzero((at[1:] == at[:-1]) & (kinds[1:] == 6)) + 1
+    if len(later):
+        swapped = np.arange(len(at))
+        swapped[later], swapped[later - 1] = later - 1, later
+        down = swapped[down]
+    below = np.empty(len(down), np.int64)
+    below[down[0::2]], below[down[1::2]] = down[1::2], down[0::2]
+    # From here on a corner's coordinates, not its place among the pixels.
+    return ys.astype(np.int64) + 1, xs.astype(np.int64) + 1, kinds.astype(np.uint8), below
+
+
+# How often outlines turn at a corner of the raster, by the pixels round it.
+_TURNS = np.array([0, 1, 1, 0, 1, 0, 2, 1, 1, 2, 0, 1, 0, 1, 1, 0], np.uint8)
+
+
+def _walks(
+    xs: Ints, ys: Ints, kinds: Pixels, below: Ints, region: npt.NDArray[Any]
+) -> Iterator[tuple[int, list[int] | None]]:
+    """Every ring with the region of its first corner, None in place of a hole's."""
+    if not len(below):
+        return
+    after = below[np.arange(len(below)) ^ 1].tolist()
+    seen = bytearray(len(after))
+    order: list[int] = []
+    ends: list[int] = []
+    for start in range(len(after)):
+        if seen[start]:
+            continue
+        here = start
+        while not seen[here]:
+            seen[here] = seen[here ^ 1] = 1
+            order.append(here)
+            here = after[here]
+        ends.append(len(order))
+    # Of every edge along a row, both ends.
+    along = np.array(order, np.int64)
+    both = np.stack([along, along ^ 1], axis=1)
+    points = np.stack([xs[both], ys[both]], axis=2).ravel().tolist()
+    # The first corner of a ring is its highest, leftmost: below right of a hole's is no pixel.
+    begins = [0, *ends[:-1]]
+    holes = (kinds[along[begins]] == 7).tolist()
+    owners = region[along[begins]].tolist()
+    for begin, end, hole, owner in zip(begins, ends, holes, owners, strict=True):
+        yield owner, None if hole else points[4 * begin : 4 * end]

@@ -1,0 +1,277 @@
+"""COCO JSON of objects with parts: an annotation for every object and one for every part of it.
+
+An object's annotation has the class's category; a part's has a category of its own, whose
+`supercategory` is the class, and `part_of` with the id of the object's annotation. `segmentation`
+is the mask by the pixel-centre rule, as rings along the edges of its pixels, which COCO's own
+raster gives back to the pixel, or as RLE where there are holes. What was drawn stands beside it in
+`polygons`, exact to a tenth; see docs/part-formats.md. The rest that no part covers follows from
+these, and is written as a mask alone.
+"""
+
+import json
+from collections.abc import Iterator
+from itertools import chain, groupby
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import IO, Any
+
+import numpy as np
+
+from labeling.files import atomic_write
+from labeling.formats.coco_masks import (
+    Canvas,
+    Placed,
+    Rings,
+    compressed,
+    cropped,
+    rings,
+    run_lengths,
+)
+from labeling.formats.coco_reading import FILE, read
+from labeling.formats.label import About
+from labeling.formats.parted import (
+    REST_BACKGROUND,
+    REST_OBJECT,
+    Box,
+    Part,
+    PartedObject,
+    Photograph,
+    Scenes,
+    object_details,
+    part_details,
+    photo_details,
+)
+from labeling.geometry import Mask, PixelBox, box_of
+from labeling.polygons import Polygons
+
+__all__ = ["read", "write"]
+
+# What no part covers is made here, as pixels: a fifth of the work that exact polygons are.
+MAKES_REST = True
+# Pixels of the canvas that parts are drawn on together.
+MOST_TOGETHER = 500_000
+
+
+def write(scenes: Scenes, folder: Path, about: About) -> None:
+    """parts.json in the folder, written image by image."""
+    with (
+        atomic_write(folder / FILE) as file,
+        TemporaryFile("w+", encoding="utf-8", dir=folder) as kept,
+    ):
+        writer = _Writer(kept, about)
+        file.write(json.dumps({"info": {"description": about.title}}, ensure_ascii=False)[:-1])
+        file.write(', "images": [')
+        for number, (photo, objects) in enumerate(scenes, 1):
+            file.write(",\n" if number > 1 else "\n")
+            row = {"id": number, "file_name": photo.name, **photo_details(photo)}
+            json.dump(row, file, ensure_ascii=False)
+            for found in objects:
+                writer.add(found, photo, number)
+        file.write('\n], "annotations": [')
+        kept.seek(0)
+        while part := kept.read(1 << 16):
+            file.write(part)
+        file.write('\n], "categories": ')
+        json.dump(list(writer.categories.values()), file, ensure_ascii=False)
+        file.write("}\n")
+
+
+class _Writer:
+    """Annotations as they come, and the categories that they needed."""
+
+    def __init__(self, kept: IO[str], about: About) -> None:
+        self.kept = kept
+        self.about = about
+        self.count = 0
+        self.categories: dict[tuple[str, str], dict[str, Any]] = {}
+
+    def add(self, found: PartedObject, photo: Photograph, image: int) -> None:
+        size = (photo.width, photo.height)
+        drawn = [part for part in found.parts if part.polygons]
+        outline = [found.outline] if found.outline else []
+        regions = [*(part.polygons for part in drawn), *outline]
+        masks, segmentations = _rasters(regions, size)
+        self.count += 1
+        number = self.count
+        self._put(
+            {
+                "id": number,
+                "image_id": image,
+                "category_id": self._object_category(found)["id"],
+                "object_id": number,
+                "bbox": _xywh(found.box),
+                **_whole(drawn, masks, segmentations, size),
+                "polygons": found.outline,
+                **self._about_object(found),
+            }
+        )
+
+        def add_part(part: Part, bbox: list[float], said: dict[str, Any]) -> None:
+            self.count += 1
+            self._put(
+                {
+                    "id": self.count,
+                    "image_id": image,
+                    "category_id": self._part_category(found, part)["id"],
+                    "object_id": number,
+                    "part_of": number,
+                    "bbox": bbox,
+                    **said,
+                    **part_details(part),
+                }
+            )
+
+        for part, said in zip(drawn, segmentations, strict=False):
+            exact = {"polygons": part.polygons}
+            add_part(part, _xywh(_bounds(part.polygons)), said | exact)
+        if not self.about.without_rest:
+            return
+        for key, placed in _rest(found, masks[: len(drawn)], masks[len(drawn) :], size):
+            (x, y), (height, width) = placed[1], placed[0].shape
+            # It goes round the parts: run lengths, without a look for rings.
+            said = _segmentation(placed, None, size)
+            add_part(Part(key, origin="made"), [x, y, width, height], said)
+
+    def _put(self, row: dict[str, Any]) -> None:
+        self.kept.write((",\n" if self.count > 1 else "\n") + json.dumps(row, ensure_ascii=False))
+
+    def _about_object(self, found: PartedObject) -> dict[str, Any]:
+        unseen = [
+            {"at": at, **part_details(part)}
+            for at, part in enumerate(found.parts)
+            if not part.polygons
+        ]
+        return {**object_details(found), "unseen": unseen}
+
+    def _object_category(self, found: PartedObject) -> dict[str, Any]:
+        name = self.about.classes.get(found.category) or found.category
+        fresh = {"id": len(self.categories) + 1, "name": name, "wnid": found.category}
+        return self.categories.setdefault((found.category, ""), fresh)
+
+    def _part_category(self, found: PartedObject, part: Part) -> dict[str, Any]:
+        whole = self._object_category(found)["name"]
+        fresh = {
+            "id": len(self.categories) + 1,
+            "name": part.name or part.key,
+            "supercategory": whole,
+            "part": part.key,
+            "wnid": found.category,
+        }
+        return self.categories.setdefault((found.category, part.key), fresh)
+
+
+def _xywh(box: Box) -> list[float]:
+    x0, y0, x1, y1 = box
+    return [x0, y0, round(x1 - x0, 6), round(y1 - y0, 6)]
+
+
+def _bounds(polygons: Polygons) -> Box:
+    # Holes lie inside.
+    xs, ys = zip(*chain.from_iterable(piece[0] for piece in polygons), strict=True)
+    return min(xs), min(ys), max(xs), max(ys)
+
+
+def _rasters(
+    regions: list[Polygons], size: tuple[int, int]
+) -> tuple[list[Placed], list[dict[str, Any]]]:
+    """The mask of every region, and what an annotation says of it."""
+    found: dict[int, tuple[Placed, dict[str, Any]]] = {}
+    for lot in _lots(regions):
+        canvas = Canvas([regions[at] for at in lot], size)
+        masks = canvas.masks()
+        # With a hole it takes run lengths, whatever its edges.
+        edges = [None] * len(lot) if _has_hole(regions[lot[0]]) else canvas.rings()
+        for at, mask, ring in zip(lot, masks, edges, strict=True):
+            found[at] = mask, _segmentation(mask, ring, size)
+    rows = [found[at] for at in range(len(regions))]
+    return [mask for mask, _ in rows], [said for _, said in rows]
+
+
+def _has_hole(region: Polygons) -> bool:
+    return any(len(piece) > 1 for piece in region)
+
+
+def _lots(regions: list[Polygons]) -> Iterator[list[int]]:
+    """The numbers of the regions in lots, those with holes apart from the others, that fit on a
+    canvas of a size that processors like."""
+    order = sorted(range(len(regions)), key=lambda at: _has_hole(regions[at]))
+    for _, together in groupby(order, key=lambda at: _has_hole(regions[at])):
+        lot: list[int] = []
+        wide = high = 0
+        for at in together:
+            x0, y0, x1, y1 = box_of(regions[at])
+            if lot and (wide + x1 - x0) * max(high, y1 - y0) > MOST_TOGETHER:
+                yield lot
+                lot, wide, high = [], 0, 0
+            lot.append(at)
+            wide, high = wide + x1 - x0, max(high, y1 - y0)
+        yield lot
+
+
+def _whole(
+    drawn: list[Part], masks: list[Placed], said: list[dict[str, Any]], size: tuple[int, int]
+) -> dict[str, Any]:
+    """Of an object: of its outline, where it has one, and of all its parts but the background's.
+
+    masks, said: of the parts that are drawn, then of the outline.
+    """
+    keys = [part.key for part in drawn] + [""] * (len(masks) - len(drawn))
+    own = [placed for key, placed in zip(keys, masks, strict=True) if key != REST_BACKGROUND]
+    if not own:
+        return _segmentation((np.zeros((0, 0), bool), (0, 0)), [], size)
+    frame = _around(own)
+    whole = _stamped(own, frame)
+    if len(masks) > len(drawn) and np.count_nonzero(whole) == said[-1]["area"]:
+        # No part sticks out of the outline, whose edges are known already.
+        return said[-1]
+    placed = (whole, frame[:2])
+    return _segmentation(placed, rings(*placed), size)
+
+
+def _rest(
+    found: PartedObject, parts: list[Placed], outline: list[Placed], size: tuple[int, int]
+) -> list[tuple[str, Placed]]:
+    """What no part covers, as pixels: of the object, where its outline is known, and of the
+    background in its crop."""
+    x0, y0, x1, y1 = found.crop or found.box
+    corners: Polygons = ((((x0, y0), (x1, y0), (x1, y1), (x0, y1)),),)
+    crop = Canvas([corners], size).masks()
+    frame = _around([*crop, *outline])
+    covered, whole, inside = (_stamped(placed, frame) for placed in (parts, outline, crop))
+    shares = ((REST_OBJECT, whole & ~covered), (REST_BACKGROUND, inside & ~whole & ~covered))
+    return [(key, _cropped(mask, frame)) for key, mask in shares if mask.any()]
+
+
+def _around(placed: list[Placed]) -> PixelBox:
+    """The least box that holds all of these masks."""
+    x0, y0 = (min(origin[axis] for _, origin in placed) for axis in (0, 1))
+    x1 = max(x + mask.shape[1] for mask, (x, _) in placed)
+    y1 = max(y + mask.shape[0] for mask, (_, y) in placed)
+    return x0, y0, x1, y1
+
+
+def _stamped(placed: list[Placed], frame: PixelBox) -> Mask:
+    """All of these masks in one, as far as they lie in the frame."""
+    x0, y0, x1, y1 = frame
+    found = np.zeros((y1 - y0, x1 - x0), bool)
+    for mask, (x, y) in placed:
+        left, top = max(x, x0), max(y, y0)
+        seen = mask[top - y : max(y1 - y, 0), left - x : max(x1 - x, 0)]
+        found[top - y0 : top - y0 + seen.shape[0], left - x0 : left - x0 + seen.shape[1]] |= seen
+    return found
+
+
+def _cropped(mask: Mask, frame: PixelBox) -> Placed:
+    small, (x, y) = cropped(mask)
+    return small, (x + frame[0], y + frame[1])
+
+
+def _segmentation(placed: Placed, found: Rings | None, size: tuple[int, int]) -> dict[str, Any]:
+    """Rings where there are some; run lengths for holes, and for nothing, which pycocotools takes
+    as no list of rings."""
+    mask, origin = placed
+    said: Any = found
+    if not found:
+        counts = compressed(run_lengths(mask, origin, size))
+        said = {"size": [size[1], size[0]], "counts": counts}
+    return {"area": int(np.count_nonzero(mask)), "iscrowd": 0, "segmentation": said}

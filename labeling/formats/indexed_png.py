@@ -1,0 +1,326 @@
+"""Indexed PNG masks: a palette image for every object, whose indices are its parts.
+
+masks/<image>/<n>.png        0 where no part is; else the index of the part that covers the pixel
+masks/<image>/<n>.json       {"image", "category", "parts": {"1": "head", …}} and what else is known
+masks/<image>/<n>-2.png, …   parts that lie over others of <n>.png ("over" in the .json)
+masks/<image>/<n>-object.png the object's own mask, where it has one ("outline" in the .json)
+"""
+
+import re
+import warnings
+from collections.abc import Iterator
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from labeling.files import BadInput, StrPath
+from labeling.formats import sidecar
+from labeling.formats.label import About
+from labeling.formats.parted import (
+    Part,
+    PartedObject,
+    Photograph,
+    Scenes,
+    object_details,
+    part_details,
+    photo_details,
+)
+from labeling.formats.reading import (
+    MOST_PIXELS,
+    OnFault,
+    Reading,
+    Tell,
+    say_nothing,
+)
+from labeling.geometry import Mask, box_within, mask_of, polygons_of
+from labeling.polygons import Polygons
+
+FOLDER = "masks"
+# For a whole folder, of others: {"category", "parts"} that hold for all its masks.
+SHARED = "labels.json"
+# Of VOC: the border of objects, which is nobody's.
+VOID = 255
+MOST_PARTS = 254
+# The names of masks that belong to another's .json.
+EXTRA = re.compile(r"^\d+-(\d+|object)$")
+Indices = NDArray[np.uint8]
+Slices = tuple[slice, slice]
+
+
+def write(scenes: Scenes, folder: Path, about: About) -> None:
+    """masks/ in the folder, with a folder for every image that has objects."""
+    (folder / FOLDER).mkdir()
+    for photo, objects in scenes:
+        goal = folder / FOLDER / sidecar.file_path(photo.name)
+        for number, found in enumerate(objects, 1):
+            goal.mkdir(parents=True, exist_ok=True)
+            _write_object(goal, str(number), found, photo, about)
+
+
+def _write_object(
+    goal: Path, stem: str, found: PartedObject, photo: Photograph, about: About
+) -> None:
+    layers: list[Indices] = []
+    names: list[dict[str, str]] = []
+    parts = []
+    for part in found.parts:
+        row = part_details(part)
+        if part.polygons:
+            mask, place = _pixels(part.polygons, photo)
+            at = _layer_for(mask, place, layers, names, photo)
+            index = len(names[at]) + 1
+            names[at][str(index)] = part.key
+            layers[at][place][mask] = index
+            row |= {"layer": at, "index": index}
+        parts.append(row)
+    if not layers:
+        layers, names = [np.zeros((photo.height, photo.width), np.uint8)], [{}]
+    files = [f"{stem}-{at}.png" if at > 1 else f"{stem}.png" for at in range(1, len(layers) + 1)]
+    for name, layer in zip(files, layers, strict=True):
+        _save(goal / name, layer)
+    if found.outline:
+        mask, place = _pixels(found.outline, photo)
+        whole = np.zeros((photo.height, photo.width), np.uint8)
+        whole[place][mask] = 1
+        _save(goal / f"{stem}-object.png", whole)
+    content = {
+        "image": photo.name,
+        **photo_details(photo),
+        "category": found.category,
+        "category_name": about.classes.get(found.category, ""),
+        "parts": names[0],
+        "over": [
+            {"file": name, "parts": rows} for name, rows in zip(files[1:], names[1:], strict=True)
+        ],
+        "outline": f"{stem}-object.png" if found.outline else None,
+        "object": {**object_details(found), "parts": parts},
+    }
+    sidecar.write(goal / f"{stem}.json", content)
+
+
+def _pixels(polygons: Polygons, photo: Photograph) -> tuple[Mask, Slices]:
+    """The mask of the polygons' own box, and where in the image it lies."""
+    x0, y0, x1, y1 = box = box_within(polygons, (photo.width, photo.height))
+    return mask_of(polygons, box), (slice(y0, y1), slice(x0, x1))
+
+
+def _layer_for(
+    mask: Mask,
+    place: Slices,
+    layers: list[Indices],
+    names: list[dict[str, str]],
+    photo: Photograph,
+) -> int:
+    """The first layer where nothing lies under the mask; a fresh one where there is none."""
+    for at, layer in enumerate(layers):
+        if len(names[at]) < MOST_PARTS and not layer[place][mask].any():
+            return at
+    layers.append(np.zeros((photo.height, photo.width), np.uint8))
+    names.append({})
+    return len(layers) - 1
+
+
+def _save(path: Path, indices: Indices) -> None:
+    from PIL import Image
+
+    image = Image.fromarray(indices)
+    image.putpalette(PALETTE)
+    image.save(path, format="PNG")
+
+
+def _palette() -> list[int]:
+    """VOC's colours, three numbers each: bits of the index dealt to red, green and blue in turn."""
+    found = []
+    for index in range(256):
+        colour = [0, 0, 0]
+        for bit in range(8):
+            colour[bit % 3] |= (index >> bit & 1) << (7 - bit // 3)
+        found += colour
+    return found
+
+
+PALETTE = _palette()
+
+
+def read(
+    path: StrPath,
+    *,
+    repair: bool = False,
+    tell: Tell = say_nothing,
+    on_fault: OnFault | None = None,
+) -> Iterator[PartedObject]:
+    """The objects in a folder of masks, and the folders below it, by the .json beside each mask.
+
+    Of others, a mask needs a .json of its name with "image", "category" and "parts", or a
+    labels.json in its folder for all masks without one; without "image" it is named as the mask.
+    Several objects of one mask are listed under "objects". path may be one mask, too. repair is for
+    formats that have polygons. Raises BadInput naming the file; what is without pixels, and masks
+    without a .json, are passed over and told. With on_fault, what is wrong with one mask is told to
+    it instead.
+    """
+    root = Path(path)
+    top = Reading(path, repair, tell, on_fault)
+    found = False
+    for mask in sidecar.files_in(root, ".png"):
+        file = _beside(mask)
+        if file is None:
+            if not EXTRA.search(mask.stem):
+                tell(f"{mask.name} has no .json beside it and was passed over.")
+            continue
+        found = True
+        name = mask.relative_to(root if root.is_dir() else root.parent).with_suffix("").as_posix()
+        with top.sparing():
+            yield from _Mask(top.of(file), mask, name).objects()
+    # Our own folder may be of images without objects.
+    if not found and not (root / FOLDER).is_dir():
+        raise BadInput(
+            "holds no masks with a .json beside them",
+            file=path,
+            cure="add labels.json with image, category and parts",
+        )
+
+
+def _beside(mask: Path) -> Path | None:
+    """The .json that tells of a mask."""
+    own, shared = mask.with_suffix(".json"), mask.with_name(SHARED)
+    if own.exists() or EXTRA.search(mask.stem):
+        return own if own.exists() else None
+    return shared if shared.exists() else None
+
+
+class _Mask:
+    """The objects of one mask."""
+
+    def __init__(self, reading: Reading, mask: Path, name: str) -> None:
+        self.reading = reading
+        self.content = sidecar.read(Path(reading.file))
+        self.path = mask
+        self.image = reading.image(self.content.get("image", name), "the image")
+        self.indices = self._load(mask, None)
+        self.size = (self.indices.shape[1], self.indices.shape[0])
+
+    def objects(self) -> Iterator[PartedObject]:
+        if isinstance(self.content.get("object"), dict):
+            yield self._ours(self.content["object"])
+            return
+        rows = [self.content]
+        if "objects" in self.content:
+            rows = sidecar.rows(self.content, "objects", self.reading, "the mask")
+        named = [self._names(row.get("parts")) for row in rows]
+        self._check_named(named)
+        for number, (row, names) in enumerate(zip(rows, named, strict=True), 1):
+            what = f"object {number} of {self.path.name}"
+            category = self.reading.text(row.get("category"), f"{what}'s category")
+            parts = list(self._parts(names))
+            if parts:
+                yield self.reading.parted({}, self.image, category, parts, None, self.size, what)
+            else:
+                self.reading.tell(f"{what} has no pixels and was passed over.")
+
+    def _names(self, said: Any) -> dict[int, str]:
+        """The part of every index. Raises BadInput where it is no such table."""
+        if not isinstance(said, dict) or not said:
+            raise self.reading.bad(
+                "has no table of parts", 'write {"parts": {"1": "head", "2": "leg"}}'
+            )
+        names = {}
+        for index, name in said.items():
+            if not re.fullmatch(r"[0-9]{1,3}", index) or not 0 < int(index) <= VOID:
+                raise self.reading.bad(
+                    f"names a part for the index {index[:40]!r}", "count from 1 to 255"
+                )
+            names[int(index)] = self.reading.text(name, f"the part of index {index}")
+        return names
+
+    def _check_named(self, named: list[dict[int, str]]) -> None:
+        known = list(chain.from_iterable(named))
+        if len(known) != len(set(known)):
+            raise self.reading.bad("gives an index to two objects", "give each its own indices")
+        present = set(np.unique(self.indices).tolist()) - {0, *known}
+        if VOID in present:
+            present.remove(VOID)
+            self.reading.tell(f"{self.path.name}: 255, the border of objects, was passed over.")
+        if present:
+            raise self.reading.bad(
+                f"does not name the indices {', '.join(map(str, sorted(present)))} "
+                f"of {self.path.name}",
+                "add them to its parts",
+            )
+
+    def _parts(self, names: dict[int, str]) -> Iterator[Part]:
+        for index, name in sorted(names.items()):
+            polygons = _region(self.indices, index)
+            if polygons:
+                yield Part(name, polygons)
+
+    def _ours(self, row: dict[str, Any]) -> PartedObject:
+        what = f"the object of {self.path.name}"
+        layers = [self.indices]
+        for more in sidecar.rows(self.content, "over", self.reading, what):
+            layers.append(self._load(self._sibling(more.get("file")), self.size))
+        parts = []
+        for number, told in enumerate(sidecar.rows(row, "parts", self.reading, what), 1):
+            polygons: Polygons = ()
+            if "index" in told:
+                layer, index = told.get("layer"), told["index"]
+                if (
+                    type(layer) is not int
+                    or type(index) is not int
+                    or layer not in range(len(layers))
+                ):
+                    raise self.reading.bad(f"part {number} is in no mask", "export it anew")
+                polygons = _region(layers[layer], index)
+            parts.append(self.reading.part(told, polygons, self.size, f"part {number}"))
+        outline: Polygons | None = None
+        if self.content.get("outline") is not None:
+            outline = _region(self._load(self._sibling(self.content["outline"]), self.size), 1)
+        category = self.reading.text(self.content.get("category"), f"{what}'s category")
+        return self.reading.parted(row, self.image, category, parts, outline, self.size, what)
+
+    def _sibling(self, name: Any) -> Path:
+        """A file of the same folder. Raises BadInput for every other name."""
+        if not isinstance(name, str) or not re.fullmatch(r"[^/\\\0]+\.png", name):
+            raise self.reading.bad("names a mask that is not beside it", "export it anew")
+        return self.path.with_name(name)
+
+    def _load(self, path: Path, size: tuple[int, int] | None) -> Indices:
+        """The indices of a palette or grey PNG, (H, W). Raises BadInput for another file."""
+        from PIL import Image
+
+        try:
+            with warnings.catch_warnings():
+                # Its size is looked at below, before anything is unpacked.
+                warnings.simplefilter("ignore", Image.DecompressionBombWarning)
+                with Image.open(path, formats=["PNG"]) as image:
+                    self._check_image(image.mode, image.size, path, size)
+                    return np.array(image.convert("L") if image.mode == "1" else image)
+        except FileNotFoundError:
+            raise BadInput("is missing", file=path, cure="export it anew") from None
+        except (OSError, SyntaxError, ValueError, Image.DecompressionBombError):
+            # Pillow calls a broken PNG a SyntaxError.
+            raise BadInput("is no PNG, or a damaged one", file=path, cure="save it anew") from None
+
+    def _check_image(
+        self, mode: str, size: tuple[int, int], path: Path, wanted: tuple[int, int] | None
+    ) -> None:
+        if mode not in {"P", "L", "1"}:
+            raise BadInput(
+                f"has the mode {mode}, not indices",
+                file=path,
+                cure="save it with a palette or as 8-bit grey",
+            )
+        if size[0] * size[1] > MOST_PIXELS:
+            raise BadInput(f"is {size[0]} × {size[1]} pixels", file=path, cure="save it smaller")
+        if wanted is not None and size != wanted:
+            raise BadInput(
+                f"is {size[0]} × {size[1]} pixels, {self.path.name} {wanted[0]} × {wanted[1]}",
+                file=path,
+                cure="save masks as large as the image",
+            )
+
+
+def _region(indices: Indices, index: int) -> Polygons:
+    return polygons_of(indices == index)

@@ -1,0 +1,139 @@
+"""JSON files read an element at a time, so that memory stays flat however long they are."""
+
+import json
+from collections.abc import Iterator
+from typing import IO, Any
+
+from labeling.files import BadInput, StrPath
+
+CHUNK = 1 << 20
+# An element is read whole; hundreds of megabytes for one are an attack or a mistake.
+MOST_ELEMENT = 256 << 20
+SPACE = " \t\r\n"
+Row = tuple[str, str, Any]
+
+
+def elements(path: StrPath) -> Iterator[Any]:
+    """What a JSON list holds. Raises BadInput naming the line, also for another thing."""
+    with _Text.open(path) as text:
+        if text.peek() != "[":
+            raise BadInput("is no JSON list", file=path, cure="export it anew")
+        for _, value in text.list():
+            yield value
+        text.end()
+
+
+def members(path: StrPath) -> Iterator[Row]:
+    """(key, text, value) of what a JSON object holds; for a list, of every element in it.
+
+    text: the value as the file has it. A list says itself first, as (key, "", None). Raises
+    BadInput naming the line, also for another thing than an object.
+    """
+    with _Text.open(path) as text:
+        if text.peek() != "{":
+            raise BadInput("is no JSON object", file=path, cure="export it anew")
+        text.skip("{")
+        while text.peek() != "}":
+            _, key = text.value()
+            if not isinstance(key, str):
+                raise text.broken()
+            text.skip(":")
+            if text.peek() == "[":
+                yield key, "", None
+                for raw, value in text.list():
+                    yield key, raw, value
+            else:
+                yield (key, *text.value())
+            if text.peek() != "}":
+                text.skip(",")
+                if text.peek() == "}":
+                    raise text.broken()
+        text.skip("}")
+        text.end()
+
+
+class _Text:
+    """A file's text, of which only what is being read is held."""
+
+    def __init__(self, file: IO[str], path: StrPath) -> None:
+        self.file = file
+        self.path = path
+        self.held = ""
+        self.at = 0
+        self.lines = 0
+        self.whole = False
+        self.decoder = json.JSONDecoder()
+
+    @classmethod
+    def open(cls, path: StrPath) -> "_Text":
+        return cls(open(path, encoding="utf-8-sig"), path)
+
+    def __enter__(self) -> "_Text":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.file.close()
+
+    def peek(self) -> str:
+        """The next letter that is no space, "" at the end."""
+        while True:
+            while self.at < len(self.held) and self.held[self.at] in SPACE:
+                self.at += 1
+            if self.at < len(self.held) or not self._more():
+                return self.held[self.at : self.at + 1]
+
+    def skip(self, letter: str) -> None:
+        if self.peek() != letter:
+            raise self.broken()
+        self.at += 1
+
+    def end(self) -> None:
+        if self.peek():
+            raise self.broken()
+
+    def list(self) -> Iterator[tuple[str, Any]]:
+        self.skip("[")
+        while self.peek() != "]":
+            yield self.value()
+            if self.peek() != "]":
+                self.skip(",")
+                if self.peek() == "]":
+                    raise self.broken()
+        self.skip("]")
+
+    def value(self) -> tuple[str, Any]:
+        """The next value, as the file has it and read."""
+        self.peek()
+        while True:
+            try:
+                value, end = self.decoder.raw_decode(self.held, self.at)
+                # A number near the end of what is held may go on in the file: 1 as 1.5e+3.
+                if end + 3 < len(self.held) or self.whole:
+                    raw, self.at = self.held[self.at : end], end
+                    return raw, value
+                self._more()
+            except RecursionError:
+                raise self.broken("nests too deeply") from None
+            except ValueError:
+                if not self._more():
+                    raise self.broken() from None
+
+    def _more(self) -> bool:
+        """Whether there was more: as much again as is held, so that long values cost no square."""
+        if self.whole:
+            return False
+        self.lines += self.held.count("\n", 0, self.at)
+        self.held, self.at = self.held[self.at :], 0
+        if len(self.held) > MOST_ELEMENT:
+            raise self.broken("has a value of over 256 MiB")
+        try:
+            added = self.file.read(max(CHUNK, len(self.held)))
+        except ValueError:
+            raise self.broken("is not UTF-8") from None
+        self.held += added
+        self.whole = not added
+        return bool(added)
+
+    def broken(self, what: str = "is not JSON") -> BadInput:
+        line = self.lines + self.held.count("\n", 0, self.at) + 1
+        return BadInput(what, file=self.path, line=line, cure="export it anew")

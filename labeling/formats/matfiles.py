@@ -1,0 +1,241 @@
+"""MATLAB v5 files read with suspicion: texts, numbers, structs and cells, nothing else.
+
+A file is a tree of elements, each a type, a length and bytes (MAT-File Format, R2019b, chapter 1).
+scipy reads the same, but a few bytes changed by somebody with a mind to it end its process; here
+lengths and dimensions that the bytes cannot fill are faults. Tests hold it to what scipy reads.
+"""
+
+import math
+import struct
+import zlib
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from labeling.files import BadInput, StrPath
+
+# Unpacked; a photograph with a hundred masks of ten megapixels has as much.
+MOST_BYTES = 1 << 30
+MOST_ELEMENTS = 1_000_000
+DEEPEST = 20
+MATRIX, COMPRESSED = 14, 15
+CELL, STRUCT, TEXT = 1, 2, 4
+COMPLEX = 0x0800
+# Classes that hold no annotation.
+OTHERS = {
+    3: "a MATLAB object",
+    5: "a sparse matrix",
+    16: "a function handle",
+    17: "an opaque object",
+    18: "an object",
+}
+# How numbers are stored, whatever their class: numpy's types by the element's.
+NUMBERS = {
+    1: "i1",
+    2: "u1",
+    3: "i2",
+    4: "u2",
+    5: "i4",
+    6: "u4",
+    7: "f4",
+    9: "f8",
+    12: "i8",
+    13: "u8",
+}
+ENCODINGS = {1: "latin-1", 2: "latin-1", 4: "utf-16", 16: "utf-8", 17: "utf-16", 18: "utf-32"}
+
+
+class Struct(NamedTuple):
+    """A struct array, down its columns: a dict by field for every element."""
+
+    rows: list[dict[str, Any]]
+
+
+class Cells(NamedTuple):
+    """A cell array, down its columns."""
+
+    values: list[Any]
+
+
+def load(path: StrPath, variable: str) -> Any:
+    """A variable of a MATLAB v5 file: Struct, Cells, str, or an array as MATLAB shapes it.
+
+    Raises BadInput for every other file, and for what holds other things.
+    """
+    with open(path, "rb") as file:
+        raw = file.read(MOST_BYTES + 1)
+    order = _byte_order(raw, path)
+    try:
+        return _Tree(order, path).variable(raw, variable)
+    except (ValueError, struct.error, zlib.error, OverflowError):
+        # Texts that are none, sizes that do not fit, cut streams.
+        raise _damaged(path) from None
+
+
+def _byte_order(raw: bytes, path: StrPath) -> str:
+    """< or >, as struct has it. Raises BadInput for other versions and other files."""
+    if raw[:4] == b"\x89HDF" or raw[512:516] == b"\x89HDF" or b"MATLAB 7.3" in raw[:116]:
+        raise BadInput(
+            "is a MATLAB v7.3 file, which is not read",
+            file=path,
+            cure="load it in MATLAB and save it with '-v7'",
+        )
+    order = {b"IM": "<", b"MI": ">"}.get(raw[126:128])
+    if order is None or struct.unpack(f"{order}H", raw[124:126]) != (0x0100,):
+        raise BadInput("is no MATLAB v5 file", file=path, cure="save it in MATLAB with '-v7'")
+    if len(raw) > MOST_BYTES:
+        raise BadInput("has over 1 GiB", file=path, cure="split it")
+    return order
+
+
+def _damaged(path: StrPath) -> BadInput:
+    return BadInput("is damaged or cut short", file=path, cure="save or download it again")
+
+
+class _Element(NamedTuple):
+    """kind: its type. data: where its bytes begin and end. after: where the next one begins."""
+
+    kind: int
+    begin: int
+    end: int
+    after: int
+
+
+class _Head(NamedTuple):
+    """bits: class and flags. sizes: its dimensions. rest: where its content begins."""
+
+    bits: int
+    sizes: tuple[int, ...]
+    name: bytes
+    rest: int
+
+
+class _Tree:
+    """A file's elements, read one inside the other."""
+
+    def __init__(self, order: str, path: StrPath) -> None:
+        self.order = order
+        self.path = path
+        self.seen = 0
+
+    def variable(self, raw: bytes, wanted: str) -> Any:
+        at, left = 128, MOST_BYTES
+        while at < len(raw):
+            found = self._element(raw, at, len(raw))
+            inside = raw
+            at = found.after
+            if found.kind == COMPRESSED:
+                # Alone among elements it is not filled up to eight bytes.
+                at = found.end
+                inside = zlib.decompressobj().decompress(raw[found.begin : found.end], left + 1)
+                left -= len(inside)
+                if left < 0:
+                    raise BadInput("unpacks to over 1 GiB", file=self.path, cure="split it")
+                found = self._element(inside, 0, len(inside))
+            if found.kind == MATRIX and self._head(inside, found).name == wanted.encode():
+                return self._matrix(inside, found, 0)
+        raise BadInput(
+            f"holds no variable {wanted}", file=self.path, cure=f"save it under the name {wanted}"
+        )
+
+    def _element(self, raw: bytes, at: int, limit: int) -> _Element:
+        self.seen += 1
+        if at + 8 > limit or self.seen > MOST_ELEMENTS:
+            raise _damaged(self.path)
+        kind, length = struct.unpack_from(f"{self.order}II", raw, at)
+        if kind >> 16:
+            # Up to four bytes stand in the tag itself.
+            found = _Element(kind & 0xFFFF, at + 4, at + 4 + (kind >> 16), at + 8)
+        else:
+            end = at + 8 + length
+            found = _Element(kind, at + 8, end, min(end + -length % 8, limit))
+        if found.end > min(found.after, limit):
+            raise _damaged(self.path)
+        return found
+
+    def _head(self, raw: bytes, found: _Element) -> _Head:
+        flags = self._element(raw, found.begin, found.end)
+        (bits,) = struct.unpack(f"{self.order}Q", raw[flags.begin : flags.end])
+        # The first of two words of four bytes.
+        bits = bits & 0xFFFFFFFF if self.order == "<" else bits >> 32
+        if bits & 0xFF in OTHERS:
+            # Some have no dimensions, and some no name.
+            return _Head(bits, (), b"", found.end)
+        dims = self._element(raw, flags.after, found.end)
+        count = (dims.end - dims.begin) // 4
+        sizes = struct.unpack_from(f"{self.order}{count}i", raw, dims.begin)
+        if len(sizes) < 2 or min(sizes) < 0:
+            raise _damaged(self.path)
+        name = self._element(raw, dims.after, found.end)
+        return _Head(bits, sizes, raw[name.begin : name.end], name.after)
+
+    def _matrix(self, raw: bytes, found: _Element, depth: int) -> Any:
+        if found.kind != MATRIX or depth > DEEPEST:
+            raise _damaged(self.path)
+        if found.begin == found.end:
+            return np.zeros((0, 0))
+        head = self._head(raw, found)
+        kind = head.bits & 0xFF
+        if kind in OTHERS or head.bits & COMPLEX:
+            raise BadInput(
+                f"holds {OTHERS.get(kind, 'complex numbers')}, which is no annotation",
+                file=self.path,
+                cure="save structs of texts, numbers and masks only",
+            )
+        if kind == STRUCT:
+            return self._struct(raw, head, found.end, depth)
+        if kind == CELL:
+            return Cells(self._several(raw, head.rest, found.end, math.prod(head.sizes), depth)[0])
+        return self._plain(raw, head, found.end)
+
+    def _struct(self, raw: bytes, head: _Head, end: int, depth: int) -> Struct:
+        length = self._element(raw, head.rest, end)
+        names = self._element(raw, length.after, end)
+        (width,) = struct.unpack(f"{self.order}i", raw[length.begin : length.end])
+        if width < 1 or (names.end - names.begin) % width:
+            raise _damaged(self.path)
+        fields = [
+            raw[at : at + width].split(b"\0")[0].decode("ascii")
+            for at in range(names.begin, names.end, width)
+        ]
+        rows: list[dict[str, Any]] = []
+        at = names.after
+        for _ in range(self._fitting(math.prod(head.sizes), max(len(fields), 1), end - at)):
+            values, at = self._several(raw, at, end, len(fields), depth)
+            rows.append(dict(zip(fields, values, strict=True)))
+        return Struct(rows)
+
+    def _several(
+        self, raw: bytes, at: int, end: int, count: int, depth: int
+    ) -> tuple[list[Any], int]:
+        """So many matrices, one after the other, and where the next thing begins."""
+        values = []
+        for _ in range(self._fitting(count, 1, end - at)):
+            inner = self._element(raw, at, end)
+            values.append(self._matrix(raw, inner, depth + 1))
+            at = inner.after
+        return values, at
+
+    def _fitting(self, count: int, each: int, left: int) -> int:
+        """The count, where so many elements of eight bytes or more fit into what is left."""
+        if count * each * 8 > left:
+            raise _damaged(self.path)
+        return count
+
+    def _plain(self, raw: bytes, head: _Head, end: int) -> Any:
+        values = self._element(raw, head.rest, end)
+        if head.bits & 0xFF == TEXT:
+            encoding = ENCODINGS.get(values.kind, "")
+            if not encoding:
+                raise _damaged(self.path)
+            if encoding in {"utf-16", "utf-32"}:
+                encoding += "-le" if self.order == "<" else "-be"
+            return raw[values.begin : values.end].decode(encoding)
+        if values.kind not in NUMBERS:
+            raise _damaged(self.path)
+        dtype = np.dtype(self.order + NUMBERS[values.kind])
+        count = math.prod(head.sizes)
+        if count * dtype.itemsize != values.end - values.begin:
+            raise _damaged(self.path)
+        found = np.frombuffer(raw, dtype, count, values.begin)
+        return found.reshape(head.sizes, order="F")

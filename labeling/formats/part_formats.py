@@ -1,0 +1,26 @@
+"""Objects with their parts in the formats that other tools speak, a file for each.
+
+Every format is a module with `read(path, *, repair, tell, on_fault) -> Iterator[PartedObject]`,
+which checks as it reads, and `write(scenes, folder, about)`, which writes whole files. `scenes`
+gives (Photograph, its objects). What each carries: docs/part-formats.md.
+
+| format | what is written | geometry |
+|---|---|---|
+| coco | parts.json | polygons, exact; masks beside |
+| pascal-part | Annotations_Part/<image>.mat, a .json beside each | masks |
+| png | masks/<image>/<n>.png, a .json beside each | masks |
+| label-studio | tasks.json | polygons, exact |
+"""
+
+from types import ModuleType
+
+from labeling.formats import coco_parts, indexed_png, label_studio_parts, pascal_part
+
+PART_FORMATS: dict[str, ModuleType] = {
+    "coco": coco_parts,
+    "pascal-part": pascal_part,
+    "png": indexed_png,
+    "label-studio": label_studio_parts,
+}
+
+__all__ = ["PART_FORMATS"]

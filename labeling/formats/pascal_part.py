@@ -1,0 +1,302 @@
+"""PASCAL-Part: a MATLAB file for every image, with a mask for every object and every part.
+
+    anno.imname            the image, without its ending
+    anno.objects(i)        class, class_ind (as VOC counts its classes), bbox, mask, parts
+    anno.objects(i).parts  part_name, mask; [] where there are none
+
+Masks are as large as the image. What the format has no word for stands in a .json file beside.
+Source: Chen et al., Detect What You Can (2014).
+"""
+
+import io
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from labeling.files import BadInput, StrPath
+from labeling.formats import matfiles, sidecar
+from labeling.formats.label import About
+from labeling.formats.parted import (
+    REST_BACKGROUND,
+    Part,
+    PartedObject,
+    Photograph,
+    Scenes,
+    object_details,
+    part_details,
+    photo_details,
+)
+from labeling.formats.reading import (
+    MOST_PIXELS,
+    OnFault,
+    Reading,
+    Tell,
+    say_nothing,
+)
+from labeling.geometry import Mask, box_within, mask_of, polygons_of
+from labeling.polygons import Polygons
+
+FOLDER = "Annotations_Part"
+# VOC's classes in its order; class_ind counts from 1.
+CLASSES = (
+    *("aeroplane", "bicycle", "bird", "boat", "bottle", "bus", "car", "cat", "chair", "cow"),
+    *("diningtable", "dog", "horse", "motorbike", "person", "pottedplant", "sheep", "sofa"),
+    *("train", "tvmonitor"),
+)
+HEAD = b"MATLAB 5.0 MAT-file, PASCAL-Part".ljust(116)
+
+
+def write(scenes: Scenes, folder: Path, about: About) -> None:
+    """Annotations_Part/<image>.mat in the folder, and a .json beside each."""
+    (folder / FOLDER).mkdir()
+    taken: set[str] = set()
+    classes = {name: number for number, name in enumerate(CLASSES, 1)}
+    for photo, objects in scenes:
+        stem = _stem(photo.name, taken)
+        goal = folder / FOLDER / f"{stem}.mat"
+        goal.parent.mkdir(parents=True, exist_ok=True)
+        names = [about.classes.get(one.category) or one.category for one in objects]
+        found = [
+            # A class that VOC has not gets a number of its own.
+            _object(one, name, classes.setdefault(name, len(classes) + 1), photo)
+            for one, name in zip(objects, names, strict=True)
+        ]
+        _save(goal, {"imname": stem, "objects": _struct(found)})
+        row = {
+            "image": photo.name,
+            **photo_details(photo),
+            "objects": [_row(one) for one in objects],
+        }
+        sidecar.write(goal.with_name(f"{goal.name}.json"), row)
+
+
+def _stem(name: str, taken: set[str]) -> str:
+    """The image's name as a path without its ending; with it, where two would be one."""
+    path = sidecar.file_path(name)
+    stem = path.rpartition(".")[0] if "." in path.rpartition("/")[2][1:] else path
+    if stem.casefold() in taken:
+        stem = path
+    taken.add(stem.casefold())
+    return stem
+
+
+def _object(found: PartedObject, name: str, number: int, photo: Photograph) -> dict[str, Any]:
+    drawn = [part for part in found.parts if part.polygons]
+    masks = [_mask(part.polygons, photo) for part in drawn]
+    if found.outline:
+        whole = _mask(found.outline, photo)
+    else:
+        own = [mask for part, mask in zip(drawn, masks, strict=True) if part.key != REST_BACKGROUND]
+        whole = np.any(own, axis=0) if own else np.zeros((photo.height, photo.width), bool)
+    x0, y0, x1, y1 = found.box
+    return {
+        "class": name,
+        "class_ind": float(number),
+        # Counted from 1, both ends inside.
+        "bbox": np.array([[x0 + 1, y0 + 1, x1, y1]], dtype=float),
+        "mask": whole,
+        "parts": _struct(
+            [{"part_name": part.key, "mask": mask} for part, mask in zip(drawn, masks, strict=True)]
+        ),
+    }
+
+
+def _mask(polygons: Polygons, photo: Photograph) -> Mask:
+    """As large as the photograph; worked out in the polygons' own box only."""
+    mask = np.zeros((photo.height, photo.width), bool)
+    x0, y0, x1, y1 = box = box_within(polygons, (photo.width, photo.height))
+    mask[y0:y1, x0:x1] = mask_of(polygons, box)
+    return mask
+
+
+def _struct(rows: list[dict[str, Any]]) -> NDArray[Any]:
+    """A 1 × N struct array; [] for none, as the dataset has it."""
+    if not rows:
+        return np.zeros((0, 0))
+    made = np.empty((1, len(rows)), dtype=[(name, object) for name in rows[0]])
+    for number, row in enumerate(rows):
+        made[0, number] = tuple(row.values())
+    return made
+
+
+def _save(goal: Path, anno: dict[str, Any]) -> None:
+    from scipy.io import savemat
+
+    made = io.BytesIO()
+    savemat(made, {"anno": anno}, do_compression=True)
+    # The time of day goes out of the head: the same labels are the same bytes.
+    goal.write_bytes(HEAD + made.getvalue()[len(HEAD) :])
+
+
+def _row(found: PartedObject) -> dict[str, Any]:
+    """What of an object goes into the .json: all but masks. mask: which of the file's it is."""
+    parts, count = [], 0
+    for part in found.parts:
+        row = part_details(part)
+        if part.polygons:
+            count += 1
+            row["mask"] = count
+        parts.append(row)
+    return {
+        "category": found.category,
+        **object_details(found),
+        "outlined": found.outline is not None,
+        "parts": parts,
+    }
+
+
+def read(
+    path: StrPath,
+    *,
+    repair: bool = False,
+    tell: Tell = say_nothing,
+    on_fault: OnFault | None = None,
+) -> Iterator[PartedObject]:
+    """The objects in a folder of .mat files and the folders below it, or in one file.
+
+    An image goes by imname, which has no ending; where our own .json stands beside, by its whole
+    name. repair is for formats that have polygons. Raises BadInput naming the file and the object;
+    empty masks are passed over and told. With on_fault, what is wrong with one file or one object
+    is told to it instead.
+    """
+    root = Path(path)
+    files = list(sidecar.files_in(root, ".mat"))
+    # Our own folder may be of images without objects.
+    if not files and not (root / FOLDER).is_dir():
+        raise BadInput("holds no .mat files", file=path, cure="give the folder Annotations_Part")
+    top = Reading(path, repair, tell, on_fault)
+    seen: dict[str, Path] = {}
+    for file in files:
+        with top.sparing():
+            image = _Image(file, top.of(file))
+            if image.name in seen:
+                raise image.reading.bad(
+                    f"is of the image {image.name!r}, as {seen[image.name].name} is",
+                    "keep one of them",
+                )
+            seen[image.name] = file
+            yield from image.objects()
+
+
+class _Image:
+    """The objects of one file."""
+
+    def __init__(self, file: Path, reading: Reading) -> None:
+        self.reading = reading
+        anno = matfiles.load(file, "anno")
+        rows = self._structs(anno, "anno")
+        if len(rows) != 1:
+            raise reading.bad(f"anno has {len(rows)} elements", "save one anno for each image")
+        self.name = reading.image(self._text(rows[0], "imname", "anno"), "the image")
+        self.rows = self._structs(self._field(rows[0], "objects", "anno"), "anno.objects")
+        self.size: tuple[int, int] | None = None
+        beside = file.with_name(f"{file.name}.json")
+        self.beside: list[dict[str, Any]] | None = None
+        if beside.exists():
+            # Its faults are its own.
+            self.reading = reading.of(beside)
+            content = sidecar.read(beside)
+            self.name = self.reading.image(content.get("image"), "the image")
+            self.beside = sidecar.rows(content, "objects", self.reading, "the image")
+            if len(self.beside) != len(self.rows):
+                raise self.reading.bad(
+                    f"tells of {len(self.beside)} objects; {file.name} has {len(self.rows)}",
+                    "take it away to read the masks alone",
+                )
+
+    def objects(self) -> Iterator[PartedObject]:
+        for number, row in enumerate(self.rows, 1):
+            made = None
+            with self.reading.sparing():
+                made = self._object(number, row)
+            if made is not None:
+                yield made
+
+    def _object(self, number: int, row: dict[str, Any]) -> PartedObject | None:
+        what = f"anno.objects({number})"
+        mask = self._mask(row, what)
+        parts = self._structs(self._field(row, "parts", what), f"{what}.parts")
+        found = [self._part(one, f"{what}.parts({n})") for n, one in enumerate(parts, 1)]
+        if self.beside is not None:
+            return self._ours(self.beside[number - 1], mask, found, f"object {number}")
+        return self._theirs(self._text(row, "class", what), mask, found, what)
+
+    def _theirs(
+        self, category: str, mask: Polygons, found: list[tuple[str, Polygons]], what: str
+    ) -> PartedObject | None:
+        for number, (name, polygons) in enumerate(found, 1):
+            if not polygons:
+                self.reading.tell(f"{what}.parts({number}), {name}, is empty and was passed over.")
+        parts = [Part(name, polygons) for name, polygons in found if polygons]
+        if not mask and not parts:
+            self.reading.tell(f"{what}, {category}, is empty and was passed over.")
+            return None
+        return self.reading.parted({}, self.name, category, parts, mask, self._size(), what)
+
+    def _ours(
+        self, row: dict[str, Any], mask: Polygons, found: list[tuple[str, Polygons]], what: str
+    ) -> PartedObject:
+        parts = []
+        for number, told in enumerate(sidecar.rows(row, "parts", self.reading, what), 1):
+            where = f"{what}, part {number}"
+            polygons: Polygons = ()
+            if "mask" in told:
+                at = told["mask"]
+                if type(at) is not int or not 0 < at <= len(found):
+                    raise self.reading.bad(f"{where} has no mask {at!r}", "take the .json away")
+                name, polygons = found[at - 1]
+                if name != told.get("part"):
+                    raise self.reading.bad(f"{where} is {name!r} there", "take the .json away")
+            parts.append(self.reading.part(told, polygons, self._size(), where))
+        category = self.reading.text(row.get("category"), f"{what}'s category")
+        outline = mask if row.get("outlined") is True else None
+        return self.reading.parted(row, self.name, category, parts, outline, self._size(), what)
+
+    def _size(self) -> tuple[int, int]:
+        assert self.size is not None
+        return self.size
+
+    def _part(self, row: dict[str, Any], what: str) -> tuple[str, Polygons]:
+        name = self.reading.text(self._text(row, "part_name", what), f"{what}.part_name")
+        return name, self._mask(row, what)
+
+    def _structs(self, value: Any, what: str) -> list[dict[str, Any]]:
+        """The elements of a struct array; none of MATLAB's []."""
+        if isinstance(value, matfiles.Struct):
+            return value.rows
+        if isinstance(value, np.ndarray) and value.size == 0:
+            return []
+        raise self.reading.bad(f"{what} is no struct", "save it as PASCAL-Part does")
+
+    def _field(self, row: dict[str, Any], name: str, what: str) -> Any:
+        if name not in row:
+            raise self.reading.bad(f"{what} lacks {name}", "save it as PASCAL-Part does")
+        return row[name]
+
+    def _text(self, row: dict[str, Any], name: str, what: str) -> str:
+        value = self._field(row, name, what)
+        if isinstance(value, str):
+            return self.reading.text(value, f"{what}.{name}", most=400)
+        raise self.reading.bad(f"{what}.{name} is no text", "save it as PASCAL-Part does")
+
+    def _mask(self, row: dict[str, Any], what: str) -> Polygons:
+        value = self._field(row, "mask", what)
+        if not (isinstance(value, np.ndarray) and value.ndim == 2 and value.dtype.kind in "buif"):
+            raise self.reading.bad(f"{what}.mask is no matrix of numbers", "save a logical mask")
+        size = (value.shape[1], value.shape[0])
+        if self.size is None:
+            if not 0 < value.size <= MOST_PIXELS:
+                raise self.reading.bad(f"{what}.mask is {size[0]} × {size[1]}", "save a mask")
+            self.size = size
+        if size != self.size:
+            raise self.reading.bad(
+                f"{what}.mask is {size[0]} × {size[1]} pixels, "
+                f"the first mask {self.size[0]} × {self.size[1]}",
+                "save masks as large as the image",
+            )
+        if value.dtype.kind == "f" and not np.isfinite(value).all():
+            raise self.reading.bad(f"{what}.mask has NaN or infinity", "save a logical mask")
+        return polygons_of(value != 0)

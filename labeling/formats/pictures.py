@@ -1,0 +1,248 @@
+"""Pictures for looking: a PNG of every object, its parts coloured over the photograph, a legend.
+
+They are written, never read. As wide as two pixels for each of a phone's 390, so that the legend
+is readable there. A part has its colour and its number by its place in the category.
+"""
+
+import io
+from collections.abc import Iterator
+from pathlib import Path
+
+import shapely
+from PIL import Image, ImageDraw, ImageFont
+
+from labeling.files import BadInput
+from labeling.formats.label import About
+from labeling.formats.parted import (
+    REST_BACKGROUND,
+    REST_OBJECT,
+    Part,
+    PartedObject,
+    Photograph,
+    Scenes,
+)
+from labeling.formats.reading import MOST_PIXELS
+from labeling.formats.sidecar import file_path
+from labeling.imagefiles import BadImage, upright
+from labeling.polygons import Point, Polygons, Ring, to_shapely
+
+# Sasha Trubetskoy's distinct colours, those that stand out on a photograph; then from the start.
+COLOURS = (
+    *("#e6194b", "#3cb44b", "#4363d8", "#f58231", "#911eb4", "#42d4f4", "#f032e6", "#bfef45"),
+    *("#469990", "#9a6324", "#ffe119", "#800000", "#fabed4", "#808000", "#dcbeff", "#000075"),
+)
+REST_COLOUR = "#a9a9a9"
+WIDTH_PX = 780
+# A tall object is cut down to fit a screen.
+HEIGHT_PX = 1040
+MARGIN_PX = 20
+TITLE_PX, TEXT_PX, SWATCH_PX, LINE_PX = 32, 28, 30, 42
+FILL, EDGE = 140, 5
+WORDS = {"not_visible": "Not visible", "occluded": "Occluded", "": "Nothing said of"}
+PAPER, INK = "#ffffff", "#1b1b1b"
+
+
+def write(scenes: Scenes, folder: Path, about: About) -> None:
+    """pictures/<image>/<object>.png in the folder. Raises BadInput for a photograph that is not
+    at hand or cannot be read."""
+    for photo, things in scenes:
+        if not things:
+            continue
+        shown = _photograph(photo)
+        for number, thing in enumerate(things, 1):
+            goal = folder / "pictures" / file_path(photo.name)
+            goal.mkdir(parents=True, exist_ok=True)
+            picture = draw(thing, shown, photo, about)
+            path = goal / f"{file_path(thing.name or str(number))}.png"
+            picture.save(path, "PNG", compress_level=3)
+
+
+def colour(place: int) -> str:
+    """Of the part at that place of its category, counted from 0."""
+    return COLOURS[place % len(COLOURS)]
+
+
+def middle(polygons: Polygons) -> Point:
+    """Where a part's number stands: well inside its largest piece."""
+    largest = max(shapely.get_parts(to_shapely(polygons)), key=lambda piece: piece.area)
+    inside = shapely.point_on_surface(largest)
+    return (inside.x, inside.y)
+
+
+def _photograph(photo: Photograph) -> Image.Image:
+    if photo.open is None:
+        raise BadInput(
+            f"the photograph {photo.name} is not at hand",
+            cure="say where the images are: --images DIR",
+        )
+    try:
+        with photo.open() as file:
+            return upright(io.BytesIO(file.read()), max_pixels=MOST_PIXELS)
+    except FileNotFoundError:
+        raise BadInput(
+            "the photograph is missing", file=photo.name, cure="put it there, by that name"
+        ) from None
+    except BadImage as bad:
+        raise BadInput(
+            f"cannot be drawn on: {bad}", file=photo.name, cure="put the right file there"
+        ) from None
+
+
+def draw(thing: PartedObject, shown: Image.Image, photo: Photograph, about: About) -> Image.Image:
+    """The object's crop with its parts coloured, above a legend.
+
+    shown: the photograph upright, in whatever size; the parts are in pixels of `photo`.
+    """
+    places = places_of(thing, about)
+    top = _Stage(thing, shown, photo)
+    # First, so that borders are seen in the parts' colours.
+    for part in thing.parts:
+        if part.key == REST_OBJECT:
+            top.fill(part.polygons, REST_COLOUR)
+    for part in thing.parts:
+        if part.key in places and part.polygons:
+            top.fill(part.polygons, colour(places[part.key]))
+    for part in thing.parts:
+        if part.key in places and part.polygons:
+            top.number(part.polygons, places[part.key] + 1)
+    legend = _legend(thing, places, about)
+    picture = Image.new("RGB", (WIDTH_PX, top.image.height + legend.height), PAPER)
+    picture.paste(top.image, ((WIDTH_PX - top.image.width) // 2, 0))
+    picture.paste(legend, (0, top.image.height))
+    return picture
+
+
+def places_of(thing: PartedObject, about: About) -> dict[str, int]:
+    """Where each part stands in its category; those that the category lacks come after."""
+    keys = dict.fromkeys(about.parts.get(thing.category, {}))
+    keys |= dict.fromkeys(part.key for part in thing.parts if part.origin != "made")
+    return {key: place for place, key in enumerate(keys)}
+
+
+class _Stage:
+    """The crop, enlarged or reduced to the picture's width, with what is drawn on it."""
+
+    def __init__(self, thing: PartedObject, shown: Image.Image, photo: Photograph) -> None:
+        x0, y0, x1, y1 = thing.crop or thing.box
+        ratio = shown.width / photo.width, shown.height / photo.height
+        self.corner = (x0, y0)
+        self.scale = min(WIDTH_PX / (x1 - x0), HEIGHT_PX / (y1 - y0))
+        size = (
+            max(1, round((x1 - x0) * self.scale)),
+            max(1, round((y1 - y0) * self.scale)),
+        )
+        box = (x0 * ratio[0], y0 * ratio[1], x1 * ratio[0], y1 * ratio[1])
+        self.image = shown.resize(size, Image.Resampling.BICUBIC, box=box)
+
+    def fill(self, polygons: Polygons, tint: str) -> None:
+        mask = Image.new("L", self.image.size)
+        pen = ImageDraw.Draw(mask)
+        for outer, *holes in polygons:
+            pen.polygon(self._at(outer), fill=FILL)
+            for hole in holes:
+                pen.polygon(self._at(hole), fill=0)
+        self.image.paste(tint, mask=mask)
+        pen = ImageDraw.Draw(self.image)
+        for ring in (ring for piece in polygons for ring in piece):
+            corners = self._at(ring)
+            pen.line([*corners, corners[0]], fill=tint, width=EDGE, joint="curve")
+
+    def number(self, polygons: Polygons, number: int) -> None:
+        [place] = self._at((middle(polygons),))
+        ImageDraw.Draw(self.image).text(
+            place,
+            str(number),
+            font=_font(TEXT_PX),
+            fill="white",
+            anchor="mm",
+            stroke_width=4,
+            stroke_fill="black",
+        )
+
+    def _at(self, ring: Ring) -> list[tuple[float, float]]:
+        x0, y0 = self.corner
+        return [((x - x0) * self.scale, (y - y0) * self.scale) for x, y in ring]
+
+
+def _legend(thing: PartedObject, places: dict[str, int], about: About) -> Image.Image:
+    names = _names(thing, about)
+    drawn = [part for part in thing.parts if part.key in places and part.polygons]
+    rows: list[tuple[str, str]] = [
+        (colour(places[part.key]), f"{places[part.key] + 1}  {names[part.key]}{_how(part)}")
+        for part in drawn
+    ]
+    if any(part.key == REST_OBJECT for part in thing.parts):
+        rows.append((REST_COLOUR, "rest of the object"))
+    lines = [line for said in _said(thing, places, names) for line in _wrapped(said)]
+    name = about.classes.get(thing.category, thing.category)
+    title = list(_wrapped(f"{name} · {thing.name} · {thing.image}", TITLE_PX))
+    height = 3 * MARGIN_PX + LINE_PX * (len(title) + (len(rows) + 1) // 2 + len(lines))
+    legend = Image.new("RGB", (WIDTH_PX, height), PAPER)
+    pen = ImageDraw.Draw(legend)
+    y = MARGIN_PX
+    for line in title:
+        pen.text((MARGIN_PX, y), line, font=_font(TITLE_PX), fill=INK)
+        y += LINE_PX
+    y += MARGIN_PX // 2
+    for at, (tint, text) in enumerate(rows):
+        x = MARGIN_PX + (at % 2) * WIDTH_PX // 2
+        box = (x, y, x + SWATCH_PX, y + SWATCH_PX)
+        pen.rectangle(box, fill=tint, outline=INK)
+        pen.text((x + SWATCH_PX + 10, y), _cut(text), font=_font(TEXT_PX), fill=INK)
+        y += LINE_PX if at % 2 or at == len(rows) - 1 else 0
+    for line in lines:
+        pen.text((MARGIN_PX, y), line, font=_font(TEXT_PX), fill=INK)
+        y += LINE_PX
+    return legend
+
+
+def _names(thing: PartedObject, about: About) -> dict[str, str]:
+    known = about.parts.get(thing.category, {})
+    return known | {part.key: known.get(part.key) or part.name or part.key for part in thing.parts}
+
+
+def _how(part: Part) -> str:
+    return " (given)" if part.origin == "given" else ""
+
+
+def _said(thing: PartedObject, places: dict[str, int], names: dict[str, str]) -> Iterator[str]:
+    """Of the parts that are not drawn: a sentence for each state, and what nobody knows."""
+    states = {part.key: part.state for part in thing.parts}
+    for state, words in WORDS.items():
+        found = [names[key] for key in places if states.get(key, "") == state]
+        if found:
+            yield f"{words}: {', '.join(found)}."
+    if thing.outline is None and any(part.key == REST_BACKGROUND for part in thing.parts):
+        yield "Nobody knows its outline, so the rest of it is not told from the background."
+
+
+def _wrapped(text: str, size: int = TEXT_PX) -> Iterator[str]:
+    """The lines of a text that fits the picture."""
+    font, line = _font(size), ""
+    for word in text.split():
+        longer = f"{line} {word}".strip()
+        if line and font.getlength(longer) > WIDTH_PX - 2 * MARGIN_PX:
+            yield line
+            line = word
+        else:
+            line = longer
+    if line:
+        yield line
+
+
+def _cut(text: str) -> str:
+    font, room = _font(TEXT_PX), WIDTH_PX / 2 - SWATCH_PX - 2 * MARGIN_PX
+    if font.getlength(text) <= room:
+        return text
+    while text and font.getlength(f"{text}…") > room:
+        text = text[:-1]
+    return f"{text}…"
+
+
+_FONTS: dict[int, ImageFont.FreeTypeFont | ImageFont.ImageFont] = {}
+
+
+def _font(size: int) -> ImageFont.FreeTypeFont | ImageFont.ImageFont:
+    if size not in _FONTS:
+        _FONTS[size] = ImageFont.load_default(size)
+    return _FONTS[size]

@@ -1,0 +1,87 @@
+"""What formats of masks have no word for, in JSON files beside them; and names for such files."""
+
+import hashlib
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from labeling.files import BadInput, StrPath
+from labeling.formats.label import read_json
+from labeling.formats.reading import Reading
+
+# Bytes of a file's name; file systems take 255, endings included.
+LONGEST = 160
+MOST_BYTES = 64 << 20
+
+
+def write(path: Path, content: dict[str, Any]) -> None:
+    """A JSON file, written plainly: the folder it lies in appears when it is whole."""
+    with open(path, "w", encoding="utf-8", newline="\n") as file:
+        json.dump(content, file, ensure_ascii=False)
+        file.write("\n")
+
+
+def read(path: Path) -> dict[str, Any]:
+    """The JSON object in a file. Raises BadInput for another thing."""
+    if path.stat().st_size > MOST_BYTES:
+        raise BadInput("has over 64 MiB", file=path, cure="export it anew")
+    content = read_json(path)
+    if not isinstance(content, dict):
+        raise BadInput("is no JSON object", file=path, cure="export it anew")
+    return content
+
+
+def rows(content: dict[str, Any], key: str, reading: Reading, what: str) -> list[dict[str, Any]]:
+    """The list of objects under a key. Raises BadInput for another thing."""
+    found = content.get(key)
+    if isinstance(found, list) and all(isinstance(row, dict) for row in found):
+        return found
+    raise reading.bad(f"{what} has no list of {key}", "export it anew")
+
+
+def file_path(name: str) -> str:
+    """An image's name as a path that stays below its folder on every system.
+
+    >>> file_path("../birds/a coot?.jpg")
+    '%2E%2E/birds/a coot%3F.jpg'
+    """
+    return "/".join(map(_segment, name.split("/")))
+
+
+def _segment(name: str) -> str:
+    safe = "".join(c if c.isalnum() or c in "._- ()," else f"%{ord(c):02X}" for c in name)
+    if not safe.strip(". ") or safe[-1] in ". ":
+        safe = safe.replace(".", "%2E").replace(" ", "%20") or "%"
+    if len(safe.encode()) > LONGEST:
+        safe = f"{safe.encode()[:100].decode(errors='ignore')}~{_digest(name)}"
+    return safe
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def files_in(path: Path, ending: str) -> Iterable[Path]:
+    """The files of that ending in a folder and below, in order; or the one file."""
+    if not path.is_dir():
+        return [path]
+    return sorted(file for file in path.rglob("*") if file.suffix.lower() == ending)
+
+
+def the_file(path: StrPath, name: str) -> Path:
+    """The file itself; in a folder the one of that name, else the only .json beside release.json.
+
+    Raises BadInput where that is none or several.
+    """
+    place = Path(path)
+    if not place.is_dir():
+        return place
+    if (place / name).is_file():
+        return place / name
+    found = [file for file in sorted(place.glob("*.json")) if file.name != "release.json"]
+    if len(found) != 1:
+        raise BadInput(
+            f"holds {len(found)} .json files", file=path, cure="name the one that is meant"
+        )
+    return found[0]

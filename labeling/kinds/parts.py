@@ -1,0 +1,309 @@
+"""Which parts of this object are where? Polygons for each part, or that it is not to be seen.
+
+The topic of a question is the object's category, its item the object. The settings hold what the
+campaign's vocabulary says of each category, so that answers are checked without the database. An
+answer holds only what the person said, in the order of the parts' keys:
+
+    {"parts": {"tail": {"state": "drawn", "polygons": […]}, "horn": {"state": "occluded"}},
+     "half": true, "outline": null}        or        {"skip": "too_small"}
+
+docs/part-agreement.md says how answers are compared and put together.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from labeling import part_consensus, polygons
+from labeling.errors import Refusal, TooLarge
+from labeling.kinds.votes import Verdict, exact_share
+from labeling.kinds.votes import page_size as page_size
+from labeling.part_consensus import said_in
+
+NAME = "parts"
+TITLE = "Where are the parts of an object?"
+DRAWN = True
+STATES = ("drawn", "not_visible", "occluded")
+# Why an object is not drawn, with words and key, in the order of the page.
+SKIPS = (
+    ("too_small", "Too small or blurry", "1"),
+    ("no_part", "No listed part is visible", "2"),
+    ("under_half", "Fewer than half of the missing parts can be drawn", "3"),
+)
+ABSTENTIONS = frozenset(word for word, _, _ in SKIPS)
+# The one word that votes count for.
+WORD = "drawn"
+TALLY_WORDS = {WORD: "Drawn"}
+# A policy's keys where a campaign of this kind says nothing else: drawing takes minutes, and a
+# reviewer looks at everything.
+POLICY = {
+    "votes": 1,
+    "max_votes": 3,
+    "page_size": 2,
+    "lease_minutes": 120,
+    "seconds_per_answer": 180.0,
+    "review": "all",
+}
+METHODS = ("majority", "posterior")
+# Of the vocabulary: part_campaigns.adopt changes them.
+KEPT_SETTINGS = ("categories",)
+FLAGS = {"ask_half": True, "ask_outline": False}
+LONGEST_WORK_MS = 30 * 60 * 1000
+# Of all parts together, each of which has its own bound.
+MOST_CORNERS = 60_000
+# Pseudo-drawings that everyone made: as likely good as what is assumed of newcomers.
+ASSUMED_DRAWINGS = 3.0
+DIGITS = 6
+
+
+@dataclass(frozen=True)
+class About:
+    """What an answer is about: the object's category, and its image's size in pixels."""
+
+    topic: str
+    width: int
+    height: int
+
+
+def clean_settings(settings: dict[str, Any]) -> dict[str, Any]:
+    """{"categories": {wnid: {"name", "guidance", "parts": […]}}, "ask_half", "ask_outline"}.
+
+    The categories are written by part_campaigns.py from a vocabulary. Raises Refusal.
+    """
+    known = {"categories", *FLAGS}
+    if unknown := sorted(set(settings) - known):
+        raise Refusal(
+            f"A campaign of the kind parts has no setting {unknown[0]!r}; it has "
+            f"{', '.join(sorted(FLAGS))}.",
+            field="settings",
+        )
+    cleaned: dict[str, Any] = {"categories": settings.get("categories") or {}}
+    if not cleaned["categories"]:
+        raise Refusal(
+            "A campaign of the kind parts needs the categories of a vocabulary.", field="settings"
+        )
+    for key, default in FLAGS.items():
+        value = settings.get(key, default)
+        if not isinstance(value, bool):
+            raise Refusal(f"{key} is {value!r}; give true or false.", field=key)
+        cleaned[key] = value
+    return cleaned
+
+
+def choices(settings: dict[str, Any]) -> list[dict[str, str]]:
+    """Why an object may be skipped: value, label and key of each."""
+    return [{"value": value, "label": label, "key": key} for value, label, key in SKIPS]
+
+
+def clean(value: Any, settings: dict[str, Any], about: About) -> dict[str, Any]:
+    """The checked answer; cleaning it again changes nothing. Raises Refusal naming the part."""
+    if not isinstance(value, dict):
+        raise _refusal("An answer is an object with parts, or with why it is skipped.")
+    if "skip" in value:
+        return _clean_skip(value)
+    if unknown := sorted(str(key) for key in set(value) - {"parts", "half", "outline"}):
+        raise _refusal(f"An answer has no {unknown[0]!r}; it has parts, half and outline.")
+    said, category = value.get("parts"), settings["categories"].get(about.topic)
+    if category is None:
+        raise _refusal(f"The campaign's vocabulary has no category {about.topic!r}.")
+    if not isinstance(said, dict):
+        raise _refusal("The parts of an answer are an object: each part's key and what is said.")
+    cleaned = {
+        "parts": _clean_parts(said, category, about),
+        "half": _clean_half(value.get("half")),
+        "outline": _clean_outline(value.get("outline"), settings, about),
+    }
+    _check_size(cleaned)
+    return cleaned
+
+
+def _refusal(message: str) -> Refusal:
+    return Refusal(message, field="value", code="bad_value")
+
+
+def _clean_skip(value: dict[str, Any]) -> dict[str, str]:
+    reason = value["skip"]
+    if len(value) > 1:
+        raise _refusal("An answer either skips the object or says something of its parts.")
+    if not isinstance(reason, str) or reason not in ABSTENTIONS:
+        raise _refusal(f"An object is skipped as {_listed(word for word, _, _ in SKIPS)}.")
+    return {"skip": reason}
+
+
+def _clean_half(half: Any) -> bool | None:
+    if half is False:
+        raise _refusal(
+            "Fewer than half of the missing parts can be drawn: then skip the object as under_half."
+        )
+    if half is not None and half is not True:
+        raise _refusal("half is true, or null where it was not asked.")
+    return half
+
+
+def _clean_outline(outline: Any, settings: dict[str, Any], about: About) -> list[Any] | None:
+    if outline is None or outline == []:
+        return None
+    if not settings.get("ask_outline"):
+        raise _refusal("This campaign asks for no outline of the object; leave it out.")
+    return polygons.as_json(_clean_polygons(outline, about, "The outline of the object"))
+
+
+def _clean_polygons(value: Any, about: About, what: str) -> polygons.Polygons:
+    """As polygons.clean; its refusals have the one code by which the page gives a drawing back."""
+    try:
+        return polygons.clean(value, about.width, about.height, what)
+    except Refusal as refusal:
+        refusal.code, refusal.field = "bad_value", "value"
+        raise
+
+
+def _clean_parts(
+    said: dict[Any, Any], category: Mapping[str, Any], about: About
+) -> dict[str, dict[str, Any]]:
+    known = {part["key"]: part for part in category["parts"]}
+    if unknown := sorted(str(key) for key in set(said) - set(known)):
+        raise _refusal(
+            f"{category['name'].capitalize()} has no part {unknown[0][:80]!r}; it has "
+            f"{_listed(known)}."
+        )
+    return {key: _clean_part(said[key], known[key], about) for key in sorted(said)}
+
+
+def _clean_part(said: Any, part: Mapping[str, Any], about: About) -> dict[str, Any]:
+    what = f"The part {part['name']!r}"
+    state = said.get("state") if isinstance(said, dict) else None
+    if not isinstance(state, str) or state not in STATES:
+        raise _refusal(f"{what} needs a state: {_listed(STATES)}.")
+    if extra := sorted(str(key) for key in set(said) - {"state", "polygons"}):
+        raise _refusal(f"{what} has no {extra[0][:80]!r}; it has a state and polygons.")
+    if state != "drawn":
+        if said.get("polygons"):
+            raise _refusal(f"{what} is said to be {state.replace('_', ' ')}, and drawn as well.")
+        return {"state": state}
+    drawn = _clean_polygons(said.get("polygons"), about, what)
+    if not drawn:
+        raise _refusal(f"{what} is said to be drawn, and there is no drawing of it.")
+    if len(drawn) > 1 and not part.get("several"):
+        raise _refusal(
+            f"{what} is drawn in {len(drawn)} pieces, and only one is allowed. Join them, or keep "
+            "one of them."
+        )
+    return {"state": "drawn", "polygons": polygons.as_json(drawn)}
+
+
+def _check_size(cleaned: Mapping[str, Any]) -> None:
+    drawn = [said.polygons for said in said_in(cleaned).values()]
+    if sum(len(ring) for parts in drawn for piece in parts for ring in piece) > MOST_CORNERS:
+        raise TooLarge(
+            f"The drawing has more than {MOST_CORNERS:,} corners altogether. Simplify the largest "
+            "parts, or draw them anew with fewer.",
+            field="value",
+        )
+
+
+def _listed(words: Any) -> str:
+    *most, last = list(words)
+    return f"{', '.join(most)} or {last}" if most else str(last)
+
+
+def grade(value: Any, gold: Any) -> float:
+    """How right it is, in [0, 1]: the mean over gold's parts of the IoU of two drawings; a state
+    is right or wrong, and so is skipping the object."""
+    if "skip" in gold or "skip" in value:
+        return float("skip" in gold and "skip" in value)
+    found = likeness(value, gold)
+    return sum(found.values()) / len(found) if found else float(not said_in(value))
+
+
+def likeness(value: Any, gold: Any) -> dict[str, float]:
+    """How right each of gold's parts is, by its key; see part_consensus.likeness."""
+    mine = said_in(value)
+    return {
+        key: part_consensus.likeness(mine.get(key), known) for key, known in said_in(gold).items()
+    }
+
+
+def is_right(value: Any, gold: Any, policy: dict[str, Any]) -> bool:
+    """Whether its grade is as much as the policy wants (gold_iou)."""
+    # A hair's breadth for sums that are not exact in binary.
+    return grade(value, gold) >= policy["gold_iou"] - 1e-9
+
+
+def vote(value: Any) -> str | None:
+    """The word it counts for, all drawings alike; None where the object was skipped."""
+    word = tally_name(value)
+    return None if word in ABSTENTIONS else word
+
+
+def classes(settings: dict[str, Any]) -> tuple[str, ...]:
+    """The one word that votes count for."""
+    return (WORD,)
+
+
+def tally_name(value: Any) -> str:
+    """The word under which exports count this answer: "drawn", or why it was skipped."""
+    return str(value.get("skip", WORD)) if isinstance(value, dict) else str(value)
+
+
+def settle(values: Sequence[Any], policy: dict[str, Any]) -> Verdict:
+    """As settle_weighted, where all weigh the same."""
+    return settle_weighted(values, [1.0] * len(values), policy)
+
+
+def settle_weighted(
+    values: Sequence[Any], weights: Sequence[float], policy: dict[str, Any]
+) -> Verdict:
+    """What the people draw together (part_consensus.joined), once any two agree on each part.
+
+    More skips than policy["drop_share"] drop the object. Where two drawings of a part have an IoU
+    below policy["agree_iou"], or nobody drew, one more person is asked up to policy["max_votes"];
+    then a reviewer, with what most drew as a proposal. No probability: overlap is none. The order
+    of the votes does not matter.
+    """
+    wanted = policy["votes"] if policy["method"] == "majority" else policy["min_votes"]
+    if len(values) < wanted:
+        return Verdict("open", more=wanted - len(values))
+    able = [(value, weight) for value, weight in zip(values, weights, strict=True) if vote(value)]
+    if len(values) - len(able) > exact_share(policy["drop_share"]) * len(values):
+        return Verdict("dropped", value="dropped")
+    found = None
+    if able:
+        found = part_consensus.joined([value for value, _ in able], [weight for _, weight in able])
+        if part_consensus.least_agreement(found) >= policy["agree_iou"]:
+            return Verdict("settled", found)
+    if len(values) < policy["max_votes"]:
+        return Verdict("open", more=1)
+    return Verdict("review", found)
+
+
+def learn(votes: Iterable[tuple[dict[int, Any], Any]], policy: dict[str, Any]) -> dict[str, Any]:
+    """{"annotators": {id: {"accuracy", "answers", "gold"}}}: how well people draw, in (0, 1).
+
+    votes: of each question what everybody answered, by their id, and the known answer or None. On
+    gold a drawing counts with its grade, elsewhere with how it fits what others drew
+    (part_consensus.standing_points); a few pseudo-drawings hold it near assumed_accuracy.
+    """
+    points: dict[int, list[float]] = {}
+    gold: dict[int, int] = {}
+    for said, known in votes:
+        drawn = {person: value for person, value in sorted(said.items()) if vote(value)}
+        if known is not None:
+            found: list[float | None] = [grade(value, known) for value in drawn.values()]
+        else:
+            found = part_consensus.standing_points(list(drawn.values()))
+        for person, point in zip(drawn, found, strict=True):
+            gold[person] = gold.get(person, 0) + (known is not None)
+            points.setdefault(person, [])
+            if point is not None:
+                points[person].append(point)
+    base = ASSUMED_DRAWINGS * policy["assumed_accuracy"]
+    return {
+        "annotators": {
+            str(person): {
+                "accuracy": round((sum(own) + base) / (len(own) + ASSUMED_DRAWINGS), DIGITS),
+                "answers": len(own),
+                "gold": gold[person],
+            }
+            for person, own in sorted(points.items())
+        }
+    }

@@ -1,0 +1,102 @@
+"""`merge MASK.png MASK.png …`: pieces of one part become one contour, without a database."""
+
+import argparse
+import math
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import CommandParser
+
+from labeling import alpha_shapes, maskfiles
+from labeling.errors import Refusal
+from labeling.files import BadInput
+from labeling.geometry import mask_of
+from labeling.management.contract import ContractCommand, Result, table
+from labeling.polygons import Polygons
+
+
+class Command(ContractCommand):
+    help = "Merge masks into one contour: their alpha shape at the first radius that holds all."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument(
+            "masks",
+            type=Path,
+            nargs="+",
+            metavar="MASK.png",
+            help="of one size; a pixel is inside where it is not 0",
+        )
+        parser.add_argument(
+            "--radius", type=_length, help="pixels; default: the first at which one shape holds all"
+        )
+        parser.add_argument(
+            "--cap", type=_length, help="pixels; beyond this first radius the pieces stay apart"
+        )
+        parser.add_argument("--fill-holes", action="store_true", help="fill the holes")
+        parser.add_argument("--out", type=Path, metavar="MERGED.png", help="the merged mask")
+
+    def deed(  # type: ignore[override]
+        self,
+        masks: list[Path],
+        radius: float | None,
+        cap: float | None,
+        fill_holes: bool,
+        out: Path | None,
+        **_: Any,
+    ) -> Result:
+        pieces = [maskfiles.read(path, settings.ASSAY_MAX_IMAGE_PIXELS) for path in masks]
+        height, width = pieces[0].shape
+        for path, piece in zip(masks, pieces, strict=True):
+            if piece.shape != (height, width):
+                raise BadInput(
+                    f"is {piece.shape[1]} × {piece.shape[0]} pixels, {masks[0]} is "
+                    f"{width} × {height}",
+                    file=path,
+                    cure="give masks of one photograph",
+                )
+        try:
+            merged = alpha_shapes.merge(pieces, radius, cap, holes=not fill_holes)
+        except Refusal as refusal:
+            raise BadInput(refusal.message, file=masks[0]) from None
+        if merged.apart:
+            self.warn(f"the pieces are not joined: that takes radius {merged.joins_at:.6g}")
+        if out is not None:
+            maskfiles.write(out, mask_of(merged.polygons, (0, 0, width, height)))
+        return {
+            "radius": merged.radius,
+            "area": merged.area,
+            "union_area": merged.union_area,
+            "hull_area": merged.hull_area,
+            "components": merged.components,
+            "joins_at": merged.joins_at,
+            "polygon": geojson(merged.polygons),
+        }
+
+    def show(self, result: Result) -> str:
+        rings = result["polygon"]["coordinates"]
+        pieces = rings if result["polygon"]["type"] == "MultiPolygon" else [rings]
+        told = {key: value for key, value in result.items() if key != "polygon"}
+        told["corners"] = sum(len(ring) - 1 for piece in pieces for ring in piece)
+        told["holes"] = sum(len(piece) - 1 for piece in pieces)
+        return table(list(told.items()))
+
+
+def geojson(polygons: Polygons) -> dict[str, Any]:
+    """A Polygon, or a MultiPolygon of several, in pixels with y down; rings are closed."""
+    pieces = [
+        [[[int(x), int(y)] for x, y in (*ring, ring[0])] for ring in piece] for piece in polygons
+    ]
+    if len(pieces) == 1:
+        return {"type": "Polygon", "coordinates": pieces[0]}
+    return {"type": "MultiPolygon", "coordinates": pieces}
+
+
+def _length(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not 0 < value < math.inf:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of pixels above 0")
+    return value

@@ -1,0 +1,113 @@
+"""What `labels import` does with objects and their parts: options, the deed, how it is shown."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from labeling import part_imports, vocabularies, vocabulary
+from labeling.errors import Refusal
+from labeling.files import BadInput
+from labeling.management.contract import ContractCommand, Result, table
+from labeling.models import Dataset
+from labeling.part_report import Report
+from labeling.simplifying import CAP
+
+SHIPPED = "shipped"
+# So many faults are told on stderr; the result has them all.
+WARNED = 20
+
+
+def add_arguments(parser: CommandParser) -> None:
+    parser.add_argument(
+        "--parts",
+        action="store_true",
+        help="objects with their parts; .mat files and indexed masks are never anything else",
+    )
+    parser.add_argument(
+        "--vocabulary",
+        metavar=f"FILE|{SHIPPED}",
+        help="what names of parts mean, from now on; else the dataset's own",
+    )
+    parser.add_argument(
+        "--cap",
+        type=float,
+        default=100 * CAP,
+        metavar="PERCENT",
+        help="merge pieces up to this radius, of the object's diagonal; 100 is no bound",
+    )
+    parser.add_argument(
+        "--repair", action="store_true", help="mend polygons that cross or leave the image"
+    )
+
+
+def bring_in(
+    command: ContractCommand,
+    dataset: Dataset,
+    path: Path,
+    format_name: str,
+    *,
+    source: str,
+    vocabulary: str | None,
+    cap: float,
+    repair: bool,
+    **_: Any,
+) -> Result:
+    """The report. Raises BadInput for what is wrong with the whole of it, and where nothing at all
+    came in."""
+    if not 0 <= cap <= 100:
+        raise BadInput(f"--cap is {cap:g}", cure="give per cent, 0 to 100")
+    if vocabulary:
+        _take(dataset, vocabulary)
+    how = part_imports.How(source, None if cap == 100 else cap / 100, repair)
+    report = Report()
+    with command.progress(None, "object", "objects") as bar:
+
+        def keep(report: Report) -> None:
+            bar.update(report.read - bar.n)
+
+        try:
+            version = vocabularies.in_force(dataset)
+            part_imports.Bringing(dataset, version, how, report, keep).read(path, format_name)
+        except Refusal as refusal:
+            cure = "or give --vocabulary shipped" if refusal.code == "no_vocabulary" else None
+            raise BadInput(refusal.message.rstrip("."), file=path, cure=cure) from None
+    for said in _warnings(report):
+        command.warn(said)
+    if report.refused and not report.objects:
+        first = report.refused[0]
+        raise BadInput(
+            f"none of its objects came in; {first['place']}: {first['why']}".rstrip("."), file=path
+        )
+    return report.content()
+
+
+def show(result: Result) -> str:
+    counts = ("objects", "new", "parts", "merged", "apart_count", "no_room_count", "refused_count")
+    words = ("objects", "of them new", "parts", "merged", "apart", "no room", "refused")
+    shown = table([(word, result[count]) for word, count in zip(words, counts, strict=True)])
+    unknown = [(row["category"], row["part"] or "–", row["count"]) for row in result["unknown"]]
+    if not unknown:
+        return shown
+    head = "The vocabulary does not know these; add them to it, then import again."
+    return f"{shown}\n\n{head}\n{table(unknown, head=('category', 'part', 'objects'))}"
+
+
+def _take(dataset: Dataset, name: str) -> None:
+    """Makes the named vocabulary the dataset's latest. Raises BadInput."""
+    said = vocabulary.shipped() if name == SHIPPED else vocabulary.read(name)
+    try:
+        vocabularies.add_version(dataset, said, None)
+    except Refusal as refusal:
+        raise BadInput(refusal.message.rstrip("."), file=name) from None
+
+
+def _warnings(report: Report) -> Iterator[str]:
+    for row in report.refused[:WARNED]:
+        yield f"refused: {row['place']}: {row['why']}"
+    if report.refused_count > WARNED:
+        yield f"and {report.refused_count - WARNED:,} more were refused"
+    yield from report.mended[:WARNED]
+    if report.mended_count > WARNED:
+        yield f"and {report.mended_count - WARNED:,} more were mended or passed over"

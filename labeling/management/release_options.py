@@ -1,0 +1,72 @@
+"""Which release a command is about, and where its photographs are: the same for every command."""
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import IO
+
+from django.core.management.base import CommandParser
+
+from labeling import releases
+from labeling.files import BadInput
+from labeling.frozen import Frozen
+from labeling.models import Campaign, Release
+
+Open = Callable[[str], IO[bytes]]
+
+
+def add_arguments(parser: CommandParser, images_for: str, optional: bool = False) -> None:
+    """The release, --number and --images; images_for: what photographs are needed for.
+
+    optional: the command has another source than a release.
+    """
+    parser.add_argument(
+        "release",
+        metavar="CAMPAIGN|RELEASE",
+        nargs="?" if optional else None,
+        help="a campaign's name, or a release's folder",
+    )
+    parser.add_argument("--number", type=int, help="of the campaign's release; else the latest")
+    parser.add_argument(
+        "--images", type=Path, metavar="DIR", help=f"photographs by name, for {images_for}"
+    )
+
+
+def find_release(name: str, number: int | None) -> tuple[Frozen, Release | None]:
+    """The release, and its row where it was asked for by its campaign's name."""
+    if Path(name).is_dir():
+        return releases.read(name), None
+    campaign = find_campaign(name)
+    found = campaign.releases.order_by("number")
+    if number is not None:
+        found = found.filter(number=number)
+    release = found.last()
+    if release is None:
+        raise BadInput(
+            f"{name} has no release" + (f" {number}" if number is not None else ""),
+            cure=f"freeze one: campaign freeze {name} --out DIR",
+        )
+    return releases.read(release), release
+
+
+def find_campaign(name: str) -> Campaign:
+    campaign = Campaign.objects.filter(name=name).first()
+    if campaign is None:
+        raise BadInput(f"there is no campaign or folder {name!r}", cure="check the name")
+    return campaign
+
+
+def images_in(folder: Path) -> Open:
+    """Opens a photograph of the folder by its name."""
+    return partial(_open, folder)
+
+
+def _open(folder: Path, name: str) -> IO[bytes]:
+    # A release may come from anybody, and its images' names with it.
+    if Path(name).is_absolute() or ".." in Path(name).parts:
+        raise BadInput(
+            "the image's name leads out of the folder of photographs",
+            file=name,
+            cure="give a release that was not altered",
+        )
+    return (folder / name).open("rb")

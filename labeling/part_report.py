@@ -1,0 +1,100 @@
+"""What became of objects that came in with their parts: counts, and lists short enough to keep.
+
+Pure. A report goes into its job after every batch, so that an import that was cut off goes on with
+the same one.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+# So many of each list are kept; the counts are of all.
+LISTED = 500
+# Names that mean nothing are told with their counts: so many different ones, of so many letters.
+MOST_NAMES = 500
+LONGEST_NAME = 100
+
+
+@dataclass
+class Report:
+    """objects, parts: of those that are in. new: objects that were not there before. changed: how
+    many labels were written. merged: instances that were joined from pieces. vocabulary: version.
+
+    refused: {"place", "why"}. apart: {"image", "object", "item", "part"} whose pieces lay too far
+    apart. no_room: {"image", "object", "item"} without room for context. unknown: {"category",
+    "part", "count"}, names that the vocabulary lacks; of a category, part is "". mended: sentences
+    of the reader. read: objects that were looked at, in or not.
+    """
+
+    vocabulary: int = 0
+    read: int = 0
+    objects: int = 0
+    parts: int = 0
+    new: int = 0
+    changed: int = 0
+    merged: int = 0
+    refused: list[dict[str, str]] = field(default_factory=list)
+    refused_count: int = 0
+    apart: list[dict[str, Any]] = field(default_factory=list)
+    apart_count: int = 0
+    no_room: list[dict[str, Any]] = field(default_factory=list)
+    no_room_count: int = 0
+    unknown: list[dict[str, Any]] = field(default_factory=list)
+    mended: list[str] = field(default_factory=list)
+    mended_count: int = 0
+    _rows: dict[tuple[str, str], dict[str, Any]] = field(
+        init=False, default_factory=dict, repr=False, compare=False
+    )
+
+    def refuse(self, place: str, why: str) -> None:
+        self.refused_count += 1
+        _keep(self.refused, {"place": place[:300], "why": why[:1000]})
+
+    def leave_apart(self, row: dict[str, Any]) -> None:
+        self.apart_count += 1
+        _keep(self.apart, row)
+
+    def lack_room(self, row: dict[str, Any]) -> None:
+        self.no_room_count += 1
+        _keep(self.no_room, row)
+
+    def mend(self, said: str) -> None:
+        self.mended_count += 1
+        _keep(self.mended, said[:1000])
+
+    def miss(self, category: str, part: str = "") -> None:
+        """Counts a name that the vocabulary lacks: of a category, or of a part of one."""
+        key = (category[:LONGEST_NAME], part[:LONGEST_NAME])
+        if not self._rows:
+            self._rows = {(row["category"], row["part"]): row for row in self.unknown}
+        if key in self._rows:
+            self._rows[key]["count"] += 1
+        elif len(self.unknown) < MOST_NAMES:
+            self._rows[key] = {"category": key[0], "part": key[1], "count": 1}
+            self.unknown.append(self._rows[key])
+
+    @property
+    def unknown_categories(self) -> list[dict[str, Any]]:
+        return _largest_first([row for row in self.unknown if not row["part"]])
+
+    @property
+    def unknown_parts(self) -> list[dict[str, Any]]:
+        return _largest_first([row for row in self.unknown if row["part"]])
+
+    @property
+    def to_mend(self) -> bool:
+        """Whether the same file may give more after somebody mended something."""
+        return bool(self.unknown or self.refused_count)
+
+    def content(self) -> dict[str, Any]:
+        """As JSON; Report(**content) reads it back."""
+        return {one.name: getattr(self, one.name) for one in fields(self) if one.init}
+
+
+def _keep(kept: list[Any], row: Any) -> None:
+    if len(kept) < LISTED:
+        kept.append(row)
+
+
+def _largest_first(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    return sorted(rows, key=lambda row: (-row["count"], row["category"], row["part"]))

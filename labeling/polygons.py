@@ -1,0 +1,351 @@
+"""Polygons as answers, files and pages have them: rings of corners in image pixels.
+
+A region is any number of pieces; a piece is an outer ring and its holes; a ring is three corners or
+more, the first one not repeated. Coordinates count pixels from the upper left corner of the image,
+so that pixel (0, 0) is the square from 0 to 1, and are exact to a tenth. Pieces never overlap; they
+and their holes may touch in single points.
+"""
+
+import math
+import re
+from collections.abc import Sequence
+from itertools import groupby, pairwise
+from typing import Any
+
+import numpy as np
+import shapely
+from numpy.typing import NDArray
+from shapely.geometry.base import BaseGeometry
+
+from labeling.errors import Refusal, TooLarge
+
+Point = tuple[float, float]
+Ring = tuple[Point, ...]
+# The outer ring, then the holes.
+Piece = tuple[Ring, ...]
+Polygons = tuple[Piece, ...]
+
+# A hand that draws places hundreds; the pixel edges of a ragged mask have thousands.
+MOST_VERTICES = 20_000
+# Pairs of edges whose boxes meet, each pair counted twice: shapely looks at every one. A hand's
+# drawing has a few for each corner; so many take it most of a second.
+MOST_MEETINGS = 20_000_000
+TENTHS = 10
+
+
+def clean(
+    value: Any,
+    width: int,
+    height: int,
+    what: str = "The polygon",
+    most_vertices: int = MOST_VERTICES,
+) -> Polygons:
+    """The polygons that JSON holds, rounded to tenths, without corners said twice in a row.
+
+    value: [[[[x, y], …], hole, …], piece, …]. width, height: of the image, in pixels. what: begins
+    each sentence. A ring that repeats its first corner at its end is taken too. No pieces at all
+    is (). Raises Refusal, naming piece and ring: another shape than that, fewer than three corners,
+    a number that is none, a corner outside the image, a ring that crosses or touches itself (and
+    where), no area, a hole outside its ring, pieces that overlap; TooLarge for too many vertices,
+    before any of them is looked at.
+    """
+    _check_count(value, what, most_vertices)
+    polygons = tuple(
+        tuple(
+            _ring(ring, width, height, _name(what, value, at, nth))
+            for nth, ring in enumerate(piece)
+        )
+        for at, piece in enumerate(value)
+    )
+    _check_meetings(polygons, what)
+    _check_valid(polygons, what)
+    return _noded(polygons)
+
+
+def as_json(polygons: Polygons) -> list[Any]:
+    """The nested lists that JSON has for them.
+
+    >>> as_json(((((0.0, 0.0), (1.0, 0.0), (0.0, 1.5)),),))
+    [[[[0.0, 0.0], [1.0, 0.0], [0.0, 1.5]]]]
+    """
+    return [[[list(point) for point in ring] for ring in piece] for piece in polygons]
+
+
+def from_json(value: Sequence[Any]) -> Polygons:
+    """The polygons of nested lists that `as_json` made. Trusted: nothing is checked.
+
+    >>> from_json([[[[0, 0], [1, 0], [0, 1.5]]]])
+    ((((0.0, 0.0), (1.0, 0.0), (0.0, 1.5)),),)
+    """
+    return tuple(
+        tuple(tuple((float(x), float(y)) for x, y in ring) for ring in piece) for piece in value
+    )
+
+
+def tenths(polygons: Polygons) -> Polygons:
+    """The same region with corners on tenths of a pixel, still valid, in canonical order.
+
+    Where rounding makes edges cross, they meet in new corners, and what is thinner than a tenth
+    goes. What lies on tenths already stays.
+    """
+    return from_shapely(to_shapely(polygons))
+
+
+def to_shapely(polygons: Polygons) -> shapely.MultiPolygon:
+    """The same region for shapely. Trusted: validity is not checked.
+
+    >>> to_shapely(((((0, 0), (2, 0), (2, 2)),),)).area
+    2.0
+    """
+    if not polygons:
+        return shapely.MultiPolygon()
+    made: shapely.MultiPolygon = shapely.multipolygons([_polygon(piece) for piece in polygons])
+    return made
+
+
+def _polygon(rings: Sequence[Sequence[tuple[float, float]]]) -> shapely.Polygon:
+    """An outer ring with its holes; as shapely.Polygon makes it, in half the time."""
+    shell, *holes = (np.array(ring, np.float64) for ring in rings)
+    inner: Any = [shapely.linearrings(hole) for hole in holes] or None
+    made: Any = shapely.polygons(shell, inner)
+    return made
+
+
+def from_shapely(geometry: BaseGeometry) -> Polygons:
+    """The polygons in a geometry, on tenths, in canonical order; points and lines are left out.
+
+    Outer rings go round so that the shoelace sum in x and y is positive (clockwise on a screen),
+    holes the other way; a ring begins at its uppermost corner, the leftmost of these; holes and
+    pieces are sorted. The same region with the same corners gives the same bytes.
+    """
+    coordinates = shapely.get_coordinates(geometry)
+    if (coordinates != np.rint(coordinates * TENTHS) / TENTHS).any():
+        geometry = _snapped(geometry)
+    pieces = []
+    for part in shapely.get_parts(shapely.get_parts(geometry)):
+        if part.geom_type == "Polygon" and not part.is_empty:
+            rings = [part.exterior, *part.interiors]
+            pieces.append(tuple(tuple(_rounded(ring.coords[:-1])) for ring in rings))
+    return canonical(tuple(pieces))
+
+
+def canonical(polygons: Polygons) -> Polygons:
+    """The same corners in the order that `from_shapely` describes."""
+    return tuple(
+        sorted(
+            (
+                (_turned(piece[0], 1), *sorted((_turned(hole, -1) for hole in piece[1:]), key=_row))
+                for piece in polygons
+            ),
+            key=lambda piece: _row(piece[0]),
+        )
+    )
+
+
+def doubled_area(ring: Sequence[tuple[float, float]]) -> float:
+    """Twice the shoelace area, positive where the ring turns from x to y; exact for integers."""
+    return sum(x0 * y1 - x1 * y0 for (x0, y0), (x1, y1) in pairwise([*ring, ring[0]]))
+
+
+def _snapped(geometry: BaseGeometry) -> BaseGeometry:
+    # GEOS divides by the length of edges that are next to nothing, and recovers.
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return shapely.set_precision(geometry, 1 / TENTHS)
+
+
+def _turned(ring: Ring, sign: int) -> Ring:
+    if doubled_area(ring) * sign < 0:
+        ring = ring[::-1]
+    start = min(range(len(ring)), key=lambda at: (ring[at][1], ring[at][0]))
+    return ring[start:] + ring[:start]
+
+
+def _row(ring: Ring) -> list[tuple[float, float]]:
+    return [(y, x) for x, y in ring]
+
+
+def _rounded(points: Sequence[Sequence[float]]) -> list[Point]:
+    # + 0.0 turns the negative zero of a corner just outside into a zero.
+    return [(round(float(x), 1) + 0.0, round(float(y), 1) + 0.0) for x, y in points]
+
+
+def _check_count(value: Any, what: str, most: int) -> None:
+    expected = f"{what} is not a list of pieces, each a list of rings of [x, y]."
+    if not isinstance(value, list | tuple):
+        raise Refusal(expected)
+    vertices = 0
+    for piece in value:
+        if not isinstance(piece, list | tuple) or not piece:
+            raise Refusal(expected)
+        for ring in piece:
+            if not isinstance(ring, list | tuple):
+                raise Refusal(expected)
+            # An empty ring counts too, or a million of them would pass.
+            vertices += max(1, len(ring))
+        if vertices > most:
+            raise TooLarge(
+                f"{what} has more than {most:,} corners. Simplify it, or draw it anew with fewer.",
+                code="too_many_vertices",
+            )
+
+
+def _name(what: str, value: Sequence[Any], piece: int, ring: int) -> str:
+    """Which ring is meant, as short as it is clear."""
+    of = f"{what}, piece {piece + 1}" if len(value) > 1 else what
+    return f"{of}, hole {ring}" if ring else of
+
+
+def _ring(value: Sequence[Any], width: int, height: int, what: str) -> Ring:
+    points = [point for point, _ in groupby(_corners(value, width, height, what))]
+    if len(points) > 1 and points[0] == points[-1]:
+        points.pop()
+    if len(points) < 3:
+        raise Refusal(
+            f"{what} has {len(points)} different corners; a region needs three.",
+            code="too_few_vertices",
+        )
+    return tuple(points)
+
+
+def _corners(value: Sequence[Any], width: int, height: int, what: str) -> list[Point]:
+    """The ring's corners on tenths. Raises Refusal for the first that is none or lies outside."""
+    # All at once where nothing is wrong: files have millions.
+    if {type(given) for given in value} <= {list, tuple} and {len(given) for given in value} == {2}:
+        numbers = [number for given in value for number in given]
+        # NaN and infinity make the sum one.
+        if {type(number) for number in numbers} == {float} and math.isfinite(sum(numbers)):
+            points = _rounded(value)
+            xs, ys = zip(*points, strict=True)
+            if min(xs) >= 0 and min(ys) >= 0 and max(xs) <= width and max(ys) <= height:
+                return points
+    points = []
+    for at, given in enumerate(value):
+        point = _point(given, f"{what}: corner {at + 1}")
+        x, y = point
+        if not (0 <= x <= width and 0 <= y <= height):
+            raise Refusal(
+                f"{what}: corner {at + 1} ({x:g}, {y:g}) lies outside the image of "
+                f"{width} × {height} pixels. Move it inside.",
+                code="outside",
+            )
+        points.append(point)
+    return points
+
+
+def _point(value: Any, what: str) -> Point:
+    if (
+        not isinstance(value, list | tuple)
+        or len(value) != 2
+        or not all(isinstance(number, int | float) for number in value)
+        or any(isinstance(number, bool) for number in value)
+    ):
+        raise Refusal(f"{what} is not two numbers [x, y].")
+    try:
+        x, y = (float(number) for number in value)
+    except OverflowError:
+        x = math.inf
+    if not (math.isfinite(x) and math.isfinite(y)):
+        raise Refusal(f"{what} is not two finite numbers.")
+    return _rounded([(x, y)])[0]
+
+
+def _check_meetings(polygons: Polygons, what: str) -> None:
+    """Passes for what shapely looks at in a second: long slanted edges side by side take it a
+    minute, while others wait. Raises Refusal."""
+    corners = [np.array([*ring, ring[0]]) for piece in polygons for ring in piece]
+    count = sum(len(ring) - 1 for ring in corners)
+    if count**2 <= MOST_MEETINGS:
+        return
+    ends = np.concatenate([np.stack([ring[:-1], ring[1:]], axis=1) for ring in corners])
+    edges: Any = shapely.linestrings(ends)
+    tree = shapely.STRtree(edges)
+    found = 0
+    for start in range(0, count, 100):
+        found += tree.query(edges[start : start + 100]).shape[1]
+        if found > MOST_MEETINGS:
+            raise Refusal(
+                f"{what} winds too closely to be checked: too many of its edges run side by side. "
+                "Simplify it, or draw it anew with fewer corners.",
+                code="too_intricate",
+            )
+
+
+def _check_valid(polygons: Polygons, what: str) -> None:
+    """In whole tenths, where shapely's predicates are exact."""
+    pieces = []
+    for at, piece in enumerate(polygons):
+        rings = [[(round(x * TENTHS), round(y * TENTHS)) for x, y in ring] for ring in piece]
+        outer, *holes = (
+            _check_ring(ring, _name(what, polygons, at, nth)) for nth, ring in enumerate(rings)
+        )
+        pieces.append(_check_holes(rings, _name(what, polygons, at, 0)) if holes else outer)
+    if len(pieces) > 1 and not (region := shapely.MultiPolygon(pieces)).is_valid:
+        raise Refusal(
+            f"{what}: two of its pieces overlap{_where(region)}. Join them, or move one away.",
+            code="overlap",
+        )
+
+
+def _check_ring(ring: list[tuple[int, int]], what: str) -> shapely.Polygon:
+    alone = _polygon([ring])
+    if not alone.is_valid:
+        if shapely.LineString(ring).convex_hull.area == 0:
+            raise Refusal(
+                f"{what} has no area: its corners lie on one line. Draw it anew.", code="no_area"
+            )
+        raise Refusal(
+            f"{what} crosses or touches itself{_where(alone)}. Move a corner there.",
+            code="self_crossing",
+        )
+    if alone.area == 0:
+        raise Refusal(f"{what} has no area. Draw it anew.", code="no_area")
+    return alone
+
+
+def _check_holes(rings: list[list[tuple[int, int]]], what: str) -> shapely.Polygon:
+    piece = _polygon(rings)
+    if not piece.is_valid:
+        raise Refusal(
+            f"{what}: its holes do not lie apart inside it{_where(piece)}. "
+            "Move the hole's corners.",
+            code="hole",
+        )
+    return piece
+
+
+def _where(geometry: BaseGeometry) -> str:
+    """' near (x, y)' in pixels, as far as shapely says so."""
+    found = re.search(r"\[(\S+) (\S+)\]", shapely.is_valid_reason(geometry))
+    if not found:
+        return ""
+    x, y = (float(number) / TENTHS for number in found.groups())
+    return f" near ({x:.1f}, {y:.1f})"
+
+
+def _noded(polygons: Polygons) -> Polygons:
+    """The same, with a corner wherever a corner lies on another edge, in tenths.
+
+    Floats cannot hold tenths, and shapely would see such a touch as a crossing or a gap.
+    """
+    if to_shapely(polygons).is_valid:
+        return polygons
+    corners = np.unique(
+        [(round(x * TENTHS), round(y * TENTHS)) for piece in polygons for r in piece for x, y in r],
+        axis=0,
+    )
+    tree = shapely.STRtree([shapely.Point(corner) for corner in corners])
+    return tuple(tuple(_with_touches(ring, corners, tree) for ring in piece) for piece in polygons)
+
+
+def _with_touches(ring: Ring, corners: NDArray[np.int64], tree: shapely.STRtree) -> Ring:
+    found: list[Point] = []
+    for start, end in pairwise([*ring, ring[0]]):
+        a, b = (np.rint(np.multiply(point, TENTHS)).astype(np.int64) for point in (start, end))
+        near = corners[tree.query(shapely.LineString([a, b]))]
+        from_a, whole = near - a, b - a
+        along = from_a @ whole
+        on_line = from_a[:, 0] * whole[1] == from_a[:, 1] * whole[0]
+        between = on_line & (along > 0) & (along < whole @ whole)
+        touching = near[between][np.argsort(along[between])] / TENTHS
+        found += [start, *_rounded(touching.tolist())]
+    return tuple(found)

@@ -1,0 +1,110 @@
+"""Quotas: who answers how many images of which topics. The only writer of Quota."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.db import transaction
+from django.db.models import Count, OuterRef, Subquery
+
+from labeling.errors import Refusal
+from labeling.models import Answer, Assignment, Decision, Membership, Quota, User
+
+MOST = 1_000_000
+
+
+@transaction.atomic
+def assign(
+    membership: Membership, actor: User | None, wanted: Mapping[str, int], reason: str = ""
+) -> dict[str, int]:
+    """What is left to the person of each topic now that these are their quotas: {topic: images}.
+
+    wanted: images by topic, in place of what they had; empty lifts every quota, and they get any
+    topic again. What they have answered counts. Raises Refusal for a topic that the campaign does
+    not have and for a number out of bounds; then nothing changed.
+    """
+    _check(membership, wanted)
+    row = Membership.objects.select_for_update().get(pk=membership.pk)
+    row.quotas.exclude(topic__in=list(wanted)).delete()
+    for topic, images in wanted.items():
+        Quota.objects.update_or_create(
+            membership=row, topic=topic, defaults={"images": images, "done": 0}
+        )
+    # Cursors passed what was none of theirs, so they read from the start again.
+    row.cursor_returned = row.cursor_fresh = row.cursor_gold = 0
+    row.topics = {} if wanted else None
+    row.save(update_fields=["cursor_returned", "cursor_fresh", "cursor_gold", "topics"])
+    Decision.objects.create(
+        campaign=row.campaign,
+        kind=Decision.Kind.QUOTA,
+        actor=actor,
+        content={"user": row.user_id, "quotas": dict(wanted)},
+        reason=reason[:500],
+    )
+    return recount(row.pk) if wanted else {}
+
+
+def recount(membership_id: int) -> dict[str, int]:
+    """What the person's quotas leave to them, counted anew from their answers: {topic: images}.
+
+    What they skipped with a reason does not count. Gold does, as anything else.
+    """
+    row = Membership.objects.get(pk=membership_id)
+    done = _answered(row)
+    left = {}
+    for quota in row.quotas.all():
+        count = done.get(quota.topic, 0)
+        if count != quota.done:
+            Quota.objects.filter(pk=quota.pk).update(done=count)
+        if count < quota.images:
+            left[quota.topic] = quota.images - count
+    if left != row.topics:
+        Membership.objects.filter(pk=row.pk).update(topics=left)
+    return left
+
+
+def _answered(member: Membership) -> dict[str, int]:
+    latest = Answer.objects.filter(assignment=OuterRef("assignment")).order_by("-revision")
+    rows = (
+        Answer.objects.filter(
+            assignment__annotator=member.user_id,
+            assignment__state=Assignment.State.ANSWERED,
+            assignment__question__campaign=member.campaign_id,
+            pk=Subquery(latest.values("pk")[:1]),
+        )
+        .exclude(value__has_key="skip")
+        .order_by()
+        .values_list("assignment__question__topic")
+        .annotate(count=Count("pk"))
+    )
+    return dict(rows)
+
+
+def of(membership: Membership) -> list[dict[str, Any]]:
+    """{"topic", "name", "images", "done"} of every topic of the campaign, by name; images is None
+    where the person has no quota of it."""
+    quotas = {quota.topic: quota for quota in membership.quotas.all()}
+    topics = membership.campaign.topics.order_by("name", "key").values_list("key", "name")
+    return [
+        {
+            "topic": key,
+            "name": name,
+            "images": quotas[key].images if key in quotas else None,
+            "done": quotas[key].done if key in quotas else 0,
+        }
+        for key, name in topics
+    ]
+
+
+def _check(membership: Membership, wanted: Mapping[str, int]) -> None:
+    known = set(membership.campaign.topics.values_list("key", flat=True))
+    for topic, images in wanted.items():
+        if topic not in known:
+            raise Refusal(
+                f"The campaign has no topic {topic[:80]!r}. Choose one that it asks about.",
+                field="topic",
+            )
+        if isinstance(images, bool) or not isinstance(images, int) or not 1 <= images <= MOST:
+            raise Refusal(
+                f"The quota of {topic} is {images!r}; give a whole number from 1 to {MOST:,}.",
+                field="images",
+            )

@@ -1,0 +1,109 @@
+"""Images that show a part of something else, such as frames of one object: one person sees one.
+
+The whole-image item of such an image is derived from the item of what it shows. Questions about it,
+in any campaign and of gold too, carry the subject −(id of that item); questions about anything else
+are a subject of their own. Once a person has held a seat on a subject below 0, answered or not,
+they never get one on another question about it: the seat is unique and stays where it is (lanes.py,
+assigning.py). docs/people-as-classifier.md.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+
+from django.db.models import QuerySet
+from django.utils import timezone
+
+from labeling.models import Assignment, Campaign, Item, Question, User
+
+BATCH = 500
+State = Assignment.State
+
+
+def derive(shown: Mapping[int, int]) -> None:
+    """Says of images (by id) which item each shows a part of. Saying it again changes nothing."""
+    Item.objects.bulk_create(
+        [Item(image_id=image, derived_from_id=thing) for image, thing in shown.items()],
+        ignore_conflicts=True,
+    )
+    for item in Item.objects.filter(
+        image__in=list(shown), region__isnull=True, derived_from__isnull=True
+    ):
+        item.derived_from_id = shown[item.image_id]
+        item.save(update_fields=["derived_from"])
+
+
+def of_item(item: int) -> int | None:
+    """The subject of a question about this item; None where it is the question itself."""
+    return of_items([item]).get(item)
+
+
+def of_items(items: Iterable[int]) -> dict[int, int]:
+    """The subjects of questions about these items, without those that are the question itself."""
+    rows = Item.objects.filter(pk__in=list(items), region__isnull=True, derived_from__isnull=False)
+    return {pk: -thing for pk, thing in rows.values_list("pk", "derived_from") if thing}
+
+
+def bar_witnesses(things: Iterable[int]) -> None:
+    """Keeps everybody who held a seat on a question about the image in which one of these items
+    lies, and so may have seen all of it, from the images that show parts of that item.
+
+    Doing it again adds who came meanwhile. Queries grow with the batches.
+    """
+    wanted = sorted(set(things))
+    for start in range(0, len(wanted), BATCH):
+        by_image: dict[int, list[int]] = defaultdict(list)
+        datasets = set()
+        rows = Item.objects.filter(pk__in=wanted[start : start + BATCH]).select_related("image")
+        for item in rows:
+            by_image[item.image_id].append(item.pk)
+            datasets.add(item.image.dataset_id)
+        _bar(by_image, Campaign.objects.filter(dataset__in=datasets))
+
+
+def _bar(by_image: Mapping[int, list[int]], campaigns: QuerySet[Campaign]) -> None:
+    items = Item.objects.filter(image__in=list(by_image)).values_list("pk", flat=True)
+    # Looked up by campaign and item together, for which there is an index.
+    questions = Question.objects.filter(
+        campaign__in=list(campaigns.values_list("pk", flat=True)), item__in=list(items)
+    )
+    seen = (
+        Assignment.objects.filter(question__in=list(questions.values_list("pk", flat=True)))
+        .order_by("pk")
+        .values_list("annotator", "question", "question__item__image")
+    )
+    now = timezone.now()
+    seats = [
+        Assignment(
+            annotator_id=annotator,
+            subject=-thing,
+            question_id=question,
+            state=State.CLOSED,
+            leased_until=now,
+        )
+        for annotator, question, image in seen
+        for thing in by_image[image]
+    ]
+    Assignment.objects.bulk_create(seats, batch_size=BATCH, ignore_conflicts=True)
+
+
+def hold(user: User, question: Question) -> bool:
+    """Whether this person may see the question outside their work, as an auditor does: always,
+    but for a subject below 0 of which they hold a seat on another question. From now on they
+    hold one on this."""
+    if question.subject is None or question.subject >= 0:
+        return True
+    Assignment.objects.bulk_create(
+        [
+            Assignment(
+                annotator=user,
+                subject=question.subject,
+                question=question,
+                state=State.CLOSED,
+                leased_until=timezone.now(),
+            )
+        ],
+        ignore_conflicts=True,
+    )
+    return Assignment.objects.filter(
+        annotator=user, subject=question.subject, question=question
+    ).exists()

@@ -1,0 +1,318 @@
+/* Draws the parts of an object over its photograph: the engine's door. docs/drawing.md tells the rest.
+
+   new Drawing(root, {width, height, image, view, crop, parts, announce}) fills the element `root`,
+   whose size it takes. Shapes are {key: polygons}, polygons [[[[x, y], …], hole, …], …] in pixels of
+   the image, exact to a tenth. Events: change {reason}, select {key}, overlap {overlaps}, tool {tool,
+   cutting}, history {canUndo, canRedo}, view {scale}. */
+import { Board, plain } from "./board.js";
+import { Keyboard, KEYS } from "./keyboard.js";
+import { Picture } from "./picture.js";
+import { Pointers } from "./pointers.js";
+import { View } from "./view.js";
+import { BoxTool } from "./tools/box.js";
+import { EditTool } from "./tools/edit.js";
+import { EraserTool } from "./tools/eraser.js";
+import { LassoTool } from "./tools/lasso.js";
+import { flipped, PolygonTool } from "./tools/polygon.js";
+
+const ZOOM_STEP = 1.4;
+const VERSION = 1;
+const NAMES = {
+  polygon: "Polygon", edit: "Edit corners", lasso: "Lasso", box: "Box", eraser: "Eraser", pan: "Move the view",
+};
+const still = { begin() {}, drag() {}, end() {}, hover() {}, cancel() {} };
+
+export class Drawing extends EventTarget {
+  opacity = 0.3;
+  #tools;
+  #name = "polygon";
+  #frame = 0;
+  #watch;
+
+  constructor(root, { width, height, image, view, crop = null, parts = [], announce = null }) {
+    super();
+    this.root = root;
+    this.first = view ?? crop ?? [0, 0, width, height];
+    root.classList.add("drawing-room");
+    this.picture = new Picture(root, { width, height, image, crop });
+    this.view = new View({ width, height });
+    const say = announce ?? this.#voice();
+    this.board = new Board({
+      parts, width, height, picture: this.picture,
+      say: (text) => text && say(text, { quiet: false }),
+      whisper: (text) => text && say(text, { quiet: true }),
+      tell: (name, detail) => this.dispatchEvent(new CustomEvent(name, { detail })),
+    });
+    this.keyboard = new Keyboard(this, this.board, this.view);
+    this.#tools = {
+      polygon: new PolygonTool(this.board), edit: new EditTool(this.board), lasso: new LassoTool(this.board),
+      box: new BoxTool(this.board), eraser: new EraserTool(this.board), pan: still,
+    };
+    this.pointers = new Pointers(this.picture.svg, this.#hands());
+    this.#watch = new ResizeObserver(([entry]) => this.#resize(entry.contentRect));
+    this.#watch.observe(root);
+    this.#resize(root.getBoundingClientRect());
+    this.setOpacity(this.opacity);
+    this.use("polygon");
+  }
+
+  /* The page has no place for words: one of our own. */
+  #voice() {
+    const place = document.createElement("div");
+    place.className = "visually-hidden";
+    place.setAttribute("role", "status");
+    this.root.append(place);
+    return (text) => (place.textContent = text);
+  }
+
+  #hands() {
+    const { board, view, keyboard } = this;
+    return {
+      tool: () => (keyboard.rest(), board.tool),
+      spaceHeld: () => keyboard.spaceHeld,
+      panTool: () => this.#name === "pan",
+      hovered: (at) => (keyboard.rest(), (keyboard.under = view.toImage(at))),
+      left: () => keyboard.point || this.picture.showBrush(null),
+      scale: () => view.scale,
+      toImage: (at) => view.toImage(at),
+      pan: (dx, dy) => (view.pan(dx, dy), this.moved()),
+      zoom: (factor, at) => (view.zoomTo(view.scale * factor, at), this.moved()),
+    };
+  }
+
+  destroy() {
+    this.#watch.disconnect();
+    cancelAnimationFrame(this.#frame);
+    this.pointers.remove();
+    this.keyboard.remove();
+    this.picture.remove();
+  }
+
+  /* Shapes */
+
+  /* Shows these shapes. A new beginning, unless the history is kept: then undo goes back behind it. */
+  load(shapes, { keepHistory = false } = {}) {
+    this.board.reset(new Map(Object.entries(shapes)), null, keepHistory);
+  }
+
+  /* Parts that have an outline. */
+  shapes() {
+    return Object.fromEntries([...this.board.shapes].filter(([, polygons]) => polygons.length));
+  }
+
+  setFixed(shapes) {
+    this.board.setFixed(new Map(Object.entries(shapes)));
+  }
+
+  /* All that a draft needs, as JSON. */
+  state() {
+    const { stroke, selected, cutting, tool } = this.board;
+    const corners = [...(stroke?.corners ?? []), ...(tool.pending ?? [])];
+    return { version: VERSION, shapes: this.shapes(), stroke: corners, selected, cutting, tool: this.#name };
+  }
+
+  /* Goes on from a draft; false, and nothing changed, where it is none. */
+  restore(state, { keepHistory = false } = {}) {
+    if (!isState(state)) return false;
+    const corners = state.stroke.map((corner) => this.board.clamped(corner));
+    const stroke = corners.length ? { corners, leg: null } : null;
+    this.board.reset(new Map(Object.entries(state.shapes)), stroke, keepHistory);
+    this.select(state.selected ?? null);
+    this.setCutting(Boolean(state.cutting));
+    if (state.tool in NAMES) this.use(state.tool);
+    return true;
+  }
+
+  overlaps() {
+    return this.board.overlaps().map(plain);
+  }
+
+  minimizeOverlap() {
+    return Boolean(this.board.minimizeOverlap());
+  }
+
+  /* Turns a part over about the middle of the object; the copy is then to be dragged into place. */
+  copyMirrored(from, to) {
+    if (this.board.copyMirrored(from, to)) this.use("edit");
+  }
+
+  undo() {
+    this.board.undo();
+  }
+
+  redo() {
+    this.board.redo();
+  }
+
+  get canUndo() {
+    return this.board.canUndo;
+  }
+
+  get canRedo() {
+    return this.board.canRedo;
+  }
+
+  /* Parts */
+
+  get selected() {
+    return this.board.selected;
+  }
+
+  select(key) {
+    this.board.select(key);
+    this.#label();
+  }
+
+  selectNext(by) {
+    const keys = this.board.parts.map((part) => part.key);
+    if (!keys.length) return;
+    const now = keys.indexOf(this.board.selected);
+    this.select(keys[now < 0 ? (by > 0 ? 0 : keys.length - 1) : (now + by + keys.length) % keys.length]);
+  }
+
+  hide(key, hidden) {
+    this.board.hide(key, hidden);
+    this.board.whisper(`${this.board.nameOf(key)} ${hidden ? "hidden" : "shown"}.`);
+  }
+
+  isHidden(key) {
+    return this.board.hidden.has(key);
+  }
+
+  /* Hides every part but the chosen one, or shows all again. */
+  hideOthers() {
+    const { board } = this;
+    const others = [...board.shapes.keys(), ...board.fixed.keys()].filter((key) => key !== board.selected);
+    const hidden = others.some((key) => !board.hidden.has(key));
+    for (const key of others) board.hide(key, hidden);
+    board.whisper(hidden ? "The other parts are hidden." : "All parts are shown.");
+  }
+
+  setOpacity(share) {
+    this.opacity = Math.round(Math.min(1, Math.max(0, share)) * 100) / 100;
+    this.picture.setOpacity(this.opacity);
+  }
+
+  /* Tools */
+
+  get tool() {
+    return this.#name;
+  }
+
+  get cutting() {
+    return this.board.cutting;
+  }
+
+  use(name) {
+    this.board.tool?.cancel(this.keyboard.how());
+    this.keyboard.release();
+    this.#name = name;
+    this.board.tool = this.#tools[name];
+    this.picture.showBrush(null);
+    this.picture.svg.dataset.tool = name;
+    this.board.paint();
+    this.board.whisper(`${NAMES[name]}.`);
+    this.#toolTold();
+  }
+
+  /* Whether outlines are taken away from the part instead of added. */
+  setCutting(cutting) {
+    this.board.cutting = cutting;
+    this.board.whisper(cutting ? "Cutting: the next outline is taken away." : "Adding.");
+    this.#toolTold();
+  }
+
+  #toolTold() {
+    const detail = { tool: this.#name, cutting: this.board.cutting };
+    this.dispatchEvent(new CustomEvent("tool", { detail }));
+    this.#label();
+  }
+
+  #label() {
+    const { selected } = this.board;
+    const part = selected === null ? "no part chosen" : this.board.nameOf(selected);
+    const cutting = this.board.cutting ? ", cutting" : "";
+    this.picture.svg.setAttribute("aria-label", `Drawing: ${part}, ${NAMES[this.#name].toLowerCase()}${cutting}`);
+  }
+
+  /* "tracing" or "gluing" (snapping). */
+  toggle(what, name) {
+    this.board[what] = !this.board[what];
+    this.board.say(`${name} is ${this.board[what] ? "on" : "off"}.`);
+  }
+
+  /* The last traced way goes round the other side. */
+  flip() {
+    const stroke = this.board.stroke && flipped(this.board.stroke);
+    if (stroke) this.board.setStroke(stroke);
+    else this.board.say("The last line was not traced along a neighbour.");
+  }
+
+  resizeEraser(larger) {
+    const radius = this.#tools.eraser.resize(larger, this.keyboard.how());
+    this.board.say(`The eraser takes ${Math.round(2 * radius * 10) / 10} pixels.`);
+    if (this.keyboard.point && this.#name === "eraser") this.picture.showBrush(this.keyboard.point, radius);
+  }
+
+  handleKey(event) {
+    return this.keyboard.handle(event);
+  }
+
+  keys() {
+    return KEYS;
+  }
+
+  /* View */
+
+  zoomIn() {
+    this.#zoom(ZOOM_STEP);
+  }
+
+  zoomOut() {
+    this.#zoom(1 / ZOOM_STEP);
+  }
+
+  /* On the keyboard's cursor where there is one, else on the middle. */
+  #zoom(factor) {
+    const at = this.keyboard.point ? this.view.toScreen(this.keyboard.point) : undefined;
+    this.view.zoomTo(this.view.scale * factor, at);
+    this.moved();
+  }
+
+  /* Shows a box of the image, or what was shown first. */
+  fit(box = this.first) {
+    this.view.fit(box);
+    this.moved();
+  }
+
+  /* The view has changed: one transform, in the next frame. */
+  moved() {
+    this.#frame ||= requestAnimationFrame(() => {
+      this.#frame = 0;
+      this.picture.move(this.view);
+      this.dispatchEvent(new CustomEvent("view", { detail: { scale: this.view.scale } }));
+    });
+  }
+
+  #resize({ width, height }) {
+    if (!width || !height) return;
+    const begun = this.view.screen.width > 0;
+    this.pointers.stale();
+    this.view.resize(width, height);
+    if (!begun) this.view.fit(this.first);
+    this.picture.move(this.view);
+    if (!begun) this.picture.settle();
+  }
+}
+
+const isPoint = (value) => Array.isArray(value) && value.length === 2 && value.every(Number.isFinite);
+const isRing = (value) => Array.isArray(value) && value.length > 2 && value.every(isPoint);
+const isPolygons = (value) =>
+  Array.isArray(value) && value.every((piece) => Array.isArray(piece) && piece.length && piece.every(isRing));
+
+function isState(state) {
+  return Boolean(
+    state && state.version === VERSION && state.shapes && Object.values(state.shapes).every(isPolygons) &&
+      Array.isArray(state.stroke) && state.stroke.every(isPoint),
+  );
+}

@@ -1,0 +1,43 @@
+/* Undo and redo without limit: moments that are replaced and never changed.
+
+   A moment is {shapes: Map key → polygons, stroke}. Moments share what did not change between them,
+   so one costs what it changed. */
+export class History {
+  #moments;
+  #now = 0;
+
+  constructor(moment) {
+    this.#moments = [moment];
+  }
+
+  get now() {
+    return this.#moments[this.#now];
+  }
+
+  get canUndo() {
+    return this.#now > 0;
+  }
+
+  get canRedo() {
+    return this.#now + 1 < this.#moments.length;
+  }
+
+  /* What was undone before is gone now. */
+  add(moment) {
+    this.#moments.length = this.#now + 1;
+    this.#moments.push(moment);
+    this.#now += 1;
+  }
+
+  undo() {
+    if (!this.canUndo) return false;
+    this.#now -= 1;
+    return true;
+  }
+
+  redo() {
+    if (!this.canRedo) return false;
+    this.#now += 1;
+    return true;
+  }
+}

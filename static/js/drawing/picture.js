@@ -1,0 +1,192 @@
+/* The SVG: photograph, parts, overlaps, the stroke, handles and cursor. It is told what to show and
+   decides nothing.
+
+   Everything lies in one group, [data-world], whose transform is all that a pan or a zoom changes.
+   Outlines keep their width by vector-effect; handles are the round ends of lines without length, one
+   path for all of them. Numbers and hatching take the scale once zooming has come to rest. */
+import { middleOf } from "./rings.js";
+
+const SVG = "http://www.w3.org/2000/svg";
+const SETTLE_MS = 120;
+const COLOURS = 8;
+let serial = 0;
+
+const digits = (value) => String(+value.toFixed(2));
+const spot = ([x, y]) => `${digits(x)} ${digits(y)}`;
+const line = (points) => (points.length ? `M${points.map(spot).join("L")}` : "");
+const outline = (polygons) => polygons.flatMap((piece) => piece.map((ring) => `${line(ring)}Z`)).join("");
+const dots = (points) => points.map((point) => `M${spot(point)}h0`).join("");
+const frame = ([x0, y0, x1, y1]) => `M${x0} ${y0}H${x1}V${y1}H${x0}Z`;
+
+function make(name, attributes = {}, parent = null) {
+  const element = document.createElementNS(SVG, name);
+  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
+  parent?.append(element);
+  return element;
+}
+
+export class Picture {
+  #groups = new Map();
+  #drawn = new Map(); // layer → its d: what does not change costs nothing
+  #settling = 0;
+
+  constructor(root, { width, height, image, crop }) {
+    this.name = `drawing-${(serial += 1)}`;
+    this.size = { width, height };
+    this.svg = make("svg", { class: "drawing", tabindex: 0, role: "application" });
+    this.#pattern();
+    this.world = make("g", { "data-world": "" }, this.svg);
+    this.photograph = make("image", { href: image, width, height }, this.world);
+    if (crop) {
+      const rest = `${frame([0, 0, width, height])}${frame(crop)}`;
+      make("path", { class: "drawing-dim", d: rest }, this.world);
+    }
+    this.parts = make("g", { class: "drawing-parts" }, this.world);
+    this.layers = { overlap: make("path", { class: "drawing-overlap" }, this.world) };
+    this.numbers = make("g", { class: "drawing-numbers", "aria-hidden": "true" }, this.world);
+    for (const name of ["preview-casing", "preview", "stroke-casing", "stroke", "fault",
+      "brush", "cursor-casing", "cursor", "handles-casing", "handles", "active-casing", "active"]) {
+      this.layers[name] = make("path", { class: `drawing-${name}` }, this.world);
+    }
+    this.layers.overlap.style.fill = `url(#${this.name}-hatch)`;
+    root.append(this.svg);
+  }
+
+  #pattern() {
+    const defs = make("defs", {}, this.svg);
+    this.hatch = make(
+      "pattern",
+      { id: `${this.name}-hatch`, width: 8, height: 8, patternUnits: "userSpaceOnUse" },
+      defs,
+    );
+    make("rect", { class: "drawing-hatch-ground", width: 8, height: 8 }, this.hatch);
+    make("path", { class: "drawing-hatch-line", d: "M-2 2L2 -2M0 8L8 0M6 10L10 6" }, this.hatch);
+  }
+
+  remove() {
+    clearTimeout(this.#settling);
+    this.svg.remove();
+  }
+
+  /* The one change of a pan or a zoom. */
+  move({ scale, x, y }) {
+    this.world.setAttribute("transform", `matrix(${scale} 0 0 ${scale} ${x} ${y})`);
+    if (scale === this.scale) return;
+    this.scale = scale;
+    clearTimeout(this.#settling);
+    this.#settling = setTimeout(() => this.settle(), SETTLE_MS);
+  }
+
+  settle() {
+    clearTimeout(this.#settling);
+    this.numbers.style.setProperty("--px", 1 / this.scale);
+    this.hatch.setAttribute("patternTransform", `scale(${1 / this.scale})`);
+    this.photograph.classList.toggle("pixels", this.scale >= 4);
+  }
+
+  /* One part's outline and number; {name, number, colour, fixed}. */
+  showPart(key, polygons, about) {
+    const held = this.#groups.get(key) ?? this.#addPart(key, about);
+    if (held.polygons === polygons) return;
+    held.polygons = polygons;
+    const d = outline(polygons);
+    held.casing.setAttribute("d", d);
+    held.body.setAttribute("d", d);
+    held.numbers.replaceChildren(
+      ...polygons.map((piece) => {
+        const place = make("g", { transform: `translate(${spot(middleOf(piece))})` });
+        make("text", {}, place).textContent = about.number;
+        return place;
+      }),
+    );
+  }
+
+  #addPart(key, { colour, fixed, name }) {
+    const tone = `tone-${colour % COLOURS}${fixed ? " fixed" : ""}`;
+    const group = make("g", { class: `drawing-part ${tone}`, "data-part": key }, this.parts);
+    make("title", {}, group).textContent = name;
+    const held = {
+      group,
+      casing: make("path", { class: "casing" }, group),
+      body: make("path", { class: "body" }, group),
+      numbers: make("g", { class: tone }, this.numbers),
+    };
+    this.#groups.set(key, held);
+    return held;
+  }
+
+  dropPart(key) {
+    const held = this.#groups.get(key);
+    held?.group.remove();
+    held?.numbers.remove();
+    this.#groups.delete(key);
+  }
+
+  get partKeys() {
+    return [...this.#groups.keys()];
+  }
+
+  /* hidden: a set of keys. The selected part lies on top. */
+  mark(selected, hidden) {
+    for (const [key, { group, numbers }] of this.#groups) {
+      group.classList.toggle("selected", key === selected);
+      group.classList.toggle("hidden", hidden.has(key));
+      numbers.classList.toggle("hidden", hidden.has(key));
+    }
+    const top = this.#groups.get(selected)?.group;
+    if (top && top !== this.parts.lastChild) this.parts.append(top);
+  }
+
+  setOpacity(share) {
+    this.parts.style.setProperty("--fill", share);
+  }
+
+  #draw(name, d) {
+    if (this.#drawn.get(name) === d) return;
+    this.#drawn.set(name, d);
+    this.layers[name].setAttribute("d", d);
+  }
+
+  showOverlaps(regions) {
+    this.#draw("overlap", outline(regions.flat()));
+  }
+
+  /* The unfinished stroke: its corners, what the next one would add, where it crosses itself. */
+  showStroke({ corners = [], preview = [], fault = null, wide = 0 } = {}) {
+    for (const name of ["stroke", "stroke-casing"]) {
+      this.#draw(name, line(corners));
+      this.layers[name].classList.toggle("faulty", Boolean(fault));
+    }
+    for (const name of ["preview", "preview-casing"]) {
+      this.#draw(name, line(preview));
+      this.layers[name].classList.toggle("swept", wide > 0);
+      this.layers[name].style.strokeWidth = wide || "";
+    }
+    this.#draw("fault", fault ? dots([fault]) : "");
+  }
+
+  showBrush(point, radius) {
+    if (!point) return this.#draw("brush", "");
+    const [x, y] = point;
+    const arc = `a${radius} ${radius} 0 1 0 `;
+    return this.#draw("brush", `M${x - radius} ${y}${arc}${2 * radius} 0${arc}${-2 * radius} 0Z`);
+  }
+
+  showHandles(points, active = null) {
+    for (const name of ["handles", "handles-casing"]) this.#draw(name, dots(points));
+    for (const name of ["active", "active-casing"]) this.#draw(name, active ? dots([active]) : "");
+  }
+
+  /* Two lines across the whole image that meet where the keyboard is. */
+  showCursor(point) {
+    const { width, height } = this.size;
+    const d = point ? `M${digits(point[0])} 0V${height}M0 ${digits(point[1])}H${width}` : "";
+    for (const name of ["cursor", "cursor-casing"]) this.#draw(name, d);
+  }
+
+  /* Red where a part that is being changed crosses itself. */
+  markFault(key, point) {
+    for (const [other, { group }] of this.#groups) group.classList.toggle("faulty", other === key);
+    this.#draw("fault", point ? dots([point]) : "");
+  }
+}

@@ -1,0 +1,49 @@
+/* Which key goes where on the page of a drawing: the page's own, the drawing's, or neither. */
+import { one } from "../screen.js";
+
+const TYPING = "input:not([type=checkbox], [type=radio]), textarea, select, [contenteditable]";
+
+export const PAGE_KEYS = [
+  ["Shift + Enter", "Submit"],
+  ["1 2 3", "The chosen part: draw or mend it, not visible, occluded"],
+  ["j, Shift + J", "To the next missing part, the one before"],
+  ["y n", "At least half of the missing parts can be drawn: yes, no"],
+  ["q", "Cannot be drawn: say why"],
+  ["s", "Give it back: somebody else gets it"],
+  ["u, Shift + U", "Back to an earlier answer, forward again"],
+  ["z", "The other drawing, where two devices drew"],
+  ["i", "Instructions"],
+  ["?", "This sheet"],
+];
+
+/* Keys reach the page wherever the focus is, but for fields, dialogs and what a button does itself.
+   Single letters may be switched off; inside the drawing they always count. */
+export function attachRouting(page) {
+  document.addEventListener("keydown", (event) => {
+    if (event.defaultPrevented || event.isComposing || document.querySelector("dialog[open]")) return;
+    if (event.target.closest?.(TYPING)) return;
+    const inside = event.target.closest?.("[data-drawing]");
+    const single = event.key.length === 1 && !event.ctrlKey && !event.metaKey && !event.altKey;
+    if (single && !inside && !one("[data-use-keys]").checked) return;
+    if (!page.key(event)) return;
+    event.preventDefault();
+    event.stopImmediatePropagation();
+  });
+}
+
+function row([keys, what]) {
+  const place = document.createElement("div");
+  const term = document.createElement("dt");
+  const kbd = document.createElement("kbd");
+  kbd.textContent = keys;
+  term.append(kbd);
+  const words = document.createElement("dd");
+  words.textContent = what[0].toUpperCase() + what.slice(1);
+  place.append(term, words);
+  return place;
+}
+
+export function showKeys(ours, drawings = []) {
+  one("[data-page-keys]").replaceChildren(...ours.map(row));
+  one("[data-drawing-keys]").replaceChildren(...drawings.map(row));
+}

@@ -1,0 +1,378 @@
+/* One object at a time to draw the parts of: what is on the screen, what is kept, what is sent.
+
+   label.js asks for it by paint(entry, slot), leave() and key(event). Events on [data-stage]:
+   "painted" when the drawing is there, detail {seat}. HTML: templates/annotator/label_parts.html. */
+import { Drawing } from "../drawing/drawing.js";
+import { post } from "../outbox.js";
+import { announce, murmur, one, showAbout } from "../screen.js";
+import { Keeper } from "./keeper.js";
+import { Panel } from "./panel.js";
+import { attachRouting, PAGE_KEYS, showKeys } from "./keys.js";
+import { isEmpty, listed, OUTLINE, Said } from "./said.js";
+import { Sheets } from "./sheets.js";
+
+// What the server says of the drawing itself, and not of the seat or the campaign.
+const FAULTS = ["bad_value", "refused", "too_large", "malformed"];
+const kib = (bytes) => `${Math.ceil(bytes / 1024).toLocaleString("en")} KiB`;
+
+export class Page {
+  drawing = null;
+  said = null;
+  #entry = null;
+  #turn = 0;
+  #fault = null;
+  // What the server said of seats whose answers it did not take.
+  #refused = new Map();
+  #loading = false;
+
+  constructor(label) {
+    this.label = label;
+    this.setup = label.setup;
+    this.keeper = new Keeper(this.setup);
+    this.panel = new Panel(this);
+    this.sheets = new Sheets(this);
+    this.root = one("[data-drawing]");
+    label.deeds = {
+      submit: () => this.submit(),
+      cannot: () => this.cannot(),
+      "half-yes": () => this.answerHalf(true),
+      "half-no": () => this.answerHalf(false),
+      swap: () => this.swap(),
+    };
+    this.keeper.addEventListener("state", () => this.#showKept());
+    this.keeper.addEventListener("saved", ({ detail }) => this.#saved(detail));
+    this.keeper.addEventListener("conflict", ({ detail }) => this.sheets.askWhich(detail));
+    label.outbox.addEventListener("accepted", ({ detail }) => this.keeper.forget(detail.seat));
+    label.outbox.addEventListener("refused", ({ detail }) => this.#takeBack(detail));
+    attachRouting(this);
+    showKeys(PAGE_KEYS);
+  }
+
+  get selected() {
+    return this.drawing?.selected ?? null;
+  }
+
+  get shapes() {
+    return this.drawing?.shapes() ?? {};
+  }
+
+  get hasDrawn() {
+    return Boolean(this.said && !isEmpty(this.said.value(this.shapes)));
+  }
+
+  focus() {
+    this.root.querySelector("svg")?.focus({ preventScroll: true });
+  }
+
+  /* Shows an entry where it was left: here, on the server, in an earlier answer, or at its beginning. */
+  async paint(entry, slot) {
+    const turn = (this.#turn += 1);
+    this.leave();
+    if (!entry.object && !(await this.#fetch(entry))) return false;
+    const kept = await this.keeper.open(entry.seat, entry.draft);
+    if (turn !== this.#turn) return false;
+    this.#entry = entry;
+    const topic = this.label.topics[entry.topic];
+    this.said = new Said(topic.parts, entry.object, {
+      half: this.setup.ask_half,
+      outline: this.setup.ask_outline,
+    });
+    const before = entry.value ?? entry.answer;
+    if (kept?.content) this.said.restore(kept.content);
+    else this.said.load(before);
+    // What stands above the drawing takes its room before the drawing takes the rest.
+    this.panel.showHalf(this.said);
+    this.#showNotes(entry);
+    this.#build(entry, slot);
+    this.#load(kept?.content ?? null, before);
+    if (this.#refused.has(entry.seat)) this.#complain(this.#refused.get(entry.seat));
+    this.#show();
+    this.#showKept();
+    this.root.dataset.seat = entry.seat;
+    this.focus();
+    return true;
+  }
+
+  leave() {
+    this.keeper.close();
+    this.sheets.close();
+    this.drawing?.destroy();
+    this.root.replaceChildren();
+    delete this.root.dataset.seat;
+    this.drawing = this.said = this.#entry = null;
+  }
+
+  /* What was not kept with an answer that one may go back to. */
+  async #fetch(entry) {
+    const unsent = this.label.outbox.pending().findLast(({ seat }) => seat === entry.seat);
+    const reply = await post(this.setup.seat_url, { user: this.setup.user, seat: entry.seat });
+    if (reply.status !== 200) return false;
+    const [found] = reply.body.seats;
+    Object.assign(this.label.topics, reply.body.topics);
+    const topic = this.label.topics[entry.topic];
+    this.label.kind.show(topic, false);
+    showAbout(topic);
+    Object.assign(entry, { ...found, image: entry.image, value: unsent?.value ?? found.answer });
+    return true;
+  }
+
+  #build(entry, slot) {
+    const { width, height, crop } = entry.object;
+    this.drawing = new Drawing(this.root, {
+      width,
+      height,
+      image: slot.url,
+      view: crop,
+      crop,
+      parts: this.said.parts.map((part) => ({ ...part, whole: part.key === OUTLINE })),
+      announce: (text, { quiet }) => (quiet ? murmur(text) : announce(text)),
+    });
+    this.drawing.addEventListener("change", () => this.#changed());
+    for (const name of ["select", "tool", "history", "overlap"]) {
+      this.drawing.addEventListener(name, () => this.#show());
+    }
+    showKeys(PAGE_KEYS, this.drawing.keys());
+  }
+
+  #load(content, before) {
+    this.#loading = true;
+    if (content) {
+      this.said.restore(content);
+      if (!this.drawing.restore(content.drawing)) this.drawing.load({});
+    } else {
+      this.said.load(before);
+      this.drawing.load(this.said.shapes(before));
+    }
+    if (this.selected === null) this.choose(this.#next(1) ?? this.said.parts[0]?.key ?? null);
+    this.#loading = false;
+    this.#show();
+  }
+
+  content() {
+    return { ...this.said.content(), drawing: this.drawing.state() };
+  }
+
+  #changed() {
+    if (this.#loading) return;
+    this.#fault = null;
+    this.keeper.change(this.content());
+    this.#show();
+  }
+
+  #show() {
+    if (this.drawing && !this.#loading) this.panel.show(this.#fault);
+  }
+
+  #showNotes(entry) {
+    const note = one("[data-sent-back]");
+    note.hidden = !entry.sent_back;
+    one("[data-sent-back-note]").textContent = entry.sent_back?.note ?? "";
+    this.#fault = null;
+    one("[data-fault]").hidden = true;
+  }
+
+  /* Says what is wrong, at the part that the sentence names. */
+  #complain(text) {
+    const place = one("[data-fault]");
+    place.textContent = text;
+    place.hidden = false;
+    const named = this.said.parts.filter(({ name }) => text.toLowerCase().includes(name.toLowerCase()));
+    this.#fault = named.toSorted((a, b) => b.name.length - a.name.length)[0]?.key ?? null;
+    if (text.startsWith("The outline of the object")) this.#fault = OUTLINE;
+    if (this.#fault !== null) this.drawing.select(this.#fault);
+  }
+
+  #showKept() {
+    const { state, message, aside } = this.keeper;
+    one("[data-draft-words]").textContent = {
+      saved: "Draft saved.",
+      saving: "Saving the draft …",
+      waiting: "Draft kept on this device; not on the server yet.",
+      gone: `${message} What you drew is kept on this device.`,
+      refused: message,
+    }[state] ?? "";
+    one("[data-swap]").hidden = !aside;
+  }
+
+  #saved({ seat, draft }) {
+    const around = [...this.label.queue, ...this.label.past].find((entry) => entry.seat === seat);
+    if (around) around.draft = draft;
+  }
+
+  /* Deeds */
+
+  choose(key) {
+    if (this.drawing && key) this.drawing.select(key);
+  }
+
+  /* The next part of which nothing was said, from the chosen one on. */
+  #next(by) {
+    const missing = this.said.unsaid(this.shapes).map(({ key }) => key);
+    const order = this.said.parts.map(({ key }) => key);
+    const now = order.indexOf(this.selected);
+    for (let step = 1; step <= order.length; step += 1) {
+      const key = order[(now + by * step + order.length * step) % order.length];
+      if (missing.includes(key)) return key;
+    }
+    return null;
+  }
+
+  chooseMissing(by) {
+    const key = this.#next(by);
+    if (key === null) announce("No part is missing any more.");
+    else this.choose(key);
+  }
+
+  hide(key) {
+    this.drawing.hide(key, !this.drawing.isHidden(key));
+    this.#show();
+  }
+
+  /* Says what is to be seen of a part. Its outline goes, by a step that can be undone. */
+  say(key, state) {
+    const part = key === null ? null : this.said.part(key);
+    if (!part || (key === OUTLINE && state !== "drawn")) return;
+    if (state === "drawn") return void this.#draw(part);
+    if (this.said.states[key] === state && this.said.of(key, this.shapes) === state) {
+      delete this.said.states[key];
+      announce(`${part.name}: taken back.`);
+    } else {
+      this.said.states[key] = state;
+      if (this.shapes[key]) this.drawing.load({ ...this.shapes, [key]: [] }, { keepHistory: true });
+      announce(`${part.name}: ${state === "occluded" ? "occluded" : "not visible"}.`);
+    }
+    this.#changed();
+  }
+
+  /* To draw it after all; what the import holds of it becomes the person's own to mend. */
+  #draw({ key, name }) {
+    const mends = this.said.of(key, this.shapes) === "given";
+    if (this.said.states[key]) {
+      delete this.said.states[key];
+      announce(`${name}: draw it, or say what is to be seen of it.`);
+    } else if (mends) {
+      const { polygons } = this.said.given[key];
+      this.drawing.load({ ...this.shapes, [key]: polygons }, { keepHistory: true });
+      this.drawing.use("edit");
+    } else if (this.drawing.tool === "pan") this.drawing.use("polygon");
+    this.#changed();
+    this.focus();
+  }
+
+  answerHalf(yes) {
+    if (!this.said?.asksHalf) return;
+    if (!yes) return void this.skip("under_half");
+    this.said.half = true;
+    this.#changed();
+    this.focus();
+  }
+
+  cannot() {
+    if (this.said) this.sheets.askWhy(this.hasDrawn);
+  }
+
+  skip(reason) {
+    this.#send({ skip: reason });
+  }
+
+  /* The other device's drawing, or back again. */
+  swap() {
+    const { aside } = this.keeper;
+    if (aside) this.take(this.keeper.swap(this.content()));
+  }
+
+  choosesDraft(which) {
+    this.take(this.keeper.choose(which));
+  }
+
+  take(content) {
+    this.#load(content, null);
+    this.#showKept();
+  }
+
+  /* Sends the drawing, if it says something and everything was said or that was confirmed. */
+  submit(anyway = false) {
+    if (!this.said) return;
+    const [{ said, shapes }, unfinished] = [this, this.drawing.state().stroke.length];
+    const value = said.value(shapes);
+    const unsaid = said.unsaid(shapes).map(({ name }) => name);
+    if (said.asksHalf) announce("First say whether at least half of the missing parts can be drawn.");
+    else if (unfinished) announce("An outline is not finished: close it (c), or give it up (Escape).");
+    else if (isEmpty(value) && unsaid.length) {
+      announce(`Nothing was drawn or said yet of ${listed(unsaid)}. Where it cannot be drawn, say why (q).`);
+    } else if (this.#hasPieces(shapes)) return;
+    else if (unsaid.length && !anyway) this.sheets.askUnsaid(listed(unsaid));
+    else if (this.#fits(value)) this.#send(value);
+  }
+
+  /* Whether a part of which one piece is allowed has more; says so. */
+  #hasPieces(shapes) {
+    const part = this.said.parts.find(({ key, several }) => !several && shapes[key]?.length > 1);
+    if (part) {
+      this.#complain(
+        `The ${part.name} is drawn in ${shapes[part.key].length} pieces, and only one is allowed. ` +
+          "Join them, or keep one of them.",
+      );
+      this.#show();
+    }
+    return Boolean(part);
+  }
+
+  #fits(value) {
+    const size = (thing) => new TextEncoder().encode(JSON.stringify(thing)).length;
+    const { largest } = this.setup;
+    if (size(value) <= largest) return true;
+    const [[key]] = Object.entries(value.parts).toSorted(([, a], [, b]) => size(b) - size(a));
+    announce(
+      `This drawing takes ${kib(size(value))} and ${kib(largest)} can be sent. The largest is the ` +
+        `${this.said.part(key).name}: take corners away where its outline is smooth.`,
+    );
+    return false;
+  }
+
+  #send(value) {
+    const entry = this.#entry;
+    if (!entry) return;
+    this.sheets.close();
+    // The answer says it all from here on; what is kept on the device goes once it is accepted.
+    const resume = this.keeper.stop();
+    this.#refused.delete(entry.seat);
+    entry.draft = null;
+    if (!this.label.answer(value)) resume();
+  }
+
+  /* The server did not take it: back to the drawing, with what it says. */
+  #takeBack({ seat, code, message, ...sent }) {
+    if (!FAULTS.includes(code)) return;
+    this.#refused.set(seat, message);
+    this.label.outbox.takeBack(sent.id);
+    this.label.takeBack(seat);
+  }
+
+  /* Keys that the page keeps for itself; the others are the drawing's. */
+  key(event) {
+    if (!this.drawing) return false;
+    const plain = !event.ctrlKey && !event.metaKey && !event.altKey;
+    const deed = plain && !event.repeat && this.#deedOf(event);
+    if (deed) return (deed(), true);
+    if (this.said.asksHalf && !/^[-+=−0 ]$/.test(event.key)) return false;
+    return this.drawing.handleKey(event);
+  }
+
+  #deedOf({ key, shiftKey }) {
+    if (key === "Enter" && shiftKey) return () => this.submit();
+    if (this.said.asksHalf && (key === "y" || key === "n")) return () => this.answerHalf(key === "y");
+    return {
+      1: () => this.say(this.selected, "drawn"),
+      2: () => this.say(this.selected, "not_visible"),
+      3: () => this.say(this.selected, "occluded"),
+      j: () => this.chooseMissing(1),
+      J: () => this.chooseMissing(-1),
+      q: () => this.cannot(),
+      s: () => this.label.skip(),
+      u: () => this.label.back(),
+      U: () => this.label.forward(),
+      z: () => this.swap(),
+    }[key];
+  }
+}

@@ -1,0 +1,102 @@
+/* What a person says of an object's parts. Pure: the shapes are the drawing's, {key: polygons}.
+
+   A part is drawn where the drawing has polygons of it, whatever else was said; so undoing a stroke
+   brings back what was said before it. What the import holds stands, and is no shape of the drawing,
+   until something is drawn or said in its place. */
+
+/* The key of the object's own outline among the shapes. */
+export const OUTLINE = "object";
+export const STATES = ["not_visible", "occluded"];
+
+export const isDrawn = (polygons) => Boolean(polygons?.length);
+
+export class Said {
+  /* parts: of the category. object: as annotator/parts.py tells of it. */
+  constructor(parts, object, { half: askHalf, outline: askOutline }) {
+    const outline = { key: OUTLINE, name: "whole object", several: true, holes: true, mirror: "" };
+    this.parts = askOutline && !object.outline ? [...parts, outline] : parts;
+    this.missing = object.missing;
+    this.given = object.given;
+    this.askHalf = askHalf;
+    this.states = {};
+    this.half = null;
+  }
+
+  /* Whether the question comes first: can at least half of the missing parts be drawn? */
+  get asksHalf() {
+    return this.askHalf && this.missing.length > 0 && this.half !== true;
+  }
+
+  part(key) {
+    return this.parts.find((part) => part.key === key);
+  }
+
+  /* The polygons of an answer. */
+  shapes(value) {
+    const shapes = {};
+    for (const [key, { polygons }] of Object.entries(value?.parts || {})) {
+      if (polygons && this.part(key)) shapes[key] = polygons;
+    }
+    if (value?.outline && this.part(OUTLINE)) shapes[OUTLINE] = value.outline;
+    return shapes;
+  }
+
+  /* What the import holds and nobody has replaced here. */
+  standing(shapes) {
+    const keys = Object.keys(this.given).filter((key) => this.of(key, shapes) === "given");
+    return Object.fromEntries(keys.map((key) => [key, this.given[key].polygons]));
+  }
+
+  /* Takes over what an earlier answer says beside its polygons. */
+  load(value) {
+    this.half = value?.half ?? null;
+    this.states = {};
+    for (const [key, { state }] of Object.entries(value?.parts || {})) {
+      if (STATES.includes(state)) this.states[key] = state;
+    }
+  }
+
+  content() {
+    return { states: { ...this.states }, half: this.half };
+  }
+
+  restore({ states = {}, half = null } = {}) {
+    this.states = { ...states };
+    this.half = half;
+  }
+
+  /* drawn | not_visible | occluded | given | given-not_visible | given-occluded | "". */
+  of(key, shapes) {
+    if (isDrawn(shapes[key])) return "drawn";
+    if (this.states[key]) return this.states[key];
+    const given = this.given[key];
+    if (!given) return "";
+    return given.state === "drawn" ? "given" : `given-${given.state}`;
+  }
+
+  /* Missing parts of which nothing was said yet. */
+  unsaid(shapes) {
+    return this.missing.filter((key) => !this.of(key, shapes)).map((key) => this.part(key));
+  }
+
+  /* The answer, which holds only what this person says. */
+  value(shapes) {
+    const parts = {};
+    for (const { key } of this.parts) {
+      const state = this.of(key, shapes);
+      if (key === OUTLINE) continue;
+      if (state === "drawn") parts[key] = { state, polygons: shapes[key] };
+      else if (STATES.includes(state)) parts[key] = { state };
+    }
+    const outline = this.part(OUTLINE) && isDrawn(shapes[OUTLINE]) ? shapes[OUTLINE] : null;
+    return { parts, half: this.half, outline };
+  }
+}
+
+export const isEmpty = ({ parts, outline }) => !Object.keys(parts).length && !outline;
+
+/* "wing", "wing and tail", "wing, tail and beak". */
+export function listed(names) {
+  if (names.length < 2) return names.join("");
+  return `${names.slice(0, -1).join(", ")} and ${names.at(-1)}`;
+}

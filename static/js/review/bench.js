@@ -1,0 +1,210 @@
+/* A reviewer or researcher draws an object's parts, on a page of their own: what is said, the drawing,
+   its panel and keys. What was drawn is kept in this browser until it is sent.
+
+   HTML: templates/labeling/_bench.html, and <script type="application/json" id="setup"> as
+   labeling/part_overview.py writes it. new Bench({image, save, leave}); open() shows it. */
+import { Drawing } from "../drawing/drawing.js";
+import { showKeys } from "../parts/keys.js";
+import { Panel } from "../parts/panel.js";
+import { listed, OUTLINE, Said } from "../parts/said.js";
+import { announce, murmur, one } from "../screen.js";
+
+const TYPING = "input:not([type=checkbox], [type=radio]), textarea, select, [contenteditable]";
+const KEYS = [
+  ["Shift + Enter", "Take this drawing"],
+  ["Shift + Escape", "Leave it as it was"],
+  ["1 2 3", "The chosen part: draw or mend it, not visible, occluded"],
+  ["j, Shift + J", "To the next part, the one before"],
+  ["?", "This sheet"],
+];
+
+export class Bench {
+  drawing = null;
+  #loading = false;
+
+  constructor({ image, save, leave }) {
+    this.setup = JSON.parse(one("#setup").textContent);
+    Object.assign(this, { image, onSave: save, onLeave: leave });
+    this.place = one("[data-bench]");
+    this.root = one("[data-drawing]");
+    this.sheet = one("#keys");
+    this.panel = new Panel(this);
+    one("[data-bench-save]").addEventListener("click", () => this.save());
+    one("[data-bench-leave]").addEventListener("click", () => this.leave());
+    one("[data-bench-keys]").addEventListener("click", () => this.sheet.showModal());
+    for (const close of this.sheet.querySelectorAll("[data-close]")) {
+      close.addEventListener("click", () => this.sheet.close());
+    }
+    document.addEventListener("keydown", (event) => this.#key(event), { capture: true });
+  }
+
+  get selected() {
+    return this.drawing?.selected ?? null;
+  }
+
+  get shapes() {
+    return this.drawing?.shapes() ?? {};
+  }
+
+  get isOpen() {
+    return !this.place.hidden;
+  }
+
+  focus() {
+    this.root.querySelector("svg")?.focus({ preventScroll: true });
+  }
+
+  open() {
+    if (this.isOpen) return;
+    const { object, parts, value } = this.setup;
+    this.place.hidden = false;
+    this.said = new Said(parts, object, { half: false, outline: this.setup.ask_outline });
+    const { width, height, crop } = object;
+    this.drawing = new Drawing(this.root, {
+      width,
+      height,
+      image: this.image,
+      view: crop,
+      crop,
+      parts: this.said.parts.map((part) => ({ ...part, whole: part.key === OUTLINE })),
+      announce: (text, { quiet }) => (quiet ? murmur(text) : announce(text)),
+    });
+    this.drawing.addEventListener("change", () => this.#changed());
+    for (const name of ["select", "tool", "history", "overlap"]) {
+      this.drawing.addEventListener(name, () => this.#show());
+    }
+    showKeys(KEYS, this.drawing.keys());
+    this.#load(value);
+    this.place.scrollIntoView({ block: "start" });
+    this.focus();
+  }
+
+  /* Goes on with what this browser kept, else begins with what stands. */
+  #load(value) {
+    this.#loading = true;
+    const kept = this.#kept();
+    this.said.load(value);
+    if (kept && this.drawing.restore(kept.drawing)) {
+      this.said.restore(kept);
+      announce("You go on where you left off.");
+    } else this.drawing.load(this.said.shapes(value));
+    if (this.selected === null) this.choose(this.said.parts[0]?.key ?? null);
+    this.#loading = false;
+    this.#show();
+  }
+
+  #kept() {
+    try {
+      return JSON.parse(sessionStorage.getItem(`assay:${this.setup.keep}`));
+    } catch {
+      return null;
+    }
+  }
+
+  #keep() {
+    const kept = { ...this.said.content(), drawing: this.drawing.state() };
+    try {
+      sessionStorage.setItem(`assay:${this.setup.keep}`, JSON.stringify(kept));
+    } catch {
+      // No room in this browser: the drawing is still on the page.
+    }
+  }
+
+  #changed() {
+    if (this.#loading) return;
+    this.#keep();
+    this.#show();
+  }
+
+  #show() {
+    if (this.drawing && !this.#loading) this.panel.show();
+  }
+
+  choose(key) {
+    if (this.drawing && key) this.drawing.select(key);
+  }
+
+  hide(key) {
+    this.drawing.hide(key, !this.drawing.isHidden(key));
+    this.#show();
+  }
+
+  /* Says what is to be seen of a part; its outline goes, by a step that can be undone. */
+  say(key, state) {
+    const part = key === null ? null : this.said.part(key);
+    if (!part || (key === OUTLINE && state !== "drawn")) return;
+    const { states } = this.said;
+    if (state === "drawn") this.#draw(part);
+    else if (states[key] === state && this.said.of(key, this.shapes) === state) delete states[key];
+    else {
+      states[key] = state;
+      if (this.shapes[key]) this.drawing.load({ ...this.shapes, [key]: [] }, { keepHistory: true });
+    }
+    announce(`${part.name}: ${this.said.of(key, this.shapes).replace("_", " ") || "nothing said"}.`);
+    this.#changed();
+  }
+
+  /* What the import holds of a part becomes one's own to mend. */
+  #draw({ key }) {
+    const mends = this.said.of(key, this.shapes) === "given";
+    delete this.said.states[key];
+    if (mends) {
+      const { polygons } = this.said.given[key];
+      this.drawing.load({ ...this.shapes, [key]: polygons }, { keepHistory: true });
+      this.drawing.use("edit");
+    }
+    this.focus();
+  }
+
+  save() {
+    const { said, shapes } = this;
+    const split = said.parts.filter(({ key, several }) => !several && shapes[key]?.length > 1);
+    if (this.drawing.state().stroke.length) {
+      announce("An outline is not finished: close it (c), or give it up (Escape).");
+    } else if (split.length) {
+      announce(`Only one piece is allowed of: ${listed(split.map(({ name }) => name))}. Join them, or keep one.`);
+    } else {
+      this.#keep();
+      this.onSave(said.value(shapes));
+    }
+  }
+
+  leave() {
+    sessionStorage.removeItem(`assay:${this.setup.keep}`);
+    this.drawing.destroy();
+    this.root.replaceChildren();
+    this.drawing = null;
+    this.place.hidden = true;
+    this.onLeave?.();
+  }
+
+  /* Before the page's own keys (keys.js): while one draws they are the drawing's. */
+  #key(event) {
+    if (!this.isOpen || event.isComposing || document.querySelector("dialog[open]")) return;
+    if (event.target.closest?.(TYPING)) return;
+    if (this.#deed(event)) event.preventDefault();
+    else if (this.drawing.handleKey(event)) event.preventDefault();
+    else if (event.target.closest?.("a, button") && ["Enter", " ", "Tab"].includes(event.key)) return;
+    if (event.key !== "Tab") event.stopPropagation();
+  }
+
+  #deed(event) {
+    const { key, shiftKey, ctrlKey, metaKey, altKey } = event;
+    if (ctrlKey || metaKey || altKey) return false;
+    const order = this.said.parts.map((part) => part.key);
+    const step = (by) => this.choose(order[(order.indexOf(this.selected) + by + order.length) % order.length]);
+    const deed = {
+      1: () => this.say(this.selected, "drawn"),
+      2: () => this.say(this.selected, "not_visible"),
+      3: () => this.say(this.selected, "occluded"),
+      j: () => step(1),
+      J: () => step(-1),
+      "?": () => this.sheet.showModal(),
+      Enter: shiftKey && (() => this.save()),
+      Escape: shiftKey && (() => this.leave()),
+    }[key];
+    if (!deed) return false;
+    deed();
+    return true;
+  }
+}

@@ -1,0 +1,14 @@
+/* Draws the known answer of an object and sends it. HTML: templates/labeling/gold_draw.html. */
+import { Bench } from "./bench.js";
+import { one } from "../screen.js";
+
+const form = one("[data-gold]");
+
+new Bench({
+  image: form.dataset.image,
+  save(value) {
+    one("[data-value]").value = JSON.stringify(value);
+    form.requestSubmit();
+  },
+  leave: () => location.assign(form.dataset.back),
+}).open();

@@ -1,0 +1,58 @@
+"""The form of a new campaign that draws parts."""
+
+import pytest
+
+from labeling import policies
+from labeling.models import Campaign
+from tests import factories
+from tests.labeling import parted
+
+pytestmark = pytest.mark.browser
+
+
+def test_a_kind_fills_in_the_rules_it_starts_from(browser_as, alice, dataset, site, looked_at):
+    parted.objects_in(dataset)
+    page = browser_as(alice)
+    page.goto(site(f"/campaigns/new/?dataset={dataset.pk}"))
+    page.fill("#id_title", "Cats by part")
+
+    page.click("text=Where are the parts of an object?")
+    assert page.input_value("#id_votes") == "1"
+    assert page.is_visible("#id_categories")
+    page.click("text=Does the image contain it?")
+    assert page.input_value("#id_votes") == "5"
+    page.fill("#id_votes", "3")
+    page.click("text=Where are the parts of an object?")
+    assert page.input_value("#id_votes") == "3"
+    looked_at(page, "r-new-parts")
+    page.click("text=Make the draft")
+    page.wait_for_selector("text=Cats by part")
+
+    policy = policies.of(Campaign.objects.get(name="cats-by-part"))
+    assert (policy["votes"], policy["review"], policy["max_votes"]) == (3, "all", 3)
+
+
+def test_the_settings_name_the_vocabulary(browser_as, alice, dataset, site, looked_at):
+    parted.parts_campaign(alice, dataset)
+    page = browser_as(alice)
+
+    page.goto(site("/campaigns/cats/edit/"))
+
+    assert page.is_visible("text=version 1 of the vocabulary of pond")
+    looked_at(page, "r-edit-parts")
+
+
+def test_quotas_are_set_on_a_persons_page(browser_as, alice, bob, dataset, site, looked_at):
+    campaign = parted.parts_campaign(alice, dataset)
+    factories.join(bob, campaign)
+    member = campaign.memberships.get(user=bob)
+    page = browser_as(alice)
+    page.goto(site(f"/campaigns/cats/people/{member.pk}/"))
+
+    page.click("text=None: any topic comes")
+    page.fill("#id_quota-n02121620", "150")
+    page.click("text=Set the quotas")
+    page.wait_for_selector("text=150 images are left to")
+    looked_at(page, "r-person-quota")
+
+    assert member.quotas.get().images == 150

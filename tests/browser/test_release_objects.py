@@ -1,0 +1,129 @@
+"""A researcher looks at a release's objects with their parts, and takes them out for others."""
+
+import io
+import json
+import zipfile
+from pathlib import Path
+
+import pytest
+from PIL import Image
+from pycocotools.coco import COCO
+
+from labeling import exportfiles, images, objects, part_campaigns, releases, vocabularies
+from labeling.formats.parted import Part, PartedObject
+from labeling.models import Dataset, Release, User
+from labeling.polygons import Polygons
+from tests import factories
+from tests.labeling import part_releases
+from tests.labeling.parted import drawn
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+CAT, TRAIN = "n02121620", "n04468005"
+# On scikit-image's Chelsea, 451 x 300 pixels.
+FACE = [(34, 40), (60, 0), (400, 0), (372, 62), (362, 160), (330, 240), (270, 286), (180, 290)]
+EYES = [
+    [(137, 104), (150, 88), (180, 86), (204, 106), (206, 134), (186, 146), (152, 134)],
+    [(296, 134), (304, 116), (324, 110), (341, 118), (338, 146), (318, 162), (298, 154)],
+]
+NOSE = [(238, 234), (262, 228), (292, 236), (260, 264)]
+EARS = [
+    [(40, 24), (44, 0), (96, 0), (70, 26)],
+    [(324, 0), (400, 0), (384, 44), (358, 70)],
+]
+TORSO = [(0, 120), (34, 130), (100, 260), (180, 291), (230, 300), (0, 300)]
+
+
+def polygons(*rings: list[tuple[float, float]]) -> Polygons:
+    return tuple((tuple((float(x), float(y)) for x, y in ring),) for ring in rings)
+
+
+@pytest.fixture
+def release(alice: User, bob: User, dataset: Dataset) -> Release:
+    """A cat on a photograph, of which the import knew the eyes, and a second that was cut off."""
+    import skimage
+
+    folder = Path(skimage.__file__).parent / "data"
+    with (folder / "chelsea.png").open("rb") as file:
+        images.add_file(dataset, "chelsea.png", file)
+    vocabularies.start(dataset, alice)
+    eyes = Part("eye", polygons(*EYES))
+    outline = polygons([(0, 110), (44, 0), (400, 0), (372, 62), (340, 300), (0, 300)])
+    things = [
+        PartedObject("chelsea.png", CAT, (0, 0, 400, 300), (eyes,), outline, name="cat-1"),
+        PartedObject("chelsea.png", CAT, (224, 216, 310, 280), (), name="cat-2"),
+    ]
+    objects.put(dataset, things, "eyes.csv", words={CAT: "cat"})
+    campaign = part_campaigns.draft(
+        alice, dataset, name="cats", title="Parts of cats", policy=part_releases.POLICY
+    )
+    factories.join(bob, campaign)
+    whole = drawn(
+        head=polygons(FACE),
+        ear=polygons(*EARS),
+        nose=polygons(NOSE),
+        torso=polygons(TORSO),
+        tail="not_visible",
+        leg="occluded",
+        paw="occluded",
+    )
+    for question in campaign.questions.select_related("item", "policy"):
+        said = whole if question.item.name == "cat-1" else drawn(nose=polygons(NOSE))
+        part_releases.settle(question, bob, said)
+    return releases.freeze(campaign, alice)
+
+
+def test_every_object_is_looked_at_and_one_category_chosen(
+    browser_as, alice, release, site, looked_at
+):
+    page = browser_as(alice)
+    page.goto(site("/campaigns/cats/releases/"))
+    looked_at(page, "release-parts")
+
+    page.click("a:has-text('Objects')")
+    page.wait_for_selector("svg.object")
+    page.wait_for_load_state("networkidle")
+    looked_at(page, "release-objects")
+    page.click("summary:has-text('The same in figures')")
+    row = page.inner_text("tr:has-text('head')").split()
+    assert row == ["head", "1", "0", "0", "1", "0"]
+    page.locator(".objects").scroll_into_view_if_needed()
+    looked_at(page, "release-objects-tiles")
+
+    assert page.locator(".objects > li").count() == 2
+    assert page.locator(".objects > li:first-child svg.object path").count() == 6
+    page.click(".objects a:has-text('cat-1')")
+    page.wait_for_url("**/questions/*/")
+
+
+def test_a_release_is_taken_out_as_coco_and_read_by_pycocotools(
+    browser_as, alice, release, site, tmp_path, capsys
+):
+    page = browser_as(alice, accept_downloads=True)
+    page.goto(site("/campaigns/cats/releases/"))
+
+    with page.expect_download() as waiting:
+        page.click("a:has-text('COCO JSON')")
+    path = tmp_path / "coco.zip"
+    waiting.value.save_as(str(path))
+
+    with zipfile.ZipFile(path) as archive:
+        archive.extract("cats-1/parts.json", tmp_path)
+    coco = COCO(str(tmp_path / "cats-1" / "parts.json"))
+    capsys.readouterr()
+    [nose] = coco.getCatIds(catNms=["nose"])
+    assert len(coco.loadAnns(coco.getAnnIds(catIds=[nose]))) == 2
+    assert json.loads((tmp_path / "cats-1" / "parts.json").read_text())["images"][0]["width"] == 451
+
+
+def test_pictures_are_readable_on_a_phone(browser_as, alice, release, site, tmp_path, screenshots):
+    with exportfiles.fetch(release, "pictures") as file, zipfile.ZipFile(file) as archive:
+        content = archive.read("cats-1/pictures/chelsea.png/cat-1.png")
+    with Image.open(io.BytesIO(content)) as picture:
+        assert picture.width == 2 * 390
+    (tmp_path / "cat-1.png").write_bytes(content)
+
+    page = browser_as(alice, viewport={"width": 390, "height": 844})
+    page.goto((tmp_path / "cat-1.png").as_uri())
+
+    screenshots(page, "release-picture-390")

@@ -1,0 +1,37 @@
+"""Commands as the shell sees them, without a database."""
+
+import io
+import json
+from contextlib import redirect_stderr, redirect_stdout
+from typing import Any
+
+from django.core.management import get_commands, load_command_class
+
+
+def run(name: str, *arguments: object) -> tuple[int, str, str]:
+    """Exit status, stdout and stderr."""
+    out, err = io.StringIO(), io.StringIO()
+    command: Any = load_command_class(get_commands()[name], name)
+    status = 0
+    try:
+        with redirect_stdout(out), redirect_stderr(err):
+            command.__class__(stdout=out, stderr=err, no_color=True).run_from_argv(
+                ["manage.py", name, *map(str, arguments)]
+            )
+    except SystemExit as stop:
+        status = int(stop.code or 0)
+    return status, out.getvalue(), err.getvalue()
+
+
+def told(name: str, *arguments: object) -> dict:
+    """The result of a command that went well and had nothing to warn of."""
+    status, out, err = run(name, *arguments, "--json")
+    assert (status, err) == (0, "")
+    return json.loads(out)
+
+
+def refused(name: str, *arguments: object) -> dict:
+    """What a command says that refuses its input and prints nothing else."""
+    status, out, err = run(name, *arguments, "--json")
+    assert (status, out) == (1, "")
+    return json.loads(err)

@@ -1,0 +1,178 @@
+"""Localization and detection, against Algorithm 2 and the envelope written out plainly."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from evaluation.metrics.detection import (
+    Boxes,
+    average_precisions,
+    classes_won,
+    localization_errors,
+    needed_iou,
+    pair_iou,
+)
+
+
+def boxes(*rows: tuple) -> Boxes:
+    """Rows of image, class, x0, y0, x1, y1."""
+    table = np.array(rows, float).reshape(-1, 6)
+    return Boxes(table[:, 0].astype(int), table[:, 1].astype(int), table[:, 2:])
+
+
+def plain_iou(a: list, b: list, extra: int) -> float:
+    wide = min(a[2], b[2]) - max(a[0], b[0]) + extra
+    high = min(a[3], b[3]) - max(a[1], b[1]) + extra
+    shared = wide * high if wide > 0 and high > 0 else 0
+    areas = [(c[2] - c[0] + extra) * (c[3] - c[1] + extra) for c in (a, b)]
+    union = sum(areas) - shared
+    return shared / union if union > 0 else 0
+
+
+def plain_ap(truth, found, confidences, class_, extra, excluded) -> float:
+    """Algorithm 2 image by image, then the envelope point by point."""
+    out = {tuple(pair) for pair in excluded}
+    objects = [
+        (int(i), list(b))
+        for i, c, b in zip(truth.images, truth.classes, truth.corners, strict=True)
+        if c == class_ and (i, c) not in out
+    ]
+    rows = sorted(
+        (-confidences[d], int(found.images[d]), d)
+        for d in range(len(found))
+        if found.classes[d] == class_ and (found.images[d], class_) not in out
+    )
+    if not objects:
+        return float("nan")
+    free, right = list(range(len(objects))), []
+    for _, image, d in rows:
+        candidates = []
+        for k in free:
+            wide, high = (objects[k][1][i + 2] - objects[k][1][i] + extra for i in (0, 1))
+            needed = min(0.5, wide * high / ((wide + 10) * (high + 10)))
+            overlap = plain_iou(objects[k][1], list(found.corners[d]), extra)
+            if objects[k][0] == image and overlap >= needed and overlap > 0:
+                candidates.append((-overlap, k))
+        right.append(bool(candidates))
+        if candidates:
+            free.remove(min(candidates)[1])
+    points = [
+        (sum(right[: n + 1]) / len(objects), sum(right[: n + 1]) / (n + 1))
+        for n in range(len(right))
+    ]
+    levels = sorted({0.0, *(recall for recall, _ in points)})
+    return sum(
+        (high - low) * max(p for recall, p in points if recall >= high)
+        for low, high in itertools.pairwise(levels)
+    )
+
+
+def world(seed: int) -> tuple[Boxes, Boxes, np.ndarray]:
+    """Crowded images of small integer boxes: ties of overlap and confidence are frequent."""
+    rng = np.random.default_rng(seed)
+
+    def some(count: int) -> Boxes:
+        corner = rng.integers(0, 20, (count, 2))
+        size = rng.integers(1, 40, (count, 2))
+        return Boxes(
+            rng.integers(0, 5, count),
+            rng.integers(0, 4, count),
+            np.hstack([corner, corner + size]).astype(float),
+        )
+
+    truth, found = some(40), some(160)
+    own = rng.integers(0, 40, 100)
+    found.images[:100], found.classes[:100] = truth.images[own], truth.classes[own]
+    found.corners[:100] = truth.corners[own] + rng.integers(-2, 3, (100, 4))
+    found.corners[:, 2:] = np.maximum(found.corners[:, 2:], found.corners[:, :2] + 1)
+    return truth, found, rng.integers(0, 12, 160) / 12
+
+
+@pytest.mark.parametrize("inclusive", [True, False])
+@pytest.mark.parametrize("seed", range(6))
+def test_average_precision_equals_the_algorithm_written_out(seed, inclusive):
+    truth, found, confidences = world(seed)
+    excluded = np.array([[0, 1], [3, 2], [4, 0]])[: seed % 4]
+
+    result = average_precisions(truth, found, confidences, 5, inclusive, excluded)
+
+    expected = [
+        plain_ap(truth, found, confidences, c, int(inclusive), excluded.tolist()) for c in range(5)
+    ]
+    assert result.ap.tolist() == pytest.approx(expected, nan_ok=True)
+    assert np.isnan(expected[4])
+    assert 0.1 < result.mean_ap < 0.9
+    assert result.mean_ap == pytest.approx(np.nanmean(expected))
+
+
+def test_a_small_object_is_hit_by_a_box_five_pixels_around_it():
+    small, around = (0, 0, 10, 10, 20, 20), (0, 0, 5, 5, 25, 25)
+
+    hit = average_precisions(boxes(small), boxes(around), np.ones(1), 1, inclusive=False)
+
+    assert pair_iou(np.array(small[2:]), np.array(around[2:]), inclusive=False) == 0.25
+    assert needed_iou(np.array(small[2:]), inclusive=False) == 0.25
+    assert hit.ap.tolist() == [1]
+    wider = boxes((0, 0, 5, 5, 25, 25.5))
+    assert average_precisions(boxes(small), wider, np.ones(1), 1, inclusive=False).ap == [0]
+
+
+def test_a_second_detection_of_an_object_is_wrong():
+    one = (0, 0, 0, 0, 50, 50)
+
+    found = average_precisions(boxes(one), boxes(one, one), np.array([0.5, 0.9]), 1, True)
+
+    assert found.order.tolist() == [1, 0]
+    assert found.hits.tolist() == [True, False]
+    assert (found.positives.tolist(), found.detections.tolist()) == ([1], [2])
+
+
+def test_the_class_without_objects_has_no_precision_and_the_one_unfound_has_none_left():
+    truth, found = boxes((0, 0, 0, 0, 9, 9)), boxes((0, 1, 0, 0, 9, 9))
+
+    result = average_precisions(truth, found, np.ones(1), 3, inclusive=True)
+
+    assert result.ap.tolist() == pytest.approx([0, np.nan, np.nan], nan_ok=True)
+    assert result.mean_ap == 0
+    nothing = average_precisions(boxes(), boxes(), np.zeros(0), 2, inclusive=True)
+    assert np.isnan(nothing.mean_ap)
+
+
+def test_ties_go_by_image_then_by_order():
+    truth = boxes((0, 0, 0, 0, 50, 50), (1, 0, 0, 0, 50, 50))
+    found = boxes((1, 0, 0, 0, 50, 50), (0, 0, 0, 0, 50, 50), (0, 0, 1, 0, 50, 50))
+
+    assert average_precisions(truth, found, np.ones(3), 1, True).order.tolist() == [1, 2, 0]
+
+
+def test_overlap_says_whether_the_last_pixel_belongs_to_the_box():
+    a, b = np.array([[0, 0, 9, 9], [4, 4, 4, 4]]), np.array([[0, 0, 9, 4], [4, 4, 4, 4]])
+
+    assert pair_iou(a, b, inclusive=True).tolist() == [0.5, 1]
+    assert pair_iou(a, b, inclusive=False).tolist() == pytest.approx([4 / 9, 0])
+
+
+def test_only_the_best_win_a_class():
+    ap = np.array([[0.9, 0.1, 0.3, np.nan], [0.2, 0.4, 0.3, np.nan], [0.1, 0.1, 0.1, np.nan]])
+
+    assert classes_won(ap).tolist() == [2, 2, 0]
+
+
+def test_localization_needs_class_and_box_together():
+    box, half, off = [0, 0, 100, 100], [0, 0, 100, 50], [0, 0, 100, 49]
+    truth = [(7, np.array([box, [500, 500, 600, 600]]))] * 6
+    predicted = [
+        ([7], np.array([box])),
+        ([3, 7], np.array([box, off])),
+        ([3, 3, 3, 3, 7], np.array([off, off, off, off, [500, 500, 600, 600]])),
+        ([3, 3, 3, 3, 3, 7], np.array([off] * 5 + [box])),
+        ([7], np.array([half])),
+        ([], np.zeros((0, 4))),
+    ]
+
+    kit = localization_errors(truth, predicted, inclusive=False)
+    text = localization_errors(truth, predicted, inclusive=False, strict=True)
+
+    assert kit.tolist() == [False, True, False, True, False, True]
+    assert text.tolist() == [False, True, False, True, True, True]

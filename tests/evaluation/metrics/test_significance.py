@@ -1,0 +1,133 @@
+"""Intervals and tests, against a plain bootstrap, scipy and Table 8 and 9 of the paper."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from evaluation.metrics.significance import (
+    ROUNDS,
+    mcnemar,
+    mean_interval,
+    settled_interval,
+    two_proportion_z,
+)
+
+
+def plain(values: np.ndarray, level: float, rounds: int, seed: int) -> tuple[float, float]:
+    """Images drawn one by one, the tails of the rounds left out."""
+    rng = np.random.default_rng(seed)
+    means = sorted(values[rng.integers(0, len(values), len(values))].mean() for _ in range(rounds))
+    tail = round(rounds * (1 - level) / 2)
+    return means[tail], means[rounds - 1 - tail]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_interval_of_the_printed_error_is_the_printed_one(seed):
+    wrong = np.arange(100_000) < 6660
+
+    found = mean_interval(wrong, 0.999, np.random.default_rng(seed))
+
+    assert found.stable
+    assert found.rounds >= ROUNDS
+    assert 100 * found.low == pytest.approx(6.40, abs=0.01)
+    assert 100 * found.high == pytest.approx(6.92, abs=0.01)
+
+
+def test_an_error_has_the_interval_of_the_binomial_distribution():
+    wrong = np.arange(500) < 40
+
+    found = mean_interval(wrong, 0.9, np.random.default_rng(0))
+
+    exact = stats.binom.ppf([0.05, 0.95], 500, 40 / 500) / 500
+    assert (found.low, found.high) == pytest.approx(tuple(exact), abs=1 / 500)
+
+
+@pytest.mark.parametrize("values", [[0, 3, 3, 8, 12] * 12, [0.25, 0.5, 1.0] * 15, [0, 7] * 20])
+def test_intervals_agree_with_images_drawn_one_by_one(values):
+    values = np.array(values)
+
+    found = mean_interval(values, 0.9, np.random.default_rng(1))
+
+    expected = plain(values, 0.9, 8000, seed=2)
+    spread = values.std() / math.sqrt(len(values))
+    assert (found.low, found.high) == pytest.approx(expected, abs=0.12 * spread)
+
+
+def test_rounds_double_until_the_bounds_settle():
+    calls = []
+
+    def draw(size: int) -> np.ndarray:
+        calls.append(size)
+        return np.random.default_rng(len(calls)).normal(size=size)
+
+    found = settled_interval(draw, 0.999)
+
+    assert found.stable
+    assert found.rounds == sum(calls) > ROUNDS
+    assert calls == [ROUNDS, *(ROUNDS * 2**i for i in range(len(calls) - 1))]
+    assert (found.low, found.high) == pytest.approx((-3.2905, 3.2905), abs=0.07)
+
+
+def test_rounds_that_are_settled_are_enough():
+    found = settled_interval(lambda size: np.arange(size) % 3.0, 0.9)
+
+    assert (found.low, found.high, found.rounds, found.stable) == (0, 2, ROUNDS, True)
+
+
+def test_bounds_that_never_settle_are_told():
+    found = settled_interval(
+        lambda size: np.random.default_rng(size).standard_cauchy(size), 0.9999, 100, 800
+    )
+
+    assert (found.stable, found.rounds) == (False, 800)
+
+
+def test_equal_values_have_an_interval_of_nothing_and_no_images_have_none():
+    rng = np.random.default_rng(0)
+
+    assert mean_interval(np.ones(7), 0.999, rng)[:2] == (1, 1)
+    assert mean_interval(np.array([3]), 0.5, rng)[:2] == (3, 3)
+    assert np.isnan(mean_interval(np.zeros(0), 0.95, rng)[:2]).all()
+    assert mean_interval(np.zeros(0), 0.95, rng).rounds == 0
+
+
+def test_the_whole_tail_is_left_out_and_no_more():
+    drawn = np.arange(1000.0)
+
+    found = settled_interval(lambda size: drawn[:size], 0.9, 1000, 1000)
+
+    assert (found.low, found.high) == (50, 949)
+
+
+def test_rounds_without_a_figure_are_left_out():
+    drawn = np.concatenate([np.arange(1000.0), np.full(500, np.nan)])
+
+    found = settled_interval(lambda size: drawn[:size], 0.9, 1500, 1500)
+
+    assert (found.low, found.high) == (50, 949)
+
+
+@pytest.mark.parametrize("level", [0, 1, 95])
+def test_a_level_is_a_share(level):
+    with pytest.raises(ValueError, match="between 0 and 1"):
+        mean_interval([0, 1], level, np.random.default_rng(0))
+
+
+def test_two_submissions_of_table_9():
+    found = two_proportion_z(102, 1500, 76, 1500)
+
+    assert found.one_sided == pytest.approx(0.0222, abs=0.0001)
+    assert found.two_sided == pytest.approx(2 * found.one_sided)
+    assert two_proportion_z(76, 1500, 102, 1500).z == pytest.approx(-found.z)
+    assert two_proportion_z(76, 1500, 102, 1500).one_sided == pytest.approx(1 - found.one_sided)
+    assert math.isnan(two_proportion_z(0, 5, 0, 9).one_sided)
+
+
+@pytest.mark.parametrize(("a", "b"), [(0, 0), (5, 0), (10, 3), (7, 7), (400, 520)])
+def test_mcnemar_is_the_binomial_test_of_where_they_differ(a, b):
+    expected = stats.binomtest(a, a + b).pvalue if a + b else 1
+
+    assert mcnemar(a, b) == pytest.approx(expected)
+    assert mcnemar(b, a) == pytest.approx(expected)

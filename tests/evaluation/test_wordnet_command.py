@@ -1,0 +1,157 @@
+"""`manage.py wordnet similarity|criteria` and what they refuse."""
+
+import functools
+from pathlib import Path
+
+import pytest
+
+from tests.evaluation import commands
+
+pytestmark = pytest.mark.usefixtures("wordnet")
+POOL = "n02085620\nn02123045\nn02114367\nn02814533\nn01440764\n"
+MAPPING = "category,wnid\ndog.n.01,n02085620\ndog.n.01,n02114367\nn02121620,n02123045\n"
+
+run = functools.partial(commands.run, "wordnet")
+told = functools.partial(commands.told, "wordnet")
+refused = functools.partial(commands.refused, "wordnet")
+
+
+def files(folder: Path, mapping: str = MAPPING, pool: str = POOL) -> tuple[object, ...]:
+    (folder / "mapping.csv").write_text(mapping)
+    (folder / "wnids.txt").write_text(pool)
+    return "criteria", "--mapping", folder / "mapping.csv", "--pool", folder / "wnids.txt"
+
+
+@pytest.mark.parametrize(
+    ("convention", "value"), [("clean", 0.857142857142857), ("wnsim", 0.866666666666667)]
+)
+def test_dog_and_cat_with_the_ancestor_and_every_setting(convention, value):
+    found = told("similarity", "dog.n.01", "n02121620", "--convention", convention)
+
+    assert found.pop("similarity") == pytest.approx(value, abs=1e-15)
+    assert found == {
+        "ancestor": "n02075296",
+        "a": "n02084071",
+        "b": "n02121620",
+        "measure": "wup",
+        "convention": convention,
+        "by": "wnid",
+    }
+
+
+def test_a_table_is_printed_without_json():
+    code, out, _ = run("similarity", "dog.n.01", "cat.n.01")
+
+    assert code == 0
+    assert "0.857143" in out
+    assert "n02075296" in out
+
+
+def test_by_word_the_hammerhead_is_the_dolt():
+    found = told("similarity", "n01494475", "dog", "--by", "word")
+
+    assert (found["a"], found["b"], found["by"]) == ("n10039663", "n02084071", "word")
+
+
+def test_an_endless_similarity_is_null():
+    assert told("similarity", "dog.n.01", "dog.n.01", "--measure", "jcn")["similarity"] is None
+
+
+def test_vector_says_whose_matrix_it_is():
+    found = told("similarity", "dog.n.01", "cat.n.01", "--measure", "vector")
+
+    assert 0 < found["similarity"] < 1
+    assert "our own" in found["note"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("xyzzy", "dog.n.01"), "'xyzzy' is no noun synset"),
+        (("dog.n.01", "xyzzy", "--by", "word"), "'xyzzy' is no noun synset"),
+        (("dog", "cat.n.01"), "several meanings"),
+        (("paris.n.01", "cat.n.01"), "is an instance"),
+    ],
+)
+def test_a_label_that_names_no_class_is_named_with_the_cure(arguments, words):
+    refusal = refused("similarity", *arguments)
+
+    assert words in refusal["error"]
+    assert refusal["cure"]
+
+
+def test_an_unknown_measure_is_wrong_usage():
+    assert run("similarity", "dog.n.01", "cat.n.01", "--measure", "cosine")[0] == 2
+
+
+def test_criteria_of_a_small_mapping(tmp_path):
+    # Chihuahua and wolf are nearer to each other than to the cat; the cat's nearest is one of them.
+    found = told(*files(tmp_path))
+
+    assert found == {
+        "criterion_1": 2 / 3,
+        "criterion_2": 1.0,
+        "categories": 2,
+        "mapped": 3,
+        "pool": 5,
+        "ties": 0,
+        "measure": "wup",
+        "convention": "clean",
+        "by": "wnid",
+    }
+
+
+def test_by_word_categories_are_words(tmp_path):
+    mapping = MAPPING.replace("dog.n.01", "dog").replace("n02121620", "cat")
+
+    assert told(*files(tmp_path, mapping), "--by", "word")["criterion_2"] == 1
+    refusal = refused(*files(tmp_path, mapping))
+    assert "several meanings" in refusal["error"]
+    assert refusal["line"] == 2
+    assert "--by word" in refusal["cure"]
+
+
+@pytest.mark.parametrize(
+    ("mapping", "pool", "line", "words"),
+    [
+        (MAPPING + "xyzzy,n02123045\n", POOL, 5, "'xyzzy' is no noun synset"),
+        (MAPPING + "cat,n99999999\n", POOL, 5, "'n99999999' is not a noun"),
+        (MAPPING + "cat,tabby\n", POOL, 5, "'tabby' is not a noun"),
+        (MAPPING + "dog.n.01,n02085620\n", POOL, 5, "already mapped to 'dog.n.01' in line 2"),
+        (MAPPING + " ,n02085620\n", POOL, 5, "category is empty"),
+        (MAPPING + "dog.n.01,n02099601\n", POOL, 5, "is not in the pool"),
+        (MAPPING + "dog.n.01\n", POOL, 5, "1 cells"),
+        ("category,wnid\n", POOL, None, "no rows"),
+        ("category,class\n", POOL, 1, "unknown column"),
+        ("", POOL, None, "empty"),
+        (MAPPING, "n02085620\nn02085620\n", 2, "already in line 1"),
+        (MAPPING, "tabby\n", 1, "not a noun"),
+        (MAPPING, "", None, "no classes"),
+        (MAPPING, "n02085620\n", None, "one class"),
+    ],
+)
+def test_what_a_person_must_mend_is_named_with_its_line(tmp_path, mapping, pool, line, words):
+    refusal = refused(*files(tmp_path, mapping, pool))
+
+    assert words in refusal["error"]
+    assert refusal["line"] == line
+    assert refusal["file"].startswith(str(tmp_path))
+    assert refusal["cure"]
+
+
+def test_missing_files_are_named(tmp_path):
+    arguments = files(tmp_path)
+    (tmp_path / "wnids.txt").unlink()
+
+    assert refused(*arguments)["file"].endswith("wnids.txt")
+
+
+def test_without_counts_the_folder_is_named_with_the_cure(tmp_path, wordnet, monkeypatch):
+    for name in ("data.noun", "index.noun"):
+        (tmp_path / name).symlink_to(wordnet.folder / name)
+    monkeypatch.setenv("ASSAY_WORDNET", str(tmp_path))
+
+    refusal = refused("similarity", "dog.n.01", "cat.n.01", "--measure", "lin")
+
+    assert "cntlist.rev" in refusal["error"]
+    assert "make setup" in refusal["cure"]
