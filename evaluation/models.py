@@ -8,12 +8,17 @@ class Benchmark(models.Model):
     """Something classifiers are scored on: the answers of a campaign, once they are frozen.
 
     mad: a competition over one campaign, frozen anew for each run. cds: the objects of one release
-    of a campaign that draws parts, revealed part by part.
+    of a campaign that draws parts, revealed part by part. The others: the labels, boxes or parts of
+    one release are the ground truth (evaluation/released/).
     """
 
     class Kind(models.TextChoices):
         MAD = "mad", "MAD competition"
         CDS = "cds", "CDS: how much of an object is needed"
+        CLASSIFICATION = "classification", "Classification"
+        LOCALIZATION = "localization", "Localization"
+        DETECTION = "detection", "Detection"
+        WSOL = "wsol", "WSOL: localization by score maps"
 
     name = models.SlugField(max_length=80, unique=True)
     title = models.CharField(max_length=200)
@@ -22,7 +27,8 @@ class Benchmark(models.Model):
     campaign = models.ForeignKey(
         "labeling.Campaign", on_delete=models.PROTECT, related_name="benchmarks"
     )
-    # Whose objects are revealed (cds); null where each run freezes its own (mad).
+    # Whose objects are revealed (cds), or whose labels are the ground truth (classification,
+    # localization, detection, wsol); null where each run freezes its own (mad).
     release = models.ForeignKey(
         "labeling.Release",
         null=True,
@@ -41,6 +47,7 @@ class Benchmark(models.Model):
     )
     # mad: the meta line of the selection, and how a Run ranks (smoothing, bootstrap, seed).
     # cds: schemes, part orders, mapping, and how a Run compares and averages.
+    # classification, localization, detection, wsol: which split it is, and how a Run scores.
     settings = models.JSONField(default=dict)
     created_by = models.ForeignKey("labeling.User", on_delete=models.PROTECT, related_name="+")
     created_at = models.DateTimeField(default=timezone.now)
@@ -57,10 +64,12 @@ class Submission(models.Model):
     # The order of the matrices: classifiers keep their place when one joins.
     position = models.PositiveIntegerField()
     accuracy = models.FloatField(null=True, blank=True)
-    # Of the predictions that were sent in (cds); empty where they come from elsewhere.
+    # Of the predictions that were sent in (not mad); empty where they come from elsewhere.
     sha256 = models.CharField(max_length=64, blank=True)
     # The answers of the benchmark's naming campaign stand as this classifier (cds).
     is_people = models.BooleanField(default=False)
+    # How many different predictions have come under this name: a test split is for one.
+    attempts = models.PositiveIntegerField(default=1)
     submitted_by = models.ForeignKey("labeling.User", on_delete=models.PROTECT, related_name="+")
     created_at = models.DateTimeField(default=timezone.now)
 

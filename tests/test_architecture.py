@@ -32,9 +32,8 @@ PURE = (
     "evaluation/cds/tables.py",
     "evaluation/cds/terms.py",
     "evaluation/cds/tabling.py",
-    "evaluation/classification_files.py",
-    "evaluation/classification_scoring.py",
     "evaluation/fixations.py",
+    "evaluation/ilsvrc",
     "evaluation/mappings.py",
     "evaluation/metrics",
     "evaluation/parts.py",
@@ -42,8 +41,7 @@ PURE = (
     "evaluation/readers.py",
     "evaluation/scoring.py",
     "evaluation/selecting.py",
-    "evaluation/wsol_files.py",
-    "evaluation/wsol_scoring.py",
+    "evaluation/wsol",
     "labeling/aggregate_methods.py",
     "labeling/aggregation.py",
     "labeling/agreement.py",
@@ -231,6 +229,9 @@ def test_the_table_of_evaluation_names_every_file():
 
     for folder, mine in (
         ("cds", lambda row: row.startswith("| `cds/`")),
+        ("ilsvrc", lambda row: row.startswith("| `ilsvrc/`")),
+        ("released", lambda row: row.startswith("| `released/`")),
+        ("wsol", lambda row: row.startswith("| `wsol/`")),
         ("metrics", lambda row: row.startswith("| `metrics/`")),
         ("", lambda row: not row.startswith("| `")),
     ):

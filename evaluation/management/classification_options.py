@@ -5,7 +5,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from evaluation import classification_files, classification_scoring
+from evaluation.ilsvrc import class_files, classification
 from evaluation.management.commands.wordnet import load
 from labeling.management.contract import Result, table
 
@@ -67,12 +67,12 @@ def deed(
     """The result as FORMATS promises it."""
     wordnet = load()
     if devkit is None:
-        found = classification_files.read_classified(truth, predictions, wordnet)
+        found = class_files.read_classified(truth, predictions, wordnet)
     else:
         meaning = valid_labels if devkit == BARE else devkit
-        ids = classification_files.read_ids(meaning) if meaning else None
-        found = classification_files.read_devkit(truth, predictions, wordnet, ids)
-    result = classification_scoring.score(found, wordnet, valid_labels, confidence, seed)
+        ids = class_files.read_ids(meaning) if meaning else None
+        found = class_files.read_devkit(truth, predictions, wordnet, ids)
+    result = classification.score(found, wordnet, valid_labels, confidence, seed)
     if devkit == BARE and valid_labels:
         told = "the kit's own ids are in another order than its wnids"
         result["notes"].append(f"ids are lines of {valid_labels.name}: {told}")

@@ -5,8 +5,8 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from evaluation import wsol_scoring
 from evaluation.metrics import wsol
+from evaluation.wsol import scoring
 from labeling.management.contract import Result, UsageError, table
 
 MOST_THRESHOLDS = 65_000
@@ -86,8 +86,8 @@ def deed(
     if masks is not None:
         if predictions is not None:
             raise UsageError("--predictions is for boxes; leave it out, or --masks")
-        return wsol_scoring.score_masks(metadata, masks, scoremaps, asked, curves)
-    return wsol_scoring.score_boxes(metadata, scoremaps, asked, predictions, curves)
+        return scoring.score_masks(metadata, masks, scoremaps, asked, curves)
+    return scoring.score_boxes(metadata, scoremaps, asked, predictions, curves)
 
 
 def show(result: Result) -> str:

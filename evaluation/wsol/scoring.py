@@ -8,9 +8,9 @@ from typing import Any, TypeVar
 
 from numpy.typing import NDArray
 
-from evaluation import wsol_files
 from evaluation.metrics import wsol
 from evaluation.metrics.wsol_masks import MaskScore
+from evaluation.wsol import files
 
 Item = TypeVar("Item")
 Sums = TypeVar("Sums")
@@ -27,12 +27,12 @@ def score_boxes(
 
     predictions: `id,class` rows of a classifier, for top-1 localization.
     """
-    images = wsol_files.read_boxes(metadata)
-    named = wsol_files.read_named(predictions, images) if predictions else {}
+    images = files.read_boxes(metadata)
+    named = files.read_named(predictions, images) if predictions else {}
     names = [image.name for image in images]
     read = reader(scoremaps, protocol, names)
 
-    def score(part: list[wsol_files.Image]) -> wsol.BoxScore:
+    def score(part: list[files.Image]) -> wsol.BoxScore:
         sums = wsol.BoxScore(protocol)
         for image in part:
             sums.add(
@@ -58,14 +58,14 @@ def score_masks(
     curves: bool = False,
 ) -> dict[str, Any]:
     """The result of `score wsol` for masks. Without scoremaps: of the center-Gaussian baseline."""
-    images = wsol_files.read_masked(metadata, masks)
+    images = files.read_masked(metadata, masks)
     read = reader(scoremaps, protocol, [image.name for image in images])
     size = protocol.size if protocol.name == "reference" else None
 
-    def score(part: list[wsol_files.MaskedImage]) -> MaskScore:
+    def score(part: list[files.MaskedImage]) -> MaskScore:
         sums = MaskScore(protocol)
         for image in part:
-            truth = wsol_files.read_truth(image, metadata / "localization.txt", size)
+            truth = files.read_truth(image, metadata / "localization.txt", size)
             sums.add(read(image.name), truth, image.label)
         return sums
 
@@ -96,7 +96,7 @@ def reader(
     if scoremaps is None:
         middle = wsol.center_gaussian(protocol.size, protocol.size)
         return lambda name: middle
-    maps = wsol_files.ScoreMaps(scoremaps, names)
+    maps = files.ScoreMaps(scoremaps, names)
     size = protocol.size if protocol.name == "reference" else None
     return lambda name: maps.read(name, protocol.normalize, size)
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from evaluation.classification_files import RANKS, Classified
+from evaluation.ilsvrc.class_files import RANKS, Classified
 from evaluation.metrics import hpk, ilsvrc
 from evaluation.metrics.significance import MOST_ROUNDS, mean_interval
 from evaluation.metrics.wordnet import WordNet

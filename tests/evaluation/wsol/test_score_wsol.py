@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from evaluation import wsol_files
 from evaluation.management.commands.score import Command
 from evaluation.metrics import wsol
 from evaluation.metrics.wsol_masks import MaskScore
+from evaluation.wsol import files as wsol_files
 from labeling import maskfiles
 
 

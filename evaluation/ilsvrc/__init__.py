@@ -1,0 +1,1 @@
+"""ILSVRC: classification, localization and detection against files; and hp@k."""

@@ -1,0 +1,1 @@
+"""Benchmarks on the labels of a release: WSOL, classification, localization, detection."""

@@ -1,0 +1,1 @@
+"""Weakly supervised object localization: score maps against boxes and masks."""
