@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 PROTOCOLS = ("paper", "reference")
 NORMALIZATIONS = ("min-max", "max", "none")
 DELTAS = (0.3, 0.5, 0.7)
+# From this IoU on the box of the largest component is right.
+LARGEST_DELTA = 0.5
 
 Floats = NDArray[np.float64]
 

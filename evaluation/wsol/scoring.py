@@ -1,8 +1,10 @@
 """Score maps of a folder against its ground truth, over several threads. No Django."""
 
 import os
+from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -104,12 +106,17 @@ def reader(
 def in_parts(score: Callable[[list[Item]], Sums], items: list[Item]) -> Iterator[Sums]:
     """What score gives for every 32 items, in order, over as many threads as there are cores.
 
-    Counts only are summed, so however it is cut the result is the same.
+    Counts only are summed, so however it is cut the result is the same. A few parts are worked on
+    ahead of the reader, no more.
     """
-    parts = [items[at : at + 32] for at in range(0, len(items), 32)]
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
+    threads = os.cpu_count() or 1
+    parts = (items[at : at + 32] for at in range(0, len(items), 32))
+    with ThreadPoolExecutor(threads) as pool:
         try:
-            yield from pool.map(score, parts)
+            ahead = deque(pool.submit(score, part) for part in islice(parts, 2 * threads))
+            while ahead:
+                yield ahead.popleft().result()
+                ahead.extend(pool.submit(score, part) for part in islice(parts, 1))
         except BaseException:
             pool.shutdown(cancel_futures=True)
             raise

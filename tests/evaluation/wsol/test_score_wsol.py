@@ -1,73 +1,20 @@
 """`manage.py score wsol`: what it prints for folders of score maps, and what it refuses."""
 
-import io
-import json
-from contextlib import redirect_stderr, redirect_stdout
-from pathlib import Path
+from functools import partial
 
 import numpy as np
 import pytest
 
-from evaluation.management.commands.score import Command
 from evaluation.metrics import wsol
 from evaluation.metrics.wsol_masks import MaskScore
 from evaluation.wsol import files as wsol_files
 from labeling import maskfiles
+from tests.evaluation import commands
+from tests.evaluation.wsol.folders import Folder
 
-
-def run(*arguments: object) -> tuple[int, str, str]:
-    out, err = io.StringIO(), io.StringIO()
-    try:
-        with redirect_stdout(out), redirect_stderr(err):
-            Command(stdout=out, stderr=err, no_color=True).run_from_argv(
-                ["manage.py", "score", "wsol", *map(str, arguments)]
-            )
-    except SystemExit as stop:
-        return int(stop.code or 0), out.getvalue(), err.getvalue()
-    return 0, out.getvalue(), err.getvalue()
-
-
-def told(*arguments: object) -> dict:
-    code, out, err = run(*arguments, "--json")
-    assert (code, err) == (0, "")
-    return json.loads(out)
-
-
-def refused(*arguments: object) -> dict:
-    code, out, err = run(*arguments, "--json")
-    assert (code, out) == (1, "")
-    return json.loads(err)
-
-
-class Folder:
-    """Three images of 40 × 20 with a box or two, and a map of 16 × 16 for each."""
-
-    names = ("val/a.jpeg", "val/b,c.jpeg", "d.jpeg")
-
-    def __init__(self, root: Path) -> None:
-        self.metadata, self.maps = root / "metadata", root / "maps"
-        self.metadata.mkdir()
-        a, b, d = self.names
-        self.write("image_ids.txt", a, b, d)
-        self.write("class_labels.txt", f"{a},0", f"{b},bird", f"{d},0")
-        self.write("image_sizes.txt", *(f"{name},40,20" for name in self.names))
-        self.write(
-            "localization.txt", f"{a},10,5,30,15", f"{b},0,0,5,5", f"{b},20,0,40,20", f"{d},1,1,3,3"
-        )
-        rng = np.random.default_rng(0)
-        for name in self.names:
-            self.save(name, rng.random((16, 16)).astype(np.float32))
-        self.named = ("--metadata", self.metadata, "--scoremaps", self.maps)
-        self.named += ("--size", 16, "--thresholds", 20)
-
-    def write(self, file: str, *lines: str) -> None:
-        (self.metadata / file).write_text("".join(f"{line}\n" for line in lines))
-
-    def save(self, name: str, scores: np.ndarray) -> Path:
-        path = self.maps / f"{name}.npy"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        np.save(path, scores)
-        return path
+run = partial(commands.run, "score", "wsol")
+told = partial(commands.told, "score", "wsol")
+refused = partial(commands.refused, "score", "wsol")
 
 
 @pytest.fixture
@@ -248,22 +195,8 @@ def test_boxes_without_end_are_refused(folder, monkeypatch):
 
 
 @pytest.fixture
-def masked(folder, tmp_path) -> Folder:
-    """The same images with masks: two and a region to ignore, one, an empty one."""
-    masks = tmp_path / "masks"
-    masks.mkdir()
-    columns = {"a1": (0, 5), "a2": (5, 9), "b": (10, 30), "d": (0, 0), "i": (0, 40)}
-    for name, (x0, x1) in columns.items():
-        mask = np.zeros((20, 40), bool)
-        mask[4:16, x0:x1] = True
-        maskfiles.write(masks / f"{name}.png", mask)
-    a, b, d = folder.names
-    drawn = (f"{a},a1.png,", f"{a},a2.png,i.png", f"{b},b.png,", f"{d},d.png,")
-    folder.write("localization.txt", *drawn)
-    (folder.metadata / "image_sizes.txt").unlink()
-    folder.masks = masks
-    folder.named += ("--masks", masks)
-    return folder
+def masked(folder) -> Folder:
+    return folder.mask()
 
 
 @pytest.mark.parametrize("protocol", wsol.PROTOCOLS)
