@@ -1,7 +1,7 @@
 """The researcher's pages about benchmarks: read, call one deed, render."""
 
-import json
 from pathlib import Path
+from typing import Protocol
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
@@ -9,19 +9,16 @@ from django.core.paginator import Paginator
 from django.db.models import Count, Prefetch
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
-from django.utils.http import content_disposition_header
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
-from django_htmx.middleware import HtmxDetails
 
 from evaluation import (
     access,
+    competition_views,
     competitions,
-    figures,
     forms,
     pages,
     runs,
     selections,
-    tables,
     truths,
     uploads,
 )
@@ -33,18 +30,37 @@ from labeling import access as campaign_access
 from labeling import releases
 from labeling.errors import Refusal
 from labeling.files import BadInput
-from labeling.models import User
-from labeling.views.shared import key_of
+from labeling.views.shared import SignedIn, key_of
 
 GALLERY_PAGE = 60
-MAD, CDS = Benchmark.Kind.MAD, Benchmark.Kind.CDS
+MAD = Benchmark.Kind.MAD
 
 
-class SignedIn(HttpRequest):
-    """A request behind login_required, as django-htmx leaves it."""
+class ResultPages(Protocol):
+    """The pages and files of a result; a module for each kind of benchmark."""
 
-    user: User
-    htmx: HtmxDetails
+    def benchmark(self, request: HttpRequest, row: Benchmark, /) -> HttpResponse:
+        """The benchmark's page with its newest result; to htmx only what moved."""
+
+    def run(self, request: HttpRequest, row: Benchmark, chosen: Run, /) -> HttpResponse:
+        """The page of one run, whatever its state."""
+
+    def result_json(self, row: Benchmark, chosen: Run, /) -> HttpResponseBase:
+        """The whole result of a run that is done."""
+
+    def result_csv(self, row: Benchmark, chosen: Run, table: str, /) -> HttpResponse:
+        """One of its tables. Raises Http404 for a name that there is none of."""
+
+    def figure(
+        self, request: HttpRequest, row: Benchmark, chosen: Run, name: str, form: str, /
+    ) -> HttpResponse:
+        """One of its figures as SVG or PNG. Raises Http404 for a name that there is none of."""
+
+
+RESULT_PAGES: dict[str, ResultPages] = {
+    Benchmark.Kind.MAD: competition_views,
+    Benchmark.Kind.CDS: cds_results,
+}
 
 
 @login_required
@@ -123,14 +139,7 @@ def _planned_or_made(
 @require_GET
 def benchmark(request: SignedIn, name: str) -> HttpResponse:
     row = access.benchmark_for(request.user, name)
-    if row.kind == CDS:
-        return cds_results.benchmark(request, row)
-    context = pages.benchmark(row, runs.latest(row))
-    if request.htmx and request.GET.get("seen") == context["seen"]:
-        # Nothing moved: htmx leaves the page as it is.
-        return HttpResponse(status=204)
-    part = "evaluation/_benchmark.html" if request.htmx else "evaluation/benchmark.html"
-    return render(request, part, context)
+    return RESULT_PAGES[row.kind].benchmark(request, row)
 
 
 @login_required
@@ -138,9 +147,7 @@ def benchmark(request: SignedIn, name: str) -> HttpResponse:
 def run(request: SignedIn, name: str, pk: int) -> HttpResponse:
     row = access.benchmark_for(request.user, name)
     chosen = get_object_or_404(row.runs.select_related("release", "requested_by"), pk=pk)
-    if row.kind == CDS:
-        return cds_results.run(request, row, chosen)
-    return render(request, "evaluation/run.html", pages.benchmark(row, chosen))
+    return RESULT_PAGES[row.kind].run(request, row, chosen)
 
 
 @login_required
@@ -256,31 +263,21 @@ def true_labels(request: SignedIn, name: str) -> HttpResponse:
 def selection(request: SignedIn, name: str) -> HttpResponse:
     row = access.benchmark_for(request.user, name, MAD)
     text = "".join(competitions.selection_of(row).text_lines())
-    return _download(text, "application/jsonl", f"{row.name}-selection.jsonl")
+    return competition_views.download(text, "application/jsonl", f"{row.name}-selection.jsonl")
 
 
 @login_required
 @require_GET
 def result_json(request: SignedIn, name: str, pk: int) -> HttpResponseBase:
     row = access.benchmark_for(request.user, name)
-    chosen = _run_with_result(row, pk)
-    if row.kind == CDS:
-        return cds_results.result_json(row, chosen)
-    text = json.dumps(chosen.result, ensure_ascii=False, indent=1) + "\n"
-    return _download(text, "application/json", f"{name}-run-{pk}.json")
+    return RESULT_PAGES[row.kind].result_json(row, _run_with_result(row, pk))
 
 
 @login_required
 @require_GET
 def result_csv(request: SignedIn, name: str, pk: int, table: str) -> HttpResponse:
     row = access.benchmark_for(request.user, name)
-    chosen = _run_with_result(row, pk)
-    if row.kind == CDS:
-        return cds_results.result_csv(row, chosen, table)
-    if table not in tables.TABLES or chosen.result is None:
-        raise Http404
-    text = tables.as_csv(*tables.table(table, chosen.result))
-    return _download(text, "text/csv; charset=utf-8", f"{name}-run-{pk}-{table}.csv")
+    return RESULT_PAGES[row.kind].result_csv(row, _run_with_result(row, pk), table)
 
 
 @login_required
@@ -306,27 +303,8 @@ def answers(request: SignedIn, name: str, pk: int) -> HttpResponseBase:
 def figure(request: SignedIn, name: str, pk: int, figure: str, form: str) -> HttpResponse:
     row = access.benchmark_for(request.user, name)
     chosen = _run_with_result(row, pk)
-    if row.kind == CDS:
-        return cds_results.figure(request, row, chosen, figure, form)
-    theme = request.GET.get("theme", "light")
-    known = figure in figures.FIGURES and form in figures.FORMS and theme in figures.THEMES
-    if not known or chosen.result is None:
-        raise Http404
-    content = figures.draw(figure, chosen.result, form, theme)
-    response = HttpResponse(content, content_type=figures.FORMS[form])
-    # A run's result never changes, so neither does its figure.
-    response["Cache-Control"] = "private, max-age=3600"
-    if "download" in request.GET:
-        file = f"{name}-run-{pk}-{figure}.{form}"
-        response["Content-Disposition"] = content_disposition_header(True, file) or ""
-    return response
+    return RESULT_PAGES[row.kind].figure(request, row, chosen, figure, form)
 
 
 def _run_with_result(row: Benchmark, pk: int) -> Run:
     return get_object_or_404(row.runs.select_related("release"), pk=pk, state=Run.State.DONE)
-
-
-def _download(text: str, kind: str, filename: str) -> HttpResponse:
-    response = HttpResponse(text, content_type=kind)
-    response["Content-Disposition"] = content_disposition_header(True, filename) or ""
-    return response

@@ -1,0 +1,59 @@
+"""The pages and files of a MAD competition's result, past the checks of evaluation/views.py."""
+
+import json
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.utils.http import content_disposition_header
+
+from evaluation import figures, pages, runs, tables
+from evaluation.models import Benchmark, Run
+
+
+def benchmark(request: HttpRequest, row: Benchmark) -> HttpResponse:
+    """The benchmark's page with its newest result; to htmx only what moved."""
+    context = pages.benchmark(row, runs.latest(row))
+    is_htmx = request.headers.get("HX-Request") == "true"
+    if is_htmx and request.GET.get("seen") == context["seen"]:
+        # Nothing moved: htmx leaves the page as it is.
+        return HttpResponse(status=204)
+    part = "evaluation/_benchmark.html" if is_htmx else "evaluation/benchmark.html"
+    return render(request, part, context)
+
+
+def run(request: HttpRequest, row: Benchmark, chosen: Run) -> HttpResponse:
+    return render(request, "evaluation/run.html", pages.benchmark(row, chosen))
+
+
+def result_json(row: Benchmark, chosen: Run) -> HttpResponse:
+    text = json.dumps(chosen.result, ensure_ascii=False, indent=1) + "\n"
+    return download(text, "application/json", f"{row.name}-run-{chosen.pk}.json")
+
+
+def result_csv(row: Benchmark, chosen: Run, table: str) -> HttpResponse:
+    if table not in tables.TABLES or chosen.result is None:
+        raise Http404
+    text = tables.as_csv(*tables.table(table, chosen.result))
+    return download(text, "text/csv; charset=utf-8", f"{row.name}-run-{chosen.pk}-{table}.csv")
+
+
+def figure(request: HttpRequest, row: Benchmark, chosen: Run, name: str, form: str) -> HttpResponse:
+    theme = request.GET.get("theme", "light")
+    known = name in figures.FIGURES and form in figures.FORMS and theme in figures.THEMES
+    if not known or chosen.result is None:
+        raise Http404
+    content = figures.draw(name, chosen.result, form, theme)
+    response = HttpResponse(content, content_type=figures.FORMS[form])
+    # A run's result never changes, so neither does its figure.
+    response["Cache-Control"] = "private, max-age=3600"
+    if "download" in request.GET:
+        file = f"{row.name}-run-{chosen.pk}-{name}.{form}"
+        response["Content-Disposition"] = content_disposition_header(True, file) or ""
+    return response
+
+
+def download(text: str, kind: str, filename: str) -> HttpResponse:
+    """The text as a file to keep."""
+    response = HttpResponse(text, content_type=kind)
+    response["Content-Disposition"] = content_disposition_header(True, filename) or ""
+    return response
