@@ -15,17 +15,13 @@ PARTS = ("annotator", "labeling", "evaluation")
 PURE = (
     "evaluation/cds/answers.py",
     "evaluation/cds/arranging.py",
-    "evaluation/cds/classifiers.py",
     "evaluation/cds/classifying.py",
     "evaluation/cds/figure_words.py",
     "evaluation/cds/lines.py",
-    "evaluation/cds/model_files.py",
-    "evaluation/cds/named_models.py",
     "evaluation/cds/meanings.py",
     "evaluation/cds/objects.py",
     "evaluation/cds/orders.py",
     "evaluation/cds/predictions.py",
-    "evaluation/cds/preparing.py",
     "evaluation/cds/scoring.py",
     "evaluation/cds/sequencing.py",
     "evaluation/cds/splitting.py",
@@ -36,6 +32,7 @@ PURE = (
     "evaluation/ilsvrc",
     "evaluation/mappings.py",
     "evaluation/metrics",
+    "evaluation/networks",
     "evaluation/parts.py",
     "evaluation/pools.py",
     "evaluation/readers.py",
@@ -95,14 +92,11 @@ DOORS = re.compile(
 # `mad` asks for a device before it hands the arrays to the metric.
 TORCH_MAY = (
     "evaluation/metrics",
+    "evaluation/networks",
     "evaluation/readers.py",
     "evaluation/scoring.py",
     # Frames are tensors from where they are rendered to the classifier.
-    "evaluation/cds/classifiers.py",
     "evaluation/cds/classifying.py",
-    "evaluation/cds/model_files.py",
-    "evaluation/cds/named_models.py",
-    "evaluation/cds/preparing.py",
     "evaluation/cds/sequencing.py",
     "evaluation/cds/tabling.py",
     "evaluation/management/commands/",
@@ -233,6 +227,7 @@ def test_the_table_of_evaluation_names_every_file():
         ("released", lambda row: row.startswith("| `released/`")),
         ("wsol", lambda row: row.startswith("| `wsol/`")),
         ("metrics", lambda row: row.startswith("| `metrics/`")),
+        ("networks", lambda row: row.startswith("| `networks/`")),
         ("", lambda row: not row.startswith("| `")),
     ):
         named = re.findall(r"`(\w+\.py)`", "".join(row for row in rows if mine(row)))

@@ -24,7 +24,7 @@ from labeling.imagefiles import FORMATS
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from evaluation.cds.classifiers import Classifier
+    from evaluation.networks.classifiers import Classifier
 
 TOP = 5
 BATCH = 32

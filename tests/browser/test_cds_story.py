@@ -10,7 +10,7 @@ from annotator import cds_demonstration, demonstration
 from evaluation.cds import tables
 from evaluation.models import Benchmark
 from labeling.models import User
-from tests.evaluation.cds import networks
+from tests.evaluation.networks import networks
 
 pytestmark = [
     pytest.mark.browser,

@@ -7,13 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from evaluation.cds import classifiers
 from evaluation.cds.lines import read_sequences
 from evaluation.cds.predictions import read_predictions
 from evaluation.management.commands import classify as command
 from evaluation.metrics import wordnet
-from tests.evaluation.cds import networks, scenes
-from tests.evaluation.cds.networks import CLASSES
+from evaluation.networks import classifiers
+from tests.evaluation.cds import scenes
+from tests.evaluation.networks import networks
+from tests.evaluation.networks.networks import CLASSES
 
 NAMES = ("a/1.png", "b.png")
 SHOWN = ("--content-scheme", "intra-object", "--content-scheme", "low")

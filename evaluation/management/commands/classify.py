@@ -12,11 +12,12 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from evaluation.cds import classifiers, classifying, preparing
+from evaluation.cds import classifying
 from evaluation.cds.lines import SequenceLine, read_sequences
 from evaluation.management import sequence_options
 from evaluation.management.commands.sequences import place
 from evaluation.metrics.wordnet import WordNetMissing, load
+from evaluation.networks import classifiers, preparing
 from evaluation.pools import read_classes
 from evaluation.readers import file_sha256
 from labeling.errors import Refusal

@@ -10,10 +10,10 @@ import pytest
 import torch
 
 from evaluation.cds import classifying
-from evaluation.cds.classifiers import Classifier
-from evaluation.cds.preparing import Preparation
+from evaluation.networks.classifiers import Classifier
+from evaluation.networks.preparing import Preparation
 from labeling.files import BadInput
-from tests.evaluation.cds.networks import CAT, CLASSES, COOT, DOG, Colours, frame
+from tests.evaluation.networks.networks import CAT, CLASSES, COOT, DOG, Colours, frame
 
 SETTINGS = {"release": "abc", "model": {"model": "colours"}}
 

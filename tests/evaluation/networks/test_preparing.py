@@ -5,7 +5,7 @@ import pytest
 import torch
 from PIL import Image
 
-from evaluation.cds.preparing import IMAGENET_MEAN, IMAGENET_STD, Preparation
+from evaluation.networks.preparing import IMAGENET_MEAN, IMAGENET_STD, Preparation
 
 
 def noise(height, width):

@@ -7,10 +7,10 @@ import pytest
 import torch
 from torch import nn
 
-from evaluation.cds import classifiers
+from evaluation.networks import classifiers
 from labeling.files import BadInput
-from tests.evaluation.cds import networks
-from tests.evaluation.cds.networks import CLASSES, Colours, Sure
+from tests.evaluation.networks import networks
+from tests.evaluation.networks.networks import CLASSES, Colours, Sure
 
 
 def batch_of(classifier, count=5):

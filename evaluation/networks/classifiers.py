@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evaluation.cds import model_files, named_models
-from evaluation.cds.preparing import Preparation
+from evaluation.networks import model_files, named_models
+from evaluation.networks.preparing import Preparation
 from evaluation.readers import file_sha256, require_file
 from labeling.files import BadInput
 

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from evaluation.cds.model_files import Opened, imported
-from evaluation.cds.preparing import Preparation
+from evaluation.networks.model_files import Opened, imported
+from evaluation.networks.preparing import Preparation
 from evaluation.readers import file_sha256, require_file
 from labeling.files import BadInput
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evaluation.cds.preparing import Preparation
+from evaluation.networks.preparing import Preparation
 from labeling.files import BadInput
 
 if TYPE_CHECKING:
