@@ -59,6 +59,34 @@ def score(
     return result | {"confidence": confidence, "seed": seed, "notes": notes}
 
 
+def outcomes(found: Classified, wordnet: WordNet | None = None) -> Iterator[Result]:
+    """What became of each image, in the order of the truth.
+
+    labels: the first five, None where a rank is absent; rank: of the class of the image, from 1;
+    height: its hierarchical cost, None without wordnet or where the classes are ids.
+    """
+    truth, predicted = found.truth, found.predicted
+    names = [*found.classes, None]
+    heights: list[int | None] = [None] * len(truth)
+    if wordnet is not None and found.synsets is not None:
+        heights = ilsvrc.hierarchical_errors(wordnet, found.synsets, truth, predicted).tolist()
+    right = predicted == truth[:, None]
+    ranks = np.where(right.any(axis=1), right.argmax(axis=1) + 1, 0).tolist()
+    for image, own, five, rank, height in zip(
+        found.images, truth.tolist(), predicted[:, :5].tolist(), ranks, heights, strict=True
+    ):
+        while five and five[-1] == ilsvrc.ABSENT:
+            five.pop()
+        outcome = {
+            "labels": [names[number] for number in five],
+            "top1": rank == 1,
+            "top5": 1 <= rank <= 5,
+            "height": height,
+            "rank": rank or None,
+        }
+        yield {"image": image, "classes": [names[own]], "truth": [], "outcome": outcome}
+
+
 def _figures(confidence: float, seed: int, notes: list[str]) -> Figure:
     generator = np.random.default_rng(seed)
 

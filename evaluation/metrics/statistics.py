@@ -16,16 +16,26 @@ def ranks(values: ArrayLike) -> NDArray[np.float64]:
     return above + (equal + 1) / 2
 
 
+def pearson(x: ArrayLike, y: ArrayLike) -> float:
+    """Pearson's correlation of two lists; NaN if one is constant or empty.
+
+    >>> round(pearson([1, 2, 3], [1, 3, 4]), 4)
+    0.982
+    """
+    a, b = np.asarray(x, float), np.asarray(y, float)
+    if not len(a) or (a == a[0]).all() or (b == b[0]).all():
+        return float("nan")
+    a, b = a - a.mean(), b - b.mean()
+    return float(a @ b / np.sqrt((a @ a) * (b @ b)))
+
+
 def spearman(x: ArrayLike, y: ArrayLike) -> float:
     """Spearman's rank correlation of two lists, ties at their mean rank; NaN if one is constant.
 
     >>> round(spearman([1, 2, 3, 4], [1, 3, 2, 4]), 4)
     0.8
     """
-    a, b = ranks(x), ranks(y)
-    a, b = a - a.mean(), b - b.mean()
-    spread = np.sqrt((a @ a) * (b @ b))
-    return float(a @ b / spread) if spread > 0 else float("nan")
+    return pearson(ranks(x), ranks(y))
 
 
 def kendall(x: ArrayLike, y: ArrayLike) -> float:
