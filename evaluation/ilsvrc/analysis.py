@@ -150,24 +150,28 @@ def chance(
     shares = object_scale.image_shares(boxes.corners, own_sizes, inclusive)
     groups = boxes.images * len(names) + boxes.classes
     beside = object_scale.neighbours(groups, boxes.corners, inclusive)
+    order = np.argsort(boxes.classes, kind="stable")
+    ends = np.cumsum(np.bincount(boxes.classes, minlength=len(names))).tolist()
     rows = []
-    for number, name in sorted(enumerate(names), key=lambda pair: pair[1]):
-        own = np.flatnonzero(boxes.classes == number)
-        if len(own):
-            positive = len(np.unique(boxes.images[own]))
-            cpl = object_scale.chance_performance(boxes.corners[own], own_sizes[own], inclusive)
-            rows.append(
-                {
-                    "wnid": name,
-                    "images": positive,
-                    "instances": len(own),
-                    "scale": float(shares[own].mean()),
-                    "cpl": cpl,
-                    "instances_per_image": len(own) / positive,
-                    "neighbours_per_instance": float(beside[own].mean()),
-                }
-            )
-    return _difficulty(rows)
+    for first, last, name in zip([0, *ends], ends, names, strict=False):
+        if first == last:
+            continue
+        own = order[first:last]
+        positive = len(np.unique(boxes.images[own]))
+        rows.append(
+            {
+                "wnid": name,
+                "images": positive,
+                "instances": len(own),
+                "scale": float(shares[own].mean()),
+                "cpl": object_scale.chance_performance(
+                    boxes.corners[own], own_sizes[own], inclusive
+                ),
+                "instances_per_image": len(own) / positive,
+                "neighbours_per_instance": float(beside[own].mean()),
+            }
+        )
+    return _difficulty(sorted(rows, key=lambda row: str(row["wnid"])))
 
 
 def _difficulty(rows: list[Result]) -> Result:

@@ -28,11 +28,14 @@ def image_shares(
 def in_unit_square(
     corners: NDArray[np.floating], sizes: NDArray[np.floating], inclusive: bool
 ) -> NDArray[np.float64]:
-    """(N, 4) the boxes after every image has been brought to 1 × 1; their right edges exclusive."""
+    """(N, 4) the boxes after every image has been brought to 1 × 1; their right edges exclusive.
+
+    What lies outside the image is cut off.
+    """
     edges = np.array(corners, float).reshape(-1, 4)
     edges[:, 2:] += float(inclusive)
     edges /= np.tile(np.asarray(sizes, float).reshape(-1, 2), 2)
-    return edges
+    return edges.clip(0, 1)
 
 
 def chance_performance(
