@@ -17,6 +17,7 @@ from django.utils import timezone
 from evaluation import competition_runs
 from evaluation.cds import running as cds_running
 from evaluation.models import Benchmark, Run
+from evaluation.released import running as released_running
 from labeling import assigning, calibrating, consensus, jobs, releases, watching
 from labeling.models import Campaign, Job, Release, User
 
@@ -52,6 +53,10 @@ class Scorer(Protocol):
 SCORERS: dict[str, Scorer] = {
     Benchmark.Kind.MAD: competition_runs,
     Benchmark.Kind.CDS: cds_running,
+    Benchmark.Kind.CLASSIFICATION: released_running,
+    Benchmark.Kind.LOCALIZATION: released_running,
+    Benchmark.Kind.DETECTION: released_running,
+    Benchmark.Kind.WSOL: released_running,
 }
 
 

@@ -1,37 +1,67 @@
-"""Benchmarks whose ground truth is the labels of a release, and what classifiers say to it.
+"""Benchmarks whose ground truth is the labels of a release, and who takes part in them.
 
-The only writer of their Benchmark and Submission rows. A benchmark's folder has truth/ (what
-`score KIND` reads), truth.zip (the same to take away), submissions/ (a file of predictions or a
-folder of score maps a classifier, named by its hash) and runs/<pk>/ (what a run says of each
-image).
+The only writer of their Benchmark and Submission rows. What their folders hold: places.py.
 """
 
+import os
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from evaluation.models import Benchmark, Submission
-from labeling.models import Campaign, Release, User
+from django.db import IntegrityError, transaction
+from django.db.models import Max
 
-KINDS = ("classification", "localization", "detection", "wsol")
-SPLITS = ("train-fullsup", "test")
-MAX_BYTES = 256 * 1024 * 1024
+from evaluation.models import Benchmark, Submission
+from evaluation.readers import file_sha256
+from evaluation.released import ground_truth, scoremap_zips, scoring
+from evaluation.released.ground_truth import KINDS, WSOL
+from evaluation.released.places import (
+    folder_of,
+    run_folder,
+    scratch,
+    submission_path,
+    truth_folder,
+    truth_zip,
+    zipped,
+)
+from evaluation.released.readable import check_readable
+from evaluation.released.settings import DEFAULTS, SPLITS, TEST, checked
+from evaluation.uploads import MAX_BYTES
+from evaluation.wsol.files import read_boxes
+from labeling import campaigns, releases
+from labeling.errors import Conflict, NotYours, Refusal, TooLarge
+from labeling.files import BadInput
+from labeling.imagestore import saying_full
+from labeling.models import Campaign, Question, Release, User
+
+__all__ = [
+    "DEFAULTS",
+    "KINDS",
+    "SPLITS",
+    "TEST",
+    "Plan",
+    "add_submission",
+    "create",
+    "folder_of",
+    "plan",
+    "remove",
+    "run_folder",
+    "submission_path",
+    "truth_folder",
+]
+
+# In the settings, beside what was chosen: the counts of the truth, and how often classifiers that
+# were removed had been scored.
+TRUTH_GONE = (
+    "The ground truth of this benchmark is not on this server any more. Restore the folder of "
+    "benchmarks from a backup, or make the benchmark again under another name."
+)
+COUNTS, EARLIER = "truth", "earlier_attempts"
+MAX_NAME = 100
+MAX_CLASSIFIERS = 100
 # Of a zip of score maps.
 MAX_ZIP_BYTES = 2 * 1024**3
-# What a run needs to know, by kind, and what it is unless somebody says so.
-COMMON: dict[str, Any] = {"split": "train-fullsup", "confidence": 0.999, "seed": 0}
-DEFAULTS: dict[str, dict[str, Any]] = {
-    "classification": COMMON,
-    "localization": COMMON | {"inclusive": False, "strict": False},
-    "detection": COMMON | {"inclusive": False},
-    "wsol": {
-        "split": "train-fullsup",
-        "protocol": "paper",
-        "normalize": "min-max",
-        "size": 224,
-        "thresholds": 1000,
-    },
-}
 
 
 @dataclass(frozen=True)
@@ -48,7 +78,12 @@ def plan(campaign: Campaign, kind: str, release: Release | None = None) -> Plan 
 
     Raises Refusal where the release has nothing of the kind, BadInput for damaged files.
     """
-    raise NotImplementedError
+    checked(kind, {})
+    release = release or latest_release(campaign)
+    if release is None:
+        _check_settled(campaign)
+        return None
+    return Plan(release.number, kind, ground_truth.count(releases.read(release), kind))
 
 
 def create(
@@ -67,7 +102,33 @@ def create(
     settings: of DEFAULTS[kind]. All or nothing; the same again by the same person under the same
     name is the same benchmark. Raises Refusal, with the field; BadInput for damaged files.
     """
-    raise NotImplementedError
+    stated = checked(kind, settings)
+    campaigns.check_name(name)
+    if not title.strip():
+        raise Refusal("Give the benchmark a title.", field="title")
+    release = release or latest_release(campaign) or _frozen_now(campaign, owner)
+    with saying_full(), scratch() as folder:
+        truth = folder / "truth"
+        truth.mkdir()
+        stated[COUNTS] = ground_truth.write(
+            releases.read(release), kind, truth, stated.get("inclusive", False)
+        )
+        check_readable(kind, truth, stated)
+        standing = Benchmark.objects.filter(
+            name=name, created_by=owner, release=release, kind=kind
+        ).first()
+        if standing is not None and chosen_of(standing) == stated:
+            return standing
+        zipped(truth, folder / "truth.zip", name)
+        row = Benchmark(name=name, kind=kind, campaign=campaign, release=release, created_by=owner)
+        row.title, row.settings = title.strip()[:200], stated
+        _publish(row, folder)
+    return row
+
+
+def chosen_of(benchmark: Benchmark) -> dict[str, Any]:
+    """The settings as they were when it was made."""
+    return {key: value for key, value in benchmark.settings.items() if key != EARLIER}
 
 
 def release_of(benchmark: Benchmark) -> Release:
@@ -76,26 +137,23 @@ def release_of(benchmark: Benchmark) -> Release:
     return benchmark.release
 
 
-def folder_of(benchmark: Benchmark) -> Path:
-    raise NotImplementedError
-
-
-def run_folder(benchmark: Benchmark, run: int) -> Path:
-    return folder_of(benchmark) / "runs" / str(run)
-
-
-def truth_folder(benchmark: Benchmark) -> Path:
-    return folder_of(benchmark) / "truth"
-
-
 def open_truth(benchmark: Benchmark) -> IO[bytes]:
     """truth.zip, for the caller to close. Raises Refusal where it is gone."""
-    raise NotImplementedError
+    try:
+        return open(truth_zip(benchmark), "rb")
+    except FileNotFoundError:
+        raise Refusal(TRUTH_GONE) from None
 
 
-def submission_path(row: Submission) -> Path:
-    """The predictions (.csv or .json), or the folder of score maps (wsol)."""
-    raise NotImplementedError
+def latest_release(campaign: Campaign) -> Release | None:
+    """The campaign's newest release that the clock may not prune."""
+    found = campaign.releases.order_by("-number")
+    return next((row for row in found if not row.counts.get("interim")), None)
+
+
+def max_bytes(kind: str) -> int:
+    """Of what is sent in by page or program."""
+    return MAX_ZIP_BYTES if kind == WSOL else MAX_BYTES
 
 
 def add_submission(
@@ -108,7 +166,20 @@ def add_submission(
     the place of the old ones and count as another attempt; the same again change nothing. All or
     nothing. Raises BadInput with the place, Refusal, TooLarge.
     """
-    raise NotImplementedError
+    _check_name(name)
+    sha256 = scoremap_zips.sha256(path) if path.is_dir() else file_sha256(path)
+    standing = benchmark.submissions.filter(name=name, sha256=sha256).first()
+    if standing is not None and submission_path(standing).exists():
+        return standing
+    with saying_full(), scratch() as folder:
+        laid = _laid_out(benchmark, path, folder, file_name)
+        with scoring.called(laid, file_name):
+            scoring.check(benchmark.kind, truth_folder(benchmark), laid, benchmark.settings)
+        with transaction.atomic():
+            benchmark = Benchmark.objects.select_for_update().get(pk=benchmark.pk)
+            row = _entered(benchmark, actor, name, sha256)
+            _place(laid, row)
+    return row
 
 
 def remove(benchmark: Benchmark, position: int) -> str:
@@ -116,4 +187,128 @@ def remove(benchmark: Benchmark, position: int) -> str:
 
     Its attempts stay counted, should it come again. Raises NotYours where none stands there.
     """
-    raise NotImplementedError
+    with transaction.atomic():
+        benchmark = Benchmark.objects.select_for_update().get(pk=benchmark.pk)
+        row = benchmark.submissions.filter(position=position).first()
+        if row is None:
+            raise NotYours("The benchmark has no such classifier.")
+        earlier = benchmark.settings.get(EARLIER, {}) | {row.name: row.attempts}
+        benchmark.settings = benchmark.settings | {EARLIER: earlier}
+        benchmark.save(update_fields=["settings"])
+        _remove_later(submission_path(row))
+        row.delete()
+    return row.name
+
+
+def _publish(row: Benchmark, folder: Path) -> None:
+    """Saves the row, with the folder as its own. Raises Conflict where the name is taken."""
+    try:
+        with transaction.atomic():
+            row.save(force_insert=True)
+            # What a transaction that never ended may have left under this number.
+            shutil.rmtree(folder_of(row), ignore_errors=True)
+            os.replace(folder, folder_of(row))
+    except IntegrityError as error:
+        raise Conflict(
+            f"A benchmark is already called {row.name!r}. Choose another name.", field="name"
+        ) from error
+
+
+def _check_settled(campaign: Campaign) -> None:
+    if not campaign.questions.filter(state=Question.State.SETTLED).exists():
+        raise Refusal(
+            f"Nothing in {campaign.title} is settled yet. Let people answer first.",
+            field="campaign",
+        )
+
+
+def _frozen_now(campaign: Campaign, owner: User) -> Release:
+    _check_settled(campaign)
+    return releases.freeze(campaign, owner)
+
+
+def _laid_out(benchmark: Benchmark, path: Path, folder: Path, file_name: str) -> Path:
+    """A copy of what was sent, unpacked where it is a zip of score maps, in our own folder."""
+    goal = folder / "submitted"
+    if benchmark.kind != WSOL:
+        if path.is_dir():
+            raise BadInput("is a folder", file_name, None, "give a file of predictions")
+        _check_size(path, MAX_BYTES)
+        shutil.copyfile(path, goal)
+        return goal
+    first = _first_id(benchmark)
+    if path.is_dir():
+        return scoremap_zips.without_top(scoremap_zips.copy(path, goal), first)
+    _check_size(path, MAX_ZIP_BYTES)
+    scoremap_zips.unpack(path, goal, len(read_boxes(truth_folder(benchmark))))
+    return scoremap_zips.without_top(goal, first)
+
+
+def _entered(benchmark: Benchmark, actor: User, name: str, sha256: str) -> Submission:
+    """The classifier's row with these predictions; the caller's transaction holds the benchmark."""
+    row = benchmark.submissions.filter(name=name).first()
+    if row is not None:
+        if sha256 != row.sha256:
+            _remove_later(submission_path(row))
+            row.attempts += 1
+        row.sha256 = sha256
+        row.save(update_fields=["sha256", "attempts"])
+        return row
+    if benchmark.submissions.count() >= MAX_CLASSIFIERS:
+        raise Refusal(
+            f"A benchmark takes {MAX_CLASSIFIERS} classifiers. Remove some, or make another.",
+            field="name",
+        )
+    last = benchmark.submissions.aggregate(last=Max("position"))["last"]
+    return Submission.objects.create(
+        benchmark=benchmark,
+        name=name,
+        position=0 if last is None else last + 1,
+        sha256=sha256,
+        attempts=1 + benchmark.settings.get(EARLIER, {}).get(name, 0),
+        submitted_by=actor,
+    )
+
+
+def _place(laid: Path, row: Submission) -> None:
+    """Moves what was laid out to where the row says; the last thing before it is committed."""
+    goal = submission_path(row)
+    goal.parent.mkdir(exist_ok=True)
+    # What a transaction that never ended may have left under this number.
+    _remove(goal)
+    os.replace(laid, goal)
+
+
+def _remove_later(path: Path) -> None:
+    transaction.on_commit(lambda: _remove(path))
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def _first_id(benchmark: Benchmark) -> str:
+    """The file of the score map that comes first."""
+    return f"{read_boxes(truth_folder(benchmark))[0].name}.npy"
+
+
+def _check_size(path: Path, most: int) -> None:
+    if path.stat().st_size > most:
+        raise TooLarge(f"The file is larger than {most // 1024**2:,} MiB.", field="file")
+
+
+def _check_name(name: str) -> None:
+    """Raises Refusal for a name that cannot be seen, or cannot stand in an address."""
+    if not name or not name.isprintable() or name != name.strip():
+        raise Refusal(
+            f"The name {name[:40]!r} is empty or has characters that cannot be seen. Give the "
+            "classifier a name of printable characters, without spaces around it.",
+            field="name",
+        )
+    if len(name) > MAX_NAME:
+        raise Refusal(f"Give the classifier a name of at most {MAX_NAME} characters.", field="name")
+    if "/" in name or "\\" in name or name in {".", ".."}:
+        raise Refusal(f"{name!r} would be a path. Leave slashes out of the name.", field="name")

@@ -1,0 +1,186 @@
+"""What a classifier sent in against the truth of its benchmark, as `score KIND`. No Django."""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evaluation.ilsvrc import box_files, class_files, classification, localization
+from evaluation.metrics import ilsvrc
+from evaluation.metrics.wordnet import load
+from evaluation.released.ground_truth import (
+    CLASSIFICATION,
+    DETECTION,
+    EXCLUDED,
+    IMAGES,
+    LOCALIZATION,
+    TRUTH,
+    WSOL,
+)
+from evaluation.released.settings import protocol_of
+from evaluation.released.wsol_truth import MASKS
+from evaluation.wsol import files as wsol_files
+from evaluation.wsol import outcomes as wsol_outcomes
+from evaluation.wsol import scoring as wsol_scoring
+from labeling.files import BadInput
+
+Settings = Mapping[str, Any]
+Result = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Scored:
+    """What a classifier is worth. result: as `score KIND` prints it, of wsol what it prints of
+    boxes and of masks together, without curves.
+
+    outcomes: what became of each image, in the order of the truth; called once. wrong, classes:
+    (N,) whether each image is an error, and its class, where the kind has errors. curves: of wsol,
+    under "boxes" and "masks".
+    """
+
+    result: Result
+    outcomes: Callable[[], Iterator[Result]]
+    wrong: NDArray[np.bool_] | None = None
+    classes: list[str] | None = None
+    curves: Result | None = None
+
+
+def score(kind: str, truth: Path, path: Path, settings: Settings) -> Scored:
+    """Raises BadInput for predictions that do not fit the truth, and for files that are gone."""
+    return _SCORES[kind](truth, path, settings)
+
+
+def check(kind: str, truth: Path, path: Path, settings: Settings) -> None:
+    """Passes for predictions that can be scored: they are read whole. Raises BadInput."""
+    _CHECKS[kind](truth, path, settings)
+
+
+def check_truth(kind: str, truth: Path, settings: Settings) -> None:
+    """Passes for a truth that can be read back. Raises BadInput."""
+    if kind in (LOCALIZATION, DETECTION):
+        box_files.read_truth(truth / TRUTH, _options(truth, settings))
+    elif kind == WSOL:
+        wsol_files.read_boxes(truth)
+
+
+def _options(truth: Path, settings: Settings) -> box_files.Options:
+    excluded = truth / EXCLUDED
+    return box_files.Options(
+        images=truth / IMAGES,
+        exclude=excluded if excluded.exists() else None,
+        **{
+            name: settings[name]
+            for name in ("inclusive", "strict", "confidence", "seed")
+            if name in settings
+        },
+    )
+
+
+def _read_classified(truth: Path, path: Path, settings: Settings) -> class_files.Classified:
+    return class_files.read_classified(truth / TRUTH, path, load())
+
+
+def _classification(truth: Path, path: Path, settings: Settings) -> Scored:
+    found = _read_classified(truth, path, settings)
+    wordnet = load()
+    return Scored(
+        classification.score(
+            found, wordnet, confidence=settings["confidence"], seed=settings["seed"]
+        ),
+        partial(classification.outcomes, found, wordnet),
+        ilsvrc.wrong_at(found.truth, found.predicted, 5),
+        [found.classes[number] for number in found.truth.tolist()],
+    )
+
+
+def _read_localized(truth: Path, path: Path, settings: Settings) -> Any:
+    return localization.read(truth / TRUTH, path, _options(truth, settings))
+
+
+def _localization(truth: Path, path: Path, settings: Settings) -> Scored:
+    found = _read_localized(truth, path, settings)
+    return Scored(
+        localization.score(found, _options(truth, settings)),
+        partial(localization.outcomes, found),
+        localization.wrong(found),
+        list(found.classes),
+    )
+
+
+def _read_detected(truth: Path, path: Path, settings: Settings) -> Any:
+    from evaluation.ilsvrc import detection
+
+    return detection.read(truth / TRUTH, path, _options(truth, settings))
+
+
+def _detection(truth: Path, path: Path, settings: Settings) -> Scored:
+    from evaluation.ilsvrc import detection
+
+    found = _read_detected(truth, path, settings)
+    return Scored(
+        detection.score(found, _options(truth, settings)), partial(detection.outcomes, found)
+    )
+
+
+def _wsol(truth: Path, path: Path, settings: Settings) -> Scored:
+    protocol = protocol_of(settings)
+    boxes = wsol_scoring.score_boxes(truth, path, protocol, curves=True)
+    curves = {"boxes": boxes.pop("curves")}
+    each = partial(wsol_outcomes.box_outcomes, truth, path, protocol, boxes)
+    masks = truth / MASKS
+    if not masks.is_dir():
+        return Scored(boxes, each, curves=curves)
+    pixels = wsol_scoring.score_masks(masks, masks, path, protocol, curves=True)
+    curves["masks"] = pixels.pop("curves")
+    too = partial(wsol_outcomes.mask_outcomes, masks, masks, path, protocol, pixels)
+    return Scored(boxes | pixels, partial(_both, each, too), curves=curves)
+
+
+def _both(
+    boxes: Callable[[], Iterator[Result]], masks: Callable[[], Iterator[Result]]
+) -> Iterator[Result]:
+    """What became of each image's boxes, and of its pixels beside it."""
+    for one, other in zip(boxes(), masks(), strict=True):
+        yield one | {"outcome": one["outcome"] | other["outcome"]}
+
+
+def _check_maps(truth: Path, path: Path, settings: Settings) -> None:
+    protocol = protocol_of(settings)
+    names = [image.name for image in wsol_files.read_boxes(truth)]
+    read = wsol_scoring.reader(path, protocol, names)
+    for _ in wsol_scoring.in_parts(
+        lambda part: [None for name in part if read(name) is None], names
+    ):
+        pass
+
+
+_SCORES: dict[str, Callable[[Path, Path, Settings], Scored]] = {
+    CLASSIFICATION: _classification,
+    LOCALIZATION: _localization,
+    DETECTION: _detection,
+    WSOL: _wsol,
+}
+_CHECKS: dict[str, Callable[[Path, Path, Settings], Any]] = {
+    CLASSIFICATION: _read_classified,
+    LOCALIZATION: _read_localized,
+    DETECTION: _read_detected,
+    WSOL: _check_maps,
+}
+
+
+@contextmanager
+def called(folder: Path, name: str) -> Iterator[None]:
+    """Faults of files in a folder of ours name them as the person does who sent them."""
+    try:
+        yield
+    except BadInput as error:
+        where = name
+        if error.file is not None and Path(error.file).is_relative_to(folder):
+            inner = Path(error.file).relative_to(folder).as_posix()
+            where = f"{name}: {inner}" if inner != "." else name
+        raise BadInput(error.message, where, error.line, error.cure) from error

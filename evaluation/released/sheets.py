@@ -1,0 +1,58 @@
+"""CSV sheets and plain lists in a folder, row by row; or nowhere, where rows are only counted."""
+
+import csv
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+BOM = "\ufeff"
+
+
+class Sheets:
+    """Files of a folder that are open while rows come; each begins with its first row.
+
+    folder: None writes nothing.
+    """
+
+    def __init__(self, folder: Path | None) -> None:
+        self.folder = folder
+        self.files = ExitStack()
+        self._open: dict[str, Any] = {}
+
+    def __enter__(self) -> "Sheets":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.files.close()
+
+    def row(self, name: str, *cells: Any) -> None:
+        """A row of a CSV."""
+        if self.folder is not None:
+            csv.writer(self._file(name), lineterminator="\n").writerow(map(plain, cells))
+
+    def line(self, name: str, *cells: Any) -> None:
+        """A line of a list whose cells are parted by commas, none of them quoted."""
+        if self.folder is not None:
+            new = name not in self._open
+            text = ",".join(map(plain, cells))
+            # Readers pass a mark over where the file begins with it.
+            text = BOM + text if new and text.startswith(BOM) else text
+            self._file(name).write(text + "\n")
+
+    def _file(self, name: str) -> Any:
+        if name not in self._open:
+            assert self.folder is not None
+            path = self.folder / name
+            path.parent.mkdir(exist_ok=True)
+            file = path.open("w", encoding="utf-8", newline="")
+            self._open[name] = self.files.enter_context(file)
+        return self._open[name]
+
+
+def plain(cell: Any) -> str:
+    """The cell as text: whole numbers without a point, others to the last digit.
+
+    >>> plain(12.0), plain(0.1), plain("a,b")
+    ('12', '0.1', 'a,b')
+    """
+    return str(int(cell)) if isinstance(cell, float) and cell.is_integer() else str(cell)
