@@ -7,8 +7,9 @@ Colours: Okabe and Ito's set and cividis, which colour-blind people tell apart.
 
 import io
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import cycle
 from typing import Any
 
 import matplotlib as mpl
@@ -23,6 +24,12 @@ mpl.rcParams["svg.hashsalt"] = "assay"
 
 Result = dict[str, Any]
 FORMS = {"svg": "image/svg+xml", "png": "image/png"}
+# Okabe and Ito's, without the yellow, which is lost on paper; black and white take the ink.
+COLOURS = {
+    "light": ("#0072b2", "#b14d00", "#007a5a", "#a3457f", "#56b4e9", "#8a6d00", "#5b5b5b"),
+    "dark": ("#56b4e9", "#e69f00", "#2fc79a", "#e08fc0", "#9ecae9", "#f0e442", "#b5b5b5"),
+}
+MARKS = "osD^vPXd"
 # Long names keep their beginning and their end, where variants differ.
 NAME_LENGTH = 22
 
@@ -220,3 +227,41 @@ def plain(axes: Axes, theme: Theme, grid: str) -> None:
     for side, spine in axes.spines.items():
         spine.set_visible(side == "bottom")
         spine.set_color(theme.faint)
+
+
+def colours(theme: Theme) -> tuple[str, ...]:
+    """The theme's colours for lines and bars."""
+    return COLOURS["dark" if theme == THEMES["dark"] else "light"]
+
+
+def styles(names: Sequence[str], theme: Theme) -> list[tuple[str, str, str]]:
+    """Every name with a colour and a mark of its own: colour alone tells nothing."""
+    return list(zip(names, cycle(colours(theme)), cycle(MARKS), strict=False))
+
+
+def dot(
+    axes: Axes, cell: Mapping[str, Any], y: float, colour: str, mark: str, theme: Theme
+) -> None:
+    """A cell's value with its interval from low to high; nothing where it has none."""
+    if cell["value"] is None:
+        return
+    if cell["low"] is not None:
+        axes.plot([cell["low"], cell["high"]], [y, y], color=colour, lw=2, solid_capstyle="round")
+    axes.plot([cell["value"]], [y], mark, color=colour, ms=6.5, mec=theme.paper, mew=0.8)
+
+
+def names_down(axes: Axes, names: Sequence[str]) -> None:
+    """The names down the side, the first on top."""
+    axes.set_yticks(range(len(names)), [short(name) for name in names])
+    axes.set_ylim(len(names) - 0.5, -0.5)
+
+
+def legend(figure: Figure, theme: Theme, count: int) -> None:
+    """Above the axes, where it covers nothing."""
+    figure.legend(
+        loc="outside upper center",
+        ncols=min(4, max(1, count)),
+        frameon=False,
+        labelcolor=theme.ink,
+        fontsize=8.5,
+    )

@@ -7,20 +7,25 @@ from collections.abc import Callable, Sequence
 from itertools import cycle
 from typing import Any
 
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from evaluation.cds import tables, terms
 from evaluation.cds.tables import Chosen, Result
-from evaluation.figures import THEMES, Theme, as_file, canvas, ink, plain, short
-
-# Okabe and Ito's, without the yellow, which is lost on paper; black and white take the ink.
-_COLOURS = {
-    "light": ("#0072b2", "#b14d00", "#007a5a", "#a3457f", "#56b4e9", "#8a6d00", "#5b5b5b"),
-    "dark": ("#56b4e9", "#e69f00", "#2fc79a", "#e08fc0", "#9ecae9", "#f0e442", "#b5b5b5"),
-}
-_MARKS = "osD^vPXd"
+from evaluation.figures import (
+    THEMES,
+    Theme,
+    as_file,
+    canvas,
+    colours,
+    dot,
+    ink,
+    legend,
+    names_down,
+    plain,
+    short,
+    styles,
+)
 
 
 def content(result: Result, theme: Theme, chosen: Chosen) -> Figure:
@@ -38,25 +43,19 @@ def _grid(result: Result, theme: Theme, chosen: Chosen, measure: str) -> Figure:
     schemes = tables.content_schemes(result)
     figure, axes = canvas(theme, 7.0, 1.5 + max(0.55, 0.16 * len(schemes)) * len(rows))
     step = 0.7 / max(1, len(schemes))
-    for place, (scheme, colour, mark) in enumerate(_styles(schemes, theme)):
+    for place, (scheme, colour, mark) in enumerate(styles(schemes, theme)):
         offset = (place - (len(schemes) - 1) / 2) * step
         label = terms.content_scheme(scheme)
         for at, row in enumerate(rows):
             cell = row["cells"][place]
             if cell:
-                _dot(axes, cell, at + offset, colour, mark, theme)
+                dot(axes, cell, at + offset, colour, mark, theme)
         axes.plot([], [], mark, color=colour, ms=6, label=label)
-    _names(axes, [row["classifier"] for row in rows])
+    names_down(axes, [row["classifier"] for row in rows])
     axes.set_xlabel(f"{terms.SCORES[measure]}, less is better, with 95 % intervals")
-    _legend(figure, theme, len(schemes))
+    legend(figure, theme, len(schemes))
     plain(axes, theme, grid="x")
     return figure
-
-
-def _dot(axes: Axes, cell: Any, y: float, colour: str, mark: str, theme: Theme) -> None:
-    if cell["low"] is not None:
-        axes.plot([cell["low"], cell["high"]], [y, y], color=colour, lw=2, solid_capstyle="round")
-    axes.plot([cell["value"]], [y], mark, color=colour, ms=6.5, mec=theme.paper, mew=0.8)
 
 
 def error(result: Result, theme: Theme, chosen: Chosen) -> Figure:
@@ -66,8 +65,8 @@ def error(result: Result, theme: Theme, chosen: Chosen) -> Figure:
     for at, row in enumerate(rows):
         if row["error"] is not None:
             cell = row | {"value": row["error"]}
-            _dot(axes, cell, at, theme.mark, "o", theme)
-    _names(axes, [row["classifier"] for row in rows])
+            dot(axes, cell, at, theme.mark, "o", theme)
+    names_down(axes, [row["classifier"] for row in rows])
     axes.set_xlim(-0.01, max(0.1, axes.get_xlim()[1]))
     axes.set_xlabel("median share of whole objects named wrongly, with 95 % intervals")
     plain(axes, theme, grid="x")
@@ -89,7 +88,7 @@ def _bars(result: Result, theme: Theme, chosen: Chosen, measure: str) -> Figure:
     rows = tables.by_part_scheme(result, measure, chosen.averaging)
     figure, axes = canvas(theme, 7.0, 3.8)
     width = 0.8 / max(1, len(rows))
-    for place, (row, colour) in enumerate(zip(rows, cycle(_colours(theme)), strict=False)):
+    for place, (row, colour) in enumerate(zip(rows, cycle(colours(theme)), strict=False)):
         for at, cell in enumerate(row["cells"]):
             if not cell:
                 continue
@@ -101,7 +100,7 @@ def _bars(result: Result, theme: Theme, chosen: Chosen, measure: str) -> Figure:
     axes.set_xticks(range(len(schemes)), [short(name) for name in schemes])
     axes.set_ylabel(f"{terms.SCORES[measure]}, less is better")
     axes.set_ylim(bottom=0)
-    _legend(figure, theme, len(rows))
+    legend(figure, theme, len(rows))
     plain(axes, theme, grid="y")
     return figure
 
@@ -129,7 +128,7 @@ def wins(result: Result, theme: Theme, chosen: Chosen) -> Figure:
                 size=8.5,
             )
     axes.axvline(0, color=theme.ink, lw=0.8)
-    _names(axes, [row["name"] for row in rows])
+    names_down(axes, [row["name"] for row in rows])
     axes.set_xlim(-1.45 * most, 1.45 * most)
     axes.set_xticks([])
     axes.set_xlabel(f"← lowest CDS        times out of {most}        highest CDS →")
@@ -142,7 +141,7 @@ def correlation(result: Result, theme: Theme, chosen: Chosen) -> Figure:
     found = tables.rows_of(result, "error_correlation", averaging=chosen.averaging, error="frames")
     figure, axes = canvas(theme, 7.0, 4.2)
     for row, (measure, colour, mark) in zip(
-        found, _styles([row["measure"] for row in found], theme), strict=True
+        found, styles([row["measure"] for row in found], theme), strict=True
     ):
         axes.plot(
             row["errors"], row["scores"], mark, color=colour, ms=8, label=terms.SCORES[measure]
@@ -160,7 +159,7 @@ def correlation(result: Result, theme: Theme, chosen: Chosen) -> Figure:
     axes.margins(0.18)
     axes.set_xlabel("share of frames named wrongly, mean over part schemes and classifiers")
     axes.set_ylabel("score, mean over part schemes and classifiers")
-    _legend(figure, theme, len(found))
+    legend(figure, theme, len(found))
     plain(axes, theme, grid="both")
     return figure
 
@@ -223,7 +222,7 @@ def hardness(result: Result, theme: Theme, chosen: Chosen) -> Figure:
     for axes, form in zip(grid.flat, terms.HARDNESS, strict=True):
         ink(axes, theme)
         of = tables.by_of(result, form)
-        for name, colour, mark in _styles(list(of), theme):
+        for name, colour, mark in styles(list(of), theme):
             rows = sorted(of[name], key=lambda row: row["rank"])
             label = short(terms.content_scheme(name))
             ranks = [row["rank"] for row in rows]
@@ -286,29 +285,3 @@ def drawn(result: Result) -> list[str]:
 def draw(name: str, result: Result, form: str, theme: str, chosen: Chosen) -> bytes:
     """A figure of FIGURES as a file of evaluation.figures.FORMS."""
     return as_file(FIGURES[name](result, THEMES[theme], chosen), form)
-
-
-def _colours(theme: Theme) -> tuple[str, ...]:
-    return _COLOURS["dark" if theme == THEMES["dark"] else "light"]
-
-
-def _styles(names: Sequence[str], theme: Theme) -> list[tuple[str, str, str]]:
-    """Every name with a colour and a mark of its own: colour alone tells nothing."""
-    return list(zip(names, cycle(_colours(theme)), cycle(_MARKS), strict=False))
-
-
-def _names(axes: Axes, names: Sequence[str]) -> None:
-    """The names down the side, the first on top."""
-    axes.set_yticks(range(len(names)), [short(name) for name in names])
-    axes.set_ylim(len(names) - 0.5, -0.5)
-
-
-def _legend(figure: Figure, theme: Theme, count: int) -> None:
-    """Above the axes, where it covers nothing."""
-    figure.legend(
-        loc="outside upper center",
-        ncols=min(4, max(1, count)),
-        frameon=False,
-        labelcolor=theme.ink,
-        fontsize=8.5,
-    )

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.urls import reverse
 
-from evaluation import runs
+from evaluation import under_way
 from evaluation.cds import benchmarks, figure_words, figures, tables, terms
 from evaluation.cds.running import SEQUENCES
 from evaluation.cds.tables import Chosen, Result
@@ -34,7 +34,7 @@ def benchmark(row: Benchmark, run: Run | None, query: Mapping[str, str]) -> dict
     """The page of a benchmark with the result of `run`, and what is under way."""
     result = result_of(row, run)
     chosen = chosen_in(query, result)
-    now = _now(row)
+    now = under_way.now(row)
     newest, waiting = now["newest"], now["waiting"]
     failed = newest if newest is not None and newest.state == Run.State.FAILED else None
     submissions = list(row.submissions.all())
@@ -53,7 +53,7 @@ def benchmark(row: Benchmark, run: Run | None, query: Mapping[str, str]) -> dict
         "history": list(row.runs.defer("result").select_related("release", "requested_by"))[
             :HISTORY
         ],
-        "seen": _mark(now),
+        "seen": under_way.mark(now),
         "chosen": chosen,
         "size": {key: row.settings[key] for key in ("objects", "sequences", "frames", "left_out")},
         "schemes": _schemes(row),
@@ -95,42 +95,6 @@ def _people(row: Benchmark) -> dict[str, Any] | None:
     """The campaign that asks people for names and how far it is; None where nobody is asked."""
     naming = row.naming
     return {"campaign": naming, "progress": progress.progress(naming)} if naming else None
-
-
-def _steps(waiting: Run | None) -> tuple[int, int] | None:
-    """How much of the run's job is done, of how much."""
-    if waiting is None:
-        return None
-    job = runs.job_of(waiting)
-    return (
-        (job.progress_done, job.progress_total) if job and job.progress_total else (0, runs.STEPS)
-    )
-
-
-def seen(row: Benchmark) -> str:
-    """A mark that changes when the page of the benchmark would; found without its result."""
-    return _mark(_now(row))
-
-
-def _now(row: Benchmark) -> dict[str, Any]:
-    """What is under way: the newest run, the one that waits and how far it is, the latest done."""
-    newest = row.runs.defer("result").select_related("release").first()
-    waiting = row.runs.filter(state__in=runs.UNFINISHED).defer("result").first()
-    done = row.runs.filter(state=Run.State.DONE)
-    return {
-        "newest": newest,
-        "waiting": waiting,
-        "steps": _steps(waiting),
-        "latest": done.values_list("pk", flat=True).first(),
-        "submissions": row.submissions.count(),
-    }
-
-
-def _mark(now: dict[str, Any]) -> str:
-    newest = now["newest"]
-    newer = (newest.pk, newest.state) if newest else (0, "")
-    parts = (now["latest"], *newer, now["submissions"], *(now["steps"] or ()))
-    return "-".join(str(part) for part in parts)
 
 
 def _schemes(row: Benchmark) -> dict[str, list[tuple[str, ...]]]:

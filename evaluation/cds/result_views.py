@@ -21,7 +21,7 @@ from django.shortcuts import get_object_or_404, render
 from django.utils.http import content_disposition_header
 from django.views.decorators.http import require_GET
 
-from evaluation import access, runs
+from evaluation import access, runs, under_way
 from evaluation.cds import benchmarks, figures, pages, sequence_pages, tables
 from evaluation.cds.running import SEQUENCES
 from evaluation.cds.tables import Result
@@ -35,7 +35,7 @@ from labeling.views.shared import SignedIn, query_of
 def benchmark(request: HttpRequest, row: Benchmark) -> HttpResponse:
     """The benchmark's page with its newest result; to htmx only what moved."""
     is_htmx = request.headers.get("HX-Request") == "true"
-    if is_htmx and request.GET.get("seen") == pages.seen(row):
+    if is_htmx and request.GET.get("seen") == under_way.seen(row):
         # Nothing moved: htmx leaves the page as it is.
         return HttpResponse(status=204)
     context = pages.benchmark(row, runs.latest(row), request.GET)
