@@ -17,13 +17,13 @@ def match_greedily(
     objects: NDArray[np.float64],
     needed: NDArray[np.float64],
     extra: float,
-) -> NDArray[np.bool_]:
-    """(D,) whether each detection, the surest first, finds an object that none before it took.
+) -> NDArray[np.int64]:
+    """(D,) the object that each detection, the surest first, takes; −1 where none is left to it.
 
     Those it may take are objects[first:end] of its class and image; needed: the IoU that each asks
     for. extra: what is added to every width and height.
     """
-    hit = np.zeros(len(boxes), np.bool_)
+    found = np.full(len(boxes), -1)
     taken = np.zeros(len(objects), np.bool_)
     for d in range(len(boxes)):
         x0, y0, x1, y1 = boxes[d, 0], boxes[d, 1], boxes[d, 2], boxes[d, 3]
@@ -45,5 +45,5 @@ def match_greedily(
                 best, chosen = overlap, k
         if chosen >= 0:
             taken[chosen] = True
-            hit[d] = True
-    return hit
+            found[d] = chosen
+    return found

@@ -5,7 +5,6 @@ Source: Russakovsky et al. (2015), §4.2, §4.3 and Algorithm 2. Pixels are incl
 told which.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,6 +12,9 @@ from numpy.typing import NDArray
 
 # An object of w × h may be missed by this many pixels, half of them on each side.
 SLACK_PX = 10
+# From this IoU on two boxes show the same thing.
+NEEDED_IOU = 0.5
+MISSED = -1
 
 
 @dataclass(frozen=True)
@@ -29,21 +31,33 @@ class Boxes:
     def of(self, chosen: NDArray[np.bool_] | NDArray[np.int64]) -> "Boxes":
         return Boxes(self.images[chosen], self.classes[chosen], self.corners[chosen])
 
+    def outside(self, excluded: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """(N,) which boxes are none of the (E, 2) excluded images and classes; class −1 is all."""
+        classes = int(max(self.classes.max(initial=0), excluded[:, 1].max(initial=0))) + 1
+        pairs, whole = excluded[excluded[:, 1] >= 0], excluded[excluded[:, 1] < 0]
+        named = np.isin(_keys(self, classes), pairs[:, 0] * classes + pairs[:, 1])
+        return ~named & ~np.isin(self.images, whole[:, 0])
+
 
 @dataclass(frozen=True)
 class Precisions:
     """What each of C classes came to.
 
     ap: (C,), NaN for a class without objects, 0 for one without detections. positives, detections:
-    (C,) how many counted. order: (D,) the detections that counted, by class, the surest first;
-    hits: (D,) whether each of these found its object.
+    (C,) how many there are. order: (D,) the detections by class, the surest first; taken: (D,) the
+    object that each of these found, its place in the truth, MISSED where it is wrong.
     """
 
     ap: NDArray[np.float64]
     positives: NDArray[np.int64]
     detections: NDArray[np.int64]
     order: NDArray[np.int64]
-    hits: NDArray[np.bool_]
+    taken: NDArray[np.int64]
+
+    @property
+    def hits(self) -> NDArray[np.bool_]:
+        """(D,) whether each detection, in `order`, found an object."""
+        return self.taken != MISSED
 
     @property
     def mean_ap(self) -> float:
@@ -77,7 +91,7 @@ def needed_iou(corners: NDArray[np.floating], inclusive: bool) -> NDArray[np.flo
     """
     sides = np.asarray(corners, float)[..., 2:] - np.asarray(corners, float)[..., :2]
     sides = sides + float(inclusive)
-    return np.minimum(0.5, sides.prod(axis=-1) / (sides + SLACK_PX).prod(axis=-1))
+    return np.minimum(NEEDED_IOU, sides.prod(axis=-1) / (sides + SLACK_PX).prod(axis=-1))
 
 
 def average_precisions(
@@ -86,29 +100,24 @@ def average_precisions(
     confidences: NDArray[np.floating],
     classes: int,
     inclusive: bool,
-    excluded: NDArray[np.int64] | None = None,
 ) -> Precisions:
     """Average precision of every class by Algorithm 2 and the envelope of PASCAL VOC.
 
     Detections go by confidence, then image, then their order; each takes the object of its class
     and image, free and overlapping enough, that it overlaps most, of equal ones the first. A second
-    one of the same object is wrong. excluded: (E, 2) images and classes whose objects and
-    detections are left out. AP is the area under the highest precision at this recall or more.
+    one of the same object is wrong. AP is the area under the highest precision at this recall or
+    more. Take what is excluded out of both before, see Boxes.outside().
     """
-    keep_truth, keep_found = _kept(truth, classes, excluded), _kept(found, classes, excluded)
-    objects, chosen = truth.of(keep_truth), np.flatnonzero(keep_found)
-    order = chosen[
-        np.lexsort((chosen, found.images[chosen], -confidences[chosen], found.classes[chosen]))
-    ]
-    hits = _matched(objects, found.of(order), classes, inclusive)
-    positives = np.bincount(objects.classes, minlength=classes)
-    detections = np.bincount(found.classes[order], minlength=classes)
+    order = np.lexsort((found.images, -confidences, found.classes))
+    taken = _matched(truth, found.of(order), classes, inclusive)
+    positives = np.bincount(truth.classes, minlength=classes)
+    detections = np.bincount(found.classes, minlength=classes)
     ends = np.cumsum(detections)
     ap = np.full(classes, np.nan)
     for class_ in np.flatnonzero(positives).tolist():
-        own = hits[ends[class_] - detections[class_] : ends[class_]]
-        ap[class_] = envelope_area(own) / positives[class_]
-    return Precisions(ap, positives, detections, order, hits)
+        own = taken[ends[class_] - detections[class_] : ends[class_]]
+        ap[class_] = envelope_area(own != MISSED) / positives[class_]
+    return Precisions(ap, positives, detections, order, taken)
 
 
 def envelope_area(hits: NDArray[np.bool_]) -> float:
@@ -138,50 +147,66 @@ def classes_won(ap: NDArray[np.floating]) -> NDArray[np.int64]:
     return ((known == best) & (best > 0)).sum(axis=1)
 
 
-def localization_errors(
-    truth: Sequence[tuple[int, NDArray[np.floating]]],
-    predicted: Sequence[tuple[Sequence[int], NDArray[np.floating]]],
-    inclusive: bool,
-    strict: bool = False,
-    k: int = 5,
-) -> NDArray[np.bool_]:
-    """(N,) whether none of the first k predictions has both the class and one of its boxes.
+def best_overlaps(truth: Boxes, found: Boxes, inclusive: bool) -> NDArray[np.float64]:
+    """(D,) the best IoU of each found box with an object of its image and class; 0 without one.
 
-    truth: for each image its class and the boxes (B, 4) of that class. predicted: up to k classes,
-    best first, and a box (K, 4) for each. A box is right from an IoU of 0.5 on, as the published
-    kit counts; strict: only above 0.5, as the text says.
+    >>> one = Boxes(np.array([7]), np.array([3]), np.array([[0.0, 0.0, 10.0, 10.0]]))
+    >>> best_overlaps(one, one, inclusive=False).tolist()
+    [1.0]
     """
-    wrong = np.ones(len(truth), bool)
-    for image, ((class_, boxes), (named, placed)) in enumerate(zip(truth, predicted, strict=True)):
-        own = np.asarray(placed)[:k][np.asarray(named, np.int64)[:k] == class_]
-        overlap = pair_iou(own[:, None], np.asarray(boxes)[None], inclusive)
-        wrong[image] = not ((overlap > 0.5) if strict else (overlap >= 0.5)).any()
-    return wrong
+    classes = int(max(truth.classes.max(initial=0), found.classes.max(initial=0))) + 1
+    order, first, end = _candidates(truth, found, classes)
+    row = np.repeat(np.arange(len(found)), end - first)
+    # Places within each run of candidates, run after run.
+    place = np.arange(len(row)) - np.repeat(np.cumsum(end - first) - (end - first), end - first)
+    of = order[first[row] + place]
+    best = np.zeros(len(found))
+    np.maximum.at(best, row, pair_iou(found.corners[row], truth.corners[of], inclusive))
+    return best
+
+
+def localized(overlaps: NDArray[np.floating], strict: bool = False) -> NDArray[np.bool_]:
+    """Whether boxes of these IoUs with a true one are right: §4.2's d(b, B) is 0.
+
+    From 0.5 on, as the published kit counts; strict: only above, as the text says.
+
+    >>> localized(np.array([0.5, 0.6])).tolist(), localized(np.array([0.5, 0.6]), True).tolist()
+    ([True, True], [False, True])
+    """
+    return overlaps > NEEDED_IOU if strict else overlaps >= NEEDED_IOU
 
 
 def _keys(boxes: Boxes, classes: int) -> NDArray[np.int64]:
     return boxes.images * classes + boxes.classes
 
 
-def _kept(boxes: Boxes, classes: int, excluded: NDArray[np.int64] | None) -> NDArray[np.bool_]:
-    if excluded is None or not len(excluded):
-        return np.ones(len(boxes), bool)
-    return ~np.isin(_keys(boxes, classes), excluded[:, 0] * classes + excluded[:, 1])
-
-
-def _matched(objects: Boxes, found: Boxes, classes: int, inclusive: bool) -> NDArray[np.bool_]:
-    """Whether each detection, in their order, finds a free object of its class and image."""
-    from evaluation.metrics.compiled_matching import match_greedily
-
+def _candidates(
+    objects: Boxes, found: Boxes, classes: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Objects ordered by image and class, and where in there each found box's own begin and end."""
     keys = _keys(objects, classes)
     order = np.argsort(keys, kind="stable")
     own = _keys(found, classes)
-    corners = np.ascontiguousarray(objects.corners[order], np.float64).reshape(-1, 4)
-    return match_greedily(
+    return (
+        order,
         np.searchsorted(keys[order], own, "left"),
         np.searchsorted(keys[order], own, "right"),
+    )
+
+
+def _matched(objects: Boxes, found: Boxes, classes: int, inclusive: bool) -> NDArray[np.int64]:
+    """The free object of its class and image that each detection, in their order, finds."""
+    from evaluation.metrics.compiled_matching import match_greedily
+
+    order, first, end = _candidates(objects, found, classes)
+    corners = np.ascontiguousarray(objects.corners[order], np.float64).reshape(-1, 4)
+    taken = match_greedily(
+        first,
+        end,
         np.ascontiguousarray(found.corners, np.float64).reshape(-1, 4),
         corners,
         needed_iou(corners, inclusive),
         float(inclusive),
     )
+    taken[taken != MISSED] = order[taken[taken != MISSED]]
+    return taken

@@ -10,7 +10,13 @@ from django.core.management.base import CommandParser
 from evaluation.cds import scoring
 from evaluation.cds.lines import SequenceLine, read_sequences
 from evaluation.cds.predictions import Predictions, frame_places, read_predictions
-from evaluation.management import cds_printing, classification_options, wsol_options
+from evaluation.management import (
+    cds_printing,
+    classification_options,
+    detection_options,
+    localization_options,
+    wsol_options,
+)
 from evaluation.management.commands.wordnet import load
 from evaluation.mappings import read_mapping
 from evaluation.metrics import similarity as similarities
@@ -66,6 +72,24 @@ class Command(ContractCommand):
                 classification_options.deed,
                 classification_options.show,
                 help="errors of ILSVRC, hp@k and hit@k of ranked labels",
+            )
+        )
+        localization_options.add(
+            self.verb(
+                parser,
+                "localization",
+                localization_options.deed,
+                localization_options.show,
+                help="ILSVRC's localization error",
+            )
+        )
+        detection_options.add(
+            self.verb(
+                parser,
+                "detection",
+                detection_options.deed,
+                detection_options.show,
+                help="average precision of detections, as ILSVRC has it",
             )
         )
         wsol_options.add(

@@ -8,8 +8,9 @@ import pytest
 from evaluation.metrics.detection import (
     Boxes,
     average_precisions,
+    best_overlaps,
     classes_won,
-    localization_errors,
+    localized,
     needed_iou,
     pair_iou,
 )
@@ -95,7 +96,10 @@ def test_average_precision_equals_the_algorithm_written_out(seed, inclusive):
     truth, found, confidences = world(seed)
     excluded = np.array([[0, 1], [3, 2], [4, 0]])[: seed % 4]
 
-    result = average_precisions(truth, found, confidences, 5, inclusive, excluded)
+    kept = found.outside(excluded)
+    result = average_precisions(
+        truth.of(truth.outside(excluded)), found.of(kept), confidences[kept], 5, inclusive
+    )
 
     expected = [
         plain_ap(truth, found, confidences, c, int(inclusive), excluded.tolist()) for c in range(5)
@@ -159,20 +163,52 @@ def test_only_the_best_win_a_class():
     assert classes_won(ap).tolist() == [2, 2, 0]
 
 
-def test_localization_needs_class_and_box_together():
-    box, half, off = [0, 0, 100, 100], [0, 0, 100, 50], [0, 0, 100, 49]
-    truth = [(7, np.array([box, [500, 500, 600, 600]]))] * 6
-    predicted = [
-        ([7], np.array([box])),
-        ([3, 7], np.array([box, off])),
-        ([3, 3, 3, 3, 7], np.array([off, off, off, off, [500, 500, 600, 600]])),
-        ([3, 3, 3, 3, 3, 7], np.array([off] * 5 + [box])),
-        ([7], np.array([half])),
-        ([], np.zeros((0, 4))),
+@pytest.mark.parametrize("inclusive", [True, False])
+def test_every_hit_names_its_object_and_none_is_taken_twice(inclusive):
+    truth, found, confidences = world(7)
+
+    result = average_precisions(truth, found, confidences, 5, inclusive)
+
+    own, taken = result.order[result.hits], result.taken[result.hits]
+    assert len(set(taken.tolist())) == len(taken) > 10
+    assert (truth.images[taken] == found.images[own]).all()
+    assert (truth.classes[taken] == found.classes[own]).all()
+    overlap = pair_iou(truth.corners[taken], found.corners[own], inclusive)
+    assert (overlap >= needed_iou(truth.corners[taken], inclusive)).all()
+
+
+@pytest.mark.parametrize("inclusive", [True, False])
+def test_the_best_overlap_equals_a_plain_loop(inclusive):
+    truth, found, _ = world(3)
+
+    best = best_overlaps(truth, found, inclusive)
+
+    expected = [
+        max(
+            (
+                plain_iou(list(truth.corners[k]), list(found.corners[d]), int(inclusive))
+                for k in range(len(truth))
+                if (truth.images[k], truth.classes[k]) == (found.images[d], found.classes[d])
+            ),
+            default=0,
+        )
+        for d in range(len(found))
     ]
+    assert best.tolist() == pytest.approx(expected)
+    assert 0 < (best == 0).sum() < len(best)
+    assert best_overlaps(boxes(), found, inclusive).tolist() == [0] * len(found)
+    assert len(best_overlaps(truth, boxes(), inclusive)) == 0
 
-    kit = localization_errors(truth, predicted, inclusive=False)
-    text = localization_errors(truth, predicted, inclusive=False, strict=True)
 
-    assert kit.tolist() == [False, True, False, True, False, True]
-    assert text.tolist() == [False, True, False, True, True, True]
+def test_half_an_overlap_is_enough_for_the_kit_and_too_little_for_the_text():
+    overlaps = np.array([0.49, 0.5, 0.51])
+
+    assert localized(overlaps).tolist() == [False, True, True]
+    assert localized(overlaps, strict=True).tolist() == [False, False, True]
+
+
+def test_what_is_excluded_is_a_class_of_an_image_or_all_of_it():
+    rows = boxes((0, 1, 0, 0, 1, 1), (0, 2, 0, 0, 1, 1), (1, 1, 0, 0, 1, 1), (2, 1, 0, 0, 1, 1))
+
+    assert rows.outside(np.array([[0, 2], [2, -1]])).tolist() == [True, False, True, False]
+    assert rows.outside(np.zeros((0, 2), int)).all()

@@ -1,0 +1,214 @@
+"""What detections are worth: every figure of `score detection`. No Django."""
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evaluation.ilsvrc.box_files import Options, Truth, read_excluded, read_found, read_truth
+from evaluation.ilsvrc.box_rows import Rows
+from evaluation.metrics.detection import (
+    MISSED,
+    SLACK_PX,
+    Boxes,
+    Precisions,
+    average_precisions,
+    best_overlaps,
+    classes_won,
+    pair_iou,
+)
+from evaluation.metrics.detection_bootstrap import Resampled, precision_intervals
+from evaluation.metrics.significance import ROUNDS, Interval
+
+Result = dict[str, Any]
+# Of an image, the surest detections that `outcomes` tells.
+MOST_TOLD = 100
+THRESHOLD = f"IoU of min(0.5, wh / ((w + {SLACK_PX})(h + {SLACK_PX}))) or more"
+AVERAGE = "area under the highest precision at this recall or more (PASCAL VOC)"
+
+
+@dataclass(frozen=True)
+class Detected:
+    """A submission matched. names: of all N images; labels: of the classes. truth: the objects that
+    count; found, confidences: the detections that count, in the order of the file."""
+
+    names: list[str]
+    labels: list[str]
+    truth: Boxes
+    found: Boxes
+    confidences: NDArray[np.float64]
+    measured: Precisions
+    excluded: int
+    notes: list[str]
+
+
+def read(truth: Path, predictions: Path, options: Options) -> Detected:
+    """The detections of a file against the truth. Raises BadInput with the place of a fault."""
+    [found] = read_all(truth, {predictions.stem: predictions}, options).values()
+    return found
+
+
+def read_all(truth: Path, predictions: Mapping[str, Path], options: Options) -> dict[str, Detected]:
+    """Several submissions by name, on the same images; the truth is read once."""
+    known = read_truth(truth, options)
+    own = len(known.images.places)
+    rows = {name: read_found(path, known, options) for name, path in predictions.items()}
+    excluded, unknown = read_excluded(known, options)
+    shared = list(_notes(known, own, unknown))
+    return {name: _detected(known, found, excluded, shared) for name, found in rows.items()}
+
+
+def score(found: Detected, options: Options) -> Result:
+    """Mean AP and the AP of every class with their intervals, and what they stand on."""
+    measured, notes = found.measured, list(found.notes)
+    low_high = _intervals(found, options, notes)
+    own = np.flatnonzero((measured.positives > 0) | (measured.detections > 0)).tolist()
+    per_class = {
+        found.labels[c]: {
+            "ap": _number(measured.ap[c]),
+            "positives": int(measured.positives[c]),
+            "detections": int(measured.detections[c]),
+            **low_high.get(c, {"interval": None}),
+        }
+        for c in own
+    }
+    bare = int((measured.positives[own] == 0).sum())
+    if bare:
+        notes.append(f"{bare} classes have detections and no objects: no AP, and in no mean")
+    return {
+        "mean_ap": {"value": _number(measured.mean_ap), **low_high.get(MISSED, {"interval": None})},
+        "per_class": per_class,
+        "images": len(found.names),
+        "classes": int((measured.positives > 0).sum()),
+        "objects": len(found.truth),
+        "detections": len(found.found),
+        "excluded": found.excluded,
+        "matching": THRESHOLD,
+        "averaging": AVERAGE,
+        "confidence": options.confidence,
+        "seed": options.seed,
+        "notes": notes,
+    }
+
+
+def score_all(found: Mapping[str, Detected], options: Options) -> Result:
+    """The figures of the first submission; of several, those of each, and the classes they won."""
+    scored = {name: score(own, options) for name, own in found.items()}
+    result = dict(next(iter(scored.values())))
+    if len(found) > 1:
+        won = classes_won(np.stack([own.measured.ap for own in found.values()]))
+        result["classes_won"] = dict(zip(found, won.tolist(), strict=True))
+        result["submissions"] = [{"name": name, **own} for name, own in scored.items()]
+    return result
+
+
+def outcomes(found: Detected) -> Iterator[Result]:
+    """Image by image: the true boxes, the surest detections with what they hit, and the missed."""
+    counts = np.arange(len(found.names) + 1)
+    told = _Told.of(found)
+    objects = np.argsort(found.truth.images, kind="stable")
+    object_ends = np.searchsorted(found.truth.images[objects], counts)
+    ends = np.searchsorted(found.found.images[told.order], counts)
+    for i, name in enumerate(found.names):
+        own = objects[object_ends[i] : object_ends[i + 1]].tolist()
+        boxes = [found.truth.corners[k].tolist() for k in own]
+        labels = [found.labels[found.truth.classes[k]] for k in own]
+        true = list(zip(own, boxes, labels, strict=True))
+        yield {
+            "image": name,
+            "classes": sorted(set(labels)),
+            "truth": [[*box, label] for _, box, label in true],
+            "outcome": {
+                "found": told.rows(ends[i], min(ends[i + 1], ends[i] + MOST_TOLD)),
+                "missed": [[label, *box] for k, box, label in true if not told.taken[k]],
+            },
+        }
+
+
+@dataclass(frozen=True)
+class _Told:
+    """Detections by image, the surest first (order). By their own numbers: hit, and iou, with the
+    object that was taken, else the best with any of the class. taken: (K,) whether objects were."""
+
+    of_: Detected
+    order: NDArray[np.int64]
+    hit: NDArray[np.bool_]
+    iou: NDArray[np.float64]
+    taken: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, found: Detected) -> "_Told":
+        measured, boxes = found.measured, found.found
+        hit, taken = np.zeros(len(boxes), bool), np.zeros(len(found.truth), bool)
+        own = measured.order[measured.hits]
+        objects = measured.taken[measured.hits]
+        hit[own], taken[objects] = True, True
+        iou = best_overlaps(found.truth, boxes, inclusive=False)
+        iou[own] = pair_iou(boxes.corners[own], found.truth.corners[objects], inclusive=False)
+        order = np.lexsort((-found.confidences, boxes.images))
+        return cls(found, order, hit, iou, taken)
+
+    def rows(self, start: int, end: int) -> list[list[Any]]:
+        """wnid, confidence, x0, y0, x1, y1, whether it is a hit, IoU."""
+        own, found = self.order[start:end], self.of_
+        columns = zip(
+            found.found.classes[own].tolist(),
+            found.confidences[own].tolist(),
+            found.found.corners[own].tolist(),
+            self.hit[own].tolist(),
+            self.iou[own].tolist(),
+            strict=True,
+        )
+        return [[found.labels[c], sure, *box, hit, iou] for c, sure, box, hit, iou in columns]
+
+
+def _detected(truth: Truth, rows: Rows, excluded: NDArray[np.int64], notes: list[str]) -> Detected:
+    objects, found = truth.objects.boxes, rows.boxes
+    objects, counts = objects.of(objects.outside(excluded)), found.outside(excluded)
+    found, confidences = found.of(counts), rows.confidences[counts]
+    labels = truth.classes.names
+    measured = average_precisions(objects, found, confidences, len(labels), inclusive=False)
+    names = list(truth.images.places)
+    return Detected(
+        names, labels, objects, found, confidences, measured, len(excluded), list(notes)
+    )
+
+
+def _intervals(found: Detected, options: Options, notes: list[str]) -> dict[int, Result]:
+    """What `per_class` says of chance, by class; that of the mean AP is at MISSED."""
+    if not options.most_rounds:
+        return {}
+    drawn = Resampled.of(found.measured, found.truth, found.found, len(found.names))
+    generator = np.random.default_rng(options.seed)
+    most = max(options.most_rounds, ROUNDS)
+    intervals = precision_intervals(drawn, options.confidence, generator, most_rounds=most)
+    if not intervals.mean.stable:
+        notes.append(f"the interval of the mean AP had not settled after {most} rounds")
+    loose = sum(not own.stable for own in intervals.by_class.values())
+    if loose:
+        notes.append(f"the intervals of {loose} classes had not settled")
+    everything = {MISSED: intervals.mean, **intervals.by_class}
+    return {c: _interval(own) for c, own in everything.items()}
+
+
+def _interval(own: Interval) -> Result:
+    return {"interval": [_number(own.low), _number(own.high)], "rounds": own.rounds}
+
+
+def _number(value: float) -> float | None:
+    """NaN is null in JSON."""
+    return None if math.isnan(value) else float(value)
+
+
+def _notes(truth: Truth, own: int, unknown: int) -> Iterator[str]:
+    more = len(truth.images.places) - own
+    if more:
+        yield f"{more} images of the predictions are not in the truth: taken as without objects"
+    if unknown:
+        yield f"{unknown} excluded rows name images that are not there"
+    if len(truth.crowds):
+        yield f"{len(truth.crowds)} images and classes with crowd regions are excluded"

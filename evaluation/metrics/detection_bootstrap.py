@@ -1,0 +1,156 @@
+"""Bootstrap intervals of average precision: images drawn with replacement, exactly.
+
+Source: Russakovsky et al. (2015), §6.2, who have them for the mean AP. A round draws N of N images;
+an image that is drawn w times has its objects and detections w times, and the copies of a detection
+stand one after the other. So a hit counts w times, at the highest precision from its last copy on.
+"""
+
+import functools
+import os
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evaluation.metrics.detection import Boxes, Precisions
+from evaluation.metrics.significance import MOST_ROUNDS, ROUNDS, Interval, settled_interval
+
+# Average precisions of classes in rounds that are held: a bound on memory, 256 MB.
+_HELD = 32_000_000
+
+
+@dataclass(frozen=True)
+class Resampled:
+    """Detections of C classes with objects, ready to be drawn.
+
+    images: N of them. found: (D,) images of the detections, class by class, the surest first; hit:
+    whether each found an object; ends: (C,) where each class ends. objects, object_ends: the images
+    of the objects in the same way. What comes after a class's last hit changes no precision and is
+    not here.
+    """
+
+    images: int
+    classes: NDArray[np.int64]
+    found: NDArray[np.int32]
+    hit: NDArray[np.bool_]
+    ends: NDArray[np.int64]
+    objects: NDArray[np.int32]
+    object_ends: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, measured: Precisions, truth: Boxes, found: Boxes, images: int) -> "Resampled":
+        """truth: the objects that counted; found: all that was given to average_precisions()."""
+        classes = np.flatnonzero(measured.positives)
+        hits = measured.hits
+        starts = np.cumsum(measured.detections) - measured.detections
+        at = np.flatnonzero(hits)
+        last = np.searchsorted(at, starts + measured.detections) - 1
+        end = starts.copy()
+        some = (last >= 0) & (measured.detections > 0)
+        end[some] = np.maximum(at[last[some]] + 1, starts[some])
+        kept = np.concatenate(
+            [np.arange(starts[c], end[c]) for c in classes] or [np.zeros(0, np.int64)]
+        )
+        by_class = np.argsort(truth.classes, kind="stable")
+        return cls(
+            images,
+            classes,
+            found.images[measured.order[kept]].astype(np.int32),
+            np.ascontiguousarray(hits[kept]),
+            np.cumsum((end - starts)[classes]),
+            truth.images[by_class].astype(np.int32),
+            np.cumsum(measured.positives[classes]),
+        )
+
+    def rounds(
+        self, seeds: NDArray[np.uint64], into: NDArray[np.float64] | None = None
+    ) -> NDArray[np.float64]:
+        """(R,) mean AP in a round for each seed, over classes with objects in it; NaN without any.
+
+        into: (C, R), filled with the AP of each class.
+        """
+        from evaluation.metrics.compiled_precision import BLOCK
+
+        means = np.empty(len(seeds))
+        starts = range(0, len(seeds), BLOCK)
+        threads = os.cpu_count() or 1
+
+        def work(own: range) -> None:
+            weights = np.empty((self.images, BLOCK), np.uint8)
+            for start in own:
+                ap = self._block(seeds[start : start + BLOCK], weights)
+                means[start : start + BLOCK] = _means(ap)
+                if into is not None:
+                    into[:, start : start + BLOCK] = ap
+
+        with ThreadPoolExecutor(threads) as pool:
+            list(pool.map(work, [starts[i::threads] for i in range(threads)]))
+        return means
+
+    def _block(self, seeds: NDArray[np.uint64], weights: NDArray[np.uint8]) -> NDArray[np.float64]:
+        """(C, R) the AP of every class in up to BLOCK rounds; weights is overwritten."""
+        from evaluation.metrics.compiled_precision import BLOCK, draw_images, weighted_precisions
+
+        # A block is whole: what is drawn beyond the last round is thrown away.
+        padded = np.zeros(BLOCK, np.uint64)
+        padded[: len(seeds)] = seeds
+        ap = np.empty((len(self.classes), BLOCK))
+        draw_images(padded, weights)
+        weighted_precisions(
+            weights, self.found, self.hit, self.ends, self.objects, self.object_ends, ap
+        )
+        return ap[:, : len(seeds)]
+
+
+@dataclass(frozen=True)
+class PrecisionIntervals:
+    """mean: of the mean AP. by_class: of the AP of each class with objects, by its number."""
+
+    mean: Interval
+    by_class: dict[int, Interval]
+
+
+def precision_intervals(
+    drawn: Resampled,
+    level: float,
+    generator: np.random.Generator,
+    rounds: int = ROUNDS,
+    most_rounds: int = MOST_ROUNDS,
+) -> PrecisionIntervals:
+    """Bounds of the mean AP, in rounds doubled until they settle, and of every class in the first
+    of these rounds, as many as memory holds (see `rounds` of each).
+
+    A round in which a class has no object gives it no AP. NaN where no class has objects.
+    """
+    held: list[NDArray[np.float64]] = []
+
+    def draw(size: int) -> NDArray[np.float64]:
+        seeds = generator.integers(0, 2**64, size, dtype=np.uint64)
+        so_far = sum(part.size for part in held)
+        fits = not held or so_far + len(drawn.classes) * size <= _HELD
+        into = np.empty((len(drawn.classes), size)) if fits else None
+        means = drawn.rounds(seeds, into)
+        if into is not None:
+            held.append(into)
+        return means
+
+    mean = settled_interval(draw, level, rounds, most_rounds)
+    by_class = {}
+    for place, class_ in enumerate(drawn.classes.tolist()):
+        own = np.concatenate([part[place] for part in held])
+        by_class[class_] = settled_interval(
+            functools.partial(_first, own), level, len(own), len(own)
+        )
+    return PrecisionIntervals(mean, by_class)
+
+
+def _means(ap: NDArray[np.float64]) -> NDArray[np.float64]:
+    known = ~np.isnan(ap)
+    count = known.sum(axis=0)
+    total = np.where(known, ap, 0.0).sum(axis=0)
+    return np.where(count > 0, total / np.maximum(count, 1), np.nan)
+
+
+def _first(drawn: NDArray[np.float64], size: int) -> NDArray[np.float64]:
+    return drawn[:size]
