@@ -173,8 +173,9 @@ def add_submission(
         return standing
     with saying_full(), scratch() as folder:
         laid = _laid_out(benchmark, path, folder, file_name)
-        with scoring.called(laid, file_name):
-            scoring.check(benchmark.kind, truth_folder(benchmark), laid, benchmark.settings)
+        truth = truth_folder(benchmark)
+        with scoring.called(laid, file_name, truth):
+            scoring.check(benchmark.kind, truth, laid, benchmark.settings)
         with transaction.atomic():
             benchmark = Benchmark.objects.select_for_update().get(pk=benchmark.pk)
             row = _entered(benchmark, actor, name, sha256)

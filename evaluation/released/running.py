@@ -6,6 +6,7 @@ Run.
 
 import hashlib
 import json
+import math
 import shutil
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
@@ -142,9 +143,12 @@ class _Scores:
 
 
 def _aps(results: list[dict[str, Any]]) -> dict[str, dict[str, float]]:
-    """Classifier → class → AP."""
+    """Classifier → class → AP, NaN where the class has no object."""
     return {
-        one["name"]: {wnid: row["ap"] for wnid, row in one["result"]["per_class"].items()}
+        one["name"]: {
+            wnid: math.nan if row["ap"] is None else row["ap"]
+            for wnid, row in one["result"]["per_class"].items()
+        }
         for one in results
     }
 
@@ -174,7 +178,7 @@ def _written(benchmark: Benchmark, rows: list[Submission], folder: Path) -> _Sco
             path = benchmarks.submission_path(row)
             if not path.exists():
                 raise BadInput("the file is missing", row.name, None, "send it in again")
-            with scoring.called(path, row.name):
+            with scoring.called(path, row.name, truth):
                 found = scoring.score(benchmark.kind, truth, path, benchmark.settings)
                 scores.add(row, found)
                 parts.append(folder / f"{row.position}.part.jsonl")

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from evaluation.ilsvrc import box_files, class_files, classification, localization
+from evaluation.ilsvrc import box_files, class_files, classification, detection, localization
 from evaluation.metrics import ilsvrc
 from evaluation.metrics.wordnet import load
 from evaluation.released.ground_truth import (
@@ -113,14 +113,10 @@ def _localization(truth: Path, path: Path, settings: Settings) -> Scored:
 
 
 def _read_detected(truth: Path, path: Path, settings: Settings) -> Any:
-    from evaluation.ilsvrc import detection
-
     return detection.read(truth / TRUTH, path, _options(truth, settings))
 
 
 def _detection(truth: Path, path: Path, settings: Settings) -> Scored:
-    from evaluation.ilsvrc import detection
-
     found = _read_detected(truth, path, settings)
     return Scored(
         detection.score(found, _options(truth, settings)), partial(detection.outcomes, found)
@@ -174,13 +170,28 @@ _CHECKS: dict[str, Callable[[Path, Path, Settings], Any]] = {
 
 
 @contextmanager
-def called(folder: Path, name: str) -> Iterator[None]:
-    """Faults of files in a folder of ours name them as the person does who sent them."""
+def called(sent: Path, name: str, truth: Path) -> Iterator[None]:
+    """Faults name files as the person does who sent them: never by where they lie on this server.
+
+    sent: the file or folder that the person calls `name`.
+    """
     try:
         yield
     except BadInput as error:
-        where = name
-        if error.file is not None and Path(error.file).is_relative_to(folder):
-            inner = Path(error.file).relative_to(folder).as_posix()
-            where = f"{name}: {inner}" if inner != "." else name
-        raise BadInput(error.message, where, error.line, error.cure) from error
+        cure = error.cure and _plain(error.cure, sent, name, truth)
+        message = _plain(error.message, sent, name, truth)
+        raise BadInput(message, _where(error.file, sent, name), error.line, cure) from error
+
+
+def _where(file: str | None, sent: Path, name: str) -> str:
+    """A file of a folder that was sent stands behind the folder's name; one of the truth is known
+    by its own."""
+    if file is None or Path(file) == sent:
+        return name
+    if Path(file).is_relative_to(sent):
+        return f"{name}: {Path(file).relative_to(sent).as_posix()}"
+    return Path(file).name
+
+
+def _plain(text: str, sent: Path, name: str, truth: Path) -> str:
+    return text.replace(f"{truth}/", "").replace(str(truth), "the truth").replace(str(sent), name)

@@ -18,7 +18,7 @@ from labeling.errors import Refusal
 from labeling.imagesources import clean_name
 from tests import factories
 from tests.evaluation.released import world
-from tests.evaluation.released.world import COW, DOG
+from tests.evaluation.released.world import COW
 from tests.labeling import label_files
 from tests.labeling.parted import CAT
 
@@ -98,7 +98,9 @@ def test_wsol_has_boxes_and_masks_of_parts(parts, tmp_path):
     assert counts["masks"] is True
     truth = wsol_files.read_truth(masked, tmp_path / "t" / "localization.txt", None)
     # The head was drawn anew; nobody knows the outline, so the rest of the box is ignored.
-    assert truth[10, 12] == 1 and truth[10, 10] == 255 and truth[0, 0] == 0
+    assert truth[10, 12] == 1
+    assert truth[10, 10] == 255
+    assert truth[0, 0] == 0
     assert (truth == 1).sum() == (22 - 11) * (20 - 8) + _torso_beside_head()
 
 
@@ -114,10 +116,13 @@ def test_an_outline_joins_the_parts_and_leaves_nothing_to_ignore(parts):
 
     # The cat's outline is 8 6 56 42; the cow has none, so its box is ignored where no cat is.
     assert mask[6:42, 8:56].all()
-    assert ignore[0, 0] and ignore[5, 19] and not ignore[10, 10]
+    assert ignore[0, 0]
+    assert ignore[5, 19]
+    assert not ignore[10, 10]
     assert not ignore[:, 20:].any()
     # The cow's head, 2 2 9.5 9.5.
-    assert mask[2, 2] and mask[8, 8]
+    assert mask[2, 2]
+    assert mask[8, 8]
 
 
 def test_objects_that_were_not_settled_are_ignored(parts):
@@ -125,8 +130,10 @@ def test_objects_that_were_not_settled_are_ignored(parts):
 
     mask, ignore = masks_of(last)
 
-    assert last.photo.name == "cats/2.png" and not mask.any()
-    assert ignore[6:42, 8:56].all() and ignore.sum() == 48 * 36
+    assert last.photo.name == "cats/2.png"
+    assert not mask.any()
+    assert ignore[6:42, 8:56].all()
+    assert ignore.sum() == 48 * 36
 
 
 def test_a_release_without_boxes_is_for_classification_only(alice, bob, dataset, tmp_path):

@@ -39,8 +39,8 @@ def make(owner: User, campaign: Campaign, kind: str = "wsol", **fields: Any) -> 
 
 
 def frozen_of(folder: Path, images: Mapping[str, Mapping[str, Any]], **meta: Any) -> Frozen:
-    """A release of objects, without hashes: image → class → boxes, None for an object that was asked
-    about in vain. Images of 64 × 48."""
+    """A release of objects, without hashes: image → class → boxes, None for an object that was
+    asked about in vain. Images of 64 × 48."""
     lines: dict[str, list[dict[str, Any]]] = {
         name: [] for name in ("answers.jsonl", "images.jsonl", "objects.jsonl", "topics.jsonl")
     }
