@@ -19,6 +19,7 @@ from evaluation.metrics.statistics import pearson, spearman
 
 Result = dict[str, Any]
 HISTOGRAM_BINS = 20
+EDGES = [i / HISTOGRAM_BINS for i in range(HISTOGRAM_BINS + 1)]
 LISTED = 10
 MATCHING = (
     "of each bin the classes of largest scale are dropped until its mean scale is as close as can "
@@ -75,12 +76,14 @@ def per_class(values: Mapping[str, float], images: Mapping[str, int]) -> Result:
     """
     known = {wnid: value for wnid, value in values.items() if not math.isnan(value)}
     rows = [{"wnid": c, "value": value, "images": images.get(c)} for c, value in values.items()]
-    counts, edges = np.histogram([*known.values()], HISTOGRAM_BINS, (0, 1))
+    # 0.6 belongs above its edge, and so does what is a rounding below it; 1 to the last bin.
+    bins = np.floor(np.array([*known.values()]) * HISTOGRAM_BINS + 1e-9).astype(np.int64)
+    counts = np.bincount(bins.clip(0, HISTOGRAM_BINS - 1), minlength=HISTOGRAM_BINS)
     low, high = min(known.values(), default=math.nan), max(known.values(), default=math.nan)
     return {
         "classes": len(known),
         "mean": float(np.mean([*known.values()])) if known else math.nan,
-        "histogram": {"edges": edges.tolist(), "counts": counts.tolist()},
+        "histogram": {"edges": EDGES, "counts": counts.tolist()},
         "range": {"lowest": low, "highest": high, "difference": high - low},
         "easiest": _extremes(known, images, -1),
         "hardest": _extremes(known, images, 1),

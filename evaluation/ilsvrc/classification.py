@@ -1,6 +1,6 @@
 """What a classification is worth: every figure of `score classification`. No Django."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evaluation.ilsvrc.class_files import RANKS, Classified
+from evaluation.ilsvrc.comparing import compare
 from evaluation.metrics import hpk, ilsvrc
 from evaluation.metrics.significance import MOST_ROUNDS, mean_interval
 from evaluation.metrics.wordnet import WordNet
@@ -57,6 +58,37 @@ def score(
         result |= _hierarchical_precision(found, wordnet, valid_labels, figure, notes)
     notes += _notes(found)
     return result | {"confidence": confidence, "seed": seed, "notes": notes}
+
+
+def score_all(
+    found: Mapping[str, Classified],
+    wordnet: WordNet,
+    valid_labels: Path | None = None,
+    confidence: float = 0.999,
+    seed: int = 0,
+) -> Result:
+    """The figures of the first submission; of several, those of each, and their comparison by
+    top-5 errors. found: by name, on one truth."""
+    scored = {
+        name: score(own, wordnet, valid_labels, confidence, seed) for name, own in found.items()
+    }
+    result = dict(next(iter(scored.values())))
+    if len(found) > 1:
+        errors = {name: wrong(own) for name, own in found.items()}
+        classes = true_classes(next(iter(found.values())))
+        result["submissions"] = [{"name": name, **own} for name, own in scored.items()]
+        result["comparison"] = compare(errors, classes, confidence, seed)
+    return result
+
+
+def wrong(found: Classified) -> NDArray[np.bool_]:
+    """(N,) whether the first five predictions lack the class of the image."""
+    return ilsvrc.wrong_at(found.truth, found.predicted, 5)
+
+
+def true_classes(found: Classified) -> list[str]:
+    """The name of the class of each image."""
+    return [found.classes[number] for number in found.truth.tolist()]
 
 
 def outcomes(found: Classified, wordnet: WordNet | None = None) -> Iterator[Result]:

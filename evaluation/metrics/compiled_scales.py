@@ -55,11 +55,12 @@ def keep(scales: NDArray[np.float64], often: NDArray[np.int64], target: float) -
     """
     kept = 0
     total = 0.0
+    # A mean of equal numbers may come out a little above them.
+    most = target * (1 + 1e-12)
     for i in range(len(scales)):
         for _ in range(often[i]):
-            mean = (total + scales[i]) / (kept + 1)
-            # A mean of equal numbers may come out a little above them.
-            if mean > target * (1 + 1e-12):
+            if total + scales[i] > most * (kept + 1):
+                mean = (total + scales[i]) / (kept + 1)
                 closer = kept > 0 and mean - target <= target - total / kept
                 return kept + 1 if closer else kept
             total += scales[i]
@@ -69,30 +70,31 @@ def keep(scales: NDArray[np.float64], often: NDArray[np.int64], target: float) -
 
 @njit(nogil=True, cache=True)
 def matched_rounds(
-    generator: np.random.Generator,
-    rounds: int,
+    drawn: NDArray[np.uint32],
     begins: NDArray[np.int64],
     scales: NDArray[np.float64],
     values: NDArray[np.float64],
 ) -> NDArray[np.float64]:
-    """(rounds, B) mean value of each bin after its classes were drawn anew and matched by scale.
+    """(R, B) mean value of each bin after its classes were drawn anew and matched by scale.
 
-    Bin b has the classes from begins[b] to begins[b + 1], by ascending scale. NaN: none stayed.
+    drawn: (R, C) any 32 random bits. Bin b has the classes from begins[b] to begins[b + 1], by
+    ascending scale. NaN: none stayed.
     """
-    bins = len(begins) - 1
+    rounds, bins = len(drawn), len(begins) - 1
     found = np.full((rounds, bins), np.nan)
     often = np.zeros(len(scales), np.int64)
     for r in range(rounds):
         often[:] = 0
         target = np.inf
         for b in range(bins):
-            own = begins[b + 1] - begins[b]
-            for _ in range(own):
-                often[begins[b] + generator.integers(0, own)] += 1
+            first, last = begins[b], begins[b + 1]
+            for i in range(first, last):
+                # A share of the bin: of 2^32 numbers the same for every class, but for one.
+                often[first + ((np.int64(drawn[r, i]) * (last - first)) >> 32)] += 1
             total = 0.0
-            for i in range(begins[b], begins[b + 1]):
+            for i in range(first, last):
                 total += often[i] * scales[i]
-            target = min(target, total / own)
+            target = min(target, total / (last - first))
         for b in range(bins):
             first, last = begins[b], begins[b + 1]
             kept = keep(scales[first:last], often[first:last], target)

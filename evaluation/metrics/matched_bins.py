@@ -8,12 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from evaluation.metrics.significance import Interval, settled_interval
+from evaluation.metrics.significance import ROUNDS, Interval, settled_interval
 
 # A bin of fewer classes shows nothing, and sets no scale for the others.
 LEAST = 5
-# Twice doubled, bounds of 95 % have settled in nearly all bins.
-MOST_ROUNDS = 80_000
+# Random numbers held at once: a bound on memory, 16 MB.
+_HELD = 4_000_000
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ def match(
     target is the least mean scale of a bin of LEAST classes or more; NaN where there is none. Every
     other bin loses its largest class (of equal ones the later) until its mean is as close to the
     target as can be, and all its classes where already the smallest lies above. The bounds come
-    from rounds in which the classes of each such bin are drawn with replacement and matched again,
+    from ROUNDS rounds: the classes of each such bin are drawn with replacement and matched again,
     with the target of the round. Bins left with fewer than LEAST classes have no interval.
     """
     order = [np.flatnonzero(bins == b) for b in range(count)]
@@ -86,21 +86,17 @@ def _bounds(
 
     begins = np.concatenate([[0], np.cumsum([len(own) for own in order])]).astype(np.int64)
     joined = np.concatenate(order)
-    given = begins, np.asarray(scales, float)[joined], np.asarray(values, float)[joined]
-    drawn = np.zeros((0, len(order)))
+    own_scales, own_values = (np.asarray(x, float)[joined] for x in (scales, values))
+    batch = max(1, _HELD // len(joined))
+    parts = []
+    for start in range(0, ROUNDS, batch):
+        size = min(batch, ROUNDS - start), len(joined)
+        drawn = generator.integers(0, 1 << 32, size, np.uint32)
+        parts.append(matched_rounds(drawn, begins, own_scales, own_values))
+    means = np.concatenate(parts)
 
     def bounds_of(b: int) -> Interval:
-        used = 0
-
-        def draw(size: int) -> NDArray[np.float64]:
-            nonlocal drawn, used
-            missing = used + size - len(drawn)
-            if missing > 0:
-                drawn = np.concatenate([drawn, matched_rounds(generator, missing, *given)])
-            used += size
-            return drawn[used - size : used, b]
-
-        return settled_interval(draw, level, most_rounds=MOST_ROUNDS)
+        return settled_interval(lambda size: means[:size, b], level, ROUNDS, ROUNDS)
 
     return [bounds_of(b) for b in range(len(order))]
 

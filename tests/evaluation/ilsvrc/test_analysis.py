@@ -39,6 +39,15 @@ def test_the_histogram_has_every_class_and_the_range_both_ends():
     assert [row["wnid"] for row in found["rows"]] == ["n1", "n2", "n3", "n4", "n5"]
 
 
+def test_what_lies_on_an_edge_is_in_the_bin_above():
+    values = {f"n{i}": i / 10 for i in range(11)} | {"sum": 0.1 + 0.2, "less": 1 - 0.9}
+
+    counts = per_class(values, {})["histogram"]["counts"]
+
+    assert [i for i, count in enumerate(counts) if count] == [0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 19]
+    assert (counts[2], counts[6]) == (2, 2)
+
+
 def test_ties_are_told_where_more_are_equal_than_are_listed():
     values = {f"n{i:02}": 1.0 for i in reversed(range(30))} | {"n30": 0.5, "n31": 0.2}
 

@@ -93,6 +93,7 @@ def test_equal_scales_drop_nothing_and_the_interval_is_that_of_the_mean():
 
     half = 1.96 * values.std() / 20
     assert own.kept == 400
+    assert own.interval is not None
     assert own.interval.low == pytest.approx(values.mean() - half, abs=0.1 * half)
     assert own.interval.high == pytest.approx(values.mean() + half, abs=0.1 * half)
 
@@ -101,16 +102,16 @@ def test_rounds_equal_drawing_and_matching_one_by_one():
     bins, scales, values = random_bins(7, (9, 6, 14))
     order = np.lexsort((scales, bins))
     begins = np.array([0, 9, 15, 29])
-    own, rng = np.random.default_rng(3), np.random.default_rng(3)
+    bits = np.random.default_rng(3).integers(0, 1 << 32, (200, 29), np.uint32)
 
-    found = matched_rounds(own, 200, begins, scales[order], values[order])
+    found = matched_rounds(bits, begins, scales[order], values[order])
 
-    for row in found:
+    for own, row in zip(bits.tolist(), found, strict=True):
         drawn = []
         for b in range(3):
-            size = int(begins[b + 1] - begins[b])
-            drawn.append([int(begins[b] + rng.integers(0, size)) for _ in range(size)])
-        target = min(np.mean(scales[order][places]) for places in drawn)
+            first, last = begins[b : b + 2].tolist()
+            drawn.append([first + int((last - first) * x / 2**32) for x in own[first:last]])
+        target = min(float(np.mean(scales[order][places])) for places in drawn)
         for b, places in enumerate(drawn):
             count = plain_kept(scales[order][places].tolist(), target)
             stays = sorted(places)[:count]

@@ -1,0 +1,27 @@
+"""Several files under names of their own: NAME=PATH, or a path whose stem is its name."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from labeling.management.contract import UsageError
+
+
+def named_files(given: Sequence[str]) -> dict[str, Path]:
+    """name → path, in the order given. Raises UsageError for an empty name and for one given twice.
+
+    What is there under the whole of a text is a path, even with = in it.
+
+    >>> named_files(["runs/a.csv", "B=b.csv"])
+    {'a': PosixPath('runs/a.csv'), 'B': PosixPath('b.csv')}
+    """
+    found: dict[str, Path] = {}
+    for text in given:
+        name, equals, path = text.partition("=")
+        if not equals or Path(text).exists():
+            name, path = Path(text).stem, text
+        if not name or not path:
+            raise UsageError(f"{text!r} is neither a path nor NAME=PATH")
+        if name in found:
+            raise UsageError(f"two files are called {name!r}: give each a name, as NAME=PATH")
+        found[name] = Path(path)
+    return found
