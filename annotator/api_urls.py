@@ -9,6 +9,7 @@ from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitVie
 from annotator.api import LabelDoors, SeatDoors
 from evaluation import api as evaluation
 from evaluation.cds import api as cds
+from evaluation.released import api as released
 from labeling import problems
 from labeling.api import (
     accounts,
@@ -247,6 +248,18 @@ in_benchmark: Addresses = [
         path(f"runs/<int:pk>/{name}.jsonl", cds.CDSFileDoors.as_view({"get": name}), name=name)
         for name in ("sequences", "answers")
     ),
+    path("submissions/", released.SubmissionDoors.as_view(LIST), name="submissions"),
+    path(
+        "submissions/<str:classifier>/",
+        released.SubmissionDoors.as_view({"put": "update", "delete": "destroy"}),
+        name="submission",
+    ),
+    path("truth.zip", released.ReleasedFileDoors.as_view({"get": "truth"}), name="truth"),
+    path(
+        "runs/<int:pk>/images.jsonl",
+        released.ReleasedFileDoors.as_view({"get": "images"}),
+        name="run-images",
+    ),
     path("runs/", evaluation.RunDoors.as_view(LIST_CREATE), name="runs"),
     path("runs/<int:pk>/", evaluation.RunDoors.as_view(READ), name="run"),
 ]
@@ -265,6 +278,16 @@ v1: Addresses = [
     path("benchmark-plans/", evaluation.BenchmarkDoors.as_view({"post": "plan"}), name="plan"),
     path("cds-benchmarks/", cds.CDSBenchmarkDoors.as_view({"post": "create"}), name="new-cds"),
     path("cds-benchmark-plans/", cds.CDSBenchmarkDoors.as_view({"post": "plan"}), name="cds-plan"),
+    path(
+        "released-benchmarks/",
+        released.ReleasedBenchmarkDoors.as_view({"post": "create"}),
+        name="new-released",
+    ),
+    path(
+        "released-benchmark-plans/",
+        released.ReleasedBenchmarkDoors.as_view({"post": "plan"}),
+        name="released-plan",
+    ),
     path("benchmarks/<slug:name>/", evaluation.BenchmarkDoors.as_view(READ), name="benchmark"),
     path("benchmarks/<slug:benchmark>/", include(in_benchmark)),
 ]

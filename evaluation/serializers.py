@@ -17,7 +17,8 @@ class BenchmarkSerializer(serializers.ModelSerializer):
         source="release.number",
         allow_null=True,
         default=None,
-        help_text="Whose objects are revealed (cds); null where each run freezes its own (mad).",
+        help_text="Whose objects are revealed (cds) or whose labels are the truth; null where each "
+        "run freezes its own (mad).",
     )
     settings = serializers.DictField()
 
@@ -136,8 +137,8 @@ class RunSerializer(serializers.ModelSerializer):
 class RunResultSerializer(RunSerializer):
     result = AnyField(
         help_text=(
-            "The ranking, as `mad rank --json` gives it, or what `score cds --json` gives but its "
-            "sequences; null until done."
+            "The ranking, as `mad rank --json` gives it, what `score cds --json` gives but its "
+            "sequences, or for each classifier what `score KIND --json` gives; null until done."
         )
     )
 

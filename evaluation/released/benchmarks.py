@@ -152,8 +152,14 @@ def latest_release(campaign: Campaign) -> Release | None:
 
 
 def max_bytes(kind: str) -> int:
-    """Of what is sent in by page or program."""
+    """Of a file that is sent in."""
     return MAX_ZIP_BYTES if kind == WSOL else MAX_BYTES
+
+
+def check_bytes(kind: str, size: int) -> None:
+    """Raises TooLarge for more than max_bytes."""
+    if size > (most := max_bytes(kind)):
+        raise TooLarge(f"The file is larger than {most // 1024**2:,} MiB.", field="file")
 
 
 def add_submission(
@@ -234,13 +240,13 @@ def _laid_out(benchmark: Benchmark, path: Path, folder: Path, file_name: str) ->
     if benchmark.kind != WSOL:
         if path.is_dir():
             raise BadInput("is a folder", file_name, None, "give a file of predictions")
-        _check_size(path, MAX_BYTES)
+        check_bytes(benchmark.kind, path.stat().st_size)
         shutil.copyfile(path, goal)
         return goal
     first = _first_id(benchmark)
     if path.is_dir():
         return scoremap_zips.without_top(scoremap_zips.copy(path, goal), first)
-    _check_size(path, MAX_ZIP_BYTES)
+    check_bytes(WSOL, path.stat().st_size)
     scoremap_zips.unpack(path, goal, len(read_boxes(truth_folder(benchmark))))
     return scoremap_zips.without_top(goal, first)
 
@@ -294,11 +300,6 @@ def _remove(path: Path) -> None:
 def _first_id(benchmark: Benchmark) -> str:
     """The file of the score map that comes first."""
     return f"{read_boxes(truth_folder(benchmark))[0].name}.npy"
-
-
-def _check_size(path: Path, most: int) -> None:
-    if path.stat().st_size > most:
-        raise TooLarge(f"The file is larger than {most // 1024**2:,} MiB.", field="file")
 
 
 def _check_name(name: str) -> None:
