@@ -195,6 +195,8 @@ SPECTACULAR_SETTINGS = {
         "QuestionState": "labeling.models.Question.State",
         "JobState": "labeling.models.Job.State",
         "SelectionState": "evaluation.models.Selection.State",
+        "BenchmarkKind": "evaluation.models.Benchmark.Kind",
+        "ReleasedKind": "evaluation.released.ground_truth.KINDS",
     },
 }
 KNOX_TOKEN_MODEL = "labeling.ApiToken"

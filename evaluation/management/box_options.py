@@ -16,7 +16,8 @@ def add(verb: CommandParser) -> None:
         "--truth",
         type=Path,
         required=True,
-        help="image,wnid,x0,y0,x1,y1 rows, COCO JSON, or the folder of ILSVRC's XML files",
+        help="image,wnid,x0,y0,x1,y1 rows, COCO JSON, the folder of ILSVRC's XML files, or a "
+        "release",
     )
     verb.add_argument(
         "--predictions",

@@ -21,7 +21,7 @@ ERRORS = ("top1_error", "top5_error", "hierarchical_error")
 
 def add(verb: CommandParser) -> None:
     """The options of the verb."""
-    verb.add_argument("--truth", type=Path, required=True, help="image,wnid rows")
+    verb.add_argument("--truth", type=Path, required=True, help="image,wnid rows, or a release")
     verb.add_argument(
         "--predictions",
         required=True,

@@ -26,7 +26,7 @@ def add(verb: CommandParser) -> None:
         type=Path,
         required=True,
         metavar="DIR",
-        help="image_ids.txt, class_labels.txt, image_sizes.txt, localization.txt",
+        help="image_ids.txt, class_labels.txt, image_sizes.txt, localization.txt; or a release",
     )
     verb.add_argument(
         "--masks", type=Path, metavar="DIR", help="where the masks lie that localization.txt names"

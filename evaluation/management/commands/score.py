@@ -18,6 +18,7 @@ from evaluation.management import (
     wsol_options,
 )
 from evaluation.management.commands.wordnet import load
+from evaluation.management.release_truth import of_release
 from evaluation.mappings import read_mapping
 from evaluation.metrics import similarity as similarities
 from labeling.files import BadInput
@@ -69,7 +70,7 @@ class Command(ContractCommand):
             self.verb(
                 parser,
                 "classification",
-                classification_options.deed,
+                of_release("classification", classification_options.deed, self.warn),
                 classification_options.show,
                 help="errors of ILSVRC, hp@k and hit@k of ranked labels",
             )
@@ -78,7 +79,7 @@ class Command(ContractCommand):
             self.verb(
                 parser,
                 "localization",
-                localization_options.deed,
+                of_release("localization", localization_options.deed, self.warn),
                 localization_options.show,
                 help="ILSVRC's localization error",
             )
@@ -87,7 +88,7 @@ class Command(ContractCommand):
             self.verb(
                 parser,
                 "detection",
-                detection_options.deed,
+                of_release("detection", detection_options.deed, self.warn),
                 detection_options.show,
                 help="average precision of detections, as ILSVRC has it",
             )
@@ -96,7 +97,7 @@ class Command(ContractCommand):
             self.verb(
                 parser,
                 "wsol",
-                wsol_options.deed,
+                of_release("wsol", wsol_options.deed, self.warn),
                 wsol_options.show,
                 help="how well score maps localize objects",
             )

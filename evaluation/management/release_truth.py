@@ -1,0 +1,88 @@
+"""`score KIND` where the truth is a release: its labels are laid out as files, then scored."""
+
+import tempfile
+from collections.abc import Callable
+from functools import wraps
+from pathlib import Path
+from typing import Any
+
+from evaluation.released import ground_truth
+from evaluation.released.ground_truth import EXCLUDED, IMAGES, TRUTH, WSOL
+from evaluation.released.wsol_truth import MASKS
+from labeling import frozen
+from labeling.errors import Refusal
+from labeling.files import BadInput
+from labeling.management.contract import Result, UsageError
+
+Deed = Callable[..., Result]
+
+
+def of_release(kind: str, deed: Deed, tell: Callable[[str], None]) -> Deed:
+    """The deed of a verb, whose --truth or --metadata may be a release's folder too.
+
+    tell: takes what a reader must know of that truth; the result has it under "truth", with the
+    counts of ground_truth.write and what release it was.
+    """
+    option = "metadata" if kind == WSOL else "truth"
+
+    @wraps(deed)
+    def scored(**options: Any) -> Result:
+        source: Path = options[option]
+        if not (source / "release.json").is_file():
+            return deed(**options)
+        with tempfile.TemporaryDirectory(prefix="truth-") as scratch:
+            folder = Path(scratch)
+            counts = _written(kind, source, folder, options)
+            for note in counts["notes"]:
+                tell(note)
+            try:
+                return deed(**options | _laid_out(kind, folder, options)) | {"truth": counts}
+            except BadInput as error:
+                raise _of_release(error, folder, source) from error
+
+    return scored
+
+
+def _written(kind: str, source: Path, folder: Path, options: dict[str, Any]) -> dict[str, Any]:
+    """The truth in the folder; its counts, and what release it was."""
+    if options.get("devkit") is not None:
+        raise UsageError("--devkit is for files of ILSVRC's kit, not for a release")
+    release = frozen.read(source)
+    try:
+        counts = ground_truth.write(release, kind, folder, bool(options.get("inclusive")))
+    except Refusal as refusal:
+        raise BadInput(refusal.message.rstrip("."), source) from refusal
+    meta = release.meta
+    told = {"campaign": meta["campaign"]["name"], "sha256": meta["sha256"]}
+    return {"release": told | {"number": meta["number"]}, **counts}
+
+
+def _laid_out(kind: str, folder: Path, options: dict[str, Any]) -> dict[str, Any]:
+    """The options of the deed that now name files of the folder."""
+    if kind == WSOL:
+        if options["masks"] is None:
+            return {"metadata": folder}
+        if options["masks"] != options["metadata"]:
+            raise UsageError("the masks of a release are its own: give the release as --masks too")
+        if not (folder / MASKS).is_dir():
+            raise BadInput(
+                "nobody drew parts in this release", options["masks"], None, "leave --masks out"
+            )
+        return {"metadata": folder / MASKS, "masks": folder / MASKS}
+    found: dict[str, Any] = {"truth": folder / TRUTH}
+    for option, name in (("images", IMAGES), ("exclude", EXCLUDED)):
+        if option in options and options[option] is None and (folder / name).exists():
+            found[option] = folder / name
+    return found
+
+
+def _of_release(error: BadInput, folder: Path, source: Path) -> BadInput:
+    """The fault, without the folder that nobody sees."""
+    inside = error.file is not None and Path(error.file).is_relative_to(folder)
+    message, cure = (
+        text and text.replace(f"{folder}/", "").replace(str(folder), "the release")
+        for text in (error.message, error.cure)
+    )
+    return BadInput(
+        message or "", source if inside else error.file, None if inside else error.line, cure
+    )
