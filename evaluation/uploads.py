@@ -20,10 +20,10 @@ SECONDS_KEPT = 24 * 3600
 _TOKEN = re.compile(r"[0-9a-f]{32}")
 
 
-def keep(user: User, file: UploadedFile) -> str:
-    """The token under which the file waits for this person."""
-    if file.size is None or file.size > MAX_BYTES:
-        raise TooLarge(f"The file is larger than {MAX_BYTES // 1024**2} MiB.", field="selection")
+def keep(user: User, file: UploadedFile, most: int = MAX_BYTES) -> str:
+    """The token under which the file, of at most so many bytes, waits for this person."""
+    if file.size is None or file.size > most:
+        raise TooLarge(f"The file is larger than {most // 1024**2:,} MiB.", field="selection")
     folder = _folder()
     folder.mkdir(parents=True, exist_ok=True)
     _forget_old(folder)

@@ -9,6 +9,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("benchmarks/", views.benchmarks, name="benchmarks"),
     path("benchmarks/new/", views.benchmark_new, name="benchmark_new"),
     path("", include("evaluation.cds.urls")),
+    path("", include("evaluation.released.urls")),
     path(_one, views.benchmark, name="benchmark"),
     path(f"{_one}score/", views.score, name="score"),
     path(f"{_one}classifiers/add/", views.add_classifier, name="add_classifier"),

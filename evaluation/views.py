@@ -26,6 +26,8 @@ from evaluation import gallery as galleries
 from evaluation.cds import result_views as cds_results
 from evaluation.metrics import wordnet
 from evaluation.models import Benchmark, Run
+from evaluation.released import result_views as released_results
+from evaluation.released import terms as released
 from labeling import access as campaign_access
 from labeling import releases
 from labeling.errors import Refusal
@@ -60,6 +62,7 @@ class ResultPages(Protocol):
 RESULT_PAGES: dict[str, ResultPages] = {
     Benchmark.Kind.MAD: competition_views,
     Benchmark.Kind.CDS: cds_results,
+    **dict.fromkeys(released.KINDS, released_results),
 }
 
 

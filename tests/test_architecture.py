@@ -36,6 +36,15 @@ PURE = (
     "evaluation/parts.py",
     "evaluation/pools.py",
     "evaluation/readers.py",
+    "evaluation/released/behind.py",
+    "evaluation/released/cases.py",
+    "evaluation/released/csv_tables.py",
+    "evaluation/released/drawings.py",
+    "evaluation/released/figure_words.py",
+    "evaluation/released/heat.py",
+    "evaluation/released/tables.py",
+    "evaluation/released/terms.py",
+    "evaluation/scoremaps",
     "evaluation/scoring.py",
     "evaluation/selecting.py",
     "evaluation/wsol",
@@ -94,6 +103,7 @@ TORCH_MAY = (
     "evaluation/metrics",
     "evaluation/networks",
     "evaluation/readers.py",
+    "evaluation/scoremaps",
     "evaluation/scoring.py",
     # Frames are tensors from where they are rendered to the classifier.
     "evaluation/cds/classifying.py",
@@ -228,6 +238,7 @@ def test_the_table_of_evaluation_names_every_file():
         ("wsol", lambda row: row.startswith("| `wsol/`")),
         ("metrics", lambda row: row.startswith("| `metrics/`")),
         ("networks", lambda row: row.startswith("| `networks/`")),
+        ("scoremaps", lambda row: row.startswith("| `scoremaps/`")),
         ("", lambda row: not row.startswith("| `")),
     ):
         named = re.findall(r"`(\w+\.py)`", "".join(row for row in rows if mine(row)))

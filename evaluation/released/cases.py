@@ -1,0 +1,189 @@
+"""Which images stand behind a number: every number of a result has cases, and an outcome falls into
+one or several of each. Pure.
+
+A kind of benchmark has numbers (NUMBERS); what an image's line in images.jsonl says of a classifier
+is counted class by class, so that both the number and its share of one class lead to images.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+Line = dict[str, Any]
+Outcome = dict[str, Any]
+# (class, case) of every class of the line.
+Told = Callable[[Line, Outcome], Iterator[tuple[str, str]]]
+
+KS = (1, 2, 5, 10, 20)
+DELTAS = ("0.3", "0.5", "0.7")
+# A false detection that overlaps a thing of its class by less found the background.
+NEAR_IOU = 0.1
+# Heights above the right class, and shares of pixels, are told in these steps.
+HEIGHTS = ((1, 3), (4, 7), (8, None))
+SHARES = (0.5, 0.8)
+
+
+class Case(NamedTuple):
+    """key: in addresses. words: what the page calls it. tone: right, wrong, missed or plain."""
+
+    key: str
+    words: str
+    tone: str
+
+
+class Number(NamedTuple):
+    """One number of a result. cases: in which `told` sorts an outcome, by their keys."""
+
+    key: str
+    words: str
+    cases: tuple[Case, ...]
+    told: Told
+
+
+RIGHT, WRONG = Case("right", "right", "right"), Case("wrong", "wrong", "wrong")
+
+
+def _flag(*path: str) -> Told:
+    """(class, right or wrong) of every class of the image, by what stands at `path`; none where
+    nothing stands there."""
+
+    def told(line: Line, outcome: Outcome) -> Iterator[tuple[str, str]]:
+        value: Any = outcome
+        for key in path:
+            value = (value or {}).get(key)
+        if value is not None:
+            for name in line["classes"]:
+                yield name, "right" if value else "wrong"
+
+    return told
+
+
+def _hit(k: int) -> Told:
+    def told(line: Line, outcome: Outcome) -> Iterator[tuple[str, str]]:
+        rank = outcome.get("rank")
+        for name in line["classes"]:
+            yield name, "right" if rank is not None and rank <= k else "wrong"
+
+    return told
+
+
+def _height(line: Line, outcome: Outcome) -> Iterator[tuple[str, str]]:
+    height = outcome.get("height")
+    if height is None:
+        return
+    below = [low for low, _ in HEIGHTS if height >= low]
+    for name in line["classes"]:
+        yield name, f"from-{below[-1]}" if below else "none"
+
+
+def _place(line: Line, outcome: Outcome) -> Iterator[tuple[str, str]]:
+    """A wrong localization misses the class, or names it and misses its place."""
+    if outcome.get("right") is None:
+        return
+    for name in line["classes"]:
+        if outcome["right"]:
+            yield name, "right"
+        else:
+            yield name, "wrong"
+            yield name, "place" if outcome.get("class_right") else "class"
+
+
+def _detected(line: Line, outcome: Outcome) -> Iterator[tuple[str, str]]:
+    for name, _, _, _, _, _, hit, iou in outcome.get("found") or ():
+        if hit:
+            yield name, "hit"
+        else:
+            yield name, "false"
+            yield name, "near" if iou is not None and iou >= NEAR_IOU else "far"
+    for name, *_ in outcome.get("missed") or ():
+        yield name, "missed"
+
+
+def _share(key: str) -> Told:
+    def told(line: Line, outcome: Outcome) -> Iterator[tuple[str, str]]:
+        if key not in outcome:
+            return
+        for name in line["classes"]:
+            yield name, _step(outcome[key])
+
+    return told
+
+
+def _step(share: float | None) -> str:
+    if share is None:
+        return "none"
+    return ("low", "middle", "high")[sum(share >= limit for limit in SHARES)]
+
+
+def _height_words(low: int, high: int | None) -> str:
+    return f"{low} to {high} above it" if high else f"{low} or more above it"
+
+
+HEIGHT_CASES = (
+    Case("none", "among the five", "right"),
+    *(Case(f"from-{low}", _height_words(low, high), "wrong") for low, high in HEIGHTS),
+)
+PLACE_CASES = (
+    RIGHT,
+    WRONG,
+    Case("place", "right class, wrong place", "wrong"),
+    Case("class", "wrong class", "wrong"),
+)
+DETECTION_CASES = (
+    Case("hit", "found", "right"),
+    Case("missed", "missed", "missed"),
+    Case("false", "false detections", "wrong"),
+    Case("near", "false, near one: misplaced or twice", "wrong"),
+    Case("far", "false, on something else", "wrong"),
+)
+SHARE_CASES = (
+    Case("low", "under 50 %", "wrong"),
+    Case("middle", "50 to 80 %", "plain"),
+    Case("high", "80 % or more", "right"),
+    Case("none", "undefined", "plain"),
+)
+NUMBERS: dict[str, tuple[Number, ...]] = {
+    "classification": (
+        Number("top1_error", "top-1 error", (RIGHT, WRONG), _flag("top1")),
+        Number("top5_error", "top-5 error", (RIGHT, WRONG), _flag("top5")),
+        Number("hierarchical_error", "hierarchical error", HEIGHT_CASES, _height),
+        *(Number(f"hit_at_{k}", f"hit@{k}", (RIGHT, WRONG), _hit(k)) for k in KS),
+    ),
+    "localization": (Number("error", "localization error", PLACE_CASES, _place),),
+    "detection": (Number("ap", "average precision", DETECTION_CASES, _detected),),
+    "wsol": (
+        Number("max_box_acc", "MaxBoxAcc", (RIGHT, WRONG), _flag("max_box_acc", "right")),
+        *(
+            Number(delta, f"MaxBoxAccV2, IoU {delta}", (RIGHT, WRONG), _flag(delta, "right"))
+            for delta in DELTAS
+        ),
+        Number(
+            "top1_localization",
+            "top-1 localization",
+            (RIGHT, WRONG),
+            _flag("top1_localization", "right"),
+        ),
+        Number("px_acc", "pixel accuracy", SHARE_CASES, _share("px_acc")),
+        Number("px_prec", "pixel precision", SHARE_CASES, _share("px_prec")),
+        Number("px_rec", "pixel recall", SHARE_CASES, _share("px_rec")),
+    ),
+}
+
+
+def bits_of(kind: str) -> dict[tuple[str, str], int]:
+    """(number, case) → the bit that stands for it, below 64."""
+    keys = [(number.key, case.key) for number in NUMBERS[kind] for case in number.cases]
+    return {key: bit for bit, key in enumerate(keys)}
+
+
+def sorted_in(kind: str, line: Line, outcome: Outcome) -> dict[str, set[tuple[str, str]]]:
+    """By class, which (number, case) the outcome of this image falls into.
+
+    >>> line = {"classes": ["n02084071"]}
+    >>> sorted(sorted_in("localization", line, {"right": False, "class_right": True})["n02084071"])
+    [('error', 'place'), ('error', 'wrong')]
+    """
+    found: dict[str, set[tuple[str, str]]] = {}
+    for number in NUMBERS[kind]:
+        for name, case in number.told(line, outcome):
+            found.setdefault(name, set()).add((number.key, case))
+    return found

@@ -1,0 +1,106 @@
+"""The pages and files of a result on released labels, past the checks of evaluation/views.py."""
+
+import json
+from collections.abc import Iterator
+
+from django.contrib.auth.decorators import login_required
+from django.http import (
+    FileResponse,
+    Http404,
+    HttpRequest,
+    HttpResponse,
+    HttpResponseBase,
+    StreamingHttpResponse,
+)
+from django.shortcuts import get_object_or_404, render
+from django.utils.http import content_disposition_header
+from django.views.decorators.http import require_GET
+
+from evaluation import access, runs, under_way
+from evaluation.figures import FORMS, THEMES
+from evaluation.models import Benchmark, Run
+from evaluation.released import csv_tables, figures, pages, running, terms
+from evaluation.tables import as_csv
+from labeling.errors import Refusal
+from labeling.views.shared import SignedIn
+
+
+def benchmark(request: HttpRequest, row: Benchmark) -> HttpResponse:
+    """The benchmark's page with its newest result; to htmx only what moved."""
+    is_htmx = request.headers.get("HX-Request") == "true"
+    if is_htmx and request.GET.get("seen") == under_way.seen(row):
+        # Nothing moved: htmx leaves the page as it is.
+        return HttpResponse(status=204)
+    context = pages.benchmark(row, runs.latest(row))
+    part = (
+        "evaluation/released/_benchmark.html" if is_htmx else "evaluation/released/benchmark.html"
+    )
+    return render(request, part, context)
+
+
+def run(request: HttpRequest, row: Benchmark, chosen: Run) -> HttpResponse:
+    return render(request, "evaluation/released/run.html", pages.benchmark(row, chosen))
+
+
+def result_json(row: Benchmark, chosen: Run) -> HttpResponseBase:
+    """The whole result, as the run keeps it, with the curves of WSOL."""
+    result = (chosen.result or {}) | {"curves": running.curves_of(row, chosen.pk)}
+
+    def text() -> Iterator[str]:
+        yield from json.JSONEncoder(ensure_ascii=False, indent=1).iterencode(result)
+        yield "\n"
+
+    response = StreamingHttpResponse(text(), content_type="application/json")
+    response["Content-Disposition"] = _attached(row, chosen, ".json")
+    return response
+
+
+def result_csv(row: Benchmark, chosen: Run, table: str) -> HttpResponse:
+    result = pages.result_of(row, chosen)
+    if table not in csv_tables.TABLES or result is None:
+        raise Http404
+    text = as_csv(*csv_tables.table(table, result))
+    response = HttpResponse(text, content_type="text/csv; charset=utf-8")
+    response["Content-Disposition"] = _attached(row, chosen, f"-{table}.csv")
+    return response
+
+
+def figure(request: HttpRequest, row: Benchmark, chosen: Run, name: str, form: str) -> HttpResponse:
+    theme = request.GET.get("theme", "light")
+    result = pages.result_of(row, chosen)
+    if result is None or form not in FORMS or theme not in THEMES:
+        raise Http404
+    if name not in figures.drawn(result):
+        raise Http404
+    response = HttpResponse(figures.draw(name, result, form, theme), content_type=FORMS[form])
+    # A run's result never changes, so neither does its figure.
+    response["Cache-Control"] = "private, max-age=3600"
+    if "download" in request.GET:
+        response["Content-Disposition"] = _attached(row, chosen, f"-{name}.{form}")
+    return response
+
+
+@login_required
+@require_GET
+def image_lines(request: SignedIn, name: str, pk: int) -> HttpResponseBase:
+    """What every classifier said of every image, a line each."""
+    row = access.benchmark_for(request.user, name)
+    chosen = get_object_or_404(row.runs.defer("result"), pk=pk, state=Run.State.DONE)
+    if row.kind not in terms.KINDS:
+        raise Http404
+    path = running.images_path(row, chosen.pk)
+    if not path.is_file():
+        raise Refusal(
+            "The images of this run are not on this server any more. Score the benchmark again."
+        )
+    return FileResponse(
+        open(path, "rb"),
+        as_attachment=True,
+        filename=f"{row.name}-run-{chosen.pk}-images.jsonl",
+        content_type="application/jsonl",
+    )
+
+
+def _attached(row: Benchmark, chosen: Run, end: str) -> str:
+    """Content-Disposition of a file to keep."""
+    return content_disposition_header(True, f"{row.name}-run-{chosen.pk}{end}") or ""

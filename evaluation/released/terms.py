@@ -1,0 +1,106 @@
+"""What the pages call the numbers, settings and kinds of benchmarks on released labels. Pure."""
+
+from typing import NamedTuple
+
+KINDS = {
+    "classification": "Classification",
+    "localization": "Localization",
+    "detection": "Detection",
+    "wsol": "WSOL",
+}
+# What each asks, and what a submission to it is.
+ASKED = {
+    "classification": "Is the right class among the first five?",
+    "localization": "Is the right class among the first five, and its box in the right place?",
+    "detection": "Is every thing of every class found, once, and nothing else?",
+    "wsol": "Do score maps, made without boxes, show where the object is?",
+}
+SPLITS = {
+    "train-fullsup": "train-fullsup: for choosing thresholds and settings, as often as you like",
+    "test": "test: for the final numbers, once; every further attempt is counted and shown",
+}
+PROTOCOLS = {
+    "paper": "paper: real-valued thresholds, exclusive pixels, class means",
+    "reference": "reference: the numbers of the authors’ published code, to the last bit",
+}
+NORMALIZATIONS = {
+    "min-max": "min-max: from the least to the greatest score of a map",
+    "max": "max: by the greatest score of a map, negative ones at 0",
+}
+# One line of a file of predictions, and what it says.
+EXAMPLES = {
+    "classification": (
+        "image,rank,wnid,confidence",
+        ("{image},1,{wnid},0.91", "{image},2,n02124075,0.05"),
+        "a row for each of up to five or more labels of an image, rank 1 first; the confidence may "
+        "be left out",
+    ),
+    "localization": (
+        "image,wnid,confidence,x0,y0,x1,y1",
+        ("{image},{wnid},0.91,12,8,140,120",),
+        "a row for each of up to five labels of an image with its box; the surest come first",
+    ),
+    "detection": (
+        "image,wnid,confidence,x0,y0,x1,y1",
+        ("{image},{wnid},0.91,12,8,140,120",),
+        "a row for each thing found, on images without any thing too; COCO’s JSON of results will "
+        "do as well",
+    ),
+    "wsol": (
+        "maps.zip",
+        ("{image}.npy",),
+        "a zip with one .npy for each image, under the image’s id: 2-D floats, the higher the "
+        "surer, of the image as a whole",
+    ),
+}
+
+
+class Measure(NamedTuple):
+    """A leading number. path: where it stands in a submission's result. number, case: the images
+    behind it (cases.py)."""
+
+    key: str
+    words: str
+    path: tuple[str, ...]
+    less_is_better: bool
+    number: str
+    case: str
+
+
+LEADS = {
+    "classification": (
+        Measure("top5_error", "Top-5 error", ("top5_error",), True, "top5_error", "wrong"),
+        Measure("top1_error", "Top-1 error", ("top1_error",), True, "top1_error", "wrong"),
+        Measure(
+            "hierarchical_error",
+            "Hierarchical error",
+            ("hierarchical_error",),
+            True,
+            "hierarchical_error",
+            "",
+        ),
+    ),
+    "localization": (Measure("error", "Localization error", ("error",), True, "error", "wrong"),),
+    "detection": (Measure("mean_ap", "Mean AP", ("mean_ap",), False, "ap", ""),),
+    "wsol": (
+        Measure("max_box_acc_v2", "MaxBoxAccV2", ("max_box_acc_v2", "mean"), False, "0.5", "right"),
+        Measure("max_box_acc", "MaxBoxAcc", ("max_box_acc",), False, "max_box_acc", "right"),
+        Measure("pxap", "PxAP", ("pxap",), False, "px_prec", ""),
+        Measure("mpxap", "mPxAP", ("mpxap",), False, "px_prec", ""),
+    ),
+}
+AT_K = {"hp_at_k": "hp@k", "hit_at_k": "hit@k"}
+CURVES = {
+    "box_acc": "MaxBoxAcc",
+    "box_acc_v2": "IoU",
+    "px_prec": "PxPrec",
+    "px_rec": "PxRec",
+    "px_acc": "PxAcc",
+}
+# One value a class; in each the more the better.
+PER_CLASS = {
+    "classification": "Accuracy among the first five",
+    "localization": "Localization accuracy",
+    "detection": "AP",
+    "wsol": "PxAP",
+}
