@@ -41,7 +41,7 @@ def explain(
     """The result with `analysis` of each submission and of the best by class, and `objects`.
 
     values: by submission and class, the first submission first; see analysis.analyse(). The result
-    has `submissions` and `comparison` where there are several. Properties need wordnet. Raises
+    has `submissions` where there are several. Properties need wordnet. Raises
     BadInput for what is wrong with the files that are asked for.
     """
     objects = difficulty(asked) if asked.boxes else None
@@ -65,12 +65,10 @@ def explain(
         found["submissions"] = [
             own | {"analysis": behind(values[own["name"]])} for own in result["submissions"]
         ]
-        optimistic = result["comparison"].get("optimistic", {})
-        best = {"analysis": behind(best_by_class(values))}
-        by_class = optimistic.get("by_class", {}) | best
-        found["comparison"] = result["comparison"] | {
-            "optimistic": optimistic | {"by_class": by_class}
-        }
+        compared = result.get("comparison", {})
+        optimistic = compared.get("optimistic", {})
+        by_class = optimistic.get("by_class", {}) | {"analysis": behind(best_by_class(values))}
+        found["comparison"] = compared | {"optimistic": optimistic | {"by_class": by_class}}
     return found
 
 
