@@ -2,455 +2,341 @@
 # numba infers the types of these loops; a hint cannot say them all.
 """Boxes of every component, and of every hole, at every threshold, in one pass over the pixels.
 
-A component grows as the threshold falls and keeps its box until it takes another pixel. So pixels
-are taken level by level into a forest of sets, and each set that is about to change tells for
-which thresholds its box stood. Compiled by numba: import this inside functions only.
+A component grows as the threshold falls and keeps its box until it takes a pixel beyond it. So
+pixels are taken level by level into a forest of sets, and each set whose box is about to change
+tells for which thresholds it stood. Most pixels touch one set and lie within its box: that can be
+seen from their eight neighbours alone. Compiled by numba: import this inside functions only.
 """
+
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from evaluation.metrics import compiled  # noqa: F401  it says where machine code is kept
+from evaluation.metrics import compiled_forest as forest
+from evaluation.metrics.compiled_forest import (
+    LARGEST,
+    MOST,
+    PARENT,
+    SUM,
+    TOLD,
+    USED,
+    X0,
+    X1,
+    Y0,
+    Y1,
+)
+from evaluation.metrics.compiled_levels import bytes_of, steps_of
+from evaluation.metrics.compiled_rings import (
+    DX,
+    DY,
+    ENCLOSED,
+    FIRST,
+    HOLES,
+    JOINS,
+    PLAIN,
+    downwards,
+    upwards,
+)
 
 from numba import njit  # isort: skip
 
-# East, north-east, north, … in turn, anticlockwise as the picture is seen; y goes down.
-_DX = np.array([1, 1, 0, -1, -1, -1, 0, 1])
-_DY = np.array([0, -1, -1, -1, 0, 1, 1, 1])
+NO_RIVAL = (np.int64(0), np.int64(0), np.int64(0), np.int64(-1), False)
+_ROWS = 4096
+# What a pixel is worth where its count is asked for, or nothing is.
+ONES, NOTHING = np.ones(256, np.int32), np.zeros(256, np.int32)
+
+
+class Truth(NamedTuple):
+    """What boxes are held against.
+
+    boxes: (G, 4) float64. deltas: (D,) the IoUs wanted. extra: how many pixels more a side counts
+    than its edges are apart. least, most: an area outside of these reaches no delta, nor 0.5.
+    """
+
+    boxes: Any
+    deltas: Any
+    extra: float
+    least: float
+    most: float
+
+
+class Marks(NamedTuple):
+    """Where boxes that have stood are counted. wide, tall: of the framed map.
+
+    wider: by how much a box reaches beyond its set, 1 around holes. exact: whether it matters which
+    of the sets with the greatest sum begins first. changes: (D, T + 1) by how many more boxes reach
+    each delta from that threshold on. floors: (T,) the least that the largest component has at each
+    threshold, or (0,). rivals: what may be it, as _settle reads them.
+    """
+
+    truth: Any
+    wide: int
+    tall: int
+    wider: int
+    exact: bool
+    changes: Any
+    floors: Any
+    rivals: Any
 
 
 @njit(nogil=True, cache=True)
-def hits_of(levels, boxes, deltas, inclusive, holes, largest, hits, largest_hits):
-    """Fills where a box reaches the IoU delta with one of boxes, for the masks levels > t.
+def byte_hits(scores, scale, boxes, deltas):
+    """(D, 255) and (255,): where a box is right, and where that of the largest contour has IoU 0.5.
 
-    levels: (H, W) uint16, at most T. boxes: (G, 4) float64. deltas: (D,). hits: (D, T) int32, taken
-    as zeros, and largest_hits: (T,) int32, for the largest component at the IoU 0.5.
-    inclusive: right and bottom edges are cut at the last pixel, an IoU counts one pixel more on
-    both sides, an empty mask has the box 0, 0, 0, 0, and the largest component is the one whose
-    contour encloses most, of equals the last to begin by rows. Else edges are exclusive, an empty
-    mask has no box, the largest has most pixels, of equals the first to begin.
-    holes: contours of holes give boxes too. largest: whether largest_hits is wanted.
+    For the masks ⌊255 s⌋ > t; then the highest byte. scores: (H, W). boxes: (G, 4), inclusive.
+    Contours of holes give boxes too, right and bottom edges are cut at the last pixel, an empty
+    mask has the box 0, 0, 0, 0, and the largest component is the one whose contour encloses most,
+    of equals the last to begin by rows.
     """
-    height, width = levels.shape
-    wide = width + 2
-    top = hits.shape[1]
-    order, starts = _by_level(levels, top)
-    flat = np.zeros((height + 2) * wide, np.uint16)
-    for y in range(height):
-        flat[(y + 1) * wide + 1 : (y + 1) * wide + 1 + width] = levels[y]
-    highest = top
-    while highest > 0 and starts[highest] == starts[highest + 1]:
-        highest -= 1
+    picture = bytes_of(scores, scale)
+    truth = _truth(boxes, deltas, 1.0)
+    changes = np.zeros((deltas.shape[0], 256), np.int32)
+    largest = np.zeros(255, np.bool_)
+    _components(picture, truth, changes, largest)
+    _holes(picture, truth, changes)
+    highest = picture.highest
+    if highest < 255:
+        nothing = _best(0.0, 0.0, 0.0, 0.0, truth)
+        _count(nothing, truth, highest, 255, changes)
+        largest[highest:] = nothing >= 0.5
+    return _standing(changes), largest, highest
 
-    changes = np.zeros((deltas.shape[0], top + 1), np.int32)
-    reach = np.inf
+
+@njit(nogil=True, cache=True)
+def step_hits(scores, scale, bins, boxes, deltas):
+    """(D, n) and (n,) the same for the thresholds s ≥ k / n, of exclusive edges and without holes.
+
+    An empty mask has no box; the largest component has most pixels, of equals it is the first to
+    begin by rows.
+    """
+    picture = steps_of(scores, scale, bins)
+    truth = _truth(boxes, deltas, 0.0)
+    changes = np.zeros((deltas.shape[0], bins + 1), np.int32)
+    largest = np.zeros(bins, np.bool_)
+    _components(picture, truth, changes, largest)
+    return _standing(changes), largest
+
+
+@njit(nogil=True, cache=True)
+def _truth(boxes, deltas, extra):
+    least, most = np.inf, 0.0
     for g in range(boxes.shape[0]):
-        reach = min(reach, _area(boxes[g], inclusive))
-    # A little less, lest rounding silence a box that just reaches.
-    reach *= deltas.min() * (1 - 1e-9)
-    _components(
-        flat,
-        wide,
-        order,
-        starts,
-        highest,
-        boxes,
-        deltas,
-        inclusive,
-        reach,
-        changes,
-        largest,
-        largest_hits,
-    )
-    if holes:
-        _holes(flat, wide, order, starts, highest, boxes, deltas, reach, changes)
-    if inclusive and highest < top:
-        found = _best(0.0, 0.0, 0.0, 0.0, boxes, inclusive)
-        for d in range(deltas.shape[0]):
-            if found >= deltas[d]:
-                changes[d, highest] += 1
-                changes[d, top] -= 1
-        for t in range(highest, top):
-            largest_hits[t] = found >= 0.5
-    for d in range(deltas.shape[0]):
+        area = (boxes[g, 2] - boxes[g, 0] + extra) * (boxes[g, 3] - boxes[g, 1] + extra)
+        least, most = min(least, area), max(most, area)
+    # An IoU is at most the ratio of the areas. A little wider, lest rounding silence a box.
+    ratio = min(deltas.min(), 0.5) * (1 - 1e-9)
+    return Truth(boxes, deltas, extra, least * ratio, most / ratio)
+
+
+@njit(nogil=True, cache=True)
+def _standing(changes):
+    """Where more boxes have come to be right than have ceased to."""
+    count = changes.shape[1] - 1
+    hits = np.zeros((changes.shape[0], count), np.bool_)
+    for d in range(changes.shape[0]):
         standing = 0
-        for t in range(top):
+        for t in range(count):
             standing += changes[d, t]
             hits[d, t] = standing > 0
+    return hits
 
 
 @njit(nogil=True, cache=True)
-def _by_level(levels, top):
-    """Places of the pixels in the padded picture by level, and where each level starts."""
-    height, width = levels.shape
-    starts = np.zeros(top + 2, np.int64)
-    for y in range(height):
-        for x in range(width):
-            starts[levels[y, x] + 1] += 1
-    for level in range(top + 1):
-        starts[level + 1] += starts[level]
-    filled = starts.copy()
-    order = np.empty(height * width, np.int32)
-    for y in range(height):
-        for x in range(width):
-            level = levels[y, x]
-            order[filled[level]] = (y + 1) * (width + 2) + x + 1
-            filled[level] += 1
-    return order, starts
-
-
-@njit(nogil=True, cache=True, inline="always")
-def _area(box, inclusive):
-    extra = 1.0 if inclusive else 0.0
-    return (box[2] - box[0] + extra) * (box[3] - box[1] + extra)
-
-
-@njit(nogil=True, cache=True)
-def _best(x0, y0, x1, y1, boxes, inclusive):
-    """The greatest IoU of a box with any of boxes."""
-    extra = 1.0 if inclusive else 0.0
+def _best(x0, y0, x1, y1, truth):
+    """The greatest IoU of a box with a true one, or 0 where it can reach no delta."""
+    extra = truth.extra
     own = (x1 - x0 + extra) * (y1 - y0 + extra)
     best = 0.0
-    for g in range(boxes.shape[0]):
-        box = boxes[g]
-        wide = min(x1, box[2]) - max(x0, box[0]) + extra
-        high = min(y1, box[3]) - max(y0, box[1]) + extra
-        if wide <= 0 or high <= 0:
-            continue
-        both = wide * high
-        either = own + _area(box, inclusive) - both
-        best = max(best, both / either)
+    if own < truth.least or own > truth.most:
+        return best
+    for g in range(truth.boxes.shape[0]):
+        left, top, right, bottom = truth.boxes[g]
+        wide = min(x1, right) - max(x0, left) + extra
+        high = min(y1, bottom) - max(y0, top) + extra
+        if wide > 0 and high > 0:
+            both = wide * high
+            either = own + (right - left + extra) * (bottom - top + extra) - both
+            best = max(best, both / either)
     return best
 
 
 @njit(nogil=True, cache=True, inline="always")
-def _root(parent, p):
-    while parent[p] != p:
-        parent[p] = parent[parent[p]]
-        p = parent[p]
-    return p
+def _count(found, truth, begin, end, changes):
+    """A box with the IoU found stands for the thresholds begin … end − 1."""
+    for d in range(truth.deltas.shape[0]):
+        if found >= truth.deltas[d]:
+            changes[d, begin] += 1
+            changes[d, end] -= 1
 
 
 @njit(nogil=True, cache=True)
-def _components(
-    flat,
-    wide,
-    order,
-    starts,
-    highest,
-    boxes,
-    deltas,
-    inclusive,
-    reach,
-    changes,
-    largest,
-    largest_hits,
-):
-    size = flat.shape[0]
-    tall = size // wide
-    parent = np.full(size, -1, np.int32)
-    # Of every root: its corners, its pixels, its first by rows, and since which level it stands.
-    x0s, y0s = np.empty(size, np.int32), np.empty(size, np.int32)
-    x1s, y1s = np.empty(size, np.int32), np.empty(size, np.int32)
-    counts, firsts = np.empty(size, np.int32), np.empty(size, np.int32)
-    since = np.empty(size, np.int32)
-    steps = np.array([-wide - 1, -wide, -wide + 1, -1, 1, wide - 1, wide, wide + 1])
-    # The greatest area so far at each threshold (twice it, to stay whole), and where it begins.
-    areas = np.full(highest, -1, np.int64)
-    begins = np.zeros(highest, np.int64)
-
-    for level in range(highest, -1, -1):
-        first, last = starts[level], starts[level + 1]
-        if level == 0:
-            # Nothing at level 0 is ever above a threshold: only those that stand are told.
-            last = first
-            for place in range(starts[1], order.shape[0]):
-                root = order[place]
-                if parent[root] == root:
-                    _tell(
-                        0,
-                        root,
-                        flat,
-                        wide,
-                        tall,
-                        x0s,
-                        y0s,
-                        x1s,
-                        y1s,
-                        counts,
-                        firsts,
-                        since,
-                        boxes,
-                        deltas,
-                        inclusive,
-                        reach,
-                        changes,
-                        largest,
-                        largest_hits,
-                        areas,
-                        begins,
-                    )
-        for place in range(first, last):
-            p = order[place]
-            mine = p
-            parent[p] = p
-            y = p // wide
-            x = p - y * wide
-            x0s[p], x1s[p], y0s[p], y1s[p] = x, x, y, y
-            counts[p], firsts[p], since[p] = 1, p, level
-            for step in steps:
-                q = p + step
-                if parent[q] < 0:
-                    continue
-                other = _root(parent, q)
-                if other == mine:
-                    continue
-                if since[other] > level:
-                    _tell(
-                        level,
-                        other,
-                        flat,
-                        wide,
-                        tall,
-                        x0s,
-                        y0s,
-                        x1s,
-                        y1s,
-                        counts,
-                        firsts,
-                        since,
-                        boxes,
-                        deltas,
-                        inclusive,
-                        reach,
-                        changes,
-                        largest,
-                        largest_hits,
-                        areas,
-                        begins,
-                    )
-                if counts[other] > counts[mine]:
-                    other, mine = mine, other
-                parent[other] = mine
-                counts[mine] += counts[other]
-                x0s[mine] = min(x0s[mine], x0s[other])
-                y0s[mine] = min(y0s[mine], y0s[other])
-                x1s[mine] = max(x1s[mine], x1s[other])
-                y1s[mine] = max(y1s[mine], y1s[other])
-                firsts[mine] = min(firsts[mine], firsts[other])
-                since[mine] = level
+def _overlap(x0, y0, x1, y1, marks):
+    """The best IoU of the box of a set of the framed map."""
+    left, top = np.float64(x0 - 1 - marks.wider), np.float64(y0 - 1 - marks.wider)
+    right, bottom = np.float64(x1 + marks.wider), np.float64(y1 + marks.wider)
+    if marks.truth.extra > 0:
+        right, bottom = min(right, marks.wide - 3.0), min(bottom, marks.tall - 3.0)
+    return _best(left, top, right, bottom, marks.truth)
 
 
 @njit(nogil=True, cache=True)
-def _tell(
-    level,
-    root,
-    flat,
-    wide,
-    tall,
-    x0s,
-    y0s,
-    x1s,
-    y1s,
-    counts,
-    firsts,
-    since,
-    boxes,
-    deltas,
-    inclusive,
-    reach,
-    changes,
-    largest,
-    largest_hits,
-    areas,
-    begins,
-):
-    """Marks where the box of a root counts: for the thresholds from level to since − 1."""
-    until = since[root]
-    x0, y0 = np.float64(x0s[root] - 1), np.float64(y0s[root] - 1)
-    x1, y1 = np.float64(x1s[root]), np.float64(y1s[root])
-    if inclusive:
-        x1, y1 = min(x1, wide - 3.0), min(y1, tall - 3.0)
-    extra = 1.0 if inclusive else 0.0
-    found = -1.0
-    # Too small for the least delta with the smallest box.
-    if (x1 - x0 + extra) * (y1 - y0 + extra) >= reach:
-        found = _best(x0, y0, x1, y1, boxes, inclusive)
-        for d in range(deltas.shape[0]):
-            if found >= deltas[d]:
-                changes[d, level] += 1
-                changes[d, until] -= 1
-    if not largest:
-        return
-    most = 2 * (x1s[root] - x0s[root]) * (y1s[root] - y0s[root]) if inclusive else counts[root]
-    wanted = False
-    for t in range(level, until):
-        wanted |= most >= areas[t]
-    if not wanted:
-        return
-    area = np.int64(counts[root])
-    if inclusive:
-        area = _contour_area(flat, wide, firsts[root], until)
-    if found < 0:
-        found = _best(x0, y0, x1, y1, boxes, inclusive)
-    begin = firsts[root] if inclusive else -firsts[root]
-    for t in range(level, until):
-        if area > areas[t] or (area == areas[t] and begin > begins[t]):
-            areas[t] = area
-            begins[t] = begin
-            largest_hits[t] = found >= 0.5
+def _mark(told, counts, marks):
+    """Counts the boxes that were told, and makes room for more."""
+    floors = marks.floors
+    for row in range(counts[TOLD]):
+        x0, y0, x1, y1, begin, end, top = told[row]
+        found = _overlap(x0, y0, x1, y1, marks)
+        if found > 0:
+            _count(found, marks.truth, begin, end, marks.changes)
+        if floors.shape[0]:
+            most = 2 * np.int64(x1 - x0) * np.int64(y1 - y0)
+            if most >= floors[end - 1]:
+                marks.rivals.append(
+                    (np.int64(top), np.int64(begin), np.int64(end), most, found >= 0.5)
+                )
+    counts[TOLD] = 0
 
 
 @njit(nogil=True, cache=True)
-def _contour_area(flat, wide, start, level):
-    """Twice the area within the outer contour, through pixel centres, of the set at start.
+def _take(places, level, rings, steps, kinds, worth, flat, labels, sets, told, counts, marks):
+    """Takes the pixels of one level into the forest; what is told is counted when there is much."""
+    wide, most, largest = marks.wide, counts[MOST], counts[LARGEST]
+    for p in places:
+        ring = rings[p]
+        kind = kinds[ring]
+        if kind & PLAIN:
+            at = np.int64(forest.root(sets, labels[p + steps[kind & FIRST]]))
+        else:
+            if counts[TOLD] > _ROWS - forest.MOST_TOLD_AT_ONCE:
+                _mark(told, counts, marks)
+            at = forest.mingle(p, level, kind, wide, labels, sets, told, counts)
+        labels[p] = at
+        total = np.int64(sets[at, SUM] + worth[ring])
+        sets[at, SUM] = total
+        if total >= most and (
+            total > most
+            or (marks.exact and forest.begins_before(at, largest, p, flat, wide, labels, sets))
+        ):
+            most, largest = total, at
+    counts[MOST], counts[LARGEST] = most, largest
 
-    start is the first pixel by rows of a component of flat >= level. The border is followed as
+
+@njit(nogil=True, cache=True)
+def _components(picture, truth, changes, largest):
+    """Marks in changes where boxes of components count, and fills largest.
+
+    By pixels the largest set is known as they are taken. By contours the pixels of a set enclose
+    its sum by themselves, so its contour encloses that at least, and what its box does at most:
+    nearly always one set is then seen to be the largest.
+    """
+    flat, wide, order, starts, highest = picture
+    contours = truth.extra > 0
+    rings, steps = downwards(flat, wide), DY * wide + DX
+    worth = ENCLOSED if contours else ONES
+    # Nothing at level 0 is ever above a threshold.
+    sets, labels = forest.room(order[starts[1] :], rings, JOINS), np.zeros(flat.shape[0], np.int32)
+    told, counts = np.empty((_ROWS, 7), np.int32), np.zeros(4, np.int64)
+    rivals, floors = [NO_RIVAL], np.zeros(highest if contours else 0, np.int64)
+    marks = Marks(truth, wide, flat.shape[0] // wide, 0, not contours, changes, floors, rivals)
+    for level in range(highest, 0, -1):
+        places = order[starts[level] : starts[level + 1]]
+        _take(places, level, rings, steps, JOINS, worth, flat, labels, sets, told, counts, marks)
+        if contours:
+            floors[level - 1] = counts[MOST]
+        elif places.shape[0]:
+            found = sets[counts[LARGEST]]
+            largest[level - 1] = _overlap(found[X0], found[Y0], found[X1], found[Y1], marks) >= 0.5
+        else:
+            largest[level - 1] = largest[level]
+    _tell_all(0, 0, sets, told, counts, marks)
+    if contours:
+        _settle(flat, wide, floors, rivals, largest)
+
+
+@njit(nogil=True, cache=True)
+def _holes(picture, truth, changes):
+    """The same for holes: sets of side by side pixels below that do not reach the frame.
+
+    The contour around a hole runs through the pixels beside it. It stands for the thresholds from
+    the level of its box on, until it grows.
+    """
+    flat, wide, order, starts, highest = picture
+    rings, steps, tall = upwards(flat, wide), DY * wide + DX, flat.shape[0] // wide
+    sets = forest.room(order[: starts[highest]], rings, HOLES)
+    labels, told = np.zeros(flat.shape[0], np.int32), np.empty((_ROWS, 7), np.int32)
+    # The frame is the first set, with the widest box there is: it swallows what touches it.
+    counts = np.array([1, 0, 0, 0])
+    sets[0, X1], sets[0, Y1] = wide - 1, tall - 1
+    marks = Marks(truth, wide, tall, 1, False, changes, np.zeros(0, np.int64), [NO_RIVAL])
+    for level in range(highest):
+        places = order[starts[level] : starts[level + 1]]
+        _take(places, level, rings, steps, HOLES, NOTHING, flat, labels, sets, told, counts, marks)
+    _tell_all(1, highest, sets, told, counts, marks)
+
+
+@njit(nogil=True, cache=True)
+def _tell_all(first, level, sets, told, counts, marks):
+    """Counts the boxes of the sets that are left when the last level has been taken."""
+    for at in range(first, counts[USED]):
+        if counts[TOLD] > _ROWS - forest.MOST_TOLD_AT_ONCE:
+            _mark(told, counts, marks)
+        if sets[at, PARENT] == at:
+            forest.tell(at, level, sets, told, counts)
+    _mark(told, counts, marks)
+
+
+@njit(nogil=True, cache=True)
+def _settle(flat, wide, floors, rivals, largest):
+    """Fills largest below the highest level from (top, begin, end, most, right) of sets.
+
+    A set may be the largest where most, twice what its box encloses, reaches the floor. Where all
+    such sets agree on being right, so does the largest; else their contours are followed.
+    """
+    votes = np.zeros((2, floors.shape[0]), np.int64)
+    for _, begin, end, most, right in rivals:
+        for t in range(begin, end):
+            votes[int(right), t] += most >= floors[t]
+    for t in range(floors.shape[0]):
+        largest[t] = votes[1, t] > 0
+        if votes[0, t] == 0 or votes[1, t] == 0:
+            continue
+        area, first = np.int64(-1), 0
+        for top, begin, end, most, right in rivals:
+            if begin <= t < end and most >= max(area, floors[t]):
+                # A level in flat is one more, and t is exceeded from the next on.
+                found, begins = _contour(flat, wide, top, t + 2)
+                if found > area or (found == area and begins > first):
+                    area, first, largest[t] = found, begins, right
+
+
+@njit(nogil=True, cache=True)
+def _contour(flat, wide, start, level):
+    """Twice the area within the outer contour, through pixel centres, and its first place by rows.
+
+    Of the component of flat >= level that has start in its first row. The border is followed as
     Suzuki and Abe (1985) do it, and the area summed on the way.
     """
-    towards = 4
     for turn in range(8):
-        # Clockwise from the west, which is empty.
-        towards = (4 - turn) % 8
-        if flat[start + _DY[towards] * wide + _DX[towards]] >= level:
+        # Clockwise from the north, which is empty.
+        towards = (2 - turn) % 8
+        if flat[start + DY[towards] * wide + DX[towards]] >= level:
             break
     else:
-        return 0
-    ending = start + _DY[towards] * wide + _DX[towards]
-    here, back = start, towards
+        return 0, start
+    ending = start + DY[towards] * wide + DX[towards]
+    here, back, first = start, towards, start
     x, y, twice = 0, 0, 0
     while True:
         towards = back
         for _ in range(8):
             towards = (towards + 1) % 8
-            if flat[here + _DY[towards] * wide + _DX[towards]] >= level:
+            if flat[here + DY[towards] * wide + DX[towards]] >= level:
                 break
-        twice += x * _DY[towards] - y * _DX[towards]
-        x += _DX[towards]
-        y += _DY[towards]
-        there = here + _DY[towards] * wide + _DX[towards]
+        twice += x * DY[towards] - y * DX[towards]
+        x += DX[towards]
+        y += DY[towards]
+        there = here + DY[towards] * wide + DX[towards]
         if there == start and here == ending:
-            return abs(twice)
+            return abs(twice), first
         here, back = there, (towards + 4) % 8
-
-
-@njit(nogil=True, cache=True)
-def _holes(flat, wide, order, starts, highest, boxes, deltas, reach, changes):
-    """The same for holes: sets of side by side pixels below that do not reach the frame."""
-    size = flat.shape[0]
-    tall = size // wide
-    parent = np.full(size, -1, np.int32)
-    x0s, y0s = np.empty(size, np.int32), np.empty(size, np.int32)
-    x1s, y1s = np.empty(size, np.int32), np.empty(size, np.int32)
-    counts, since = np.empty(size, np.int32), np.empty(size, np.int32)
-    # The frame is one set with the root 0, the largest there is: it swallows what touches it.
-    for y in range(tall):
-        parent[y * wide] = 0
-        parent[y * wide + wide - 1] = 0
-    parent[:wide] = 0
-    parent[size - wide :] = 0
-    counts[0] = size + 1
-    since[0] = highest + 1
-    steps = np.array([-wide, -1, 1, wide])
-    for level in range(highest):
-        for place in range(starts[level], starts[level + 1]):
-            p = order[place]
-            mine = p
-            parent[p] = p
-            y = p // wide
-            x = p - y * wide
-            x0s[p], x1s[p], y0s[p], y1s[p] = x, x, y, y
-            counts[p], since[p] = 1, level
-            for step in steps:
-                q = p + step
-                if parent[q] < 0:
-                    continue
-                other = _root(parent, q)
-                if other == mine:
-                    continue
-                for root in (other, mine):
-                    if root != 0 and since[root] < level:
-                        _tell_hole(
-                            level,
-                            root,
-                            wide,
-                            tall,
-                            x0s,
-                            y0s,
-                            x1s,
-                            y1s,
-                            since,
-                            boxes,
-                            deltas,
-                            reach,
-                            changes,
-                        )
-                if counts[other] > counts[mine]:
-                    other, mine = mine, other
-                parent[other] = mine
-                counts[mine] += counts[other]
-                if mine == 0:
-                    continue
-                x0s[mine] = min(x0s[mine], x0s[other])
-                y0s[mine] = min(y0s[mine], y0s[other])
-                x1s[mine] = max(x1s[mine], x1s[other])
-                y1s[mine] = max(y1s[mine], y1s[other])
-                since[mine] = level
-    for place in range(starts[highest]):
-        root = order[place]
-        if parent[root] == root:
-            _tell_hole(
-                highest,
-                root,
-                wide,
-                tall,
-                x0s,
-                y0s,
-                x1s,
-                y1s,
-                since,
-                boxes,
-                deltas,
-                reach,
-                changes,
-            )
-
-
-@njit(nogil=True, cache=True)
-def _tell_hole(level, root, wide, tall, x0s, y0s, x1s, y1s, since, boxes, deltas, reach, changes):
-    """Marks where the contour around a hole counts: for the thresholds from since to level − 1.
-
-    The contour runs through the pixels beside the hole, one further on each side.
-    """
-    x0, y0 = np.float64(x0s[root] - 2), np.float64(y0s[root] - 2)
-    x1, y1 = min(x1s[root] + 1.0, wide - 3.0), min(y1s[root] + 1.0, tall - 3.0)
-    if (x1 - x0 + 1) * (y1 - y0 + 1) < reach:
-        return
-    found = _best(x0, y0, x1, y1, boxes, True)
-    for d in range(deltas.shape[0]):
-        if found >= deltas[d]:
-            changes[d, since[root]] += 1
-            changes[d, level] -= 1
-
-
-@njit(nogil=True, cache=True)
-def count_scores(scores, kinds, edges, counts):
-    """Adds each score in [0, 1] to counts[its kind, its bin], the bins [edges k, edges k + 1).
-
-    scores: (P,) float64. kinds: (P,) uint8; a kind beyond the rows of counts is left out. edges:
-    (n,), ascending from 0, about k / n. counts: (K, n + 1) int64; the last bin is for 1.
-    """
-    bins = edges.shape[0]
-    for i in range(scores.shape[0]):
-        kind = kinds[i]
-        if kind >= counts.shape[0]:
-            continue
-        score = scores[i]
-        at = bins
-        if score < 1.0:
-            at = min(np.int64(score * bins), bins - 1)
-            # k / n in floats may lie on either side of k times 1 / n.
-            while at + 1 < bins and score >= edges[at + 1]:
-                at += 1
-            while score < edges[at]:
-                at -= 1
-        counts[kind, at] += 1
+        first = min(first, here)

@@ -5,6 +5,7 @@ protocols: `paper` is the text, `reference` gives the numbers of the authors' pu
 they differ stands in docs/metrics.md.
 """
 
+import math
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -58,40 +59,54 @@ def normalized(scores: NDArray[Any], how: str = "min-max") -> Floats:
     >>> normalized(np.array([[1.0, 2.0, 5.0]]))
     array([[0.  , 0.25, 1.  ]])
     """
-    values = scores.astype(np.float64)
+    low, span = scale_of(scores, how)
+    return np.clip((scores.astype(np.float64) - low) / span, 0.0, 1.0)
+
+
+def scale_of(scores: NDArray[Any], how: str) -> tuple[float, float]:
+    """(low, span) such that (s − low) / span, cut to [0, 1], is the score s normalised.
+
+    A map without any span has an endless one, so all its scores become 0.
+    """
     if how == "none":
-        return values
-    highest = values.max()
-    if how == "max":
-        return np.clip(values / highest, 0.0, 1.0) if highest > 0 else np.zeros_like(values)
-    lowest = values.min()
-    if lowest == highest:
-        return np.zeros_like(values)
-    values -= lowest
-    values /= values.max()
-    return values
+        return 0.0, 1.0
+    low = float(scores.min()) if how == "min-max" else 0.0
+    span = float(scores.max()) - low
+    return low, span if span > 0 else math.inf
 
 
-def resized(scores: Floats, height: int, width: int) -> Floats:
+def resized(scores: NDArray[Any], height: int, width: int) -> Floats:
     """(height, width), bilinear between pixel centres, the outer ones continued to the edge.
 
     >>> resized(np.array([[0.0, 1.0]]), 1, 4)
     array([[0.  , 0.25, 0.75, 1.  ]])
     """
+    from evaluation.metrics import compiled_levels
+
     if scores.shape == (height, width):
-        return scores
-    low_y, high_y, part_y = _between(scores.shape[0], height)
-    low_x, high_x, part_x = _between(scores.shape[1], width)
-    rows = scores[:, low_x] * (1 - part_x) + scores[:, high_x] * part_x
-    between: Floats = rows[low_y] * (1 - part_y[:, None]) + rows[high_y] * part_y[:, None]
-    return between
+        return scores.astype(np.float64)
+    stretched: Floats = compiled_levels.stretched(plain(scores), height, width)
+    return stretched
 
 
-def _between(old: int, new: int) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats]:
-    """For every new place the old ones beside it, and how far it is from the lower."""
-    at = np.clip((np.arange(new) + 0.5) * old / new - 0.5, 0, old - 1)
-    low = np.floor(at).astype(np.int64)
-    return low, np.minimum(low + 1, old - 1), at - low
+def plain(scores: NDArray[Any]) -> NDArray[Any]:
+    """The scores as the compiled loops take them: float32 where that holds them, else float64."""
+    kind = np.float32 if scores.dtype.itemsize <= 4 else np.float64
+    return np.require(scores, kind, ["C", "W"])
+
+
+def fitted(
+    scores: NDArray[Any], protocol: Protocol, width: int, height: int
+) -> tuple[NDArray[Any], tuple[float, float]]:
+    """The score map in the pixels that it is scored in, and the scale that normalises it.
+
+    paper: those of its image, (height, width), and the scale after resizing. reference: its own.
+    """
+    if protocol.name == "reference" and scores.shape != (protocol.size, protocol.size):
+        raise ValueError(f"scores have shape {scores.shape}, expected {protocol.size} squared")
+    if protocol.name == "paper" and scores.shape != (height, width):
+        scores = resized(scores, height, width)
+    return plain(scores), scale_of(scores, protocol.normalize)
 
 
 def prepared(scores: NDArray[Any], protocol: Protocol, width: int, height: int) -> Floats:
@@ -99,11 +114,7 @@ def prepared(scores: NDArray[Any], protocol: Protocol, width: int, height: int) 
 
     paper: resized to the image, then normalised. reference: normalised.
     """
-    if protocol.name == "reference":
-        if scores.shape != (protocol.size, protocol.size):
-            raise ValueError(f"scores have shape {scores.shape}, expected {protocol.size} squared")
-        return normalized(scores, protocol.normalize)
-    return normalized(resized(scores.astype(np.float64), height, width), protocol.normalize)
+    return normalized(fitted(scores, protocol, width, height)[0], protocol.normalize)
 
 
 def truncated(boxes: Floats, width: int, height: int, size: int) -> Floats:
@@ -153,43 +164,44 @@ def cut(scores: Floats, protocol: Protocol) -> tuple[NDArray[np.uint16], NDArray
 
 
 def box_hits(
-    scores: Floats, boxes: Floats, protocol: Protocol, deltas: tuple[float, ...] = DELTAS
+    scores: NDArray[Any],
+    boxes: Floats,
+    protocol: Protocol,
+    deltas: tuple[float, ...] = DELTAS,
+    scale: tuple[float, float] = (0.0, 1.0),
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """(D, n) and (n,): where some box of the map, and that of its largest component, is right.
 
     At each of the n thresholds: whether the best IoU of the map's boxes with the ground truth
     reaches each delta, and whether that of the box of the largest component reaches 0.5.
-    scores: (H, W) in [0, 1]. boxes: (G, 4), in pixels of the map, as the protocol wants them.
+    scores: (H, W), in [0, 1] or with the scale that normalises them. boxes: (G, 4), in pixels of
+    the map, as the protocol wants them.
     """
     from evaluation.metrics import compiled_boxes
+    from evaluation.metrics.compiled_levels import Scale
 
-    levels, above = cut(scores, protocol)
-    top = 255 if protocol.name == "reference" else protocol.thresholds
-    hits = np.zeros((len(deltas), top), np.int32)
-    largest = np.zeros(top, np.int32)
-    reference = protocol.name == "reference"
-    compiled_boxes.hits_of(
-        levels,
-        np.ascontiguousarray(boxes, np.float64),
-        np.array(deltas),
-        reference,
-        reference,
-        True,
-        hits,
-        largest,
-    )
-    return hits[:, above] > 0, largest[above] > 0
+    truth = (np.require(boxes, np.float64, ["C", "W"]), np.array(deltas))
+    given = (plain(scores), Scale(*scale))
+    if protocol.name == "paper":
+        hits, largest = compiled_boxes.step_hits(*given, protocol.thresholds, *truth)
+        return hits, largest
+    hits, largest, highest = compiled_boxes.byte_hits(*given, *truth)
+    # numpy's float64 times a small integer, as the authors' code multiplies.
+    above = (protocol.taus * float(highest)).astype(np.int64)
+    return hits[:, above], largest[above]
 
 
 @dataclass
 class BoxScore:
     """Sums over images; add() each image, or join() sums of others, then read result().
 
-    The order of images changes nothing: what is kept are counts.
+    The order of images changes nothing: what is kept are counts. histograms: whether scores are
+    counted, too, for the curves.
     """
 
     protocol: Protocol
     deltas: tuple[float, ...] = DELTAS
+    histograms: bool = False
     images: int = 0
     named: int = 0
     hits: NDArray[np.int64] = field(init=False)
@@ -202,7 +214,7 @@ class BoxScore:
         self.hits = np.zeros((len(self.deltas), count), np.int64)
         self.largest = np.zeros(count, np.int64)
         self.named_largest = np.zeros(count, np.int64)
-        self.pixels = np.zeros(count + 1, np.int64)
+        self.pixels = np.zeros((2, count + 1), np.int64)
 
     def add(
         self,
@@ -216,17 +228,19 @@ class BoxScore:
 
         named: whether a classifier gave the image its class, for top-1 localization.
         """
-        ready = prepared(scores, self.protocol, width, height)
+        scores, scale = fitted(scores, self.protocol, width, height)
         if self.protocol.name == "reference":
             boxes = truncated(boxes, width, height, self.protocol.size)
-        hits, largest = box_hits(ready, boxes, self.protocol, self.deltas)
+        hits, largest = box_hits(scores, boxes, self.protocol, self.deltas, scale)
         self.images += 1
         self.hits += hits
         self.largest += largest
         if named:
             self.named += 1
             self.named_largest += largest
-        self.pixels += score_histogram(ready, self.protocol)
+        if self.histograms:
+            inside = covered(boxes, scores.shape, self.protocol.name)
+            add_scores(self.pixels, scores, inside, scale)
 
     def join(self, other: "BoxScore") -> None:
         """Takes in what another has summed over other images."""
@@ -238,7 +252,8 @@ class BoxScore:
     def result(self, curves: bool = False, top1: bool = False) -> dict[str, Any]:
         """Accuracies as fractions of 1, each with its best threshold: the lowest of equals.
 
-        NaN without images. top1: localization that also wants the class right.
+        NaN without images. top1: localization that also wants the class right. curves: wants
+        histograms.
         """
         best = {
             str(delta): self._best(row) for delta, row in zip(self.deltas, self.hits, strict=True)
@@ -259,7 +274,9 @@ class BoxScore:
                     str(delta): self._shares(row)
                     for delta, row in zip(self.deltas, self.hits, strict=True)
                 },
-                "score_histogram": self.pixels,
+                "score_histogram": self.pixels.sum(axis=0),
+                "outside_histogram": self.pixels[0],
+                "inside_histogram": self.pixels[1],
             }
         return found
 
@@ -274,15 +291,38 @@ class BoxScore:
         }
 
 
-def score_histogram(scores: Floats, protocol: Protocol) -> NDArray[np.int64]:
-    """(n + 1,) how many scores lie in [τ_k, τ_k+1), and in the last place how many are 1."""
-    from evaluation.metrics import compiled_boxes
+def covered(boxes: Floats, shape: tuple[int, ...], protocol: str) -> NDArray[np.uint8]:
+    """(H, W) 1 at the pixels whose centre lies in a box of pixels of the map, else 0.
 
-    counts = np.zeros((1, protocol.thresholds + 1), np.int64)
-    compiled_boxes.count_scores(
-        scores.ravel(), np.zeros(scores.size, np.uint8), protocol.taus, counts
+    reference: the last pixel of a box belongs to it.
+
+    >>> covered(np.array([[1.0, 0.0, 2.4, 1.0]]), (1, 4), "paper")
+    array([[0, 1, 0, 0]], dtype=uint8)
+    """
+    inside = np.zeros(shape, np.uint8)
+    last = np.array([0, 0, 1, 1])
+    ends = boxes + last if protocol == "reference" else np.ceil(boxes - 0.5)
+    for x0, y0, x1, y1 in ends.astype(np.int64):
+        inside[y0:y1, x0:x1] = 1
+    return inside
+
+
+def add_scores(
+    counts: NDArray[np.int64],
+    scores: NDArray[Any],
+    kinds: NDArray[np.uint8],
+    scale: tuple[float, float] = (0.0, 1.0),
+) -> None:
+    """Counts each score in [τ_k, τ_k+1), and those of 1 in the last place.
+
+    counts: (K, n + 1), a row for each kind. scores: (H, W), in [0, 1] or with the scale that
+    normalises them. kinds: (H, W); what is beyond the rows is left out.
+    """
+    from evaluation.metrics import compiled_levels
+
+    compiled_levels.count_scores(
+        plain(scores).ravel(), compiled_levels.Scale(*scale), kinds.ravel(), counts
     )
-    return counts[0]
 
 
 def center_gaussian(height: int, width: int) -> Floats:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from evaluation.metrics.wsol import Floats, Protocol, prepared
+from evaluation.metrics.wsol import Floats, Protocol, add_scores, fitted
 
 BACKGROUND, FOREGROUND, IGNORED = 0, 1, 255
 
@@ -87,14 +87,10 @@ class MaskScore:
 
         paper: the map is resized to the truth. reference: both are size × size.
         """
-        from evaluation.metrics import compiled_boxes
-
-        ready = prepared(scores, self.protocol, truth.shape[1], truth.shape[0])
-        if ready.shape != truth.shape:
-            raise ValueError(f"truth has shape {truth.shape}, expected {ready.shape}")
-        compiled_boxes.count_scores(
-            ready.ravel(), truth.ravel(), self.protocol.taus, self._counts(label)
-        )
+        scores, scale = fitted(scores, self.protocol, truth.shape[1], truth.shape[0])
+        if scores.shape != truth.shape:
+            raise ValueError(f"truth has shape {truth.shape}, expected {scores.shape}")
+        add_scores(self._counts(label), scores, truth, scale)
         self.images += 1
 
     def join(self, other: "MaskScore") -> None:

@@ -3,6 +3,9 @@
 Read line by line and checked whole. No Django. Ids are relative paths; they may hold commas.
 """
 
+import functools
+import io
+import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -57,6 +60,20 @@ def read_boxes(folder: Path) -> list[Image]:
         mine.append(_box(path, line, cells, *sizes[name]))
     _all_there(path, names, boxes)
     return [Image(name, labels[name][1][0], *sizes[name], np.array(boxes[name])) for name in names]
+
+
+def read_labels(folder: Path) -> dict[str, str]:
+    """The class of every image by its id, in the order of image_ids.txt."""
+    names = _ids(folder / "image_ids.txt")
+    labels = _once(folder / "class_labels.txt", names, 1, "id,class")
+    return {name: labels[name][1][0] for name in names}
+
+
+def read_sizes(folder: Path) -> dict[str, tuple[int, int]]:
+    """The width and height of every image by its id, as image_sizes.txt has them."""
+    path = folder / "image_sizes.txt"
+    rows = _once(path, _ids(folder / "image_ids.txt"), 2, "id,width,height")
+    return {name: _size(path, line, cells) for name, (line, cells) in rows.items()}
 
 
 @dataclass(frozen=True)
@@ -159,41 +176,88 @@ class ScoreMaps:
         Under normalize `none` scores must lie in [0, 1].
         """
         path = self.folder / f"{name}.npy"
-        try:
-            kept = np.load(path, mmap_mode="r", allow_pickle=False)
-        except (ValueError, EOFError):
+        scores = _array(path, size)
+        lowest, highest = float(scores.min()), float(scores.max())
+        if not np.isfinite(highest - lowest):
+            _refuse_infinite(scores, path)
+        if normalize == "none" and (lowest < 0 or highest > 1):
             raise BadInput(
-                "is no array of numpy's", path, None, "save it by numpy.save, as 2-D floats"
-            ) from None
-        if not isinstance(kept, np.ndarray) or kept.ndim != 2 or kept.dtype.kind != "f":
-            raise BadInput("is no 2-D array of floats", path, None, "save the map as 2-D floats")
-        if size is not None and kept.shape != (size, size):
-            raise BadInput(
-                f"is {kept.shape[1]} × {kept.shape[0]}, expected {size} × {size}",
-                path,
-                None,
-                f"resize it, or give --size {kept.shape[0]}"
-                if kept.shape[0] == kept.shape[1]
-                else "resize it",
-            )
-        if not 0 < kept.size <= MOST_PIXELS:
-            raise BadInput(
-                f"has {kept.size:,} pixels, expected 1 to {MOST_PIXELS:,}", path, None, "resize it"
-            )
-        scores = np.array(kept, np.float64)
-        if not np.isfinite(scores).all():
-            y, x = np.argwhere(~np.isfinite(scores))[0]
-            raise BadInput(
-                f"is {scores[y, x]} in row {y}, column {x}", path, None, "write finite scores"
-            )
-        if normalize == "none" and (scores.min() < 0 or scores.max() > 1):
-            raise BadInput(
-                f"has scores from {scores.min():g} to {scores.max():g}, expected 0 to 1",
+                f"has scores from {lowest:g} to {highest:g}, expected 0 to 1",
                 path,
                 None,
                 "give --normalize min-max",
             )
         return scores
+
+
+def _array(path: Path, size: int | None) -> NDArray[Any]:
+    """The array of a .npy file, of which no more than its head is read unless it is a map."""
+    with open(path, "rb") as file:
+        start = file.read(_HEAD)
+        try:
+            shape, by_columns, kind, begin = _head(start[: _head_size(start)])
+        except (ValueError, EOFError, struct.error):
+            raise BadInput(
+                "is no array of numpy's", path, None, "save it by numpy.save, as 2-D floats"
+            ) from None
+        if len(shape) != 2 or kind.kind != "f":
+            raise BadInput("is no 2-D array of floats", path, None, "save the map as 2-D floats")
+        _check_shape(shape, size, path)
+        file.seek(begin)
+        values = np.fromfile(file, kind, shape[0] * shape[1])
+        if values.size < shape[0] * shape[1]:
+            raise BadInput("ends too early", path, None, "write it again")
+    return values.reshape(shape, order="F" if by_columns else "C")
+
+
+def _check_shape(shape: tuple[int, ...], size: int | None, path: Path) -> None:
+    height, width = shape
+    if size is not None and shape != (size, size):
+        raise BadInput(
+            f"is {width} × {height}, expected {size} × {size}",
+            path,
+            None,
+            f"resize it, or give --size {height}" if height == width else "resize it",
+        )
+    if not 0 < height * width <= MOST_PIXELS:
+        raise BadInput(
+            f"has {height * width:,} pixels, expected 1 to {MOST_PIXELS:,}", path, None, "resize it"
+        )
+
+
+def _refuse_infinite(scores: NDArray[Any], path: Path) -> None:
+    places = np.argwhere(~np.isfinite(scores))
+    if len(places) == 0:
+        raise BadInput(
+            "has scores too far apart to be normalised", path, None, "divide them by the greatest"
+        )
+    y, x = places[0]
+    raise BadInput(f"is {scores[y, x]} in row {y}, column {x}", path, None, "write finite scores")
+
+
+# The heads of arrays are shorter than this, even with many names of fields.
+_HEAD = 4096
+
+
+def _head_size(start: bytes) -> int:
+    """How long the head of a .npy file is, by its first bytes."""
+    if start[:6] != b"\x93NUMPY":
+        raise ValueError(start[:6])
+    if start[6] == 1:
+        return 10 + int(struct.unpack("<H", start[8:10])[0])
+    return 12 + int(struct.unpack("<I", start[8:12])[0])
+
+
+@functools.lru_cache(1000)
+def _head(head: bytes) -> tuple[tuple[int, ...], bool, np.dtype[Any], int]:
+    """Shape, whether columns come first, type, and length of a head; those of maps are alike."""
+    file = io.BytesIO(head)
+    version = np.lib.format.read_magic(file)
+    if version == (1, 0):
+        found = np.lib.format.read_array_header_1_0(file)
+    else:
+        found = np.lib.format.read_array_header_2_0(file)
+    return *found, file.tell()
 
 
 def _lines(path: Path) -> Iterator[tuple[int, str]]:

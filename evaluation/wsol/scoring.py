@@ -35,7 +35,7 @@ def score_boxes(
     read = reader(scoremaps, protocol, names)
 
     def score(part: list[files.Image]) -> wsol.BoxScore:
-        sums = wsol.BoxScore(protocol)
+        sums = wsol.BoxScore(protocol, histograms=curves)
         for image in part:
             sums.add(
                 read(image.name), image.boxes, image.width, image.height, named.get(image.name)

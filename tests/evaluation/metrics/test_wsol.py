@@ -223,7 +223,7 @@ def test_top_1_localization_wants_the_class_right_too():
 def test_sums_of_parts_joined_are_the_sum_of_all():
     rng = np.random.default_rng(1)
     cases = [(rng.random((12, 12)), random_boxes(rng, 30, 40, whole=False)) for _ in range(6)]
-    whole, first, rest = (BoxScore(Protocol(thresholds=20)) for _ in range(3))
+    whole, first, rest = (BoxScore(Protocol(thresholds=20), histograms=True) for _ in range(3))
 
     for number, (scores, boxes) in enumerate(cases):
         whole.add(scores, boxes, 40, 30)
@@ -252,10 +252,12 @@ def test_scores_are_counted_as_numpy_counts_them():
     protocol = Protocol(thresholds=1000)
     scores = np.concatenate([rng.random(5000), protocol.taus, np.arange(1000) / 1000, [1.0]])
 
-    counts = wsol.score_histogram(scores[None], protocol)
+    counts, kinds = np.zeros((2, 1001), np.int64), rng.integers(0, 3, len(scores), np.uint8)
+    wsol.add_scores(counts, scores[None], kinds)
 
     edges = np.append(protocol.taus, [1.0, 2.0])
-    assert np.array_equal(counts, np.histogram(scores, edges)[0])
+    for kind in range(2):
+        assert np.array_equal(counts[kind], np.histogram(scores[kinds == kind], edges)[0])
 
 
 @pytest.mark.parametrize(("how", "expected"), [("min-max", [0, 0.5, 1]), ("max", [0, 0.25, 1])])

@@ -116,7 +116,7 @@ def test_maps_come_from_a_folder_or_a_baseline(folder):
         (np.zeros((16, 16), int), (), "2-D array of floats"),
         (np.zeros((1, 16, 16)), (), "2-D array of floats"),
         (np.zeros((0, 16)), (), "0 pixels"),
-        (np.array([[{}]]), (), "no array of numpy's"),
+        (np.array([[{}]]), (), "2-D array of floats"),
         (np.zeros((15, 16)), ("--protocol", "reference"), "16 × 15, expected 16 × 16"),
         (np.full((16, 16), 1.5), ("--normalize", "none"), "expected 0 to 1"),
     ],
@@ -254,3 +254,46 @@ def test_a_file_that_is_no_mask_is_named(masked):
 
 def test_masks_want_no_classifier(masked, tmp_path):
     assert run(*masked.named, "--predictions", tmp_path / "named.csv")[0] == 2
+
+
+@pytest.mark.parametrize(
+    ("change", "error"),
+    [
+        (lambda whole: whole[:-8], "ends too early"),
+        (lambda whole: whole[:40], "no array of numpy's"),
+        (lambda whole: b"", "no array of numpy's"),
+        (lambda whole: whole.replace(b"NUMPY\x01", b"NUMPY\x09"), "no array of numpy's"),
+        (lambda whole: whole.replace(b"'shape'", b"'shade'"), "no array of numpy's"),
+        (lambda whole: whole.replace(b"(16, 16)", b"(-1, 16)"), "pixels"),
+    ],
+)
+def test_a_broken_map_is_named(folder, change, error):
+    path = folder.save(folder.names[1], np.zeros((16, 16)))
+    path.write_bytes(change(path.read_bytes()))
+
+    found = refused(*folder.named)
+
+    assert error in found["error"]
+    assert found["file"] == str(path)
+
+
+@pytest.mark.parametrize("kind", [np.float16, np.float32, np.float64, ">f4", np.longdouble])
+def test_maps_are_read_as_numpy_reads_them(folder, kind):
+    scores = np.random.default_rng(5).random((16, 16)).astype(kind)
+    for name in folder.names:
+        folder.save(name, np.asfortranarray(scores))
+    maps = wsol_files.ScoreMaps(folder.maps, list(folder.names))
+
+    assert np.array_equal(maps.read(folder.names[0], "min-max"), scores)
+    assert told(*folder.named, "--protocol", "reference")["images"] == 3
+
+
+def test_scores_whose_span_is_endless_are_refused(folder):
+    scores = np.zeros((16, 16))
+    scores[0, :2] = (1.5e308, -1.5e308)
+    path = folder.save(folder.names[1], scores)
+
+    found = refused(*folder.named)
+
+    assert "too far apart" in found["error"]
+    assert found["file"] == str(path)
