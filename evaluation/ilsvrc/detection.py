@@ -1,5 +1,6 @@
 """What detections are worth: every figure of `score detection`. No Django."""
 
+import itertools
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -12,7 +13,6 @@ from numpy.typing import NDArray
 from evaluation.ilsvrc.box_files import Options, Truth, read_excluded, read_found, read_truth
 from evaluation.ilsvrc.box_rows import Rows
 from evaluation.metrics.detection import (
-    MISSED,
     SLACK_PX,
     Boxes,
     Precisions,
@@ -21,7 +21,12 @@ from evaluation.metrics.detection import (
     classes_won,
     pair_iou,
 )
-from evaluation.metrics.detection_bootstrap import Resampled, precision_intervals
+from evaluation.metrics.detection_bootstrap import (
+    PrecisionIntervals,
+    Resampled,
+    difference_interval,
+    precision_intervals,
+)
 from evaluation.metrics.significance import ROUNDS, Interval
 
 Result = dict[str, Any]
@@ -64,45 +69,21 @@ def read_all(truth: Path, predictions: Mapping[str, Path], options: Options) -> 
 
 def score(found: Detected, options: Options) -> Result:
     """Mean AP and the AP of every class with their intervals, and what they stand on."""
-    measured, notes = found.measured, list(found.notes)
-    low_high = _intervals(found, options, notes)
-    own = np.flatnonzero((measured.positives > 0) | (measured.detections > 0)).tolist()
-    per_class = {
-        found.labels[c]: {
-            "ap": _number(measured.ap[c]),
-            "positives": int(measured.positives[c]),
-            "detections": int(measured.detections[c]),
-            **low_high.get(c, {"interval": None}),
-        }
-        for c in own
-    }
-    bare = int((measured.positives[own] == 0).sum())
-    if bare:
-        notes.append(f"{bare} classes have detections and no objects: no AP, and in no mean")
-    return {
-        "mean_ap": {"value": _number(measured.mean_ap), **low_high.get(MISSED, {"interval": None})},
-        "per_class": per_class,
-        "images": len(found.names),
-        "classes": int((measured.positives > 0).sum()),
-        "objects": len(found.truth),
-        "detections": len(found.found),
-        "excluded": found.excluded,
-        "matching": THRESHOLD,
-        "averaging": AVERAGE,
-        "confidence": options.confidence,
-        "seed": options.seed,
-        "notes": notes,
-    }
+    return _scored(found, _bootstrapped(found, options), options)
 
 
 def score_all(found: Mapping[str, Detected], options: Options) -> Result:
-    """The figures of the first submission; of several, those of each, and the classes they won."""
-    scored = {name: score(own, options) for name, own in found.items()}
+    """The figures of the first submission; of several, those of each, what they won, and pairs."""
+    drawn = {name: _bootstrapped(own, options) for name, own in found.items()}
+    scored = {name: _scored(own, drawn[name], options) for name, own in found.items()}
     result = dict(next(iter(scored.values())))
     if len(found) > 1:
         won = classes_won(np.stack([own.measured.ap for own in found.values()]))
         result["classes_won"] = dict(zip(found, won.tolist(), strict=True))
         result["submissions"] = [{"name": name, **own} for name, own in scored.items()]
+        pairs = itertools.combinations(found, 2)
+        compared = [_compared(a, b, found, drawn, options.confidence) for a, b in pairs]
+        result["comparison"] = {"pairs": compared}
     return result
 
 
@@ -178,24 +159,74 @@ def _detected(truth: Truth, rows: Rows, excluded: NDArray[np.int64], notes: list
     )
 
 
-def _intervals(found: Detected, options: Options, notes: list[str]) -> dict[int, Result]:
-    """What `per_class` says of chance, by class; that of the mean AP is at MISSED."""
+def _bootstrapped(found: Detected, options: Options) -> PrecisionIntervals | None:
     if not options.most_rounds:
-        return {}
+        return None
     drawn = Resampled.of(found.measured, found.truth, found.found, len(found.names))
-    generator = np.random.default_rng(options.seed)
     most = max(options.most_rounds, ROUNDS)
-    intervals = precision_intervals(drawn, options.confidence, generator, most_rounds=most)
-    if not intervals.mean.stable:
-        notes.append(f"the interval of the mean AP had not settled after {most} rounds")
-    loose = sum(not own.stable for own in intervals.by_class.values())
+    generator = np.random.default_rng(options.seed)
+    return precision_intervals(drawn, options.confidence, generator, most_rounds=most)
+
+
+def _scored(found: Detected, drawn: PrecisionIntervals | None, options: Options) -> Result:
+    measured = found.measured
+    own = np.flatnonzero((measured.positives > 0) | (measured.detections > 0)).tolist()
+    by_class = drawn.by_class if drawn else {}
+    per_class = {
+        found.labels[c]: {
+            "ap": _number(measured.ap[c]),
+            "positives": int(measured.positives[c]),
+            "detections": int(measured.detections[c]),
+            **_interval(by_class.get(c)),
+        }
+        for c in own
+    }
+    bare = int((measured.positives[own] == 0).sum())
+    return {
+        "mean_ap": {"value": _number(measured.mean_ap), **_interval(drawn.mean if drawn else None)},
+        "per_class": per_class,
+        "images": len(found.names),
+        "classes": len(own) - bare,
+        "objects": len(found.truth),
+        "detections": len(found.found),
+        "excluded": found.excluded,
+        "matching": THRESHOLD,
+        "averaging": AVERAGE,
+        "confidence": options.confidence,
+        "seed": options.seed,
+        "notes": [*found.notes, *_doubts(bare, drawn)],
+    }
+
+
+def _doubts(bare: int, drawn: PrecisionIntervals | None) -> Iterator[str]:
+    if bare:
+        yield f"{bare} classes have detections and no objects: no AP, and in no mean"
+    if drawn is None:
+        return
+    if not drawn.mean.stable:
+        yield f"the interval of the mean AP had not settled after {drawn.mean.rounds} rounds"
+    loose = sum(not own.stable for own in drawn.by_class.values())
     if loose:
-        notes.append(f"the intervals of {loose} classes had not settled")
-    everything = {MISSED: intervals.mean, **intervals.by_class}
-    return {c: _interval(own) for c, own in everything.items()}
+        yield f"the intervals of {loose} classes had not settled after their rounds"
 
 
-def _interval(own: Interval) -> Result:
+def _compared(
+    first: str,
+    second: str,
+    found: Mapping[str, Detected],
+    drawn: Mapping[str, PrecisionIntervals | None],
+    confidence: float,
+) -> Result:
+    """By how much the mean AP of the first is larger, over images that both drew together."""
+    a, b = drawn[first], drawn[second]
+    larger = found[first].measured.mean_ap - found[second].measured.mean_ap
+    own = difference_interval(a, b, confidence) if a and b else None
+    return {"first": first, "second": second, "difference": _number(larger), **_interval(own)}
+
+
+def _interval(own: Interval | None) -> Result:
+    if own is None:
+        return {"interval": None, "rounds": 0}
     return {"interval": [_number(own.low), _number(own.high)], "rounds": own.rounds}
 
 

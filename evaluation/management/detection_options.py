@@ -54,6 +54,13 @@ def show(result: Result) -> str:
         table([(name, result[name]) for name in facts]),
         table(classes, head=head),
     ]
+    if "comparison" in result:
+        names = ("first", "second", "difference")
+        pairs = [
+            [pair[name] for name in names] + list(pair["interval"] or (None, None))
+            for pair in result["comparison"]["pairs"]
+        ]
+        parts.insert(1, table(pairs, head=(*names, "low", "high")))
     told = [f"{own['name']}: {note}" for own in named for note in own["notes"]]
     return "\n\n".join([*parts, *(f"note: {note.removeprefix(': ')}" for note in told)])
 

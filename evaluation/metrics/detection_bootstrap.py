@@ -5,7 +5,6 @@ an image that is drawn w times has its objects and detections w times, and the c
 stand one after the other. So a hit counts w times, at the highest precision from its last copy on.
 """
 
-import functools
 import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -105,10 +104,12 @@ class Resampled:
 
 @dataclass(frozen=True)
 class PrecisionIntervals:
-    """mean: of the mean AP. by_class: of the AP of each class with objects, by its number."""
+    """mean: of the mean AP. by_class: of the AP of each class with objects, by its number. drawn:
+    (R,) the mean AP in every round."""
 
     mean: Interval
     by_class: dict[int, Interval]
+    drawn: NDArray[np.float64]
 
 
 def precision_intervals(
@@ -124,6 +125,7 @@ def precision_intervals(
     A round in which a class has no object gives it no AP. NaN where no class has objects.
     """
     held: list[NDArray[np.float64]] = []
+    every: list[NDArray[np.float64]] = []
 
     def draw(size: int) -> NDArray[np.float64]:
         seeds = generator.integers(0, 2**64, size, dtype=np.uint64)
@@ -133,16 +135,30 @@ def precision_intervals(
         means = drawn.rounds(seeds, into)
         if into is not None:
             held.append(into)
+        every.append(means)
         return means
 
     mean = settled_interval(draw, level, rounds, most_rounds)
-    by_class = {}
-    for place, class_ in enumerate(drawn.classes.tolist()):
-        own = np.concatenate([part[place] for part in held])
-        by_class[class_] = settled_interval(
-            functools.partial(_first, own), level, len(own), len(own)
-        )
-    return PrecisionIntervals(mean, by_class)
+    by_class = {
+        class_: _settled(np.concatenate([part[place] for part in held]), level)
+        for place, class_ in enumerate(drawn.classes.tolist())
+    }
+    return PrecisionIntervals(mean, by_class, np.concatenate(every))
+
+
+def difference_interval(a: PrecisionIntervals, b: PrecisionIntervals, level: float) -> Interval:
+    """Bounds of how much larger the mean AP of a is, in the rounds that both have.
+
+    Both were drawn from the same images by generators of the same seed, so that a round has the
+    same images in both.
+    """
+    rounds = min(len(a.drawn), len(b.drawn))
+    return _settled(a.drawn[:rounds] - b.drawn[:rounds], level)
+
+
+def _settled(drawn: NDArray[np.float64], level: float) -> Interval:
+    """Bounds of rounds that are drawn already."""
+    return settled_interval(lambda _: drawn, level, len(drawn), len(drawn))
 
 
 def _means(ap: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -150,7 +166,3 @@ def _means(ap: NDArray[np.float64]) -> NDArray[np.float64]:
     count = known.sum(axis=0)
     total = np.where(known, ap, 0.0).sum(axis=0)
     return np.where(count > 0, total / np.maximum(count, 1), np.nan)
-
-
-def _first(drawn: NDArray[np.float64], size: int) -> NDArray[np.float64]:
-    return drawn[:size]
