@@ -57,13 +57,14 @@ def explain(
     def behind(own: Mapping[str, float]) -> Result:
         return analyse(own, images, measure, scales, kinds, asked.options.seed)
 
-    found = result | {"analysis": behind(next(iter(values.values()))), "objects": objects}
+    explained = {name: behind(own) for name, own in values.items()}
+    found = result | {"analysis": next(iter(explained.values())), "objects": objects}
     if asked.boxes and not objects:
         notes.append("sizes of images are missing: nothing is told by the scale of objects")
     found["notes"] = [*result["notes"], *notes]
     if len(values) > 1:
         found["submissions"] = [
-            own | {"analysis": behind(values[own["name"]])} for own in result["submissions"]
+            own | {"analysis": explained[own["name"]]} for own in result["submissions"]
         ]
         compared = result.get("comparison", {})
         optimistic = compared.get("optimistic", {})

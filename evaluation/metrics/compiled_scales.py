@@ -58,13 +58,16 @@ def keep(scales: NDArray[np.float64], often: NDArray[np.int64], target: float) -
     # A mean of equal numbers may come out a little above them.
     most = target * (1 + 1e-12)
     for i in range(len(scales)):
-        for _ in range(often[i]):
-            if total + scales[i] > most * (kept + 1):
-                mean = (total + scales[i]) / (kept + 1)
-                closer = kept > 0 and mean - target <= target - total / kept
-                return kept + 1 if closer else kept
+        if total + often[i] * scales[i] <= most * (kept + often[i]):
+            total += often[i] * scales[i]
+            kept += often[i]
+            continue
+        while total + scales[i] <= most * (kept + 1):
             total += scales[i]
             kept += 1
+        mean = (total + scales[i]) / (kept + 1)
+        closer = kept > 0 and mean - target <= target - total / kept
+        return kept + 1 if closer else kept
     return kept
 
 

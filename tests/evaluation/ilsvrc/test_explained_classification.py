@@ -1,12 +1,15 @@
 """`score classification` with several submissions, and with what lies behind its figures."""
 
 import csv
+import functools
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from evaluation.ilsvrc import classification, comparing
 from evaluation.ilsvrc.comparing import compare
+from evaluation.metrics import significance
 from tests.evaluation.test_score_command import refused, run, told
 
 pytestmark = pytest.mark.usefixtures("wordnet")
@@ -58,7 +61,11 @@ class Files:
 
 
 @pytest.fixture
-def files(tmp_path) -> Files:
+def files(tmp_path, monkeypatch) -> Files:
+    # Nine images have few different means: rounds would double to the end each time.
+    quick = functools.partial(significance.mean_interval, most_rounds=significance.ROUNDS)
+    for module in (classification, comparing):
+        monkeypatch.setattr(module, "mean_interval", quick)
     return Files(tmp_path)
 
 
