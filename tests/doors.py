@@ -24,10 +24,15 @@ FILL = (
     (r"benchmarks/(<slug:\w+>)/classifiers/<int:position>", "reveal"),
     (r"benchmarks/(<slug:\w+>)/runs/<int:pk>/(?:sequences|galleries)", "reveal"),
     (r"api/v1/benchmarks/(<slug:\w+>)/runs/<int:pk>/answers", "reveal"),
+    (r"benchmarks/(<slug:\w+>)/(?:submissions|truth\.zip)", "maps"),
+    (r"benchmarks/(<slug:\w+>)/runs/<int:pk>/images", "maps"),
+    (r"submissions/(<str:classifier>)", "alpha"),
+    (r"benchmarks/maps/runs/(<int:pk>)", "mapped"),
+    (r"runs/(?:<int:pk>|\d+)/images/(<int:number>)", "0"),
     (r"benchmarks/reveal/runs/(<int:pk>)", "revealed"),
     (r"sequences/(<int:number>)", "0"),
     (r"frames/(<int:frame>)", "1"),
-    (r"(?:predictions|classifiers)/(<int:position>)", "0"),
+    (r"(?:predictions|classifiers|submissions)/(<int:position>)", "0"),
     (r"benchmarks/(<slug:(?:name|benchmark)>)", "benchmark"),
     (r"label/example/(<str:token>)", "example token"),
     (r"label/(<str:token>)", "seat"),
@@ -176,6 +181,7 @@ ROWS = (
         GET,POST datasets/new/
         GET,POST benchmarks/new/
         GET,POST benchmarks/new/cds/
+        GET,POST benchmarks/new/released/
         """,
     )
     # A campaign's pages for its researchers.
@@ -276,6 +282,13 @@ ROWS = (
         GET benchmarks/<slug:name>/runs/<int:pk>/sequences/<int:number>/frames/<int:frame>.webp
         GET benchmarks/<slug:name>/runs/<int:pk>/galleries/
         GET benchmarks/<slug:name>/runs/<int:pk>/sequences.jsonl
+        GET,POST benchmarks/<slug:name>/submissions/
+        POST benchmarks/<slug:name>/submissions/<int:position>/remove/
+        GET benchmarks/<slug:name>/truth.zip
+        GET benchmarks/<slug:name>/runs/<int:pk>/images.jsonl
+        GET benchmarks/<slug:name>/runs/<int:pk>/images/
+        GET benchmarks/<slug:name>/runs/<int:pk>/images/<int:number>/
+        GET benchmarks/<slug:name>/runs/<int:pk>/images/<int:number>/photo
         """,
     )
     | rows(
@@ -326,6 +339,10 @@ ROWS = (
         DELETE api/v1/benchmarks/<slug:benchmark>/classifiers/<int:position>/
         GET api/v1/benchmarks/<slug:benchmark>/runs/<int:pk>/sequences.jsonl
         GET api/v1/benchmarks/<slug:benchmark>/runs/<int:pk>/answers.jsonl
+        GET api/v1/benchmarks/<slug:benchmark>/submissions/
+        PUT,DELETE api/v1/benchmarks/<slug:benchmark>/submissions/<str:classifier>/
+        GET api/v1/benchmarks/<slug:benchmark>/truth.zip
+        GET api/v1/benchmarks/<slug:benchmark>/runs/<int:pk>/images.jsonl
         GET,POST api/v1/benchmarks/<slug:benchmark>/runs/
         GET api/v1/benchmarks/<slug:benchmark>/runs/<int:pk>/
         """,
@@ -339,6 +356,8 @@ ROWS = (
         POST api/v1/benchmark-plans/
         POST api/v1/cds-benchmarks/
         POST api/v1/cds-benchmark-plans/
+        POST api/v1/released-benchmarks/
+        POST api/v1/released-benchmark-plans/
         """,
     )
     # The API of a campaign, for its researchers.
@@ -416,6 +435,13 @@ ROWS = (
         "401 404 404 404 in 404 404",
         r"""
         POST api/v1/seats/<slug:token>/skip/
+        """,
+    )
+    # Of a classifier, which the address alone does not name.
+    | rows(
+        "login 404 404 404 404 404 404",
+        r"""
+        GET benchmarks/<slug:name>/runs/<int:pk>/images/<int:number>/map.webp
         """,
     )
     | rows(

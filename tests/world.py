@@ -27,6 +27,7 @@ from labeling.gold import add_gold
 from labeling.models import Calibration, Campaign, Dataset, Import, Job, Question, User
 from tests import factories
 from tests.evaluation.cds import world as cds
+from tests.evaluation.released import world as released
 
 COOT, DRAKE = "n02018207", "n01847000"
 GRAPH = {
@@ -205,6 +206,8 @@ def _furnish(world: World) -> None:
     factories.join(world.vera, cats, "reviewer")
     reveal = cds.make(alice, cats)
     revealed = cds.run_by_hand(reveal, alice)
+    maps = released.make(alice, cats, name="maps", thresholds=10)
+    mapped = released.run_of(maps, alice)
     factories.join(world.bob, birds)
     factories.join(world.vera, birds, "reviewer")
     world.signature = image_url(seat, world.bob).split("?")[1]
@@ -214,6 +217,8 @@ def _furnish(world: World) -> None:
         "benchmark": world.benchmark.name,
         "reveal": reveal.name,
         "revealed": revealed.pk,
+        "maps": maps.name,
+        "mapped": mapped.pk,
         "secret": world.secret,
         "seat": seat,
         "example token": example.token,

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import tempfile
 import zipfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -10,11 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from evaluation.models import Benchmark, Submission
+from evaluation import runs
+from evaluation.models import Benchmark, Run, Submission
 from evaluation.released import benchmarks
 from evaluation.wsol.files import read_boxes
+from labeling import jobs
 from labeling.frozen import Frozen
-from labeling.models import Campaign, Dataset, User
+from labeling.models import Campaign, Dataset, Job, User
 from tests.labeling import part_releases
 from tests.labeling.parted import CAT, COW
 
@@ -111,6 +114,17 @@ def submit(
     else:
         predictions(path, benchmark.kind, *content)
     return benchmarks.add_submission(benchmark, user, name, path, f"{name}.sent")
+
+
+def run_of(benchmark: Benchmark, user: User) -> Run:
+    """A finished run in which alpha takes part."""
+    with tempfile.TemporaryDirectory() as folder:
+        submit(benchmark, user, Path(folder))
+    run = runs.request(benchmark, user)
+    jobs.run(Job.objects.get(kind="score", key=f"run {run.pk}").pk)
+    run.refresh_from_db()
+    assert run.state == Run.State.DONE, run.error
+    return run
 
 
 def usual(benchmark: Benchmark) -> Any:
