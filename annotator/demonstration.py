@@ -1,6 +1,7 @@
 """The demonstration that `make demo` shows: photographs, made-up classifiers, five annotators, a
 second campaign that asks by a question graph (graph_demonstration.py), a third that draws parts
-(parts_demonstration.py) and a benchmark on drawn objects (cds_demonstration.py).
+(parts_demonstration.py) and benchmarks on drawn objects (cds_demonstration.py,
+released_demonstration.py).
 
 Everything is done through the deeds that pages and commands use, and may be done again unharmed.
 What it is made of lies in annotator/demo/.
@@ -21,7 +22,12 @@ from django.conf import settings
 from django.core.management import call_command
 from django.db import transaction
 
-from annotator import cds_demonstration, graph_demonstration, parts_demonstration
+from annotator import (
+    cds_demonstration,
+    graph_demonstration,
+    parts_demonstration,
+    released_demonstration,
+)
 from annotator.checks import has_insecure_key
 from evaluation import competitions
 from evaluation.metrics import wordnet
@@ -71,7 +77,12 @@ def load() -> Benchmark:
         selection = select(write_predictions(settings.DATA_DIR / "demo" / "predictions"))
         benchmark = make_competition(users, dataset, selection)
     members = {name: users[name] for name in ANNOTATORS}
-    for piece in (graph_demonstration, parts_demonstration, cds_demonstration):
+    for piece in (
+        graph_demonstration,
+        parts_demonstration,
+        cds_demonstration,
+        released_demonstration,
+    ):
         piece.load(members, users[RESEARCHER], benchmark.campaign.dataset)
     return benchmark
 

@@ -1,0 +1,56 @@
+"""The demonstration's benchmarks on released labels: made-up detectors and score maps."""
+
+import pytest
+
+from annotator import cds_demonstration, parts_demonstration, released_demonstration
+from evaluation.models import Benchmark, Run
+from labeling import jobs
+from labeling.models import Job
+from tests.annotator.pieces import ground
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def _key(settings, wordnet):
+    settings.SECRET_KEY = "the key of this test"
+
+
+@pytest.fixture
+def loaded() -> dict[str, Benchmark]:
+    parts_demonstration.load(*ground())
+    cds_demonstration.load(*ground())
+    return {row.name: row for row in released_demonstration.load(*ground())}
+
+
+def scored(benchmark: Benchmark) -> dict[str, dict]:
+    run = benchmark.runs.get()
+    jobs.run(Job.objects.get(kind="score", key=f"run {run.pk}").pk)
+    run.refresh_from_db()
+    assert run.state == Run.State.DONE, run.error
+    return {row["name"]: row["result"] for row in run.result["submissions"]}
+
+
+def test_the_detector_that_is_least_off_finds_most(loaded):
+    found = scored(loaded[released_demonstration.BOXES])
+
+    values = [found[name]["mean_ap"]["value"] for name in released_demonstration.OFF]
+    assert values == sorted(values, reverse=True)
+    assert values[0] == 1
+    assert values[-1] < 1
+
+
+def test_who_lights_the_whole_object_beats_who_glances_at_its_head(loaded):
+    found = scored(loaded[released_demonstration.MAPS])
+
+    means = {name: result["max_box_acc_v2"]["mean"] for name, result in found.items()}
+    assert means["stare"] > means["glance"]
+
+
+def test_loading_twice_makes_nothing_new(loaded):
+    before = {name: row.runs.count() for name, row in loaded.items()}
+
+    again = released_demonstration.load(*ground())
+
+    assert before == {row.name: row.runs.count() for row in again}
+    assert all(row.submissions.count() == 3 for row in again)
