@@ -191,15 +191,17 @@ def by_rank(result: Result) -> list[int]:
 
 
 def short(name: str) -> str:
-    """The name, cut in its middle when it is long.
+    """The name as matplotlib writes it, cut in its middle when it is long.
 
     >>> short("resnext101_32x48d_wsl.fb_wsl_ig1b_ft_in1k")
     'resnext101_…1b_ft_in1k'
     """
-    if len(name) <= NAME_LENGTH:
-        return name
-    half = (NAME_LENGTH - 1) // 2
-    return f"{name[: NAME_LENGTH - 1 - half]}…{name[-half:]}"
+    if len(name) > NAME_LENGTH:
+        half = (NAME_LENGTH - 1) // 2
+        name = f"{name[: NAME_LENGTH - 1 - half]}…{name[-half:]}"
+    # Between dollars it reads formulas, and a legend leaves out what begins with an underscore.
+    name = name.replace("$", r"\$")
+    return f" {name}" if name.startswith("_") else name
 
 
 def canvas(theme: Theme, width: float, height: float) -> tuple[Figure, Axes]:

@@ -51,18 +51,9 @@ def lead(result: Result, theme: Theme) -> Figure:
 def at_k(result: Result, theme: Theme) -> Figure:
     """hp@k and hit@k against k, a line for each submission with its intervals."""
     rows = tables.at_k(result)
-    known = [
-        key
-        for key in terms.AT_K
-        if any(
-            cell["value"] is not None
-            for row in rows
-            if row["measure"] == key
-            for cell in row["cells"]
-        )
-    ]
-    figure, panels = _panels(1, max(1, len(known)), 3.7, sharey=True)
-    for axes, key in zip(panels, known, strict=False):
+    known = [key for key in terms.AT_K if any(row["measure"] == key for row in rows)]
+    figure, panels = _panels(1, len(known), 3.7, sharey=True)
+    for axes, key in zip(panels, known, strict=True):
         ink(axes, theme)
         own = [row for row in rows if row["measure"] == key]
         for place, (name, colour, mark) in enumerate(styles(tables.names(result), theme)):

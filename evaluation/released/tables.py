@@ -119,7 +119,8 @@ def at_k(result: Result) -> list[Row]:
         ks = {int(k) for own in result["submissions"] for k in own["result"].get(key) or {}}
         for k in sorted(ks):
             cells = [figure_of(own["result"], key, str(k)) for own in result["submissions"]]
-            rows.append({"measure": key, "words": words, "k": k, "cells": cells})
+            if any(cell["value"] is not None for cell in cells):
+                rows.append({"measure": key, "words": words, "k": k, "cells": cells})
     return rows
 
 
