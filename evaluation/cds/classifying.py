@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
+from evaluation.networks import resuming
 from labeling.files import BadInput, atomic_write
 from labeling.frozen import ahead
 from labeling.imagefiles import FORMATS
@@ -212,14 +213,7 @@ def _check_settings(head: bytes, settings: dict[str, Any], path: Path) -> None:
         before = json.loads(head)["settings"]
     except (ValueError, KeyError, TypeError):
         raise BadInput("is no work file", file=path, cure="begin anew with --restart") from None
-    names = [*settings, *(name for name in before if name not in settings)]
-    other = [name for name in names if before.get(name) != settings.get(name)]
-    if other:
-        raise BadInput(
-            f"was begun with another {', '.join(other)}",
-            file=path,
-            cure="give the same as before to go on, or --restart to begin anew",
-        )
+    resuming.refuse_other(before, settings, path, "--restart to begin anew")
 
 
 def _batches(path: Path) -> Iterator[list[Row]]:

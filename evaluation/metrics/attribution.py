@@ -7,57 +7,17 @@ where the images are. A network is what takes (B, 3, H, W) and gives (B, C) outp
 
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
-from dataclasses import dataclass
 from functools import lru_cache
 
 import torch
 from torch import Tensor
 
-from evaluation.metrics.attribution_cam import Unsuited, class_activation_maps
+from evaluation.metrics.attribution_cam import class_activation_maps
 from evaluation.metrics.attribution_guided import GuidedReLUs
-from evaluation.metrics.attribution_smoothing import READINGS, smoothed
+from evaluation.metrics.attribution_recipes import Recipe, Unsuited
+from evaluation.metrics.attribution_smoothing import smoothed
 
 Network = Callable[[Tensor], Tensor]
-
-GRADIENTS = tuple(
-    f"{backward}{average}"
-    for average in ("", "-smoothgrad", "-integrated")
-    for backward in ("vanilla", "guided")
-)
-METHODS = ("cam", *GRADIENTS)
-REDUCTIONS = ("max-abs", "sum-abs", "sum")
-
-
-@dataclass(frozen=True)
-class Recipe:
-    """How score maps are made. Fields that the method does not have count for nothing.
-
-    samples: N, how many gradients are averaged. noise: SmoothGrad's standard deviation, as a share
-    of the image's range. times_input: integrated gradients times how far the image is from the
-    baseline. channels: how three gradients a pixel become a score. smooth: width of the Gaussian,
-    see smoothed. seed: of SmoothGrad's noise.
-    """
-
-    method: str
-    samples: int = 50
-    noise: float = 0.15
-    times_input: bool = False
-    channels: str = "max-abs"
-    smooth: float = 0.0
-    smooth_as: str = "deviation"
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        for name, known in (("method", METHODS), ("channels", REDUCTIONS), ("smooth_as", READINGS)):
-            if getattr(self, name) not in known:
-                raise ValueError(f"{name} is {getattr(self, name)!r}, expected one of {known}")
-        if self.samples < 1 or not 0 <= self.noise < float("inf") or self.smooth < 0:
-            raise ValueError(f"{self}: samples are 1 or more, noise and smooth 0 or more")
-
-    @property
-    def averages(self) -> int:
-        """How many gradients a map takes."""
-        return self.samples if "-" in self.method else 1
 
 
 def score_maps(

@@ -14,15 +14,12 @@ from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
 from evaluation.metrics.attribution_guided import name_of
+from evaluation.metrics.attribution_recipes import Unsuited
 
 # So many maps before the class weights are looked through: what may lie between is a few views.
 LOOKED_AT = 8
 # Sums in another order than the network's differ by so much of the largest value.
 TOLERANCE = 1e-3
-
-
-class Unsuited(ValueError):
-    """The network lacks what the method needs; says what."""
 
 
 def class_activation_maps(
@@ -42,12 +39,15 @@ def class_activation_maps(
         inputs, weight = seen.weighted
         features = _of_mean(inputs, seen.maps)
         if features is not None and len(weight) == outputs.shape[1]:
-            return torch.einsum("bdhw,bd->bhw", features.float(), weight.float()[classes])
+            features = _of_all(features, images)
+            weights = weight.detach().float()[classes]
+            return torch.einsum("bdhw,bd->bhw", features.float(), weights)
     features = _of_mean(outputs, seen.maps)
     if features is None:
         raise Unsuited(
             "its outputs are not class weights times the mean of a feature map, which CAM needs"
         )
+    features = _of_all(features, images)
     return features[torch.arange(len(images), device=features.device), classes].float()
 
 
@@ -65,7 +65,7 @@ class _Watching(TorchFunctionMode):
         found = func(*args, **(kwargs or {}))
         if not isinstance(found, Tensor):
             return found
-        if found.dim() == 4 and found.shape[2] * found.shape[3] > 1:
+        if found.dim() == 4 and found.shape[1:].numel() > max(found.shape[1:]):
             self.maps.append(found)
         name = name_of(func).removesuffix(".default")
         if name == "linear" and found.dim() == 2:
@@ -75,11 +75,24 @@ class _Watching(TorchFunctionMode):
         return found
 
 
+def _of_all(features: Tensor, images: Tensor) -> Tensor:
+    """Those of the images, without what an exported program was filled up with at the end."""
+    if len(features) < len(images):
+        raise Unsuited(
+            f"it takes {len(features)} images at once, and only the last of them were seen"
+        )
+    return features[: len(images)]
+
+
 def _of_mean(means: Tensor, maps: "deque[Tensor]") -> Tensor | None:
-    """(B, D, h, w) the latest map whose means over the places are these (B, D)."""
+    """(≥ B, D, h, w) the latest map whose means over the places begin with these (B, D)."""
     for found in reversed(maps):
         for features in (found, found.permute(0, 3, 1, 2)):
-            if features.shape[:2] == means.shape[:2] and _same(features.mean((2, 3)), means):
+            first = features[: len(means)]
+            # A single place is the mean already, of a map that came before.
+            if first.shape[2:].numel() == 1 or first.shape[:2] != means.shape[:2]:
+                continue
+            if _same(first.mean((2, 3)), means):
                 return features
     return None
 
@@ -105,7 +118,7 @@ def denser(module: nn.Module, images: Tensor, side: int) -> Iterator[None]:
             sides.append(_lower(module, images, side, changed))
         if sides[-1] != side:
             said = ", ".join(f"{one} × {one}" for one in sides)
-            raise Unsuited(f"its maps can have {said} places, not {side} × {side}")
+            raise Unsuited(f"the strides of its layers give {said} places, not {side} × {side}")
         yield
     finally:
         for layer, before in changed:
@@ -150,6 +163,8 @@ def _sides(module: nn.Module, images: Tensor) -> list[tuple[Any, int, int]]:
     try:
         with torch.no_grad():
             module(images)
+    except RuntimeError:
+        raise Unsuited("with strides of 1 its branches do not fit together any more") from None
     finally:
         for hook in hooks:
             hook.remove()

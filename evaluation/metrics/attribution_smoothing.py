@@ -8,9 +8,10 @@ import math
 import torch
 from torch import Tensor
 
+from evaluation.metrics.attribution_recipes import READINGS
+
 # The side that widths are stated for.
 SIDE = 224
-READINGS = ("deviation", "window")
 
 
 def smoothed(maps: Tensor, width: float, reading: str = "deviation") -> Tensor:

@@ -1,8 +1,8 @@
-"""Classifiers that look at frames: by name from a library, or from a file. No Django.
+"""Classifiers that look at images: from a library, a file or an import path. No Django.
 
 `load` opens one, tries it on two images and checks how many classes it tells apart. Files of
-TorchScript, exported programs and ONNX carry code that runs here: they are for the command line,
-never for uploads. Torch is imported inside functions.
+TorchScript, exported programs and ONNX carry code that runs here, as import paths do: they are for
+the command line, never for uploads. Torch is imported inside functions.
 """
 
 import re
@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evaluation.networks import model_files, named_models
+from evaluation.networks import imported_models, model_files, named_models
 from evaluation.networks.preparing import Preparation
 from evaluation.readers import file_sha256, require_file
 from labeling.files import BadInput
@@ -47,9 +47,13 @@ class Classifier:
         """(3, height, width) float32 on the classifier's device, of a (H, W, 3) uint8 frame."""
         return self.preparation(frame.to(self.device))
 
+    def outputs(self, batch: "Tensor") -> "Tensor":
+        """(B, C) float32 of what the network gives, through which gradients come back."""
+        return _outputs(self.network, batch)
+
     def __call__(self, batch: "Tensor") -> "Tensor":
         """(B, C) float32 probabilities of a batch of prepared frames (B, 3, height, width)."""
-        found = _outputs(self.network, batch)
+        found = _inferred(self.network, batch)
         return found if self.gives == "probabilities" else found.softmax(1)
 
 
@@ -63,7 +67,8 @@ def load(
     random_weights: bool = False,
     preparing: Mapping[str, Any] | None = None,
 ) -> Classifier:
-    """The classifier of a spec: torchvision:NAME, timm:NAME, FILE.pt, FILE.pt2 or FILE.onnx.
+    """The classifier of a spec: torchvision:NAME, timm:NAME, FILE.pt, FILE.pt2, FILE.onnx or
+    package.module:factory.
 
     `name=spec` names it, as name does. classes: wnids in the order of its outputs. weights: of a
     named model, a state_dict or safetensors; without them the library's own, where this machine has
@@ -78,11 +83,18 @@ def load(
     if library in LIBRARIES and model:
         found = named_models.load(library, model, len(classes), weights, random_weights)
         source: dict[str, Any] = {"model": spec, "weights": found.weights}
-        default, place = model, None
+        default = model
+    elif imported_models.SPEC.fullmatch(spec) and not Path(spec).exists():
+        found = imported_models.load(spec, weights)
+        source = {"model": spec, "weights": found.weights}
+        default = model
     else:
         _refuse_weights(weights, random_weights)
         place = Path(spec)
-        require_file(place, "give torchvision:NAME, timm:NAME, or a .pt, .pt2 or .onnx file")
+        require_file(
+            place,
+            "give torchvision:NAME, timm:NAME, or a .pt, .pt2 or .onnx file, or package.module:f",
+        )
         found = model_files.load(place, device)
         source = {"model": place.name, "sha256": file_sha256(place)}
         default = place.stem
@@ -162,7 +174,7 @@ def _tried(
     images = torch.cat([torch.zeros_like(noise), noise]).mul(255).to(torch.uint8)
     batch = torch.stack([preparation(image.to(device)) for image in images])
     try:
-        found = _outputs(network, batch)
+        found = _inferred(network, batch)
     except BadInput:
         raise
     # Networks raise whatever they like; what they said is in the message.
@@ -181,11 +193,17 @@ def _tried(
     return "probabilities" if bool(near) else "logits"
 
 
-def _outputs(network: Callable[["Tensor"], "Tensor"], batch: "Tensor") -> "Tensor":
+def _inferred(network: Callable[["Tensor"], "Tensor"], batch: "Tensor") -> "Tensor":
     import torch
 
     with torch.inference_mode():
-        found = network(batch)
+        return _outputs(network, batch)
+
+
+def _outputs(network: Callable[["Tensor"], "Tensor"], batch: "Tensor") -> "Tensor":
+    import torch
+
+    found = network(batch)
     # The further outputs are those of auxiliary heads.
     if isinstance(found, tuple | list) and found:
         found = found[0]

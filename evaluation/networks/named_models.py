@@ -33,15 +33,15 @@ def load(
     with warnings.catch_warnings():
         # Some announce that later versions will begin with other random weights.
         warnings.simplefilter("ignore", FutureWarning)
-        network, preparation, said = _seeded(lambda: make(name, outputs))
+        network, preparation, said = seeded(lambda: make(name, outputs))
     if weights is not None:
-        _fill(network, weights)
+        fill(network, weights)
         said = f"{weights.name}, sha256 {file_sha256(weights)}"
     network.eval()
     return Opened(preparation, network.to, said)
 
 
-def _seeded(make: Callable[[], Any]) -> Any:
+def seeded(make: Callable[[], Any]) -> Any:
     """What is made, with the same random weights each time."""
     import torch
 
@@ -131,7 +131,7 @@ def _cached(url: str) -> Path | None:
     return file if file.is_file() else None
 
 
-def _fill(network: Any, path: Path) -> None:
+def fill(network: Any, path: Path) -> None:
     """Puts the file's weights into the network, all of them."""
     try:
         network.load_state_dict(_state(path))

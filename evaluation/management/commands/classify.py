@@ -1,8 +1,6 @@
 """`manage.py classify`: what a classifier names in every frame of part sequences."""
 
-import argparse
 import hashlib
-import math
 import os
 from collections.abc import Callable, Generator, Iterable
 from contextlib import closing
@@ -14,7 +12,7 @@ from django.core.management.base import CommandParser
 
 from evaluation.cds import classifying
 from evaluation.cds.lines import SequenceLine, read_sequences
-from evaluation.management import sequence_options
+from evaluation.management import network_options, sequence_options
 from evaluation.management.commands.sequences import place
 from evaluation.metrics.wordnet import WordNetMissing, load
 from evaluation.networks import classifiers, preparing
@@ -23,7 +21,7 @@ from evaluation.readers import file_sha256
 from labeling.errors import Refusal
 from labeling.files import BadInput
 from labeling.frozen import canonical
-from labeling.management.contract import ContractCommand, Result, UsageError, table
+from labeling.management.contract import ContractCommand, Result, UsageError
 
 Frames = Generator[tuple[str, Any]]
 # Options that say what of a release is shown; frames in a folder are what they are.
@@ -55,8 +53,7 @@ class Command(ContractCommand):
             "--model",
             required=True,
             metavar="SPEC",
-            help="torchvision:NAME, timm:NAME, or a TorchScript (.pt), exported-program (.pt2) or "
-            "ONNX (.onnx) file; NAME=SPEC names it. Files are programs: run those you trust",
+            help=network_options.MODEL,
         )
         parser.add_argument("--name", default="", help="of the classifier in the predictions")
         parser.add_argument(
@@ -67,8 +64,16 @@ class Command(ContractCommand):
             help="a wnid a line for each output",
         )
         parser.add_argument("--out", type=Path, required=True, metavar="predictions.csv")
-        _add_network(parser)
-        _add_preparation(parser)
+        network_options.add_network(parser, classifying.BATCH, "frames")
+        parser.add_argument(
+            "--restart", action="store_true", help="forget what a stopped run has done"
+        )
+        network_options.add_preparation(parser).add_argument(
+            "--fit",
+            choices=preparing.FITS,
+            help="squash: the whole frame, stretched (default); pad: the whole frame, its "
+            "proportions kept; crop: the middle",
+        )
 
     def deed(self, **options: Any) -> Result:
         frames, out = options["frames"], options["out"]
@@ -105,13 +110,7 @@ class Command(ContractCommand):
         }
 
     def show(self, result: Result) -> str:
-        flat = {
-            key: ", ".join(f"{name} {_told(name, said)}" for name, said in value.items())
-            if isinstance(value, dict)
-            else value
-            for key, value in result.items()
-        }
-        return table(flat.items())
+        return network_options.show(result)
 
     def _classify(
         self,
@@ -184,60 +183,5 @@ def _classes(path: Path) -> list[str]:
         raise BadInput(error.message, cure=error.cure) from None
 
 
-def _told(name: str, said: Any) -> Any:
-    """As a person reads it: of a hash what tells files apart."""
-    return f"{said[:12]}…" if name == "sha256" else said
-
-
 def _sha256(value: Any) -> str:
     return hashlib.sha256(canonical(value)).hexdigest()
-
-
-def _add_network(parser: CommandParser) -> None:
-    parser.add_argument(
-        "--weights", type=Path, metavar="FILE", help="of a named model: a state_dict, safetensors"
-    )
-    parser.add_argument(
-        "--random-weights", action="store_true", help="a named model without weights, to try it"
-    )
-    parser.add_argument("--batch", type=_count, default=classifying.BATCH, help="frames at once")
-    parser.add_argument(
-        "--device", default="auto", help="auto, cpu, cuda, cuda:1, … (auto: a GPU if there is one)"
-    )
-    parser.add_argument("--restart", action="store_true", help="forget what a stopped run has done")
-
-
-def _add_preparation(parser: CommandParser) -> None:
-    by = parser.add_argument_group("what the classifier is given, where not as its model says")
-    by.add_argument("--size", type=_size, metavar="H[xW]", help="pixels (224)")
-    by.add_argument(
-        "--fit",
-        choices=preparing.FITS,
-        help="squash: the whole frame, stretched (default); pad: the whole frame, its proportions "
-        "kept; crop: the middle",
-    )
-    for name, told in (("mean", "0,0,0"), ("std", "1,1,1")):
-        by.add_argument(
-            f"--{name}", type=_colour, metavar="R,G,B", help=f"of colours in [0, 1] ({told})"
-        )
-
-
-def _count(text: str) -> int:
-    if not text.isdecimal() or not int(text):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1")
-    return int(text)
-
-
-def _size(text: str) -> tuple[int, int]:
-    height, sign, width = text.partition("x")
-    return _count(height), _count(width if sign else height)
-
-
-def _colour(text: str) -> tuple[float, ...]:
-    try:
-        found = tuple(float(part) for part in text.split(","))
-    except ValueError:
-        found = ()
-    if len(found) != 3 or not all(map(math.isfinite, found)):
-        raise argparse.ArgumentTypeError(f"{text!r} is not three numbers such as 0.5,0.5,0.5")
-    return found

@@ -7,8 +7,6 @@ import torch.nn.functional as F
 from torch import nn
 
 from evaluation.metrics.attribution import (
-    GRADIENTS,
-    Recipe,
     gradients,
     integrated_gradients,
     reduced,
@@ -16,7 +14,7 @@ from evaluation.metrics.attribution import (
     score_maps,
     smoothgrad,
 )
-from evaluation.metrics.attribution_cam import Unsuited
+from evaluation.metrics.attribution_recipes import GRADIENTS, Recipe, Unsuited
 
 SIDE = 5
 CLASSES = torch.tensor([2, 0])

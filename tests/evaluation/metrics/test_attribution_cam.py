@@ -6,7 +6,9 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from evaluation.metrics.attribution_cam import Unsuited, class_activation_maps, denser
+from evaluation.metrics.attribution_cam import class_activation_maps, denser
+from evaluation.metrics.attribution_recipes import Unsuited
+from evaluation.networks.model_files import in_batches
 
 CLASSES = torch.tensor([2, 0])
 
@@ -109,13 +111,17 @@ def test_a_network_that_ends_in_a_mean_of_one_map_a_class_gives_that_map():
     assert torch.equal(found, body.features(images_of())[torch.arange(2), CLASSES])
 
 
-def test_an_exported_program_has_maps_too():
+def test_an_exported_program_has_maps_too_where_it_takes_the_images_at_once():
     network, images = Pooled().eval(), images_of()
     exported = torch.export.export(network, (images,)).module()
+    for count in (1, 2):
+        found = class_activation_maps(in_batches(exported, 2, 2), images[:count], CLASSES[:count])
 
-    found = class_activation_maps(exported, images, CLASSES)
+        wanted = class_activation_maps(network, images[:count], CLASSES[:count])
+        assert torch.allclose(found, wanted)
 
-    assert torch.allclose(found, class_activation_maps(network, images, CLASSES))
+    with pytest.raises(Unsuited, match="takes 2 images at once"):
+        class_activation_maps(in_batches(exported, 2, 2), images_of(4), torch.arange(4) % 3)
 
 
 def test_networks_without_the_mean_of_a_map_are_refused(recwarn):
@@ -123,6 +129,11 @@ def test_networks_without_the_mean_of_a_map_are_refused(recwarn):
     networks = {
         "a layer between": lambda given: body.last(F.relu(body.features(given).mean((2, 3)) - 0.3)),
         "the greatest": lambda given: body.last(body.features(given).amax((2, 3))),
+        "a norm between": lambda given: body.last(
+            F.layer_norm(body.features(given).mean((2, 3), True).permute(0, 2, 3, 1), (6,)).flatten(
+                1
+            )
+        ),
         "all places": lambda given: body.features(given).flatten(1)[:, :3],
         "TorchScript": torch.jit.trace(Pooled().eval(), images),
     }
@@ -196,7 +207,7 @@ def test_a_pool_that_takes_every_place_once_becomes_the_identity():
 @pytest.mark.parametrize(
     ("network", "side", "said"),
     [
-        (Staged(), 13, "can have 7 × 7, 14 × 14 places, not 13 × 13"),
+        (Staged(), 13, "give 7 × 7, 14 × 14 places, not 13 × 13"),
         (Staged(), 500, "224 × 224 places, and no stride is left"),
         (nn.Sequential(nn.Flatten(), nn.Linear(3 * 224 * 224, 3)), 14, "no layers with strides"),
     ],
@@ -210,6 +221,20 @@ def test_a_side_that_no_strides_give_is_refused_and_all_are_as_before(network, s
         raise AssertionError("the block ran")
 
     assert [(layer.stride, layer.kernel_size) for layer in layers] == before
+
+
+def test_a_stride_outside_of_layers_is_refused():
+    class Branched(Staged):
+        def forward(self, images):
+            found = F.max_pool2d(images[:, :1], 2) + self.stem(images)
+            return self.last(found.mean((2, 3)))
+
+    network = Branched()
+
+    refused = pytest.raises(Unsuited, match="do not fit together")
+    with refused, denser(network, images_of(1, 224), 224):
+        raise AssertionError("the block ran")
+    assert network.stem.stride == (2, 2)
 
 
 def test_strides_come_back_when_the_block_fails():

@@ -1,0 +1,134 @@
+"""`manage.py scoremaps`: where in each image its class is, by a network, for `score wsol`."""
+
+import os
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from evaluation.management import network_options, scoremap_options
+from evaluation.management.scoremap_options import CENTER
+from evaluation.metrics.attribution_recipes import METHODS, Unsuited
+from evaluation.scoremaps import folder, reading
+from evaluation.scoremaps.planning import Plan
+from evaluation.wsol import files
+from labeling.errors import Refusal
+from labeling.files import BadInput
+from labeling.imagestore import saying_full
+from labeling.management.contract import ContractCommand, Result
+
+
+class Command(ContractCommand):
+    help = "Score maps of a network, a .npy an image, for `score wsol`; goes on where it stopped."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--method", required=True, choices=(*METHODS, CENTER))
+        parser.add_argument(
+            "--metadata",
+            type=Path,
+            required=True,
+            metavar="DIR",
+            help="image_ids.txt, class_labels.txt and, where there is one, image_sizes.txt",
+        )
+        parser.add_argument("--out", type=Path, required=True, metavar="DIR")
+        scoremap_options.add(parser)
+
+    def deed(self, **options: Any) -> Result:
+        scoremap_options.refuse_unfit(options)
+        labels = files.read_labels(options["metadata"])
+        try:
+            with saying_full():
+                if options["method"] == CENTER:
+                    return _centered(list(labels), options)
+                return self._made(labels, options)
+        except Refusal as refusal:
+            raise BadInput(
+                refusal.message, cure="the same command then goes on where this one stopped"
+            ) from None
+
+    def show(self, result: Result) -> str:
+        return network_options.show(result)
+
+    def _made(self, labels: dict[str, str], options: dict[str, Any]) -> Result:
+        names = list(labels)
+        reading.refuse_missing(options["images"], names)
+        plan = scoremap_options.plan(labels, options)
+        settings = scoremap_options.settings(plan, options)
+        with folder.opened(options["out"], settings, names) as maps:
+            resumed = len(maps.done)
+            constant = self._make(names, plan, maps, options)
+        if constant:
+            self.warn(f"{constant} of the maps are constant: no pixel counts more than another")
+        return {
+            "classifier": plan.classifier.name,
+            "images": len(names),
+            "made": len(names) - resumed,
+            "resumed": resumed,
+            "constant": constant,
+            "recipe": settings["recipe"],
+            "model": settings["model"],
+            "preparation": settings["preparation"],
+            "device": plan.classifier.device,
+            "out": os.fspath(options["out"]),
+        }
+
+    def _make(
+        self, names: list[str], plan: Plan, maps: folder.Folder, options: dict[str, Any]
+    ) -> int:
+        """How many of the maps made now are constant."""
+        from evaluation.scoremaps import making
+
+        sizes = options["metadata"] / "image_sizes.txt"
+        frames = reading.read(
+            options["images"],
+            [name for name in names if name not in maps.done],
+            options["orientation"] or "upright",
+            files.read_sizes(options["metadata"]) if sizes.is_file() else {},
+        )
+        with closing(frames), self.progress(len(names), "map", options["method"]) as bar:
+            bar.update(len(maps.done))
+            try:
+                return making.make(frames, plan, maps, options["batch"], bar.update)
+            except Unsuited as unsuited:
+                raise _unsuited(unsuited, options) from None
+            # Networks raise whatever they like when their gradients are asked for.
+            except RuntimeError as error:
+                raise _failed(error, options) from None
+
+
+def _centered(names: list[str], options: dict[str, Any]) -> Result:
+    import numpy as np
+
+    from evaluation.metrics.wsol import center_gaussian
+
+    side = options["map_size"]
+    middle = center_gaussian(side, side).astype(np.float32)
+    recipe = {"method": CENTER, "map_size": side}
+    with folder.opened(options["out"], {"recipe": recipe}, names) as maps:
+        resumed = len(maps.done)
+        for name in names:
+            if name not in maps.done:
+                maps.write(name, middle)
+    return {
+        "images": len(names),
+        "made": len(names) - resumed,
+        "resumed": resumed,
+        "recipe": recipe,
+        "out": os.fspath(options["out"]),
+    }
+
+
+def _unsuited(unsuited: Unsuited, options: dict[str, Any]) -> BadInput:
+    cure = "give a method that fits it, or, where a file hides its layers, package.module:factory"
+    if "at once" in str(unsuited):
+        cure = "give --batch as many as it takes"
+    return BadInput(f"{options['model']} does not suit {options['method']}: {unsuited}", cure=cure)
+
+
+def _failed(error: RuntimeError, options: dict[str, Any]) -> BadInput:
+    said = str(error).strip().splitlines()
+    return BadInput(
+        f"{options['model']} failed ({said[0][:200] if said else 'no reason'})",
+        cure="give a smaller --batch where memory ran out; else look at the network",
+    )

@@ -1,0 +1,84 @@
+"""Options of commands that open a network: which one, where it runs, and what it is given."""
+
+import argparse
+import math
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from labeling.management.contract import Result, table
+
+MODEL = (
+    "torchvision:NAME, timm:NAME, a TorchScript (.pt), exported-program (.pt2) or ONNX (.onnx) "
+    "file, or package.module:factory; NAME=SPEC names it. All of these are programs: run those "
+    "you trust"
+)
+
+
+def add_network(parser: CommandParser, batch: int, unit: str) -> None:
+    """--weights, --random-weights, --batch of so many `unit`, --device."""
+    parser.add_argument(
+        "--weights",
+        type=Path,
+        metavar="FILE",
+        help="of a named or imported model: a state_dict, safetensors",
+    )
+    parser.add_argument(
+        "--random-weights", action="store_true", help="a named model without weights, to try it"
+    )
+    parser.add_argument("--batch", type=count, default=batch, help=f"{unit} at once ({batch})")
+    parser.add_argument(
+        "--device", default="auto", help="auto, cpu, cuda, cuda:1, … (auto: a GPU if there is one)"
+    )
+
+
+def add_preparation(parser: CommandParser) -> Any:
+    """A group of --size, --mean and --std, for options that join them."""
+    by = parser.add_argument_group("what the network is given, where not as its model says")
+    by.add_argument("--size", type=size, metavar="H[xW]", help="pixels (224)")
+    for name, told in (("mean", "0,0,0"), ("std", "1,1,1")):
+        by.add_argument(
+            f"--{name}", type=colour, metavar="R,G,B", help=f"of colours in [0, 1] ({told})"
+        )
+    return by
+
+
+def show(result: Result) -> str:
+    """One line a key; what has keys of its own is told in its line."""
+    flat = {
+        key: ", ".join(f"{name} {_told(name, said)}" for name, said in value.items())
+        if isinstance(value, dict)
+        else value
+        for key, value in result.items()
+    }
+    return table(flat.items())
+
+
+def count(text: str) -> int:
+    """A whole number from 1."""
+    if not text.isdecimal() or not int(text):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1")
+    return int(text)
+
+
+def size(text: str) -> tuple[int, int]:
+    """Height and width; one number is both."""
+    height, sign, width = text.partition("x")
+    return count(height), count(width if sign else height)
+
+
+def colour(text: str) -> tuple[float, ...]:
+    """Three finite numbers."""
+    try:
+        found = tuple(float(part) for part in text.split(","))
+    except ValueError:
+        found = ()
+    if len(found) != 3 or not all(map(math.isfinite, found)):
+        raise argparse.ArgumentTypeError(f"{text!r} is not three numbers such as 0.5,0.5,0.5")
+    return found
+
+
+def _told(name: str, said: Any) -> Any:
+    """As a person reads it: of a hash what tells files apart."""
+    return f"{said[:12]}…" if name == "sha256" else said

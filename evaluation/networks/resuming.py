@@ -1,0 +1,24 @@
+"""Whether what a stopped run left may be gone on with. No Django."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from labeling.files import BadInput
+
+
+def refuse_other(before: Any, settings: Mapping[str, Any], path: Path, begin_anew: str) -> None:
+    """Raises BadInput that names each setting which was another one before.
+
+    before: the settings that `path` has. begin_anew: what else a person may do, for the cure.
+    """
+    if not isinstance(before, Mapping):
+        raise BadInput("has no settings of a run", file=path, cure=begin_anew)
+    names = [*settings, *(name for name in before if name not in settings)]
+    other = [name for name in names if before.get(name) != settings.get(name)]
+    if other:
+        raise BadInput(
+            f"was begun with another {', '.join(other)}",
+            file=path,
+            cure=f"give the same as before to go on, or {begin_anew}",
+        )
