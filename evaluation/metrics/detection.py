@@ -33,9 +33,9 @@ class Boxes:
 
     def outside(self, excluded: NDArray[np.int64]) -> NDArray[np.bool_]:
         """(N,) which boxes are none of the (E, 2) excluded images and classes; class −1 is all."""
-        classes = int(max(self.classes.max(initial=0), excluded[:, 1].max(initial=0))) + 1
+        images = int(max(self.images.max(initial=0), excluded[:, 0].max(initial=0))) + 1
         pairs, whole = excluded[excluded[:, 1] >= 0], excluded[excluded[:, 1] < 0]
-        named = np.isin(_keys(self, classes), pairs[:, 0] * classes + pairs[:, 1])
+        named = np.isin(_keys(self, images), pairs[:, 1] * images + pairs[:, 0])
         return ~named & ~np.isin(self.images, whole[:, 0])
 
 
@@ -108,8 +108,8 @@ def average_precisions(
     one of the same object is wrong. AP is the area under the highest precision at this recall or
     more. Take what is excluded out of both before, see Boxes.outside().
     """
-    order = np.lexsort((found.images, -confidences, found.classes))
-    taken = _matched(truth, found.of(order), classes, inclusive)
+    order = _by_class(found, confidences, classes)
+    taken = _matched(truth, found.of(order), inclusive)
     positives = np.bincount(truth.classes, minlength=classes)
     detections = np.bincount(found.classes, minlength=classes)
     ends = np.cumsum(detections)
@@ -154,8 +154,7 @@ def best_overlaps(truth: Boxes, found: Boxes, inclusive: bool) -> NDArray[np.flo
     >>> best_overlaps(one, one, inclusive=False).tolist()
     [1.0]
     """
-    classes = int(max(truth.classes.max(initial=0), found.classes.max(initial=0))) + 1
-    order, first, end = _candidates(truth, found, classes)
+    order, first, end = _candidates(truth, found)
     row = np.repeat(np.arange(len(found)), end - first)
     # Places within each run of candidates, run after run.
     place = np.arange(len(row)) - np.repeat(np.cumsum(end - first) - (end - first), end - first)
@@ -176,17 +175,34 @@ def localized(overlaps: NDArray[np.floating], strict: bool = False) -> NDArray[n
     return overlaps > NEEDED_IOU if strict else overlaps >= NEEDED_IOU
 
 
-def _keys(boxes: Boxes, classes: int) -> NDArray[np.int64]:
-    return boxes.images * classes + boxes.classes
+def _by_class(found: Boxes, confidences: NDArray[np.floating], classes: int) -> NDArray[np.int64]:
+    """The order by class, confidence, image and place; as lexsort gives it, in a third of the time.
+
+    Confidences are sorted in any order of equal ones, which are few, and then these among them.
+    """
+    order = np.argsort(-confidences)
+    same = np.diff(confidences[order]) == 0
+    tied = np.flatnonzero(np.append(same, False) | np.append(False, same))
+    own = order[tied]
+    order[tied] = own[np.lexsort((own, found.images[own], -confidences[own]))]
+    # Numbers of 16 bits are sorted by their digits.
+    small = np.int16 if classes <= np.iinfo(np.int16).max else np.int64
+    return order[np.argsort(found.classes[order].astype(small), kind="stable")]
+
+
+def _keys(boxes: Boxes, images: int) -> NDArray[np.int64]:
+    """Class by class: those of boxes that are ordered by class are searched near one another."""
+    return boxes.classes * images + boxes.images
 
 
 def _candidates(
-    objects: Boxes, found: Boxes, classes: int
+    objects: Boxes, found: Boxes
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Objects ordered by image and class, and where in there each found box's own begin and end."""
-    keys = _keys(objects, classes)
+    """Objects ordered by class and image, and where in there each found box's own begin and end."""
+    images = int(max(objects.images.max(initial=0), found.images.max(initial=0))) + 1
+    keys = _keys(objects, images)
     order = np.argsort(keys, kind="stable")
-    own = _keys(found, classes)
+    own = _keys(found, images)
     return (
         order,
         np.searchsorted(keys[order], own, "left"),
@@ -194,11 +210,11 @@ def _candidates(
     )
 
 
-def _matched(objects: Boxes, found: Boxes, classes: int, inclusive: bool) -> NDArray[np.int64]:
+def _matched(objects: Boxes, found: Boxes, inclusive: bool) -> NDArray[np.int64]:
     """The free object of its class and image that each detection, in their order, finds."""
     from evaluation.metrics.compiled_matching import match_greedily
 
-    order, first, end = _candidates(objects, found, classes)
+    order, first, end = _candidates(objects, found)
     corners = np.ascontiguousarray(objects.corners[order], np.float64).reshape(-1, 4)
     taken = match_greedily(
         first,
