@@ -5,15 +5,18 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
+from evaluation.ilsvrc import embedding_files, label_sets
+from evaluation.management.named_files import named_files
 from evaluation.mappings import Mapping, places_in, read_mapping
 from evaluation.metrics import similarity as similarities
 from evaluation.metrics import similarity_criteria
 from evaluation.metrics import wordnet as wn
 from evaluation.metrics.distances import DISTANCES, NoPlaceInHierarchy, distance_matrix
+from evaluation.metrics.embeddings import BY
 from evaluation.metrics.gloss_vectors import NOTE
 from evaluation.pools import read_classes
 from labeling.files import BadInput
-from labeling.management.contract import ContractCommand, Result
+from labeling.management.contract import ContractCommand, Result, table
 
 NOT_AN_INSTANCE = "name a class, not an instance"
 
@@ -41,8 +44,75 @@ class Command(ContractCommand):
                 default="wnid",
                 help="word: the first noun sense of a word, or of a class's first lemma",
             )
+        self._label_verbs(parser)
         define = self.verb(parser, "define", self.define, help="gloss and synonyms of a label")
         define.add_argument("label", metavar="LABEL")
+
+    def _label_verbs(self, parser: CommandParser) -> None:
+        """The verbs of hp@k: sets of labels, and embeddings of words."""
+        near = self.verb(
+            parser, "near", self.near, show_labels, help="the labels some hops from those of a list"
+        )
+        near.add_argument("labels", metavar="SEED", type=Path, help="a wnid a line")
+        near.add_argument("--hops", type=whole, required=True, metavar="N", help="up or down")
+        near.add_argument(
+            "--among", type=Path, metavar="WNIDS", help="only labels of this list, a wnid a line"
+        )
+        sets = self.verb(
+            parser, "correct-sets", self.correct_sets, show_sizes, help="how large hCorrectSets are"
+        )
+        sets.add_argument(
+            "labels", metavar="[NAME=]WNIDS", nargs="+", help="valid labels, a wnid a line"
+        )
+        sets.add_argument(
+            "--true", type=Path, metavar="WNIDS", help="labels to average over; else the valid ones"
+        )
+        nearest = self.verb(
+            parser, "nearest", self.nearest, help="predictions from vectors of images and of terms"
+        )
+        embed = self.verb(
+            parser, "embed", self.embed, help="the vectors that labels are trained towards"
+        )
+        for verb in (nearest, embed):
+            verb.add_argument(
+                "--terms",
+                type=Path,
+                required=True,
+                help="vectors of terms: an .npz of `terms` and `vectors`, or a .csv",
+            )
+            verb.add_argument("--labels", type=Path, required=True, help="a wnid a line")
+            verb.add_argument("--out", type=Path, required=True)
+        nearest.add_argument("--vectors", type=Path, required=True, help="an .npy, a row an image")
+        nearest.add_argument("--images", type=Path, required=True, help="an image id a line")
+        nearest.add_argument("-k", type=count, default=20, help="so many predictions an image")
+        nearest.add_argument(
+            "--nearest", type=count, metavar="N", help="so many terms are looked at; else 4 k"
+        )
+        embed.add_argument(
+            "--by", choices=BY, default="first", help="which term of a label, or the mean of all"
+        )
+        embed.add_argument("--seed", type=whole, default=0)
+
+    def near(self, labels: Path, hops: int, among: Path | None, **options: Any) -> Result:
+        """The zero-shot label sets of DeViSE."""
+        return label_sets.near(load(), labels, hops, among)
+
+    def correct_sets(self, labels: list[str], true: Path | None, **options: Any) -> Result:
+        """Table 1 of DeViSE's appendix."""
+        return label_sets.correct_set_sizes(load(), named_files(labels), true)
+
+    def nearest(
+        self, terms: Path, vectors: Path, images: Path, labels: Path, out: Path, **options: Any
+    ) -> Result:
+        """predictions.csv for `score classification`."""
+        told = (options["k"], options["nearest"])
+        return embedding_files.predict(load(), terms, vectors, images, labels, out, *told)
+
+    def embed(
+        self, terms: Path, labels: Path, out: Path, by: str, seed: int, **options: Any
+    ) -> Result:
+        """A row a label, in the order of the list."""
+        return embedding_files.embed(load(), terms, labels, out, by, seed)
 
     def distance(self, a: str, b: str, **options: Any) -> Result:
         """The distances of MAD and the height of the nearest common ancestor."""
@@ -127,6 +197,40 @@ class Command(ContractCommand):
             "examples": list(synset.examples),
             "hypernyms": [wordnet.wnid(i) for i in wordnet.hypernyms(index)],
         }
+
+
+def whole(text: str) -> int:
+    """A whole number from 0."""
+    value = int(text)
+    if value < 0:
+        raise ValueError(text)
+    return value
+
+
+def count(text: str) -> int:
+    """A whole number from 1."""
+    value = int(text)
+    if value < 1:
+        raise ValueError(text)
+    return value
+
+
+def show_labels(result: Result) -> str:
+    """A label a line, with its name, then how many there are."""
+    wordnet = load()
+    rows = [(wnid, wordnet.name(wordnet.index(wnid))) for wnid in result["labels"]]
+    told = f"{result['count']} labels within {result['hops']} hops, {result['of_the_seed']} given"
+    return "\n\n".join(filter(None, [table(rows), told]))
+
+
+def show_sizes(result: Result) -> str:
+    """A row a set of labels, a column a k."""
+    rows = [
+        (row["name"], row["labels"], *(round(x, 2) for x in row["mean_correct_set_size"].values()))
+        for row in result["rows"]
+    ]
+    ks = [f"k = {k}" for k in result["rows"][0]["mean_correct_set_size"]]
+    return f"{table(rows, head=('valid labels', 'labels', *ks))}\n\n{result['hierarchy']}"
 
 
 def load() -> wn.WordNet:
