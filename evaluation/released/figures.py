@@ -42,7 +42,8 @@ def lead(result: Result, theme: Theme) -> Figure:
         side = "less" if measure.less_is_better else "more"
         axes.set_xlabel(f"{measure.words}\n({side} is better)")
         names_down(axes, [row["name"] for row in rows])
-        axes.xaxis.set_major_locator(MaxNLocator(5 if len(measures) < 3 else 3))
+        axes.xaxis.set_major_locator(MaxNLocator((5, 5, 4, 3, 2)[min(4, len(measures))]))
+        axes.tick_params(axis="y", length=0)
         axes.margins(x=0.12)
         plain(axes, theme, grid="x")
     return figure
@@ -190,12 +191,14 @@ def thresholds(result: Result, theme: Theme) -> Figure:
     """Box accuracy of every submission, by the IoU that is asked for."""
     rows = [row for row in tables.thresholds(result) if row["number"] and row["number"] != "px_acc"]
     names = tables.names(result)
-    figure, axes = canvas(theme, 7.0, 1.5 + 0.5 * len(names))
-    for row, (words, colour, mark) in zip(
-        rows, styles([row["words"] for row in rows], theme), strict=True
-    ):
+    figure, axes = canvas(theme, 7.0, 1.5 + 0.6 * len(names))
+    step = 0.7 / max(1, len(rows))
+    drawn_as = styles([row["words"] for row in rows], theme)
+    for place, (row, (words, colour, mark)) in enumerate(zip(rows, drawn_as, strict=True)):
         for at, cell in enumerate(row["cells"]):
-            dot(axes, cell, at, colour, mark, theme)
+            # Equal values stay apart.
+            y = at + (place - (len(rows) - 1) / 2) * step
+            dot(axes, cell, y, colour, mark, theme)
         axes.plot([], [], mark, color=colour, ms=6, label=words)
     names_down(axes, names)
     axes.set_xlim(-0.02, 1.02)

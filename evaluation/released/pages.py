@@ -23,6 +23,7 @@ from evaluation.released import (
     wsol_truth,
 )
 from evaluation.released.image_pages import Asked
+from evaluation.released.settings import TEST
 from evaluation.released.tables import Result, Row
 from labeling.errors import Refusal
 from labeling.files import BadInput
@@ -93,6 +94,8 @@ def _result(row: Benchmark, run: Run, result: Result) -> dict[str, Any]:
         "won": tables.classes_won(result),
         "conventions": conventions(result),
         "notes": tables.notes(result),
+        "is_tried_again": result["settings"]["split"] == TEST
+        and any((own.get("attempts") or 1) > 1 for own in result["submissions"]),
         "figures": {
             # A template cannot look a name with a dash up.
             name.replace("-", "_"): _figure(row, run, name, result)

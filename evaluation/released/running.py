@@ -20,6 +20,7 @@ from evaluation.ilsvrc import comparing
 from evaluation.metrics.wordnet import WordNetMissing
 from evaluation.models import Benchmark, Run, Submission
 from evaluation.released import benchmarks, scoring
+from evaluation.released.analysing import Analyst
 from evaluation.released.benchmarks import COUNTS, EARLIER
 from evaluation.released.ground_truth import DETECTION
 from evaluation.released.settings import TEST
@@ -45,11 +46,12 @@ def freeze(benchmark: Benchmark, run: Run) -> Release:
 
 def score(benchmark: Benchmark, release: Release, run: Run) -> dict[str, Any]:
     """{"kind", "settings", "truth", "submissions": [{"name", "attempts", "result"}], "comparison",
-    "notes", "release", "code_version"} of strict JSON values; images.jsonl and, of wsol,
+    "objects", "notes", "release", "code_version"} of strict JSON values; images.jsonl and, of wsol,
     curves.json lie in the run's folder.
 
-    result: as scoring.Scored has it. comparison: of several submissions, as comparing.compare has
-    it; {"classes_won"} of detection; None for wsol. Raises one of REFUSALS.
+    result: as scoring.Scored has it, with the `analysis` of analysing.py. objects: of true boxes,
+    as analysis.chance has it. comparison: of several submissions, as comparing.compare has it;
+    {"classes_won"} of detection; None for wsol. Raises one of REFUSALS.
     """
     folder = benchmarks.run_folder(benchmark, run.pk)
     folder.mkdir(parents=True, exist_ok=True)
@@ -61,6 +63,7 @@ def score(benchmark: Benchmark, release: Release, run: Run) -> dict[str, Any]:
         "truth": benchmark.settings[COUNTS],
         "submissions": scored.results,
         "comparison": scored.comparison(benchmark),
+        "objects": scored.analyst.objects,
         "notes": [*benchmark.settings[COUNTS]["notes"], *_notes(benchmark, scored.results)],
         "release": {"number": release.number, "sha256": release.sha256},
         "code_version": releases.code_version(),
@@ -115,14 +118,17 @@ def tidy(run: Run, gone: list[int]) -> None:
 class _Scores:
     """What is kept of the classifiers as they are scored, one after the other."""
 
-    def __init__(self) -> None:
+    def __init__(self, analyst: Analyst) -> None:
+        self.analyst = analyst
         self.results: list[dict[str, Any]] = []
         self.curves: dict[str, Any] = {}
         self.wrong: dict[str, NDArray[np.bool_]] = {}
         self.classes: list[str] = []
 
     def add(self, row: Submission, found: scoring.Scored) -> None:
-        self.results.append({"name": row.name, "attempts": row.attempts, "result": found.result})
+        analysis = self.analyst.of(found)
+        result = found.result | ({"analysis": analysis} if analysis else {})
+        self.results.append({"name": row.name, "attempts": row.attempts, "result": result})
         if found.curves is not None:
             self.curves[row.name] = found.curves
         if found.wrong is not None and found.classes is not None:
@@ -172,7 +178,8 @@ def _written(benchmark: Benchmark, rows: list[Submission], folder: Path) -> _Sco
     truth = benchmarks.truth_folder(benchmark)
     if not truth.is_dir():
         raise Refusal(benchmarks.TRUTH_GONE)
-    scores, parts = _Scores(), []
+    scores = _Scores(Analyst(benchmark.kind, truth, benchmark.settings))
+    parts: list[Path] = []
     try:
         for row in rows:
             path = benchmarks.submission_path(row)

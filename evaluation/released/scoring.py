@@ -63,12 +63,13 @@ def check(kind: str, truth: Path, path: Path, settings: Settings) -> None:
 def check_truth(kind: str, truth: Path, settings: Settings) -> None:
     """Passes for a truth that can be read back. Raises BadInput."""
     if kind in (LOCALIZATION, DETECTION):
-        box_files.read_truth(truth / TRUTH, _options(truth, settings))
+        box_files.read_truth(truth / TRUTH, options_of(truth, settings))
     elif kind == WSOL:
         wsol_files.read_boxes(truth)
 
 
-def _options(truth: Path, settings: Settings) -> box_files.Options:
+def options_of(truth: Path, settings: Settings) -> box_files.Options:
+    """How the boxes of a truth are read and scored (localization, detection)."""
     excluded = truth / EXCLUDED
     return box_files.Options(
         images=truth / IMAGES,
@@ -99,13 +100,13 @@ def _classification(truth: Path, path: Path, settings: Settings) -> Scored:
 
 
 def _read_localized(truth: Path, path: Path, settings: Settings) -> Any:
-    return localization.read(truth / TRUTH, path, _options(truth, settings))
+    return localization.read(truth / TRUTH, path, options_of(truth, settings))
 
 
 def _localization(truth: Path, path: Path, settings: Settings) -> Scored:
     found = _read_localized(truth, path, settings)
     return Scored(
-        localization.score(found, _options(truth, settings)),
+        localization.score(found, options_of(truth, settings)),
         partial(localization.outcomes, found),
         localization.wrong(found),
         list(found.classes),
@@ -113,13 +114,13 @@ def _localization(truth: Path, path: Path, settings: Settings) -> Scored:
 
 
 def _read_detected(truth: Path, path: Path, settings: Settings) -> Any:
-    return detection.read(truth / TRUTH, path, _options(truth, settings))
+    return detection.read(truth / TRUTH, path, options_of(truth, settings))
 
 
 def _detection(truth: Path, path: Path, settings: Settings) -> Scored:
     found = _read_detected(truth, path, settings)
     return Scored(
-        detection.score(found, _options(truth, settings)), partial(detection.outcomes, found)
+        detection.score(found, options_of(truth, settings)), partial(detection.outcomes, found)
     )
 
 

@@ -255,30 +255,17 @@ def scale(result: Result) -> list[Row]:
                 {
                     "name": own["name"],
                     "points": points,
-                    "pearson": _coefficient(said.get("correlation")),
-                    "spearman": _coefficient(said.get("rank_correlation")),
+                    "pearson": number(said.get("correlation")),
+                    "spearman": number(said.get("rank_correlation")),
                 }
             )
     return rows
 
 
-def _coefficient(said: Any) -> float | None:
-    """A correlation, be it a number or the first of a number and its p."""
-    if isinstance(said, dict):
-        said = said.get("value", said.get("coefficient"))
-    if isinstance(said, (list, tuple)):
-        said = said[0] if said else None
-    return number(said)
-
-
 def difficulty(result: Result) -> Row | None:
     """How hard the objects are to find, which all submissions share; None where it is not said."""
-    for own in [result, *(entry["result"] for entry in result["submissions"])]:
-        for key in ("difficulty", "chance"):
-            found = own.get(key)
-            if isinstance(found, dict) and "rows" in found:
-                return found
-    return None
+    found: Row | None = result.get("objects")
+    return found
 
 
 def pairs(result: Result) -> list[Row]:
@@ -376,9 +363,10 @@ def _binned(counts: list[int]) -> Row:
     }
 
 
-def notes(result: Result) -> list[tuple[str, str]]:
-    """(submission or "", note): those of the run, then those of each submission, none twice."""
-    found = [("", note) for note in result.get("notes") or ()]
+def notes(result: Result) -> list[tuple[list[str], str]]:
+    """(submissions, note): those of the run first, of nobody; one that several have comes once."""
+    found: dict[str, list[str]] = {note: [] for note in result.get("notes") or ()}
     for own in result["submissions"]:
-        found += [(own["name"], note) for note in own["result"].get("notes") or ()]
-    return list(dict.fromkeys(found))
+        for note in own["result"].get("notes") or ():
+            found.setdefault(note, []).append(own["name"])
+    return [(who, note) for note, who in found.items()]
