@@ -122,6 +122,7 @@ def _add_maps(parser: CommandParser) -> None:
 def refuse_unfit(options: dict[str, Any]) -> None:
     """Raises UsageError for options that the method does not have, or lacks."""
     method = options["method"]
+    # Not `in (None, False)`, as which a seed of 0 would count.
     given = [
         name for name in OF_NETWORKS if options[name] is not None and options[name] is not False
     ]

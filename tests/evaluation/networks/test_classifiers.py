@@ -218,6 +218,58 @@ def test_a_gpu_says_the_same(tmp_path):
     assert torch.allclose(here(batch_of(here)), there(batch_of(there)).cpu(), atol=1e-5)
 
 
+# By import path.
+
+HERE = "tests.evaluation.networks.networks"
+
+
+def test_a_module_by_import_path_is_made_and_filled_with_weights(tmp_path):
+    torch.save({"factor": torch.tensor(2.0)}, tmp_path / "weights.pt")
+    size = {"size": (8, 8)}
+
+    plain = classifiers.load(f"{HERE}:Colours", CLASSES, preparing=size)
+    filled = classifiers.load(
+        f"Two={HERE}:Colours", CLASSES, weights=tmp_path / "weights.pt", preparing=size
+    )
+
+    batch = batch_of(plain)
+    assert torch.allclose(plain(batch), (batch.mean((2, 3)) * 4).softmax(1))
+    assert torch.allclose(filled(batch), (batch.mean((2, 3)) * 2).softmax(1))
+    assert (plain.name, filled.name) == ("Colours", "Two")
+    # The name is the same, the weights are told apart.
+    assert plain.source["model"] == filled.source["model"] == f"{HERE}:Colours"
+    assert plain.source["weights"] != filled.source["weights"]
+
+
+def test_random_weights_of_an_imported_module_are_the_same_each_time(tmp_path, monkeypatch):
+    (tmp_path / "chance.py").write_text(
+        "from torch import nn\nmade = lambda: nn.Sequential(nn.Flatten(), nn.Linear(192, 3))\n"
+        "kept = made()\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    size = {"size": (8, 8)}
+
+    first, second = (classifiers.load("chance:made", CLASSES, preparing=size) for _ in range(2))
+
+    assert first.source == second.source
+    assert classifiers.load("chance:kept", CLASSES, preparing=size).name == "kept"
+
+
+@pytest.mark.parametrize(
+    ("spec", "said"),
+    [
+        ("no_such_package:made", "cannot be made .ModuleNotFoundError.*PYTHONPATH"),
+        (f"{HERE}:none", "cannot be made .AttributeError"),
+        (f"{HERE}:frame", "cannot be made .TypeError"),
+        (f"{HERE}:DOG", "cannot be made .TypeError"),
+        ("os:getcwd", "gives a str, expected a torch.nn.Module"),
+    ],
+)
+def test_an_import_path_to_no_network_is_refused(spec, said):
+    with pytest.raises(BadInput, match=said):
+        classifiers.load(spec, CLASSES)
+
+
 # By name: what the libraries are asked, of small stand-ins; and of the libraries where they are.
 
 
