@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 
 from evaluation.ilsvrc.box_files import Options, Truth, read_excluded, read_found, read_truth
 from evaluation.ilsvrc.box_rows import Rows
+from evaluation.ilsvrc.comparing import BY_CLASS, best_by_class, classes_won, mean_of
 from evaluation.metrics.detection import (
     SLACK_PX,
     Boxes,
     Precisions,
     average_precisions,
     best_overlaps,
-    classes_won,
     pair_iou,
 )
 from evaluation.metrics.detection_bootstrap import (
@@ -78,13 +78,23 @@ def score_all(found: Mapping[str, Detected], options: Options) -> Result:
     scored = {name: _scored(own, drawn[name], options) for name, own in found.items()}
     result = dict(next(iter(scored.values())))
     if len(found) > 1:
-        won = classes_won(np.stack([own.measured.ap for own in found.values()]))
-        result["classes_won"] = dict(zip(found, won.tolist(), strict=True))
         result["submissions"] = [{"name": name, **own} for name, own in scored.items()]
-        pairs = itertools.combinations(found, 2)
-        compared = [_compared(a, b, found, drawn, options.confidence) for a, b in pairs]
-        result["comparison"] = {"pairs": compared}
+        result["comparison"] = _comparison(found, drawn, options.confidence)
+        result["classes_won"] = result["comparison"]["optimistic"]["by_class"]["classes_won"]
     return result
+
+
+def precisions_of(found: Detected) -> dict[str, float]:
+    """class → its AP, of the classes that have objects."""
+    known = np.flatnonzero(found.measured.positives).tolist()
+    return {found.labels[c]: float(found.measured.ap[c]) for c in known}
+
+
+def images_of(found: Detected) -> dict[str, int]:
+    """class → how many images have it."""
+    pairs = np.unique(np.stack([found.truth.classes, found.truth.images]), axis=1)
+    counts = np.bincount(pairs[0], minlength=len(found.labels))
+    return {found.labels[c]: int(counts[c]) for c in np.flatnonzero(counts).tolist()}
 
 
 def outcomes(found: Detected) -> Iterator[Result]:
@@ -210,18 +220,26 @@ def _doubts(bare: int, drawn: PrecisionIntervals | None) -> Iterator[str]:
         yield f"the intervals of {loose} classes had not settled after their rounds"
 
 
-def _compared(
-    first: str,
-    second: str,
+def _comparison(
     found: Mapping[str, Detected],
     drawn: Mapping[str, PrecisionIntervals | None],
     confidence: float,
 ) -> Result:
-    """By how much the mean AP of the first is larger, over images that both drew together."""
-    a, b = drawn[first], drawn[second]
-    larger = found[first].measured.mean_ap - found[second].measured.mean_ap
-    own = difference_interval(a, b, confidence) if a and b else None
-    return {"first": first, "second": second, "difference": _number(larger), **_interval(own)}
+    """By how much the mean AP of each is above that of each after it, and the best of all."""
+    pairs = []
+    for first, second in itertools.combinations(found, 2):
+        a, b = drawn[first], drawn[second]
+        larger = found[first].measured.mean_ap - found[second].measured.mean_ap
+        bounds = _interval(difference_interval(a, b, confidence) if a and b else None)
+        difference = {"value": _number(larger), **bounds}
+        pairs.append({"first": first, "second": second, "difference": difference})
+    values = {name: precisions_of(own) for name, own in found.items()}
+    best = {
+        "mean_ap": _number(mean_of(best_by_class(values))),
+        "classes_won": classes_won(values),
+        "convention": BY_CLASS,
+    }
+    return {"confidence": confidence, "pairs": pairs, "optimistic": {"by_class": best}}
 
 
 def _interval(own: Interval | None) -> Result:

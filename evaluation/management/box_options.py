@@ -1,13 +1,17 @@
-"""What `score localization` and `score detection` share: their options and how files are named."""
+"""What `score localization` and `score detection` share: their options and what lies behind."""
 
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from django.core.management.base import CommandParser
 
 from evaluation.ilsvrc.box_files import Options
+from evaluation.ilsvrc.explaining import Asked, explain
+from evaluation.management import analysis_options
 from evaluation.management.classification_options import level, seed_number
-from labeling.management.contract import UsageError
+from evaluation.management.commands.wordnet import load
+from labeling.management.contract import Result
 
 
 def add(verb: CommandParser) -> None:
@@ -21,7 +25,6 @@ def add(verb: CommandParser) -> None:
     )
     verb.add_argument(
         "--predictions",
-        type=named,
         required=True,
         action="append",
         metavar="[NAME=]FILE",
@@ -55,24 +58,31 @@ def add(verb: CommandParser) -> None:
         "--confidence", type=level, default=0.999, metavar="LEVEL", help="of the intervals"
     )
     verb.add_argument("--seed", type=seed_number, default=0)
+    analysis_options.add(verb)
 
 
-def named(text: str) -> tuple[str, Path]:
-    """Name and path of a submission: NAME=FILE, else the file's name without its ending."""
-    name, equals, path = text.partition("=")
-    if equals and name and path and "/" not in name:
-        return name, Path(path)
-    return Path(text).stem, Path(text)
-
-
-def submissions(predictions: list[tuple[str, Path]]) -> dict[str, Path]:
-    """Files by name. Raises UsageError for a name that comes twice."""
-    found = dict(predictions)
-    if len(found) < len(predictions):
-        raise UsageError("two submissions have the same name; give them as NAME=FILE")
-    return found
-
-
-def options_of(chosen: dict[str, Any]) -> Options:
+def options_of(chosen: Mapping[str, Any]) -> Options:
     """The options that `add` knows, and those of the verb."""
     return Options(**{name: chosen[name] for name in Options.__annotations__ if name in chosen})
+
+
+def explained(
+    result: Result,
+    values: Mapping[str, Mapping[str, float]],
+    images: Mapping[str, int],
+    measure: str,
+    chosen: Mapping[str, Any],
+) -> Result:
+    """The result with what lies behind it, where that was asked for; see explaining.explain()."""
+    properties = chosen["properties"]
+    if not (chosen["per_class"] or properties):
+        return result
+    asked = Asked(chosen["truth"], options_of(chosen), bool(properties), properties)
+    return explain(result, values, images, measure, asked, load() if properties else None)
+
+
+def notes(result: Result) -> Iterator[str]:
+    """What was noted of the first submission, then of the others."""
+    yield from (f"note: {note}" for note in result["notes"])
+    for own in result.get("submissions", [])[1:]:
+        yield from (f"note on {own['name']}: {note}" for note in own["notes"])

@@ -1,12 +1,14 @@
 """`score detection`: its options, its deed, and its result as a person reads it."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from django.core.management.base import CommandParser
 
 from evaluation.ilsvrc import detection
-from evaluation.management import box_options
+from evaluation.management import analysis_options, box_options
+from evaluation.management.named_files import named_files
 from evaluation.metrics.significance import MOST_ROUNDS
 from labeling.management.contract import Result, table
 
@@ -31,11 +33,14 @@ def round_count(text: str) -> int:
     return value
 
 
-def deed(truth: Path, predictions: list[tuple[str, Path]], **chosen: Any) -> Result:
+def deed(truth: Path, predictions: list[str], **chosen: Any) -> Result:
     """The result as FORMATS promises it."""
     options = box_options.options_of(chosen)
-    found = detection.read_all(truth, box_options.submissions(predictions), options)
-    return detection.score_all(found, options)
+    found = detection.read_all(truth, named_files(predictions), options)
+    result = detection.score_all(found, options)
+    values = {name: detection.precisions_of(own) for name, own in found.items()}
+    images = detection.images_of(next(iter(found.values())))
+    return box_options.explained(result, values, images, "ap", chosen | {"truth": truth})
 
 
 def show(result: Result) -> str:
@@ -48,21 +53,24 @@ def show(result: Result) -> str:
         (wnid, *_cells(own, "ap"), own["positives"], own["detections"])
         for wnid, own in result["per_class"].items()
     ]
-    head = ("class", "AP", "low", "high", "objects", "detections")
+    bounds = f"{100 * result['confidence']:g} % from"
     parts = [
-        table(body, head=("", "mean AP", "low", "high", "classes won")),
+        table(body, head=("", "mean AP", bounds, "to", "classes won")),
         table([(name, result[name]) for name in facts]),
-        table(classes, head=head),
+        table(classes, head=("class", "AP", bounds, "to", "objects", "detections")),
     ]
     if "comparison" in result:
-        names = ("first", "second", "difference")
-        pairs = [
-            [pair[name] for name in names] + list(pair["interval"] or (None, None))
-            for pair in result["comparison"]["pairs"]
-        ]
-        parts.insert(1, table(pairs, head=(*names, "low", "high")))
-    told = [f"{own['name']}: {note}" for own in named for note in own["notes"]]
-    return "\n\n".join([*parts, *(f"note: {note.removeprefix(': ')}" for note in told)])
+        parts[1:1] = _comparison(result["comparison"], bounds)
+    return "\n\n".join([*parts, *analysis_options.tables(result), *box_options.notes(result)])
+
+
+def _comparison(found: Result, bounds: str) -> Iterator[str]:
+    pairs = [
+        (f"{own['first']} − {own['second']}", *_cells(own["difference"])) for own in found["pairs"]
+    ]
+    yield table(pairs, head=("mean AP", "difference", bounds, "to"))
+    best = found["optimistic"]["by_class"]
+    yield table([("the best submission on each class, mean AP", best["mean_ap"])])
 
 
 def _cells(own: dict[str, Any], key: str = "value") -> tuple[Any, Any, Any]:

@@ -6,7 +6,9 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from evaluation.ilsvrc import localization
-from evaluation.management import box_options
+from evaluation.ilsvrc.analysis import accuracies
+from evaluation.management import analysis_options, box_options
+from evaluation.management.named_files import named_files
 from labeling.management.contract import Result, table
 
 
@@ -18,11 +20,18 @@ def add(verb: CommandParser) -> None:
     )
 
 
-def deed(truth: Path, predictions: list[tuple[str, Path]], **chosen: Any) -> Result:
+def deed(truth: Path, predictions: list[str], **chosen: Any) -> Result:
     """The result as FORMATS promises it."""
     options = box_options.options_of(chosen)
-    found = localization.read_all(truth, box_options.submissions(predictions), options)
-    return localization.score_all(found, options)
+    found = localization.read_all(truth, named_files(predictions), options)
+    result = localization.score_all(found, options)
+    by_class = {
+        name: accuracies(localization.wrong(own), own.classes) for name, own in found.items()
+    }
+    values = {name: own for name, (own, _) in by_class.items()}
+    _, images = next(iter(by_class.values()))
+    measure = "localization_accuracy"
+    return box_options.explained(result, values, images, measure, chosen | {"truth": truth})
 
 
 def show(result: Result) -> str:
@@ -33,13 +42,11 @@ def show(result: Result) -> str:
         for own in named
     ]
     facts = ("images", "classes", "boxes", "excluded", "convention")
+    bounds = f"{100 * result['confidence']:g} % from"
     parts = [
-        table(body, head=("", "error", "low", "high", "of the class alone")),
+        table(body, head=("", "error", bounds, "to", "of the class alone")),
         table([(name, result[name]) for name in facts]),
     ]
     if "comparison" in result:
-        names = ("first", "second", "z", "p_two_sided", "mcnemar_p")
-        pairs = [[pair[name] for name in names] for pair in result["comparison"]["pairs"]]
-        parts.append(table(pairs, head=names))
-    told = [f"{own['name']}: {note}" for own in named for note in own["notes"]]
-    return "\n\n".join([*parts, *(f"note: {note.removeprefix(': ')}" for note in told)])
+        parts += analysis_options.comparison(result["comparison"])
+    return "\n\n".join([*parts, *analysis_options.tables(result), *box_options.notes(result)])

@@ -133,20 +133,6 @@ def envelope_area(hits: NDArray[np.bool_]) -> float:
     return float(envelope[hits].sum())
 
 
-def classes_won(ap: NDArray[np.floating]) -> NDArray[np.int64]:
-    """(S,) in how many classes each of S submissions has the highest AP.
-
-    ap: (S, C), S at least 1. Submissions that share the highest all win; nobody wins a class where
-    it is 0 or NaN.
-
-    >>> classes_won(np.array([[0.5, 0.2, 0.0, np.nan], [0.5, 0.1, 0.0, np.nan]])).tolist()
-    [2, 1]
-    """
-    known = np.nan_to_num(ap, nan=0.0)
-    best = known.max(axis=0)
-    return ((known == best) & (best > 0)).sum(axis=1)
-
-
 def best_overlaps(truth: Boxes, found: Boxes, inclusive: bool) -> NDArray[np.float64]:
     """(D,) the best IoU of each found box with an object of its image and class; 0 without one.
 

@@ -97,7 +97,7 @@ class Command(ContractCommand):
             self.verb(
                 parser,
                 "wsol",
-                of_release("wsol", wsol_options.deed, self.warn),
+                of_release("wsol", functools.partial(wsol_options.deed, self.warn), self.warn),
                 wsol_options.show,
                 help="how well score maps localize objects",
             )

@@ -124,11 +124,28 @@ def test_several_submissions_say_who_won_which_class(files):
     assert result["classes_won"] == {"found": 1, "ours": 2}
     assert [own["name"] for own in result["submissions"]] == ["found", "ours"]
     assert result["mean_ap"] == result["submissions"][0]["mean_ap"]
+    assert "found − ours" in run(*files.named("--predictions", f"ours={path}", *FEW))[1]
     assert result["submissions"][1]["per_class"][COOT]["ap"] == 1
     [pair] = result["comparison"]["pairs"]
-    assert (pair["first"], pair["second"], pair["difference"]) == ("found", "ours", -0.5)
-    low, high = pair["interval"]
+    assert (pair["first"], pair["second"], pair["difference"]["value"]) == ("found", "ours", -0.5)
+    low, high = pair["difference"]["interval"]
     assert low <= -0.5 <= high <= 0
+    assert result["comparison"]["optimistic"]["by_class"]["mean_ap"] == 0.75
+
+
+def test_what_lies_behind_the_mean(files):
+    images = files.file("images.csv", "image,width,height\na,200,200\nb,200,200\nc,200,200\n")
+
+    result = told(*files.named("--per-class", "--images", images, *FEW))
+
+    rows = result["analysis"]["per_class"]["rows"]
+    assert [(row["wnid"], row["value"], row["images"]) for row in rows] == [
+        (DRAKE, result["per_class"][DRAKE]["ap"], 2),
+        (COOT, 0, 1),
+    ]
+    assert result["objects"]["instances_per_image"] == 1.25
+    status, out, _ = run(*files.named("--per-class", "--images", images, *FEW))
+    assert (status, "easiest" in out) == (0, True)
 
 
 def test_coco_says_the_same(files):

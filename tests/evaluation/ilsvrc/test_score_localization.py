@@ -95,7 +95,25 @@ def test_several_submissions_are_compared_on_the_same_images(files):
     assert (pair["first"], pair["second"]) == ("found", "ours")
     assert pair["only_first_wrong"] == 1
     status, _, err = run(*files.named("--predictions", f"found={path}"))
-    assert (status, "same name" in err) == (2, True)
+    assert (status, "two files are called" in err) == (2, True)
+
+
+def test_what_lies_behind_the_error(files):
+    files.truth.append(("f", COOT, *BOX))
+    files.found.append(("f", COOT, 1, *BOX))
+    path = box_world.write(files.folder / "other.csv", box_world.FOUND_HEAD, files.found[1:])
+
+    result = told(*files.named("--per-class", "--predictions", path))
+
+    rows = result["analysis"]["per_class"]["rows"]
+    assert [(row["wnid"], row["value"], row["images"]) for row in rows] == [
+        (DRAKE, 0.6, 5),
+        (COOT, 1, 1),
+    ]
+    best = result["comparison"]["optimistic"]["by_class"]["analysis"]
+    assert best["per_class"]["mean"] == 0.8
+    status, out, _ = run(*files.named("--per-class", "--predictions", path))
+    assert (status, "found − other" in out, "easiest" in out) == (0, True, True)
 
 
 def test_coco_says_the_same(files):

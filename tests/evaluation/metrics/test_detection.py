@@ -9,7 +9,6 @@ from evaluation.metrics.detection import (
     Boxes,
     average_precisions,
     best_overlaps,
-    classes_won,
     localized,
     needed_iou,
     pair_iou,
@@ -155,12 +154,6 @@ def test_overlap_says_whether_the_last_pixel_belongs_to_the_box():
 
     assert pair_iou(a, b, inclusive=True).tolist() == [0.5, 1]
     assert pair_iou(a, b, inclusive=False).tolist() == pytest.approx([4 / 9, 0])
-
-
-def test_only_the_best_win_a_class():
-    ap = np.array([[0.9, 0.1, 0.3, np.nan], [0.2, 0.4, 0.3, np.nan], [0.1, 0.1, 0.1, np.nan]])
-
-    assert classes_won(ap).tolist() == [2, 2, 0]
 
 
 @pytest.mark.parametrize("inclusive", [True, False])
