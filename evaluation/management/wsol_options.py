@@ -1,16 +1,21 @@
 """`score wsol`: its options, its deed, and its result as a person reads it."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from django.conf import settings
 from django.core.management.base import CommandParser
 
 from evaluation.metrics import wsol
-from evaluation.wsol import scoring
+from evaluation.wsol import cues as cue_files
+from evaluation.wsol import scoring, splits
 from labeling.management.contract import Result, UsageError, table
 
 MOST_THRESHOLDS = 65_000
 LARGEST_SIZE = 4096
+# Below the data folder: which score maps were scored on which test split.
+RECORD = "wsol-test-scorings.jsonl"
 
 
 def add(verb: CommandParser) -> None:
@@ -30,6 +35,11 @@ def add(verb: CommandParser) -> None:
     )
     verb.add_argument(
         "--masks", type=Path, metavar="DIR", help="where the masks lie that localization.txt names"
+    )
+    verb.add_argument(
+        "--split",
+        choices=splits.SPLITS,
+        help="by default what the last name of --metadata says, if it is one of these",
     )
     verb.add_argument("--protocol", choices=wsol.PROTOCOLS, default="paper")
     verb.add_argument("--normalize", choices=wsol.NORMALIZATIONS, default="min-max")
@@ -68,6 +78,7 @@ def threshold_count(text: str) -> int:
 
 
 def deed(
+    tell: Callable[[str], None],
     scoremaps: Path | None,
     baseline: str | None,
     metadata: Path,
@@ -78,23 +89,45 @@ def deed(
     thresholds: int,
     predictions: Path | None,
     curves: bool,
+    split: str | None,
     **options: Any,
 ) -> Result:
+    """tell: takes a warning."""
     if (scoremaps is None) == (baseline is None):
         raise UsageError("give --scoremaps DIR or --baseline center-gaussian, one of them")
+    if masks is not None and predictions is not None:
+        raise UsageError("--predictions is for boxes; leave it out, or --masks")
+    split = split or splits.split_of(metadata)
+    splits.check(split, metadata)
     asked = wsol.Protocol(protocol, normalize, thresholds, size)
     if masks is not None:
-        if predictions is not None:
-            raise UsageError("--predictions is for boxes; leave it out, or --masks")
-        return scoring.score_masks(metadata, masks, scoremaps, asked, curves)
-    return scoring.score_boxes(metadata, scoremaps, asked, predictions, curves)
+        result = scoring.score_masks(metadata, masks, scoremaps, asked, curves)
+    else:
+        result = scoring.score_boxes(metadata, scoremaps, asked, predictions, curves)
+    # A baseline looks at no image: nothing was chosen for it.
+    times = None
+    if split == splits.TEST and scoremaps is not None:
+        times = _count(tell, scoremaps, metadata)
+    return {"split": split, "test_scorings": times, **result}
+
+
+def _count(tell: Callable[[str], None], scoremaps: Path, metadata: Path) -> int:
+    """How many sets of maps this test split has been scored with; from the second on it is told."""
+    truth, maps = splits.truth_hash(metadata), splits.maps_hash(scoremaps, metadata)
+    times = splits.count(settings.DATA_DIR / RECORD, truth, maps)
+    if times > 1:
+        tell(
+            f"{times} sets of score maps have been scored on this test split. What was chosen by"
+            f" their scores has seen the test: choose on {splits.FULL}, and report test once."
+        )
+    return times
 
 
 def show(result: Result) -> str:
     """The settings, then a row a metric."""
-    names = ("protocol", "normalize", "scoremaps", "images", "boxes", "masks")
-    settings = table([(name, result[name]) for name in names if name in result])
-    return f"{settings}\n\n{_pixels(result) if 'masks' in result else _boxes(result)}"
+    names = ("split", "test_scorings", "protocol", "normalize", "scoremaps", "images", "boxes")
+    about = [(name, result[name]) for name in (*names, "masks") if result.get(name) is not None]
+    return f"{table(about)}\n\n{_pixels(result) if 'masks' in result else _boxes(result)}"
 
 
 def _pixels(result: Result) -> str:
@@ -129,3 +162,37 @@ def _boxes(result: Result) -> str:
 
 def _cells(best: dict[str, float]) -> tuple[float, float]:
     return best["accuracy"], best["threshold"]
+
+
+def add_cues(verb: CommandParser) -> None:
+    """The options of `score wsol-cues`."""
+    verb.add_argument(
+        "--cues",
+        type=Path,
+        required=True,
+        metavar="FILE",
+        help=f"{','.join(cue_files.COLUMNS)} rows",
+    )
+
+
+def cues_deed(cues: Path, **options: Any) -> Result:
+    return cue_files.score(cue_files.read_cues(cues))
+
+
+def show_cues(result: Result) -> str:
+    """A row for each class, then one for each pair of its cues."""
+    classes = result["classes"].items()
+    rows = [
+        (label, "yes" if found["well_posed"] else "no", found["least_alpha"])
+        for label, found in classes
+    ]
+    pairs = [
+        (label, pair["foreground"], pair["background"], pair["alpha"])
+        for label, found in classes
+        for pair in found["alpha"]
+    ]
+    return (
+        f"well-posed classes  {result['well_posed']:.6g}\n\n"
+        f"{table(rows, head=('class', 'well-posed', 'least α'))}\n\n"
+        f"{table(pairs, head=('class', 'foreground', 'background', 'α'))}"
+    )

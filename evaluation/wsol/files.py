@@ -41,7 +41,7 @@ def read_boxes(folder: Path) -> list[Image]:
     Raises BadInput with the line for an id that is unknown, missing, or comes twice, for a box
     that is inside out or reaches out of its image, and for more than MOST_BOXES in an image.
     """
-    names = _ids(folder / "image_ids.txt")
+    names = read_ids(folder)
     labels = _once(folder / "class_labels.txt", names, 1, "id,class")
     sizes = {
         name: _size(folder / "image_sizes.txt", line, cells)
@@ -64,7 +64,7 @@ def read_boxes(folder: Path) -> list[Image]:
 
 def read_labels(folder: Path) -> dict[str, str]:
     """The class of every image by its id, in the order of image_ids.txt."""
-    names = _ids(folder / "image_ids.txt")
+    names = read_ids(folder)
     labels = _once(folder / "class_labels.txt", names, 1, "id,class")
     return {name: labels[name][1][0] for name in names}
 
@@ -72,7 +72,7 @@ def read_labels(folder: Path) -> dict[str, str]:
 def read_sizes(folder: Path) -> dict[str, tuple[int, int]]:
     """The width and height of every image by its id, as image_sizes.txt has them."""
     path = folder / "image_sizes.txt"
-    rows = _once(path, _ids(folder / "image_ids.txt"), 2, "id,width,height")
+    rows = _once(path, read_ids(folder), 2, "id,width,height")
     return {name: _size(path, line, cells) for name, (line, cells) in rows.items()}
 
 
@@ -92,7 +92,7 @@ def read_masked(folder: Path, masks: Path) -> list[MaskedImage]:
     Paths lie below masks; the ignore path may be empty. Raises BadInput with the line for an id
     that is unknown or missing, and for a file that is not there.
     """
-    names = _ids(folder / "image_ids.txt")
+    names = read_ids(folder)
     labels = _once(folder / "class_labels.txt", names, 1, "id,class")
     path = folder / "localization.txt"
     drawn: dict[str, list[tuple[Path, int]]] = {}
@@ -170,12 +170,16 @@ class ScoreMaps:
                 "belongs to no id of image_ids.txt", folder / extra, None, "remove it, or list it"
             )
 
+    def path(self, name: str) -> Path:
+        """The file of an image's map."""
+        return self.folder / f"{name}.npy"
+
     def read(self, name: str, normalize: str, size: int | None = None) -> NDArray[Any]:
         """(H, W) finite floats. size: the side that the map must have; else any up to MOST_PIXELS.
 
         Under normalize `none` scores must lie in [0, 1].
         """
-        path = self.folder / f"{name}.npy"
+        path = self.path(name)
         scores = _array(path, size)
         lowest, highest = float(scores.min()), float(scores.max())
         if not np.isfinite(highest - lowest):
@@ -271,7 +275,12 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
         raise BadInput("is not UTF-8", path, None, "save it as UTF-8") from None
 
 
-def _ids(path: Path) -> dict[str, None]:
+def read_ids(folder: Path) -> dict[str, None]:
+    """The ids of a folder's image_ids.txt, in its order.
+
+    Raises BadInput with the line for one that is no relative path or comes twice, and without any.
+    """
+    path = folder / "image_ids.txt"
     first: dict[str, int] = {}
     for line, name in _lines(path):
         parts = PurePosixPath(name)

@@ -102,6 +102,15 @@ class Command(ContractCommand):
                 help="how well score maps localize objects",
             )
         )
+        wsol_options.add_cues(
+            self.verb(
+                parser,
+                "wsol-cues",
+                wsol_options.cues_deed,
+                wsol_options.show_cues,
+                help="whether objects can be told from background by image labels, from cues",
+            )
+        )
 
     def cds(
         self,

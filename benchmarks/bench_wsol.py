@@ -1,0 +1,240 @@
+"""Boxes and pixels of score maps against OpenCV's contours and numpy's histograms.
+
+Maps of 224 × 224 that are smooth (14 × 14 or 28 × 28 random numbers, resized bilinearly, as maps of
+networks are) and, worst of all, pure noise; one to three true boxes an image.
+"""
+
+import os
+import tempfile
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evaluation.metrics import wsol
+from evaluation.metrics.wsol_masks import MaskScore, average_precision
+from evaluation.wsol.files import ScoreMaps
+from evaluation.wsol.scoring import in_parts
+
+SIZE, MAPS = 224, 200
+THREADS = 2
+Map = NDArray[np.float32]
+
+
+def main() -> list[dict[str, Any]]:
+    rng = np.random.default_rng(0)
+    rows = []
+    for kind, grid in (("smooth, 14 × 14", 14), ("smooth, 28 × 28", 28), ("noise", SIZE)):
+        maps = [made(rng, grid) for _ in range(MAPS)]
+        boxes = [true_boxes(rng) for _ in maps]
+        rows += box_rows(kind, maps, boxes, wanted=grid < SIZE)
+        if grid == 14:
+            rows += file_rows(maps, boxes)
+            rows += pixel_rows(rng, maps)
+    load = f"{os.getloadavg()[0]:.1f} on {os.cpu_count()} cores"
+    rows.append({"name": "this machine: load", "target": "told", "measured": load, "ok": None})
+    return rows
+
+
+def made(rng: np.random.Generator, grid: int) -> Map:
+    return wsol.resized(rng.random((grid, grid)), SIZE, SIZE).astype(np.float32)
+
+
+def true_boxes(rng: np.random.Generator) -> NDArray[np.float64]:
+    corners = np.sort(rng.integers(0, SIZE, (rng.integers(1, 4), 2, 2)), axis=1)
+    return corners.reshape(-1, 4).astype(np.float64)
+
+
+def box_rows(
+    kind: str, maps: list[Map], boxes: list[NDArray[np.float64]], wanted: bool
+) -> list[dict[str, Any]]:
+    """Maps a second, and how many times a loop over thresholds takes; both must give the same."""
+    rows = []
+    for name in wsol.PROTOCOLS[::-1]:
+        protocol = wsol.Protocol(name)
+        rate = len(maps) / shortest(lambda p=protocol: over_threads(maps, boxes, p))
+        alone = processor(maps, boxes, protocol)
+        rows.append(
+            {
+                "name": f"MaxBoxAccV2 of maps, {kind}, {name}, {THREADS} threads",
+                "target": "≥ 800/s" if wanted else "told",
+                "measured": f"{rate:,.0f}/s; {alone:.2f} ms of processor a map",
+                "ok": rate >= 800 if wanted else None,
+            }
+        )
+    for thresholds, times in ((1000, 200), (100, 6)) if wanted else ((100, 6),):
+        protocol = wsol.Protocol("reference", thresholds=thresholds)
+        compared = 2 if wanted else 1
+        start = time.process_time()
+        plain = [plain_hits(*each, protocol) for each in zip(maps[:compared], boxes, strict=False)]
+        slow = (time.process_time() - start) / compared
+        quick = processor(maps, boxes, protocol) / 1000
+        alike = all(
+            np.array_equal(one, other)
+            for each, both in zip(plain, zip(maps, boxes, strict=True), strict=False)
+            for one, other in zip(each, ours(*both, protocol), strict=True)
+        )
+        ratio = f"{slow / quick:,.0f} times ({1000 * slow:,.0f} ms), "
+        rows.append(
+            {
+                "name": f"… against OpenCV's contours at {thresholds} thresholds",
+                "target": f"≥ {times} times, equal" if wanted else "equal",
+                "measured": ratio + ("equal" if alike else "NOT EQUAL"),
+                "ok": alike and (slow / quick >= times or not wanted),
+            }
+        )
+    return rows
+
+
+def file_rows(maps: list[Map], boxes: list[NDArray[np.float64]]) -> list[dict[str, Any]]:
+    """The same with the maps read from a disk (its cache, most likely)."""
+    protocol = wsol.Protocol("reference")
+    with tempfile.TemporaryDirectory() as folder:
+        names = [f"{number:05}.jpg" for number in range(len(maps))]
+        for name, scores in zip(names, maps, strict=True):
+            np.save(Path(folder) / f"{name}.npy", scores)
+        read = ScoreMaps(Path(folder), names)
+
+        def scored() -> wsol.BoxScore:
+            def score(part: list[int]) -> wsol.BoxScore:
+                sums = wsol.BoxScore(protocol)
+                for number in part:
+                    scores = read.read(names[number], "min-max", SIZE)
+                    sums.add(scores, boxes[number], SIZE, SIZE)
+                return sums
+
+            return joined(in_parts(score, list(range(len(maps)))), wsol.BoxScore(protocol))
+
+        rate = len(maps) / shortest(scored)
+    return [
+        {
+            "name": f"… with maps from their files, reference, {os.cpu_count()} threads",
+            "target": "told",
+            "measured": f"{rate:,.0f}/s",
+            "ok": None,
+        }
+    ]
+
+
+def pixel_rows(rng: np.random.Generator, maps: list[Map]) -> list[dict[str, Any]]:
+    """PxAP against numpy's histograms, and against reading the arrays once."""
+    protocol = wsol.Protocol("reference")
+    truths = [rng.choice([0, 1, 255], (SIZE, SIZE), p=[0.6, 0.3, 0.1]).astype(np.uint8)] * 8
+    truths = [truths[number % 8].copy() for number in range(len(maps))]
+    ready = [wsol.normalized(scores) for scores in maps]
+
+    def scored(given: list[Any], normalize: str) -> float:
+        score = MaskScore(wsol.Protocol("reference", normalize))
+        for scores, truth in zip(given, truths, strict=True):
+            score.add(scores, truth, "one")
+        return float(score.result()["pxap"])
+
+    def plain() -> float:
+        counts = np.zeros((2, protocol.thresholds + 1), np.int64)
+        edges = np.append(protocol.taus, [1.0, 2.0])
+        for scores, truth in zip(ready, truths, strict=True):
+            for kind in (0, 1):
+                counts[kind] += np.histogram(scores[truth == kind], edges)[0]
+        return average_precision(counts)
+
+    def read() -> None:
+        for scores, truth in zip(ready, truths, strict=True):
+            scores.sum(), truth.sum()
+
+    quick, slow = shortest(lambda: scored(ready, "none")), shortest(plain, 1)
+    once, alike = shortest(read), scored(ready, "none") == plain() == scored(maps, "min-max")
+    return [
+        {
+            "name": "PxAP against numpy's histograms",
+            "target": "≥ 6 times, equal",
+            "measured": f"{slow / quick:.0f} times ({1e6 * quick / len(maps):.0f} µs a map), "
+            + ("equal" if alike else "NOT EQUAL"),
+            "ok": alike and slow / quick >= 6,
+        },
+        {
+            "name": "… against a sum of the arrays, which reads them once",
+            "target": "≤ 1.5 times",
+            "measured": f"{quick / once:.1f} times ({1e6 * once / len(maps):.0f} µs a map)",
+            "ok": quick / once <= 1.5,
+        },
+    ]
+
+
+def over_threads(
+    maps: list[Map], boxes: list[NDArray[np.float64]], protocol: wsol.Protocol
+) -> wsol.BoxScore:
+    def score(first: int) -> wsol.BoxScore:
+        sums = wsol.BoxScore(protocol)
+        for number in range(first, len(maps), THREADS):
+            sums.add(maps[number], boxes[number], SIZE, SIZE)
+        return sums
+
+    with ThreadPoolExecutor(THREADS) as pool:
+        return joined(pool.map(score, range(THREADS)), wsol.BoxScore(protocol))
+
+
+def joined(parts: Any, total: wsol.BoxScore) -> wsol.BoxScore:
+    for part in parts:
+        total.join(part)
+    return total
+
+
+def processor(maps: list[Map], boxes: list[NDArray[np.float64]], protocol: wsol.Protocol) -> float:
+    """Milliseconds of processor time for a map, in one thread."""
+    best = float("inf")
+    for _ in range(3):
+        sums, start = wsol.BoxScore(protocol), time.process_time()
+        for scores, true in zip(maps[:50], boxes, strict=False):
+            sums.add(scores, true, SIZE, SIZE)
+        best = min(best, time.process_time() - start)
+    return 1000 / 50 * best
+
+
+def ours(
+    scores: Map, boxes: NDArray[np.float64], protocol: wsol.Protocol
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    scale = wsol.scale_of(scores, "min-max")
+    return wsol.box_hits(scores, boxes, protocol, scale=scale)
+
+
+def plain_hits(
+    scores: Map, boxes: NDArray[np.float64], protocol: wsol.Protocol
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Threshold by threshold: contours by OpenCV, their boxes, and every IoU."""
+    import cv2
+
+    cv2.setNumThreads(1)
+    image = (wsol.normalized(scores) * 255).astype(np.uint8)
+    hits, largest = [], []
+    for tau in protocol.taus:
+        _, mask = cv2.threshold(image, int(tau * image.max()), 255, cv2.THRESH_BINARY)
+        contours = cv2.findContours(mask, cv2.RETR_TREE, cv2.CHAIN_APPROX_SIMPLE)[0]
+        found, biggest = contour_boxes(contours)
+        fits = wsol.ious(found, boxes, "reference").max(axis=1)
+        hits.append([fits.max() >= delta for delta in wsol.DELTAS])
+        largest.append(fits[biggest] >= 0.5)
+    return np.array(hits).T, np.array(largest)
+
+
+def contour_boxes(contours: Any) -> tuple[NDArray[np.float64], int]:
+    """(B, 4) cut at the last pixel, and which belongs to the contour that encloses most."""
+    import cv2
+
+    if len(contours) == 0:
+        return np.zeros((1, 4)), 0
+    boxes = np.array([cv2.boundingRect(contour) for contour in contours], np.float64)
+    boxes[:, 2:] = np.minimum(boxes[:, :2] + boxes[:, 2:], SIZE - 1)
+    return boxes, int(np.argmax([cv2.contourArea(contour) for contour in contours]))
+
+
+def shortest(deed: Callable[[], Any], runs: int = 3) -> float:
+    best = float("inf")
+    for _ in range(runs):
+        start = time.perf_counter()
+        deed()
+        best = min(best, time.perf_counter() - start)
+    return best
