@@ -91,9 +91,12 @@ def read_found(path: Path, truth: Truth, options: Options, ranked: bool = False)
     elif layout == COCO:
         found = coco_boxes.read_results(path, truth.images, truth.classes, truth.class_of_id)
     else:
+        truth.images.number()
         class_of = functools.partial(_class_of_id, truth)
         read = kit_boxes.read_ranked if ranked else kit_boxes.read_detections
         found = read(path, truth.images, class_of)
+    if not len(found):
+        raise BadInput("there are no predictions", path, None, "add rows")
     box_rows.check(found, truth.images, box_rows.MOST_DETECTIONS)
     return found
 
@@ -189,9 +192,9 @@ def _excluded(truth: Truth, options: Options) -> Iterator[tuple[int | None, int]
     path = options.exclude
     assert path is not None
     if layout_of(path) == KIT:
-        yield from kit_boxes.read_excluded(
-            path, truth.images, functools.partial(_class_of_id, truth)
-        )
+        truth.images.number()
+        class_of = functools.partial(_class_of_id, truth)
+        yield from kit_boxes.read_excluded(path, truth.images, class_of)
         return
     for line, (image, wnid) in csv_rows(path, ("image", "wnid"), ("wnid",)):
         yield truth.images.places.get(image), truth.classes(wnid, path, line) if wnid else -1

@@ -81,6 +81,11 @@ class Images:
             raise BadInput(f"unknown image {name[:200]!r}", path, line, cure)
         return self.places.setdefault(name, len(self.places))
 
+    def number(self) -> None:
+        """Counts images from 1 in their order, where nothing gave them ids."""
+        if not self.by_id:
+            self.by_id = dict(enumerate(self.places.values(), 1))
+
     def resize(self, place: int, width: Any, height: Any) -> bool:
         """Whether width and height are those of an image; if so, they are kept."""
         try:

@@ -40,8 +40,7 @@ def read_truth(path: Path, images: Images) -> CocoTruth:
     the image or the category.
     """
     lists = _lists(path)
-    classes: list[str] = []
-    class_of_id = _categories(lists["categories"], classes, path)
+    class_of_id, classes = _categories(lists["categories"], path)
     _images(lists["images"], images, path)
     gathered, crowds = Gathered(), set()
     for place, (image_id, category_id, bbox, crowd) in enumerate(lists["annotations"], 1):
@@ -106,8 +105,9 @@ def _lists(path: Path) -> dict[str, list[Any]]:
     return lists
 
 
-def _categories(rows: Sequence[Any], classes: list[str], path: Path) -> Ids:
+def _categories(rows: Sequence[Any], path: Path) -> tuple[Ids, list[str]]:
     found: Ids = {}
+    classes: dict[str, int] = {}
     for place, (id_, wnid, name) in enumerate(rows, 1):
         at = (path, SINGULAR["categories"], place)
         label = wnid or name
@@ -116,8 +116,8 @@ def _categories(rows: Sequence[Any], classes: list[str], path: Path) -> Ids:
         if label in classes:
             raise fault(*at, f"{label[:80]!r} comes again", "give each class one category")
         _number(found, id_, len(classes), at)
-        classes.append(label)
-    return found
+        classes[label] = len(classes)
+    return found, list(classes)
 
 
 def _images(rows: Sequence[Any], images: Images, path: Path) -> None:

@@ -23,9 +23,9 @@ ClassOf = Callable[[int, Path, int], int]
 def read_folder(folder: Path, images: Images, known: Listed | None) -> tuple[Rows, list[str]]:
     """The boxes of a folder of XML files, one an image, also of those without objects.
 
-    An image is named by its file without .xml, numbered from 1 in the order of names unless a list
-    has numbered it, and there are no others. known: the classes there may be; without it those that
-    come, which are returned. Raises BadInput naming the file and the object.
+    An image is named by its file without .xml, and there are no others. known: the classes there
+    may be; without it those that come, which are returned. Raises BadInput naming the file and the
+    object.
     """
     files = sorted(folder.rglob("*.xml"))
     if not files:
@@ -34,10 +34,8 @@ def read_folder(folder: Path, images: Images, known: Listed | None) -> tuple[Row
     names: dict[str, int] = {}
     paths: list[Path] = []
     listed = images.listed
-    for number, file in enumerate(files, 1):
+    for file in files:
         place = images(file.stem, file, None) if listed else images.add(file.stem, file)
-        if listed is None:
-            images.by_id[number] = place
         root = _parsed(file)
         if (size := root.find("size")) is not None:
             images.resize(place, size.findtext("width"), size.findtext("height"))

@@ -41,23 +41,20 @@ class Resampled:
     def of(cls, measured: Precisions, truth: Boxes, found: Boxes, images: int) -> "Resampled":
         """truth: the objects that counted; found: all that was given to average_precisions()."""
         classes = np.flatnonzero(measured.positives)
-        hits = measured.hits
-        starts = np.cumsum(measured.detections) - measured.detections
-        at = np.flatnonzero(hits)
-        last = np.searchsorted(at, starts + measured.detections) - 1
-        end = starts.copy()
-        some = (last >= 0) & (measured.detections > 0)
-        end[some] = np.maximum(at[last[some]] + 1, starts[some])
-        kept = np.concatenate(
-            [np.arange(starts[c], end[c]) for c in classes] or [np.zeros(0, np.int64)]
-        )
+        ends = np.cumsum(measured.detections)
+        starts = ends - measured.detections
+        # Where the last hit before each end is over, 0 before the first.
+        over = np.append(0, np.flatnonzero(measured.hits) + 1)
+        ends = np.maximum(starts, over[np.searchsorted(over, ends, "right") - 1])
+        runs = [np.arange(starts[c], ends[c]) for c in classes]
+        kept = np.concatenate([np.zeros(0, np.int64), *runs])
         by_class = np.argsort(truth.classes, kind="stable")
         return cls(
             images,
             classes,
             found.images[measured.order[kept]].astype(np.int32),
-            np.ascontiguousarray(hits[kept]),
-            np.cumsum((end - starts)[classes]),
+            measured.hits[kept],
+            np.cumsum((ends - starts)[classes]),
             truth.images[by_class].astype(np.int32),
             np.cumsum(measured.positives[classes]),
         )

@@ -98,6 +98,8 @@ def test_too_many_boxes_of_an_image_are_refused_at_the_first_too_many(files):
         ("image,wnid,confidence,x0,y0,x1\n", "the column 'y1' is missing"),
         ("image,wnid,confidence,x0,y0,x1,y1,z\n", "unknown column 'z'"),
         ('image,wnid,confidence,x0,y0,x1,y1\n"a', "is not CSV"),
+        ("image,wnid,confidence,x0,y0,x1,y1\n", "there are no predictions"),
+        ("[]", "there are no predictions"),
         ("{", "is no JSON list"),
         ("[1, 2]", "result 1: is no object"),
         ("[", "is not JSON"),

@@ -167,6 +167,19 @@ def test_the_kits_images_may_be_listed_in_another_order(tmp_path):
     assert told(*named, "--images", tmp_path / "list.txt")["error"]["value"] == 2 / 3
 
 
+def test_the_kits_lines_count_the_images_of_any_truth_in_their_order(files):
+    found = files.file("found.txt", "1 0 0 99 99\n1 0 0 99 99\n\n1 0 0 99 99\n\n\n")
+    named = [*files.named("--devkit", files.file("meta.txt", f"{DRAKE}\n"))]
+    named[4] = found
+
+    assert told(*named)["error"]["value"] == 0.4
+    images = files.file("images.csv", "image\n" + "".join(f"{name}\n" for name in "cabde"))
+    listed = told(*named, "--images", images)
+    assert listed["error"]["value"] == 0.4
+    files.file("images.csv", "image\n" + "".join(f"{name}\n" for name in "fabcde"))
+    assert told(*named[:-2], "--devkit", named[-1], "--images", images)["error"]["value"] == 0.6
+
+
 def test_listed_images_without_a_box_are_left_out(files):
     images = files.file(
         "images.csv", "image,width,height\n" + "".join(f"{c},200,200\n" for c in "abcdef")
