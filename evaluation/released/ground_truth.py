@@ -58,7 +58,7 @@ def _made(frozen: Frozen, kind: str, folder: Path | None, inclusive: bool) -> Co
     tally = Tally()
     with Sheets(folder) as sheets:
         take = _taker(frozen, kind, folder, sheets, tally, inclusive)
-        for scene in scenes(frozen):
+        for scene in scenes(frozen, with_objects=kind == WSOL and folder is not None):
             take(scene)
     _check(frozen, kind, tally)
     return tally.told(frozen, kind)

@@ -3,7 +3,7 @@
 unknown is never taken for no. Image by image, so memory stays flat.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import repeat
 
@@ -23,7 +23,8 @@ class Scene:
     boxes: class → boxes of its objects, of the classes that are in the image; x0 y0 x1 y1 in
     pixels, x1 and y1 exclusive, cut at the image's border; none where nobody drew any. undecided:
     classes of the release of which nobody decided whether they are there. objects: those whose
-    parts are settled. unsettled: class → boxes of the objects that were asked about in vain.
+    parts are settled, where they were asked for. unsettled: class → boxes of the objects that people
+    were asked about in vain.
     """
 
     photo: Photo
@@ -38,11 +39,16 @@ def has_parts(frozen: Frozen) -> bool:
     return "objects.jsonl" in frozen.meta["files"]
 
 
-def scenes(frozen: Frozen) -> Iterator[Scene]:
-    """Every image of the release, in the order of images.jsonl."""
+def scenes(frozen: Frozen, with_objects: bool = False) -> Iterator[Scene]:
+    """Every image of the release, in the order of images.jsonl.
+
+    with_objects: with what people drew, which takes ten times as long to read.
+    """
     known = frozenset(exporting.classes_of(frozen))
     parted = has_parts(frozen)
-    objects = (things for _, things in frozen.objects(rest=False)) if parted else repeat([])
+    objects: Iterable[list[PartedObject]] = repeat([])
+    if parted and with_objects:
+        objects = (things for _, things in frozen.objects(rest=False))
     answers = Groups(frozen.answers() if parted else ())
     for (photo, labels), things in zip(exporting.pages(frozen), objects, strict=False):
         unsettled: dict[str, list[Box]] = {}

@@ -110,7 +110,7 @@ def _torso_beside_head() -> int:
 
 
 def test_an_outline_joins_the_parts_and_leaves_nothing_to_ignore(parts):
-    first = next(scenes(parts))
+    first = next(scenes(parts, with_objects=True))
 
     mask, ignore = masks_of(first)
 
@@ -126,7 +126,7 @@ def test_an_outline_joins_the_parts_and_leaves_nothing_to_ignore(parts):
 
 
 def test_objects_that_were_not_settled_are_ignored(parts):
-    *_, last = scenes(parts)
+    *_, last = scenes(parts, with_objects=True)
 
     mask, ignore = masks_of(last)
 
