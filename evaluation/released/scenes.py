@@ -23,8 +23,8 @@ class Scene:
     boxes: class → boxes of its objects, of the classes that are in the image; x0 y0 x1 y1 in
     pixels, x1 and y1 exclusive, cut at the image's border; none where nobody drew any. undecided:
     classes of the release of which nobody decided whether they are there. objects: those whose
-    parts are settled, where they were asked for. unsettled: class → boxes of the objects that people
-    were asked about in vain.
+    parts are settled, where they were asked for. unsettled: class → boxes of the objects that were
+    asked about in vain.
     """
 
     photo: Photo
