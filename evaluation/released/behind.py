@@ -32,7 +32,8 @@ class Behind:
     """The lines of a run, and who stands behind which number.
 
     image, name, classifier, bits: (E,) an entry for each image, class and classifier that falls
-    into any case; name and classifier are places in `names` and `classifiers`.
+    into any case, in the order of the images; name and classifier are places in `names` and
+    `classifiers`.
     """
 
     kind: str
@@ -54,7 +55,7 @@ class Behind:
         return [
             number
             for number in cases.NUMBERS[self.kind]
-            if any(seen >> places[number.key, case.key] & 1 for case in number.cases)
+            if any(seen & bit for bit in places[number.key].values())
         ]
 
     def images(
@@ -68,16 +69,15 @@ class Behind:
             return np.arange(len(self), dtype=np.uint32)
         mine = self._of(classifier, name)
         wanted = np.uint64(self._mask(number, case))
-        return np.unique(self.image[mine & (self.bits & wanted > 0)])
+        return _different(self.image[mine & (self.bits & wanted > 0)])
 
     def counts(self, classifier: str, number: str, name: str = "") -> dict[str, int]:
         """Images of every case; "" for all. Cases of one number may share images."""
         mine = self._of(classifier, name)
         image, bits = self.image[mine], self.bits[mine]
-        found = {"": len(np.unique(image)) if name else len(self)}
-        for case in _cases(self.kind, number):
-            hit = bits & np.uint64(self._mask(number, case.key)) > 0
-            found[case.key] = len(np.unique(image[hit]))
+        found = {"": len(_different(image)) if name else len(self)}
+        for case, bit in cases.bits_of(self.kind)[number].items():
+            found[case] = len(_different(image[bits & np.uint64(bit) > 0]))
         return found
 
     def named(self, classifier: str) -> list[tuple[str, int]]:
@@ -97,14 +97,13 @@ class Behind:
         return self.classifiers.index(classifier)
 
     def _mask(self, number: str, case: str) -> int:
-        places = cases.bits_of(self.kind)
-        return sum(
-            1 << bit for (own, key), bit in places.items() if own == number and case in ("", key)
-        )
+        bits = cases.bits_of(self.kind)[number]
+        return bits[case] if case else sum(bits.values())
 
 
-def _cases(kind: str, number: str) -> tuple[cases.Case, ...]:
-    return next(own.cases for own in cases.NUMBERS[kind] if own.key == number)
+def _different(ordered: NDArray[np.uint32]) -> NDArray[np.uint32]:
+    """Each value once; equal ones stand together."""
+    return ordered[np.append(True, ordered[1:] != ordered[:-1])] if len(ordered) else ordered
 
 
 def index(path: Path, kind: str) -> Behind:
@@ -142,19 +141,16 @@ class _Entries:
     names: dict[str, int] = field(default_factory=dict)
     classifiers: dict[str, int] = field(default_factory=dict)
 
-    def __post_init__(self) -> None:
-        self.places = cases.bits_of(self.kind)
-
     def add(self, at: int, line: Line) -> None:
         for classifier, outcome in line["outcomes"].items():
             who = self.classifiers.setdefault(classifier, len(self.classifiers))
             if outcome is None:
                 continue
-            for name, keys in cases.sorted_in(self.kind, line, outcome).items():
+            for name, bits in cases.sorted_in(self.kind, line, outcome).items():
                 self.image.append(at)
                 self.name.append(self.names.setdefault(name, len(self.names)))
                 self.classifier.append(who)
-                self.bits.append(sum(1 << self.places[key] for key in keys))
+                self.bits.append(bits)
 
 
 def _read_lines(path: Path, kind: str) -> Behind:

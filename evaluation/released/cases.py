@@ -6,6 +6,7 @@ is counted class by class, so that both the number and its share of one class le
 """
 
 from collections.abc import Callable, Iterator
+from functools import cache
 from typing import Any, NamedTuple
 
 Line = dict[str, Any]
@@ -169,21 +170,26 @@ NUMBERS: dict[str, tuple[Number, ...]] = {
 }
 
 
-def bits_of(kind: str) -> dict[tuple[str, str], int]:
-    """(number, case) → the bit that stands for it, below 64."""
-    keys = [(number.key, case.key) for number in NUMBERS[kind] for case in number.cases]
-    return {key: bit for bit, key in enumerate(keys)}
+@cache
+def bits_of(kind: str) -> dict[str, dict[str, int]]:
+    """number → case → the one bit, of 64, that stands for it."""
+    bits = (1 << at for at in range(64))
+    return {own.key: {case.key: next(bits) for case in own.cases} for own in NUMBERS[kind]}
 
 
-def sorted_in(kind: str, line: Line, outcome: Outcome) -> dict[str, set[tuple[str, str]]]:
-    """By class, which (number, case) the outcome of this image falls into.
+def sorted_in(kind: str, line: Line, outcome: Outcome) -> dict[str, int]:
+    """By class, the bits of all cases that the outcome of this image falls into.
 
     >>> line = {"classes": ["n02084071"]}
-    >>> sorted(sorted_in("localization", line, {"right": False, "class_right": True})["n02084071"])
-    [('error', 'place'), ('error', 'wrong')]
+    >>> bits = bits_of("localization")["error"]
+    >>> found = sorted_in("localization", line, {"right": False, "class_right": True})
+    >>> found == {"n02084071": bits["wrong"] | bits["place"]}
+    True
     """
-    found: dict[str, set[tuple[str, str]]] = {}
+    bits = bits_of(kind)
+    found: dict[str, int] = {}
     for number in NUMBERS[kind]:
+        own = bits[number.key]
         for name, case in number.told(line, outcome):
-            found.setdefault(name, set()).add((number.key, case))
+            found[name] = found.get(name, 0) | own[case]
     return found

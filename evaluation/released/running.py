@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from evaluation.ilsvrc import comparing
 from evaluation.metrics.wordnet import WordNetMissing
 from evaluation.models import Benchmark, Run, Submission
-from evaluation.released import benchmarks, scoring
+from evaluation.released import behind, benchmarks, scoring
 from evaluation.released.analysing import Analyst
 from evaluation.released.benchmarks import COUNTS, EARLIER
 from evaluation.released.ground_truth import DETECTION
@@ -191,6 +191,8 @@ def _written(benchmark: Benchmark, rows: list[Submission], folder: Path) -> _Sco
                 parts.append(folder / f"{row.position}.part.jsonl")
                 _write(parts[-1], found.outcomes())
         _write(folder / IMAGES, _merged([row.name for row in rows], parts))
+        # Here, where nobody waits for a page.
+        behind.index(folder / IMAGES, benchmark.kind)
         if scores.curves:
             with atomic_write(folder / CURVES) as file:
                 file.write(to_json(scores.curves))
