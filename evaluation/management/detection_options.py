@@ -21,7 +21,7 @@ def add(verb: CommandParser) -> None:
         type=round_count,
         default=MOST_ROUNDS,
         metavar="N",
-        help="rounds of the bootstrap are doubled until it settles, up to so many; 0: no intervals",
+        help="the bootstrap's 20,000 rounds are doubled until it settles, up to N; 0: no intervals",
     )
 
 
