@@ -197,7 +197,7 @@ def _scored(found: Detected, drawn: PrecisionIntervals | None, options: Options)
         "per_class": per_class,
         "images": len(found.names),
         "classes": len(own) - bare,
-        "objects": len(found.truth),
+        "boxes": len(found.truth),
         "detections": len(found.found),
         "excluded": found.excluded,
         "matching": THRESHOLD,

@@ -48,7 +48,7 @@ def show(result: Result) -> str:
     named = result.get("submissions", [{"name": "", **result}])
     won = result.get("classes_won", {})
     body = [(own["name"], *_cells(own["mean_ap"]), won.get(own["name"])) for own in named]
-    facts = ("images", "classes", "objects", "detections", "excluded", "matching", "averaging")
+    facts = ("images", "classes", "boxes", "detections", "excluded", "matching", "averaging")
     classes = [
         (wnid, *_cells(own, "ap"), own["positives"], own["detections"])
         for wnid, own in result["per_class"].items()

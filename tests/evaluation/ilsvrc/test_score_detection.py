@@ -46,7 +46,7 @@ def test_the_promised_result(files):
     low, high = result["mean_ap"]["interval"]
     assert low <= result["mean_ap"]["value"] <= high
     assert result["mean_ap"]["rounds"] == 20_000
-    assert (result["images"], result["objects"], result["detections"]) == (3, 4, 5)
+    assert (result["images"], result["boxes"], result["detections"]) == (3, 4, 5)
     assert "1 classes have detections and no objects: no AP, and in no mean" in result["notes"]
     assert "classes_won" not in result
 
@@ -112,6 +112,16 @@ def test_excluded_classes_of_images_do_not_count(files):
         "detections": 2,
     }
     assert COOT not in result["per_class"]
+
+
+def test_where_everything_is_excluded_nothing_is_known(files):
+    out = files.file("out.csv", "image,wnid\na,\nb,\nc,\n")
+
+    result = told(*files.named("--exclude", out, "--per-class", *FEW))
+
+    assert result["mean_ap"]["value"] is None
+    assert result["mean_ap"]["interval"] == [None, None]
+    assert (result["per_class"], result["boxes"], result["excluded"]) == ({}, 0, 3)
 
 
 def test_several_submissions_say_who_won_which_class(files):
