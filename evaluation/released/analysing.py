@@ -45,6 +45,8 @@ class Analyst:
         if found.wrong is not None and found.classes is not None:
             values, images = accuracies(found.wrong, found.classes)
         else:
-            values = {wnid: row["ap"] for wnid, row in found.result["per_class"].items()}
+            aps = {wnid: row["ap"] for wnid, row in found.result["per_class"].items()}
+            # A class without objects has none.
+            values = {wnid: ap for wnid, ap in aps.items() if ap is not None}
         scales = scales_of(self.objects) if self.objects else None
         return analyse(values, images, MEASURES[self.kind], scales)
