@@ -22,6 +22,7 @@ from labeling.management.contract import UsageError
 CENTER = "center-gaussian"
 # Choe et al. (TPAMI 2022), §5.5.
 SMOOTH = 127.0
+MOST_SAMPLES = 1000
 # Which methods an option is for, by what their names begin or end with.
 ONLY_FOR = {
     "grid": ("cam",),
@@ -68,12 +69,12 @@ def add(parser: CommandParser) -> None:
 def _add_recipe(parser: CommandParser) -> None:
     by = parser.add_argument_group("how a gradient becomes a map")
     by.add_argument(
-        "--samples", type=network_options.count, metavar="N", help="gradients averaged (50)"
+        "--samples", type=_samples, metavar="N", help="gradients averaged, 1 to 1000 (50)"
     )
     by.add_argument(
         "--noise", type=_amount, metavar="S", help="SmoothGrad: share of the image's range (0.15)"
     )
-    by.add_argument("--seed", type=int, metavar="N", help="SmoothGrad: of the noise (0)")
+    by.add_argument("--seed", type=_seed, metavar="N", help="SmoothGrad: of the noise (0)")
     by.add_argument(
         "--baseline",
         choices=planning.BASELINES,
@@ -194,6 +195,20 @@ def _amount(text: str) -> float:
     if not 0 <= value <= 10_000:
         raise argparse.ArgumentTypeError(f"{text!r} is not a number from 0 to 10000")
     return value
+
+
+def _samples(text: str) -> int:
+    value = network_options.count(text)
+    # Their noise is held at once: a thousand of 224 × 224 take 600 MB.
+    if value > MOST_SAMPLES:
+        raise argparse.ArgumentTypeError(f"{text} is more than {MOST_SAMPLES}")
+    return value
+
+
+def _seed(text: str) -> int:
+    if not text.isdecimal() or int(text) >= 2**63:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 0 to 2^63 − 1")
+    return int(text)
 
 
 def _flag(name: str) -> str:

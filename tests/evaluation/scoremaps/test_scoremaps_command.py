@@ -157,7 +157,7 @@ def test_a_grid_may_be_asked_for_and_left_as_it_is(folder, scoremaps, side):
 
 @pytest.mark.parametrize("batch", [1, 7, 64])
 def test_the_batch_changes_nothing(folder, scoremaps, batch):
-    options = ("--samples", 5, "--smooth")
+    options = ("--samples", 3, "--smooth", "--size", 64)
     scoremaps("vanilla-smoothgrad", *options, model=f"{NETWORKS}:Strided", out="first")
 
     scoremaps("vanilla-smoothgrad", *options, model=f"{NETWORKS}:Strided", batch=batch)
@@ -330,8 +330,13 @@ def test_a_killed_command_goes_on(folder, blow):
         "--images", folder / "images", "--metadata", folder / "metadata", "--batch", "1",
         "--classes", folder / "classes.txt", "--out", folder / "maps", "--json",
     ]  # fmt: skip
-    surroundings = {"PYTHONPATH": f"{folder}:{ROOT}", "PATH": "/usr/bin:/bin",
-                    "SECRET_KEY": "of this test", "ASSAY_DATA": str(folder)}  # fmt: skip
+    surroundings = {
+        "PYTHONPATH": f"{folder}:{ROOT}",
+        "PATH": "/usr/bin:/bin",
+        "SECRET_KEY": "of this test",
+        "ASSAY_DATA": str(folder),
+        "OMP_NUM_THREADS": "1",
+    }
     running = subprocess.Popen(
         command, cwd=ROOT, env=surroundings, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
@@ -369,6 +374,8 @@ def test_a_killed_command_goes_on(folder, blow):
         ("cam", ("--smooth-as", "window"), {}, "--smooth-as goes with --smooth"),
         ("cam", ("--smooth", "-1"), {}, "is not a number from 0 to 10000"),
         ("cam", ("--map-size", 0), {}, "invalid side value"),
+        ("vanilla-smoothgrad", ("--samples", 1001), {}, "1001 is more than 1000"),
+        ("vanilla-smoothgrad", ("--seed", 2**63), {}, "is not a whole number from 0"),
         ("gradcam", (), {}, "invalid choice: 'gradcam'"),
     ],
 )
