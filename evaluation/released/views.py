@@ -47,7 +47,10 @@ def _chosen(form: CampaignForm) -> Campaign | None:
     if form.is_bound:
         return form.cleaned_data["campaign"] if form.is_valid() else None
     mine = list(form.fields["campaign"].queryset[:2])  # type: ignore[attr-defined]
-    return mine[0] if len(mine) == 1 else None
+    if len(mine) != 1:
+        return None
+    form.initial["campaign"] = mine[0]
+    return mine[0]
 
 
 def _new_page(
@@ -62,6 +65,7 @@ def _new_page(
         "form": form,
         "kinds": kinds,
         "is_possible": bool(possible),
+        "has_release": any(own["release"] for own in kinds),
         "shown_kind": wanted if wanted in possible else next(iter(possible), ""),
     }
     status = 422 if form.is_bound and form.errors else 200

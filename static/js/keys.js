@@ -1,13 +1,15 @@
 /* A key for what can be clicked or typed into: <a data-key="n">, <button data-key="y">,
-   <input data-key="/">. A key typed into a field, or with Ctrl, Alt or Meta, is left alone. */
+   <label data-key="b"> of a box to tick, <input data-key="/">. A key typed into a field, or with Ctrl,
+   Alt or Meta, is left alone; of a slider only those that move it. */
 
-function isTyping(target) {
+function isTyping(target, key) {
+  if (target.matches("input[type=range]")) return key.length > 1;
   return target.closest("input:not([type=radio]):not([type=checkbox]), textarea, select, [contenteditable]");
 }
 
 document.addEventListener("keydown", (event) => {
   if (event.defaultPrevented || event.repeat || event.ctrlKey || event.altKey || event.metaKey) return;
-  if (isTyping(event.target)) return;
+  if (isTyping(event.target, event.key)) return;
   const goal = [...document.querySelectorAll("[data-key]")].find(
     (element) => element.dataset.key === event.key.toLowerCase() && element.getClientRects().length,
   );
