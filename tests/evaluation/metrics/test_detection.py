@@ -1,9 +1,13 @@
 """Localization and detection, against Algorithm 2 and the envelope written out plainly."""
 
+import contextlib
+import io
 import itertools
 
 import numpy as np
 import pytest
+from pycocotools.coco import COCO
+from pycocotools.cocoeval import COCOeval
 
 from evaluation.metrics.detection import (
     Boxes,
@@ -168,6 +172,63 @@ def test_every_hit_names_its_object_and_none_is_taken_twice(inclusive):
     assert (truth.classes[taken] == found.classes[own]).all()
     overlap = pair_iou(truth.corners[taken], found.corners[own], inclusive)
     assert (overlap >= needed_iou(truth.corners[taken], inclusive)).all()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_hits_are_those_of_pycocotools_where_objects_are_large(seed):
+    """Objects of 25 pixels ask for an IoU of 0.5. No overlaps or confidences are equal."""
+    rng = np.random.default_rng(seed)
+    corner, sides = rng.random((30, 2)) * 40, 60 + rng.random((30, 2)) * 40
+    truth = Boxes(
+        rng.integers(0, 4, 30), rng.integers(0, 3, 30), np.hstack([corner, corner + sides])
+    )
+    own = rng.integers(0, 30, 150)
+    moved = truth.corners[own] + rng.normal(0, 8, (150, 4))
+    found, confidences = Boxes(truth.images[own], truth.classes[own], moved), rng.random(150)
+
+    result = average_precisions(truth, found, confidences, 3, inclusive=False)
+
+    assert set(result.order[result.hits].tolist()) == coco_hits(truth, found, confidences)
+    assert 15 < result.hits.sum() <= 30
+
+
+def coco_hits(truth: Boxes, found: Boxes, confidences: np.ndarray) -> set[int]:
+    """The detections that COCOeval matches at an IoU of 0.5."""
+
+    def rows(of: Boxes, scores: np.ndarray) -> list[dict]:
+        sizes = of.corners[:, 2:] - of.corners[:, :2]
+        return [
+            {
+                "image_id": int(of.images[i]) + 1,
+                "category_id": int(of.classes[i]) + 1,
+                "bbox": [*of.corners[i, :2].tolist(), *sizes[i].tolist()],
+                "score": float(scores[i]),
+                "area": float(sizes[i].prod()),
+                "iscrowd": 0,
+                "id": i + 1,
+            }
+            for i in range(len(of))
+        ]
+
+    with contextlib.redirect_stdout(io.StringIO()):
+        known = COCO()
+        known.dataset = {
+            "images": [{"id": i + 1} for i in range(4)],
+            "categories": [{"id": c + 1} for c in range(3)],
+            "annotations": rows(truth, np.ones(len(truth))),
+        }
+        known.createIndex()
+        asked = COCOeval(known, known.loadRes(rows(found, confidences)), "bbox")
+        asked.params.iouThrs = np.array([0.5])
+        asked.params.areaRng, asked.params.maxDets = [[0, 1e9]], [1000]
+        asked.evaluate()
+    return {
+        int(detection) - 1
+        for own in asked.evalImgs
+        if own
+        for detection, match in zip(own["dtIds"], own["dtMatches"][0], strict=True)
+        if match
+    }
 
 
 @pytest.mark.parametrize("inclusive", [True, False])
