@@ -58,6 +58,7 @@ TRUTH_GONE = (
     "benchmarks from a backup, or make the benchmark again under another name."
 )
 COUNTS, EARLIER = "truth", "earlier_attempts"
+SENT = "sent"
 MAX_NAME = 100
 MAX_CLASSIFIERS = 100
 # Of a zip of score maps.
@@ -114,16 +115,13 @@ def create(
             releases.read(release), kind, truth, stated.get("inclusive", False)
         )
         check_readable(kind, truth, stated)
-        standing = Benchmark.objects.filter(
-            name=name, created_by=owner, release=release, kind=kind
-        ).first()
-        if standing is not None and chosen_of(standing) == stated:
-            return standing
-        zipped(truth, folder / "truth.zip", name)
         row = Benchmark(name=name, kind=kind, campaign=campaign, release=release, created_by=owner)
         row.title, row.settings = title.strip()[:200], stated
-        _publish(row, folder)
-    return row
+        standing = _same(row)
+        if standing is None:
+            zipped(truth, folder / "truth.zip", name)
+            standing = _published(row, folder)
+    return standing
 
 
 def chosen_of(benchmark: Benchmark) -> dict[str, Any]:
@@ -173,15 +171,16 @@ def add_submission(
     nothing. Raises BadInput with the place, Refusal, TooLarge.
     """
     _check_name(name)
+    if not truth_folder(benchmark).is_dir():
+        raise Refusal(TRUTH_GONE)
     sha256 = scoremap_zips.sha256(path) if path.is_dir() else file_sha256(path)
     standing = benchmark.submissions.filter(name=name, sha256=sha256).first()
     if standing is not None and submission_path(standing).exists():
         return standing
     with saying_full(), scratch() as folder:
-        laid = _laid_out(benchmark, path, folder, file_name)
-        truth = truth_folder(benchmark)
-        with scoring.called(laid, file_name, truth):
-            scoring.check(benchmark.kind, truth, laid, benchmark.settings)
+        with scoring.called(folder / SENT, file_name, truth_folder(benchmark)):
+            laid = _laid_out(benchmark, path, folder / SENT, file_name)
+            scoring.check(benchmark.kind, truth_folder(benchmark), laid, benchmark.settings)
         with transaction.atomic():
             benchmark = Benchmark.objects.select_for_update().get(pk=benchmark.pk)
             row = _entered(benchmark, actor, name, sha256)
@@ -207,8 +206,18 @@ def remove(benchmark: Benchmark, position: int) -> str:
     return row.name
 
 
-def _publish(row: Benchmark, folder: Path) -> None:
-    """Saves the row, with the folder as its own. Raises Conflict where the name is taken."""
+def _same(row: Benchmark) -> Benchmark | None:
+    """The very benchmark, where the same person made it before."""
+    kept = ("name", "kind", "release", "created_by")
+    found = Benchmark.objects.filter(**{field: getattr(row, field) for field in kept}).first()
+    return found if found is not None and chosen_of(found) == row.settings else None
+
+
+def _published(row: Benchmark, folder: Path) -> Benchmark:
+    """The row, saved with the folder as its own; or the same one that somebody made meanwhile.
+
+    Raises Conflict where the name is taken.
+    """
     try:
         with transaction.atomic():
             row.save(force_insert=True)
@@ -216,9 +225,13 @@ def _publish(row: Benchmark, folder: Path) -> None:
             shutil.rmtree(folder_of(row), ignore_errors=True)
             os.replace(folder, folder_of(row))
     except IntegrityError as error:
-        raise Conflict(
-            f"A benchmark is already called {row.name!r}. Choose another name.", field="name"
-        ) from error
+        standing = _same(row)
+        if standing is None:
+            raise Conflict(
+                f"A benchmark is already called {row.name!r}. Choose another name.", field="name"
+            ) from error
+        return standing
+    return row
 
 
 def _check_settled(campaign: Campaign) -> None:
@@ -234,9 +247,8 @@ def _frozen_now(campaign: Campaign, owner: User) -> Release:
     return releases.freeze(campaign, owner)
 
 
-def _laid_out(benchmark: Benchmark, path: Path, folder: Path, file_name: str) -> Path:
-    """A copy of what was sent, unpacked where it is a zip of score maps, in our own folder."""
-    goal = folder / "submitted"
+def _laid_out(benchmark: Benchmark, path: Path, goal: Path, file_name: str) -> Path:
+    """A copy of what was sent, unpacked where it is a zip of score maps; where it is."""
     if benchmark.kind != WSOL:
         if path.is_dir():
             raise BadInput("is a folder", file_name, None, "give a file of predictions")
@@ -281,7 +293,8 @@ def _place(laid: Path, row: Submission) -> None:
     """Moves what was laid out to where the row says; the last thing before it is committed."""
     goal = submission_path(row)
     goal.parent.mkdir(exist_ok=True)
-    # What a transaction that never ended may have left under this number.
+    # What a transaction that never ended may have left under this number, or the very same file
+    # that came at this moment.
     _remove(goal)
     os.replace(laid, goal)
 

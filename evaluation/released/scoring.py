@@ -1,5 +1,6 @@
 """What a classifier sent in against the truth of its benchmark, as `score KIND`. No Django."""
 
+import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -182,6 +183,9 @@ def called(sent: Path, name: str, truth: Path) -> Iterator[None]:
         cure = error.cure and _plain(error.cure, sent, name, truth)
         message = _plain(error.message, sent, name, truth)
         raise BadInput(message, _where(error.file, sent, name), error.line, cure) from error
+    except FileNotFoundError as error:
+        where = _where(os.fsdecode(error.filename or name), sent, name)
+        raise BadInput("is missing", where, None, "restore it from a backup") from error
 
 
 def _where(file: str | None, sent: Path, name: str) -> str:

@@ -6,6 +6,7 @@ Read line by line and checked whole. No Django. Ids are relative paths; they may
 import functools
 import io
 import struct
+import tokenize
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -200,7 +201,7 @@ def _array(path: Path, size: int | None) -> NDArray[Any]:
         start = file.read(_HEAD)
         try:
             shape, by_columns, kind, begin = _head(start[: _head_size(start)])
-        except (ValueError, EOFError, struct.error):
+        except (ValueError, EOFError, IndexError, struct.error, tokenize.TokenError):
             raise BadInput(
                 "is no array of numpy's", path, None, "save it by numpy.save, as 2-D floats"
             ) from None
@@ -261,6 +262,8 @@ def _head(head: bytes) -> tuple[tuple[int, ...], bool, np.dtype[Any], int]:
         found = np.lib.format.read_array_header_1_0(file)
     else:
         found = np.lib.format.read_array_header_2_0(file)
+    if not all(type(side) is int and side >= 0 for side in found[0]):
+        raise ValueError(found[0])
     return *found, file.tell()
 
 

@@ -253,6 +253,13 @@ def test_predictions_that_do_not_fit_are_refused_with_their_line(
 
 
 ONE = "cats/1.png.npy"
+SHAPE = "{{'descr': '<f4', 'fortran_order': False, 'shape': {}}}\n"
+
+
+def headed(head: str) -> bytes:
+    """An array whose head says this, and that ends with it."""
+    text = head.encode()
+    return b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text
 
 
 @pytest.mark.parametrize(
@@ -261,7 +268,13 @@ ONE = "cats/1.png.npy"
         ({}, "score map of cats/1.png is missing"),
         ({ONE: world.npy(world.ramp()), "cats/9.png.npy": b"x"}, "belongs to no id"),
         ({ONE: b"\x93NUMPY"}, "is no array of numpy's"),
-        ({ONE: world.npy(np.array([None, {}], object))}, "is no array of numpy's"),
+        ({ONE: world.npy(np.array([None, {}], object))}, "is no 2-D array of floats"),
+        ({ONE: headed("{'shape': (((")}, "is no array of numpy's"),
+        ({ONE: headed(SHAPE.format("(-1, -1)"))}, "is no array of numpy's"),
+        ({ONE: headed(SHAPE.format("(True, True)"))}, "is no array of numpy's"),
+        ({ONE: headed(SHAPE.format("(10**9, 9)"))}, "is no array of numpy's"),
+        ({ONE: headed(SHAPE.format("(99999, 999)"))}, "ends too early"),
+        ({ONE: headed(SHAPE.format("(99999, 9999)"))}, "has 999,890,001 pixels"),
         ({ONE: world.npy(np.zeros(9))}, "is no 2-D array of floats"),
         ({ONE: world.npy(np.zeros((3, 3), int))}, "is no 2-D array of floats"),
         ({ONE: world.npy(np.full((3, 3), np.nan))}, "is nan in row 0, column 0"),
@@ -402,3 +415,46 @@ def test_a_death_while_replacing_keeps_the_old_predictions(alice, maps, tmp_path
     row = maps.submissions.get()
     assert (row.sha256, row.attempts) == (first.sha256, 1)
     assert (benchmarks.submission_path(row) / ONE).is_file()
+
+
+def test_two_who_make_the_same_at_once_get_one(alice, cats, monkeypatch):
+    zipped = benchmarks.zipped
+
+    def meanwhile(*args):
+        monkeypatch.setattr(benchmarks, "zipped", zipped)
+        world.make(alice, cats, "wsol")
+        zipped(*args)
+
+    monkeypatch.setattr(benchmarks, "zipped", meanwhile)
+
+    made = world.make(alice, cats, "wsol")
+
+    assert made == Benchmark.objects.get()
+    assert lying() == [str(made.pk)]
+
+
+def test_the_same_file_sent_twice_at_once_counts_once(alice, maps, tmp_path, monkeypatch):
+    check = benchmarks.scoring.check
+
+    def meanwhile(*args):
+        monkeypatch.setattr(benchmarks.scoring, "check", check)
+        world.submit(maps, alice, tmp_path)
+        check(*args)
+
+    monkeypatch.setattr(benchmarks.scoring, "check", meanwhile)
+
+    row = world.submit(maps, alice, tmp_path)
+
+    assert (row, row.attempts) == (maps.submissions.get(), 1)
+    assert (benchmarks.submission_path(row) / ONE).is_file()
+
+
+@pytest.mark.parametrize("gone", ["truth", "truth/image_ids.txt", "truth/localization.txt"])
+def test_a_truth_that_went_is_told(alice, maps, tmp_path, gone):
+    content = world.usual(maps)
+    benchmarks.folder_of(maps).joinpath(gone).rename(tmp_path / "elsewhere")
+
+    with pytest.raises((BadInput, Refusal), match="from a backup"):
+        world.submit(maps, alice, tmp_path, content=content)
+
+    assert not maps.submissions.exists()
