@@ -51,7 +51,6 @@ class Truth:
     predictions may call them by."""
 
     path: Path
-    layout: str
     images: Images
     classes: Classes
     objects: Rows
@@ -134,23 +133,27 @@ def _csv_truth(path: Path, images: Images, options: Options) -> Truth:
     if options.devkit is not None:
         meaning = class_files.read_ids(options.devkit)
         ids = {id_: classes(wnid, options.devkit, line) for id_, (wnid, line) in meaning.items()}
-    return Truth(path, CSV, images, classes, objects, ids)
+    return Truth(path, images, classes, objects, ids)
 
 
 def _coco_truth(path: Path, images: Images, options: Options) -> Truth:
+    if options.devkit is not None:
+        cure = "leave --devkit out"
+        raise BadInput("is not needed: a COCO file has ids of its own", options.devkit, None, cure)
     found = coco_boxes.read_truth(path, images)
     classes = Listed(found.classes, path)
-    return Truth(path, COCO, images, classes, found.objects, found.class_of_id, found.crowds)
+    return Truth(path, images, classes, found.objects, found.class_of_id, found.crowds)
 
 
 def _kit_truth(path: Path, images: Images, options: Options) -> Truth:
-    meaning = class_files.read_ids(options.devkit) if options.devkit else {}
-    names = [wnid for wnid, _ in meaning.values()]
-    known = Listed(list(dict.fromkeys(names)), options.devkit) if options.devkit else None
-    objects, names = kit_boxes.read_folder(path, images, known)
-    classes = known or Listed(names, path)
-    ids = {id_: classes(wnid, path, 0) for id_, (wnid, _) in meaning.items()}
-    return Truth(path, FOLDER, images, classes, objects, ids)
+    if options.devkit is None:
+        objects, names = kit_boxes.read_folder(path, images)
+        return Truth(path, images, Listed(names, path), objects)
+    meaning = class_files.read_ids(options.devkit)
+    known = Listed(list(dict.fromkeys(wnid for wnid, _ in meaning.values())), options.devkit)
+    objects, _ = kit_boxes.read_folder(path, images, known)
+    ids = {id_: known(wnid, options.devkit, line) for id_, (wnid, line) in meaning.items()}
+    return Truth(path, images, known, objects, ids)
 
 
 def _csv_rows(

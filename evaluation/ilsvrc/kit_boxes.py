@@ -20,7 +20,9 @@ RANKS = 5
 ClassOf = Callable[[int, Path, int], int]
 
 
-def read_folder(folder: Path, images: Images, known: Listed | None) -> tuple[Rows, list[str]]:
+def read_folder(
+    folder: Path, images: Images, known: Listed | None = None
+) -> tuple[Rows, list[str]]:
     """The boxes of a folder of XML files, one an image, also of those without objects.
 
     An image is named by its file without .xml, and there are no others. known: the classes there

@@ -224,6 +224,13 @@ def test_a_truth_of_coco_needs_its_lists(files, missing):
     assert refused_coco(files, truth, found) == f"has no {missing}"
 
 
+def test_ids_of_the_kit_mean_nothing_beside_a_coco_truth(files):
+    named = [*files.named("--devkit", files.file("meta.txt", f"{DRAKE}\n"))]
+    named[2] = box_world.write_json(files.folder / "truth.json", coco()[0])
+
+    assert "a COCO file has ids of its own" in refused(*named)["error"]
+
+
 def test_json_that_is_cut_off_is_named_by_its_line(files):
     named = [*files.named()]
     truth, _ = coco()
