@@ -24,11 +24,13 @@ SHARES = (0.5, 0.8)
 
 
 class Case(NamedTuple):
-    """key: in addresses. words: what the page calls it. tone: right, wrong, missed or plain."""
+    """key: in addresses. words: what the page calls it. tone: right, wrong, missed or plain.
+    within: the case that it is a part of."""
 
     key: str
     words: str
     tone: str
+    within: str = ""
 
 
 class Number(NamedTuple):
@@ -126,15 +128,15 @@ HEIGHT_CASES = (
 PLACE_CASES = (
     RIGHT,
     WRONG,
-    Case("place", "right class, wrong place", "wrong"),
-    Case("class", "wrong class", "wrong"),
+    Case("place", "right class, wrong place", "wrong", "wrong"),
+    Case("class", "wrong class", "wrong", "wrong"),
 )
 DETECTION_CASES = (
     Case("hit", "found", "right"),
     Case("missed", "missed", "missed"),
     Case("false", "false detections", "wrong"),
-    Case("near", "false, near one: misplaced or twice", "wrong"),
-    Case("far", "false, on something else", "wrong"),
+    Case("near", "false, misplaced or twice", "wrong", "false"),
+    Case("far", "false, on something else", "wrong", "false"),
 )
 SHARE_CASES = (
     Case("low", "under 50 %", "wrong"),

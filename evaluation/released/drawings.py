@@ -61,8 +61,9 @@ Drawn = Iterator[tuple[Sequence[float] | None, str, str]]
 def _shape(box: Sequence[float], tone: str, label: str, letters: float) -> Shape:
     x0, y0, x1, y1 = (round(float(value), 2) for value in box[:4])
     above = y0 - 0.3 * letters if y0 > 1.3 * letters else y0 + 1.1 * letters
-    # True boxes are named at their lower edge: a good prediction is named at the upper one.
-    text = max(y0 + letters, y1 - 0.4 * letters) if tone == "truth" else above
+    # True boxes are named at their lower edge, predicted ones, which may be near, at the upper one.
+    is_true = tone in ("truth", "missed")
+    text = max(y0 + letters, y1 - 0.4 * letters) if is_true else above
     width, height = (round(max(0.0, end - start), 2) for start, end in ((x0, x1), (y0, y1)))
     return Shape(x0, y0, width, height, tone, label, round(text, 1))
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
+from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator
 
 from evaluation.figures import (
     THEMES,
@@ -151,9 +151,13 @@ def scale(result: Result, theme: Theme) -> Figure:
             mec="none",
             label=short(name),
         )
+    shares = [100 * at for row in rows for at, _, _ in row["points"] if at > 0] or [1.0]
     axes.set_xscale("log")
+    # So wide that one of 1, 2 and 5 is inside.
+    axes.set_xlim(min(shares) / 1.6, max(shares) * 1.6)
+    axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
     axes.xaxis.set_major_formatter(lambda value, _: f"{value:g} %")
-    axes.xaxis.set_minor_formatter(lambda value, _: "")
+    axes.xaxis.set_minor_locator(NullLocator())
     axes.set_xlabel("mean share of the image that a thing of the class takes")
     axes.set_ylabel(terms.PER_CLASS[result["kind"]])
     axes.set_ylim(-0.02, 1.02)

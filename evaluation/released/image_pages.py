@@ -152,10 +152,12 @@ def _card(
 
 
 def _badges(kind: str, line: cases.Line, outcome: cases.Outcome, asked: Asked) -> list[cases.Case]:
-    """Into which cases of the number the image falls."""
+    """Into which cases of the number the image falls; of a case and its parts the parts."""
     number = next(own for own in cases.NUMBERS[kind] if own.key == asked.number)
     keys = {case for name, case in number.told(line, outcome) if asked.name in ("", name)}
-    return [case for case in number.cases if case.key in keys]
+    there = [case for case in number.cases if case.key in keys]
+    told = {case.within for case in there}
+    return [case for case in there if case.key not in told]
 
 
 def _one(row: Benchmark, run: Run, number: int) -> str:

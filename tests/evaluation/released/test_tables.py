@@ -148,3 +148,14 @@ def test_many_classes_are_a_curve():
 
     assert "n00000007" not in drawn
     assert "from 0.000 to 0.995 over 201 classes" in figure_words.alt("per-class", result)
+
+
+def test_the_axis_of_scales_has_a_number_however_near_the_scales_are():
+    result = results.result("localization", 0.2)
+    points = result["submissions"][0]["result"]["analysis"]["by_scale"]["rows"]
+    for at, point in enumerate(points):
+        point["scale"] = 0.3 + 0.01 * at
+
+    drawn = figures.draw("scale", result, "svg", "light").decode()
+
+    assert "20 %" in drawn or "50 %" in drawn
