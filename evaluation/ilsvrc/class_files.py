@@ -19,6 +19,8 @@ from labeling.votefiles import rows
 
 # Nothing is measured beyond this rank.
 RANKS = 20
+# No lemma of WordNet's nouns has half as many characters.
+LONGEST_LABEL = 200
 COLUMNS = ("image", "rank", "wnid", "confidence")
 _ID_FIELD = re.compile(r"ILSVRC\d{4}\w*_ID")
 
@@ -59,6 +61,9 @@ class Labels:
         return number
 
     def _find(self, label: str, path: Path, line: int) -> int:
+        if len(label) > LONGEST_LABEL:
+            cure = "give a wnid: n02084071"
+            raise BadInput(f"the label has {len(label)} characters", path, line, cure)
         try:
             synset = self.wordnet.find(label)
         except UnknownLabel as error:

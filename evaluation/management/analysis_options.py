@@ -92,7 +92,7 @@ def comparison(found: Result) -> Iterator[str]:
             pair["difference"]["value"],
             *pair["difference"]["interval"],
             pair["z"],
-            *(f"{pair[name]:.3g}" for name in ("p_one_sided", "p_two_sided", "mcnemar_p")),
+            *(_p(pair[name]) for name in ("p_one_sided", "p_two_sided", "mcnemar_p")),
         )
         for pair in found["pairs"]
     ]
@@ -148,12 +148,18 @@ def _by_property(found: Result, measure: str) -> Iterator[str]:
             bounds = own["interval"] or [None, None]
             after = (own["classes"], own["scale"], own["value"], *bounds)
             body.append((row["bin"], row["classes"], row["scale"], row["value"], *after))
-        head = ("classes", "scale", measure, "kept", "scale", measure, "low", "high")
+        bounds = f"{100 * found['level']:g} % from"
+        head = ("classes", "scale", measure, "matched", "scale", measure, bounds, "to")
         yield table(
             [[_known(cell) for cell in row] for row in body], head=(name.replace("_", " × "), *head)
         )
+    yield f"matched: {found['matching']}"
     told = [(name.replace("_", " and "), value) for name, value in found["correlations"].items()]
     yield table([(f"correlation of {name}", _known(value)) for name, value in told])
+
+
+def _p(value: float) -> str:
+    return f"{value:.3g}" if value else "< 1e-300"
 
 
 def _known(value: Any) -> Any:
@@ -166,6 +172,6 @@ def _known(value: Any) -> Any:
 def _name(wnid: str) -> str:
     wordnet = load()
     try:
-        return ", ".join(wordnet.synset(wordnet.index(wnid)).lemmas).replace("_", " ")
+        return wordnet.lemmas(wordnet.index(wnid))[0]
     except UnknownLabel:
         return ""

@@ -26,7 +26,7 @@ def term_labels(wordnet: WordNet, terms: Sequence[str], labels: Sequence[int]) -
     """
     having: dict[str, list[int]] = {}
     for number, label in enumerate(labels):
-        for lemma in dict.fromkeys(map(_same, wordnet.synset(label).lemmas)):
+        for lemma in dict.fromkeys(map(_same, wordnet.lemmas(label))):
             having.setdefault(lemma, []).append(number)
     return [having.get(_same(term), []) for term in terms]
 
@@ -51,7 +51,7 @@ def label_vectors(
     size = len(next(iter(known.values()))) if known else 0
     found = np.full((len(labels), size), np.nan)
     for number, label in enumerate(labels):
-        lemmas = dict.fromkeys(map(_same, wordnet.synset(label).lemmas))
+        lemmas = dict.fromkeys(map(_same, wordnet.lemmas(label)))
         own = [known[lemma] for lemma in lemmas if lemma in known]
         if own and by == "mean":
             found[number] = np.mean(own, axis=0)

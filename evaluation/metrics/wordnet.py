@@ -152,15 +152,18 @@ class WordNet:
 
     def synset(self, index: int) -> Synset:
         """Lemmas, gloss and examples of a synset, read from its line."""
-        lemmas, gloss = self._line(index)
-        text, *rest = gloss.split('; "')
+        text, *rest = self._line(index)[1].split('; "')
         return Synset(
             wnid=self.wnid(index),
             name=self.name(index),
-            lemmas=tuple(lemma.replace("_", " ") for lemma in lemmas),
+            lemmas=self.lemmas(index),
             gloss=text.strip(),
             examples=tuple(part.strip().strip('"') for part in rest),
         )
+
+    def lemmas(self, index: int) -> tuple[str, ...]:
+        """The words of a synset, blanks for underscores; of many synsets much faster than names."""
+        return tuple(lemma.replace("_", " ") for lemma in self._line(index)[0])
 
     def name(self, index: int) -> str:
         """The first lemma with its sense number: dog.n.01."""

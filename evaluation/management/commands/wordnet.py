@@ -216,9 +216,9 @@ def count(text: str) -> int:
 
 
 def show_labels(result: Result) -> str:
-    """A label a line, with its name, then how many there are."""
+    """A label a line, with its words, then how many there are."""
     wordnet = load()
-    rows = [(wnid, wordnet.name(wordnet.index(wnid))) for wnid in result["labels"]]
+    rows = [(wnid, ", ".join(wordnet.lemmas(wordnet.index(wnid)))) for wnid in result["labels"]]
     told = f"{result['count']} labels within {result['hops']} hops, {result['of_the_seed']} given"
     return "\n\n".join(filter(None, [table(rows), told]))
 

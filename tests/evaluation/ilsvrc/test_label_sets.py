@@ -43,7 +43,7 @@ def test_a_person_reads_names(tmp_path):
     status, out, error = run("near", listed(tmp_path / "seed.txt", DRAKE), "--hops", 1)
 
     assert (status, error) == (0, "")
-    assert f"{DUCK}  duck.n.01" in out
+    assert f"{DUCK}  duck" in out.splitlines()
     assert "labels within 1 hops, 1 given" in out
 
 

@@ -166,6 +166,7 @@ def test_a_person_reads_a_table(files):
         (lambda f: f.rows.append(("e", 1, DRAKE)), 6, "truth lacks the image 'e'"),
         (lambda f: f.rows.append(("d", 1, "n99999999")), 6, "'n99999999' is no noun"),
         (lambda f: f.rows.append(("d", 1, "crane")), 6, "several meanings"),
+        (lambda f: f.rows.append(("d", 1, "x" * 9000)), 6, "has 9000 characters"),
         (lambda f: f.rows.append(("d", 1, "n00060548")), 6, "is an instance"),
         (lambda f: f.rows.append(("a", 1, COOT)), 6, "rank 1 of image 'a' comes again"),
         (lambda f: f.rows.append(("a", 0, COOT)), 6, "the rank is '0'"),
