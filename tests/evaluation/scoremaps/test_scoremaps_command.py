@@ -299,6 +299,12 @@ def test_maps_that_nobody_knows_the_making_of_are_refused(folder, scoremaps):
     status, told = scoremaps()
 
     assert (status, told["error"]) == (1, "has no settings of a run")
+    (folder / "maps" / "settings.json").unlink()
+
+    status, told = scoremaps()
+
+    assert (status, told["error"]) == (1, "has score maps that were made otherwise")
+    assert not (folder / "maps" / "settings.json").exists()
 
 
 def test_two_runs_at_one_folder_are_refused(folder, scoremaps):
