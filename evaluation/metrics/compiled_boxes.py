@@ -16,8 +16,6 @@ from evaluation.metrics import compiled_forest as forest
 from evaluation.metrics.compiled_forest import (
     LARGEST,
     MOST,
-    PARENT,
-    SUM,
     TOLD,
     USED,
     X0,
@@ -33,6 +31,7 @@ from evaluation.metrics.compiled_rings import (
     FIRST,
     HOLES,
     JOINS,
+    NONE,
     PLAIN,
     downwards,
     upwards,
@@ -41,7 +40,6 @@ from evaluation.metrics.compiled_rings import (
 from numba import njit  # isort: skip
 
 NO_RIVAL = (np.int64(0), np.int64(0), np.int64(0), np.int64(-1), False)
-_ROWS = 4096
 # What a pixel is worth where its count is asked for, or nothing is.
 ONES, NOTHING = np.ones(256, np.int32), np.zeros(256, np.int32)
 
@@ -198,24 +196,35 @@ def _mark(told, counts, marks):
 
 
 @njit(nogil=True, cache=True)
-def _take(places, level, rings, steps, kinds, worth, flat, labels, sets, told, counts, marks):
+def _take(places, level, rings, kinds, worth, flat, woods, marks):
     """Takes the pixels of one level into the forest; what is told is counted when there is much."""
+    labels, parents, sums, boxes, told, counts = woods
     wide, most, largest = marks.wide, counts[MOST], counts[LARGEST]
+    steps = DY * wide + DX
     for p in places:
+        if counts[TOLD] > forest.ROWS - forest.SPARE:
+            _mark(told, counts, marks)
         ring = rings[p]
         kind = kinds[ring]
-        if kind & PLAIN:
-            at = np.int64(forest.root(sets, labels[p + steps[kind & FIRST]]))
+        if kind < NONE or kind & PLAIN:
+            at = np.int64(forest.root(parents, labels[p + steps[kind & FIRST]]))
+            if kind < NONE:
+                y = p // wide
+                x = p - y * wide
+                # A call costs more than to see here that there is nothing to do.
+                if (x < boxes[at, X0] or x > boxes[at, X1]) or (
+                    y < boxes[at, Y0] or y > boxes[at, Y1]
+                ):
+                    forest.widen(at, (x, y, x, y), p, level, boxes, told, counts)
         else:
-            if counts[TOLD] > _ROWS - forest.MOST_TOLD_AT_ONCE:
-                _mark(told, counts, marks)
-            at = forest.mingle(p, level, kind, wide, labels, sets, told, counts)
+            at = forest.mingle(p, level, kind, wide, labels, parents, sums, boxes, told, counts)
         labels[p] = at
-        total = np.int64(sets[at, SUM] + worth[ring])
-        sets[at, SUM] = total
-        if total >= most and (
-            total > most
-            or (marks.exact and forest.begins_before(at, largest, p, flat, wide, labels, sets))
+        total = sums[at] + worth[ring]
+        sums[at] = total
+        if total > most or (
+            marks.exact
+            and total == most
+            and forest.begins_before(at, largest, p, flat, wide, labels, parents, boxes)
         ):
             most, largest = total, at
     counts[MOST], counts[LARGEST] = most, largest
@@ -230,25 +239,23 @@ def _components(picture, truth, changes, largest):
     nearly always one set is then seen to be the largest.
     """
     flat, wide, order, starts, highest = picture
-    contours = truth.extra > 0
-    rings, steps = downwards(flat, wide), DY * wide + DX
+    contours, rings = truth.extra > 0, downwards(flat, wide)
     worth = ENCLOSED if contours else ONES
     # Nothing at level 0 is ever above a threshold.
-    sets, labels = forest.room(order[starts[1] :], rings, JOINS), np.zeros(flat.shape[0], np.int32)
-    told, counts = np.empty((_ROWS, 7), np.int32), np.zeros(4, np.int64)
+    woods = forest.planted(order[starts[1] :], rings, JOINS)
     rivals, floors = [NO_RIVAL], np.zeros(highest if contours else 0, np.int64)
     marks = Marks(truth, wide, flat.shape[0] // wide, 0, not contours, changes, floors, rivals)
     for level in range(highest, 0, -1):
         places = order[starts[level] : starts[level + 1]]
-        _take(places, level, rings, steps, JOINS, worth, flat, labels, sets, told, counts, marks)
+        _take(places, level, rings, JOINS, worth, flat, woods, marks)
         if contours:
-            floors[level - 1] = counts[MOST]
+            floors[level - 1] = woods.counts[MOST]
         elif places.shape[0]:
-            found = sets[counts[LARGEST]]
-            largest[level - 1] = _overlap(found[X0], found[Y0], found[X1], found[Y1], marks) >= 0.5
+            box = woods.boxes[woods.counts[LARGEST]]
+            largest[level - 1] = _overlap(box[X0], box[Y0], box[X1], box[Y1], marks) >= 0.5
         else:
             largest[level - 1] = largest[level]
-    _tell_all(0, 0, sets, told, counts, marks)
+    _tell_all(0, 0, woods, marks)
     if contours:
         _settle(flat, wide, floors, rivals, largest)
 
@@ -261,27 +268,27 @@ def _holes(picture, truth, changes):
     the level of its box on, until it grows.
     """
     flat, wide, order, starts, highest = picture
-    rings, steps, tall = upwards(flat, wide), DY * wide + DX, flat.shape[0] // wide
-    sets = forest.room(order[: starts[highest]], rings, HOLES)
-    labels, told = np.zeros(flat.shape[0], np.int32), np.empty((_ROWS, 7), np.int32)
+    rings, tall = upwards(flat, wide), flat.shape[0] // wide
+    woods = forest.planted(order[: starts[highest]], rings, HOLES)
     # The frame is the first set, with the widest box there is: it swallows what touches it.
-    counts = np.array([1, 0, 0, 0])
-    sets[0, X1], sets[0, Y1] = wide - 1, tall - 1
+    woods.counts[USED] = 1
+    woods.boxes[0, X1], woods.boxes[0, Y1] = wide - 1, tall - 1
     marks = Marks(truth, wide, tall, 1, False, changes, np.zeros(0, np.int64), [NO_RIVAL])
     for level in range(highest):
         places = order[starts[level] : starts[level + 1]]
-        _take(places, level, rings, steps, HOLES, NOTHING, flat, labels, sets, told, counts, marks)
-    _tell_all(1, highest, sets, told, counts, marks)
+        _take(places, level, rings, HOLES, NOTHING, flat, woods, marks)
+    _tell_all(1, highest, woods, marks)
 
 
 @njit(nogil=True, cache=True)
-def _tell_all(first, level, sets, told, counts, marks):
+def _tell_all(first, level, woods, marks):
     """Counts the boxes of the sets that are left when the last level has been taken."""
+    _, parents, _, boxes, told, counts = woods
     for at in range(first, counts[USED]):
-        if counts[TOLD] > _ROWS - forest.MOST_TOLD_AT_ONCE:
+        if counts[TOLD] > forest.ROWS - forest.SPARE:
             _mark(told, counts, marks)
-        if sets[at, PARENT] == at:
-            forest.tell(at, level, sets, told, counts)
+        if parents[at] == at:
+            forest.tell(at, level, boxes, told, counts)
     _mark(told, counts, marks)
 
 

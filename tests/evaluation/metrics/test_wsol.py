@@ -127,6 +127,62 @@ def test_hits_equal_a_slow_loop_over_thresholds_and_components(name):
     assert right > 1000
 
 
+def contour_hits(scores, truth, protocol):
+    """By OpenCV, threshold by threshold."""
+    cv2 = pytest.importorskip("cv2", reason="OpenCV is not here (requirements-dev.txt)")
+    image = (scores * 255).astype(np.uint8)
+    last = np.array([image.shape[1] - 1, image.shape[0] - 1])
+    hits, largest = [], []
+    for tau in protocol.taus:
+        mask = cv2.threshold(image, int(tau * image.max()), 255, cv2.THRESH_BINARY)[1]
+        contours = cv2.findContours(mask, cv2.RETR_TREE, cv2.CHAIN_APPROX_SIMPLE)[0]
+        found = [(0, 0, 0, 0)] if len(contours) == 0 else map(cv2.boundingRect, contours)
+        boxes = [(x, y, *np.minimum([x + w, y + h], last * (w > 0))) for x, y, w, h in found]
+        fits = [slow_ious(box, truth, 1) for box in boxes]
+        biggest = np.argmax([cv2.contourArea(contour) for contour in contours] or [0])
+        hits.append([max(fits) >= delta for delta in DELTAS])
+        largest.append(fits[biggest] >= 0.5)
+    return np.array(hits).T, np.array(largest)
+
+
+def test_reference_equals_opencv_to_the_last_bit():
+    rng = np.random.default_rng(4)
+    seen = np.zeros(2)
+
+    for number in range(40):
+        scores = random_map(rng, number)
+        truth = random_boxes(rng, *scores.shape, whole=True)
+        protocol = Protocol("reference", thresholds=60)
+        hits, largest = wsol.box_hits(scores, truth, protocol, DELTAS)
+        expected, expected_largest = contour_hits(scores, truth, protocol)
+
+        assert np.array_equal(hits, expected), number
+        assert np.array_equal(largest, expected_largest), number
+        seen += largest.mean(), hits.mean()
+
+    assert seen.min() > 0
+
+
+@pytest.mark.parametrize("kind", [np.float16, np.float32, np.float64])
+@pytest.mark.parametrize("how", ["min-max", "max"])
+@pytest.mark.parametrize("name", wsol.PROTOCOLS)
+def test_levels_are_those_of_numpys_floats(name, how, kind):
+    from evaluation.metrics import compiled_levels as levels
+
+    rng = np.random.default_rng(6)
+    protocol = Protocol(name, how)
+    for _ in range(5):
+        # Many at a threshold, or a rounding away from it.
+        steps = rng.integers(0, 1001, (30, 20)) / rng.choice([255, 1000])
+        scores = (steps * rng.uniform(0.1, 9) - rng.uniform(0, 0.1)).astype(kind)
+        scale = levels.Scale(*wsol.scale_of(scores, how))
+        given = (wsol.plain(scores), scale)
+        picture = levels.bytes_of(*given) if name == "reference" else levels.steps_of(*given, 1000)
+
+        expected, _ = wsol.cut(wsol.normalized(scores, how), protocol)
+        assert np.array_equal(picture.flat.reshape(32, 22)[1:-1, 1:-1] - 1, expected)
+
+
 def mapped(*ones, size=224):
     scores = np.zeros((size, size))
     for x0, y0, x1, y1 in ones:
