@@ -155,7 +155,7 @@ def read_devkit(
         return labels(meaning[value][0], path, line)
 
     classes, places = _truth_ids(truth, number)
-    lines = _content(predictions)
+    lines = _content(predictions, len(classes))
     if len(lines) != len(classes):
         raise BadInput(
             f"there are {len(lines)} lines, {truth} has {len(classes)}",
@@ -230,11 +230,11 @@ def _truth_ids(
     return classes, places
 
 
-def _content(path: Path) -> list[str]:
-    """The lines of a text file without empty ones at its end."""
+def _content(path: Path, least: int = 0) -> list[str]:
+    """The lines of a text file without empty ones at its end, of which so many may count."""
     require_file(path, "check the path")
     lines = text_lines(path)
-    while lines and not lines[-1].strip():
+    while len(lines) > least and not lines[-1].strip():
         lines.pop()
     return lines
 

@@ -131,6 +131,16 @@ def test_the_devkits_own_files_say_the_same(files, tmp_path):
     assert (unknown["hierarchical_error"], unknown["hp_at_k"]) == (None, None)
 
 
+def test_an_empty_last_line_is_an_image_without_an_answer(tmp_path):
+    (tmp_path / "truth.txt").write_text("1\n2\n")
+    (tmp_path / "five.txt").write_text("1\n\n\n")
+    named = ("classification", "--truth", tmp_path / "truth.txt")
+
+    found = told(*named, "--predictions", tmp_path / "five.txt", "--devkit")
+
+    assert found["top5_error"]["value"] == 0.5
+
+
 def test_a_class_named_again_counts_once(files):
     files.truth_rows = [("a", DRAKE), ("b", COOT)]
     files.rows = [("a", 1, DRAKE), ("a", 2, "drake.n.02"), ("b", 1, COOT), ("b", 2, COOT)]
