@@ -64,7 +64,7 @@ class Resampled:
     ) -> NDArray[np.float64]:
         """(R,) mean AP in a round for each seed, over classes with objects in it; NaN without any.
 
-        into: (C, R), filled with the AP of each class.
+        into: (C, H), filled with the AP of each class in the first H rounds.
         """
         from evaluation.metrics.compiled_precision import BLOCK
 
@@ -78,7 +78,8 @@ class Resampled:
                 ap = self._block(seeds[start : start + BLOCK], weights)
                 means[start : start + BLOCK] = _means(ap)
                 if into is not None:
-                    into[:, start : start + BLOCK] = ap
+                    kept = into[:, start : start + BLOCK]
+                    kept[:] = ap[:, : kept.shape[1]]
 
         with ThreadPoolExecutor(threads) as pool:
             list(pool.map(work, [starts[i::threads] for i in range(threads)]))
@@ -126,14 +127,10 @@ def precision_intervals(
 
     def draw(size: int) -> NDArray[np.float64]:
         seeds = generator.integers(0, 2**64, size, dtype=np.uint64)
-        so_far = sum(part.size for part in held)
-        fits = not held or so_far + len(drawn.classes) * size <= _HELD
-        into = np.empty((len(drawn.classes), size)) if fits else None
-        means = drawn.rounds(seeds, into)
-        if into is not None:
-            held.append(into)
-        every.append(means)
-        return means
+        room = _HELD // max(len(drawn.classes), 1) - sum(part.shape[1] for part in held)
+        held.append(np.empty((len(drawn.classes), min(size, room))))
+        every.append(drawn.rounds(seeds, held[-1]))
+        return every[-1]
 
     mean = settled_interval(draw, level, rounds, most_rounds)
     by_class = {
