@@ -3,11 +3,12 @@
 One call for `score classification`, `localization` and `detection`, and for the site.
 """
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from evaluation.ilsvrc import box_files
 from evaluation.ilsvrc.analysis import analyse, chance, scales_of
@@ -79,13 +80,14 @@ def difficulty(asked: Asked) -> Result | None:
     truth = box_files.read_truth(asked.boxes, asked.options)
     sizes = truth.images.size_table()
     places = truth.objects.boxes.images
-    for row, place in enumerate(places.tolist()):
-        if math.isinf(sizes[place, 0]):
-            if not asked.sizes_needed:
-                return None
-            name = list(truth.images.places)[place]
-            cure = "give image,width,height rows with --images"
-            raise truth.objects.bad(row, f"the size of image {name!r} is not known", cure)
+    missing = np.isinf(sizes[places, 0])
+    if missing.any():
+        if not asked.sizes_needed:
+            return None
+        row = int(np.argmax(missing))
+        name = list(truth.images.places)[places[row]]
+        cure = "give image,width,height rows with --images"
+        raise truth.objects.bad(row, f"the size of image {name!r} is not known", cure)
     # The readers make right edges exclusive.
     return chance(truth.objects.boxes, sizes, truth.classes.names, inclusive=False)
 
