@@ -49,6 +49,9 @@ def explain(
     scales = scales_of(objects) if objects else None
     classes = dict.fromkeys(name for own in values.values() for name in own)
     notes, kinds = [], None
+    if scales is not None and not scales.keys() & classes.keys():
+        cure = "give boxes of the classes of the truth"
+        raise BadInput("none of its classes is in the truth", asked.boxes, None, cure)
     if asked.properties:
         assert wordnet is not None
         kinds, averaged = _kinds(classes, asked.properties, wordnet)

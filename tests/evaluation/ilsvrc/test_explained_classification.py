@@ -191,6 +191,24 @@ def test_properties_of_other_classes_are_refused(files):
     assert "none of its classes is in the truth" in refused(*files.kinds())["error"]
 
 
+def test_boxes_of_other_classes_are_refused(files):
+    files.boxes = [(image, "n02876657", *box) for image, _, *box in files.boxes]
+
+    refusal = refused(*files.boxed())
+
+    assert "none of its classes is in the truth" in refusal["error"]
+    assert refusal["file"].endswith("boxes.csv")
+
+
+def test_classes_without_boxes_are_counted(files):
+    files.boxes = [row for row in files.boxes if row[1] != DOG]
+
+    found = told(*files.kinds())
+
+    assert found["analysis"]["by_scale"]["without_scale"] == 1
+    assert found["analysis"]["properties"]["left_out"] == 1
+
+
 def test_an_image_without_a_size_is_refused(files):
     arguments = files.boxed()
     arguments = arguments[: arguments.index("--images")]
