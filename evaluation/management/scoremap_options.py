@@ -36,7 +36,7 @@ ONLY_FOR = {
 NEEDED = ("model", "classes", "images")
 RECIPE = tuple(field.name for field in dataclasses.fields(Recipe))
 OF_NETWORKS = (
-    *(*NEEDED, *ONLY_FOR, "target", "smooth", "smooth_as", "resize", "orientation"),
+    *(*NEEDED, *ONLY_FOR, "target", "predictions", "smooth", "smooth_as", "resize", "orientation"),
     *("weights", "random_weights", "size", "mean", "std"),
 )
 
@@ -55,6 +55,12 @@ def add(parser: CommandParser) -> None:
         "--target",
         choices=("true", "predicted"),
         help="whose map: of the class in class_labels.txt (default), or the network's choice",
+    )
+    parser.add_argument(
+        "--predictions",
+        type=Path,
+        metavar="FILE",
+        help="also write id,class rows of what the network names, for `score wsol`",
     )
     network_options.add_network(parser, 32, "images, or copies of them,")
     network_options.add_preparation(parser).add_argument(

@@ -49,6 +49,14 @@ def make(
     return constant
 
 
+def named(frames: Iterable[Frame], plan: Plan, batch: int = 32) -> Iterator[tuple[str, str]]:
+    """Id and likeliest class of every image."""
+    for names, images in _batches(frames, plan, batch):
+        with torch.no_grad():
+            likeliest = plan.classifier.outputs(images).argmax(1).tolist()
+        yield from zip(names, (plan.classifier.classes[at] for at in likeliest), strict=True)
+
+
 def _batches(frames: Iterable[Frame], plan: Plan, batch: int) -> Iterator[tuple[list[str], Tensor]]:
     """Ids and prepared images (B, 3, H, W); fewer at once where many gradients make a map."""
     waiting = iter(frames)

@@ -1,6 +1,7 @@
 """`manage.py scoremaps`: where in each image its class is, by a network, for `score wsol`."""
 
 import os
+from collections.abc import Generator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from evaluation.scoremaps import folder, reading
 from evaluation.scoremaps.planning import Plan
 from evaluation.wsol import files
 from labeling.errors import Refusal
-from labeling.files import BadInput
+from labeling.files import BadInput, atomic_write
 from labeling.imagestore import saying_full
 from labeling.management.contract import ContractCommand, Result
 
@@ -58,6 +59,8 @@ class Command(ContractCommand):
         with folder.opened(options["out"], settings, names) as maps:
             resumed = len(maps.done)
             constant = self._make(names, plan, maps, options)
+        if options["predictions"]:
+            self._name(names, plan, options)
         if constant:
             self.warn(f"{constant} of the maps are constant: no pixel counts more than another")
         return {
@@ -79,13 +82,7 @@ class Command(ContractCommand):
         """How many of the maps made now are constant."""
         from evaluation.scoremaps import making
 
-        sizes = options["metadata"] / "image_sizes.txt"
-        frames = reading.read(
-            options["images"],
-            [name for name in names if name not in maps.done],
-            options["orientation"] or "upright",
-            files.read_sizes(options["metadata"]) if sizes.is_file() else {},
-        )
+        frames = _frames([name for name in names if name not in maps.done], options)
         with closing(frames), self.progress(len(names), "map", options["method"]) as bar:
             bar.update(len(maps.done))
             try:
@@ -95,6 +92,28 @@ class Command(ContractCommand):
             # Networks raise whatever they like when their gradients are asked for.
             except RuntimeError as error:
                 raise _failed(error, options) from None
+
+    def _name(self, names: list[str], plan: Plan, options: dict[str, Any]) -> None:
+        from evaluation.scoremaps import making
+
+        with (
+            closing(_frames(names, options)) as frames,
+            self.progress(len(names), "image", "predictions") as bar,
+            atomic_write(options["predictions"]) as file,
+        ):
+            for name, label in making.named(frames, plan, options["batch"]):
+                file.write(f"{name},{label}\n")
+                bar.update()
+
+
+def _frames(names: list[str], options: dict[str, Any]) -> Generator[tuple[str, Any]]:
+    sizes = options["metadata"] / "image_sizes.txt"
+    return reading.read(
+        options["images"],
+        names,
+        options["orientation"] or "upright",
+        files.read_sizes(options["metadata"]) if sizes.is_file() else {},
+    )
 
 
 def _centered(names: list[str], options: dict[str, Any]) -> Result:

@@ -147,6 +147,19 @@ def test_classes_may_be_numbers(folder, scoremaps):
     assert all(np.array_equal(named[name], numbered[name]) for name in named)
 
 
+def test_what_the_network_names_gives_top_1_localization(folder, scoremaps, shell):
+    labels = folder / "metadata" / "class_labels.txt"
+    labels.write_text(labels.read_text().replace("red/0.png,red", "red/0.png,blue"))
+
+    status, _ = scoremaps("cam", "--predictions", folder / "named.csv")
+
+    assert status == 0
+    rows = (folder / "named.csv").read_text().splitlines()
+    assert rows == [f"{name}/{n}.png,{name}" for n, name in enumerate(detectors.CLASSES * 2)]
+    found = score(shell, folder, "--predictions", folder / "named.csv")
+    assert found["top1_accuracy"] == 5 / 6
+
+
 @pytest.mark.parametrize("side", [14, 28])
 def test_a_grid_may_be_asked_for_and_left_as_it_is(folder, scoremaps, side):
     status, _ = scoremaps("cam", "--resize", "none", "--grid", side, model=f"{NETWORKS}:Strided")
