@@ -173,13 +173,14 @@ def add_submission(
     _check_name(name)
     if not truth_folder(benchmark).is_dir():
         raise Refusal(TRUTH_GONE)
-    sha256 = scoremap_zips.sha256(path) if path.is_dir() else file_sha256(path)
-    standing = benchmark.submissions.filter(name=name, sha256=sha256).first()
-    if standing is not None and submission_path(standing).exists():
-        return standing
     with saying_full(), scratch() as folder:
         with scoring.called(folder / SENT, file_name, truth_folder(benchmark)):
             laid = _laid_out(benchmark, path, folder / SENT, file_name)
+            # Of maps, not of their zip: packed again it would be another attempt.
+            sha256 = scoremap_zips.sha256(laid) if laid.is_dir() else file_sha256(laid)
+            standing = benchmark.submissions.filter(name=name, sha256=sha256).first()
+            if standing is not None and submission_path(standing).exists():
+                return standing
             scoring.check(benchmark.kind, truth_folder(benchmark), laid, benchmark.settings)
         with transaction.atomic():
             benchmark = Benchmark.objects.select_for_update().get(pk=benchmark.pk)
