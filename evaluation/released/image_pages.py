@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -36,8 +37,36 @@ class Asked:
             "number": self.number,
             "case": self.case,
             "class": self.name,
-        } | {key.rstrip("_"): value for key, value in other.items()}
+        } | other
         return urlencode({key: value for key, value in said.items() if value})
+
+
+@dataclass(frozen=True)
+class Viewed:
+    """What one page shows: of which run, of what was asked for, and what its classes are called."""
+
+    row: Benchmark
+    run: Run
+    asked: Asked
+    name: class_names.Namer
+
+    @cached_property
+    def has_maps(self) -> bool:
+        """Whether the score maps that the run scored are there to be shown."""
+        is_wsol = self.row.kind == Benchmark.Kind.WSOL
+        return is_wsol and map_folder(self.row, self.run, self.asked.classifier) is not None
+
+    def address(self, number: int) -> str:
+        """Of one image's page, among the images that were asked for."""
+        path = reverse("evaluation:released_image", args=[self.row.name, self.run.pk, number])
+        return f"{path}?{self.asked.query()}"
+
+    def map_address(self, number: int) -> str | None:
+        """Of the score map of one image; None where there is none to show."""
+        if not self.has_maps:
+            return None
+        path = reverse("evaluation:released_map", args=[self.row.name, self.run.pk, number])
+        return f"{path}?{urlencode({'classifier': self.asked.classifier})}"
 
 
 def behind_of(row: Benchmark, run: Run) -> Behind:
@@ -76,10 +105,10 @@ def images(row: Benchmark, run: Run, query: Mapping[str, str]) -> dict[str, Any]
     """A page of the images that the address asks for, with how many are in each case."""
     found = behind_of(row, run)
     asked = asked_in(found, query)
-    name = class_names.namer(row)
-    context = {"asked": asked, "choices": _choices(found, asked, name), "kind": row.kind}
+    viewed = Viewed(row, run, asked, class_names.namer(row))
+    context = {"asked": asked, "choices": _choices(found, viewed), "kind": row.kind}
     if not asked.number:
-        return context | {"tabs": [], "cards": [], "page_obj": None, "classes": []}
+        return context | {"tabs": [], "cards": [], "page_obj": None}
     chosen = found.images(asked.classifier, asked.number, asked.case, asked.name)
     page = Paginator(chosen.tolist(), PAGE).get_page(query.get("page"))
     lines = [(number, found.lines[number]) for number in page.object_list]
@@ -89,25 +118,26 @@ def images(row: Benchmark, run: Run, query: Mapping[str, str]) -> dict[str, Any]
         "page_obj": page,
         "query": asked.query(),
         "cards": [
-            _card(row, run, number, line, asked, name, photographs) for number, line in lines
+            _card(viewed, number, line, photographs.get(line["image"])) for number, line in lines
         ],
     }
 
 
-def _choices(found: Behind, asked: Asked, name: class_names.Namer) -> dict[str, Any]:
-    named = found.named(asked.classifier) if asked.classifier else []
+def _choices(found: Behind, viewed: Viewed) -> dict[str, Any]:
+    classifier = viewed.asked.classifier
+    named = found.named(classifier) if classifier else []
     return {
         "classifiers": found.classifiers,
-        "numbers": [(own.key, own.words) for own in _numbers(found, asked.classifier)],
+        "numbers": [(own.key, own.words) for own in _numbers(found, classifier)],
         "classes": sorted(
-            ((key, name(key), count) for key, count in named), key=lambda row: row[1].casefold()
+            ((key, viewed.name(key), count) for key, count in named),
+            key=lambda row: row[1].casefold(),
         ),
     }
 
 
 def _tabs(found: Behind, asked: Asked) -> list[dict[str, Any]]:
     counts = found.counts(asked.classifier, asked.number, asked.name)
-    number = next(own for own in cases.NUMBERS[found.kind] if own.key == asked.number)
     every = cases.Case("", "all", "plain")
     return [
         {
@@ -116,60 +146,44 @@ def _tabs(found: Behind, asked: Asked) -> list[dict[str, Any]]:
             "query": asked.query(case=case.key),
             "is_shown": case.key == asked.case,
         }
-        for case in (every, *number.cases)
+        for case in (every, *_number(found.kind, asked).cases)
     ]
 
 
-def _card(
-    row: Benchmark,
-    run: Run,
-    number: int,
-    line: cases.Line,
-    asked: Asked,
-    name: class_names.Namer,
-    photographs: dict[str, Image],
-) -> dict[str, Any]:
+def _number(kind: str, asked: Asked) -> cases.Number:
+    return next(own for own in cases.NUMBERS[kind] if own.key == asked.number)
+
+
+def _card(viewed: Viewed, number: int, line: cases.Line, image: Image | None) -> dict[str, Any]:
+    kind, asked, name = viewed.row.kind, viewed.asked, viewed.name
     outcome = line["outcomes"].get(asked.classifier) or {}
-    picture = _picture(row, run, number, line, photographs.get(line["image"]), is_small=True)
+    picture = _picture(viewed, number, line, image, is_small=True)
     letters = drawings.CARD_LETTERS * max(picture["width"], picture["height"])
     if asked.name:
         line, outcome = drawings.only(line, outcome, asked.name)
     shown = drawings.shortened(outcome)
-    said = drawings.said(row.kind, line, shown, asked.number, name)
+    said = drawings.said(kind, line, shown, asked.number, name)
     return {
-        "number": number,
         "image": line["image"],
-        "url": f"{_one(row, run, number)}?{asked.query()}",
+        "url": viewed.address(number),
         "classes": [name(key) for key in line["classes"]],
         "picture": picture,
         "letters": letters,
-        "shapes": drawings.shapes(row.kind, line, shown, asked.number, name, letters),
-        "map": _map_url(row, run, number, asked.classifier),
-        "said": said[: drawings.MOST_ON_CARD],
+        "shapes": drawings.shapes(kind, line, shown, asked.number, name, letters),
+        "map": viewed.map_address(number),
+        "said": said[: 2 * drawings.MOST_ON_CARD],
         "more": len(outcome.get("found") or ()) - len(shown.get("found") or ()),
-        "badges": _badges(row.kind, line, outcome, asked),
+        "badges": _badges(kind, line, outcome, asked),
     }
 
 
 def _badges(kind: str, line: cases.Line, outcome: cases.Outcome, asked: Asked) -> list[cases.Case]:
     """Into which cases of the number the image falls; of a case and its parts the parts."""
-    number = next(own for own in cases.NUMBERS[kind] if own.key == asked.number)
+    number = _number(kind, asked)
     keys = {case for name, case in number.told(line, outcome) if asked.name in ("", name)}
     there = [case for case in number.cases if case.key in keys]
     told = {case.within for case in there}
     return [case for case in there if case.key not in told]
-
-
-def _one(row: Benchmark, run: Run, number: int) -> str:
-    return reverse("evaluation:released_image", args=[row.name, run.pk, number])
-
-
-def _map_url(row: Benchmark, run: Run, number: int, classifier: str) -> str | None:
-    """Where the score map is, if the classifier's maps are those that the run scored."""
-    if row.kind != "wsol" or map_folder(row, run, classifier) is None:
-        return None
-    address = reverse("evaluation:released_map", args=[row.name, run.pk, number])
-    return f"{address}?{urlencode({'classifier': classifier})}"
 
 
 def map_folder(row: Benchmark, run: Run, classifier: str) -> Path | None:
@@ -189,23 +203,18 @@ def _photographs(row: Benchmark, names: Sequence[str]) -> dict[str, Image]:
 
 
 def _picture(
-    row: Benchmark,
-    run: Run,
-    number: int,
-    line: cases.Line,
-    image: Image | None,
-    *,
-    is_small: bool,
+    viewed: Viewed, number: int, line: cases.Line, image: Image | None, *, is_small: bool
 ) -> dict[str, Any]:
     """Its size in pixels, and its address; "" where the photograph left the dataset."""
     if image is None:
         ends = [box[2:4] for box in line["truth"]] or [[1, 1]]
         width, height = (max(1.0, *(end[axis] for end in ends)) for axis in (0, 1))
         return {"width": width, "height": height, "url": ""}
+    row = viewed.row
     if is_small:
         url = reverse("labeling:thumbnail", args=[row.campaign.dataset.name, image.pk])
     else:
-        url = reverse("evaluation:released_photo", args=[row.name, run.pk, number])
+        url = reverse("evaluation:released_photo", args=[row.name, viewed.run.pk, number])
     return {"width": image.width, "height": image.height, "url": url}
 
 
@@ -214,52 +223,54 @@ def image(row: Benchmark, run: Run, number: int, query: Mapping[str, str]) -> di
     found = behind_of(row, run)
     if number >= len(found):
         return None
-    asked = asked_in(found, query)
-    line = found.lines[number]
-    name = class_names.namer(row)
+    asked, line = asked_in(found, query), found.lines[number]
+    viewed = Viewed(row, run, asked, class_names.namer(row))
     photograph = _photographs(row, [line["image"]]).get(line["image"])
-    picture = _picture(row, run, number, line, photograph, is_small=False)
+    picture = _picture(viewed, number, line, photograph, is_small=False)
     letters = drawings.PAGE_LETTERS * max(picture["width"], picture["height"])
     outcome = line["outcomes"].get(asked.classifier) or {}
     context: dict[str, Any] = {
-        "number": number,
         "asked": asked,
         "query": asked.query(),
         "kind": row.kind,
         "image": line["image"],
-        "classes": [name(key) for key in line["classes"]],
+        "classes": [viewed.name(key) for key in line["classes"]],
         "picture": picture,
         "letters": letters,
-        "shapes": drawings.shapes(row.kind, line, outcome, asked.number, name, letters),
-        "map": _map_url(row, run, number, asked.classifier),
+        "shapes": drawings.shapes(row.kind, line, outcome, asked.number, viewed.name, letters),
+        "map": viewed.map_address(number),
     }
     if not asked.number:
-        return context | {"ways": {}, "columns": [], "badges": []}
+        return context | {"ways": {}, "columns": []}
     chosen = found.images(asked.classifier, asked.number, asked.case, asked.name)
     return context | {
-        "ways": _ways(row, run, behind.around(chosen, number), asked),
-        "case": next((own for own in _tabs(found, asked) if own["is_shown"]), None),
-        "columns": [
-            {
-                "classifier": classifier,
-                "query": asked.query(classifier=classifier),
-                "is_shown": classifier == asked.classifier,
-                "said": drawings.said(row.kind, line, told or {}, asked.number, name),
-                "badges": _badges(row.kind, line, told or {}, asked),
-            }
-            for classifier, told in line["outcomes"].items()
-        ],
+        "ways": _ways(viewed, behind.around(chosen, number)),
+        "case": next(own for own in _tabs(found, asked) if own["is_shown"]),
+        "columns": _columns(viewed, line),
         "following": _after(found.classifiers, asked),
     }
 
 
-def _ways(row: Benchmark, run: Run, places: dict[str, int | None], asked: Asked) -> dict[str, Any]:
-    beside = {
-        key: f"{_one(row, run, place)}?{asked.query()}" if place is not None else None
-        for key, place in places.items()
-        if key in ("previous", "next")
+def _columns(viewed: Viewed, line: cases.Line) -> list[dict[str, Any]]:
+    """What every classifier said of the image."""
+    kind, asked = viewed.row.kind, viewed.asked
+    return [
+        {
+            "classifier": classifier,
+            "query": asked.query(classifier=classifier),
+            "is_shown": classifier == asked.classifier,
+            "said": drawings.said(kind, line, told or {}, asked.number, viewed.name),
+            "badges": _badges(kind, line, told or {}, asked),
+        }
+        for classifier, told in line["outcomes"].items()
+    ]
+
+
+def _ways(viewed: Viewed, places: dict[str, int | None]) -> dict[str, Any]:
+    beside = {key: places[key] for key in ("previous", "next")}
+    return places | {
+        key: None if place is None else viewed.address(place) for key, place in beside.items()
     }
-    return {"at": places["at"], "of": places["of"], **beside}
 
 
 def _after(classifiers: Sequence[str], asked: Asked) -> str | None:
