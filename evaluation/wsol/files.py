@@ -143,8 +143,20 @@ def _below(folder: Path, name: str, path: Path, line: int) -> Path:
 
 
 def read_named(path: Path, images: list[Image]) -> dict[str, bool]:
-    """Whether a classifier named each image by its class, from `id,class` rows."""
+    """Whether a classifier named each image by its class, from `id,class` rows.
+
+    A classifier may know classes that no image has. Raises BadInput where it names no other.
+    """
     said = _once(path, dict.fromkeys(image.name for image in images), 1, "id,class")
+    known = {image.label for image in images}
+    if known.isdisjoint(label for _, (label,) in said.values()):
+        line, (label,) = said[images[0].name]
+        raise BadInput(
+            f"{label!r} is an unknown class, as all others are",
+            path,
+            line,
+            "write classes as class_labels.txt does",
+        )
     return {image.name: said[image.name][1][0] == image.label for image in images}
 
 

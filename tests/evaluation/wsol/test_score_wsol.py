@@ -77,6 +77,7 @@ def test_the_baseline_needs_no_maps(folder):
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(900)
 @pytest.mark.skipif(not IMAGENET_V2.is_dir(), reason="no boxes of ImageNetV2 here")
 def test_the_center_gaussian_has_50_32_percent_on_imagenet_v2():
     settings = ("--metadata", IMAGENET_V2, "--baseline", "center-gaussian")
@@ -97,6 +98,16 @@ def test_classes_give_top_1_localization(folder, tmp_path):
     assert found["top1_localization"]["accuracy"] <= found["max_box_acc"]["accuracy"]
 
 
+def test_classes_that_are_all_unknown_are_refused(folder, tmp_path):
+    named = tmp_path / "named.csv"
+    named.write_text("".join(f"{name},n0152{n}\n" for n, name in enumerate(folder.names)))
+
+    found = refused(*folder.named, "--predictions", named)
+
+    assert "'n01520' is an unknown class" in found["error"]
+    assert (found["file"], found["line"]) == (str(named), 1)
+
+
 def test_curves_have_every_threshold_and_their_best_is_the_result(folder):
     found = told(*folder.named, "--curves")
 
@@ -105,6 +116,9 @@ def test_curves_have_every_threshold_and_their_best_is_the_result(folder):
     assert max(curves["box_acc"]) == found["max_box_acc"]["accuracy"]
     assert max(curves["box_acc_v2"]["0.3"]) == found["max_box_acc_v2"]["0.3"]["accuracy"]
     assert sum(curves["score_histogram"]) == 3 * 40 * 20
+    assert sum(curves["inside_histogram"]) == 20 * 10 + 5 * 5 + 20 * 20 + 2 * 2
+    both = np.add(curves["inside_histogram"], curves["outside_histogram"])
+    assert both.tolist() == curves["score_histogram"]
 
 
 def test_a_person_reads_a_table(folder):
