@@ -139,7 +139,7 @@ def _standing(changes):
     return hits
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, _nrt=False)
 def _best(x0, y0, x1, y1, truth):
     """The greatest IoU of a box with a true one, or 0 where it can reach no delta."""
     extra = truth.extra
@@ -148,7 +148,8 @@ def _best(x0, y0, x1, y1, truth):
     if own < truth.least or own > truth.most:
         return best
     for g in range(truth.boxes.shape[0]):
-        left, top, right, bottom = truth.boxes[g]
+        left, top = truth.boxes[g, 0], truth.boxes[g, 1]
+        right, bottom = truth.boxes[g, 2], truth.boxes[g, 3]
         wide = min(x1, right) - max(x0, left) + extra
         high = min(y1, bottom) - max(y0, top) + extra
         if wide > 0 and high > 0:

@@ -4,7 +4,8 @@
 
 Pixels are taken level by level into a forest of sets. Each set whose box is about to change tells
 where it stood until then. Most pixels touch one set and lie within its box, which their rings say
-already. Compiled by numba: import this inside functions only.
+already. Compiled by numba: import this inside functions only. Loops that make no array are compiled
+without counts of who holds one (_nrt=False): those took most of their time.
 """
 
 from typing import Any, NamedTuple
@@ -56,7 +57,7 @@ def planted(order, rings, kinds):
     )
 
 
-@njit(nogil=True, cache=True, inline="always")
+@njit(nogil=True, cache=True, _nrt=False, inline="always")
 def root(parents, at):
     """The root of a set; on the way each set is hung to its parent's parent."""
     up = parents[at]
@@ -66,7 +67,7 @@ def root(parents, at):
     return at
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, _nrt=False)
 def mingle(p, level, kind, wide, labels, parents, sums, boxes, told, counts):
     """The set of a pixel that begins one, or joins several, or lies beyond the box of its own.
 
@@ -92,7 +93,7 @@ def mingle(p, level, kind, wide, labels, parents, sums, boxes, told, counts):
     return at
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, _nrt=False)
 def _join(one, other, level, parents, sums, boxes, told, counts):
     """The set of both: that with the larger box, which then is the likelier to stay."""
     if _spread(boxes, other) > _spread(boxes, one):
@@ -105,7 +106,7 @@ def _join(one, other, level, parents, sums, boxes, told, counts):
     return one
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, _nrt=False)
 def widen(at, corners, top, level, boxes, told, counts):
     """The box of a set takes in another with this top; where that changes it, it is told."""
     x0, y0, x1, y1 = corners
@@ -118,12 +119,12 @@ def widen(at, corners, top, level, boxes, told, counts):
         boxes[at, X1], boxes[at, Y1] = max(boxes[at, X1], x1), max(boxes[at, Y1], y1)
 
 
-@njit(nogil=True, cache=True, inline="always")
+@njit(nogil=True, cache=True, _nrt=False, inline="always")
 def _spread(boxes, at):
     return (boxes[at, X1] - boxes[at, X0] + 1) * (boxes[at, Y1] - boxes[at, Y0] + 1)
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, _nrt=False)
 def tell(at, level, boxes, told, counts):
     """Writes down the box of a set, if it stood at some threshold up to this level."""
     since = boxes[at, SINCE]
@@ -137,7 +138,7 @@ def tell(at, level, boxes, told, counts):
     told[row, TOLD_TOP] = boxes[at, TOP]
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, _nrt=False)
 def begins_before(one, other, p, flat, wide, labels, parents, boxes):
     """Whether the first pixel by rows of a set comes before another's, p being the last taken."""
     if boxes[one, Y0] != boxes[other, Y0]:
