@@ -175,8 +175,19 @@ def pages(release: Frozen) -> Iterator[tuple[Photo, list[Label]]]:
             lines = list(group[1])
             group = next(found, None)
         photo = Photo(**{name: line[name] for name in Photo.__dataclass_fields__})
-        shapes = {row["wnid"]: row for row in reversed(given.of(line["name"]))}
+        shapes = _shapes(given.of(line["name"]))
         yield photo, [_label(row, names, shapes.get(row["wnid"], {})) for row in lines]
+
+
+def _shapes(given: list[Line]) -> dict[str, Line]:
+    """By class what was known of an image: the first that has a shape, else the first.
+
+    Gold knows no shape, and stands before what was imported.
+    """
+    found: dict[str, Line] = {}
+    for row in sorted(given, key=lambda row: not row["geometry"]):
+        found.setdefault(row["wnid"], row)
+    return found
 
 
 def scenes(
