@@ -1,5 +1,5 @@
-# mypy: disable-error-code="assignment,return-value,no-untyped-def"
-# numba infers the types of these loops; a hint cannot say them all.
+# mypy: disable-error-code="assignment,return-value,no-untyped-def,call-overload,call-arg"
+# numba infers the types of these loops, and its hints lack _nrt.
 """Boxes of every component, and of every hole, at every threshold, in one pass over the pixels.
 
 A component grows as the threshold falls and keeps its box until it takes a pixel beyond it. So

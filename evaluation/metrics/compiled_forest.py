@@ -1,5 +1,5 @@
-# mypy: disable-error-code="assignment,return-value,no-untyped-def"
-# numba infers the types of these loops; a hint cannot say them all.
+# mypy: disable-error-code="assignment,return-value,no-untyped-def,call-overload,call-arg"
+# numba infers the types of these loops, and its hints lack _nrt.
 """Sets of pixels that grow and join as a threshold moves, and the boxes that they have had.
 
 Pixels are taken level by level into a forest of sets. Each set whose box is about to change tells
