@@ -9,8 +9,8 @@ from django.core.management.base import CommandParser
 from evaluation.ilsvrc.box_files import Options
 from evaluation.ilsvrc.explaining import Asked, explain
 from evaluation.management import analysis_options
-from evaluation.management.classification_options import level, seed_number
 from evaluation.management.commands.wordnet import load
+from evaluation.management.numbers import level, whole
 from labeling.management.contract import Result
 
 
@@ -57,7 +57,7 @@ def add(verb: CommandParser) -> None:
     verb.add_argument(
         "--confidence", type=level, default=0.999, metavar="LEVEL", help="of the intervals"
     )
-    verb.add_argument("--seed", type=seed_number, default=0)
+    verb.add_argument("--seed", type=whole(), default=0)
     analysis_options.add(verb)
 
 

@@ -12,6 +12,7 @@ from evaluation.ilsvrc.explaining import Asked, explain
 from evaluation.management import analysis_options
 from evaluation.management.commands.wordnet import load
 from evaluation.management.named_files import named_files
+from evaluation.management.numbers import level, whole
 from evaluation.metrics.wordnet import WordNet
 from labeling.management.contract import Result, UsageError, table
 
@@ -47,25 +48,9 @@ def add(verb: CommandParser) -> None:
     verb.add_argument(
         "--confidence", type=level, default=0.999, metavar="LEVEL", help="of the intervals"
     )
-    verb.add_argument("--seed", type=seed_number, default=0)
+    verb.add_argument("--seed", type=whole(), default=0)
     analysis_options.add(verb)
     analysis_options.add_boxes(verb)
-
-
-def level(text: str) -> float:
-    """A number between 0 and 1."""
-    value = float(text)
-    if not 0 < value < 1:
-        raise ValueError(text)
-    return value
-
-
-def seed_number(text: str) -> int:
-    """A whole number from 0."""
-    value = int(text)
-    if value < 0:
-        raise ValueError(text)
-    return value
 
 
 def deed(

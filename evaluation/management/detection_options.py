@@ -9,6 +9,7 @@ from django.core.management.base import CommandParser
 from evaluation.ilsvrc import detection
 from evaluation.management import analysis_options, box_options
 from evaluation.management.named_files import named_files
+from evaluation.management.numbers import whole
 from evaluation.metrics.significance import MOST_ROUNDS
 from labeling.management.contract import Result, table
 
@@ -18,19 +19,11 @@ def add(verb: CommandParser) -> None:
     box_options.add(verb)
     verb.add_argument(
         "--most-rounds",
-        type=round_count,
+        type=whole(),
         default=MOST_ROUNDS,
         metavar="N",
         help="the bootstrap's 20,000 rounds are doubled until it settles, up to N; 0: no intervals",
     )
-
-
-def round_count(text: str) -> int:
-    """A whole number from 0."""
-    value = int(text)
-    if value < 0:
-        raise ValueError(text)
-    return value
 
 
 def deed(truth: Path, predictions: list[str], **chosen: Any) -> Result:

@@ -7,6 +7,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
+from evaluation.management.numbers import whole
 from labeling.management.contract import Result, table
 
 MODEL = (
@@ -27,7 +28,7 @@ def add_network(parser: CommandParser, batch: int, unit: str) -> None:
     parser.add_argument(
         "--random-weights", action="store_true", help="a named model without weights, to try it"
     )
-    parser.add_argument("--batch", type=count, default=batch, help=f"{unit} at once ({batch})")
+    parser.add_argument("--batch", type=whole(1), default=batch, help=f"{unit} at once ({batch})")
     parser.add_argument(
         "--device", default="auto", help="auto, cpu, cuda, cuda:1, … (auto: a GPU if there is one)"
     )
@@ -55,17 +56,11 @@ def show(result: Result) -> str:
     return table(flat.items())
 
 
-def count(text: str) -> int:
-    """A whole number from 1."""
-    if not text.isdecimal() or not int(text):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1")
-    return int(text)
-
-
 def size(text: str) -> tuple[int, int]:
     """Height and width; one number is both."""
     height, sign, width = text.partition("x")
-    return count(height), count(width if sign else height)
+    side = whole(1)
+    return side(height), side(width if sign else height)
 
 
 def colour(text: str) -> tuple[float, ...]:

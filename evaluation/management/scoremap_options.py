@@ -10,8 +10,9 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from evaluation.management import network_options
-from evaluation.management.wsol_options import side
+from evaluation.management.numbers import whole
 from evaluation.metrics.attribution_recipes import READINGS, REDUCTIONS, Recipe
+from evaluation.metrics.wsol import LARGEST_SIZE
 from evaluation.networks import classifiers
 from evaluation.readers import file_sha256
 from evaluation.scoremaps import planning, reading
@@ -22,6 +23,7 @@ from labeling.management.contract import UsageError
 CENTER = "center-gaussian"
 # Choe et al. (TPAMI 2022), §5.5.
 SMOOTH = 127.0
+# Their noise is held at once: a thousand of 224 × 224 take 600 MB.
 MOST_SAMPLES = 1000
 # Which methods an option is for, by what their names begin or end with.
 ONLY_FOR = {
@@ -75,12 +77,17 @@ def add(parser: CommandParser) -> None:
 def _add_recipe(parser: CommandParser) -> None:
     by = parser.add_argument_group("how a gradient becomes a map")
     by.add_argument(
-        "--samples", type=_samples, metavar="N", help="gradients averaged, 1 to 1000 (50)"
+        "--samples",
+        type=whole(1, MOST_SAMPLES),
+        metavar="N",
+        help=f"gradients averaged, 1 to {MOST_SAMPLES} (50)",
     )
     by.add_argument(
         "--noise", type=_amount, metavar="S", help="SmoothGrad: share of the image's range (0.15)"
     )
-    by.add_argument("--seed", type=_seed, metavar="N", help="SmoothGrad: of the noise (0)")
+    by.add_argument(
+        "--seed", type=whole(0, 2**63 - 1), metavar="N", help="SmoothGrad: of the noise (0)"
+    )
     by.add_argument(
         "--baseline",
         choices=planning.BASELINES,
@@ -101,7 +108,7 @@ def _add_maps(parser: CommandParser) -> None:
     by = parser.add_argument_group("what is written")
     by.add_argument(
         "--grid",
-        type=network_options.count,
+        type=whole(1),
         metavar="N",
         help="cam: N × N places by lowering the last strides, such as 14 or 28",
     )
@@ -119,7 +126,11 @@ def _add_maps(parser: CommandParser) -> None:
         help="the width is a standard deviation (default), or a window as OpenCV's",
     )
     by.add_argument(
-        "--map-size", type=side, default=224, metavar="N", help="maps of N × N pixels (224)"
+        "--map-size",
+        type=whole(1, LARGEST_SIZE),
+        default=224,
+        metavar="N",
+        help="maps of N × N pixels (224)",
     )
     by.add_argument(
         "--resize", choices=planning.RESIZES, help="how maps get there (bilinear); none: not at all"
@@ -201,20 +212,6 @@ def _amount(text: str) -> float:
     if not 0 <= value <= 10_000:
         raise argparse.ArgumentTypeError(f"{text!r} is not a number from 0 to 10000")
     return value
-
-
-def _samples(text: str) -> int:
-    value = network_options.count(text)
-    # Their noise is held at once: a thousand of 224 × 224 take 600 MB.
-    if value > MOST_SAMPLES:
-        raise argparse.ArgumentTypeError(f"{text} is more than {MOST_SAMPLES}")
-    return value
-
-
-def _seed(text: str) -> int:
-    if not text.isdecimal() or int(text) >= 2**63:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 0 to 2^63 − 1")
-    return int(text)
 
 
 def _flag(name: str) -> str:

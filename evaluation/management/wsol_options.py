@@ -7,13 +7,12 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import CommandParser
 
+from evaluation.management.numbers import whole
 from evaluation.metrics import wsol
 from evaluation.wsol import cues as cue_files
 from evaluation.wsol import scoring, splits
 from labeling.management.contract import Result, UsageError, table
 
-MOST_THRESHOLDS = 65_000
-LARGEST_SIZE = 4096
 # Below the data folder: which score maps were scored on which test split.
 RECORD = "wsol-test-scorings.jsonl"
 
@@ -45,12 +44,15 @@ def add(verb: CommandParser) -> None:
     verb.add_argument("--normalize", choices=wsol.NORMALIZATIONS, default="min-max")
     verb.add_argument(
         "--size",
-        type=side,
+        type=whole(1, wsol.LARGEST_SIZE),
         default=224,
         help="side of maps under reference, and of the baseline's (default 224)",
     )
     verb.add_argument(
-        "--thresholds", type=threshold_count, default=1000, help="0, 1/n, 2/n, … (default 1000)"
+        "--thresholds",
+        type=whole(1, wsol.MOST_THRESHOLDS),
+        default=1000,
+        help="0, 1/n, 2/n, … (default 1000)",
     )
     verb.add_argument(
         "--predictions",
@@ -59,22 +61,6 @@ def add(verb: CommandParser) -> None:
         help="id,class rows of a classifier: gives top-1 localization",
     )
     verb.add_argument("--curves", action="store_true", help="accuracies at every threshold, too")
-
-
-def side(text: str) -> int:
-    """A whole number of pixels."""
-    value = int(text)
-    if not 1 <= value <= LARGEST_SIZE:
-        raise ValueError(text)
-    return value
-
-
-def threshold_count(text: str) -> int:
-    """A whole number from 1 to MOST_THRESHOLDS."""
-    value = int(text)
-    if not 1 <= value <= MOST_THRESHOLDS:
-        raise ValueError(text)
-    return value
 
 
 def deed(

@@ -14,6 +14,9 @@ from numpy.typing import NDArray
 
 PROTOCOLS = ("paper", "reference")
 NORMALIZATIONS = ("min-max", "max", "none")
+MOST_THRESHOLDS = 65_000
+# Side of a score map, in pixels.
+LARGEST_SIZE = 4096
 DELTAS = (0.3, 0.5, 0.7)
 # From this IoU on the box of the largest component is right.
 LARGEST_DELTA = 0.5
@@ -39,8 +42,8 @@ class Protocol:
             raise ValueError(f"protocol is {self.name!r}, expected one of {PROTOCOLS}")
         if self.normalize not in NORMALIZATIONS:
             raise ValueError(f"normalize is {self.normalize!r}, expected one of {NORMALIZATIONS}")
-        if not 1 <= self.thresholds <= 65_000:
-            raise ValueError(f"thresholds is {self.thresholds}, expected 1 to 65000")
+        if not 1 <= self.thresholds <= MOST_THRESHOLDS:
+            raise ValueError(f"thresholds is {self.thresholds}, expected 1 to {MOST_THRESHOLDS}")
 
     @property
     def taus(self) -> Floats:

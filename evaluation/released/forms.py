@@ -4,9 +4,10 @@ from typing import Any
 
 from django import forms
 
+from evaluation.metrics.wsol import LARGEST_SIZE, MOST_THRESHOLDS
 from evaluation.models import Benchmark
 from evaluation.released import terms
-from evaluation.released.settings import DEFAULTS, LARGEST_SIZE, MOST_THRESHOLDS
+from evaluation.released.settings import DEFAULTS
 from labeling.access import RESEARCHER, campaigns_for
 from labeling.models import Campaign, User
 

@@ -5,7 +5,7 @@ from rest_framework import serializers
 from evaluation.metrics import wsol
 from evaluation.models import Submission
 from evaluation.released.ground_truth import KINDS
-from evaluation.released.settings import LARGEST_SIZE, MOST_THRESHOLDS, SPLITS
+from evaluation.released.settings import SPLITS
 from labeling.api.base import Body
 
 
@@ -45,12 +45,12 @@ class NewReleasedSerializer(ReleasedRequest):
     )
     size = serializers.IntegerField(
         min_value=1,
-        max_value=LARGEST_SIZE,
+        max_value=wsol.LARGEST_SIZE,
         required=False,
         help_text="Side of the maps under `reference`, of wsol.",
     )
     thresholds = serializers.IntegerField(
-        min_value=1, max_value=MOST_THRESHOLDS, required=False, help_text="How many, of wsol."
+        min_value=1, max_value=wsol.MOST_THRESHOLDS, required=False, help_text="How many, of wsol."
     )
 
 

@@ -8,8 +8,6 @@ from evaluation.released.ground_truth import CLASSIFICATION, DETECTION, KINDS, L
 from labeling.errors import Refusal
 
 TRAIN, TEST = SPLITS = ("train-fullsup", "test")
-MOST_THRESHOLDS = 65_000
-LARGEST_SIZE = 4096
 _DRAWN: dict[str, Any] = {"split": TRAIN, "confidence": 0.999, "seed": 0}
 DEFAULTS: dict[str, dict[str, Any]] = {
     CLASSIFICATION: _DRAWN,
@@ -29,7 +27,11 @@ _CHOICES: dict[str, tuple[str, ...]] = {
     "normalize": wsol.NORMALIZATIONS,
 }
 # Whole numbers, from and to.
-_RANGES = {"seed": (0, 2**32 - 1), "size": (1, LARGEST_SIZE), "thresholds": (1, MOST_THRESHOLDS)}
+_RANGES = {
+    "seed": (0, 2**32 - 1),
+    "size": (1, wsol.LARGEST_SIZE),
+    "thresholds": (1, wsol.MOST_THRESHOLDS),
+}
 
 
 def checked(kind: str, chosen: Mapping[str, Any]) -> dict[str, Any]:

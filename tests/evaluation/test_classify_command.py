@@ -205,9 +205,9 @@ def test_what_the_classifier_is_given_can_be_said(classify):
     [
         (("--mean", "1,2"), "'1,2' is not three numbers"),
         (("--std", "1,x,2"), "'1,x,2' is not three numbers"),
-        (("--size", "0"), "'0' is not a number from 1"),
-        (("--size", "8x"), "'' is not a number from 1"),
-        (("--batch", "0"), "'0' is not a number from 1"),
+        (("--size", "0"), "'0' is not a whole number from 1"),
+        (("--size", "8x"), "'' is not a whole number from 1"),
+        (("--batch", "0"), "'0' is not a whole number from 1"),
         (("--fit", "stretch"), "invalid choice: 'stretch'"),
     ],
 )

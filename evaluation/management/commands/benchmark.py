@@ -8,7 +8,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from evaluation import runs
-from evaluation.management.classification_options import level, seed_number
+from evaluation.management.numbers import level, whole
 from evaluation.metrics import wsol
 from evaluation.models import Benchmark, Run
 from evaluation.released import benchmarks
@@ -137,7 +137,7 @@ def _add_settings(verb: CommandParser) -> None:
     """Without a word about them they are as DEFAULTS has them."""
     verb.add_argument("--split", choices=SPLITS)
     verb.add_argument("--confidence", type=level, metavar="LEVEL")
-    verb.add_argument("--seed", type=seed_number)
+    verb.add_argument("--seed", type=whole())
     verb.add_argument("--inclusive", action="store_true", default=None)
     verb.add_argument("--strict", action="store_true", default=None)
     verb.add_argument("--protocol", choices=wsol.PROTOCOLS)

@@ -9,6 +9,7 @@ from django.core.management.base import CommandParser
 from evaluation import parts as parts_of_pools
 from evaluation import selecting
 from evaluation.management.commands.wordnet import load
+from evaluation.management.numbers import whole
 from evaluation.metrics.distances import DISTANCES
 from evaluation.metrics.mad import Rule
 from evaluation.metrics.ranking import SMOOTHINGS, MissingAnswers, RankingError, rank
@@ -45,8 +46,8 @@ class Command(ContractCommand):
         ranking.add_argument("--selection", type=Path, required=True, nargs="+", action="extend")
         ranking.add_argument("--answers", type=Path, required=True)
         ranking.add_argument("--smoothing", choices=SMOOTHINGS, default="laplace")
-        ranking.add_argument("--bootstrap", type=_count, default=2000, metavar="ROUNDS")
-        ranking.add_argument("--seed", type=_count, default=0)
+        ranking.add_argument("--bootstrap", type=whole(), default=2000, metavar="ROUNDS")
+        ranking.add_argument("--seed", type=whole(), default=0)
         ranking.add_argument("--accuracy", type=Path, help="a classifier,accuracy file")
         ranking.add_argument("--ablation", action="store_true", help="ranks for every k below")
 
@@ -189,7 +190,7 @@ def _add_pool(parser: CommandParser) -> None:
         default=None,
         help="no two images of a pair with the same two labels",
     )
-    parser.add_argument("--threads", type=_count, default=selecting.threads_here())
+    parser.add_argument("--threads", type=whole(), default=selecting.threads_here())
     parser.add_argument("--device", help="auto, cpu, cuda, cuda:1, … (auto: a GPU if there is one)")
 
 
@@ -277,13 +278,6 @@ def _shard(text: str) -> tuple[int, int]:
     if not 1 <= index <= parts:
         raise argparse.ArgumentTypeError(f"{text!r}: parts count from 1 to {parts}")
     return index, parts
-
-
-def _count(text: str) -> int:
-    number = int(text) if text.isdecimal() else -1
-    if number < 0:
-        raise argparse.ArgumentTypeError(f"{text!r}: give a number from 0")
-    return number
 
 
 def show_selection(result: Result) -> str:

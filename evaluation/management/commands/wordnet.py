@@ -7,6 +7,7 @@ from django.core.management.base import CommandParser
 
 from evaluation.ilsvrc import embedding_files, label_sets
 from evaluation.management.named_files import named_files
+from evaluation.management.numbers import whole
 from evaluation.mappings import Mapping, places_in, read_mapping
 from evaluation.metrics import similarity as similarities
 from evaluation.metrics import similarity_criteria
@@ -54,7 +55,7 @@ class Command(ContractCommand):
             parser, "near", self.near, show_labels, help="the labels some hops from those of a list"
         )
         near.add_argument("labels", metavar="SEED", type=Path, help="a wnid a line")
-        near.add_argument("--hops", type=whole, required=True, metavar="N", help="up or down")
+        near.add_argument("--hops", type=whole(), required=True, metavar="N", help="up or down")
         near.add_argument(
             "--among", type=Path, metavar="WNIDS", help="only labels of this list, a wnid a line"
         )
@@ -84,14 +85,14 @@ class Command(ContractCommand):
             verb.add_argument("--out", type=Path, required=True)
         nearest.add_argument("--vectors", type=Path, required=True, help="an .npy, a row an image")
         nearest.add_argument("--images", type=Path, required=True, help="an image id a line")
-        nearest.add_argument("-k", type=count, default=20, help="so many predictions an image")
+        nearest.add_argument("-k", type=whole(1), default=20, help="so many predictions an image")
         nearest.add_argument(
-            "--nearest", type=count, metavar="N", help="so many terms are looked at; else 4 k"
+            "--nearest", type=whole(1), metavar="N", help="so many terms are looked at; else 4 k"
         )
         embed.add_argument(
             "--by", choices=BY, default="first", help="which term of a label, or the mean of all"
         )
-        embed.add_argument("--seed", type=whole, default=0)
+        embed.add_argument("--seed", type=whole(), default=0)
 
     def near(self, labels: Path, hops: int, among: Path | None, **options: Any) -> Result:
         """The zero-shot label sets of DeViSE."""
@@ -197,22 +198,6 @@ class Command(ContractCommand):
             "examples": list(synset.examples),
             "hypernyms": [wordnet.wnid(i) for i in wordnet.hypernyms(index)],
         }
-
-
-def whole(text: str) -> int:
-    """A whole number from 0."""
-    value = int(text)
-    if value < 0:
-        raise ValueError(text)
-    return value
-
-
-def count(text: str) -> int:
-    """A whole number from 1."""
-    value = int(text)
-    if value < 1:
-        raise ValueError(text)
-    return value
 
 
 def show_labels(result: Result) -> str:
