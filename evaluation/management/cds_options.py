@@ -1,0 +1,75 @@
+"""`score cds`: its options and its deed; cds_printing.py shows the result."""
+
+import argparse
+import functools
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from evaluation.cds import scoring
+from evaluation.cds.lines import SequenceLine, read_sequences
+from evaluation.cds.predictions import Predictions, frame_places, read_predictions
+from evaluation.management.commands.wordnet import load
+from evaluation.management.numbers import whole
+from evaluation.mappings import read_mapping
+from evaluation.metrics import similarity as similarities
+from labeling.files import BadInput
+
+
+def add(verb: CommandParser) -> None:
+    """The options of the verb."""
+    verb.add_argument("--sequences", type=Path, required=True, help="sequences.jsonl")
+    verb.add_argument(
+        "--predictions",
+        type=Path,
+        required=True,
+        action="append",
+        help="frame,classifier,wnid rows; may be given several times",
+    )
+    verb.add_argument("--mapping", type=Path, help="category,wnid rows: gives B-CDS and errors")
+    verb.add_argument("--similarity", choices=scoring.MEASURES, default="wup")
+    verb.add_argument("--convention", choices=similarities.CONVENTIONS, default="clean")
+    verb.add_argument(
+        "--by",
+        choices=similarities.BY,
+        default="wnid",
+        help="word: the first noun sense of a word, or of a class's first lemma",
+    )
+    verb.add_argument(
+        "--bootstrap", type=whole(), default=1000, metavar="ROUNDS", help="0: no intervals"
+    )
+    verb.add_argument("--seed", type=whole(), default=0)
+    verb.add_argument(
+        "--captchas", type=whole(), default=1000, metavar="N", help="so many are listed at most"
+    )
+    verb.add_argument(
+        "--rows",
+        action=argparse.BooleanOptionalAction,
+        default=True,
+        help="with --json: every sequence's score, not only how many there are",
+    )
+
+
+def deed(
+    sequences: Path, predictions: list[Path], mapping: Path | None, **chosen: Any
+) -> scoring.Scored:
+    """What the predictions are worth, scored as scoring.Options has it."""
+    wordnet = load()
+    mapped = read_mapping(mapping, wordnet).classes if mapping else None
+    lines = read_sequences(sequences)
+    names = ("convention", "by", "bootstrap", "seed", "captchas")
+    asked = scoring.Options(chosen["similarity"], **{name: chosen[name] for name in names})
+    try:
+        return scoring.score(lines, read_all(predictions, lines), wordnet, asked, mapped)
+    except BadInput as refusal:
+        if refusal.line is not None and refusal.file is None:
+            refusal.file = str(sequences)
+        raise
+
+
+def read_all(paths: list[Path], lines: list[SequenceLine]) -> Predictions:
+    """The predictions of several files together."""
+    frames = frame_places(lines)
+    read = (read_predictions(path, lines, frames) for path in paths)
+    return functools.reduce(Predictions.joined, read)
