@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from evaluation.metrics.mad import Predictions
 from evaluation.metrics.wordnet import UnknownLabel, WordNet
-from evaluation.readers import require_file, text_lines
+from evaluation.readers import NO_ARRAY, require_file, text_lines
 from labeling.files import BadInput
 
 LABEL_TYPES = ("int16", "int32")
@@ -192,7 +192,7 @@ def _column(path: Path, types: Sequence[str], length: int) -> NDArray[Any]:
     require_file(path, "each classifier needs NAME.labels.npy and NAME.confidences.npy")
     try:
         mapped = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (ValueError, OSError, EOFError) as error:
+    except NO_ARRAY as error:
         raise BadInput(
             "is not a whole .npy array", file=path, cure="write it again with numpy.save"
         ) from error

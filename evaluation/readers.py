@@ -8,6 +8,9 @@ import hashlib
 import io
 import json
 import re
+import struct
+import tokenize
+import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +19,21 @@ from typing import Any
 from evaluation.metrics.ranking import SelectedImage
 from labeling.files import BadInput, StrPath
 
+# What numpy raises of a file that is no array of its own. The head is a Python literal, which may
+# also nest too deeply, or hash a list.
+NO_ARRAY: tuple[type[Exception], ...] = (
+    OSError,
+    EOFError,
+    ValueError,
+    TypeError,
+    LookupError,
+    SyntaxError,
+    RecursionError,
+    MemoryError,
+    struct.error,
+    tokenize.TokenError,
+    zipfile.BadZipFile,
+)
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 

@@ -4,7 +4,6 @@ Source: Frome et al. (2013), DeViSE, appendix A.2.
 """
 
 import csv
-import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,7 @@ from evaluation.metrics import hpk
 from evaluation.metrics.embeddings import label_vectors, nearest_labels, term_labels
 from evaluation.metrics.wordnet import WordNet
 from evaluation.pools import read_classes
-from evaluation.readers import require_file, text_lines
+from evaluation.readers import NO_ARRAY, require_file, text_lines
 from labeling.files import BadInput, atomic_write
 
 Result = dict[str, Any]
@@ -64,7 +63,7 @@ def read_vectors(path: Path) -> NDArray[np.floating]:
     require_file(path, "give an .npy of floats, a row an image")
     try:
         found: NDArray[np.floating] = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (ValueError, OSError, EOFError):
+    except NO_ARRAY:
         raise BadInput("is no .npy", path, None, "save it with numpy.save") from None
     if not isinstance(found, np.ndarray) or found.ndim != 2 or found.dtype.kind != "f":
         raise BadInput("holds no table of floats", path, None, "save (N, D) floats, a row an image")
@@ -170,7 +169,7 @@ def _npz_terms(path: Path) -> tuple[list[str], NDArray[np.float64]]:
     try:
         with np.load(path, allow_pickle=False) as file:
             names, vectors = file["terms"], file["vectors"]
-    except (ValueError, OSError, EOFError, KeyError, zipfile.BadZipFile):
+    except NO_ARRAY:
         raise BadInput("holds no terms and vectors", path, None, FORM) from None
     good = names.ndim == 1 and names.dtype.kind == "U" and vectors.dtype.kind == "f"
     if not good or vectors.ndim != 2 or len(names) != len(vectors):

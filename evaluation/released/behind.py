@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from evaluation.readers import NO_ARRAY
 from evaluation.released import cases
 from evaluation.released.cases import Line
 from labeling.files import BadInput, atomic_write
@@ -193,7 +194,7 @@ def _read_index(beside: Path, path: Path, stamp: list[Any]) -> Behind | None:
             if stood != stamp:
                 return None
             starts, *columns = (kept[key] for key in ARRAYS)
-    except (OSError, ValueError, KeyError, EOFError):
+    except NO_ARRAY:
         return None
     lines = Objects(path, array("Q", starts.tobytes()))
     return Behind(stamp[1], lines, names, classifiers, *columns)

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
+from evaluation.readers import NO_ARRAY
 from labeling.files import BadInput
 
 # A layer is stretched over its photograph, and score maps are coarse.
@@ -39,7 +40,7 @@ def _read(path: Path) -> NDArray[np.float64]:
     cure = "bring the score maps anew"
     try:
         kept = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (OSError, ValueError, EOFError):
+    except NO_ARRAY:
         raise BadInput("is no array of numpy's", path, None, cure) from None
     is_map = isinstance(kept, np.ndarray) and kept.ndim == 2 and kept.dtype.kind in "fiu"
     if not is_map or not 0 < kept.size <= MOST_VALUES:

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evaluation.networks import resuming
+from evaluation.readers import NO_ARRAY
 from labeling.files import BadInput, atomic_write
 
 SETTINGS = "settings.json"
@@ -91,6 +92,6 @@ def _is_whole(path: Path) -> bool:
     """Whether it is a map: numpy's, 2-D, float32, and as long as its header says."""
     try:
         found = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (OSError, ValueError, EOFError):
+    except NO_ARRAY:
         return False
     return isinstance(found, np.ndarray) and found.ndim == 2 and found.dtype == np.float32

@@ -6,7 +6,6 @@ Read line by line and checked whole. No Django. Ids are relative paths; they may
 import functools
 import io
 import struct
-import tokenize
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -16,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evaluation.metrics.wsol_masks import nearest, truth_of
+from evaluation.readers import NO_ARRAY
 from labeling import maskfiles
 from labeling.files import BadInput
 
@@ -213,7 +213,7 @@ def _array(path: Path, size: int | None) -> NDArray[Any]:
         start = file.read(_HEAD)
         try:
             shape, by_columns, kind, begin = _head(start[: _head_size(start)])
-        except (ValueError, EOFError, IndexError, struct.error, tokenize.TokenError):
+        except NO_ARRAY:
             raise BadInput(
                 "is no array of numpy's", path, None, "save it by numpy.save, as 2-D floats"
             ) from None

@@ -161,7 +161,7 @@ def test_the_index_is_kept_beside_the_file_and_read_by_the_next_process(tmp_path
     assert again.lines[1]["image"] == "1.png"
 
 
-@pytest.mark.parametrize("damage", [b"", b"no index", None])
+@pytest.mark.parametrize("damage", [b"", b"no index", b"PK\x03\x04 cut short", None])
 def test_a_damaged_or_old_index_is_made_anew(damage, tmp_path):
     made(tmp_path, "detection")
     behind._kept.cache_clear()

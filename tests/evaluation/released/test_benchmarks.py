@@ -270,6 +270,12 @@ def headed(head: str) -> bytes:
         ({ONE: b"\x93NUMPY"}, "is no array of numpy's"),
         ({ONE: world.npy(np.array([None, {}], object))}, "is no 2-D array of floats"),
         ({ONE: headed("{'shape': (((")}, "is no array of numpy's"),
+        ({ONE: headed("-" * 3900 + "1")}, "is no array of numpy's"),
+        ({ONE: headed("{[]: 2}")}, "is no array of numpy's"),
+        (
+            {ONE: headed(SHAPE.format("(3, 3)").replace("'<f4'", "['i,']"))},
+            "is no array of numpy's",
+        ),
         ({ONE: headed(SHAPE.format("(-1, -1)"))}, "is no array of numpy's"),
         ({ONE: headed(SHAPE.format("(True, True)"))}, "is no array of numpy's"),
         ({ONE: headed(SHAPE.format("(10**9, 9)"))}, "is no array of numpy's"),
