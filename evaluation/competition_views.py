@@ -4,9 +4,8 @@ import json
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.utils.http import content_disposition_header
 
-from evaluation import figures, pages, runs, tables
+from evaluation import downloads, figures, pages, runs, tables
 from evaluation.models import Benchmark, Run
 
 
@@ -27,14 +26,13 @@ def run(request: HttpRequest, row: Benchmark, chosen: Run) -> HttpResponse:
 
 def result_json(row: Benchmark, chosen: Run) -> HttpResponse:
     text = json.dumps(chosen.result, ensure_ascii=False, indent=1) + "\n"
-    return download(text, "application/json", f"{row.name}-run-{chosen.pk}.json")
+    return downloads.text(text, "application/json", downloads.name_of(row, chosen, ".json"))
 
 
 def result_csv(row: Benchmark, chosen: Run, table: str) -> HttpResponse:
     if table not in tables.TABLES or chosen.result is None:
         raise Http404
-    text = tables.as_csv(*tables.table(table, chosen.result))
-    return download(text, "text/csv; charset=utf-8", f"{row.name}-run-{chosen.pk}-{table}.csv")
+    return downloads.csv(row, chosen, table, *tables.table(table, chosen.result))
 
 
 def figure(request: HttpRequest, row: Benchmark, chosen: Run, name: str, form: str) -> HttpResponse:
@@ -43,17 +41,4 @@ def figure(request: HttpRequest, row: Benchmark, chosen: Run, name: str, form: s
     if not known or chosen.result is None:
         raise Http404
     content = figures.draw(name, chosen.result, form, theme)
-    response = HttpResponse(content, content_type=figures.FORMS[form])
-    # A run's result never changes, so neither does its figure.
-    response["Cache-Control"] = "private, max-age=3600"
-    if "download" in request.GET:
-        file = f"{row.name}-run-{chosen.pk}-{name}.{form}"
-        response["Content-Disposition"] = content_disposition_header(True, file) or ""
-    return response
-
-
-def download(text: str, kind: str, filename: str) -> HttpResponse:
-    """The text as a file to keep."""
-    response = HttpResponse(text, content_type=kind)
-    response["Content-Disposition"] = content_disposition_header(True, filename) or ""
-    return response
+    return downloads.figure(request, row, chosen, name, form, content)

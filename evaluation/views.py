@@ -7,7 +7,7 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
 from django.db.models import Count, Prefetch
-from django.http import FileResponse, Http404, HttpRequest, HttpResponse, HttpResponseBase
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
@@ -15,6 +15,7 @@ from evaluation import (
     access,
     competition_views,
     competitions,
+    downloads,
     forms,
     pages,
     runs,
@@ -266,7 +267,7 @@ def true_labels(request: SignedIn, name: str) -> HttpResponse:
 def selection(request: SignedIn, name: str) -> HttpResponse:
     row = access.benchmark_for(request.user, name, MAD)
     text = "".join(competitions.selection_of(row).text_lines())
-    return competition_views.download(text, "application/jsonl", f"{row.name}-selection.jsonl")
+    return downloads.text(text, "application/jsonl", f"{row.name}-selection.jsonl")
 
 
 @login_required
@@ -292,13 +293,7 @@ def answers(request: SignedIn, name: str, pk: int) -> HttpResponseBase:
     path = releases.folder_of(chosen.release) / "answers.jsonl"
     if not path.is_file():
         raise Http404
-    file = open(path, "rb")  # noqa: SIM115 - FileResponse closes it
-    return FileResponse(
-        file,
-        as_attachment=True,
-        filename=f"{name}-release-{chosen.release.number}-answers.jsonl",
-        content_type="application/jsonl",
-    )
+    return downloads.lines(path, f"{name}-release-{chosen.release.number}-answers.jsonl")
 
 
 @login_required

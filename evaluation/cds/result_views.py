@@ -10,7 +10,6 @@ from typing import Any
 
 from django.contrib.auth.decorators import login_required
 from django.http import (
-    FileResponse,
     Http404,
     HttpRequest,
     HttpResponse,
@@ -18,16 +17,14 @@ from django.http import (
     StreamingHttpResponse,
 )
 from django.shortcuts import get_object_or_404, render
-from django.utils.http import content_disposition_header
 from django.views.decorators.http import require_GET
 
-from evaluation import access, runs, under_way
+from evaluation import access, downloads, runs, under_way
 from evaluation.cds import benchmarks, figures, pages, sequence_pages, tables
 from evaluation.cds.running import SEQUENCES
 from evaluation.cds.tables import Result
 from evaluation.figures import FORMS, THEMES
 from evaluation.models import Benchmark, Run
-from evaluation.tables import as_csv
 from labeling.errors import Refusal
 from labeling.views.shared import SignedIn, query_of
 
@@ -63,17 +60,13 @@ def result_json(row: Benchmark, chosen: Run) -> HttpResponseBase:
         yield '\n], "tables": ' + json.dumps(result["tables"], ensure_ascii=False) + "}\n"
 
     response = StreamingHttpResponse(text(), content_type="application/json")
-    response["Content-Disposition"] = _attached(row, chosen, ".json")
-    return response
+    return downloads.attached(response, downloads.name_of(row, chosen, ".json"))
 
 
 def result_csv(row: Benchmark, chosen: Run, table: str) -> HttpResponse:
     if table not in tables.TABLES or chosen.result is None:
         raise Http404
-    text = as_csv(*tables.table(table, chosen.result))
-    response = HttpResponse(text, content_type="text/csv; charset=utf-8")
-    response["Content-Disposition"] = _attached(row, chosen, f"-{table}.csv")
-    return response
+    return downloads.csv(row, chosen, table, *tables.table(table, chosen.result))
 
 
 def figure(request: HttpRequest, row: Benchmark, chosen: Run, name: str, form: str) -> HttpResponse:
@@ -84,12 +77,7 @@ def figure(request: HttpRequest, row: Benchmark, chosen: Run, name: str, form: s
     if name not in figures.drawn(result):
         raise Http404
     content = figures.draw(name, result, form, theme, pages.chosen_in(request.GET, result))
-    response = HttpResponse(content, content_type=FORMS[form])
-    # A run's result never changes, so neither does its figure.
-    response["Cache-Control"] = "private, max-age=3600"
-    if "download" in request.GET:
-        response["Content-Disposition"] = _attached(row, chosen, f"-{name}.{form}")
-    return response
+    return downloads.figure(request, row, chosen, name, form, content)
 
 
 @login_required
@@ -132,12 +120,7 @@ def sequences(request: SignedIn, name: str, pk: int) -> HttpResponseBase:
     path = benchmarks.run_folder(row, chosen.pk) / SEQUENCES
     if not path.is_file():
         raise _gone()
-    return FileResponse(
-        open(path, "rb"),
-        as_attachment=True,
-        filename=f"{row.name}-run-{chosen.pk}-sequences.jsonl",
-        content_type="application/jsonl",
-    )
+    return downloads.lines(path, downloads.name_of(row, chosen, "-sequences.jsonl"))
 
 
 def _scored(request: SignedIn, name: str, pk: int) -> tuple[Benchmark, Run, Result]:
@@ -148,11 +131,6 @@ def _scored(request: SignedIn, name: str, pk: int) -> tuple[Benchmark, Run, Resu
     if result is None:
         raise Http404
     return row, chosen, result
-
-
-def _attached(row: Benchmark, chosen: Run, end: str) -> str:
-    """Content-Disposition of a file to keep."""
-    return content_disposition_header(True, f"{row.name}-run-{chosen.pk}{end}") or ""
 
 
 def _gone() -> Refusal:

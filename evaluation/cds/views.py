@@ -4,10 +4,9 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import FileResponse, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
-from django.utils.http import content_disposition_header
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from evaluation import access, runs, uploads
+from evaluation import access, downloads, runs, uploads
 from evaluation.cds import benchmarks, choosing
 from evaluation.cds.forms import CDSForm, PredictionsForm
 from evaluation.forms import add_fault
@@ -147,8 +146,6 @@ def lines(request: SignedIn, name: str) -> HttpResponseBase:
 def orders(request: SignedIn, name: str) -> HttpResponse:
     """In which order the parts appear, for those who make the frames."""
     row = access.benchmark_for(request.user, name, CDS)
-    response = HttpResponse(benchmarks.orders_text(row), content_type="application/json")
-    response["Content-Disposition"] = (
-        content_disposition_header(True, f"{row.name}-orders.json") or ""
+    return downloads.text(
+        benchmarks.orders_text(row), "application/json", f"{row.name}-orders.json"
     )
-    return response

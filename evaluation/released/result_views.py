@@ -5,7 +5,6 @@ from collections.abc import Iterator
 
 from django.contrib.auth.decorators import login_required
 from django.http import (
-    FileResponse,
     Http404,
     HttpRequest,
     HttpResponse,
@@ -13,14 +12,12 @@ from django.http import (
     StreamingHttpResponse,
 )
 from django.shortcuts import get_object_or_404, render
-from django.utils.http import content_disposition_header
 from django.views.decorators.http import require_GET
 
-from evaluation import access, runs, under_way
+from evaluation import access, downloads, runs, under_way
 from evaluation.figures import FORMS, THEMES
 from evaluation.models import Benchmark, Run
 from evaluation.released import csv_tables, figures, pages, running, terms
-from evaluation.tables import as_csv
 from labeling.errors import Refusal
 from labeling.views.shared import SignedIn
 
@@ -51,18 +48,14 @@ def result_json(row: Benchmark, chosen: Run) -> HttpResponseBase:
         yield "\n"
 
     response = StreamingHttpResponse(text(), content_type="application/json")
-    response["Content-Disposition"] = _attached(row, chosen, ".json")
-    return response
+    return downloads.attached(response, downloads.name_of(row, chosen, ".json"))
 
 
 def result_csv(row: Benchmark, chosen: Run, table: str) -> HttpResponse:
     result = pages.result_of(row, chosen)
     if table not in csv_tables.TABLES or result is None:
         raise Http404
-    text = as_csv(*csv_tables.table(table, result))
-    response = HttpResponse(text, content_type="text/csv; charset=utf-8")
-    response["Content-Disposition"] = _attached(row, chosen, f"-{table}.csv")
-    return response
+    return downloads.csv(row, chosen, table, *csv_tables.table(table, result))
 
 
 def figure(request: HttpRequest, row: Benchmark, chosen: Run, name: str, form: str) -> HttpResponse:
@@ -72,12 +65,8 @@ def figure(request: HttpRequest, row: Benchmark, chosen: Run, name: str, form: s
         raise Http404
     if name not in figures.drawn(result):
         raise Http404
-    response = HttpResponse(figures.draw(name, result, form, theme), content_type=FORMS[form])
-    # A run's result never changes, so neither does its figure.
-    response["Cache-Control"] = "private, max-age=3600"
-    if "download" in request.GET:
-        response["Content-Disposition"] = _attached(row, chosen, f"-{name}.{form}")
-    return response
+    content = figures.draw(name, result, form, theme)
+    return downloads.figure(request, row, chosen, name, form, content)
 
 
 @login_required
@@ -93,14 +82,4 @@ def image_lines(request: SignedIn, name: str, pk: int) -> HttpResponseBase:
         raise Refusal(
             "The images of this run are not on this server any more. Score the benchmark again."
         )
-    return FileResponse(
-        open(path, "rb"),
-        as_attachment=True,
-        filename=f"{row.name}-run-{chosen.pk}-images.jsonl",
-        content_type="application/jsonl",
-    )
-
-
-def _attached(row: Benchmark, chosen: Run, end: str) -> str:
-    """Content-Disposition of a file to keep."""
-    return content_disposition_header(True, f"{row.name}-run-{chosen.pk}{end}") or ""
+    return downloads.lines(path, downloads.name_of(row, chosen, f"-{running.IMAGES}"))
