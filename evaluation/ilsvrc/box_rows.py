@@ -22,6 +22,8 @@ MOST_OBJECTS = 1_000
 MOST_DETECTIONS = 10_000
 # Files count pixels from 0 or from 1, and round: a box may leave its image by so much.
 EDGE_PX = 1.0
+# Of any corner. Areas of larger boxes would overflow, and their overlap be no number.
+FARTHEST_PX = 1e9
 EDGES = ("x0", "y0", "x1", "y1")
 Fail = Callable[[str, str], BadInput]
 
@@ -90,7 +92,7 @@ class Images:
         """Whether width and height are those of an image; if so, they are kept."""
         try:
             size = (float(width), float(height))
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             return False
         good = all(math.isfinite(side) and side > 0 for side in size)
         if good:
@@ -167,6 +169,8 @@ def check(rows: Rows, images: Images, most: int) -> None:
     _refuse(
         rows, ~np.isfinite(rows.confidences), "the confidence is not finite", "give a finite number"
     )
+    far = (np.abs(corners) > FARTHEST_PX).any(axis=1)
+    _refuse(rows, far, f"a corner is over {FARTHEST_PX:,.0f} pixels away", "give pixels")
     empty = (corners[:, 2:] <= corners[:, :2]).any(axis=1)
     _refuse(rows, empty, "the box is inside out or empty", "x0 and y0 are its upper left corner")
     size = images.size_table()[rows.boxes.images]

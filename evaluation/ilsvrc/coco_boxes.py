@@ -133,7 +133,8 @@ def _images(rows: Sequence[Any], images: Images, path: Path) -> None:
         number = images(name, path, None)
         _number(images.by_id, id_, number, at)
         if (width, height) != (None, None) and not images.resize(number, width, height):
-            raise fault(*at, f"its size is {width!r} by {height!r}", "give pixels")
+            said = f"its size is {str(width)[:80]} by {str(height)[:80]}"
+            raise fault(*at, said, "give pixels")
     if not images.places:
         raise BadInput("has no images", path, None, "list the images")
     images.listed = images.listed or path

@@ -167,8 +167,8 @@ def _images(path: Path, count: int, vectors: Path) -> list[str]:
 
 def _npz_terms(path: Path) -> tuple[list[str], NDArray[np.float64]]:
     try:
-        with np.load(path, allow_pickle=False) as file:
-            names, vectors = file["terms"], file["vectors"]
+        with open(path, "rb") as file, np.load(file, allow_pickle=False) as kept:
+            names, vectors = kept["terms"], kept["vectors"]
     except NO_ARRAY:
         raise BadInput("holds no terms and vectors", path, None, FORM) from None
     good = names.ndim == 1 and names.dtype.kind == "U" and vectors.dtype.kind == "f"

@@ -189,7 +189,8 @@ def _write_index(beside: Path, found: Behind, stamp: list[Any]) -> None:
 def _read_index(beside: Path, path: Path, stamp: list[Any]) -> Behind | None:
     """What lies beside the file; None where nothing does that belongs to it."""
     try:
-        with np.load(beside, allow_pickle=False) as kept:
+        # Opened here: numpy leaves a zip open that it cannot read.
+        with open(beside, "rb") as file, np.load(file, allow_pickle=False) as kept:
             stood, names, classifiers = json.loads(kept["words"].tobytes())
             if stood != stamp:
                 return None

@@ -1,6 +1,7 @@
 """JSON files read an element at a time, so that memory stays flat however long they are."""
 
 import json
+import re
 from collections.abc import Iterator
 from typing import IO, Any
 
@@ -11,6 +12,7 @@ CHUNK = 1 << 20
 MOST_ELEMENT = 256 << 20
 SPACE = " \t\r\n"
 Row = tuple[str, str, Any]
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
 def elements(path: StrPath) -> Iterator[Any]:
@@ -50,6 +52,23 @@ def members(path: StrPath) -> Iterator[Row]:
                     raise text.broken()
         text.skip("}")
         text.end()
+
+
+def has_half_character(text: str, value: Any) -> bool:
+    """Whether a value holds a lone surrogate, which nothing can print or store.
+
+    text: the value as it was written, in ASCII where it has any.
+
+    >>> has_half_character(r'"\\ud800"', "\\ud800"), has_half_character(r'"\\ud83d\\ude00"', "😀")
+    (True, False)
+    """
+    if not _SURROGATE.search(text):
+        return False
+    try:
+        json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return True
+    return False
 
 
 class _Text:
@@ -110,6 +129,8 @@ class _Text:
                 # A number near the end of what is held may go on in the file: 1 as 1.5e+3.
                 if end + 3 < len(self.held) or self.whole:
                     raw, self.at = self.held[self.at : end], end
+                    if has_half_character(raw, value):
+                        raise self.broken("has half a character, such as \\ud800")
                     return raw, value
                 self._more()
             except RecursionError:

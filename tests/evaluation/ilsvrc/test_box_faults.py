@@ -186,6 +186,8 @@ def refused_coco(files: Files, truth: object, found: object) -> str:
         ({"bbox": [1, 2, 3, "x"]}, "result 1: height is 'x'"),
         ({"bbox": [1, 2, -3, 4]}, "result 1: the box is inside out or empty"),
         ({"bbox": [1, 2, 300, 4]}, "result 1: the box leaves its image"),
+        ({"bbox": [-1e308, 0, 1.5e308, 4]}, "result 1: a corner is over 1,000,000,000 pixels away"),
+        ({"category_id": "\ud800"}, "has half a character"),
     ],
 )
 def test_a_wrong_result_of_coco_is_named_by_its_number(files, change, message):
@@ -202,6 +204,8 @@ def test_a_wrong_result_of_coco_is_named_by_its_number(files, change, message):
         ("images", {"id": 10, "file_name": "c"}, "image 3: the id 10 comes again"),
         ("images", {"id": None, "file_name": "c"}, "image 3: its id is 'None'"),
         ("images", {"id": 3, "file_name": "c", "width": -1, "height": 5}, "image 3: its size"),
+        ("images", {"id": 3, "file_name": "c", "width": 10**400, "height": 5}, "image 3: its size"),
+        ("images", {"id": 3, "file_name": "\udfff"}, "has half a character"),
         ("images", 5, "image 3: is no object"),
         ("categories", {"id": 3}, "category 3: has no name"),
         ("categories", {"id": 3, "name": DRAKE}, f"category 3: '{DRAKE}' comes again"),
