@@ -20,8 +20,12 @@ SECONDS_KEPT = 24 * 3600
 _TOKEN = re.compile(r"[0-9a-f]{32}")
 
 
-def keep(user: User, file: UploadedFile, most: int = MAX_BYTES) -> str:
-    """The token under which the file, of at most so many bytes, waits for this person."""
+def keep(user: User, file: UploadedFile, most: int | None = None) -> str:
+    """The token under which the file waits for this person.
+
+    most: bytes, MAX_BYTES unless told. Raises TooLarge for more.
+    """
+    most = MAX_BYTES if most is None else most
     if file.size is None or file.size > most:
         raise TooLarge(f"The file is larger than {most // 1024**2:,} MiB.", field="selection")
     folder = _folder()
