@@ -125,6 +125,8 @@ def labels_within(wordnet: WordNet, given: Sequence[int], hops: int) -> list[int
         wider = near.copy()
         wider[parent[near[child]]] = True
         wider[child[near[parent]]] = True
+        if (wider == near).all():
+            break
         near = wider
     found: list[int] = np.flatnonzero(near).tolist()
     return found

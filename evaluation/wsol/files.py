@@ -6,6 +6,7 @@ Read line by line and checked whole. No Django. Ids are relative paths; they may
 import functools
 import io
 import struct
+import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -265,15 +266,20 @@ def _head_size(start: bytes) -> int:
     return 12 + int(struct.unpack("<I", start[8:12])[0])
 
 
+# Python 3.11 miscounts the depth of literals that two threads parse at once, and says SystemError.
+_parsing = threading.Lock()
+
+
 @functools.lru_cache(1000)
 def _head(head: bytes) -> tuple[tuple[int, ...], bool, np.dtype[Any], int]:
     """Shape, whether columns come first, type, and length of a head; those of maps are alike."""
     file = io.BytesIO(head)
     version = np.lib.format.read_magic(file)
-    if version == (1, 0):
-        found = np.lib.format.read_array_header_1_0(file)
-    else:
-        found = np.lib.format.read_array_header_2_0(file)
+    with _parsing:
+        if version == (1, 0):
+            found = np.lib.format.read_array_header_1_0(file)
+        else:
+            found = np.lib.format.read_array_header_2_0(file)
     if not all(type(side) is int and side >= 0 for side in found[0]):
         raise ValueError(found[0])
     return *found, file.tell()
@@ -320,9 +326,10 @@ def _rows(
         if len(rest) != cells:
             raise BadInput(f"has {len(rest) + 1} cells", path, line, f"write {form}")
         if name not in names:
-            raise BadInput(
-                f"{name!r} is not in image_ids.txt", path, line, "list it there, or remove the line"
-            )
+            cure = "list it there, or remove the line"
+            if path.name == "localization.txt":
+                cure += f"; lines are {form} " + ("with" if cells == 2 else "without") + " --masks"
+            raise BadInput(f"{name!r} is not in image_ids.txt", path, line, cure)
         yield line, name, [cell.strip() for cell in rest]
 
 

@@ -30,6 +30,15 @@ def test_labels_within_hops_of_a_list(tmp_path, wordnet):
     assert told("near", seed, "--hops", 0)["labels"] == sorted([DRAKE, DOG])
 
 
+@pytest.mark.timeout(20)
+def test_more_hops_than_wordnet_has_end_with_all_of_it(tmp_path, wordnet):
+    seed = listed(tmp_path / "seed.txt", DRAKE)
+
+    found = told("near", seed, "--hops", 10**12)
+
+    assert found["count"] == told("near", seed, "--hops", 60)["count"]
+
+
 def test_labels_of_another_list_alone(tmp_path):
     seed = listed(tmp_path / "seed.txt", DRAKE)
     among = listed(tmp_path / "among.txt", DUCK, DOG)
