@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from annotator import cds_demonstration
 from evaluation import runs
 from evaluation.models import Benchmark
-from evaluation.released import benchmarks
+from evaluation.released import benchmarks, places
 from evaluation.released.ground_truth import DETECTION, TRUTH, WSOL
 from evaluation.wsol.files import Image, read_boxes
 from labeling.files import atomic_write
@@ -48,7 +48,7 @@ def _loaded(name: str, kind: str, campaign: Campaign, owner: User) -> Benchmark:
         owner, kind=kind, name=name, title=TITLES[name], campaign=campaign
     )
     if not benchmark.submissions.exists():
-        truth = benchmarks.truth_folder(benchmark)
+        truth = places.truth_folder(benchmark)
         folder = Path(settings.DATA_DIR) / "demo" / "found" / kind
         made = _detections(truth, folder) if kind == DETECTION else _score_maps(truth, folder)
         for classifier, path in made:

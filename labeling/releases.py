@@ -86,6 +86,12 @@ def read(source: Release | StrPath) -> Frozen:
     return frozen.read(source)
 
 
+def latest_kept(campaign: Campaign) -> Release | None:
+    """The campaign's newest release that the clock may not prune."""
+    rows = campaign.releases.order_by("-number")
+    return next((row for row in rows if not row.counts.get("interim")), None)
+
+
 def release_for(campaign: Campaign, number: int) -> Release:
     """The campaign's release of that number. Raises NotYours when there is none."""
     release = campaign.releases.filter(number=number).first()

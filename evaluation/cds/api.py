@@ -10,7 +10,7 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from evaluation import runs
+from evaluation import benchmark_folders, runs
 from evaluation.access import benchmark_for
 from evaluation.api import Uploads, load_wordnet, uploaded
 from evaluation.cds import benchmarks
@@ -131,7 +131,7 @@ class CDSFileDoors(Doors):
         row = benchmark_for(self.user, benchmark, CDS)
         if not row.runs.filter(pk=pk, state=Run.State.DONE).exists():
             raise NotYours("The benchmark has no such run with a result.")
-        path = benchmarks.run_folder(row, pk) / name
+        path = benchmark_folders.run_folder(row, pk) / name
         if not path.is_file():
             raise NotYours("The file is not on this server any more. Score the benchmark again.")
         return download(open(path, "rb"), f"{row.name}-run-{pk}-{name}", "application/jsonl")

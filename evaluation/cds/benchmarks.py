@@ -8,17 +8,15 @@ looked at) and `people/` (what people are asked).
 
 import os
 import shutil
-import tempfile
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import IO, Any
 
-from django.conf import settings
 from django.db import IntegrityError, transaction
 from django.db.models import Max
 
 from evaluation import uploads
+from evaluation.benchmark_folders import folder_of, scratch
 from evaluation.cds.choosing import Choice, Counted, Plan, check, parts_asked
 from evaluation.cds.lines import SequenceLine, parse_line, read_sequences, write_sequences
 from evaluation.cds.orders import as_text
@@ -46,7 +44,7 @@ def plan(campaign: Campaign, choice: Choice, release: Release | None = None) -> 
     """
     _check_campaign(campaign)
     check(choice)
-    release = release or latest_release(campaign)
+    release = release or releases.latest_kept(campaign)
     if release is None:
         _check_settled(campaign)
         return None
@@ -80,8 +78,8 @@ def create(
         raise Refusal("Give the benchmark a title.", field="title")
     _check_campaign(campaign)
     check(choice)
-    release = release or latest_release(campaign) or _frozen_now(campaign, owner)
-    with saying_full(), _scratch() as folder:
+    release = release or releases.latest_kept(campaign) or _frozen_now(campaign, owner)
+    with saying_full(), scratch() as folder:
         counted = Counted(releases.read(release), choice)
         write_sequences(folder / LINES, counted)
         stated = counted.settings(release)
@@ -113,14 +111,6 @@ def release_of(benchmark: Benchmark) -> Release:
     """Whose objects are revealed: the same for good."""
     assert benchmark.release is not None, "a benchmark of this kind stands on a release"
     return benchmark.release
-
-
-def folder_of(benchmark: Benchmark) -> Path:
-    return _root() / str(benchmark.pk)
-
-
-def run_folder(benchmark: Benchmark, run: int) -> Path:
-    return folder_of(benchmark) / "runs" / str(run)
 
 
 def lines_path(benchmark: Benchmark) -> Path:
@@ -171,7 +161,7 @@ def add_predictions(
     """
     with uploads.called(name):
         _check_predictions(benchmark, path)
-    with saying_full(), _scratch() as folder:
+    with saying_full(), scratch() as folder:
         parts = split(path, folder)
         hashes = {classifier: file_sha256(part) for classifier, part in parts.items()}
         with transaction.atomic():
@@ -220,16 +210,6 @@ def remove_classifier(benchmark: Benchmark, position: int) -> str:
         transaction.on_commit(lambda: old.unlink(missing_ok=True))
         row.delete()
     return row.name
-
-
-def latest_release(campaign: Campaign) -> Release | None:
-    """The campaign's newest release that the clock may not prune."""
-    rows = campaign.releases.order_by("-number")
-    return next((row for row in rows if not row.counts.get("interim")), None)
-
-
-def _root() -> Path:
-    return Path(settings.DATA_DIR) / "benchmarks"
 
 
 def _check_campaign(campaign: Campaign) -> None:
@@ -319,14 +299,3 @@ def _replace(row: Submission, part: Path, sha256: str) -> None:
 def _frozen_now(campaign: Campaign, owner: User) -> Release:
     _check_settled(campaign)
     return releases.freeze(campaign, owner)
-
-
-@contextmanager
-def _scratch() -> Iterator[Path]:
-    """An empty folder beside the benchmarks', gone afterwards unless it was moved."""
-    _root().mkdir(parents=True, exist_ok=True)
-    folder = Path(tempfile.mkdtemp(prefix=".new.", dir=_root()))
-    try:
-        yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)

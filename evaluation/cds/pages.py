@@ -7,8 +7,8 @@ from typing import Any
 
 from django.urls import reverse
 
-from evaluation import under_way
-from evaluation.cds import benchmarks, figure_words, figures, tables, terms
+from evaluation import benchmark_folders, under_way
+from evaluation.cds import figure_words, figures, tables, terms
 from evaluation.cds.running import SEQUENCES
 from evaluation.cds.tables import Chosen, Result
 from evaluation.figures import FORMS
@@ -162,7 +162,7 @@ def _result(row: Benchmark, run: Run, result: Result, chosen: Chosen) -> dict[st
             for name in tables.TABLES
             if tables.rows_of(result, name)
         ],
-        "has_sequences": (benchmarks.run_folder(row, run.pk) / SEQUENCES).is_file(),
+        "has_sequences": (benchmark_folders.run_folder(row, run.pk) / SEQUENCES).is_file(),
     }
 
 

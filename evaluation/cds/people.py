@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from django.db import transaction
 
-from evaluation import truths
+from evaluation import benchmark_folders, truths
 from evaluation.cds import benchmarks
 from evaluation.cds.lines import SequenceLine
 from evaluation.cds.predictions import NOT_ASKED, NOTHING, PEOPLE, Predictions, frame_places
@@ -182,7 +182,7 @@ def ask(
 
 def frames_path(benchmark: Benchmark) -> Path:
     """A line for each frame that people are asked about: {"frame": id, "image": name}."""
-    return benchmarks.folder_of(benchmark) / "people" / "frames.jsonl"
+    return benchmark_folders.folder_of(benchmark) / "people" / "frames.jsonl"
 
 
 def predictions(benchmark: Benchmark) -> Predictions | None:

@@ -19,8 +19,8 @@ from django.http import (
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_GET
 
-from evaluation import access, downloads, runs, under_way
-from evaluation.cds import benchmarks, figures, pages, sequence_pages, tables
+from evaluation import access, benchmark_folders, downloads, runs, under_way
+from evaluation.cds import figures, pages, sequence_pages, tables
 from evaluation.cds.running import SEQUENCES
 from evaluation.cds.tables import Result
 from evaluation.figures import FORMS, THEMES
@@ -46,7 +46,7 @@ def run(request: HttpRequest, row: Benchmark, chosen: Run) -> HttpResponse:
 
 def result_json(row: Benchmark, chosen: Run) -> HttpResponseBase:
     """The whole result as FORMATS has it. Its sequences are streamed from the run's file."""
-    path = benchmarks.run_folder(row, chosen.pk) / SEQUENCES
+    path = benchmark_folders.run_folder(row, chosen.pk) / SEQUENCES
     if not path.is_file():
         raise _gone()
     result = chosen.result or {}
@@ -117,7 +117,7 @@ def galleries(request: SignedIn, name: str, pk: int) -> HttpResponse:
 def sequences(request: SignedIn, name: str, pk: int) -> HttpResponseBase:
     """CDS and B-CDS of every sequence and classifier, a line each."""
     row, chosen, _ = _scored(request, name, pk)
-    path = benchmarks.run_folder(row, chosen.pk) / SEQUENCES
+    path = benchmark_folders.run_folder(row, chosen.pk) / SEQUENCES
     if not path.is_file():
         raise _gone()
     return downloads.lines(path, downloads.name_of(row, chosen, "-sequences.jsonl"))

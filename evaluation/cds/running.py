@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from evaluation import benchmark_folders
 from evaluation.cds import benchmarks, people, scoring
 from evaluation.cds.choosing import SCORED_BY
 from evaluation.cds.predictions import Predictions, frame_places, read_predictions
@@ -56,7 +57,7 @@ def score(benchmark: Benchmark, release: Release, run: Run) -> dict[str, Any]:
         scoring.Options(**{key: chosen[key] for key in SCORED_BY}, people=tuple(named)),
         mapping=chosen["mapping"],
     )
-    folder = benchmarks.run_folder(benchmark, run.pk)
+    folder = benchmark_folders.run_folder(benchmark, run.pk)
     folder.mkdir(parents=True, exist_ok=True)
     _write(folder / SEQUENCES, scored.sequences())
     _write(folder / ANSWERS, scored.answers())
@@ -109,7 +110,7 @@ def has_something(signature: dict[str, Any]) -> bool:
 def tidy(run: Run, gone: list[int]) -> None:
     """Removes the folders of runs that went, and the interim releases of what people named."""
     for pk in gone:
-        shutil.rmtree(benchmarks.run_folder(run.benchmark, pk), ignore_errors=True)
+        shutil.rmtree(benchmark_folders.run_folder(run.benchmark, pk), ignore_errors=True)
     naming = run.benchmark.naming
     newest = people.latest(naming)
     if naming is not None and newest is not None:

@@ -6,7 +6,8 @@ from typing import Any
 from django.core.paginator import Page, Paginator
 from django.urls import reverse
 
-from evaluation.cds import answers, benchmarks, pages, tables, terms, viewing
+from evaluation import benchmark_folders
+from evaluation.cds import answers, pages, tables, terms, viewing
 from evaluation.cds.answers import Answers, Thing
 from evaluation.cds.running import ANSWERS
 from evaluation.cds.tables import Result
@@ -30,7 +31,7 @@ NOTHING = "nothing"
 def answers_of(row: Benchmark, run: Run) -> Answers:
     """The sequences of the run. Raises Refusal where their file is gone."""
     try:
-        return answers.index(benchmarks.run_folder(row, run.pk) / ANSWERS)
+        return answers.index(benchmark_folders.run_folder(row, run.pk) / ANSWERS)
     except BadInput:
         raise Refusal(
             "The sequences of this run are not on this server any more. Score the benchmark again."

@@ -22,6 +22,7 @@ from django.db import transaction
 from numpy.typing import NDArray
 from PIL import Image
 
+from evaluation import benchmark_folders
 from evaluation.cds import benchmarks, sequencing
 from evaluation.cds.lines import SequenceLine, parse_line
 from evaluation.models import Benchmark
@@ -217,7 +218,7 @@ def _cached(one: Path) -> Iterator[Path]:
 
 
 def _folder(benchmark: Benchmark, number: int) -> Path:
-    return benchmarks.folder_of(benchmark) / FOLDER / str(number)
+    return benchmark_folders.folder_of(benchmark) / FOLDER / str(number)
 
 
 def _path(benchmark: Benchmark, number: int, frame: int) -> Path:

@@ -11,6 +11,7 @@ from evaluation.access import benchmark_for
 from evaluation.api import Uploads, uploaded
 from evaluation.models import Benchmark, Run, Submission
 from evaluation.released import benchmarks, running
+from evaluation.released.ground_truth import KINDS
 from evaluation.released.serializers import (
     NewReleasedSerializer,
     ReleasedPlanSerializer,
@@ -33,7 +34,7 @@ JSONL = {(200, "application/jsonl"): OpenApiTypes.BINARY}
 def released_for(user: User, name: str) -> Benchmark:
     """The benchmark, if it is one on released labels. Raises NotYours."""
     row = benchmark_for(user, name)
-    if row.kind not in benchmarks.KINDS:
+    if row.kind not in KINDS:
         raise NotYours("There is no such benchmark, or it is not yours.")
     return row
 

@@ -12,21 +12,14 @@ from typing import IO, Any
 from django.db import IntegrityError, transaction
 from django.db.models import Max
 
+from evaluation.benchmark_folders import folder_of, scratch
 from evaluation.models import Benchmark, Submission
 from evaluation.readers import file_sha256
 from evaluation.released import ground_truth, scoremap_zips, scoring
-from evaluation.released.ground_truth import KINDS, WSOL
-from evaluation.released.places import (
-    folder_of,
-    run_folder,
-    scratch,
-    submission_path,
-    truth_folder,
-    truth_zip,
-    zipped,
-)
+from evaluation.released.ground_truth import WSOL
+from evaluation.released.places import submission_path, truth_folder, truth_zip, zipped
 from evaluation.released.readable import check_readable
-from evaluation.released.settings import DEFAULTS, SPLITS, TEST, checked
+from evaluation.released.settings import checked
 from evaluation.uploads import MAX_BYTES
 from evaluation.wsol.files import read_boxes
 from labeling import campaigns, releases
@@ -35,28 +28,12 @@ from labeling.files import BadInput
 from labeling.imagestore import saying_full
 from labeling.models import Campaign, Question, Release, User
 
-__all__ = [
-    "DEFAULTS",
-    "KINDS",
-    "SPLITS",
-    "TEST",
-    "Plan",
-    "add_submission",
-    "create",
-    "folder_of",
-    "plan",
-    "remove",
-    "run_folder",
-    "submission_path",
-    "truth_folder",
-]
-
-# In the settings, beside what was chosen: the counts of the truth, and how often classifiers that
-# were removed had been scored.
 TRUTH_GONE = (
     "The ground truth of this benchmark is not on this server any more. Restore the folder of "
     "benchmarks from a backup, or make the benchmark again under another name."
 )
+# In the settings, beside what was chosen: the counts of the truth, and how often classifiers that
+# were removed had been scored.
 COUNTS, EARLIER = "truth", "earlier_attempts"
 SENT = "sent"
 MAX_NAME = 100
@@ -80,7 +57,7 @@ def plan(campaign: Campaign, kind: str, release: Release | None = None) -> Plan 
     Raises Refusal where the release has nothing of the kind, BadInput for damaged files.
     """
     checked(kind, {})
-    release = release or latest_release(campaign)
+    release = release or releases.latest_kept(campaign)
     if release is None:
         _check_settled(campaign)
         return None
@@ -107,7 +84,7 @@ def create(
     campaigns.check_name(name)
     if not title.strip():
         raise Refusal("Give the benchmark a title.", field="title")
-    release = release or latest_release(campaign) or _frozen_now(campaign, owner)
+    release = release or releases.latest_kept(campaign) or _frozen_now(campaign, owner)
     with saying_full(), scratch() as folder:
         truth = folder / "truth"
         truth.mkdir()
@@ -125,8 +102,8 @@ def create(
 
 
 def chosen_of(benchmark: Benchmark) -> dict[str, Any]:
-    """The settings as they were when it was made."""
-    return {key: value for key, value in benchmark.settings.items() if key != EARLIER}
+    """What was chosen when it was made: which split it is, and how it is scored."""
+    return {key: value for key, value in benchmark.settings.items() if key not in (COUNTS, EARLIER)}
 
 
 def release_of(benchmark: Benchmark) -> Release:
@@ -141,12 +118,6 @@ def open_truth(benchmark: Benchmark) -> IO[bytes]:
         return open(truth_zip(benchmark), "rb")
     except FileNotFoundError:
         raise Refusal(TRUTH_GONE) from None
-
-
-def latest_release(campaign: Campaign) -> Release | None:
-    """The campaign's newest release that the clock may not prune."""
-    found = campaign.releases.order_by("-number")
-    return next((row for row in found if not row.counts.get("interim")), None)
 
 
 def max_bytes(kind: str) -> int:
@@ -211,7 +182,10 @@ def _same(row: Benchmark) -> Benchmark | None:
     """The very benchmark, where the same person made it before."""
     kept = ("name", "kind", "release", "created_by")
     found = Benchmark.objects.filter(**{field: getattr(row, field) for field in kept}).first()
-    return found if found is not None and chosen_of(found) == row.settings else None
+    if found is None:
+        return None
+    stated = {key: value for key, value in found.settings.items() if key != EARLIER}
+    return found if stated == row.settings else None
 
 
 def _published(row: Benchmark, folder: Path) -> Benchmark:

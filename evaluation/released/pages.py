@@ -25,6 +25,7 @@ from evaluation.released import (
 from evaluation.released.image_pages import Asked
 from evaluation.released.settings import TEST
 from evaluation.released.tables import Result, Row
+from labeling import releases
 from labeling.errors import Refusal
 from labeling.files import BadInput
 from labeling.models import Campaign, Release
@@ -253,7 +254,7 @@ def choices(campaign: Campaign) -> list[dict[str, Any]]:
 
     `truth` is None where the campaign has no release yet: one is frozen with the benchmark.
     """
-    release = benchmarks.latest_release(campaign)
+    release = releases.latest_kept(campaign)
     return [_choice(campaign, kind, release) for kind in terms.KINDS]
 
 

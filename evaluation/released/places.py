@@ -1,4 +1,4 @@
-"""Where the files of a benchmark on released labels lie.
+"""Where the files of a benchmark on released labels lie in its folder.
 
 truth/: what `score KIND` reads; truth.zip: the same to take away; submissions/: a file of
 predictions or a folder of score maps a classifier, named by its hash; runs/<pk>/: what a run says
@@ -6,26 +6,14 @@ of each image.
 """
 
 import shutil
-import tempfile
 import zipfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
-from django.conf import settings
-
+from evaluation.benchmark_folders import folder_of
 from evaluation.models import Benchmark, Submission
 
 # So much of a hash tells the files of one classifier apart.
 _DIGITS = 12
-
-
-def folder_of(benchmark: Benchmark) -> Path:
-    return _root() / str(benchmark.pk)
-
-
-def run_folder(benchmark: Benchmark, run: int) -> Path:
-    return folder_of(benchmark) / "runs" / str(run)
 
 
 def truth_folder(benchmark: Benchmark) -> Path:
@@ -41,17 +29,6 @@ def submission_path(row: Submission) -> Path:
     return folder_of(row.benchmark) / "submissions" / f"{row.pk}-{row.sha256[:_DIGITS]}"
 
 
-@contextmanager
-def scratch() -> Iterator[Path]:
-    """An empty folder beside the benchmarks', gone afterwards unless it was moved."""
-    _root().mkdir(parents=True, exist_ok=True)
-    folder = Path(tempfile.mkdtemp(prefix=".new.", dir=_root()))
-    try:
-        yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-
-
 def zipped(folder: Path, goal: Path, name: str) -> None:
     """The files of the folder as a zip, below a folder of that name; the same bytes each time."""
     with zipfile.ZipFile(goal, "w", zipfile.ZIP_DEFLATED, compresslevel=3) as archive:
@@ -62,7 +39,3 @@ def zipped(folder: Path, goal: Path, name: str) -> None:
             entry.external_attr = 0o644 << 16
             with path.open("rb") as source, archive.open(entry, "w", force_zip64=True) as out:
                 shutil.copyfileobj(source, out)
-
-
-def _root() -> Path:
-    return Path(settings.DATA_DIR) / "benchmarks"

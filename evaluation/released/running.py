@@ -16,12 +16,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from evaluation import benchmark_folders
 from evaluation.ilsvrc import comparing
 from evaluation.metrics.wordnet import WordNetMissing
 from evaluation.models import Benchmark, Run, Submission
-from evaluation.released import behind, benchmarks, scoring
+from evaluation.released import behind, benchmarks, places, scoring
 from evaluation.released.analysing import Analyst
-from evaluation.released.benchmarks import COUNTS, EARLIER
+from evaluation.released.benchmarks import COUNTS
 from evaluation.released.ground_truth import DETECTION
 from evaluation.released.settings import TEST
 from labeling import releases
@@ -53,13 +54,13 @@ def score(benchmark: Benchmark, release: Release, run: Run) -> dict[str, Any]:
     as analysis.chance has it. comparison: of several submissions, as comparing.compare has it;
     {"classes_won"} of detection; None for wsol. Raises one of REFUSALS.
     """
-    folder = benchmarks.run_folder(benchmark, run.pk)
+    folder = benchmark_folders.run_folder(benchmark, run.pk)
     folder.mkdir(parents=True, exist_ok=True)
     with saying_full():
         scored = _scored(benchmark, folder)
     result = {
         "kind": benchmark.kind,
-        "settings": chosen(benchmark),
+        "settings": benchmarks.chosen_of(benchmark),
         "truth": benchmark.settings[COUNTS],
         "submissions": scored.results,
         "comparison": scored.comparison(benchmark),
@@ -72,21 +73,16 @@ def score(benchmark: Benchmark, release: Release, run: Run) -> dict[str, Any]:
     return plain
 
 
-def chosen(benchmark: Benchmark) -> dict[str, Any]:
-    """What was chosen when the benchmark was made: which split it is, and how it is scored."""
-    return {key: value for key, value in benchmark.settings.items() if key not in (COUNTS, EARLIER)}
-
-
 def images_path(benchmark: Benchmark, run: int) -> Path:
     """images.jsonl of a run: what is said of each image, by every classifier."""
-    return benchmarks.run_folder(benchmark, run) / IMAGES
+    return benchmark_folders.run_folder(benchmark, run) / IMAGES
 
 
 def curves_of(benchmark: Benchmark, run: int) -> dict[str, Any]:
     """Classifier → its curves, "boxes" and, of parts, "masks"; none for other kinds than wsol, and
     where the file is gone."""
     try:
-        text = (benchmarks.run_folder(benchmark, run) / CURVES).read_text(encoding="utf-8")
+        text = (benchmark_folders.run_folder(benchmark, run) / CURVES).read_text(encoding="utf-8")
     except FileNotFoundError:
         return {}
     found: dict[str, Any] = json.loads(text)
@@ -97,7 +93,7 @@ def signature_of(benchmark: Benchmark) -> dict[str, Any]:
     """What a result depends on, cheaply: while it is unchanged a run would say the same."""
     return {
         "release": benchmarks.release_of(benchmark).sha256,
-        "settings": hashlib.sha256(canonical(chosen(benchmark))).hexdigest(),
+        "settings": hashlib.sha256(canonical(benchmarks.chosen_of(benchmark))).hexdigest(),
         "submissions": [
             list(row) for row in benchmark.submissions.values_list("name", "sha256", "attempts")
         ],
@@ -112,7 +108,7 @@ def has_something(signature: dict[str, Any]) -> bool:
 def tidy(run: Run, gone: list[int]) -> None:
     """Removes the folders of runs that went."""
     for pk in gone:
-        shutil.rmtree(benchmarks.run_folder(run.benchmark, pk), ignore_errors=True)
+        shutil.rmtree(benchmark_folders.run_folder(run.benchmark, pk), ignore_errors=True)
 
 
 class _Scores:
@@ -175,14 +171,14 @@ def _scored(benchmark: Benchmark, folder: Path) -> _Scores:
 
 
 def _written(benchmark: Benchmark, rows: list[Submission], folder: Path) -> _Scores:
-    truth = benchmarks.truth_folder(benchmark)
+    truth = places.truth_folder(benchmark)
     if not truth.is_dir():
         raise Refusal(benchmarks.TRUTH_GONE)
     scores = _Scores(Analyst(benchmark.kind, truth, benchmark.settings))
     parts: list[Path] = []
     try:
         for row in rows:
-            path = benchmarks.submission_path(row)
+            path = places.submission_path(row)
             if not path.exists():
                 raise BadInput("the file is missing", row.name, None, "send it in again")
             with scoring.called(path, row.name, truth):

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from evaluation import runs
-from evaluation.cds import benchmarks, running
+from evaluation import benchmark_folders, runs
+from evaluation.cds import running
 from evaluation.cds.lines import SequenceLine
 from evaluation.models import Benchmark, Run
 from labeling import campaigns, images, jobs, objects, part_campaigns, vocabularies
@@ -105,7 +105,7 @@ def scored(reveal, alice, tmp_path, wordnet) -> Run:
     jobs.run_all()
     run.refresh_from_db()
     assert run.state == Run.State.DONE, run.error
-    path = benchmarks.run_folder(reveal, run.pk) / running.ANSWERS
+    path = benchmark_folders.run_folder(reveal, run.pk) / running.ANSWERS
     lines = [json.loads(line) for line in path.read_text().splitlines()]
     for line in lines:
         if line["content_scheme"] == "low":

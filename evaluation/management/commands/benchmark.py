@@ -12,6 +12,7 @@ from evaluation.management.numbers import level, whole
 from evaluation.metrics import wsol
 from evaluation.models import Benchmark, Run
 from evaluation.released import benchmarks
+from evaluation.released.ground_truth import KINDS
 from evaluation.released.settings import DEFAULTS, SPLITS
 from labeling import jobs, releases
 from labeling.errors import Refusal
@@ -34,7 +35,7 @@ class Command(ContractCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         opening = self.verb(parser, "open", self.open, self.show_opened, help="make a benchmark")
-        opening.add_argument("kind", choices=benchmarks.KINDS)
+        opening.add_argument("kind", choices=KINDS)
         opening.add_argument("--campaign", required=True, help="whose labels are the truth")
         opening.add_argument("--name", required=True)
         opening.add_argument("--title", default="")
@@ -164,7 +165,7 @@ def _refused(path: Path | None = None) -> Iterator[None]:
 
 
 def _benchmark(name: str) -> Benchmark:
-    row = Benchmark.objects.filter(name=name, kind__in=benchmarks.KINDS).first()
+    row = Benchmark.objects.filter(name=name, kind__in=KINDS).first()
     if row is None:
         raise BadInput(f"there is no benchmark on released labels {name!r}", cure="check the name")
     return row

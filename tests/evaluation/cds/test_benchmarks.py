@@ -6,6 +6,7 @@ import shutil
 
 import pytest
 
+from evaluation import benchmark_folders
 from evaluation.cds import benchmarks, running
 from evaluation.cds.choosing import Choice
 from evaluation.models import Benchmark, Submission
@@ -31,7 +32,7 @@ def orders_of(campaign, **schemes):
 
 def folders():
     """What lies in the benchmarks' folder, hidden or not."""
-    root = benchmarks._root()
+    root = benchmark_folders.root()
     return sorted(path.name for path in root.iterdir()) if root.exists() else []
 
 
@@ -187,13 +188,13 @@ def test_a_crash_before_the_row_is_there_leaves_no_half_benchmark(alice, cats, m
 
 
 def test_an_orphaned_folder_harms_nobody(alice, cats, reveal):
-    orphan = benchmarks._root() / str(reveal.pk + 1)
+    orphan = benchmark_folders.root() / str(reveal.pk + 1)
     (orphan / "frames" / "0").mkdir(parents=True)
     (orphan / "sequences.jsonl").write_text("stale\n")
 
     made = world.make(alice, cats, name="again")
 
-    assert benchmarks.folder_of(made) == orphan
+    assert benchmark_folders.folder_of(made) == orphan
     assert not (orphan / "frames").exists()
     assert benchmarks.lines_of(made) == benchmarks.lines_of(reveal)
 
@@ -320,7 +321,7 @@ def test_bad_predictions_are_named_and_change_nothing(
 ):
     world.add(reveal, alice, tmp_path, alpha=world.right_at_last)
     before = list(reveal.submissions.values())
-    files = sorted(benchmarks.folder_of(reveal).rglob("*"))
+    files = sorted(benchmark_folders.folder_of(reveal).rglob("*"))
     rows = faulty(world.rows_of(reveal, alpha=world.always_right), fault)
 
     with pytest.raises(BadInput) as bad:
@@ -328,7 +329,7 @@ def test_bad_predictions_are_named_and_change_nothing(
 
     assert str(bad.value).startswith(said)
     assert list(reveal.submissions.values()) == before
-    assert sorted(benchmarks.folder_of(reveal).rglob("*")) == files
+    assert sorted(benchmark_folders.folder_of(reveal).rglob("*")) == files
     assert folders() == [str(reveal.pk)]
 
 
@@ -383,7 +384,7 @@ def test_who_is_not_there_and_people_cannot_be_removed(alice, reveal):
 
 def test_predictions_that_are_gone_say_so(wordnet, alice, reveal, tmp_path):
     world.add(reveal, alice, tmp_path, alpha=world.always_right)
-    shutil.rmtree(benchmarks.folder_of(reveal) / "predictions")
+    shutil.rmtree(benchmark_folders.folder_of(reveal) / "predictions")
 
     with pytest.raises(BadInput, match="upload the classifier's predictions again"):
         running.predictions_of(reveal)
@@ -394,7 +395,7 @@ def test_the_first_line_is_read_alone(reveal):
 
 
 def test_lines_that_are_gone_say_so(reveal):
-    shutil.rmtree(benchmarks.folder_of(reveal))
+    shutil.rmtree(benchmark_folders.folder_of(reveal))
 
     with pytest.raises(Refusal, match="not on this server any more"):
         benchmarks.first_line_of(reveal)
@@ -473,7 +474,8 @@ def test_any_other_name_is_no_file_name_and_harms_nobody(wordnet, alice, reveal,
 
     row = reveal.submissions.get()
     assert row.name == name
-    assert benchmarks.predictions_path(row).parent == benchmarks.folder_of(reveal) / "predictions"
+    folder = benchmark_folders.folder_of(reveal)
+    assert benchmarks.predictions_path(row).parent == folder / "predictions"
     assert running.predictions_of(reveal).classifiers == (name,)
 
 

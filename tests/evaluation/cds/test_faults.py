@@ -8,7 +8,8 @@ from django.conf import settings
 from django.test import Client
 from django.urls import reverse
 
-from evaluation.cds import benchmarks, choosing, orders
+from evaluation import benchmark_folders
+from evaluation.cds import choosing, orders
 from evaluation.models import Run
 from labeling.errors import Refusal
 from labeling.files import BadInput
@@ -45,11 +46,11 @@ def pages(run: Run) -> list[str]:
 
 
 def of_benchmark(run: Run) -> Path:
-    return benchmarks.folder_of(run.benchmark)
+    return benchmark_folders.folder_of(run.benchmark)
 
 
 def of_run(run: Run) -> Path:
-    return benchmarks.run_folder(run.benchmark, run.pk)
+    return benchmark_folders.run_folder(run.benchmark, run.pk)
 
 
 def of_release(run: Run) -> Path:

@@ -8,7 +8,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from evaluation import runs
+from evaluation import benchmark_folders, runs
 from evaluation.cds import answers, benchmarks, pages, sequence_pages, tables
 from evaluation.models import Benchmark, Run
 from labeling.errors import Refusal
@@ -153,7 +153,7 @@ def test_sequences_come_as_a_file(run, as_alice):
 
 
 def test_files_that_are_gone_are_a_refusal_and_no_fault(run, as_alice):
-    folder = benchmarks.run_folder(run.benchmark, run.pk)
+    folder = benchmark_folders.run_folder(run.benchmark, run.pk)
     for path in folder.iterdir():
         path.unlink()
 
@@ -199,7 +199,7 @@ def test_objects_are_found_by_name_and_category(run, as_alice):
 
 
 def test_objects_are_listed_at_the_schemes_asked_for(run, as_alice):
-    index = answers.index(benchmarks.run_folder(run.benchmark, run.pk) / "answers.jsonl")
+    index = answers.index(benchmark_folders.run_folder(run.benchmark, run.pk) / "answers.jsonl")
 
     rows = as_alice.get(address("cds_objects", run), {"content": "low"}).context["rows"]
 
@@ -240,7 +240,7 @@ def test_viewer_tells_parts_weights_answers_and_scores(run, as_alice):
 
 
 def test_missing_parts_say_that_the_frame_is_repeated(run, as_alice):
-    path = benchmarks.run_folder(run.benchmark, run.pk) / "answers.jsonl"
+    path = benchmark_folders.run_folder(run.benchmark, run.pk) / "answers.jsonl"
     lines = [json.loads(line) for line in path.read_text().splitlines()]
     repeated = next(
         at for at, line in enumerate(lines) if len(set(line["frames"])) < len(line["frames"])
@@ -317,7 +317,7 @@ def test_without_a_mapping_nothing_is_right_or_wrong(
 
 
 def test_viewer_goes_to_other_objects_and_schemes(run, as_alice):
-    index = answers.index(benchmarks.run_folder(run.benchmark, run.pk) / "answers.jsonl")
+    index = answers.index(benchmark_folders.run_folder(run.benchmark, run.pk) / "answers.jsonl")
     ways = as_alice.get(address("cds_viewer", run, 0)).context["ways"]
     here = index.places[0]
 
@@ -397,7 +397,7 @@ def test_a_run_does_not_exist_for_those_who_do_not_research_in_it(run, bob, char
 
 
 def test_a_result_without_its_file_is_a_refusal(run):
-    (benchmarks.run_folder(run.benchmark, run.pk) / "answers.jsonl").unlink()
+    (benchmark_folders.run_folder(run.benchmark, run.pk) / "answers.jsonl").unlink()
 
     with pytest.raises(Refusal, match="Score the benchmark again"):
         sequence_pages.answers_of(run.benchmark, run)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from PIL import Image as Pillow
 
-from evaluation import truths
+from evaluation import benchmark_folders, truths
 from evaluation.cds import benchmarks, people, people_frames, running
 from evaluation.cds.predictions import NOT_ASKED
 from evaluation.models import Benchmark
@@ -369,7 +369,7 @@ def test_what_people_do_not_agree_on_is_named_nothing(benchmark, alice):
 
 
 def sequences_of(benchmark, run):
-    path = benchmarks.run_folder(benchmark, run.pk) / running.SEQUENCES
+    path = benchmark_folders.run_folder(benchmark, run.pk) / running.SEQUENCES
     return [json.loads(line) for line in path.read_text().splitlines()]
 
 

@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from evaluation import runs
+from evaluation import benchmark_folders, runs
 from evaluation.cds import benchmarks
 from evaluation.models import Benchmark, Run
 from labeling import campaigns, jobs, releases
@@ -51,14 +51,14 @@ def test_a_run_keeps_the_tables_and_writes_the_sequences(scored, alice, run_jobs
     assert "sequences" not in run.result["tables"]
     error = {row["classifier"]: row["error"] for row in run.result["tables"]["error"]}
     assert error == {"alpha": 0, "beta": 0}
-    folder = benchmarks.run_folder(scored, run.pk)
+    folder = benchmark_folders.run_folder(scored, run.pk)
     assert sorted(path.name for path in folder.iterdir()) == ["answers.jsonl", "sequences.jsonl"]
 
 
 def test_sequences_and_answers_tell_every_line(scored, run_jobs):
     run = finished(scored, run_jobs)
 
-    folder = benchmarks.run_folder(scored, run.pk)
+    folder = benchmark_folders.run_folder(scored, run.pk)
     sequences = lines(folder / "sequences.jsonl")
     assert len(sequences) == 6 * 2
     # Right from the first frame on: nothing is dissimilar.
@@ -91,7 +91,7 @@ def test_without_a_mapping_there_is_no_b_cds(alice, bob, dataset, wordnet, tmp_p
 
     assert run.result["mapping"] is None
     assert run.result["tables"]["error"] == []
-    assert "b_cds" not in lines(benchmarks.run_folder(reveal, run.pk) / "sequences.jsonl")[0]
+    assert "b_cds" not in lines(benchmark_folders.run_folder(reveal, run.pk) / "sequences.jsonl")[0]
 
 
 def test_no_classifier_fails_the_run_with_its_reason_and_not_the_job(reveal, run_jobs):
@@ -134,7 +134,7 @@ def test_a_run_twice_says_the_same(scored, run_jobs):
 
     assert first.pk != second.pk
     assert first.result == second.result
-    one, other = (benchmarks.run_folder(scored, run.pk) for run in (first, second))
+    one, other = (benchmark_folders.run_folder(scored, run.pk) for run in (first, second))
     for name in ("sequences.jsonl", "answers.jsonl"):
         assert (one / name).read_bytes() == (other / name).read_bytes()
 
@@ -194,8 +194,8 @@ def test_the_clock_scores_what_changed_and_forgets_what_it_made_before(
     run_jobs()
 
     assert list(scored.runs.all()) == [second]
-    assert not benchmarks.run_folder(scored, first.pk).exists()
-    assert benchmarks.run_folder(scored, second.pk).is_dir()
+    assert not benchmark_folders.run_folder(scored, first.pk).exists()
+    assert benchmark_folders.run_folder(scored, second.pk).is_dir()
     assert scored.campaign.releases.get() == scored.release
 
 
@@ -236,7 +236,7 @@ def test_runs_that_people_asked_for_stay(scored, alice, run_jobs):
     finished(scored, run_jobs, alice)
 
     assert list(scored.runs.values_list("settings__interim", flat=True)) == [False, False]
-    assert benchmarks.run_folder(scored, first.pk).is_dir()
+    assert benchmark_folders.run_folder(scored, first.pk).is_dir()
 
 
 def test_a_drop_in_the_parts_campaign_is_nothing_to_replace(reveal):

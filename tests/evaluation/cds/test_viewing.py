@@ -12,6 +12,7 @@ from django.test import Client
 from django.urls import reverse
 from PIL import Image
 
+from evaluation import benchmark_folders
 from evaluation.cds import benchmarks, sequencing, viewing
 from evaluation.models import Benchmark, Run
 from labeling import exportfiles, jobs, releases
@@ -41,7 +42,7 @@ def as_alice(alice) -> Client:
 
 
 def folder(benchmark: Benchmark, number: int = 0) -> Path:
-    return benchmarks.folder_of(benchmark) / "frames" / str(number)
+    return benchmark_folders.folder_of(benchmark) / "frames" / str(number)
 
 
 def draw(benchmark: Benchmark, number: int) -> Job:

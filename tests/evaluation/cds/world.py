@@ -8,6 +8,7 @@ from typing import Any
 
 from django.core.files.uploadedfile import SimpleUploadedFile
 
+from evaluation import benchmark_folders
 from evaluation.cds import benchmarks, running
 from evaluation.cds.lines import SequenceLine
 from evaluation.models import Benchmark, Run, Submission
@@ -98,7 +99,7 @@ def run_by_hand(benchmark: Benchmark, user: User) -> Run:
         requested_by=user,
         finished_at=benchmark.created_at,
     )
-    folder = benchmarks.run_folder(benchmark, run.pk)
+    folder = benchmark_folders.run_folder(benchmark, run.pk)
     folder.mkdir(parents=True)
     rows, answers = [], []
     for line in benchmarks.lines_of(benchmark):
@@ -113,7 +114,7 @@ def run_by_hand(benchmark: Benchmark, user: User) -> Run:
         rows += [plain | {"classifier": name} | scores for name in results.CLASSIFIERS]
     for name, lines in ((running.SEQUENCES, rows), (running.ANSWERS, answers)):
         (folder / name).write_text("".join(json.dumps(line) + "\n" for line in lines))
-    frame = benchmarks.folder_of(benchmark) / "frames" / "0" / "1.webp"
+    frame = benchmark_folders.folder_of(benchmark) / "frames" / "0" / "1.webp"
     frame.parent.mkdir(parents=True)
     frame.write_bytes(b"a picture")
     return run

@@ -9,7 +9,7 @@ import numpy as np
 
 from evaluation import runs
 from evaluation.models import Benchmark, Run
-from evaluation.released import benchmarks
+from evaluation.released import benchmarks, places
 from evaluation.wsol.files import read_boxes
 from labeling import campaigns, images, jobs, objects, part_campaigns, vocabularies
 from labeling.formats.parted import PartedObject
@@ -72,7 +72,7 @@ def polygon(box: Any) -> Polygons:
 
 
 def truth_rows(benchmark: Benchmark) -> list[dict[str, str]]:
-    with open(benchmarks.truth_folder(benchmark) / "truth.csv", encoding="utf-8") as file:
+    with open(places.truth_folder(benchmark) / "truth.csv", encoding="utf-8") as file:
         return list(csv.DictReader(file))
 
 
@@ -83,7 +83,7 @@ def said(benchmark: Benchmark, skill: float) -> Any:
         return world.packed(
             {
                 f"{image.name}.npy": world.npy(score_map(image, skill))
-                for image in read_boxes(benchmarks.truth_folder(benchmark))
+                for image in read_boxes(places.truth_folder(benchmark))
             }
         )
     rows = truth_rows(benchmark)

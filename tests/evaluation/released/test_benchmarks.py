@@ -6,6 +6,7 @@ import zipfile
 import numpy as np
 import pytest
 
+from evaluation import benchmark_folders
 from evaluation.models import Benchmark
 from evaluation.released import benchmarks, places, scoremap_zips
 from labeling import releases
@@ -32,12 +33,12 @@ def maps(alice, cats):
 
 def lying():
     """What lies in the benchmarks' folder, hidden or not."""
-    root = places._root()
+    root = benchmark_folders.root()
     return sorted(path.name for path in root.iterdir()) if root.exists() else []
 
 
 def sent(benchmark):
-    folder = benchmarks.folder_of(benchmark) / "submissions"
+    folder = benchmark_folders.folder_of(benchmark) / "submissions"
     return sorted(path.name for path in folder.iterdir()) if folder.exists() else []
 
 
@@ -45,7 +46,7 @@ def sent(benchmark):
 def test_a_benchmark_has_the_files_that_score_reads(wordnet, alice, cats, kind):
     made = world.make(alice, cats, kind)
 
-    assert {path.name for path in benchmarks.truth_folder(made).iterdir()} == FILES[kind]
+    assert {path.name for path in places.truth_folder(made).iterdir()} == FILES[kind]
     assert made.release == cats.releases.get()
     assert made.settings["split"] == "train-fullsup"
     assert made.settings["truth"]["images"] == (3 if kind == "detection" else 1)
@@ -165,12 +166,12 @@ def test_a_death_at_any_step_leaves_no_half_benchmark(alice, cats, monkeypatch, 
 
 
 def test_an_orphaned_folder_harms_nobody(alice, cats, maps):
-    orphan = places._root() / str(maps.pk + 1)
+    orphan = benchmark_folders.root() / str(maps.pk + 1)
     (orphan / "submissions").mkdir(parents=True)
 
     made = world.make(alice, cats, name="again")
 
-    assert benchmarks.folder_of(made) == orphan
+    assert benchmark_folders.folder_of(made) == orphan
     assert not (orphan / "submissions").exists()
 
 
@@ -193,7 +194,7 @@ def test_predictions_come_once_and_change_once(wordnet, alice, cats, tmp_path, k
     files = sent(benchmark)
 
     assert (again.pk, again.sha256, again.attempts) == (first.pk, first.sha256, 1)
-    assert files == [benchmarks.submission_path(first).name]
+    assert files == [places.submission_path(first).name]
 
     changed = world.submit(benchmark, alice, tmp_path, content=world.usual(benchmark)[:1])
 
@@ -210,7 +211,7 @@ def test_an_old_file_goes_when_the_new_one_is_committed(
     with django_capture_on_commit_callbacks(execute=True):
         row = world.submit(maps, alice, tmp_path, content=flat)
 
-    assert sent(maps) == [benchmarks.submission_path(row).name]
+    assert sent(maps) == [places.submission_path(row).name]
     assert row.attempts == 2
 
 
@@ -344,7 +345,7 @@ def test_maps_under_one_folder_and_beside_other_files_are_taken(alice, maps, tmp
 
     row = world.submit(maps, alice, tmp_path, content=zipped)
 
-    assert (benchmarks.submission_path(row) / ONE).is_file()
+    assert (places.submission_path(row) / ONE).is_file()
 
 
 def test_a_folder_of_maps_is_taken_as_it_is(alice, maps, tmp_path):
@@ -357,18 +358,18 @@ def test_a_folder_of_maps_is_taken_as_it_is(alice, maps, tmp_path):
 
     # A zip of the very same maps is the same.
     assert {(row.pk, row.attempts) for row in (first, again, zipped)} == {(first.pk, 1)}
-    assert (benchmarks.submission_path(first) / ONE).is_file()
+    assert (places.submission_path(first) / ONE).is_file()
     assert (tmp_path / "cams" / ONE).is_file()
 
 
 def test_a_file_that_went_is_taken_again_without_counting(alice, maps, tmp_path):
     row = world.submit(maps, alice, tmp_path)
-    benchmarks._remove(benchmarks.submission_path(row))
+    benchmarks._remove(places.submission_path(row))
 
     again = world.submit(maps, alice, tmp_path)
 
     assert again.attempts == 1
-    assert (benchmarks.submission_path(again) / ONE).is_file()
+    assert (places.submission_path(again) / ONE).is_file()
 
 
 @pytest.mark.parametrize("name", ["", " alpha", "a\nb", "a/b", "..", "a\\b", "x" * 101, "a\u200b"])
@@ -422,7 +423,7 @@ def test_a_death_while_replacing_keeps_the_old_predictions(alice, maps, tmp_path
 
     row = maps.submissions.get()
     assert (row.sha256, row.attempts) == (first.sha256, 1)
-    assert (benchmarks.submission_path(row) / ONE).is_file()
+    assert (places.submission_path(row) / ONE).is_file()
 
 
 def test_two_who_make_the_same_at_once_get_one(alice, cats, monkeypatch):
@@ -454,13 +455,13 @@ def test_the_same_file_sent_twice_at_once_counts_once(alice, maps, tmp_path, mon
     row = world.submit(maps, alice, tmp_path)
 
     assert (row, row.attempts) == (maps.submissions.get(), 1)
-    assert (benchmarks.submission_path(row) / ONE).is_file()
+    assert (places.submission_path(row) / ONE).is_file()
 
 
 @pytest.mark.parametrize("gone", ["truth", "truth/image_ids.txt", "truth/localization.txt"])
 def test_a_truth_that_went_is_told(alice, maps, tmp_path, gone):
     content = world.usual(maps)
-    benchmarks.folder_of(maps).joinpath(gone).rename(tmp_path / "elsewhere")
+    benchmark_folders.folder_of(maps).joinpath(gone).rename(tmp_path / "elsewhere")
 
     with pytest.raises((BadInput, Refusal), match="from a backup"):
         world.submit(maps, alice, tmp_path, content=content)

@@ -7,6 +7,7 @@ from io import BytesIO
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 
+from evaluation import benchmark_folders
 from evaluation.models import Benchmark, Run
 from evaluation.released import benchmarks
 from labeling import releases
@@ -168,8 +169,8 @@ def test_files_that_went_are_told(client, maps, run_jobs):
     put(client, benchmark=maps)
     run_jobs()
     run = Run.objects.get()
-    (benchmarks.run_folder(maps, run.pk) / "images.jsonl").unlink()
-    (benchmarks.folder_of(maps) / "truth.zip").unlink()
+    (benchmark_folders.run_folder(maps, run.pk) / "images.jsonl").unlink()
+    (benchmark_folders.folder_of(maps) / "truth.zip").unlink()
 
     assert client.get(f"{ONE}runs/{run.pk}/images.jsonl").status_code == 404
     assert client.get(f"{ONE}truth.zip").status_code == 400

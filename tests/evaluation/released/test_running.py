@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from django.utils import timezone
 
-from evaluation import runs
+from evaluation import benchmark_folders, runs
 from evaluation.metrics.wordnet import WordNetMissing
 from evaluation.models import Run
-from evaluation.released import benchmarks, running
+from evaluation.released import benchmarks, places, running
 from labeling import campaigns, releases
 from labeling.models import Job
 from tests.evaluation.released import world
@@ -63,7 +63,7 @@ def test_a_run_says_what_score_says_of_the_downloaded_truth(
     assert (run.state, run.error) == (Run.State.DONE, "")
     folder = taken_away(scored, tmp_path / "away")
     row = scored.submissions.get(name="alpha")
-    sent = benchmarks.submission_path(row)
+    sent = places.submission_path(row)
     for part in parts_of(scored.kind, folder, sent):
         status, out, err = shell("score", scored.kind, *part, *OPTIONS[scored.kind], "--json")
         assert (status, err) == (0, "")
@@ -141,7 +141,7 @@ def test_every_image_has_a_line_with_what_each_made_of_it(scored, run_jobs):
     assert set(line) == {"image", "classes", "truth", "outcomes"}
     assert line["classes"] == [CAT]
     assert list(line["outcomes"]) == ["alpha", "beta"]
-    folder = benchmarks.run_folder(scored, run.pk)
+    folder = benchmark_folders.run_folder(scored, run.pk)
     curves = {"curves.json"} if scored.kind == "wsol" else set()
     index = {"images.index.npz"}
     assert {path.name for path in folder.iterdir()} == {"images.jsonl"} | index | curves
@@ -194,7 +194,7 @@ def test_a_run_without_anybody_fails_with_its_sentence(wordnet, alice, cats, run
 
 
 def test_a_run_without_its_truth_fails_with_its_sentence(scored, run_jobs):
-    shutil.rmtree(benchmarks.truth_folder(scored))
+    shutil.rmtree(places.truth_folder(scored))
 
     run = finished(scored, run_jobs)
 
@@ -203,19 +203,19 @@ def test_a_run_without_its_truth_fails_with_its_sentence(scored, run_jobs):
 
 
 def test_a_run_without_a_file_names_the_classifier(scored, run_jobs):
-    benchmarks._remove(benchmarks.submission_path(scored.submissions.get(name="beta")))
+    benchmarks._remove(places.submission_path(scored.submissions.get(name="beta")))
 
     run = finished(scored, run_jobs)
 
     assert run.state == Run.State.FAILED
     assert run.error == "beta: the file is missing; send it in again."
-    folder = benchmarks.run_folder(scored, run.pk)
+    folder = benchmark_folders.run_folder(scored, run.pk)
     assert not list(folder.iterdir())
 
 
 def test_a_damaged_truth_fails_with_its_place(scored, run_jobs):
     name = "image_ids.txt" if scored.kind == "wsol" else "truth.csv"
-    (benchmarks.truth_folder(scored) / name).write_bytes(b"\xff\n")
+    (places.truth_folder(scored) / name).write_bytes(b"\xff\n")
 
     run = finished(scored, run_jobs)
 
@@ -277,7 +277,7 @@ def test_the_clock_scores_what_changed_once(scored, alice, tmp_path, run_jobs, s
 
     # The interim run before it went, with its folder.
     assert list(scored.runs.values_list("pk", flat=True)) == [second.pk]
-    assert not benchmarks.run_folder(scored, first.pk).exists()
+    assert not benchmark_folders.run_folder(scored, first.pk).exists()
     assert running.images_path(scored, second.pk).exists()
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from evaluation import runs
 from evaluation.models import Benchmark, Run, Submission
-from evaluation.released import benchmarks
+from evaluation.released import benchmarks, places
 from evaluation.wsol.files import read_boxes
 from labeling import jobs
 from labeling.frozen import Frozen
@@ -78,7 +78,7 @@ def maps_of(benchmark: Benchmark, draw: Callable[[str], Any]) -> bytes:
     return packed(
         {
             f"{image.name}.npy": npy(draw(image.name))
-            for image in read_boxes(benchmarks.truth_folder(benchmark))
+            for image in read_boxes(places.truth_folder(benchmark))
         }
     )
 
