@@ -58,9 +58,9 @@ def read_all(
     truth: Path, predictions: Mapping[str, Path], options: Options
 ) -> dict[str, Localized]:
     """Several submissions by name, on the same images; the truth is read once."""
-    scene = _Scene.of(read_truth(truth, options), options)
+    counted = _Counted.of(read_truth(truth, options), options)
     return {
-        name: scene.localized(read_found(path, scene.known, options, ranked=True))
+        name: counted.localized(read_found(path, counted.known, options, ranked=True))
         for name, path in predictions.items()
     }
 
@@ -131,7 +131,7 @@ def outcomes(found: Localized) -> Iterator[Result]:
 
 
 @dataclass(frozen=True)
-class _Scene:
+class _Counted:
     """The images that count. place: (I,) their numbers from 0 by those of `known`, ABSENT for one
     that is left out; kept: (N,) the way back; class_of: (I,)."""
 
@@ -145,7 +145,7 @@ class _Scene:
     notes: list[str]
 
     @classmethod
-    def of(cls, known: Truth, options: Options) -> "_Scene":
+    def of(cls, known: Truth, options: Options) -> "_Counted":
         """Raises BadInput where nothing is left, and for an image with a second class."""
         class_of = _classes(known)
         excluded, unknown = read_excluded(known, options)

@@ -100,7 +100,7 @@ def _classification(truth: Path, path: Path, settings: Settings) -> Scored:
     )
 
 
-def _read_localized(truth: Path, path: Path, settings: Settings) -> Any:
+def _read_localized(truth: Path, path: Path, settings: Settings) -> localization.Localized:
     return localization.read(truth / TRUTH, path, options_of(truth, settings))
 
 
@@ -114,7 +114,7 @@ def _localization(truth: Path, path: Path, settings: Settings) -> Scored:
     )
 
 
-def _read_detected(truth: Path, path: Path, settings: Settings) -> Any:
+def _read_detected(truth: Path, path: Path, settings: Settings) -> detection.Detected:
     return detection.read(truth / TRUTH, path, options_of(truth, settings))
 
 
@@ -151,9 +151,12 @@ def _check_maps(truth: Path, path: Path, settings: Settings) -> None:
     protocol = protocol_of(settings)
     names = [image.name for image in wsol_files.read_boxes(truth)]
     read = wsol_scoring.reader(path, protocol, names)
-    for _ in wsol_scoring.in_parts(
-        lambda part: [None for name in part if read(name) is None], names
-    ):
+
+    def read_all(part: list[str]) -> None:
+        for name in part:
+            read(name)
+
+    for _ in wsol_scoring.in_parts(read_all, names):
         pass
 
 
