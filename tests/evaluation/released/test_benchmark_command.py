@@ -5,7 +5,10 @@ import json
 import numpy as np
 import pytest
 
+from evaluation import runs
+from evaluation.management.commands import benchmark
 from evaluation.models import Benchmark
+from labeling import jobs
 from tests.evaluation.released import world
 from tests.evaluation.released.world import CAT, DOG
 
@@ -72,6 +75,26 @@ def test_faults_are_one_line(shell, cats, command, status, said):
     assert said in err
     assert len(err.strip().splitlines()) == 1
     assert not Benchmark.objects.exists()
+
+
+def test_a_run_that_another_worker_has_begun_is_waited_for(shell, cats, maps, monkeypatch):
+    shell(*OPEN)
+    shell("benchmark", "submit", "wsol", "alpha", maps)
+    theirs = []
+
+    def quicker(job_id):
+        theirs.append(jobs.claim(job_id))
+
+    def until_they_end(seconds):
+        runs.execute(theirs[0])
+        jobs.finish(theirs[0])
+
+    monkeypatch.setattr(benchmark.jobs, "run", quicker)
+    monkeypatch.setattr(benchmark.time, "sleep", until_they_end)
+    status, out, err = shell("benchmark", "score", "wsol", "--json")
+
+    assert (status, err) == (0, "")
+    assert json.loads(out)["submissions"][0]["name"] == "alpha"
 
 
 def test_a_benchmark_without_classifiers_is_not_scored(shell, cats, tmp_path):
