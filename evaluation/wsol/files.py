@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evaluation.metrics.wsol_masks import nearest, truth_of
-from evaluation.readers import NO_ARRAY
+from evaluation.readers import NO_ARRAY, require_file
 from labeling import maskfiles
 from labeling.files import BadInput
 
@@ -45,6 +45,10 @@ def read_boxes(folder: Path) -> list[Image]:
     """
     names = read_ids(folder)
     labels = _once(folder / "class_labels.txt", names, 1, "id,class")
+    require_file(
+        folder / "image_sizes.txt",
+        "write it as id,width,height, or give --masks where localization.txt names masks",
+    )
     sizes = {
         name: _size(folder / "image_sizes.txt", line, cells)
         for name, (line, cells) in _once(

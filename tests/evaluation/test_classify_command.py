@@ -231,7 +231,7 @@ def test_one_source_of_frames_is_needed_and_one_is_enough(folder, classify):
     ("given", "said"),
     [
         ({"classes": "few.txt"}, "gives 2 × 3 for two images, the classes are 2"),
-        ({"classes": "wrong.txt"}, "'n00000000' is not a noun of WordNet 3.0"),
+        ({"classes": "wrong.txt"}, "'n00000000' is no wnid of a noun of WordNet 3.0"),
         ({"model": "none.pt"}, "the file is missing"),
         ({"device": "gpu"}, "the device gpu is not usable"),
     ],

@@ -197,6 +197,16 @@ def test_a_bad_line_is_named(folder, file, line, error):
     assert (found["file"], found["line"]) == (str(path), lines.count("\n"))
 
 
+def test_boxes_and_masks_that_are_taken_for_each_other_are_told(folder):
+    boxes = refused(*folder.named, "--masks", folder.maps)
+    unmasked = folder.named
+    folder.mask()
+    masks = refused(*unmasked)
+
+    assert boxes["cure"].endswith("lines are id,mask path,ignore path with --masks")
+    assert "give --masks where localization.txt names masks" in masks["cure"]
+
+
 @pytest.mark.parametrize("size", ["0,20", "40,-1", "40,2.5", "1000000,1000000"])
 def test_a_size_that_is_none_is_refused(folder, size):
     a, b, d = folder.names
