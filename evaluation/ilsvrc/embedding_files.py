@@ -19,6 +19,7 @@ from evaluation.readers import NO_ARRAY, require_file, text_lines
 from labeling.files import BadInput, atomic_write
 
 Result = dict[str, Any]
+MOST_RANKS = 10_000
 FORM = "give an .npz with `terms` (T,) and `vectors` (T, D), or a .csv of term,number,number,…"
 
 
@@ -89,6 +90,8 @@ def predict(
     images: an id a line, as many as vectors; labels: wnids that may be predicted; nearest: so many
     terms are looked at, 4 k where it is not given. Raises BadInput for what is wrong with a file.
     """
+    if k > MOST_RANKS:
+        raise BadInput(f"k is {k}", cure=f"take at most {MOST_RANKS:,}, nothing beyond is scored")
     known, queries = read_terms(terms), read_vectors(vectors)
     if queries.shape[1] != known.vectors.shape[1]:
         said = f"has {queries.shape[1]} numbers a row, {terms} has {known.vectors.shape[1]}"
@@ -146,8 +149,10 @@ def embed(
 
 
 def _directed(vectors: NDArray[np.floating]) -> NDArray[np.bool_]:
-    """(N,) whether a row has a direction: finite, and not all zeros."""
-    return np.logical_and(np.isfinite(vectors).all(axis=1), np.any(vectors != 0, axis=1))
+    """(N,) whether a row has a direction: its length is finite and not 0."""
+    squares = np.einsum("ij,ij->i", vectors, vectors, dtype=np.float64, casting="unsafe")
+    found: NDArray[np.bool_] = np.isfinite(squares) & (squares > 0)
+    return found
 
 
 def _images(path: Path, count: int, vectors: Path) -> list[str]:

@@ -149,6 +149,8 @@ def test_bad_files_are_refused_and_nothing_is_written(files, name, text, line, w
     [
         (np.zeros((2, 2)), "row 1 is zero"),
         (np.array([[1, 0], [np.nan, 1]]), "row 2 is zero or not finite"),
+        (np.array([[1, 0], [1e308, 1e308]]), "row 2 is zero or not finite"),
+        (np.array([[1, 0], [5e-324, 0]]), "row 2 is zero or not finite"),
         (np.ones(2), "no table of floats"),
         (np.ones((2, 2), int), "no table of floats"),
     ],
@@ -166,6 +168,10 @@ def test_what_is_no_archive_of_terms_is_refused(files):
     assert "no terms and vectors" in refused(*files.named(terms="terms.npz"))["error"]
     np.savez(files.folder / "terms.npz", terms=["a"], vectors=np.ones((2, 2)))
     assert "terms are" in refused(*files.named(terms="terms.npz"))["error"]
+
+
+def test_more_predictions_than_memory_holds_are_refused(files):
+    assert refused(*files.named(), "-k", 10**30)["error"] == f"k is {10**30}"
 
 
 def test_no_predictions_an_image_are_wrong_usage(files):
