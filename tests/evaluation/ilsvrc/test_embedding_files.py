@@ -131,7 +131,7 @@ def test_a_random_term_is_the_same_again_by_its_seed(files):
         ("images.txt", "a.jpg\n", None, "has 1 images"),
         ("images.txt", "a.jpg\na.jpg\n", 2, "image 'a.jpg' comes again"),
         ("images.txt", "a.jpg\n\n", 2, "the line is empty"),
-        ("labels.txt", "n99999999\n", 1, "is not a noun"),
+        ("labels.txt", "n99999999\n", 1, "is no wnid of a noun"),
     ],
 )
 def test_bad_files_are_refused_and_nothing_is_written(files, name, text, line, words):
