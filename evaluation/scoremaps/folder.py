@@ -45,7 +45,7 @@ def opened(path: Path, settings: Mapping[str, Any], names: Sequence[str]) -> Ite
     settings: everything that the maps depend on, as JSON. Raises BadInput: it was begun with
     others; it has maps of no id, which `score wsol` would refuse; another run is at it.
     """
-    path.mkdir(exist_ok=True)
+    path.mkdir(parents=True, exist_ok=True)
     if not (path / SETTINGS).exists() and any(path.rglob("*.npy")):
         raise BadInput("has score maps that were made otherwise", file=path, cure=ANOTHER)
     with open(path / SETTINGS, "a+b") as file:

@@ -17,6 +17,8 @@ COLUMNS = ("class", "cue", "region", "with_class", "without_class")
 REGIONS = ("foreground", "background")
 # More patches than any data set has; sums stay exact.
 MOST = 10**15
+# Of one class: every pair of a foreground and a background cue is told.
+MOST_CUES = 1000
 
 
 @dataclass
@@ -35,7 +37,8 @@ def read_cues(path: Path) -> dict[str, Cues]:
     """Class → its cues, from a CSV with the columns of COLUMNS.
 
     Raises BadInput with the line for an empty name, a region other than REGIONS, a count that is no
-    whole number, a cue that comes twice for a class; and for a class without a cue of one region.
+    whole number, a cue that comes twice for a class, more than MOST_CUES for one; and for a class
+    without a cue of one region.
     """
     classes: dict[str, Cues] = {}
     first: dict[tuple[str, str], int] = {}
@@ -53,6 +56,10 @@ def read_cues(path: Path) -> dict[str, Cues]:
                 "add their patches up in one row",
             )
         mine = classes.setdefault(label, Cues())
+        if len(mine.names) == MOST_CUES:
+            raise BadInput(
+                f"{label} has more than {MOST_CUES:,} cues", path, line, "put alike cues together"
+            )
         mine.names.append(cue)
         mine.foreground.append(region == "foreground")
         given, without = (_count(cell, path, line) for cell in counts)

@@ -71,3 +71,12 @@ def test_a_bad_row_is_named(cues, rows, line, error):
 
 def test_no_rows_are_refused(cues):
     assert "no rows" in commands.refused("score", "wsol-cues", "--cues", cues(HEADER))["error"]
+
+
+def test_more_cues_of_a_class_than_pairs_can_be_told_are_refused(cues):
+    many = "".join(f"duck,cue {i},foreground,1,0\n" for i in range(1001))
+
+    found = commands.refused("score", "wsol-cues", "--cues", cues(HEADER + many))
+
+    assert "more than 1,000 cues" in found["error"]
+    assert found["line"] == 1002
