@@ -1,5 +1,6 @@
 """What lies behind a classifier's numbers on released labels: by class, by the scale of things."""
 
+from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -41,7 +42,7 @@ class Analyst:
         whose pixels are told by class already."""
         if self.kind not in MEASURES:
             return None
-        images: dict[str, int] = {}
+        images: Mapping[str, int] = found.having
         if found.wrong is not None and found.classes is not None:
             values, images = accuracies(found.wrong, found.classes)
         else:

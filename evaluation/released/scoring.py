@@ -3,7 +3,7 @@
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -40,14 +40,15 @@ class Scored:
     boxes and of masks together, without curves.
 
     outcomes: what became of each image, in the order of the truth; called once. wrong, classes:
-    (N,) whether each image is an error, and its class, where the kind has errors. curves: of wsol,
-    under "boxes" and "masks".
+    (N,) whether each image is an error, and its class, where the kind has errors. having: class →
+    how many images have it, of detection. curves: of wsol, under "boxes" and "masks".
     """
 
     result: Result
     outcomes: Callable[[], Iterator[Result]]
     wrong: NDArray[np.bool_] | None = None
     classes: list[str] | None = None
+    having: Mapping[str, int] = field(default_factory=dict)
     curves: Result | None = None
 
 
@@ -121,7 +122,9 @@ def _read_detected(truth: Path, path: Path, settings: Settings) -> detection.Det
 def _detection(truth: Path, path: Path, settings: Settings) -> Scored:
     found = _read_detected(truth, path, settings)
     return Scored(
-        detection.score(found, options_of(truth, settings)), partial(detection.outcomes, found)
+        detection.score(found, options_of(truth, settings)),
+        partial(detection.outcomes, found),
+        having=detection.images_of(found),
     )
 
 

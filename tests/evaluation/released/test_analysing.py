@@ -11,7 +11,9 @@ def test_a_class_without_objects_is_in_no_analysis(monkeypatch):
     monkeypatch.setattr(Analyst, "objects", None)
     per_class = {CAT: {"ap": 0.5}, COW: {"ap": None}}
 
-    found = Analyst("detection", Path("truth"), {}).of(Scored({"per_class": per_class}, iter))
+    scored = Scored({"per_class": per_class}, iter, having={CAT: 7})
+
+    found = Analyst("detection", Path("truth"), {}).of(scored)
 
     assert found is not None
-    assert [row["wnid"] for row in found["per_class"]["rows"]] == [CAT]
+    assert [(row["wnid"], row["images"]) for row in found["per_class"]["rows"]] == [(CAT, 7)]
