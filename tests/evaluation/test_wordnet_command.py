@@ -125,7 +125,7 @@ def test_by_word_categories_are_words(tmp_path):
         ("category,class\n", POOL, 1, "unknown column"),
         ("", POOL, None, "empty"),
         (MAPPING, "n02085620\nn02085620\n", 2, "already in line 1"),
-        (MAPPING, "tabby\n", 1, "not a noun"),
+        (MAPPING, "tabby\n", 1, "no wnid of a noun"),
         (MAPPING, "", None, "no classes"),
         (MAPPING, "n02085620\n", None, "one class"),
     ],
