@@ -3,6 +3,8 @@
 from django.db import models
 from django.utils import timezone
 
+from labeling.models import Release
+
 
 class Benchmark(models.Model):
     """Something classifiers are scored on: the answers of a campaign, once they are frozen.
@@ -54,6 +56,12 @@ class Benchmark(models.Model):
 
     def __str__(self) -> str:
         return self.title
+
+    @property
+    def own_release(self) -> Release:
+        """The one release that it stands on for good, of every kind but mad."""
+        assert self.release is not None, "a benchmark of this kind stands on a release"
+        return self.release
 
 
 class Submission(models.Model):

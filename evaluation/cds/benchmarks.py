@@ -107,12 +107,6 @@ def create(
     return benchmark
 
 
-def release_of(benchmark: Benchmark) -> Release:
-    """Whose objects are revealed: the same for good."""
-    assert benchmark.release is not None, "a benchmark of this kind stands on a release"
-    return benchmark.release
-
-
 def lines_path(benchmark: Benchmark) -> Path:
     return folder_of(benchmark) / LINES
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from PIL import Image as Pillow
 from PIL.PngImagePlugin import PngInfo
 
-from evaluation.cds import benchmarks, people, sequencing
+from evaluation.cds import people, sequencing
 from evaluation.cds.lines import SequenceLine
 from evaluation.models import Benchmark
 from labeling import campaigns, drafting, exportfiles, images, jobs, releases, subjects
@@ -88,7 +88,7 @@ def _made(
     of = {frame: (line.image, line.object) for line in lines for frame in line.frames}
     left = of.keys() - known.keys()
     done, total = len(of) - len(left), len(of)
-    release, chosen = benchmarks.release_of(benchmark), benchmark.settings
+    release, chosen = benchmark.own_release, benchmark.settings
     frames = sequencing.frames_of(
         releases.read(release),
         {line.part_scheme: chosen["orders"][line.part_scheme] for line in lines},

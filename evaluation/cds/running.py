@@ -37,7 +37,7 @@ def freeze(benchmark: Benchmark, run: Run) -> Release:
         releases.freeze(
             benchmark.naming, run.requested_by, interim=bool(run.settings.get("interim"))
         )
-    return benchmarks.release_of(benchmark)
+    return benchmark.own_release
 
 
 def score(benchmark: Benchmark, release: Release, run: Run) -> dict[str, Any]:
@@ -91,7 +91,7 @@ def signature_of(benchmark: Benchmark) -> dict[str, Any]:
     """What a result depends on, cheaply: while it is unchanged a run would say the same."""
     said = benchmark.naming
     return {
-        "release": benchmarks.release_of(benchmark).sha256,
+        "release": benchmark.own_release.sha256,
         # Orders and mapping are long, and every run keeps this.
         "settings": hashlib.sha256(canonical(benchmark.settings)).hexdigest(),
         "classifiers": [

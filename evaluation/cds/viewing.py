@@ -189,7 +189,7 @@ def forget_unused(keep: Path) -> int:
 
 
 def _drawn(benchmark: Benchmark, line: SequenceLine) -> list[tuple[str, NDArray[np.uint8]]]:
-    release = benchmarks.release_of(benchmark)
+    release = benchmark.own_release
     photo, thing = _object(releases.read(release), line)
     return sequencing.render(
         thing,

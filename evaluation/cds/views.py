@@ -98,7 +98,7 @@ def _command(row: Benchmark) -> str:
     schemes += ["--include-empty"] * stated["include_empty"]
     return " \\\n  ".join(
         [
-            f"manage.py classify {row.campaign.name} --number {benchmarks.release_of(row).number}",
+            f"manage.py classify {row.campaign.name} --number {row.own_release.number}",
             "--orders orders.json",
             *schemes,
             "--model torchvision:resnet50 --classes wnids.txt --out predictions.csv",

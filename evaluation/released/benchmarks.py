@@ -106,12 +106,6 @@ def chosen_of(benchmark: Benchmark) -> dict[str, Any]:
     return {key: value for key, value in benchmark.settings.items() if key not in (COUNTS, EARLIER)}
 
 
-def release_of(benchmark: Benchmark) -> Release:
-    """Whose labels are the truth: the same for good."""
-    assert benchmark.release is not None, "a benchmark of this kind stands on a release"
-    return benchmark.release
-
-
 def open_truth(benchmark: Benchmark) -> IO[bytes]:
     """truth.zip, for the caller to close. Raises Refusal where it is gone."""
     try:

@@ -42,7 +42,7 @@ IMAGES, CURVES = "images.jsonl", "curves.json"
 
 def freeze(benchmark: Benchmark, run: Run) -> Release:
     """The release whose labels are the truth."""
-    return benchmarks.release_of(benchmark)
+    return benchmark.own_release
 
 
 def score(benchmark: Benchmark, release: Release, run: Run) -> dict[str, Any]:
@@ -92,7 +92,7 @@ def curves_of(benchmark: Benchmark, run: int) -> dict[str, Any]:
 def signature_of(benchmark: Benchmark) -> dict[str, Any]:
     """What a result depends on, cheaply: while it is unchanged a run would say the same."""
     return {
-        "release": benchmarks.release_of(benchmark).sha256,
+        "release": benchmark.own_release.sha256,
         "settings": hashlib.sha256(canonical(benchmarks.chosen_of(benchmark))).hexdigest(),
         "submissions": [
             list(row) for row in benchmark.submissions.values_list("name", "sha256", "attempts")

@@ -87,7 +87,7 @@ class Command(ContractCommand):
             "name": made.name,
             "kind": made.kind,
             "campaign": campaign,
-            "release": benchmarks.release_of(made).number,
+            "release": made.own_release.number,
             "settings": made.settings,
         }
 
