@@ -9,7 +9,7 @@ PYTHON ?= $(shell for p in python3.11 python3 python3.12 python3.13; do \
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup setup-dev demo test lint format bench clean clean-data
+.PHONY: help setup setup-dev exchange demo test lint format bench clean clean-data
 
 help:  ## what can be made
 	@sed -n 's/^\([a-z-]*\):.*##/\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -17,6 +17,8 @@ help:  ## what can be made
 setup: $(VENV)/.installed var/wordnet/.installed  ## .venv with requirements.txt, and WordNet 3.0
 
 setup-dev: setup $(VENV)/.installed-dev
+
+exchange: setup-dev $(VENV)/exchange/.installed  ## readers of others, in which tests open our exports (80 MB)
 
 $(BIN)/python:
 	@test -n "$(PYTHON)" || { echo "Assay needs Python 3.11 or later, and no python3 here is. \
@@ -31,6 +33,12 @@ $(VENV)/.installed: requirements.txt | $(BIN)/python
 
 $(VENV)/.installed-dev: requirements-dev.txt requirements.txt | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt
+	@touch $@
+
+$(VENV)/exchange/.installed: requirements-exchange.txt requirements-dev.txt | $(BIN)/python
+	rm -rf $(VENV)/exchange
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps \
+	--target $(VENV)/exchange -r requirements-exchange.txt
 	@touch $@
 
 var/wordnet/.installed: deploy/wordnet.sh

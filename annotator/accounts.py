@@ -1,11 +1,18 @@
-"""Sign-up is by invitation: without one in the session the door is closed."""
+"""Accounts: sign-up by invitation alone, and limits on logins that fail."""
+
+from typing import Any
 
 from allauth.account.adapter import DefaultAccountAdapter
-from django.http import HttpRequest
+from allauth.core import ratelimit
+from allauth.core.internal.ratelimit import get_ip
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
 from django.urls import reverse
 
 from labeling import people
-from labeling.models import Invitation, User
+from labeling.errors import Refusal
+from labeling.models import Invitation, Membership, User
 
 INVITATION_KEY = "invitation"
 
@@ -31,9 +38,42 @@ def remembered(request: HttpRequest) -> Invitation | None:
     return people.find_invitation(request.session.get(INVITATION_KEY, ""))
 
 
+def join(request: HttpRequest, secret: str) -> Membership:
+    """The membership that the invitation gives to whoever is logged in; says so on the next page.
+
+    Raises Refusal with the reason when the invitation cannot be used.
+    """
+    membership = people.accept(secret, person(request))
+    forget(request)
+    messages.success(request, f"You are {membership.role} of “{membership.campaign.title}”.")
+    return membership
+
+
 class InvitationOnlyAdapter(DefaultAccountAdapter):
+    """allauth's accounts, where sign-up takes an invitation.
+
+    allauth counts logins that failed by address; here they are counted by account as well, from one
+    address and from all. The numbers are ACCOUNT_RATE_LIMITS.
+    """
+
     def is_open_for_signup(self, request: HttpRequest) -> bool:
         return remembered(request) is not None
+
+    def post_login(
+        self, request: HttpRequest, user: User, *, signup: bool, **kwargs: Any
+    ) -> HttpResponse:
+        """Whoever signs up does so by an invitation, and joins with it. People who had an account
+        are asked first: they may be logged in as somebody else."""
+        response: HttpResponse = super().post_login(request, user, signup=signup, **kwargs)
+        secret = request.session.get(INVITATION_KEY)
+        if not (signup and secret):
+            return response
+        try:
+            join(request, secret)
+        except Refusal:
+            # Its page says why, which is where they are led.
+            return response
+        return redirect("home")
 
     def get_login_redirect_url(self, request: HttpRequest) -> str:
         return self._join_url(request) or super().get_login_redirect_url(request)
@@ -44,3 +84,23 @@ class InvitationOnlyAdapter(DefaultAccountAdapter):
     def _join_url(self, request: HttpRequest) -> str | None:
         secret = request.session.get(INVITATION_KEY)
         return reverse("join", args=[secret]) if secret else None
+
+    def pre_authenticate(self, request: HttpRequest, **credentials: Any) -> None:
+        """Raises ValidationError when address or account had too many failures."""
+        super().pre_authenticate(request, **credentials)
+        for action, key in self._failure_counters(request, credentials):
+            if not ratelimit.consume(request, action=action, key=key, dry_run=True):
+                raise self.validation_error("too_many_login_attempts")
+
+    def authentication_failed(self, request: HttpRequest, **credentials: Any) -> None:
+        for action, key in self._failure_counters(request, credentials):
+            ratelimit.consume(request, action=action, key=key)
+
+    def _failure_counters(
+        self, request: HttpRequest, credentials: dict[str, Any]
+    ) -> list[tuple[str, str]]:
+        account = str(credentials.get("username", "")).lower()
+        return [
+            ("login_failed_here", f"{get_ip(request)} {account}"),
+            ("login_failed_anywhere", account),
+        ]

@@ -298,7 +298,7 @@ urlpatterns: Addresses = [
     # Public, the same for all and slow to make: a process makes it once an hour.
     path(
         "schema/",
-        cache_page(3600)(SpectacularAPIView.as_view(authentication_classes=[])),
+        cache_page(3600, cache="local")(SpectacularAPIView.as_view(authentication_classes=[])),
         name="schema",
     ),
     path(

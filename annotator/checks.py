@@ -1,7 +1,7 @@
 """What a site that others can reach must not be without: a secret key of its own.
 
 Commands, tests and `runserver` with DEBUG work without one; `manage.py check --deploy` and the
-WSGI application (what gunicorn loads) do not.
+WSGI application (what a web server loads) do not.
 """
 
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ from django.core.exceptions import ImproperlyConfigured
 INSECURE_KEY = "insecure: set SECRET_KEY"
 CURE = (
     "Set SECRET_KEY in the environment or in .env to a long random string, the same for web and "
-    "worker; `python -c 'import secrets; print(secrets.token_urlsafe(48))'` makes one."
+    "worker; python -c 'import secrets; print(secrets.token_urlsafe(48))' makes one."
 )
 
 

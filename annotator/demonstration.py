@@ -1,7 +1,7 @@
-"""The demonstration that `make demo` shows: photographs, made-up classifiers, five annotators, a
-second campaign that asks by a question graph (graph_demonstration.py), a third that draws parts
-(parts_demonstration.py) and benchmarks on drawn objects (cds_demonstration.py,
-released_demonstration.py).
+"""The demonstration that `make demo` shows: photographs, made-up classifiers, five annotators, the
+same competition answered (labeled_demonstration.py), a second campaign that asks by a question
+graph (graph_demonstration.py), a third that draws parts (parts_demonstration.py) and benchmarks on
+drawn objects (cds_demonstration.py, released_demonstration.py).
 
 Everything is done through the deeds that pages and commands use, and may be done again unharmed.
 What it is made of lies in annotator/demo/.
@@ -25,6 +25,7 @@ from django.db import transaction
 from annotator import (
     cds_demonstration,
     graph_demonstration,
+    labeled_demonstration,
     parts_demonstration,
     released_demonstration,
 )
@@ -67,15 +68,14 @@ def load() -> Benchmark:
     Needs the site's own SECRET_KEY or DEBUG, since it makes accounts that may log in.
     """
     if has_insecure_key() and not settings.DEBUG:
-        raise BadInput(
-            "SECRET_KEY is not set", cure="use `make demo`, or set SECRET_KEY or DEBUG=1"
-        )
+        raise BadInput("SECRET_KEY is not set", cure="use make demo, or set SECRET_KEY or DEBUG=1")
     users = make_users()
     benchmark = Benchmark.objects.filter(name=NAME).first()
-    if benchmark is None:
+    if benchmark is None or not labeled_demonstration.is_loaded():
         dataset = make_dataset(users[RESEARCHER])
         selection = select(write_predictions(settings.DATA_DIR / "demo" / "predictions"))
-        benchmark = make_competition(users, dataset, selection)
+        labeled_demonstration.load(users, users[RESEARCHER], dataset, selection, INSTRUCTIONS)
+        benchmark = benchmark or make_competition(users, dataset, selection)
     members = {name: users[name] for name in ANNOTATORS}
     for piece in (
         graph_demonstration,
@@ -163,7 +163,7 @@ def photograph(package: str, name: str) -> Path:
     """Where a package keeps one of its photographs; the package itself is not imported."""
     spec = importlib.util.find_spec(package)
     if spec is None or not spec.submodule_search_locations:
-        raise BadInput(f"{package} is not installed", cure="run `make setup`")
+        raise BadInput(f"{package} is not installed", cure="run make setup")
     return Path(spec.submodule_search_locations[0], PHOTOGRAPHS[package], name)
 
 
@@ -220,10 +220,11 @@ def make_competition(
     benchmark = competitions.create(
         researcher,
         name=NAME,
-        title="Four classifiers that never were",
+        title="Demo: 4 simulated classifiers",
         dataset=dataset,
         lines=selection,
-        policy={"votes": 5},
+        # Five have something to do, also where three agree.
+        policy={"votes": 5, "stop_early": "never"},
         instructions=INSTRUCTIONS,
         vocabulary=None,
         wordnet=wordnet.load(),

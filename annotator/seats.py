@@ -6,20 +6,19 @@ no date, and nothing that a shared computer would keep on its disk.
 """
 
 from collections.abc import Iterable
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any, NamedTuple
 
 from django.core.signing import BadSignature, SignatureExpired, TimestampSigner
-from django.db.models import Prefetch
 from django.http import HttpResponse
 from django.urls import reverse
 from django.utils import timezone
 
 from annotator import parts
 from annotator.wording import article_for, headline
-from labeling import images, policies
+from labeling import images, policies, window
 from labeling.errors import NotAllowed, NotYours
-from labeling.models import Answer, Assignment, Campaign, Image, Membership, Topic, User
+from labeling.models import Assignment, Campaign, Image, Membership, Topic, User
 
 signer = TimestampSigner(salt="annotator.seats.image")
 LEASED, ANSWERED = Assignment.State.LEASED, Assignment.State.ANSWERED
@@ -70,24 +69,20 @@ def seats_of(user: User, campaign: Campaign, tokens: Iterable[str]) -> list[tupl
     member = _at_hand(user, campaign)
     if member is None:
         return []
-    policy, now = policies.of(campaign), timezone.now()
-    rows = (
+    rows = list(
         Assignment.objects.filter(
             token__in=list(tokens), annotator=user, question__campaign=campaign
         )
         .select_related("question__item__image")
-        .prefetch_related(Prefetch("answers", Answer.objects.order_by("revision")))
         .order_by("token")
     )
-    found = []
-    for seat in rows:
-        answers = list(seat.answers.all())
-        first = answers[0].created_at if answers else None
-        if seat.state == LEASED or (
-            seat.state == ANSWERED and _may_change(member, seat, first, policy, now)
-        ):
-            found.append((seat, answers[-1].value if answers else None))
-    return found
+    given = window.given([seat.pk for seat in rows])
+    return [
+        (seat, answered.value)
+        for seat in rows
+        for answered in [given.get(seat.pk, window.Given())]
+        if _is_at_hand(member, campaign, seat, answered)
+    ]
 
 
 def is_viewable(user: User, seat: Assignment) -> bool:
@@ -99,10 +94,8 @@ def is_viewable(user: User, seat: Assignment) -> bool:
     member = _at_hand(user, campaign)
     if member is None:
         return False
-    if seat.state != ANSWERED:
-        return seat.state == LEASED
-    first = seat.answers.order_by("revision").values_list("created_at", flat=True).first()
-    return _may_change(member, seat, first, policies.of(campaign), timezone.now())
+    answered = window.given([seat.pk]).get(seat.pk, window.Given())
+    return _is_at_hand(member, campaign, seat, answered)
 
 
 def _at_hand(user: User, campaign: Campaign) -> Membership | None:
@@ -111,16 +104,18 @@ def _at_hand(user: User, campaign: Campaign) -> Membership | None:
     return members.filter(user=user, campaign=campaign).first()
 
 
-def _may_change(
-    member: Membership,
-    seat: Assignment,
-    first: datetime | None,
-    policy: dict[str, Any],
-    now: datetime,
+def _is_at_hand(
+    member: Membership, campaign: Campaign, seat: Assignment, answered: window.Given
 ) -> bool:
-    if member.answered - (seat.ordinal or 0) < policy["revise_answers"]:
-        return True
-    return first is not None and now - first <= timedelta(minutes=policy["revise_minutes"])
+    if seat.state != ANSWERED:
+        return seat.state == LEASED
+    return campaign.state != Campaign.State.CLOSED and window.is_open(
+        policies.of(campaign),
+        revisions=answered.revisions,
+        first_at=answered.first_at,
+        further=member.answered - (seat.ordinal or 0),
+        now=timezone.now(),
+    )
 
 
 # Larger images come to a tile as their thumbnail: a hundred photographs straight from a camera

@@ -46,6 +46,7 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
+    "annotator.health.HealthCheck",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",
@@ -92,6 +93,8 @@ if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
     }
 else:
     DATABASES["default"]["CONN_HEALTH_CHECKS"] = True
+    # Seconds. A server that accepts and says nothing must not hold a request.
+    DATABASES["default"].setdefault("OPTIONS", {}).setdefault("connect_timeout", 5)
 # Connections stay open on SQLite too. Measured by HTTP in batches of eight: 117 answers a second
 # with a connection for each request, 223 with kept ones; which part of opening and closing costs
 # the difference was not looked at.
@@ -99,6 +102,24 @@ DATABASES["default"]["CONN_MAX_AGE"] = env.int("CONN_MAX_AGE", default=60)
 # knox would make a table for its own tokens, beside ours; on PostgreSQL it then keeps a test's
 # tables from being emptied.
 MIGRATION_MODULES = {"knox": None}
+
+# What all processes count together (logins that failed) is in the shared cache, a table of the
+# database unless CACHE_URL names another. What each process can work out again is in its memory.
+CACHES = {
+    "default": env.cache("CACHE_URL", default="dbcache://assay_cache"),
+    "local": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"},
+}
+CACHES["default"]["OPTIONS"] = {
+    "django.core.cache.backends.db.DatabaseCache": {
+        # Django drops a third of a fuller table, counters that still count among them.
+        "MAX_ENTRIES": 100_000
+    },
+    "django.core.cache.backends.redis.RedisCache": {
+        # Seconds.
+        "socket_connect_timeout": 1,
+        "socket_timeout": 1,
+    },
+}.get(CACHES["default"]["BACKEND"], {}) | CACHES["default"].get("OPTIONS", {})
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 AUTH_USER_MODEL = "labeling.User"
@@ -114,7 +135,7 @@ AUTH_PASSWORD_VALIDATORS = [
         "CommonPasswordValidator",
         "NumericPasswordValidator",
     )
-]
+] + [{"NAME": "labeling.tokens.EndTokensWithPassword"}]
 LOGIN_URL = "account_login"
 LOGIN_REDIRECT_URL = "home"
 ACCOUNT_ADAPTER = "annotator.accounts.InvitationOnlyAdapter"
@@ -122,7 +143,19 @@ ACCOUNT_LOGIN_METHODS = {"username"}
 ACCOUNT_SIGNUP_FIELDS = ["username*", "email", "password1*", "password2*"]
 ACCOUNT_EMAIL_VERIFICATION = "none"
 ACCOUNT_LOGOUT_REDIRECT_URL = "account_login"
+ACCOUNT_RATE_LIMITS = {
+    # Of one address, right or wrong. A class behind one router logs in within a minute.
+    "login": "100/m/ip",
+    "signup": "100/m/ip",
+    # Of one address, wrong ones alone, whatever the account.
+    "login_failed": "30/m/ip",
+    # Of one account from one address, and from all addresses together (annotator/accounts.py). The
+    # second is above the 60 an hour that the first allows: one stranger locks nobody out.
+    "login_failed_here": "5/5m/key",
+    "login_failed_anywhere": "100/h/key",
+}
 # Without a mail server a password reset is written to the log, for an administrator to pass on.
+EMAIL_TIMEOUT = 10
 vars().update(env.email_url("EMAIL_URL", default="consolemail://"))
 
 LANGUAGE_CODE = "en-gb"
@@ -147,7 +180,12 @@ SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
 SESSION_COOKIE_HTTPONLY = True
 CSRF_FAILURE_VIEW = "annotator.refusals.csrf_failure"
-if env.bool("ASSAY_HTTPS", default=False):
+ASSAY_HTTPS = env.bool("ASSAY_HTTPS", default=False)
+# How many proxies in front of the site add to X-Forwarded-For: so many entries from its end are
+# believed, and with 0 none is. ASSAY_HTTPS speaks of a proxy already.
+ASSAY_TRUSTED_PROXIES = env.int("ASSAY_TRUSTED_PROXIES", default=int(ASSAY_HTTPS))
+ALLAUTH_TRUSTED_PROXY_COUNT = ASSAY_TRUSTED_PROXIES
+if ASSAY_HTTPS:
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
     SECURE_HSTS_SECONDS = 31_536_000
     SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SECURE_SSL_REDIRECT = True
@@ -180,6 +218,7 @@ REST_FRAMEWORK = {
     "DEFAULT_FILTER_BACKENDS": ["django_filters.rest_framework.DjangoFilterBackend"],
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
     "EXCEPTION_HANDLER": "labeling.problems.handle",
+    "NUM_PROXIES": ASSAY_TRUSTED_PROXIES,
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "TEST_REQUEST_DEFAULT_FORMAT": "json",
 }
@@ -208,7 +247,17 @@ CELERY_TASK_ACKS_LATE = True
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_TIMEZONE = TIME_ZONE
-if CELERY_BROKER_URL == "filesystem://":
+# Seconds, for workers and beat too; a request waits for the broker at most 1 (labeling/jobs.py).
+CELERY_BROKER_CONNECTION_TIMEOUT = 3
+if CELERY_BROKER_URL.startswith("redis"):
+    CELERY_BROKER_TRANSPORT_OPTIONS: dict[str, object] = {
+        "socket_connect_timeout": 3,
+        "socket_timeout": 5,
+        "socket_keepalive": True,
+    }
+elif CELERY_BROKER_URL.startswith("amqp"):
+    CELERY_BROKER_TRANSPORT_OPTIONS = {"read_timeout": 5, "write_timeout": 5}
+elif CELERY_BROKER_URL == "filesystem://":
     CELERY_BROKER_TRANSPORT_OPTIONS = {
         "data_folder_in": str(DATA_DIR / "queue"),
         "data_folder_out": str(DATA_DIR / "queue"),
@@ -237,6 +286,7 @@ ASSAY_JOB_HANDLERS = {
     "import labels": "labeling.givenfiles.execute",
     "import parts": "labeling.part_imports.execute",
     "look again": "labeling.following.execute_look_again",
+    "nightly": "evaluation.runs.execute_nightly",
     "open images": "labeling.drafting.execute_open_images",
     "pilot": "labeling.piloting.execute",
     "question dropped": "evaluation.competitions.replace_dropped",
@@ -247,6 +297,8 @@ ASSAY_JOB_HANDLERS = {
 # not describe, and links to what is made of a campaign.
 ASSAY_GLOSSARY = "evaluation.hooks.glossary"
 ASSAY_CAMPAIGN_LINKS = ["evaluation.hooks.links_of"]
+# The page that makes a campaign of a selection, where New campaign leads those who bring one.
+ASSAY_SELECTION_PAGE = "evaluation:benchmark_new"
 RELEASES_DIR = DATA_DIR / "releases"
 # The one folder below which the API and the pages may read files that are already on the server.
 ASSAY_IMPORT_ROOT = env.str("ASSAY_IMPORT_ROOT", default="")

@@ -1,13 +1,21 @@
 """The root of the site: the labeling pages here, the other parts' urls included."""
 
+from allauth.account.decorators import secure_admin_login
 from django.contrib import admin
-from django.urls import URLPattern, URLResolver, include, path
+from django.urls import URLPattern, URLResolver, include, path, reverse_lazy
+from django.views.generic import RedirectView
 
-from annotator import drafts, preview, standing, training, views
+from annotator import drafts, health, preview, standing, training, views
+
+# One login and one change of password, with their limits, for the site and its administration.
+admin.site.login = secure_admin_login(admin.site.login)  # type: ignore[method-assign]
+change_password = admin.site.admin_view(
+    RedirectView.as_view(url=reverse_lazy("account_change_password"))
+)
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("", views.home, name="home"),
-    path("healthz", views.health, name="health"),
+    path(health.PATH, health.health, name="health"),
     path("join/<str:secret>/", views.join, name="join"),
     # Before the campaign's own pages: "label" is a place inside a campaign, not a campaign.
     path("campaigns/<slug:name>/label/", views.label, name="label"),
@@ -25,5 +33,6 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("", include("evaluation.urls")),
     path("api/", include("annotator.api_urls")),
     path("accounts/", include("allauth.urls")),
+    path("admin/password_change/", change_password),
     path("admin/", admin.site.urls),
 ]

@@ -5,7 +5,6 @@ from typing import Any
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.db import DatabaseError, connection
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -17,9 +16,14 @@ from annotator.accounts import person
 from annotator.forms import AnswerForm, new_answer_id
 from labeling import answering, assigning, people, policies
 from labeling.access import campaign_for
+from labeling.assigning import NOT_WORKING
 from labeling.errors import Conflict, InTraining, NotWorking, NotYours, Refusal
 from labeling.kinds import KINDS
 from labeling.models import Campaign, Example, Membership, User
+from labeling.waiting import waiting_for
+
+# What home says in place of a button, by the person's stage.
+STOPPED = {str(stage): sentence for stage, (_, sentence) in NOT_WORKING.items()}
 
 
 def stopped_page(
@@ -41,8 +45,15 @@ def home(request: HttpRequest) -> HttpResponse:
         .select_related("campaign")
         .order_by("-last_answered_at", "-joined_at")
     )
+    # What navigation asks of the account, without another query.
+    person(request).campaign_roles = frozenset(row.role for row in memberships)
     mine = [row for row in memberships if row.campaign.state != Campaign.State.DRAFT]
     to_label = [row for row in mine if row.role != Membership.Role.RESEARCHER]
+    # Whether a button leads anywhere: one statement for all of them, and nothing is counted.
+    waits = waiting_for(person(request))
+    for row in memberships:
+        row.waiting = waits.get(row.pk)  # type: ignore[attr-defined]
+        row.stopped = STOPPED.get(row.stage, "")  # type: ignore[attr-defined]
     return render(
         request,
         "annotator/home.html",
@@ -73,9 +84,7 @@ def join(request: HttpRequest, secret: str) -> HttpResponse:
 
 
 def _accept(request: HttpRequest, secret: str) -> HttpResponse:
-    membership = people.accept(secret, person(request))
-    accounts.forget(request)
-    messages.success(request, f"You are {membership.role} of “{membership.campaign.title}”.")
+    accounts.join(request, secret)
     return redirect("home")
 
 
@@ -144,7 +153,8 @@ def _next_seats(user: User, campaign: Campaign, held: set[str], known: set[str])
     size = KINDS[campaign.kind].page_size(policies.of(campaign)) + len(held)
     page = assigning.next_page(user, campaign, size)
     fresh = [seat for seat in page.seats if seat.token not in held]
-    return seats.describe(fresh, user, campaign, known) | {"left": page.left}
+    described = seats.describe(fresh, user, campaign, known)
+    return described | {"left": page.left, "done": page.answered}
 
 
 def _label_context(
@@ -215,7 +225,7 @@ def _answer_page(request: HttpRequest, campaign: Campaign) -> HttpResponse:
 @require_POST
 @bodies.script_only
 def label_page(request: HttpRequest, name: str) -> HttpResponse:
-    """The next seats as JSON: {"seats", "topics", "left"}."""
+    """The next seats as JSON: {"seats", "topics", "left", "done"}, "left" as of "done" answers."""
     campaign = campaign_for(person(request), name)
     body = bodies.read_object(request)
     bodies.check_user(request, body)
@@ -272,18 +282,6 @@ def example_image(request: HttpRequest, token: str) -> HttpResponse:
         raise NotYours("There is no such example.")
     campaign_for(person(request), example.topic.campaign.name)
     return seats.image_response(example.image)
-
-
-@require_GET
-def health(request: HttpRequest) -> HttpResponse:
-    """200 while the database answers, 503 otherwise: for a load balancer."""
-    try:
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT 1")
-            cursor.fetchone()
-    except DatabaseError:
-        return _uncached(JsonResponse({"status": "no database"}, status=503))
-    return _uncached(JsonResponse({"status": "ok"}))
 
 
 def _membership(user: User, campaign: Campaign) -> Membership | None:

@@ -3,8 +3,8 @@
 
     python deploy/serve.py [--demo] [--host 127.0.0.1] [--port 8000] [--data var]
 
-Migrates the database, loads the demonstration with `--demo`, starts gunicorn, a Celery worker and
-Celery beat, and says where the site is once it answers. One of the three that dies is started
+Migrates the database, loads the demonstration with `--demo`, starts web processes, a Celery worker
+and Celery beat, and says where the site is once it answers. One of them that dies is started
 again; one that keeps dying ends all. Ctrl-C, SIGTERM or SIGHUP end all that was started; where the
 kernel offers it (Linux) so does `kill -9` of this process. Needs the standard library alone.
 """
@@ -149,7 +149,7 @@ class Supervisor:
     def end(self) -> None:
         """Every process started here, and what it forked, is gone when this returns."""
         for child in self.children.values():
-            # To the leader alone: gunicorn and Celery end their own processes in good order.
+            # To the leader alone: web processes and Celery end in good order.
             child.terminate()
         deadline = time.monotonic() + END_SECONDS
         for child in self.children.values():
@@ -217,13 +217,13 @@ def only_one(data: Path) -> Iterator[None]:
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """A bound socket that gunicorn inherits, so that nobody can take the port in between."""
+    """A bound socket that the web processes inherit: nobody can take the port in between."""
     bound = socket.socket()
     bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         bound.bind((host, port))
         # Without it two sockets that reuse the address could both be bound.
-        bound.listen(128)
+        bound.listen(1024)
     except OSError as error:
         bound.close()
         raise Stop(
@@ -247,7 +247,7 @@ def secret_key(data: Path) -> str:
 
 
 def environment(data: Path, demo: bool) -> dict[str, str]:
-    """What the three processes see."""
+    """What the processes see."""
     env = dict(os.environ)
     if demo:
         env.update(DEMO_SETTINGS, DATABASE_URL=f"sqlite:///{data / 'assay.sqlite3'}")
@@ -293,11 +293,9 @@ def start(site: Supervisor, bound: socket.socket, workers: int) -> None:
     celery = (sys.executable, "-m", "celery", "-A", "annotator")
     # One worker has nobody to gossip with.
     alone = ("--without-gossip", "--without-mingle", "--without-heartbeat")
-    gunicorn = (sys.executable, "-m", "gunicorn", "annotator.wsgi", "--no-control-socket")
-    threads = ("--workers", str(workers), "--threads", "4")
-    limits = ("--timeout", "60", "--graceful-timeout", "5")
-    where = ("--bind", f"fd://{bound.fileno()}")
-    site.start("web", *gunicorn, *threads, *limits, *where, pass_fds=(bound.fileno(),))
+    for number in range(1, workers + 1):
+        web = (sys.executable, "deploy/web_server.py", str(bound.fileno()))
+        site.start(f"web-{number}", *web, pass_fds=(bound.fileno(),))
     site.start("worker", *celery, "worker", "--concurrency", "1", "--loglevel", "INFO", *alone)
     site.start("beat", *celery, "beat", "--loglevel", "WARNING", "--pidfile=")
 

@@ -16,7 +16,7 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from evaluation import competitions, runs, selections, truths, uploads
+from evaluation import competitions, runs, selections, truths
 from evaluation.access import benchmark_for, benchmarks_for
 from evaluation.metrics import wordnet
 from evaluation.models import Benchmark, Run, Selection, Submission
@@ -37,7 +37,8 @@ from evaluation.serializers import (
     SubmissionSerializer,
     TrueLabelsSerializer,
 )
-from labeling.access import check_researcher, dataset_for
+from labeling import kept_files
+from labeling.access import check_may_open, dataset_for
 from labeling.api.base import BoundedMultiPartParser, Doors, StrictJSONParser
 from labeling.errors import NotYours, Refusal
 
@@ -78,7 +79,7 @@ def read_selection(file: Any) -> SelectionFile:
 
 class Uploads(Doors):
     parser_classes = [BoundedMultiPartParser]
-    max_upload_bytes = uploads.MAX_BYTES
+    max_upload_bytes = kept_files.MAX_BYTES
 
 
 class BenchmarkFilters(django_filters.FilterSet):
@@ -105,7 +106,7 @@ class BenchmarkDoors(Uploads):
 
         The same selection under the same name again is the same benchmark.
         """
-        check_researcher(self.user)
+        check_may_open(self.user)
         body = self.read(NewBenchmarkSerializer)
         dataset = dataset_for(self.user, body.pop("dataset"))
         lines = read_selection(body.pop("selection"))
@@ -122,7 +123,7 @@ class BenchmarkDoors(Uploads):
     @extend_schema(request=PlanRequest, responses=PlanSerializer)
     def plan(self, request: Request) -> Response:
         """What a competition would ask and cost, and which images the dataset lacks."""
-        check_researcher(self.user)
+        check_may_open(self.user)
         body = self.read(PlanRequest)
         dataset = dataset_for(self.user, body["dataset"])
         lines = read_selection(body["selection"])
@@ -154,7 +155,7 @@ class ClassifierDoors(Uploads):
         row = benchmark_for(self.user, benchmark, MAD)
         stated = self.read(AccuraciesSerializer)["accuracies"]
         changed = competitions.set_accuracies(row, stated)
-        if changed:
+        if changed and not runs.obstacle(row):
             runs.request(row, self.user)
         return self.answer(ChangedSerializer, {"changed": changed})
 
@@ -218,9 +219,10 @@ class RunDoors(Doors):
 
     @extend_schema(request=None, responses={202: RunSerializer})
     def create(self, request: Request, benchmark: str) -> Response:
-        """Asks for a scoring. One that waits already is the one you get."""
+        """Asks for a scoring. One that waits already is the one you get; 409 with the reason while
+        there is nothing to compare yet."""
         row = benchmark_for(self.user, benchmark)
-        return self.answer(RunSerializer, runs.request(row, self.user), 202)
+        return self.answer(RunSerializer, runs.score_now(row, self.user), 202)
 
     @extend_schema(responses=RunResultSerializer)
     def retrieve(self, request: Request, benchmark: str, pk: int) -> Response:

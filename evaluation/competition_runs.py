@@ -3,12 +3,14 @@
 import json
 from typing import Any
 
+import numpy as np
+
 from evaluation import competitions
 from evaluation.metrics import ranking
-from evaluation.models import Benchmark, Run
+from evaluation.models import Benchmark, Run, Selection
 from labeling import releases
 from labeling.management.contract import to_json
-from labeling.models import Release
+from labeling.models import Question, Release
 
 # How a run ranks; the rest of a benchmark's settings says what it ranks.
 CONVENTIONS = ("smoothing", "bootstrap", "seed")
@@ -71,9 +73,32 @@ def signature_of(benchmark: Benchmark) -> dict[str, Any]:
     }
 
 
-def has_something(signature: dict[str, Any]) -> bool:
-    """Whether anything settled, so that there is something to rank."""
-    return bool(signature["marks"]["last_settlement"])
+def obstacle(benchmark: Benchmark) -> str:
+    """Why no ranking exists yet; "" once images whose questions settled join all classifiers."""
+    settled = set(
+        benchmark.campaign.questions.filter(state=Question.State.SETTLED).values_list(
+            "item__image__name", "topic"
+        )
+    )
+    names = list(benchmark.submissions.values_list("name", flat=True))
+    compared = np.zeros((len(names), len(names)), dtype=bool)
+    lines = benchmark.selections.filter(state=Selection.State.CHOSEN).values_list(
+        "first__name", "second__name", "image", "first_label", "second_label"
+    )
+    for first, second, image, *labels in lines if settled else ():
+        if all((image, label) in settled for label in labels):
+            a, b = names.index(first), names.index(second)
+            compared[a, b] = compared[b, a] = True
+    if not compared.any():
+        return "Nothing can be compared yet: no image has both its questions settled."
+    parts = ranking.compared_parts(names, compared)
+    if len(parts) == 1:
+        return ""
+    groups = " | ".join(", ".join(part) for part in parts)
+    return (
+        f"Not every classifier can be compared yet: no settled image joins {groups}. Have images "
+        "of a pair that joins them answered."
+    )
 
 
 def tidy(run: Run, _gone: list[int]) -> None:

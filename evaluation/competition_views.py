@@ -17,7 +17,7 @@ def benchmark(request: HttpRequest, row: Benchmark) -> HttpResponse:
         # Nothing moved: htmx leaves the page as it is.
         return HttpResponse(status=204)
     part = "evaluation/_benchmark.html" if is_htmx else "evaluation/benchmark.html"
-    return render(request, part, context)
+    return render(request, part, context | {"fresh": is_htmx})
 
 
 def run(request: HttpRequest, row: Benchmark, chosen: Run) -> HttpResponse:

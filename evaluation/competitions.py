@@ -17,7 +17,7 @@ from evaluation import selections
 from evaluation.metrics.wordnet import Synset, UnknownLabel, WordNet
 from evaluation.models import Benchmark, Selection, Submission
 from evaluation.selections import Line, SelectionFile
-from labeling import campaigns, policies
+from labeling import campaigns, forecasts, policies
 from labeling.errors import Conflict, Refusal
 from labeling.files import BadInput
 from labeling.models import Campaign, Dataset, Decision, Image, Job, Question, User
@@ -55,10 +55,15 @@ def plan(selection: SelectionFile, dataset: Dataset, policy: dict[str, Any] | No
         images=len(chosen),
         questions=len(questions),
         wnids=len({wnid for _, wnid in questions}),
-        estimate=campaigns.estimate(len(questions), policies.clean(policy)),
+        estimate=estimate(len(questions), policies.clean_new(policy)),
         missing=sorted(chosen - there),
         missing_reserve=sorted(every - chosen - there),
     )
+
+
+def estimate(questions: int, policy: dict[str, Any]) -> dict[str, Any]:
+    """What so many questions cost, without gold: it is added later, if at all."""
+    return forecasts.estimate(forecasts.listed(questions), policy | {"gold_share": 0})
 
 
 def create(
@@ -256,7 +261,7 @@ def _refuse_missing(selection: SelectionFile, dataset: Dataset) -> None:
     if missing := sorted(chosen - _images_in(dataset, chosen)):
         raise Refusal(
             f"{len(missing)} chosen images are not in the dataset {dataset.name!r}: "
-            f"{_some(missing)}. Add them (`manage.py images add`), then try again.",
+            f"{_some(missing)}. Add them (manage.py images add), then try again.",
             field="selection",
             code="missing_images",
         )
@@ -328,7 +333,7 @@ def _lines_of_new_pairs(
         if same is not None or set(line.pair) <= old:
             raise Conflict(
                 f"The pair {line.pair[0]} – {line.pair[1]} competes already, with other images. "
-                "Send only the lines of the classifier that joins (`mad add`).",
+                "Send only the lines of the classifier that joins (mad add).",
                 field="selection",
             )
         fresh.append(line)

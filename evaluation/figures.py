@@ -19,6 +19,8 @@ from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
+from evaluation.metrics.ranking import sure_order
+
 # Once, for all threads: with random ids and a date, equal figures would have different bytes.
 mpl.rcParams["svg.hashsalt"] = "assay"
 
@@ -82,11 +84,10 @@ def heatmap(result: Result, theme: Theme) -> Figure:
 
 
 def ranks(result: Result, theme: Theme) -> Figure:
-    """Every classifier's rank with its 95 % interval, best on top."""
+    """Every classifier's rank and the places between which it surely is, best on top."""
     order = by_rank(result)
     figure, axes = canvas(theme, 7.0, 1.2 + 0.36 * len(order))
-    for row, index in enumerate(order):
-        low, high = result["rank_intervals"][index]
+    for row, ((low, high), index) in enumerate(zip(sure_order(result).places, order, strict=True)):
         rank = result["ranks"][index]
         axes.plot([low, high], [row, row], color=theme.mark, lw=2.5, solid_capstyle="round")
         axes.plot([rank], [row], "o", color=theme.mark, ms=8, mec=theme.paper, mew=1.2)
@@ -94,7 +95,7 @@ def ranks(result: Result, theme: Theme) -> Figure:
     axes.invert_yaxis()
     axes.set_xlim(0.5, len(order) + 0.5)
     axes.set_xticks(range(1, len(order) + 1))
-    axes.set_xlabel("rank (1 is best), with its 95 % interval")
+    axes.set_xlabel("rank (1 is best), and the places that are sure")
     plain(axes, theme, grid="x")
     return figure
 
@@ -173,7 +174,7 @@ def alt(name: str, result: Result) -> str:
         )
     if name == "ranks":
         told = ", ".join(f"{result['ranks'][i]:g} {names[i]}" for i in by_rank(result))
-        return f"Ranks with 95 % intervals: {told}."
+        return f"Ranks: {told}. {sure_order(result).words}".strip()
     rows = [row for row in result.get("ablation", []) if row["spearman"] is not None]
     if not rows:
         return "Ablation over the images per pair, empty so far."

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from evaluation.readers import require_file
 from labeling.files import BadInput, StrPath
+from labeling.plurals import count_of
 
 # More than any experiment has: images, or the fixations of one image three times.
 MOST_VALUES = 10_000_000
@@ -47,7 +48,7 @@ def read_pascal_s(fixations: StrPath, sizes: StrPath | None = None) -> list[Gaze
             raise BadInput("fixCell is no list of cells", file=path, cure=_SAVE)
         if extents is not None and len(extents) != cells.size:
             raise BadInput(
-                f"has {cells.size} images, {sizes} has {len(extents)}",
+                f"has {count_of(cells.size, 'image')}, {sizes} has {len(extents)}",
                 file=path,
                 cure="give both files of one data set",
             )

@@ -9,8 +9,11 @@ from evaluation.models import Benchmark
 from evaluation.readers import parse_accuracies
 from labeling import policies
 from labeling.files import BadInput
+from labeling.forms.kept import KeepsFiles, KeptFileInput
 from labeling.models import Dataset, User
 
+# What another form may have filled in already: fields of the address that leads here.
+HANDED_OVER = ("title", "name", "dataset")
 POLICY = ("votes", "seconds_per_answer", "cost_per_hour", "currency")
 MAX_ACCURACIES = 1024 * 1024
 # All of WordNet's nouns are 0.8 MB of wnids; a list to choose from is far shorter.
@@ -29,7 +32,7 @@ def add_fault(form: forms.Form, error: Exception, field: str) -> None:
     form.add_error(named if named in form.fields else field, str(error))
 
 
-class BenchmarkForm(forms.Form):
+class BenchmarkForm(KeepsFiles):
     """A new competition: its selection, its images, what people are told, and what it costs."""
 
     title = forms.CharField(max_length=200, help_text="People see it above every question.")
@@ -42,8 +45,8 @@ class BenchmarkForm(forms.Form):
         help_text="Where the chosen images are. Images in reserve may be added later.",
     )
     selection = forms.FileField(
-        help_text="selection.jsonl, as `manage.py mad select` wrote it.",
-        widget=forms.FileInput(attrs={"accept": ".jsonl,.json,application/jsonl"}),
+        help_text="selection.jsonl, as manage.py mad select wrote it.",
+        widget=KeptFileInput(attrs={"accept": ".jsonl,.json,application/jsonl"}),
     )
     instructions = forms.CharField(
         required=False,
@@ -57,7 +60,7 @@ class BenchmarkForm(forms.Form):
             "classes.txt, one wnid a line: what people choose a true label from. "
             "Without it, the classes of the selection."
         ),
-        widget=forms.FileInput(attrs={"accept": ".txt,text/plain"}),
+        widget=KeptFileInput(attrs={"accept": ".txt,text/plain"}),
     )
     smoothing = forms.ChoiceField(
         choices=[("laplace", "Laplace: (correct + 1) / (images + 2)"), ("none", "none")],
@@ -67,12 +70,9 @@ class BenchmarkForm(forms.Form):
         min_value=0, max_value=100_000, initial=2000, label="Bootstrap rounds"
     )
     seed = forms.IntegerField(min_value=0, max_value=2**32 - 1, initial=0)
-    upload = forms.CharField(required=False, widget=forms.HiddenInput)
 
     def __init__(self, *args: Any, user: User, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        # Once it was checked, the file waits on the server under this token.
-        self.fields["selection"].required = not self.data.get("upload")
+        super().__init__(*args, user=user, **kwargs)
         self.fields["dataset"].queryset = Dataset.objects.visible_to(user).order_by("name")  # type: ignore[attr-defined]
         for key in POLICY:
             self.fields[key] = _policy_field(key)
@@ -121,27 +121,26 @@ def _policy_field(key: str) -> forms.Field:
     return forms.IntegerField(**common) if rule.whole else forms.FloatField(**common)
 
 
-class JoinForm(forms.Form):
+class JoinForm(KeepsFiles):
     """A classifier that joins."""
 
     selection = forms.FileField(
         label="Selection",
         help_text=(
-            "more.jsonl, as `manage.py mad add --into selection.jsonl` wrote it: "
-            "the new pairs only."
+            "more.jsonl, as manage.py mad add --into selection.jsonl wrote it: the new pairs only."
         ),
-        widget=forms.FileInput(attrs={"accept": ".jsonl,.json,application/jsonl"}),
+        widget=KeptFileInput(attrs={"accept": ".jsonl,.json,application/jsonl"}),
     )
 
 
-class AccuracyForm(forms.Form):
+class AccuracyForm(KeepsFiles):
     """Published accuracies, typed or from a file, that the ranks are compared with."""
 
     file = forms.FileField(
         required=False,
         label="From a file",
         help_text="CSV with the columns classifier and accuracy. It goes before what is typed.",
-        widget=forms.FileInput(attrs={"accept": ".csv,text/csv"}),
+        widget=KeptFileInput(attrs={"accept": ".csv,text/csv"}),
     )
 
     def __init__(self, *args: Any, benchmark: Benchmark, **kwargs: Any) -> None:

@@ -5,9 +5,10 @@ from typing import Any
 
 from django.urls import reverse
 
-from evaluation import figures, runs, tables
+from evaluation import competitions, figures, runs, tables
+from evaluation.metrics import ranking
 from evaluation.models import Benchmark, Run, Selection, Submission
-from labeling import campaigns, policies, progress
+from labeling import policies, progress
 from labeling.models import Campaign
 
 HISTORY = 12
@@ -29,7 +30,8 @@ def benchmark(row: Benchmark, run: Run | None) -> dict[str, Any]:
         "waiting": waiting,
         "failed": None if failed == run else failed,
         "progress": now,
-        "estimate": campaigns.estimate(now["questions"], policies.of(campaign)),
+        "estimate": competitions.estimate(now["questions"], policies.of(campaign)),
+        "obstacle": runs.obstacle(row),
         "is_draft": campaign.state == Campaign.State.DRAFT,
         "is_moving": campaign.state == Campaign.State.OPEN or waiting is not None,
         "history": list(row.runs.defer("result").select_related("release", "requested_by"))[
@@ -126,6 +128,8 @@ def _result(row: Benchmark, run: Run, result: dict[str, Any]) -> dict[str, Any]:
     drawn = [name for name in figures.FIGURES if name != "ablation" or result.get("ablation")]
     cases = tables.cases(result)
     return {
+        "sure": ranking.sure_order(result),
+        "counted": ranking.counted_images(result),
         "ranking": tables.ranking(result),
         "classifiers": result["classifiers"],
         "accuracy": tables.matrix(result, "accuracy"),

@@ -103,7 +103,7 @@ class Part:
         return BadInput(
             "is not a whole part of a selection",
             file=self.path,
-            cure="write it again with `mad select --shard I/N --out part.npz`",
+            cure="write it again with mad select --shard I/N --out part.npz",
         )
 
     def _get(self, name: str) -> NDArray[Any]:
@@ -140,7 +140,7 @@ def join_parts(parts: Sequence[Part], wordnet: WordNet) -> tuple[dict[str, Any],
         for key in shared.keys() | other.keys():
             if shared.get(key) != other.get(key):
                 raise BadInput(
-                    f"comes of another `{key}` than {first.path}",
+                    f"comes of another {key} than {first.path}",
                     file=part.path,
                     cure="make all parts from the same files with the same options",
                 )

@@ -34,6 +34,8 @@ NO_ARRAY: tuple[type[Exception], ...] = (
     tokenize.TokenError,
     zipfile.BadZipFile,
 )
+# What an .npz begins with, such as the parts of mad select --shard.
+ZIP = b"PK\x03\x04"
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
@@ -77,6 +79,12 @@ def json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     require_file(path, "check the path")
     # Not splitlines(): JSON strings may hold U+2028, which that would cut at.
     with open(path, "rb") as file:
+        if file.peek(len(ZIP))[: len(ZIP)] == ZIP:
+            raise BadInput(
+                "is a part of a selection (mad select --shard) or another zip, no JSON Lines",
+                file=path,
+                cure="join all parts first: mad merge PART … --out selection.jsonl",
+            )
         for number, raw in enumerate(file, start=1):
             if not raw.strip():
                 continue
@@ -133,7 +141,7 @@ def read_selection(*paths: Path) -> Selection:
                     'the first line is not {"meta": {…}}',
                     file=path,
                     line=line,
-                    cure="give a file that `mad select`, `merge` or `add` wrote",
+                    cure="give a file that mad select, merge or add wrote",
                 )
             else:
                 images.append(_checked_image(value, own, path, line))
@@ -155,14 +163,14 @@ def _checked_meta(meta: Any, path: Path, line: int) -> dict[str, Any]:
         or len(names) < 2
     ):
         raise BadInput(
-            "the meta line has no `classifiers`, a list of two or more different names",
+            "the meta line has no classifiers, a list of two or more different names",
             file=path,
             line=line,
             cure="name the classifiers",
         )
     if not _is_count(meta.get("top_k")):
         raise BadInput(
-            f"`top_k` is {meta.get('top_k')!r}, expected a number from 1",
+            f"top_k is {meta.get('top_k')!r}, expected a number from 1",
             file=path,
             line=line,
             cure="give the number of images a pair",
@@ -187,16 +195,16 @@ def _checked_image(
             or [type(item) for item in two] != [str, str]
             or two[0] == two[1]
         ):
-            raise refuse(f"`{name}` is {two!r}, expected two different names", "give two names")
+            raise refuse(f"{name} is {two!r}, expected two different names", "give two names")
     assert isinstance(pair, list)
     assert isinstance(labels, list)
     unknown = [name for name in pair if name not in meta["classifiers"]]
     if unknown:
         raise refuse(f"{unknown[0]!r} is not among the meta line's classifiers", "name it there")
     if not _is_count(value.get("rank")):
-        raise refuse(f"`rank` is {value.get('rank')!r}, expected a number from 1", "number them")
+        raise refuse(f"rank is {value.get('rank')!r}, expected a number from 1", "number them")
     if not isinstance(value.get("image"), str) or not value["image"]:
-        raise refuse(f"`image` is {value.get('image')!r}, expected an id", "give the image's id")
+        raise refuse(f"image is {value.get('image')!r}, expected an id", "give the image's id")
     return SelectedImage((pair[0], pair[1]), value["rank"], value["image"], (labels[0], labels[1]))
 
 
@@ -221,11 +229,11 @@ def read_answers(path: Path) -> dict[tuple[str, str], bool | None]:
         image, wnid, contains = value.get("image"), value.get("wnid"), value.get("contains", "")
         if not isinstance(image, str) or not isinstance(wnid, str):
             raise BadInput(
-                "`image` and `wnid` are not both strings", file=path, line=line, cure="give both"
+                "image and wnid are not both strings", file=path, line=line, cure="give both"
             )
         if contains is not None and not isinstance(contains, bool):
             raise BadInput(
-                f"`contains` is {contains!r}, expected true, false or null",
+                f"contains is {contains!r}, expected true, false or null",
                 file=path,
                 line=line,
                 cure="give true, false, or null for an image dropped as too hard",
@@ -246,7 +254,7 @@ def read_accuracy(path: Path, classifiers: list[str]) -> dict[str, float]:
 
     Raises BadInput for a classifier that is missing or listed twice.
     """
-    require_file(path, "give a file of `classifier,accuracy` rows")
+    require_file(path, "give a file of classifier,accuracy rows")
     found = parse_accuracies("\n".join(text_lines(path)), path)
     missing = [name for name in classifiers if name not in found]
     if missing:
@@ -274,7 +282,7 @@ def parse_accuracies(text: str, file: StrPath) -> dict[str, float]:
 def _accuracies(rows: "csv.DictReader[str]", path: StrPath) -> dict[str, float]:
     if not {"classifier", "accuracy"} <= set(rows.fieldnames or ()):
         raise BadInput(
-            "the first line has no `classifier` and `accuracy`",
+            "the first line has no classifier and accuracy",
             file=path,
             line=1,
             cure="begin with the line classifier,accuracy",

@@ -6,12 +6,14 @@ made by the clock while people answer, are replaced by the next.
 """
 
 import logging
+import time
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any, Protocol
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from evaluation import competition_runs
@@ -19,11 +21,14 @@ from evaluation.cds import running as cds_running
 from evaluation.models import Benchmark, Run
 from evaluation.released import running as released_running
 from labeling import assigning, calibrating, consensus, jobs, releases, watching
+from labeling.errors import Conflict
 from labeling.models import Campaign, Job, Release, User
 
 logger = logging.getLogger(__name__)
 
 STEPS = 3
+# How often it is looked whether another worker has ended.
+LOOK_SECONDS = 0.5
 UNFINISHED = (Run.State.QUEUED, Run.State.RUNNING)
 
 
@@ -43,8 +48,8 @@ class Scorer(Protocol):
     def signature_of(self, benchmark: Benchmark) -> dict[str, Any]:
         """What a result depends on, cheaply: while it is unchanged a run would say the same."""
 
-    def has_something(self, signature: dict[str, Any]) -> bool:
-        """Whether there is anything to score yet."""
+    def obstacle(self, benchmark: Benchmark, /) -> str:
+        """Why there is nothing to score yet, as a sentence for people; "" once there is."""
 
     def tidy(self, run: Run, gone: list[int], /) -> None:
         """Removes what only the interim runs that went (their ids) stood on."""
@@ -83,6 +88,18 @@ def request(benchmark: Benchmark, actor: User | None = None, *, interim: bool = 
         )
         jobs.enqueue("score", f"run {run.pk}", {"run": run.pk}, benchmark.campaign)
     return run
+
+
+def obstacle(benchmark: Benchmark) -> str:
+    """Why there is nothing to score yet, as a sentence for people; "" once there is."""
+    return scorer_of(benchmark).obstacle(benchmark)
+
+
+def score_now(benchmark: Benchmark, actor: User | None = None) -> Run:
+    """The run that somebody asks for. Raises Conflict while there is nothing to score."""
+    if reason := obstacle(benchmark):
+        raise Conflict(reason, code="nothing_to_score")
+    return request(benchmark, actor)
 
 
 def execute(job: Job) -> None:
@@ -144,12 +161,11 @@ def scorer_of(benchmark: Benchmark) -> Scorer:
 def has_changed(benchmark: Benchmark) -> bool:
     """Whether anything that a result depends on changed since the last run, and there is something
     to score."""
-    scorer = scorer_of(benchmark)
-    now = scorer.signature_of(benchmark)
-    if not scorer.has_something(now):
-        return False
+    now = scorer_of(benchmark).signature_of(benchmark)
     last = benchmark.runs.exclude(state__in=UNFINISHED).defer("result").first()
-    return last is None or bool(last.settings.get("signature") != now)
+    if last is not None and last.settings.get("signature") == now:
+        return False
+    return not obstacle(benchmark)
 
 
 def rescore_changed() -> list[Run]:
@@ -167,40 +183,173 @@ def rescore_changed() -> list[Run]:
 
 
 def nightly(progress: Any = None) -> dict[str, int]:
-    """Counts of the questions settled, releases frozen and runs done: the round of every night.
-
-    Settles what a crash left behind, returns expired seats, watches people, works standings out
-    anew, freezes campaigns in which something changed and scores their benchmarks, here and now:
-    cron needs no worker for it.
-    """
-    counts = {"settled": _settle_leftovers(), "releases": 0, "runs": 0}
-    # First watching: gold that retires and people whom it blocks change what standings rest on.
-    watching.nightly()
-    calibrating.nightly()
-    jobs.run_all()
-    _fail_abandoned()
-    changed = [campaign for campaign in _campaigns() if _differs(campaign)]
-    for campaign in changed:
-        before = campaign.releases.count()
-        releases.freeze(campaign)
-        counts["releases"] += campaign.releases.count() > before
-        if progress:
-            progress.update()
-    for benchmark in _benchmarks():
-        kept = benchmark.runs.filter(state=Run.State.DONE).first()
-        stale = kept is not None and kept.settings.get("interim")
-        if not stale and not has_changed(benchmark):
-            continue
-        run = request(benchmark)
-        for pk in Job.objects.filter(kind="score", key=f"run {run.pk}").values_list(
-            "pk", flat=True
-        ):
+    """Counts of the questions settled, releases frozen and runs done: a round of its own of what
+    the clock starts every night, here and now, with all jobs that wait: cron needs no worker.
+    What a worker of the site takes of it is waited for."""
+    night = start_night(timezone.now().isoformat())
+    jobs.run_all(progress.update if progress else None)
+    before: set[int] = set()
+    while waiting := _unfinished(night):
+        if waiting == before:
+            time.sleep(LOOK_SECONDS)
+        for pk in sorted(waiting):
             jobs.run(pk)
-        run.refresh_from_db()
-        counts["runs"] += run.state == Run.State.DONE
-        if progress:
-            progress.update()
-    return counts
+        before = waiting
+    counts = {"settle": 0, "freeze": 0, "score": 0}
+    found = Job.objects.filter(kind=NIGHTLY, key__endswith=f":{night}")
+    for payload in list(found.values_list("payload", flat=True)):
+        if payload["step"] in counts:
+            counts[payload["step"]] += payload.get("count", 0)
+        if "run" in payload:
+            counts["score"] += Run.objects.filter(pk=payload["run"], state=Run.State.DONE).exists()
+    return {"settled": counts["settle"], "releases": counts["freeze"], "runs": counts["score"]}
+
+
+def _unfinished(night: str) -> set[int]:
+    """The jobs of the night, those of its runs among them, that wait or run."""
+    mine = Job.objects.filter(kind=NIGHTLY, key__endswith=f":{night}")
+    scored = mine.filter(payload__has_key="run").values_list("payload__run", flat=True)
+    runs_of = Q(kind="score", key__in=[f"run {pk}" for pk in scored])
+    found = Job.objects.filter(Q(pk__in=mine.values("pk")) | runs_of).filter(_untried())
+    return set(found.values_list("pk", flat=True))
+
+
+def _untried() -> Q:
+    """Jobs that run, or wait and have not failed: when those are tried again is the sweep's."""
+    return Q(state=Job.State.RUNNING) | Q(state=Job.State.QUEUED, error="")
+
+
+def start_night(night: str | None = None) -> str:
+    """The name of the night's round, whose first jobs are queued unless they were before.
+
+    A job for each campaign and step, each of which queues the next and the last one for each
+    benchmark; a campaign that is a draft has its benchmarks scored, and nothing else.
+    night: the nearest, by default, so that a second clock or a repeated message starts nothing.
+    Removes what rounds of more than a week ago got done.
+    """
+    now = timezone.now()
+    if night is None:
+        # Half a day to either side of the hour: a clock may be ahead, and a message late.
+        at = now - timedelta(hours=settings.ASSAY_NIGHTLY_HOUR) + timedelta(hours=12)
+        night = at.date().isoformat()
+    Job.objects.filter(kind=NIGHTLY, state=Job.State.DONE, finished_at__lt=now - KEPT).delete()
+    assigning.return_expired()
+    for campaign in _campaigns():
+        _ask_step(night, "settle", campaign)
+    for benchmark in _benchmarks().filter(campaign__state=Campaign.State.DRAFT):
+        _ask_score(night, benchmark)
+    return night
+
+
+def execute_nightly(job: Job) -> None:
+    """The job "nightly": one step of a night's round. Harmless to run twice. However it ends, the
+    next step is queued, since a step that fails is tried again and holds up nothing."""
+    night, step = job.payload["night"], job.payload["step"]
+    if step == "score":
+        benchmark = _benchmarks().filter(pk=job.payload["benchmark"]).first()
+        run = _score_nightly(benchmark) if benchmark else None
+        _keep(job, {"run": run.pk} if run else {})
+        return
+    assert job.campaign is not None, "a step names its campaign"
+    if step == "freeze" and _is_early(job):
+        raise jobs.TooEarly
+    try:
+        _keep(job, {"count": int(NIGHT_STEPS[step](job.campaign))})
+    finally:
+        _ask_next(night, step, job.campaign)
+
+
+def _is_early(job: Job) -> bool:
+    """Whether what still waits or runs may change what would be frozen; not for ever."""
+    assert job.campaign is not None, "a step names its campaign"
+    if job.created_at <= timezone.now() - FREEZE_PATIENCE:
+        return False
+    return job.campaign.jobs.filter(_untried(), kind__in=BEFORE_FREEZING).exists()
+
+
+def _settle_leftovers(campaign: Campaign) -> int:
+    """How many questions settled that had their votes but, by a crash, no verdict."""
+    return consensus.settle_complete(campaign)
+
+
+def _watch(campaign: Campaign) -> int:
+    return len(watching.watch_all(campaign)) if campaign.state in AT_WORK else 0
+
+
+def _calibrate(campaign: Campaign) -> bool:
+    return campaign.state in AT_WORK and calibrating.calibrate_nightly(campaign)
+
+
+def _freeze(campaign: Campaign) -> bool:
+    """Whether there is a release more than before."""
+    if not _differs(campaign):
+        return False
+    before = campaign.releases.count()
+    releases.freeze(campaign)
+    return campaign.releases.count() > before
+
+
+AT_WORK = (Campaign.State.OPEN, Campaign.State.PAUSED)
+NIGHTLY = "nightly"
+# How long a night's done jobs are kept.
+KEPT = timedelta(days=7)
+# First watching: gold that retires and people whom it blocks change what standings rest on.
+NIGHT_STEPS: dict[str, Callable[[Campaign], int]] = {
+    "settle": _settle_leftovers,
+    "watch": _watch,
+    "calibrate": _calibrate,
+    "freeze": _freeze,
+}
+# The jobs that settle or watch: the freeze waits for a campaign's own, at most so long.
+BEFORE_FREEZING = ("advance", "calibrate", "look again", "question dropped", "watch")
+FREEZE_PATIENCE = timedelta(hours=1)
+# What changes nothing where nobody answers any more.
+AT_WORK_STEPS = ("watch", "calibrate")
+
+
+def _score_nightly(benchmark: Benchmark) -> Run | None:
+    """The run that scores what changed; none where nothing did."""
+    _fail_abandoned()
+    kept = benchmark.runs.filter(state=Run.State.DONE).first()
+    stale = kept is not None and kept.settings.get("interim")
+    return request(benchmark) if stale or has_changed(benchmark) else None
+
+
+def _ask_next(night: str, step: str, campaign: Campaign) -> None:
+    steps = list(NIGHT_STEPS)
+    following = [
+        name
+        for name in steps[steps.index(step) + 1 :]
+        if campaign.state in AT_WORK or name not in AT_WORK_STEPS
+    ]
+    if following:
+        _ask_step(night, following[0], campaign)
+        return
+    for benchmark in _benchmarks().filter(campaign=campaign):
+        _ask_score(night, benchmark)
+
+
+def _ask_step(night: str, step: str, campaign: Campaign) -> None:
+    with transaction.atomic():
+        # Whoever else starts this night waits here, then finds the job, in whatever state.
+        Campaign.objects.select_for_update(no_key=True, of=("self",)).get(pk=campaign.pk)
+        _ask_once(f"{campaign.pk}:{step}:{night}", {"night": night, "step": step}, campaign)
+
+
+def _ask_score(night: str, benchmark: Benchmark) -> None:
+    with transaction.atomic():
+        Benchmark.objects.select_for_update(no_key=True, of=("self",)).get(pk=benchmark.pk)
+        payload = {"night": night, "step": "score", "benchmark": benchmark.pk}
+        _ask_once(f"benchmark {benchmark.pk}:score:{night}", payload, benchmark.campaign)
+
+
+def _ask_once(key: str, payload: dict[str, Any], campaign: Campaign) -> None:
+    if not Job.objects.filter(kind=NIGHTLY, key=key).exists():
+        jobs.enqueue(NIGHTLY, key, payload, campaign)
+
+
+def _keep(job: Job, result: dict[str, int]) -> None:
+    Job.objects.filter(pk=job.pk).update(payload=job.payload | result)
 
 
 def _fail_abandoned() -> None:
@@ -214,12 +363,6 @@ def _fail_abandoned() -> None:
             Run.objects.filter(pk=run.pk, state__in=UNFINISHED).update(
                 state=Run.State.FAILED, error=job.error, finished_at=job.finished_at
             )
-
-
-def _settle_leftovers() -> int:
-    """How many questions settled that had their votes but, by a crash, no verdict."""
-    assigning.return_expired()
-    return sum(consensus.settle_complete(campaign) for campaign in _campaigns())
 
 
 def _campaigns() -> QuerySet[Campaign]:

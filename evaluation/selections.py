@@ -162,12 +162,12 @@ def check_same_rule(old: dict[str, Any], new: dict[str, Any], file: str, number:
                 f"{key} is {new[key]!r}, and {old[key]!r} in the competition",
                 file=file,
                 line=number,
-                cure="run `mad add` into the competition's own selection.jsonl",
+                cure="run mad add into the competition's own selection.jsonl",
             )
 
 
 def _bad(file: str, number: int, message: str, cure: str = "") -> BadInput:
-    cure = cure or "write the file with `mad select` or `mad add`"
+    cure = cure or "write the file with mad select or mad add"
     return BadInput(message, file=file, line=number, cure=cure)
 
 

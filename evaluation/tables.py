@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from evaluation.figures import by_rank
+from evaluation.metrics.ranking import sure_order
 
 Result = dict[str, Any]
 # What a spreadsheet would run as a formula begins with one of these.
@@ -15,12 +16,17 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 def ranking(result: Result) -> list[dict[str, Any]]:
     """A row for each classifier, best first."""
     changes = result.get("rank_changes")
+    places = sure_order(result).places
     rows = []
-    for index in by_rank(result):
+    for (first, last), index in zip(places, by_rank(result), strict=True):
         low, high = result["rank_intervals"][index]
+        name = result["classifiers"][index]
         rows.append(
             {
-                "classifier": result["classifiers"][index],
+                "classifier": name,
+                "images": sum(row["images"] for row in result["pairs"] if name in row["pair"]),
+                "first_place": first,
+                "last_place": last,
                 "rank": result["ranks"][index],
                 "low": low,
                 "high": high,

@@ -5,10 +5,10 @@ from celery import shared_task
 
 @shared_task(name="evaluation.tasks.nightly")
 def nightly() -> None:
-    """Settles, freezes and scores what changed."""
+    """Queues the jobs that settle, watch, calibrate, freeze and score what changed."""
     from evaluation import runs
 
-    runs.nightly()
+    runs.start_night()
 
 
 @shared_task(name="evaluation.tasks.rescore")

@@ -1,6 +1,5 @@
 """The researcher's pages about benchmarks: read, call one deed, render."""
 
-from pathlib import Path
 from typing import Protocol
 
 from django.contrib import messages
@@ -21,7 +20,6 @@ from evaluation import (
     runs,
     selections,
     truths,
-    uploads,
 )
 from evaluation import gallery as galleries
 from evaluation.cds import result_views as cds_results
@@ -85,42 +83,41 @@ def benchmarks(request: SignedIn) -> HttpResponse:
 @login_required
 @require_http_methods(["GET", "POST"])
 def benchmark_new(request: SignedIn) -> HttpResponse:
-    campaign_access.check_researcher(request.user)
-    form = forms.BenchmarkForm(request.POST or None, request.FILES or None, user=request.user)
+    campaign_access.check_may_open(request.user)
+    data = (request.POST, request.FILES) if request.method == "POST" else ()
+    # Filled in by New campaign, when it is given a selection.
+    words = {key: request.GET[key] for key in forms.HANDED_OVER if key in request.GET}
+    form = forms.BenchmarkForm(*data, user=request.user, initial=words)
+    if not form.is_bound:
+        form.offer_files(request.GET)
     plan = None
-    if request.method == "POST" and form.is_valid():
+    if form.is_valid():
         try:
-            path, token = _uploaded(request, form)
-            # Kept for the second step, so that the file need not be chosen again.
-            form.data = {**request.POST.dict(), "upload": token}
-            plan, made = _planned_or_made(request, form, path)
+            plan, made = _planned_or_made(request, form)
         except (Refusal, BadInput, wordnet.WordNetMissing) as error:
             forms.add_fault(form, error, "selection")
         else:
             if made is not None:
-                uploads.forget(request.user, token)
+                form.forget_files()
                 messages.success(
                     request, "The benchmark is made. Nobody is asked until you open its campaign."
                 )
                 return redirect("evaluation:benchmark", made.name)
+    if form.is_bound:
+        # The second step needs them again.
+        form.keep_files()
     status = 200 if not form.errors else 422
     return render(
         request, "evaluation/benchmark_new.html", {"form": form, "plan": plan}, status=status
     )
 
 
-def _uploaded(request: SignedIn, form: forms.BenchmarkForm) -> tuple[Path, str]:
-    file = form.cleaned_data["selection"]
-    token = uploads.keep(request.user, file) if file else form.cleaned_data["upload"]
-    return uploads.find(request.user, token), token
-
-
 def _planned_or_made(
-    request: SignedIn, form: forms.BenchmarkForm, path: Path
+    request: SignedIn, form: forms.BenchmarkForm
 ) -> tuple[competitions.Plan, Benchmark | None]:
     net = wordnet.load()
     data = form.cleaned_data
-    lines = selections.read(path, net, "selection.jsonl")
+    lines = selections.read(form.path("selection"), net, data["selection"].name)
     plan = competitions.plan(lines, data["dataset"], form.policy())
     if "create" not in request.POST:
         return plan, None
@@ -158,8 +155,12 @@ def run(request: SignedIn, name: str, pk: int) -> HttpResponse:
 @require_POST
 def score(request: SignedIn, name: str) -> HttpResponse:
     row = access.benchmark_for(request.user, name)
-    runs.request(row, request.user)
-    messages.info(request, "Scoring: this page shows the result as soon as it is there.")
+    try:
+        runs.score_now(row, request.user)
+    except Refusal as refusal:
+        messages.error(request, refusal.message)
+    else:
+        messages.info(request, "Scoring: this page shows the result as soon as it is there.")
     return redirect("evaluation:benchmark", row.name)
 
 
@@ -167,23 +168,22 @@ def score(request: SignedIn, name: str) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 def add_classifier(request: SignedIn, name: str) -> HttpResponse:
     row = access.benchmark_for(request.user, name, MAD)
-    form = forms.JoinForm(request.POST or None, request.FILES or None)
-    if request.method == "POST" and form.is_valid():
-        token = ""
+    data = (request.POST, request.FILES) if request.method == "POST" else ()
+    form = forms.JoinForm(*data, user=request.user)
+    if form.is_valid():
         try:
-            token = uploads.keep(request.user, form.cleaned_data["selection"])
             net = wordnet.load()
-            path = uploads.find(request.user, token)
-            lines = selections.read(path, net, form.cleaned_data["selection"].name)
+            name = form.cleaned_data["selection"].name
+            lines = selections.read(form.path("selection"), net, name)
             joined = competitions.add_classifier(row, request.user, lines, net)
         except (Refusal, BadInput, wordnet.WordNetMissing) as error:
             forms.add_fault(form, error, "selection")
         else:
+            form.forget_files()
             said = f"Joined: {', '.join(joined)}. Only the new pairs are asked."
             messages.success(request, said if joined else "Everything in the file is here already.")
             return redirect("evaluation:benchmark", row.name)
-        finally:
-            uploads.forget(request.user, token)
+    form.keep_files()
     status = 200 if not form.errors else 422
     context = {"form": form, "benchmark": row}
     return render(request, "evaluation/add_classifier.html", context, status=status)
@@ -193,17 +193,21 @@ def add_classifier(request: SignedIn, name: str) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 def accuracies(request: SignedIn, name: str) -> HttpResponse:
     row = access.benchmark_for(request.user, name, MAD)
-    form = forms.AccuracyForm(request.POST or None, request.FILES or None, benchmark=row)
-    if request.method == "POST" and form.is_valid():
+    data = (request.POST, request.FILES) if request.method == "POST" else ()
+    form = forms.AccuracyForm(*data, user=request.user, benchmark=row)
+    if form.is_valid():
         try:
             changed = competitions.set_accuracies(row, form.accuracies())
         except Refusal as error:
             forms.add_fault(form, error, "file")
         else:
+            form.forget_files()
             if changed:
-                runs.request(row, request.user)
+                if not runs.obstacle(row):
+                    runs.request(row, request.user)
                 messages.success(request, "Kept. The comparison comes with the next score.")
             return redirect("evaluation:benchmark", row.name)
+    form.keep_files()
     status = 200 if not form.errors else 422
     context = {"form": form, "benchmark": row}
     return render(request, "evaluation/accuracies.html", context, status=status)

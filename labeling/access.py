@@ -58,7 +58,28 @@ def dataset_for(user: User, name: str) -> Dataset:
     return dataset
 
 
-def check_researcher(user: User) -> None:
-    """Passes for those who may make datasets and campaigns. Raises NotAllowed."""
-    if not (user.is_researcher or user.is_staff):
-        raise NotAllowed("Only researchers open campaigns. Ask an administrator for that right.")
+def check_may_open(user: User) -> None:
+    """Passes for accounts that may open campaigns: who makes datasets, campaigns and benchmarks,
+    whatever their role in any campaign. Raises NotAllowed."""
+    if not user.may_open_campaigns:
+        raise NotAllowed(
+            "Your account may not open campaigns, which is needed to make campaigns, datasets and "
+            "benchmarks. Ask an administrator to grant it."
+        )
+
+
+def check_researches(user: User) -> None:
+    """Passes for researchers of any campaign, accounts that may open one, and owners of datasets.
+
+    Raises NotAllowed.
+    """
+    if not user.researches_anywhere:
+        raise NotAllowed(
+            "This is for researchers of a campaign and for accounts that may open campaigns."
+        )
+
+
+def check_administrator(user: User) -> None:
+    """Raises NotAllowed for everybody but administrators of the site."""
+    if not user.is_staff:
+        raise NotAllowed("This is for administrators of the site.")

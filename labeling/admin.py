@@ -5,8 +5,10 @@ from typing import Any
 
 from django.contrib import admin
 from django.contrib.auth.admin import UserAdmin
+from django.contrib.auth.forms import AdminPasswordChangeForm
 from django.http import HttpRequest
 
+from labeling import tokens
 from labeling.models import (
     Campaign,
     Dataset,
@@ -19,12 +21,24 @@ from labeling.models import (
 )
 
 
+class PersonPasswordForm(AdminPasswordChangeForm):
+    """Also ends the person's API tokens when their password is switched off, which Django does not
+    take for a change of password."""
+
+    def save(self, commit: bool = True) -> User:
+        person = super().save(commit)
+        if commit:
+            tokens.revoke_all(person)
+        return person
+
+
 @admin.register(User)
 class PersonAdmin(UserAdmin):
     list_display = ("username", "pseudonym", "is_researcher", "is_staff", "last_login")
     list_filter = ("is_researcher", "is_staff", "is_active")
     search_fields = ("username", "email", "pseudonym")
     readonly_fields = ("pseudonym",)
+    change_password_form = PersonPasswordForm
     fieldsets = (
         *(UserAdmin.fieldsets or ()),
         ("Assay", {"fields": ("pseudonym", "is_researcher")}),

@@ -7,25 +7,24 @@ not gets its own refusal, and sending it again gives the first result again.
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
 from django.utils import timezone
 
-from labeling import consensus, jobs, policies, quotas, saving
+from labeling import consensus, jobs, policies, quotas, saving, window
 from labeling.assigning import NOT_WORKING, NOT_YOUR_SEAT, return_seat
 from labeling.errors import NotYours, Refusal, TooLarge
 from labeling.kinds import KINDS, About, clean_answer, is_drawn
 from labeling.lanes import NOT_A_MEMBER
-from labeling.models import Answer, Assignment, Campaign, Membership, Question, User
+from labeling.models import Answer, Assignment, Campaign, Job, Membership, Question, User
 from labeling.seats import Locked, execute, fetch, locking, marks, moment, retried, writing
 
 MAX_BATCH = 100
 MAX_DURATION_MS = 2**31 - 1
 # An answer that took longer than this was a pause: no more of it counts as work.
 LONGEST_WORK_MS = 120_000
-MAX_REVISIONS = 1_000
 # After so many answers of a person somebody looks how they work; gold or not, so it tells nothing.
 WATCH_EVERY = 10
 
@@ -125,8 +124,8 @@ def submit(user: User, campaign: Campaign, answers: Sequence[Sent]) -> list[Resu
 
     The same id with the same body gives the first result again, with another body a conflict. A
     new id on an answered seat is a revision, while the policy's window is open: until both
-    revise_minutes and revise_answers further answers have passed; on a seat that a reviewer sent
-    back, at any time. A seat whose lease ran out is
+    revise_minutes and revise_answers further answers have passed (window.py); on a seat that a
+    reviewer sent back, at any time. A seat whose lease ran out is
     taken again if its question still has one free; else the answer is kept and late. Answers are
     accepted while the campaign or the person's work is paused (the person's: late once the seat's
     lease is over), and no longer once the campaign is closed or the person blocked. Raises TooLarge
@@ -224,17 +223,9 @@ def _seats(
     )
     seats = {row[1]: _Seat(*row) for row in rows}
     by_pk = {seat.pk: seat for seat in seats.values()}
-    given = (
-        Answer.objects.filter(assignment_id__in=list(by_pk))
-        .order_by("assignment_id", "revision")
-        .values_list("assignment_id", "revision", "created_at", "late", "sent_back")
-    )
-    for pk, revision, created_at, late, sent_back in given:
+    for pk, given in window.given(list(by_pk)).items():
         seat = by_pk[pk]
-        if not seat.revisions:
-            seat.late = late
-        seat.first_at = None if sent_back else seat.first_at or created_at
-        seat.revisions = revision + 1
+        seat.revisions, seat.first_at, seat.late = given.revisions, given.first_at, given.late
     if drawn:
         for pk, about in _about(by_pk):
             by_pk[pk].about = about
@@ -358,12 +349,14 @@ def _clean_duration(duration: Any) -> int | None:
 
 
 def _check_window(batch: _Batch, seat: _Seat) -> None:
-    policy = batch.member.policy
-    assert seat.first_at is not None
     assert seat.ordinal is not None
-    since = batch.member.answered + batch.answered - seat.ordinal
-    in_time = batch.now - seat.first_at <= timedelta(minutes=policy["revise_minutes"])
-    if not (in_time or since < policy["revise_answers"]) or seat.revisions >= MAX_REVISIONS:
+    if not window.is_open(
+        batch.member.policy,
+        revisions=seat.revisions,
+        first_at=seat.first_at,
+        further=batch.member.answered + batch.answered - seat.ordinal,
+        now=batch.now,
+    ):
         raise _refusal("revision_closed")
 
 
@@ -424,9 +417,10 @@ def _write(batch: _Batch) -> None:
 def _watch(user: User, campaign: Campaign, batch: _Batch) -> None:
     before, after = batch.member.answered, batch.member.answered + batch.answered
     if after // WATCH_EVERY > before // WATCH_EVERY:
-        jobs.enqueue(
-            "watch",
-            f"{campaign.pk}:{user.pk}",
-            {"campaign": campaign.pk, "user": user.pk},
-            campaign,
-        )
+        ask_watch(campaign, user.pk)
+
+
+def ask_watch(campaign: Campaign, user_pk: int) -> Job:
+    """The job that watches this person."""
+    payload = {"campaign": campaign.pk, "user": user_pk}
+    return jobs.enqueue("watch", f"{campaign.pk}:{user_pk}", payload, campaign)

@@ -21,7 +21,6 @@ from labeling.seats import (
     Raced,
     execute,
     fetch,
-    fetch_prepared,
     free,
     lock_questions,
     locking,
@@ -81,10 +80,12 @@ class Seat:
 @dataclass(frozen=True)
 class Page:
     """A person's open seats, in the order of their random tokens, and about how many more this
-    person could answer, these included. Neither tells gold from the rest."""
+    person could answer, these included, as worked out when they had answered so many. None of it
+    tells gold from the rest."""
 
     seats: list[Seat]
     left: int
+    answered: int = 0
 
     @property
     def topic(self) -> str | None:
@@ -99,7 +100,7 @@ class Fill:
 
     missing: seats wanted but not got. behind: candidates left behind for others who held them.
     empty: whether the person has no open seat at all. share: of gold. ahead: about how many
-    answers lie beyond those given.
+    answers lie beyond those given. answered: how many they had given when this was read.
     """
 
     missing: int
@@ -107,6 +108,7 @@ class Fill:
     empty: bool
     share: float
     ahead: int
+    answered: int = 0
 
 
 def next_page(user: User, campaign: Campaign, size: int | None = None) -> Page:
@@ -126,7 +128,8 @@ def next_page(user: User, campaign: Campaign, size: int | None = None) -> Page:
         if attempt >= 2 and not fill.empty:
             break
     seats = open_seats(user, campaign)
-    return Page(seats, len(seats) + _beyond(fill, len(seats)) if seats else 0)
+    left = len(seats) + _beyond(fill, len(seats)) if seats else 0
+    return Page(seats, left, fill.answered)
 
 
 def _beyond(fill: Fill, shown: int) -> int:
@@ -155,7 +158,7 @@ ORDER BY a.ordinal IS NULL, a.token
 def open_seats(user: User, campaign: Campaign) -> list[Seat]:
     """The seats this person holds and has not answered: where they left off. First what was
     answered once and sent back."""
-    return [Seat(*row) for row in fetch_prepared(OPEN_SEATS, [user.pk, campaign.pk])]
+    return [Seat(*row) for row in fetch(OPEN_SEATS, [user.pk, campaign.pk])]
 
 
 @retried
@@ -183,6 +186,7 @@ def _fill(user: User, campaign: Campaign, size: int | None, skip: bool) -> Fill:
         empty=not (held or taken),
         share=person.share,
         ahead=_ahead(hand, got),
+        answered=person.answered,
     )
 
 

@@ -30,6 +30,7 @@ from labeling.models import (
     Settlement,
     User,
 )
+from labeling.plurals import count_of
 
 BATCH = 500
 SHOWN = 24
@@ -60,7 +61,9 @@ def draw(campaign: Campaign, actor: User | None, n: int, seed: int | None = None
     settled = np.fromiter(_settled(campaign).order_by("pk").values_list("pk", flat=True), np.int64)
     if len(settled) < n:
         raise Conflict(
-            f"Only {len(settled)} questions are settled; draw at most as many, or wait.", field="n"
+            f"Only {count_of(len(settled), 'question is', 'questions are')} settled; "
+            "draw at most as many, or wait.",
+            field="n",
         )
     drawn = np.random.default_rng(seed).choice(settled, n, replace=False).tolist()
     standing = _standing(drawn)

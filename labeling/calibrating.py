@@ -94,7 +94,7 @@ def calibrate(campaign: Campaign, actor: User | None = None, reason: str = "") -
     answered = _answered(campaign)
     content = learned_skills.learn(campaign, in_force(campaign).voided)
     if actor is not None:
-        reason = f"{reason or 'asked for'} ({actor.pseudonym})"
+        reason = f"{reason or 'asked for'} ({actor.username})"
     return _put_in_force(campaign.pk, content | {"answered": answered}, reason)
 
 
@@ -179,12 +179,8 @@ def execute(job: Job) -> None:
         calibrate(job.campaign, reason="after many answers")
 
 
-def nightly() -> int:
-    """How many campaigns were calibrated anew: those at work that go by calibrations."""
-    count = 0
-    at_work = Campaign.objects.filter(state__in=[Campaign.State.OPEN, Campaign.State.PAUSED])
-    for campaign in at_work.select_related("policy").order_by("pk"):
-        if wanted(campaign):
-            before = campaign.calibration_id
-            count += calibrate(campaign, reason="every night").pk != before
-    return count
+def calibrate_nightly(campaign: Campaign) -> bool:
+    """Whether the campaign has another calibration now: one that goes by calibrations."""
+    if not wanted(campaign):
+        return False
+    return calibrate(campaign, reason="every night").pk != campaign.calibration_id

@@ -53,7 +53,7 @@ def create(
     if not title.strip():
         raise Refusal("Give the campaign a title; people see it on their page.", field="title")
     cleaned_settings = KINDS[kind].clean_settings(settings or {})
-    content = policies.clean(getattr(KINDS[kind], "POLICY", {}) | (policy or {}))
+    content = policies.clean_new(getattr(KINDS[kind], "POLICY", {}) | (policy or {}))
     policies.check_method(KINDS[kind], content)
     try:
         with transaction.atomic():
@@ -116,12 +116,15 @@ def change(campaign: Campaign, actor: User, **fields: Any) -> Campaign:
 
 
 def change_policy(campaign: Campaign, actor: User, content: dict[str, Any]) -> Policy:
-    """The next version of the policy. Questions already open keep theirs."""
-    cleaned = policies.clean(content)
+    """The next version of the policy. Questions already open keep theirs.
+
+    Keys that content does not name have their defaults (policies.clean_next).
+    """
+    cleaned = policies.clean_next(campaign, content)
     policies.check_method(KINDS[campaign.kind], cleaned)
     with transaction.atomic():
         campaign = Campaign.objects.select_for_update().select_related(None).get(pk=campaign.pk)
-        if campaign.policy is not None and campaign.policy.content == cleaned:
+        if campaign.policy is not None and policies.of(campaign) == cleaned:
             return campaign.policy
         # The last version may be that of a pilot (piloting.py), which was never in force.
         last = campaign.policies.latest("version").version
@@ -435,18 +438,20 @@ def close(campaign: Campaign, actor: User | None) -> Campaign:
 
 
 def estimate(questions: int, policy: dict[str, Any], votes: float | None = None) -> dict[str, Any]:
-    """What asking will cost: answers (gold mixed in), hours of people's time, and money.
+    """What asking will cost: answers, how many of them to gold, hours of people's time, and money.
 
     votes: answers a question took so far, where that is known. Without it, what the policy comes to
     by itself: the fixed number, or what people of the assumed accuracy would need to be sure enough
     (judging.expected_votes). Ties, abstentions and replacements come on top and are not foreseen.
     """
     each = judging.expected_votes(policies.DEFAULTS | policy) if votes is None else votes
-    answers = round(questions * each / (1 - policy["gold_share"]))
+    votes_in_all = questions * each
+    answers = round(votes_in_all / (1 - policy["gold_share"]))
     hours = answers * policy["seconds_per_answer"] / 3600
     return {
         "questions": questions,
         "answers": answers,
+        "gold": answers - round(votes_in_all),
         "hours": hours,
         "cost": hours * policy["cost_per_hour"],
         "currency": policy["currency"],

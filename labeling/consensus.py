@@ -8,12 +8,13 @@ be computed again. When somebody is blocked or a block is lifted, `replay` does 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from labeling import calibrating, jobs
+from labeling.intervals import share_interval
 from labeling.judging import Vote
 from labeling.kinds import KINDS
-from labeling.models import Assignment, Campaign, Question, Settlement
+from labeling.models import Answer, Assignment, Campaign, Question, Settlement
 from labeling.seats import (
     Locked,
     execute,
@@ -366,4 +367,31 @@ def tallies(campaign: Campaign, question_ids: Sequence[int]) -> dict[int, Counte
         last = [vote.revisions[-1][2] for vote in votes if vote.annotator not in voided]
         if last:
             found[question] = Counter(sorted(kind.tally_name(value) for value in last))
+    return found
+
+
+class Support(NamedTuple):
+    """What a settlement stands on: how many of its votes could answer, how many of these said what
+    was settled, and the 95 % interval (Wilson) of that share; None where its probability is another
+    than the share, or there is none."""
+
+    votes: int
+    agreed: int
+    interval: tuple[float, float] | None
+
+
+def support(campaign: Campaign, settlements: Iterable[Settlement]) -> dict[int, Support]:
+    """The support of these settlements by question, from the answers that they name. One query."""
+    kind, rows = KINDS[campaign.kind], list(settlements)
+    wanted = {pk for row in rows for pk in row.answers}
+    said = {
+        str(pk): kind.vote(value)
+        for pk, value in Answer.objects.filter(pk__in=wanted).values_list("pk", "value")
+    }
+    found = {}
+    for row in rows:
+        words = [word for pk in row.answers if (word := said.get(str(pk))) is not None]
+        agreed = words.count(kind.vote(row.value)) if row.value is not None else 0
+        interval = share_interval(agreed, len(words), row.probability)
+        found[row.question_id] = Support(len(words), agreed, interval)
     return found

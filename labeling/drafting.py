@@ -8,7 +8,7 @@ from django.conf import settings
 from django.db import transaction
 from django.utils.module_loading import import_string
 
-from labeling import campaigns, following, graphs, jobs, simulating_queries
+from labeling import campaigns, following, graphs, jobs
 from labeling.campaigns import AddedQuestions
 from labeling.errors import Refusal
 from labeling.models import Campaign, Dataset, Job, User
@@ -99,17 +99,6 @@ def execute_open_images(job: Job) -> None:
     assert job.campaign is not None, "a job that opens images names its campaign"
     names = job.payload.get("names") or None
     following.open_images(job.campaign, names, lambda done, total: jobs.renew(job, done, total))
-
-
-# For the estimate: what was measured on the detection set of ILSVRC, or half of a small graph.
-CLASSES_PRESENT = 2.8
-
-
-def questions_per_image(graph: Graph, mode: str = "safe") -> float:
-    """Questions that an image takes when every answer is right and as many classes are there as on
-    average in ILSVRC."""
-    present = min(CLASSES_PRESENT, len(graph.leaves) / 2)
-    return simulating_queries.expected_questions(graph, present, mode)
 
 
 def naming_pairs(dataset: Dataset, names: Sequence[str] = ()) -> list[tuple[str, str]]:

@@ -3,6 +3,8 @@
 The zip holds the folder that `labels export` writes, and is the same bytes each time.
 """
 
+import hashlib
+import json
 import os
 import tempfile
 import zipfile
@@ -33,13 +35,17 @@ KEPT = timedelta(days=7)
 LEVEL = 3
 # Pictures are compressed already.
 AS_IT_IS = (".png",)
+# Of how formats are written: zips of an earlier one are not given out again.
+LAYOUT = 2
 
 
-def fetch(release: Release, format_name: str) -> IO[bytes] | Job:
+def fetch(
+    release: Release, format_name: str, options: exporting.Options = exporting.DEFAULT
+) -> IO[bytes] | Job:
     """The zip of the release's labels, open; or the job that makes it, where they are many.
 
-    Asking again while the job works gives the same job. Raises Refusal for a format that there is
-    not, and where the release's files are gone.
+    Asking again while the job works gives the same job. Raises Refusal for a format or an option
+    that there is not, and where the release's files are gone.
     """
     known = exporting.formats_of(release.campaign.kind)
     if format_name not in known:
@@ -47,21 +53,29 @@ def fetch(release: Release, format_name: str) -> IO[bytes] | Job:
             f"This release has no format {format_name[:40]!r}. Choose one of: {', '.join(known)}.",
             field="format",
         )
+    try:
+        options.of(format_name, release.campaign.kind)
+    except BadInput as bad:
+        raise Refusal(f"{_sentence(bad.message)} {_sentence(bad.cure)}") from None
     with suppress(FileNotFoundError):
-        return open(_place(release, format_name), "rb")
+        return open(_place(release, format_name, options), "rb")
     if not releases.folder_of(release).is_dir():
         raise Refusal("The files of this release are not on this server. Freeze it again.")
     if work(release, format_name) > AT_ONCE:
-        return _ask(release, format_name)
+        return _ask(release, format_name, options)
     file = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the response
     try:
         with saying_full():
-            write(release, format_name, file)
+            write(release, format_name, file, options)
             file.seek(0)
     except BaseException:
         file.close()
         raise
     return file
+
+
+def _sentence(text: str | None) -> str:
+    return f"{text[0].upper()}{text[1:]}." if text else ""
 
 
 def work(release: Release, format_name: str) -> int:
@@ -78,7 +92,12 @@ def file_name(release: Release, format_name: str) -> str:
     return f"{release.campaign.name}-{release.number}-{format_name}.zip"
 
 
-def write(release: Release, format_name: str, file: IO[bytes]) -> None:
+def write(
+    release: Release,
+    format_name: str,
+    file: IO[bytes],
+    options: exporting.Options = exporting.DEFAULT,
+) -> None:
     """The zip into an open file. Raises Refusal for a release whose files were changed, and where a
     photograph is missing that pictures are drawn on."""
     folder = f"{release.campaign.name}-{release.number}"
@@ -91,7 +110,7 @@ def write(release: Release, format_name: str, file: IO[bytes]) -> None:
             raise Refusal(
                 "The files of this release were changed after it was frozen. Freeze it again."
             ) from None
-        exporting.export(frozen, format_name, out, images_of(release))
+        exporting.export(frozen, format_name, out, images_of(release), options)
         with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=LEVEL) as archive:
             for path in sorted(path for path in out.rglob("*") if path.is_file()):
                 name = f"{folder}/{path.relative_to(out).as_posix()}"
@@ -124,7 +143,8 @@ def _image_of(release: Release, name: str) -> Image:
 def execute(job: Job) -> None:
     """Makes the zip that the job is about; may run again."""
     release = Release.objects.select_related("campaign").get(pk=job.payload["release"])
-    place = _place(release, job.payload["format"])
+    format_name, options = job.payload["format"], _options_in(job)
+    place = _place(release, format_name, options)
     forget_old()
     if place.exists():
         return
@@ -132,7 +152,7 @@ def execute(job: Job) -> None:
     handle, part = tempfile.mkstemp(suffix=".part", dir=place.parent)
     try:
         with os.fdopen(handle, "wb") as file:
-            write(release, job.payload["format"], file)
+            write(release, format_name, file, options)
         os.chmod(part, 0o640)
         os.replace(part, place)
     except BaseException:
@@ -154,17 +174,25 @@ def forget_old() -> int:
     return removed
 
 
-def _ask(release: Release, format_name: str) -> Job:
+def _ask(release: Release, format_name: str, options: exporting.Options) -> Job:
     """The job that makes the zip: the one that waits, works or failed last, else a new one."""
+    chosen = options.of(format_name, release.campaign.kind)
     key = f"{release.pk}:{format_name}"
+    if options != exporting.DEFAULT:
+        key += f":{_digest(chosen)}"
     with transaction.atomic():
         # Two who ask at once get one job.
         Release.objects.select_for_update().get(pk=release.pk)
         latest = Job.objects.filter(kind=KIND, key=key).order_by("-pk").first()
         if latest is not None and latest.state != Job.State.DONE:
             return latest
-        payload: dict[str, Any] = {"release": release.pk, "format": format_name}
+        payload: dict[str, Any] = {"release": release.pk, "format": format_name, "options": chosen}
         return jobs.enqueue(KIND, key, payload, release.campaign)
+
+
+def _options_in(job: Job) -> exporting.Options:
+    # Jobs of before there were options have none.
+    return exporting.Options(**job.payload.get("options", {}))
 
 
 def _folder() -> Path:
@@ -172,5 +200,10 @@ def _folder() -> Path:
     return Path(settings.RELEASES_DIR) / ".labels"
 
 
-def _place(release: Release, format_name: str) -> Path:
-    return _folder() / f"{release.sha256}-{release.number}-{format_name}.zip"
+def _place(release: Release, format_name: str, options: exporting.Options) -> Path:
+    how = _digest([LAYOUT, options.of(format_name, release.campaign.kind)])
+    return _folder() / f"{release.sha256}-{release.number}-{format_name}-{how}.zip"
+
+
+def _digest(content: Any) -> str:
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]

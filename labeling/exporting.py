@@ -11,7 +11,7 @@ import shutil
 import tempfile
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import groupby
 from pathlib import Path
@@ -21,7 +21,8 @@ from typing import IO, Any
 from labeling import frozen
 from labeling.files import BadInput, StrPath
 from labeling.formats import FORMATS, Label, Photo, pictures
-from labeling.formats.label import About, boxes_of, polygons_of
+from labeling.formats.label import NAMES, About, boxes_of, polygons_of
+from labeling.formats.label_studio_project import check_base
 from labeling.formats.part_formats import PART_FORMATS
 from labeling.formats.parted import PartedObject, Photograph, Scenes
 from labeling.frozen import Frozen, Line
@@ -38,6 +39,45 @@ BESIDE_OBJECTS = ("csv", "jsonl", "voc")
 Open = Callable[[str], IO[bytes]]
 
 
+@dataclass(frozen=True)
+class Options:
+    """How a format is written. names: of COCO's categories, one of NAMES. rest: whether COCO has
+    what no part covers. image_base: what stands before an image's name in its address, for Label
+    Studio; "" for files of its own machine."""
+
+    names: str = NAMES[0]
+    rest: bool = False
+    image_base: str = ""
+
+    def of(self, format_name: str, kind: str) -> dict[str, Any]:
+        """Those that the format has, for a campaign of that kind. Raises BadInput where another is
+        given, and for an image base that is no address."""
+        known = options_of(format_name, kind)
+        for name, value in vars(self).items():
+            if name not in known and value != getattr(DEFAULT, name):
+                raise BadInput(
+                    f"{name.replace('_', '-')} is no option of {format_name} here",
+                    cure=f"leave it out; {OPTION_USES[name]}",
+                )
+        check_base(self.image_base)
+        return {name: getattr(self, name) for name in known}
+
+
+DEFAULT = Options()
+OPTION_USES = {
+    "names": "it names the categories of coco",
+    "rest": "it is for coco of objects with parts",
+    "image_base": "it is for label-studio",
+}
+
+
+def options_of(format_name: str, kind: str) -> tuple[str, ...]:
+    """The names of the Options that a format has, for a campaign of that kind."""
+    if format_name == "coco":
+        return ("names", "rest") if kind == "parts" else ("names",)
+    return ("image_base",) if format_name == "label-studio" else ()
+
+
 def formats_of(kind: str) -> dict[str, ModuleType]:
     """The formats that a release of a campaign of that kind is written in, by name."""
     if kind != "parts":
@@ -46,21 +86,27 @@ def formats_of(kind: str) -> dict[str, ModuleType]:
 
 
 def export(
-    release: Frozen, format_name: str, out: StrPath, open_image: Open | None = None
+    release: Frozen,
+    format_name: str,
+    out: StrPath,
+    open_image: Open | None = None,
+    options: Options = DEFAULT,
 ) -> dict[str, Any]:
     """{"format", "out", "images", "sha256"} of what was written, and "labels" {origin: {value: n}};
     or, of objects with parts, "objects" and "parts" {origin: {state: n}}, the made rest apart.
 
     out: a folder that does not exist yet or is empty; it appears when it is whole. open_image: for
     pictures. Image by image, so memory stays flat. Raises BadInput when it cannot be written, and
-    for a format that releases of this kind do not have.
+    for a format or an option that releases of this kind do not have.
     """
-    formats = formats_of(release.meta["campaign"]["kind"])
+    kind = release.meta["campaign"]["kind"]
+    formats = formats_of(kind)
     if format_name not in formats:
         raise BadInput(
             f"releases of this kind are not written as {format_name}",
             cure=f"choose one of: {', '.join(formats)}",
         )
+    chosen = options.of(format_name, kind)
     goal = Path(out)
     frozen.check_goal(goal)
     goal = goal.resolve()
@@ -69,15 +115,23 @@ def export(
         for name in release.meta["files"]:
             shutil.copyfile(release.folder / name, part / name)
         counts = _Counts()
-        about = About(release.meta["campaign"]["title"], classes_of(release), release.parts())
+        about = About(
+            release.meta["campaign"]["title"],
+            classes_of(release),
+            release.parts(),
+            names=options.names,
+            image_base=options.image_base,
+            images=(str(line["name"]) for line in release.images()),
+        )
         module = formats[format_name]
         if module is OBJECT_FORMATS.get(format_name):
-            about.without_rest = getattr(module, "MAKES_REST", False)
-            found = scenes(release, open_image, rest=not about.without_rest)
+            makes_rest = getattr(module, "MAKES_REST", False)
+            about.makes_rest = makes_rest and options.rest
+            found = scenes(release, open_image, rest=not makes_rest)
             module.write(counts.watch_objects(found), part, about)
         else:
             module.write(counts.watch(pages(release)), part, about)
-        sha256 = _write_head(part, release, format_name)
+        sha256 = _write_head(part, release, {"format": format_name, **chosen})
         os.chmod(part, 0o755)  # noqa: S103 - as mkdir would
         if goal.exists():
             goal.rmdir()
@@ -129,7 +183,7 @@ class _Counts:
         )
 
 
-def _write_head(part: Path, release: Frozen, format_name: str) -> str:
+def _write_head(part: Path, release: Frozen, how: dict[str, Any]) -> str:
     """release.json of the export: the release's own, with the files of the labels. Its digest."""
     files = dict(release.meta["files"])
     for path in sorted(part.rglob("*")):
@@ -138,7 +192,7 @@ def _write_head(part: Path, release: Frozen, format_name: str) -> str:
             files[name] = {"bytes": path.stat().st_size, "sha256": _sha256(path)}
     meta = release.meta | {
         "files": files,
-        "export": {"format": format_name, "release_sha256": release.meta["sha256"]},
+        "export": how | {"release_sha256": release.meta["sha256"]},
     }
     meta["sha256"] = frozen.digest(meta)
     frozen.write_synced(part / "release.json", json.dumps(meta, indent=1, ensure_ascii=False))
@@ -213,6 +267,8 @@ def _label(row: Line, names: dict[str, str], given: Line) -> Label:
         polygons=polygons_of(geometry),
         name=names.get(row["wnid"], ""),
         source=given.get("source", ""),
+        votes=row.get("votes"),
+        interval=tuple(row["interval"]) if row.get("interval") else None,
     )
 
 

@@ -49,6 +49,20 @@ class BadInput(Exception):
         return {"error": self.message, "file": self.file, "line": self.line, "cure": self.cure}
 
 
+def first_line(error: BaseException, longest: int = 200) -> str:
+    """What an exception says in its first line, its type where it says nothing; what is cut ends
+    in "…".
+
+    >>> first_line(ValueError("bad\\nand more")), first_line(KeyError())
+    ('bad', 'KeyError')
+    >>> first_line(OSError("12345"), longest=4)
+    '123…'
+    """
+    lines = str(error).strip().splitlines()
+    said = lines[0] if lines else type(error).__name__
+    return said if len(said) <= longest else f"{said[: longest - 1]}…"
+
+
 def read_yaml(path: StrPath) -> dict[str, Any]:
     """The keys of a YAML file, none for an empty one. Raises BadInput naming the line."""
     import yaml
@@ -76,7 +90,7 @@ def read_yaml(path: StrPath) -> dict[str, Any]:
     except UnicodeDecodeError:
         raise BadInput("is not UTF-8", file=path, cure="save it as UTF-8") from None
     if not isinstance(content, dict | None):
-        raise BadInput("holds no keys", file=path, cure="write lines such as `votes: 5`")
+        raise BadInput("holds no keys", file=path, cure="write lines such as votes: 5")
     return content or {}
 
 

@@ -7,6 +7,8 @@ from typing import Any
 
 from labeling import image_plans
 from labeling.image_plans import Asked
+from labeling.intervals import share_interval
+from labeling.kinds.contains import ABSTENTIONS
 from labeling.questions import EXPLICIT, NO, UNKNOWN, YES, Graph
 
 Line = dict[str, Any]
@@ -22,7 +24,8 @@ def explicit(answers: Iterable[Line]) -> Iterator[Line]:
         if line.get("wnid") in (None, "none"):
             continue
         value = WORDS[line["contains"]] if "contains" in line else YES
-        yield _label(line["image"], line["wnid"], value, EXPLICIT, line.get("probability"))
+        probability = line.get("probability")
+        yield _label(line["image"], line["wnid"], value, EXPLICIT, probability) | _support(line)
 
 
 def of_objects(answers: Iterable[Line]) -> Iterator[Line]:
@@ -60,15 +63,15 @@ def by_graph(
             Asked(place, line["node"], "settled", WORDS[line["contains"]], line["order"])
             for place, line in enumerate(lines)
         ]
-        sure = {line["node"]: line.get("probability") for line in lines}
+        sure = {line["node"]: line for line in lines}
         settled = image_plans.stand(
             graph, asked, mode, image_plans.agreed(_pairs(known.of(name)))
         ).settled
         for node in graph.leaves:
             key = graph.node(node).key
             value, origin = settled.get(node, (UNKNOWN, ""))
-            probability = sure.get(node) if origin == EXPLICIT else None
-            yield _label(name, key, value, origin, probability)
+            line = sure.get(node, {}) if origin == EXPLICIT else {}
+            yield _label(name, key, value, origin, line.get("probability")) | _support(line)
 
 
 def _pairs(lines: Iterable[Line]) -> list[tuple[str, str]]:
@@ -84,6 +87,18 @@ def _label(image: str, wnid: str, value: str, origin: str, probability: float | 
         "decided": bool(origin),
         "probability": probability,
     }
+
+
+def _support(line: Line) -> Line:
+    """{"votes": people who could answer, "interval": of the share that the probability is, or None}
+    of a settled line; nothing of others."""
+    if line.get("probability") is None or "votes" not in line:
+        return {}
+    able = {word: count for word, count in line["votes"].items() if word not in ABSTENTIONS}
+    votes = sum(able.values())
+    said = ("yes" if line["contains"] else "no") if "contains" in line else line["wnid"]
+    interval = share_interval(able.get(said, 0), votes, line["probability"])
+    return {"votes": votes, "interval": interval and list(interval)}
 
 
 class Groups:

@@ -76,7 +76,7 @@ def take(
         "dataset": dataset.pk,
         "campaign": campaign.pk if campaign else None,
         "stored": stored,
-        "by": actor.pseudonym,
+        "by": actor.username,
     }
     try:
         with transaction.atomic():

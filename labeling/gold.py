@@ -7,6 +7,7 @@ its subject), and retires when too many trusted people answer otherwise: then it
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, NamedTuple
 
 from django.db import transaction
@@ -28,6 +29,7 @@ from labeling.models import (
     Settlement,
     User,
 )
+from labeling.plurals import count_of
 
 BATCH = 500
 # Contradictions that a refusal names.
@@ -118,7 +120,8 @@ def _gold_items(campaign: Campaign, names: list[str]) -> dict[str, int]:
     items, missing = campaigns.whole_items(campaign, sorted(set(names)))
     if missing:
         raise Refusal(
-            f"{len(missing)} images of the gold are not in the dataset, the first is "
+            count_of(len(missing), "image of the gold is", "images of the gold are")
+            + " not in the dataset, the first is "
             f"{missing[0]!r}. Add them to {campaign.dataset.name!r} first.",
             field="image",
         )
@@ -224,7 +227,8 @@ def retire_gold(campaign: Campaign, actor: User | None, question_id: int, reason
     with transaction.atomic():
         gold = (
             Gold.objects.select_for_update()
-            .filter(question_id=question_id, question__campaign=campaign)
+            # question__pk: an id that fits no column finds nothing; question_id would overflow.
+            .filter(question__pk=question_id, question__campaign=campaign)
             .first()
         )
         if gold is None:
@@ -380,17 +384,16 @@ def failing(campaign: Campaign, question_ids: Iterable[int] | None = None) -> li
     this question left out). Answers given in training count for nothing. Two queries."""
     kind, policy = KINDS[campaign.kind], policies.of(campaign)
     members = {row.user_id: row for row in campaign.memberships.active()}
-    wrong: dict[int, list[tuple[int, bool]]] = defaultdict(list)
+    met: dict[int, list[tuple[bool, bool]]] = defaultdict(list)
     for question_id, annotator, first_at, value, answer in _answered(campaign, question_ids):
         member = members.get(annotator)
         if member is not None and first_at >= member.working_since:
-            wrong[question_id].append((annotator, not kind.is_right(value, answer, policy)))
+            failed = not kind.is_right(value, answer, policy)
+            met[question_id].append((failed, _is_trusted(member, failed, first_at, policy)))
     found = []
-    for question_id, given in wrong.items():
-        trusted = [
-            failed for annotator, failed in given if _is_trusted(members[annotator], failed, policy)
-        ]
-        failures = sum(failed for _, failed in given)
+    for question_id, given in met.items():
+        trusted = [failed for failed, is_trusted in given if is_trusted]
+        failures = sum(failed for failed, _ in given)
         if failures:
             found.append(Met(question_id, len(given), failures, len(trusted), sum(trusted)))
     return sorted(found, key=lambda met: (-met.trusted_failed, -met.failed, met.question_id))
@@ -447,7 +450,10 @@ def _answered(
     return list(latest.values())
 
 
-def _is_trusted(member: Membership, failed_here: bool, policy: dict[str, Any]) -> bool:
+def _is_trusted(
+    member: Membership, failed_here: bool, first_at: datetime, policy: dict[str, Any]
+) -> bool:
+    """Whether this person's answer to one gold question, first given at first_at, may retire it."""
     if member.role != Membership.Role.ANNOTATOR:
         return True
     tested = member.standing.get("test", {})
@@ -455,9 +461,16 @@ def _is_trusted(member: Membership, failed_here: bool, policy: dict[str, Any]) -
         return False
     if tested.get("accepted"):
         return True
-    total = max(tested.get("total", 0) - 1, 0)
-    right = max(tested.get("right", 0) - (not failed_here), 0)
-    return total > 0 and wilson_interval(right, total)[0] > policy["bad_accuracy"]
+    right, total = tested.get("right", 0), tested.get("total", 0)
+    counted_at = member.standing.get("at")
+    # Figures from the last watch hold this answer only if it came before; then it is left out.
+    if counted_at is None or first_at <= datetime.fromisoformat(counted_at):
+        right, total = right - (not failed_here), total - 1
+    if total <= 0:
+        return False
+    # An answer that was revised since the watch was perhaps counted as right and is wrong now.
+    right = min(max(right, 0), total)
+    return wilson_interval(right, total)[0] > policy["bad_accuracy"]
 
 
 def retire_failed(campaign: Campaign, question_ids: Iterable[int] | None = None) -> list[int]:

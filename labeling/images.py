@@ -39,6 +39,7 @@ from labeling.imagesources import (
 )
 from labeling.imagestore import StorageFull, media_type_of, remove, write
 from labeling.models import Dataset, Image, Import, Job
+from labeling.plurals import count_of
 
 logger = logging.getLogger(__name__)
 
@@ -209,7 +210,7 @@ def add_all(goal: Goal, files: Source, report: Report, watch: Watch | None = Non
             _add_batch(goal, batch, report, watch)
     except StorageFull as full:
         raise StorageFull(
-            f"{full.message} {report.added} images were added and stay. "
+            f"{full.message} {count_of(report.added, 'image was', 'images were')} added and stay. "
             "Then import the same again: what is there is passed over."
         ) from full
 

@@ -11,7 +11,7 @@ import stat
 import unicodedata
 import zipfile
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -26,6 +26,11 @@ MAX_SOURCE = 500
 MAX_ZIP_RATIO = 100
 # Below this an archive may have any ratio: a few blank bitmaps are no bomb.
 HARMLESS_BYTES = 100 * 1024 * 1024
+# zipfile keeps an object of each entry: so many take about a gigabyte and half a minute.
+MAX_ENTRIES = 1_000_000
+# Every entry of a zip's directory begins so; before its end a larger zip has two records more.
+ENTRY_SIGNATURE = b"PK\1\2"
+ZIP64_RECORDS_BYTES = 56 + 20
 SYSTEM_FILES = {"thumbs.db", "desktop.ini", "__macosx"}
 ENCRYPTED = 0x1
 UTF8_NAME = 0x800
@@ -159,10 +164,46 @@ def in_zip(archive: zipfile.ZipFile, size: int) -> Iterator[Found | Refused]:
             yield Found(file, name, partial(archive.open, entry), entry.file_size)
 
 
-def open_zip(file: IO[bytes] | Path) -> zipfile.ZipFile:
-    """The archive. Raises BadSource if it is none."""
-    try:
+def open_zip(file: IO[bytes], most: int | None = None) -> zipfile.ZipFile:
+    """The archive. Raises BadSource if it is none or has more than `most` entries (MAX_ENTRIES)."""
+    count_entries(file, most)
+    with _reading_zip():
         return zipfile.ZipFile(file)
+
+
+def count_entries(file: IO[bytes], most: int | None = None) -> int:
+    """How many files and folders the zip's directory lists, found without reading the entries:
+    millions of empty ones would take minutes and gigabytes. Raises BadSource if there are more
+    than `most` (MAX_ENTRIES), and for what is no zip.
+    """
+    most = MAX_ENTRIES if most is None else most
+    with _reading_zip():
+        # What ZipFile itself reads by: the count that is stated there may be false, the size not.
+        end = zipfile._EndRecData(file)  # type: ignore[attr-defined]
+        if end is None:
+            raise zipfile.BadZipFile("File is not a zip file")
+    signature, left, place = end[0], end[5], end[9] - end[5]
+    if signature == zipfile.stringEndArchive64:  # type: ignore[attr-defined]
+        place -= ZIP64_RECORDS_BYTES
+    count = 0
+    tail = b""
+    file.seek(max(0, place))
+    while count <= most and left > 0 and (part := file.read(min(left, 1 << 20))):
+        left -= len(part)
+        count += (tail + part).count(ENTRY_SIGNATURE)
+        tail = part[1 - len(ENTRY_SIGNATURE) :]
+    if count > most:
+        raise BadSource(
+            f"The zip has more than {most:,} files and folders. Pack only what is needed, or split "
+            "it."
+        )
+    return count
+
+
+@contextmanager
+def _reading_zip() -> Iterator[None]:
+    try:
+        yield
     except (zipfile.BadZipFile, NotImplementedError, UnicodeDecodeError, ValueError) as error:
         raise BadSource(f"It is not a zip, or a damaged one ({error}). Pack it again.") from None
 
@@ -211,7 +252,7 @@ def in_manifest(path: Path) -> Iterator[Found | Refused]:
 def _check_columns(names: object) -> None:
     names = [str(name).strip() for name in names] if isinstance(names, list) else []
     if "file" not in names:
-        raise BadSource("The manifest has no column `file`. Name the columns in its first line.")
+        raise BadSource("The manifest has no column file. Name the columns in its first line.")
     unknown = sorted(set(names) - COLUMNS)
     if unknown:
         raise BadSource(

@@ -21,8 +21,10 @@ def wilson_interval(right: int, total: int) -> tuple[float, float]:
     return max(0.0, center - half), min(1.0, center + half)
 
 
-def clopper_pearson(right: int, total: int, level: float = 0.95) -> tuple[float, float]:
+def clopper_pearson(right: float, total: int, level: float = 0.95) -> tuple[float, float]:
     """Exact interval of a proportion: it covers at least `level`; (0, 1) when nothing was seen.
+
+    right: a whole number; of a mean of shares, such as hits among k, their sum.
 
     >>> [round(bound, 4) for bound in clopper_pearson(8, 10)]
     [0.4439, 0.9748]
@@ -36,3 +38,16 @@ def clopper_pearson(right: int, total: int, level: float = 0.95) -> tuple[float,
     low = float(betaincinv(right, total - right + 1, tail)) if right else 0.0
     high = float(betaincinv(right + 1, total - right, 1 - tail)) if right < total else 1.0
     return low, high
+
+
+def share_interval(
+    agreed: int, votes: int, probability: float | None
+) -> tuple[float, float] | None:
+    """The interval of a probability that is a share of votes; None where it is another figure.
+
+    >>> [round(bound, 4) for bound in share_interval(1, 1, 1.0)]
+    [0.2065, 1.0]
+    """
+    if probability is None or not votes or abs(probability - agreed / votes) > 1e-9:
+        return None
+    return wilson_interval(agreed, votes)

@@ -5,6 +5,7 @@ conditional update, renews its lease while it works and finishes it once; `sweep
 nobody works on. So a job may run twice, and every handler must bear that. See docs/jobs.md.
 """
 
+import atexit
 import errno
 import logging
 import secrets
@@ -35,7 +36,13 @@ MAX_DEATHS = 5
 # is no lost message, and must not fill the broker with copies.
 PATIENCE = timedelta(minutes=1)
 MAX_PATIENCE = timedelta(minutes=10)
-# After the broker refused, requests do not wait for it again this long; the sweep sends.
+# How long a job waits whose work came too early.
+EARLY_PAUSE = timedelta(seconds=10)
+# What a request waits for the broker at most, whatever the transport's own timeouts are; what the
+# sweep does, and a process before it ends; and how long nobody waits for the broker again after it
+# refused or was silent.
+SEND_SECONDS = 1.0
+PATIENT_SEND_SECONDS = 10.0
 BROKER_REST_SECONDS = 5.0
 SWEEP_SIZE = 500
 # Progress is for people: it is written at most this often, whoever calls `renew`.
@@ -46,6 +53,10 @@ _broker_rests_until = 0.0
 
 class LeaseLost(Exception):
     """Another worker has the job, or a person took it back: stop, and write nothing more."""
+
+
+class TooEarly(Exception):
+    """Raised by a handler whose work must come after another's: the job waits, as if untried."""
 
 
 def enqueue(
@@ -135,7 +146,7 @@ def fail(job: Job, error: BaseException | str) -> None:
     """
     reason = explain(error)
     hopeless = isinstance(error, Refusal | BadInput) or job.attempts >= MAX_FAILURES
-    if not hopeless and _queue_again(job, reason):
+    if not hopeless and _queue_again(job, reason, timedelta(seconds=5 * 2**job.attempts)):
         return
     changed = _ours(job).update(
         state=Job.State.FAILED,
@@ -166,6 +177,10 @@ def run(job_id: int) -> Job | None:
             finish(job)
         except LeaseLost:
             raise
+        except TooEarly:
+            job.attempts -= 1
+            if not _queue_again(job, "", EARLY_PAUSE):
+                finish(job)
         except Exception as error:
             logger.exception("job %s (%s) failed", job.pk, job)
             fail(job, error)
@@ -222,7 +237,7 @@ def sweep() -> dict[str, int]:
         # An empty claim: whoever held it can neither renew nor finish, and anyone may claim.
         if not _as_read(job).update(claim="", leased_until=now + _patience(job, now)):
             continue
-        if not _send(job.pk):
+        if not _send(job.pk, PATIENT_SEND_SECONDS):
             Job.objects.filter(pk=job.pk, claim="", state=job.state).update(leased_until=now)
             break
         counts["sent"] += 1
@@ -231,9 +246,9 @@ def sweep() -> dict[str, int]:
     return counts
 
 
-def run_all() -> int:
+def run_all(after: Callable[[], object] | None = None) -> int:
     """How many jobs ran here, one after the other, until none is left: for machines without a
-    broker, and for the shell."""
+    broker, and for the shell. after: called after each."""
     count = 0
     last = 0
     while True:
@@ -253,6 +268,8 @@ def run_all() -> int:
         # Past it even when it failed: its next attempt is the sweep's affair.
         last = job.pk
         count += run(job.pk) is not None
+        if after:
+            after()
 
 
 def explain(error: BaseException | str) -> str:
@@ -331,14 +348,14 @@ def _patience(job: Job, now: datetime) -> timedelta:
     return min(max(PATIENCE, now - job.created_at), MAX_PATIENCE)
 
 
-def _queue_again(job: Job, reason: str) -> bool:
+def _queue_again(job: Job, reason: str, pause: timedelta) -> bool:
     """Whether the job waits for its next attempt. The pause is kept by the sweep."""
-    pause = timedelta(seconds=5 * 2**job.attempts)
     try:
         with transaction.atomic():
             changed = _ours(job).update(
                 state=Job.State.QUEUED,
                 claim="",
+                attempts=job.attempts,
                 error=reason,
                 leased_until=timezone.now() + pause,
             )
@@ -361,11 +378,32 @@ def _give_up(job: Job, now: datetime) -> int:
     )
 
 
-def _send(job_id: int) -> bool:
-    """Whether the broker took the id. A broker that is away fails no request: the sweep sends."""
+def _send(job_id: int, patience: float = SEND_SECONDS) -> bool:
+    """Whether the broker took the id within so many seconds. A broker that is away or silent fails
+    no request: the sweep sends."""
     global _broker_rests_until
     if time.monotonic() < _broker_rests_until:
         return False
+    errors: list[Exception] = []
+    # In a thread, since no timeout of a transport covers all: the name's address, the connection,
+    # the handshake and the message. One that hangs ends when the transport gives up.
+    sender = threading.Thread(target=_publish, args=(job_id, errors), daemon=True, name="send job")
+    sender.start()
+    sender.join(patience)
+    if sender.is_alive():
+        # A command that ends now would take the message along.
+        atexit.register(sender.join, PATIENT_SEND_SECONDS)
+        reason: object = f"no answer within {patience:g} s"
+    elif errors:
+        reason = errors[0]
+    else:
+        return True
+    _broker_rests_until = time.monotonic() + BROKER_REST_SECONDS
+    logger.warning("job %s waits for the sweep: the broker is away (%s)", job_id, reason)
+    return False
+
+
+def _publish(job_id: int, errors: list[Exception]) -> None:
     try:
         current_app.send_task(
             "labeling.run_job",
@@ -375,7 +413,4 @@ def _send(job_id: int) -> bool:
             retry_policy={"max_retries": 1, "interval_start": 0, "interval_max": 0},
         )
     except Exception as error:
-        _broker_rests_until = time.monotonic() + BROKER_REST_SECONDS
-        logger.warning("job %s waits for the sweep: the broker is away (%s)", job_id, error)
-        return False
-    return True
+        errors.append(error)

@@ -7,6 +7,7 @@ and lifting a block gives back exactly the one that was. docs/quality.md says it
 
 import math
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -14,8 +15,9 @@ from fractions import Fraction
 from types import ModuleType
 from typing import Any
 
+from labeling import policies
 from labeling.aggregation import posterior_binary, vote_gains
-from labeling.kinds.votes import Verdict
+from labeling.kinds.votes import Verdict, votes_wanted
 from labeling.vote_tables import VoteTable
 
 BINARY = ("no", "yes")
@@ -115,7 +117,7 @@ def _for_review(verdict: Verdict, policy: dict[str, Any]) -> Verdict:
 
 def _first_look(cast: Sequence[Vote], policy: dict[str, Any], since: datetime | None) -> int:
     """How many votes there were when this policy, with these skills, was first asked."""
-    first = policy["votes"] if policy["method"] == "majority" else policy["min_votes"]
+    first = policies.first_votes(policy)
     if since is not None:
         # Skills learned while the question was open judged it first with the vote after.
         first = max(first, bisect_right(cast, since, key=lambda vote: vote.at) + 1)
@@ -223,18 +225,20 @@ def clip(probability: float) -> float:
 def expected_votes(policy: dict[str, Any]) -> float:
     """Votes that a question is expected to take before anything is known of the people.
 
-    By majority the fixed number. Else the mean of the random walk that people of the assumed
-    accuracy, who never abstain, make of the log odds, from the expected share of yes to the target;
-    reckoned exactly. What real people do is known once some questions have settled.
+    By majority of a fixed number that number. Else the mean of the random walk that people of the
+    assumed accuracy, who never abstain, make of the log odds, from the expected share of yes to the
+    target, or to a majority that no missing vote could change; reckoned exactly. What real people
+    do is known once some questions have settled.
     """
-    if policy["method"] == "majority":
+    if policies.asks_all(policy):
         return float(policy["votes"])
+    by_majority = policy["method"] == "majority"
     accuracy, prior = policy["assumed_accuracy"], policy["prior_yes"]
     total = 0.0
     for truth, share in ((1, prior), (-1, 1 - prior)):
         # P(so many more yes than no, and still undecided), by what the difference is.
         walk = {0: share}
-        for votes in range(1, policy["max_votes"] + 1):
+        for votes in range(1, policy["votes" if by_majority else "max_votes"] + 1):
             total += sum(walk.values())
             right = accuracy if truth > 0 else 1 - accuracy
             moved: dict[int, float] = {}
@@ -244,9 +248,18 @@ def expected_votes(policy: dict[str, Any]) -> float:
             walk = {
                 lead: weight
                 for lead, weight in moved.items()
-                if votes < policy["min_votes"] or not _sure(lead, policy)
+                if (_open(votes, lead, policy) if by_majority else _unsure(votes, lead, policy))
             }
     return total
+
+
+def _open(votes: int, lead: int, policy: dict[str, Any]) -> bool:
+    able = Counter(yes=(votes + lead) // 2, no=(votes - lead) // 2)
+    return votes_wanted(able, 0, policy) > 0
+
+
+def _unsure(votes: int, lead: int, policy: dict[str, Any]) -> bool:
+    return votes < policy["min_votes"] or not _sure(lead, policy)
 
 
 def _sure(lead: int, policy: dict[str, Any]) -> bool:

@@ -16,7 +16,7 @@ from labeling import policies
 from labeling.errors import NotYours
 from labeling.kinds import KINDS
 from labeling.models import Campaign, Question, User
-from labeling.seats import fetch, fetch_prepared, marks
+from labeling.seats import fetch, marks
 
 RETURNED, FRESH, GOLD = Question.Lane.RETURNED, Question.Lane.FRESH, Question.Lane.GOLD
 NOT_A_MEMBER = "There is no such campaign, or you were not invited to it."
@@ -27,7 +27,7 @@ OVERSAMPLE = 3
 # The window grows while nearly all that it shows was seen by this person.
 WIDEST_WINDOW = 5_000
 # Rows read of one topic in one lane, or of gold: a page may be short of these, never empty.
-ENOUGH_ROWS = 2_000
+ENOUGH_ROWS = 800
 # Of what this person gave back or let lapse.
 MOST_AGAIN = 1_000
 
@@ -93,15 +93,16 @@ class Candidate(NamedTuple):
 class Scan:
     """What a lane offers one person.
 
-    first, last: tickets of the first and last question read, seen ones too; None if none was.
-    exhausted: whether the lane was read to its end. dealt: answers of the gold read that this
-    person has been given.
+    most: rows to read, None for as many as it takes. first, last: tickets of the first and last
+    question read, seen ones too; None if none was. exhausted: whether the lane was read to its end.
+    dealt: answers of the gold read that this person has been given.
     """
 
     lane: int
     start: int
     wanted: int
     window: int
+    most: int | None = None
     candidates: list[Candidate] = field(default_factory=list)
     first: int | None = None
     last: int | None = None
@@ -122,10 +123,11 @@ class Scan:
     def position(self) -> int:
         return self.start if self.last is None else self.last
 
-    def wants_more(self, most: int | None = None) -> bool:
+    @property
+    def wants_more(self) -> bool:
         if self.exhausted or len(self.candidates) >= self.wanted:
             return False
-        return most is None or self.rows < most
+        return self.most is None or self.rows < self.most
 
     def absorb(self, rows: Sequence[tuple[Any, ...]]) -> None:
         """Rows of one window, as WINDOW selects them; a union promises no order."""
@@ -142,6 +144,8 @@ class Scan:
         # A window of no rows asks for nothing, so the lane is at its end.
         self.exhausted = not self.window or len(rows) < self.window
         self.window = min(self.window * 4, WIDEST_WINDOW)
+        if self.most is not None:
+            self.window = min(self.window, max(0, self.most - self.rows))
 
 
 @dataclass(frozen=True)
@@ -189,7 +193,7 @@ WHERE b.user_id = %s AND b.campaign_id = %s AND b.left_at IS NULL
 
 def reader(user: User, campaign: Campaign) -> Reader:
     """The member as a reader of the campaign. Raises NotYours for anybody else."""
-    rows = fetch_prepared(READER, [user.pk, campaign.pk])
+    rows = fetch(READER, [user.pk, campaign.pk])
     if not rows:
         raise NotYours(NOT_A_MEMBER)
     row = rows[0]
@@ -291,15 +295,16 @@ def read(person: Reader, size: int) -> Reading:
     for lane in Question.Lane.values:
         # A page of one topic needs of each lane no more than where it begins.
         wanted = 1 if person.by_topic else size
-        scans.append(_scan(person, lane, person.start(lane), wanted, size))
+        most = ENOUGH_ROWS if lane == GOLD else None
+        scans.append(_scan(person, lane, person.start(lane), wanted, size, most))
     about = sorted(person.quota) if person.quota is not None else []
     statements = _windows_about(about) if about else WINDOWS
     windows = [part for scan in scans for part in _window(person, scan, *about)]
     everything = EVERYTHING if statements is WINDOWS else " UNION ALL ".join([*statements, HELD])
-    rows = fetch_prepared(everything, [*windows, person.user_id, person.campaign_id])
+    rows = fetch(everything, [*windows, person.user_id, person.campaign_id])
     for scan in scans:
         scan.absorb([row for row in rows if row[0] == scan.lane])
-        while scan.wants_more(ENOUGH_ROWS if scan.lane == GOLD else None):
+        while scan.wants_more:
             scan.absorb(fetch(statements[scan.lane], _window(person, scan, *about)))
     held = [row for row in rows if row[0] < 0]
     again = _again(person) if all(scan.exhausted for scan in scans[:2]) else []
@@ -322,10 +327,10 @@ def read(person: Reader, size: int) -> Reading:
     )
 
 
-def _scan(person: Reader, lane: int, start: int, wanted: int, size: int) -> Scan:
+def _scan(person: Reader, lane: int, start: int, wanted: int, size: int, most: int | None) -> Scan:
     if (lane == GOLD and not person.share) or person.quota == {}:
         return Scan(lane, start, 0, 0)
-    return Scan(lane, start, wanted, size * OVERSAMPLE)
+    return Scan(lane, start, wanted, size * OVERSAMPLE, most)
 
 
 def _window(person: Reader, scan: Scan, *about: str) -> list[Any]:
@@ -353,19 +358,19 @@ def _of_topic(
     """The candidates of one topic in each lane. Everything before a lane's first candidate was
     seen, so reading begins there, and the topic that is next in turn is found at once."""
     scans = [
-        _scan(person, head.lane, head.cursor(set()), size, size)
+        _scan(person, head.lane, head.cursor(set()), size, size, ENOUGH_ROWS)
         for head in heads
         if head.candidates
     ]
     if not scans:
         return [[] for _ in heads]
-    rows = fetch_prepared(
+    rows = fetch(
         " UNION ALL ".join(TOPIC_WINDOWS[scan.lane] for scan in scans),
         [part for scan in scans for part in _window(person, scan, topic)],
     )
     for scan in scans:
         scan.absorb([row for row in rows if row[0] == scan.lane])
-        while scan.wants_more(ENOUGH_ROWS):
+        while scan.wants_more:
             scan.absorb(fetch(TOPIC_WINDOWS[scan.lane], _window(person, scan, topic)))
     heads[GOLD].dealt = next((scan.dealt for scan in scans if scan.lane == GOLD), Counter())
     found = {scan.lane: scan.candidates for scan in scans}
@@ -374,7 +379,7 @@ def _of_topic(
 
 def _again(person: Reader) -> list[Candidate]:
     """What this person gave back or let lapse and what still has a seat, returned ones first."""
-    rows = fetch_prepared(AGAIN, [person.user_id, person.campaign_id, MOST_AGAIN])
+    rows = fetch(AGAIN, [person.user_id, person.campaign_id, MOST_AGAIN])
     return [
         Candidate(pk, subject, ticket, topic, answer, again=True)
         for _, pk, subject, ticket, topic, answer in rows

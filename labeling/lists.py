@@ -16,13 +16,32 @@ SHOWN = 60
 # What the columns of the database take. A name is cut, and the database's own check is none: SQLite
 # has no lengths.
 LONGEST = {"image": 400, "wnid": 64, "url": 400, "source": 200}
+SELECTION_CODE = "is_selection"
+IS_SELECTION = (
+    "This is a selection by mad select, not a list of questions. Make a MAD competition of it: "
+    "that asks every question of the selection in a campaign, and ranks the classifiers."
+)
 Row = dict[str, Any]
 
 
 def read_questions(content: str | bytes) -> list[tuple[str, str]]:
     """(image name, topic key) of every line `image,wnid`, in order, each pair once."""
+    if is_selection(content):
+        raise Refusal(IS_SELECTION, field="questions", code=SELECTION_CODE)
     rows = _rows(content, ["image", "wnid"], needed=2, field="questions")
     return list(dict.fromkeys((row["image"], row["wnid"]) for _, row in rows))
+
+
+def is_selection(content: str | bytes) -> bool:
+    """Whether it is what `mad select` or `mad add` writes: lines of pairs below a meta line."""
+    first = _text(content, "questions").lstrip().partition("\n")[0]
+    if not first.startswith("{"):
+        return False
+    try:
+        row = json.loads(first)
+    except (ValueError, RecursionError):
+        return False
+    return "pair" in row or (isinstance(row.get("meta"), dict) and "image" not in row)
 
 
 def read_topics(content: str | bytes) -> list[Row]:

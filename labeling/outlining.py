@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from django.core.cache import cache
+from django.core.cache import caches
 from django.db.models import Count, Exists, OuterRef
 
 from labeling.models import Campaign, Question, Settlement
@@ -117,6 +117,7 @@ def _count(campaign: Campaign) -> dict[str, dict[str, int]]:
 def _rested(key: str, count: Callable[[], dict[str, Any]]) -> dict[str, Any]:
     """What `count` says, kept for a hundred times as long as it took: at once for a small campaign,
     and a big one is not counted again at every look."""
+    cache = caches["local"]
     kept = cache.get(key)
     if kept is not None:
         return kept

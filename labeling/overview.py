@@ -9,6 +9,7 @@ from django.db.models import Count, Q, QuerySet, Sum
 from labeling import consensus, policies, progress
 from labeling.kinds import KINDS
 from labeling.models import Answer, Campaign, Decision, Membership, Question, Settlement, User
+from labeling.plurals import count_of
 
 # Members on the campaign's own page, which is read anew every few seconds.
 MEMBERS = 20
@@ -45,14 +46,22 @@ def campaign_rows(campaigns: Sequence[Campaign], user: User) -> list[dict[str, A
 
 
 def campaign_facts(campaign: Campaign) -> dict[str, Any]:
-    """All that a campaign's own page shows of its progress, people, jobs and decisions."""
+    """All that a campaign's own page shows of its progress, people, jobs and decisions.
+
+    estimate: what it will cost, of a draft alone; else None.
+    """
+    counted = progress.count(campaign)
     failed = campaign.jobs.filter(state="failed").order_by("-pk")
     decisions = campaign.decisions.select_related("actor").order_by("-pk")[:8]
     # One more than is shown, to know whether there are more.
     members = list(progress.members(campaign)[: MEMBERS + 1])
     return {
-        "progress": progress.progress(campaign),
-        "estimate": progress.estimate_of(campaign),
+        "progress": progress.progress(campaign, counted),
+        "estimate": (
+            progress.estimate_of(campaign, counted)
+            if campaign.state == Campaign.State.DRAFT
+            else None
+        ),
         "annotators": progress.annotators(campaign, members[:MEMBERS]),
         "more_annotators": len(members) > MEMBERS,
         "failed_jobs": list(failed[:3]),
@@ -82,7 +91,7 @@ def questions_of(
 
 
 def question_rows(campaign: Campaign, questions: Sequence[Question]) -> list[dict[str, Any]]:
-    """For each question: its topic's name, the votes by answer, and what stands. Three queries."""
+    """For each question: its topic's name, the votes by answer, and what stands. Four queries."""
     pks = [question.pk for question in questions]
     words = value_words(campaign)
     votes = consensus.tallies(campaign, pks)
@@ -91,6 +100,7 @@ def question_rows(campaign: Campaign, questions: Sequence[Question]) -> list[dic
         for settlement in Settlement.objects.filter(question__in=pks).order_by("pk")
     }
     names = topic_names(campaign, {question.topic for question in questions})
+    support = consensus.support(campaign, standing.values())
     return [
         {
             "question": question,
@@ -100,7 +110,7 @@ def question_rows(campaign: Campaign, questions: Sequence[Question]) -> list[dic
                 {"value": value, "words": words.get(value, value), "count": count}
                 for value, count in votes.get(question.pk, Counter()).most_common()
             ],
-            "value": _stands(question, standing.get(question.pk), campaign, words),
+            "value": _stands(question, standing.get(question.pk), campaign, words, support),
         }
         for question in questions
     ]
@@ -111,11 +121,17 @@ def _stands(
     settlement: Settlement | None,
     campaign: Campaign,
     words: dict[str, str],
+    support: dict[int, consensus.Support],
 ) -> dict[str, Any] | None:
     if question.state != Question.State.SETTLED or settlement is None:
         return None
     name = KINDS[campaign.kind].tally_name(settlement.value)
-    return {"value": name, "words": words.get(name, name), "share": settlement.probability}
+    return {
+        "value": name,
+        "words": words.get(name, name),
+        "share": settlement.probability,
+        "support": support.get(question.pk),
+    }
 
 
 def proposal(campaign: Campaign, question: Question) -> dict[str, Any] | None:
@@ -286,7 +302,7 @@ def _review_words(content: dict[str, Any]) -> str:
 
 def _blocked_words(content: dict[str, Any]) -> str:
     reopened = content.get("reopened", 0)
-    return f"blocked somebody; their answers are void, {reopened} questions reopened"
+    return f"blocked somebody; their answers are void, {count_of(reopened, 'question')} reopened"
 
 
 WORDS: dict[str, Callable[[dict[str, Any]], str]] = {
@@ -317,7 +333,7 @@ def decision_words(decision: Decision) -> str:
         return f"changed {changed}" + (f" of {content['topic']}" if "topic" in content else "")
     if decision.kind == Decision.Kind.POLICY:
         if "pilot" in content:
-            return f"asked for a pilot of {content['pilot']} questions"
+            return f"asked for a pilot of {count_of(content['pilot'], 'question')}"
         return f"wrote version {content.get('version')} of the rules"
     if decision.kind == Decision.Kind.MEMBER:
         return DEEDS.get(content.get("deed", ""), "changed the members").format(
@@ -335,5 +351,5 @@ def decision_words(decision: Decision) -> str:
     if decision.kind in WORDS:
         return WORDS[decision.kind](content)
     if "withdrawn" in content:
-        return f"withdrew {len(content['withdrawn'])} questions"
+        return f"withdrew {count_of(len(content['withdrawn']), 'question')}"
     return "replaced a dropped image"

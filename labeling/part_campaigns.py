@@ -174,8 +174,12 @@ def categories_of(vocabulary: Vocabulary) -> dict[str, Any]:
 
 def _category(category: Category) -> dict[str, Any]:
     names = ("key", "name", "several", "holes", "guidance", "mirror")
+    parts = [
+        {name: getattr(part, name) for name in names} | {"holds": list(part.holds)}
+        for part in category.parts
+    ]
     return {
         "name": category.name,
         "guidance": category.guidance,
-        "parts": [{name: getattr(part, name) for name in names} for part in category.parts],
+        "parts": parts,
     }

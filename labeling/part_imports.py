@@ -334,7 +334,7 @@ class Bringing:
 
 
 def _enqueue(dataset: Dataset, actor: User, payload: dict[str, Any]) -> Job:
-    payload = payload | {"dataset": dataset.pk, "by": actor.pseudonym}
+    payload = payload | {"dataset": dataset.pk, "by": actor.username}
     with transaction.atomic():
         return jobs.enqueue(KIND, f"{dataset.pk}:{secrets.token_hex(8)}", payload)
 

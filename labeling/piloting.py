@@ -37,7 +37,7 @@ def plan(campaign: Campaign, per_topic: int, seed: int) -> dict[str, Any]:
     """
     _check(campaign, per_topic)
     lacking = questions = 0
-    same = campaign.policies.filter(content=_content(campaign)).order_by("version").first()
+    same = _same(campaign, _content(campaign))
     for ids in _chunks(_sample(campaign, per_topic, seed)):
         chosen = Question.objects.filter(pk__in=ids).exclude(policy=same)
         pks = list(chosen.values_list("pk", flat=True))
@@ -167,17 +167,29 @@ def _sample(campaign: Campaign, per_topic: int, seed: int) -> list[int]:
 def _policy(campaign: Campaign) -> Policy:
     """The pilot's version of the policy in force: made once for each."""
     content = _content(campaign)
-    same = campaign.policies.filter(content=content).order_by("version").first()
+    same = _same(campaign, content)
     if same is not None:
         return same
     last = campaign.policies.latest("version").version
     return Policy.objects.create(campaign=campaign, version=last + 1, content=content)
 
 
+def _same(campaign: Campaign, content: dict[str, Any]) -> Policy | None:
+    """The campaign's version that means this, also one from before some key."""
+    versions = campaign.policies.order_by("version")
+    return next((row for row in versions if policies.DEFAULTS | row.content == content), None)
+
+
 def _content(campaign: Campaign) -> dict[str, Any]:
     current = policies.of(Campaign.objects.select_related("policy").get(pk=campaign.pk))
     most = max(current["max_votes"], CALIBRATION_VOTES + 5)
-    return current | {"method": "majority", "votes": CALIBRATION_VOTES, "max_votes": most}
+    # Tables are learned from all ten votes, whatever the first six say.
+    return current | {
+        "method": "majority",
+        "votes": CALIBRATION_VOTES,
+        "stop_early": "never",
+        "max_votes": most,
+    }
 
 
 def _chunks(ids: Sequence[int]) -> list[Sequence[int]]:

@@ -1,10 +1,13 @@
 """The quality policy of a campaign: its keys, their defaults, and what values they take."""
 
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from labeling.errors import Refusal
+from labeling.kinds.votes import votes_wanted
 
 if TYPE_CHECKING:
     from labeling.models import Campaign
@@ -23,11 +26,16 @@ class Rule:
 
 @dataclass(frozen=True)
 class Choice:
-    """A key of a policy whose value is one of a few words: {word: what it means}."""
+    """A key of a policy whose value is one of a few words: {word: what it means}.
+
+    before: what policies mean that do not name the key, since they are older than it; where that
+    is not the default of new ones.
+    """
 
     default: str
     words: dict[str, str]
     help: str
+    before: str | None = None
 
 
 # What befalls a person whose signal is past its threshold.
@@ -48,6 +56,15 @@ RULES: dict[str, Rule | Choice] = {
         "How answers become a consensus.",
     ),
     "votes": Rule(5, 1, 25, "People who answer each question, by majority."),
+    "stop_early": Choice(
+        "decided",
+        {
+            "decided": "Once no missing vote could change the verdict",
+            "never": "Never: all votes, for agreement and skills to be learned from",
+        },
+        "By majority: when the rest of the votes is not asked for any more.",
+        before="never",
+    ),
     "max_votes": Rule(9, 1, 50, "At most this many answers; then a reviewer decides."),
     "min_votes": Rule(2, 1, 25, "Without a fixed number of votes: at least this many."),
     "target_error": Rule(
@@ -156,7 +173,15 @@ RULES: dict[str, Rule | Choice] = {
     ),
     "cost_per_hour": Rule(0.0, 0, 10_000, "Pay for an hour of answering.", whole=False),
 }
-DEFAULTS: dict[str, Any] = {key: rule.default for key, rule in RULES.items()} | {"currency": "EUR"}
+# What the keys mean that a policy does not name.
+DEFAULTS: dict[str, Any] = {
+    key: (rule.before if isinstance(rule, Choice) and rule.before else rule.default)
+    for key, rule in RULES.items()
+} | {"currency": "EUR"}
+# What a new policy says of those that older ones do not name and take otherwise.
+NEW: dict[str, Any] = {
+    key: rule.default for key, rule in RULES.items() if rule.default != DEFAULTS[key]
+}
 
 
 def of(campaign: "Campaign") -> dict[str, Any]:
@@ -164,13 +189,22 @@ def of(campaign: "Campaign") -> dict[str, Any]:
     return DEFAULTS | (campaign.policy.content if campaign.policy else {})
 
 
-def first_votes(policy: dict[str, Any]) -> int:
-    """Seats that a new question has: all of them by majority, else what the method needs at least.
+def first_votes(policy: Mapping[str, Any]) -> int:
+    """Seats that a new question has: what the method needs at least before it can decide.
 
-    >>> first_votes(DEFAULTS), first_votes(DEFAULTS | {"method": "posterior"})
-    (5, 2)
+    >>> first_votes(DEFAULTS), first_votes(DEFAULTS | NEW)
+    (5, 3)
+    >>> first_votes(DEFAULTS | {"method": "posterior"})
+    2
     """
-    return policy["votes"] if policy["method"] == "majority" else policy["min_votes"]
+    if policy["method"] == "majority":
+        return votes_wanted(Counter(), 0, policy)
+    return int(policy["min_votes"])
+
+
+def asks_all(policy: dict[str, Any]) -> bool:
+    """Whether every question gets a fixed number of votes, whatever they say."""
+    return policy["method"] == "majority" and policy["stop_early"] == "never"
 
 
 def clean(content: dict[str, Any] | None) -> dict[str, Any]:
@@ -205,6 +239,18 @@ def clean(content: dict[str, Any] | None) -> dict[str, Any]:
             field="bad_accuracy",
         )
     return policy
+
+
+def clean_new(content: dict[str, Any] | None) -> dict[str, Any]:
+    """The whole policy of a new campaign; as clean, with what only new policies say."""
+    return clean(NEW | (content or {}))
+
+
+def clean_next(campaign: "Campaign", content: dict[str, Any]) -> dict[str, Any]:
+    """The whole policy that comes after the campaign's own; as clean. What only new policies say
+    stays as it is unless content names it."""
+    current = of(campaign)
+    return clean({key: current[key] for key in NEW} | content)
 
 
 def check_method(kind: ModuleType, policy: dict[str, Any]) -> None:

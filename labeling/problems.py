@@ -30,7 +30,7 @@ TITLES = {
 }
 CURES = {
     400: "Correct the request and send it again.",
-    401: "Send `Authorization: Bearer <token>`, or log in on the site.",
+    401: "Send Authorization: Bearer <token>, or log in on the site.",
     403: "Ask a researcher of the campaign, or an administrator, for the right to do this.",
     404: "Check the address (it ends in a slash) and that you were invited to what it names.",
     405: "Use one of the methods in the Allow header.",

@@ -2,12 +2,12 @@
 
 from collections.abc import Collection
 from datetime import timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.db.models import Count, QuerySet, Sum
 from django.utils import timezone
 
-from labeling import campaign_figures, campaigns, judging, policies, quality
+from labeling import campaign_figures, forecasts, judging, policies, quality
 from labeling.models import Campaign, Membership, Question
 from labeling.seats import fetch
 
@@ -15,34 +15,59 @@ from labeling.seats import fetch
 ACTIVE = timedelta(minutes=15)
 
 
-def progress(campaign: Campaign) -> dict[str, Any]:
+class Counted(NamedTuple):
+    """A campaign's questions: by state, and forecast as a whole."""
+
+    by_state: dict[str, int]
+    forecast: forecasts.Forecast
+
+
+def count(campaign: Campaign) -> Counted:
+    by_state = _by_state(campaign)
+    return Counted(by_state, forecasts.of_campaign(campaign, by_state))
+
+
+def progress(campaign: Campaign, counted: Counted | None = None) -> dict[str, Any]:
     """Counts by state, answers given and still wanted, cost so far and to come, time left.
 
+    Where a graph asks, what is still wanted counts the questions that are likely to follow; the
+    ranges (low, high) are those of forecasts.py, and of equal numbers where nothing follows.
     Gold counts as work done and paid, never as a question. Answers are not read: the work of each
-    person is kept with their membership.
+    person is kept with their membership. counted: where it is known already.
     """
     policy = policies.of(campaign)
-    by_state = dict.fromkeys(Question.State.values, 0) | dict(
-        campaign.questions.order_by().values_list("state").annotate(Count("pk"))
-    )
+    by_state, forecast = counted or count(campaign)
     asked = sum(count for state, count in by_state.items() if state not in ("gold", "withdrawn"))
     finished = by_state["settled"] + by_state["dropped"]
     work = campaign.memberships.aggregate(answers=Sum("answered"), worked_ms=Sum("worked_ms"))
     hours = (work["worked_ms"] or 0) / 3_600_000
     left = _answers_left(campaign) + _answers_to_come(campaign, policy, by_state)
+    more = forecast.less(asked)
+    each = judging.expected_votes(policy)
+    low, likely, high = (left + round(number * each) for number in more)
+    cost = policy["seconds_per_answer"] / 3600 * policy["cost_per_hour"]
     return {
         "questions": asked,
         "by_state": by_state,
         "finished": finished,
         "share": finished / asked if asked else None,
         "answers": work["answers"] or 0,
-        "answers_left": left,
+        "questions_range": [forecast.low, forecast.high],
+        "answers_left": likely,
+        "answers_left_range": [low, high],
         "hours": hours,
         "cost": hours * policy["cost_per_hour"],
-        "cost_left": left * policy["seconds_per_answer"] / 3600 * policy["cost_per_hour"],
+        "cost_left": likely * cost,
+        "cost_left_range": [low * cost, high * cost],
         "currency": policy["currency"],
-        "minutes_left": _minutes_left(campaign, left, hours, work["answers"] or 0),
+        "minutes_left": _minutes_left(campaign, likely, hours, work["answers"] or 0),
     }
+
+
+def _by_state(campaign: Campaign) -> dict[str, int]:
+    return dict.fromkeys(Question.State.values, 0) | dict(
+        campaign.questions.order_by().values_list("state").annotate(Count("pk"))
+    )
 
 
 # Literal states and lanes, so that both databases use their partial indexes: what is free and what
@@ -67,8 +92,8 @@ def _answers_left(campaign: Campaign) -> int:
 
 def _answers_to_come(campaign: Campaign, policy: dict[str, Any], by_state: dict[str, int]) -> int:
     """What open questions will still ask for beyond the seats that they have now: votes are asked
-    for one at a time until a question is sure. Nothing by majority, whose seats are all there."""
-    if policy["method"] == "majority" or not by_state["open"]:
+    for one at a time until a question is decided. Nothing where all votes are asked for at once."""
+    if policies.asks_all(policy) or not by_state["open"]:
         return 0
     each = None
     if decided := by_state["settled"] + by_state["dropped"] + by_state["review"]:
@@ -93,7 +118,21 @@ def kept_standing(membership: Membership) -> dict[str, Any] | None:
     with every stage.
     """
     test = membership.standing.get("test")
-    return quality.standing_from(test["right"], test["total"]) if test else None
+    if not test or not 0 <= test["right"] <= test["total"]:
+        # Figures that cannot be are counted anew from the answers.
+        return None
+    return quality.standing_from(test["right"], test["total"])
+
+
+def tone_of(membership: Membership) -> str:
+    """How a person's stage is shown: at work is no praise. "suspect" where a check found fault,
+    "accepted" where the test on gold did not, else the stage."""
+    if membership.stage != Membership.Stage.WORKING:
+        return membership.stage
+    if membership.standing.get("reasons"):
+        return "suspect"
+    tested = membership.standing.get("test", {})
+    return "accepted" if tested.get("verdict") == "accepted" else membership.stage
 
 
 def members(campaign: Campaign) -> QuerySet[Membership]:
@@ -111,6 +150,7 @@ def annotators(campaign: Campaign, found: Collection[Membership]) -> list[dict[s
             "user": row.user,
             "pseudonym": row.user.pseudonym,
             "role": row.role,
+            "tone": tone_of(row),
             "left_at": row.left_at,
             "answered": row.answered,
             "seconds_per_answer": row.worked_ms / 1000 / row.answered if row.answered else None,
@@ -128,6 +168,6 @@ def standings_of(campaign: Campaign, found: Collection[Membership]) -> dict[int,
     return quality.standings(campaign, unseen) | kept
 
 
-def estimate_of(campaign: Campaign) -> dict[str, Any]:
+def estimate_of(campaign: Campaign, counted: Counted | None = None) -> dict[str, Any]:
     """What the campaign's questions cost as a whole, by its policy."""
-    return campaigns.estimate(campaign.questions.asked().count(), policies.of(campaign))
+    return forecasts.estimate((counted or count(campaign)).forecast, policies.of(campaign))

@@ -21,6 +21,7 @@ from labeling.kinds import KINDS
 from labeling.lanes import NOT_A_MEMBER
 from labeling.models import Answer, Assignment, Campaign, Decision, Gold, Membership, Question, User
 from labeling.models.people import new_token
+from labeling.plurals import count_of
 from labeling.seats import retried, writing
 
 Stage = Membership.Stage
@@ -316,9 +317,12 @@ def _finish_training(membership: Membership, state: Done) -> None:
     policy = policies.of(membership.campaign)
     figures = {"right": state.right, "of": state.of}
     if policy["test_questions"] and state.unseen:
-        stage, words = Stage.TEST, f"Trained on {state.done} questions."
+        stage, words = Stage.TEST, f"Trained on {count_of(state.done, 'question')}."
     else:
-        stage, words = Stage.WORKING, f"Trained on {state.done} questions; no test followed."
+        stage, words = (
+            Stage.WORKING,
+            f"Trained on {count_of(state.done, 'question')}; no test followed.",
+        )
     move(membership, stage, None, words, expected=Stage.TRAINING, **figures)
 
 

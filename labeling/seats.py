@@ -103,18 +103,6 @@ def fetch(sql: str, params: Sequence[Any]) -> list[tuple[Any, ...]]:
         return cursor.fetchall()
 
 
-def fetch_prepared(sql: str, params: Sequence[Any]) -> list[tuple[Any, ...]]:
-    """As fetch, for a statement that is always the same text: PostgreSQL plans it once, and the
-    plan of a join costs more than its rows. Django's own cursors never prepare."""
-    if connection.vendor != "postgresql":
-        return fetch(sql, params)
-    import psycopg
-
-    connection.ensure_connection()
-    with connection.wrap_database_errors, psycopg.Cursor(connection.connection) as cursor:
-        return cursor.execute(sql, params, prepare=True).fetchall()
-
-
 def execute(sql: str, params: Sequence[Any]) -> int:
     """How many rows changed."""
     with connection.cursor() as cursor:

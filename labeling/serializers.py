@@ -28,6 +28,7 @@ from labeling.models import (
 from labeling.policies import DEFAULTS
 
 Role = Membership.Role
+NAME_HELP = "The username of researchers, reviewers and administrators, else the pseudonym."
 
 
 @extend_schema_field(OpenApiTypes.ANY)
@@ -53,8 +54,13 @@ class HeldRoleSerializer(serializers.ModelSerializer):
 class MeSerializer(Plain):
     username = serializers.CharField()
     pseudonym = serializers.CharField()
-    is_researcher = serializers.BooleanField()
-    is_staff = serializers.BooleanField()
+    is_researcher = serializers.BooleanField(
+        help_text="Whether the account was granted the right to open campaigns."
+    )
+    is_staff = serializers.BooleanField(help_text="An administrator of the site.")
+    may_open_campaigns = serializers.BooleanField(
+        help_text="By that right or as an administrator. The role in each campaign is below."
+    )
     memberships = HeldRoleSerializer(many=True)
 
 
@@ -101,16 +107,8 @@ class ImageSerializer(serializers.ModelSerializer):
     class Meta:
         model = Image
         fields = (
-            "id",
-            "name",
-            "sha256",
-            "media_type",
-            "bytes",
-            "width",
-            "height",
-            "licence",
-            "source",
-            "added_at",
+            *("id", "name", "sha256", "media_type", "bytes", "width", "height", "licence"),
+            *("source", "added_at"),
         )
 
 
@@ -174,19 +172,9 @@ class CampaignSerializer(serializers.ModelSerializer):
     class Meta:
         model = Campaign
         fields = (
-            "name",
-            "title",
-            "kind",
-            "state",
-            "instructions",
-            "settings",
-            "choices",
-            "dataset",
-            "policy",
-            "policy_version",
-            "created_at",
-            "opened_at",
-            "closed_at",
+            *("name", "title", "kind", "state", "instructions", "settings", "choices"),
+            *("dataset", "policy", "policy_version", "created_at", "opened_at"),
+            *("closed_at",),
         )
 
     @extend_schema_field({"type": "object", "nullable": True, "additionalProperties": {}})
@@ -223,12 +211,19 @@ class ChangedCampaignSerializer(Body):
     settings = serializers.DictField(required=False)
 
 
-class EstimateSerializer(Plain):
+class CostSerializer(Plain):
     questions = serializers.IntegerField()
     answers = serializers.IntegerField()
     hours = serializers.FloatField()
     cost = serializers.FloatField()
+
+
+class EstimateSerializer(CostSerializer):
+    """What is likely; low and high are a range where a graph decides what is asked, else equal."""
+
     currency = serializers.CharField()
+    low = CostSerializer()
+    high = CostSerializer()
 
 
 class ProgressSerializer(Plain):
@@ -237,10 +232,19 @@ class ProgressSerializer(Plain):
     finished = serializers.IntegerField()
     share = serializers.FloatField(allow_null=True)
     answers = serializers.IntegerField()
+    questions_range = serializers.ListField(
+        child=serializers.IntegerField(), min_length=2, max_length=2
+    )
     answers_left = serializers.IntegerField()
+    answers_left_range = serializers.ListField(
+        child=serializers.IntegerField(), min_length=2, max_length=2
+    )
     hours = serializers.FloatField()
     cost = serializers.FloatField()
     cost_left = serializers.FloatField()
+    cost_left_range = serializers.ListField(
+        child=serializers.FloatField(), min_length=2, max_length=2
+    )
     currency = serializers.CharField()
     minutes_left = serializers.FloatField(allow_null=True)
 
@@ -254,12 +258,18 @@ class PolicySerializer(serializers.ModelSerializer):
 
 
 class DecisionSerializer(serializers.ModelSerializer):
+    """context: `names` of the campaign."""
+
     actor = serializers.CharField(source="actor.pseudonym", allow_null=True, default=None)
+    actor_name = serializers.SerializerMethodField(help_text=NAME_HELP)
     content = AnyField()
 
     class Meta:
         model = Decision
-        fields = ("id", "kind", "actor", "content", "reason", "at")
+        fields = ("id", "kind", "actor", "actor_name", "content", "reason", "at")
+
+    def get_actor_name(self, row: Decision) -> str | None:
+        return self.context["names"].of(row.actor) if row.actor else None
 
 
 # Topics
@@ -320,12 +330,29 @@ class ChangedTopicSerializer(Body):
 
 class QuestionSerializer(serializers.ModelSerializer):
     image = serializers.CharField(source="item.image.name")
-    value = AnyField(help_text="What stands; null while the question is open.")
+    value = AnyField(help_text="What stands; null unless the question is settled or dropped.")
     probability = serializers.FloatField(allow_null=True)
+    votes = serializers.SerializerMethodField(
+        help_text="People who could answer, of those that what stands counts."
+    )
+    interval = serializers.SerializerMethodField(
+        help_text="95 % interval of the probability where that is a share of votes, else null."
+    )
 
     class Meta:
         model = Question
-        fields = ("id", "image", "topic", "state", "seats_free", "value", "probability")
+        fields = (
+            *("id", "image", "topic", "state", "seats_free", "value", "probability"),
+            *("votes", "interval"),
+        )
+
+    def get_votes(self, row: Question) -> int | None:
+        found = self.context.get("support", {}).get(row.pk)
+        return found.votes if found else None
+
+    def get_interval(self, row: Question) -> list[float] | None:
+        found = self.context.get("support", {}).get(row.pk)
+        return list(found.interval) if found and found.interval else None
 
 
 class AskedSerializer(Body):
@@ -392,41 +419,6 @@ class ReasonSerializer(Body):
 # People
 
 
-class StandingSerializer(Plain):
-    right = serializers.IntegerField()
-    total = serializers.IntegerField()
-    accuracy = serializers.FloatField(allow_null=True)
-    interval = serializers.ListField(child=serializers.FloatField())
-
-
-class MemberSerializer(serializers.ModelSerializer):
-    pseudonym = serializers.CharField(source="user.pseudonym")
-    seconds_per_answer = serializers.SerializerMethodField()
-    standing = serializers.SerializerMethodField()
-
-    class Meta:
-        model = Membership
-        fields = (
-            "id",
-            "pseudonym",
-            "role",
-            "joined_at",
-            "left_at",
-            "stage",
-            "answered",
-            "seconds_per_answer",
-            "last_answered_at",
-            "standing",
-        )
-
-    def get_seconds_per_answer(self, row: Membership) -> float | None:
-        return row.worked_ms / 1000 / row.answered if row.answered else None
-
-    @extend_schema_field(StandingSerializer(allow_null=True))
-    def get_standing(self, row: Membership) -> dict[str, Any] | None:
-        return self.context["standings"].get(row.user_id)
-
-
 class RoleSerializer(Body):
     role = serializers.ChoiceField(Role.choices)
 
@@ -435,14 +427,8 @@ class InvitationSerializer(serializers.ModelSerializer):
     class Meta:
         model = Invitation
         fields = (
-            "id",
-            "role",
-            "note",
-            "max_uses",
-            "uses",
-            "created_at",
-            "expires_at",
-            "revoked_at",
+            *("id", "role", "note", "max_uses", "uses", "created_at", "expires_at"),
+            *("revoked_at",),
         )
 
 
@@ -483,13 +469,6 @@ class JobSerializer(serializers.ModelSerializer):
     class Meta:
         model = Job
         fields = (
-            "id",
-            "kind",
-            "state",
-            "attempts",
-            "error",
-            "progress_done",
-            "progress_total",
-            "created_at",
-            "finished_at",
+            *("id", "kind", "state", "attempts", "error", "progress_done"),
+            *("progress_total", "created_at", "finished_at"),
         )

@@ -156,7 +156,7 @@ def _told_apart(name: PartName, instances: dict[str, list[Part]]) -> dict[str, l
         words = ", ".join(dict.fromkeys(part.key for parts in found.values() for part in parts))
         raise Refusal(
             f"The part {name.key!r} is there {len(found)} times ({words}), and the vocabulary has "
-            "it once. Join them, or say `several: true` of it in the vocabulary.",
+            "it once. Join them, or say several: true of it in the vocabulary.",
             field="parts",
         )
     return found

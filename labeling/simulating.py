@@ -5,16 +5,18 @@ the policy's signals act, by the functions that a campaign uses: the same sequen
 Dawid–Skene, the same posterior. Pure; the seed decides everything.
 """
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from labeling import signals
+from labeling import policies, signals
 from labeling.aggregation import posterior
 from labeling.agreement import agreement_beyond_chance
 from labeling.dawid_skene import dawid_skene
 from labeling.intervals import clopper_pearson, wilson_interval
+from labeling.kinds.votes import votes_wanted
 from labeling.simulated_crowd import HONEST, YES, Crowd, Flags, Floats, Ints, gather
 
 # A crowd that cannot finish, since everybody is blocked, is stopped long before.
@@ -78,7 +80,7 @@ class _Run:
     def _ask(self) -> None:
         crowd, policy = self.crowd, self.policy
         self.truth = (self.chance.random(crowd.questions) < crowd.prevalence).astype(np.int64)
-        self.first_votes = policy["min_votes"] if self.adaptive else policy["votes"]
+        self.first_votes = policies.first_votes(policy)
         self.free = np.full(crowd.questions, self.first_votes)
         self.settled = np.zeros(crowd.questions, bool)
         self.label = np.full(crowd.questions, -1)
@@ -283,16 +285,28 @@ class _Run:
         if self.adaptive:
             label = (self.posterior > 0.5).astype(np.int64)
             sure = np.minimum(self.posterior, 1 - self.posterior) <= self.policy["target_error"]
+            wanted = np.maximum(1, self.first_votes - votes)
         else:
             label = (2 * yes > votes).astype(np.int64)
-            sure = 2 * yes != votes
+            wanted = self._majority_wants(votes, yes)
+            sure = wanted == 0
         enough = votes >= self.first_votes
         done = waiting & enough & sure
         self._decide(done, label)
         spent = waiting & enough & ~sure & (votes >= self.policy["max_votes"])
         self._review(spent)
         more = waiting & ~done & ~spent
-        self.free[more] = np.maximum(1, self.first_votes - votes[more])
+        self.free[more] = wanted[more]
+
+    def _majority_wants(self, votes: Ints, yes: Ints) -> Ints:
+        """(Q,) how many votes each question still wants; one for a tie of all of them."""
+        pairs, places = np.unique(np.stack([votes, yes]), axis=1, return_inverse=True)
+        wants = [
+            votes_wanted(Counter(yes=said, no=count - said), 0, self.policy)
+            or int(2 * said == count)
+            for count, said in pairs.T.astype(int).tolist()
+        ]
+        return np.array(wants)[places.reshape(-1)]
 
     def _decide(self, which: Flags, label: Ints) -> None:
         self.settled |= which

@@ -55,6 +55,30 @@ def revoke_token(user: User, key: str) -> None:
         raise NotYours("There is no such token, or it was revoked already.")
 
 
+def revoke_all(user: User) -> None:
+    """No token of the person works any more."""
+    ApiToken.objects.filter(user=user).delete()
+
+
+class EndTokensWithPassword:
+    """Ends a person's tokens when their password changes: on a page, in the administration, by
+    `manage.py changepassword`, or in code.
+
+    A password validator, since those are what Django calls after any change of a password. It finds
+    fault with none, and is not called when a login stores the same password under a newer hash.
+    """
+
+    def validate(self, password: str, user: User | None = None) -> None:
+        pass
+
+    def get_help_text(self) -> str:
+        return ""
+
+    def password_changed(self, password: str, user: User | None = None) -> None:
+        if user is not None:
+            revoke_all(user)
+
+
 def tokens_of(user: User):
     """The person's tokens, the newest first; those that expired are among them."""
     return ApiToken.objects.filter(user=user).order_by("-created", "digest")
@@ -90,7 +114,7 @@ def _digest(secret: str) -> str:
 class ScopeCoversMethod(BasePermission):
     """A token with scope `read` reads; changing anything takes scope `write` or a session."""
 
-    message = "This token may only read. Make one with the scope `write` for this."
+    message = "This token may only read. Make one with the scope write for this."
     code = "scope"
 
     def has_permission(self, request: Request, view: "APIView") -> bool:

@@ -17,6 +17,7 @@ from labeling.views import (
     questions,
     release_objects,
     reviewing,
+    rights,
     tokens,
     vocabulary,
     work,
@@ -96,6 +97,11 @@ urlpatterns = [
     path(C + "releases/<int:number>/download", work.release_download, name="release_download"),
     path(C + "releases/<int:number>/labels", labels.release_labels, name="release_labels"),
     path(
+        C + "releases/<int:number>/labels/options/",
+        labels.release_label_options,
+        name="release_label_options",
+    ),
+    path(
         C + "releases/<int:number>/objects/",
         release_objects.release_objects,
         name="release_objects",
@@ -136,6 +142,8 @@ urlpatterns = [
         vocabulary.vocabulary_download,
         name="vocabulary_download",
     ),
+    path("rights/", rights.rights, name="rights"),
+    path("rights/<int:pk>/", rights.right_change, name="right_change"),
     path("tokens/", tokens.tokens, name="tokens"),
     path("tokens/<str:key>/revoke/", tokens.token_revoke, name="token_revoke"),
 ]

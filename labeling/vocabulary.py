@@ -72,6 +72,7 @@ class PartName:
     several: an object may have more than one. holes: its region may have holes. aliases: what
     others call it. merge: by instance ("left"), the names of others whose regions are pieces of
     that one instance. mirror: the key of the part that looks like this one reflected, often itself.
+    holds: keys of parts that may lie on it, as eyes on a head; any other two may not overlap.
     """
 
     key: str
@@ -82,6 +83,7 @@ class PartName:
     aliases: tuple[str, ...] = ()
     merge: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     mirror: str = ""
+    holds: tuple[str, ...] = ()
 
     def sources(self) -> Iterator[tuple[str, str]]:
         """(name, instance) of all that means this part."""
@@ -104,6 +106,7 @@ class PartName:
             "aliases": list(self.aliases),
             "merge": merge,
             "mirror": self.mirror,
+            "holds": list(self.holds),
         }
         return {k: v for k, v in said.items() if v}
 
@@ -227,7 +230,7 @@ def parse(text: str) -> Vocabulary:
         # A fault at the end is in the last line, not in the one after it.
         raw, lines = plainyaml.load_with_lines(text.rstrip())
     except plainyaml.Refers as error:
-        said = "uses a YAML alias (*name); write what it stands for, or `like: category`"
+        said = "uses a YAML alias (*name); write what it stands for, or like: category"
         raise VocabularyError([Fault((), said, error.line)]) from None
     except plainyaml.Repeats as error:
         raise VocabularyError([Fault((), f"{error}; say it once", error.line)]) from None

@@ -66,7 +66,7 @@ def _in_category(before: Category, after: Category) -> Iterator[Change]:
 
 
 def _in_part(category: str, before: PartName, after: PartName) -> Iterator[Change]:
-    for field in ("name", "several", "holes", "guidance", "aliases", "merge", "mirror"):
+    for field in ("name", "several", "holes", "guidance", "aliases", "merge", "mirror", "holds"):
         if getattr(before, field) != getattr(after, field):
             yield _changed(
                 category, after.name, field, getattr(before, field), getattr(after, field)

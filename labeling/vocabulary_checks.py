@@ -15,14 +15,14 @@ MOST_FAULTS = 200
 LONGEST_NAME, LONGEST_GUIDANCE = 200, 4_000
 ABOUT = ("title", "source", "categories")
 OF_CATEGORY = ("key", "name", "aliases", "guidance", "like", "parts")
-OF_PART = ("key", "name", "several", "holes", "guidance", "aliases", "merge", "mirror")
+OF_PART = ("key", "name", "several", "holes", "guidance", "aliases", "merge", "mirror", "holds")
 Path = tuple[str | int, ...]
 
 
 def build(raw: Any) -> Vocabulary:
     """See vocabulary.build."""
     if not isinstance(raw, Mapping):
-        raise VocabularyError("holds no keys; write `title:` and `categories:`")
+        raise VocabularyError("holds no keys; write title: and categories:")
     check = _Check()
     check.known(raw, ABOUT, ())
     title = check.text(raw, "title", ()) or "Parts"
@@ -149,14 +149,14 @@ def _shown(value: Any) -> str:
 def _categories(check: _Check, raw: Mapping[str, Any]) -> list[tuple[Path, Category]]:
     rows = check.rows(raw, "categories", (), MOST_CATEGORIES)
     if not rows and not check.faults:
-        check.fault(("categories",), "has no categories; write `categories:` and a list")
+        check.fault(("categories",), "has no categories; write categories: and a list")
     _check_size(check, [row.get("parts") for row in rows if isinstance(row, Mapping)])
     found: list[tuple[Path, Category]] = []
     like: dict[Path, str] = {}
     for n, row in enumerate(rows):
         path: Path = ("categories", n)
         if not isinstance(row, Mapping):
-            check.fault(path, f"is {_shown(row)}; write `key:`, `name:` and `parts:`")
+            check.fault(path, f"is {_shown(row)}; write key:, name: and parts:")
             continue
         check.name(path, row)
         found.append((path, _category(check, row, path)))
@@ -186,7 +186,7 @@ def _category(check: _Check, row: Mapping[str, Any], path: Path) -> Category:
     for n, part in enumerate(check.rows(row, "parts", path, MOST_PARTS)):
         at = (*path, "parts", n)
         if not isinstance(part, Mapping):
-            check.fault(at, f"is {_shown(part)}; write `key: head`")
+            check.fault(at, f"is {_shown(part)}; write key: head")
             continue
         check.name(at, part)
         parts.append((at, _part(check, part, at)))
@@ -194,7 +194,7 @@ def _category(check: _Check, row: Mapping[str, Any], path: Path) -> Category:
     if not row.get("parts") and not row.get("like"):
         check.fault((*path, "parts"), "has no parts; list them, or name a category it is like")
     elif row.get("parts") and row.get("like"):
-        check.fault((*path, "like"), "says both `like` and `parts`; keep one of them")
+        check.fault((*path, "like"), "says both like and parts; keep one of them")
     return Category(
         key=key,
         name=check.text(row, "name", path) or key,
@@ -266,6 +266,7 @@ def _part(check: _Check, row: Mapping[str, Any], path: Path) -> PartName:
         aliases=check.lines(row, "aliases", path),
         merge=_merge(check, row, path),
         mirror=check.text(row, "mirror", path),
+        holds=check.lines(row, "holds", path),
     )
 
 
@@ -275,7 +276,7 @@ def _merge(check: _Check, row: Mapping[str, Any], path: Path) -> dict[str, tuple
     if raw is None:
         return {}
     if not isinstance(raw, Mapping):
-        check.fault(at, f"merge is {_shown(raw)}; write `left: [luleg, llleg]`")
+        check.fault(at, f"merge is {_shown(raw)}; write left: [luleg, llleg]")
         return {}
     if len(raw) > MOST_NAMES:
         check.fault(at, f"merge has {len(raw):,} instances; at most {MOST_NAMES} fit")
@@ -290,7 +291,7 @@ def _merge(check: _Check, row: Mapping[str, Any], path: Path) -> dict[str, tuple
             check.fault((*at, str(key)), f"merge has no pieces for {instance}; name them")
         merge[instance] = names
     if len(merge) > 1 and not row.get("several"):
-        said = f"merge makes {len(merge)} instances; say `several: true`, or make one of them"
+        said = f"merge makes {len(merge)} instances; say several: true, or make one of them"
         check.fault(at, said)
     return merge
 
@@ -305,6 +306,7 @@ def _check_parts(check: _Check, parts: list[tuple[Path, PartName]]) -> None:
         _check_itself(check, path, part)
     _check_sources(check, parts)
     _check_mirrors(check, parts, keys)
+    _check_holds(check, parts, keys)
 
 
 def _check_itself(check: _Check, path: Path, part: PartName) -> None:
@@ -365,3 +367,16 @@ def _check_mirrors(
         elif other.mirror not in ("", part.key):
             said = f"mirrors {other.key}, which mirrors {other.mirror}; make the two agree"
             check.fault((*path, "mirror"), said)
+
+
+def _check_holds(
+    check: _Check, parts: list[tuple[Path, PartName]], keys: dict[str, PartName]
+) -> None:
+    for path, part in parts:
+        for key in part.holds:
+            if key == part.key:
+                said = f"holds itself; name the parts that may lie on the {part.name}"
+                check.fault((*path, "holds"), said)
+            elif key not in keys:
+                said = f"it holds {key}, no part of this category; name a part's key"
+                check.fault((*path, "holds"), said)

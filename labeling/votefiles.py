@@ -5,7 +5,7 @@ Names and answers are strings and stay as they are written; " yes" is not "yes".
 
 import csv
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,12 +14,13 @@ from typing import TextIO
 import numpy as np
 
 from labeling.aggregation import AnsweredTwice, Answers, Numbers
-from labeling.files import BadInput
+from labeling.files import BadInput, atomic_write
 
 # Longer lines are no answers; reading them whole would let a wrong file fill the memory.
 LONGEST_LINE = 1 << 20
 ANSWER_COLUMNS = ("annotator", "image", "answer")
 TRUTH_COLUMNS = ("image", "answer")
+LABEL_COLUMNS = (*TRUTH_COLUMNS, "probability")
 
 
 @dataclass(frozen=True)
@@ -75,10 +76,23 @@ def read_answers(path: Path, with_topic: bool = False) -> AnswerSheet:
     return AnswerSheet(answers, abstentions, topics)
 
 
+def write_labels(
+    path: Path, labels: Mapping[str, str | None], probabilities: Mapping[str, Mapping[str, float]]
+) -> None:
+    """image,answer,probability of every image that has a label; read_truth reads it back."""
+    with atomic_write(path) as file:
+        rows = csv.writer(file, lineterminator="\n")
+        rows.writerow(LABEL_COLUMNS)
+        for image, label in labels.items():
+            if label is not None:
+                rows.writerow([image, label, probabilities[image].get(label, "")])
+
+
 def read_truth(path: Path) -> dict[str, str]:
-    """image → answer of a CSV with these two columns; BadInput for an image that comes twice."""
+    """image → answer of a CSV with these two columns, and probability, which is passed over;
+    BadInput for an image that comes twice."""
     truth: dict[str, str] = {}
-    for line, (image, answer) in rows(path, TRUTH_COLUMNS):
+    for line, (image, answer, _) in rows(path, LABEL_COLUMNS, optional=("probability",)):
         if not image or not answer:
             empty = "answer" if image else "image"
             raise BadInput(f"the {empty} is empty", path, line, "fill it in, or remove the row")

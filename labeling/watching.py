@@ -13,7 +13,7 @@ from typing import Any
 
 from django.utils import timezone
 
-from labeling import calibrating, gold, policies, qualifying, quality, signals
+from labeling import answering, calibrating, gold, policies, qualifying, quality, signals
 from labeling.errors import Conflict, NotAllowed, Refusal
 from labeling.kinds import KINDS
 from labeling.models import Answer, Assignment, Campaign, Gold, Job, Membership, Question, User
@@ -58,34 +58,41 @@ def watch_all(campaign: Campaign) -> list[dict[str, Any]]:
     return watch(campaign)
 
 
-def nightly() -> int:
-    """How many people the campaigns at work acted on. One that fails holds up no other."""
-    count = 0
-    at_work = Campaign.objects.filter(state__in=[Campaign.State.OPEN, Campaign.State.PAUSED])
-    for campaign in at_work.select_related("policy").order_by("pk"):
-        try:
-            count += len(watch_all(campaign))
-        except Exception:
-            logger.exception("watching %s failed", campaign.name)
-    return count
-
-
 def watch(campaign: Campaign, user: User | None = None) -> list[dict[str, Any]]:
     """Works out the signals of everybody at work (or of one person), keeps them in the membership,
     and does what the policy says. Returns {"pseudonym", "action", "reason"} of those it acted on.
 
-    A handful of queries for each person, whose rows are bounded. Safe to run twice.
+    A handful of queries for each person, whose rows are bounded. Safe to run twice. Of everybody,
+    a person who cannot be watched stops nobody else: a job of their own tries again, and fails on
+    the page of jobs if it cannot either.
     """
     policy = policies.of(campaign)
     acted = []
     for membership in _watched(campaign, user):
-        figures = measure(campaign, membership, policy)
-        found = signals.reasons(figures, policy)
-        action, reason = _decide(campaign, membership, policy, found)
-        if _keep(membership, figures, found, policy) and action != "none":
-            _act(membership, action, reason, found)
-            acted.append(_row(membership, action, reason))
+        try:
+            row = _watch_one(campaign, membership, policy)
+        except Exception:
+            if user is not None:
+                raise
+            logger.exception("watching %s in %s failed", membership.user.pseudonym, campaign.name)
+            answering.ask_watch(campaign, membership.user_id)
+            continue
+        if row is not None:
+            acted.append(row)
     return acted
+
+
+def _watch_one(
+    campaign: Campaign, membership: Membership, policy: dict[str, Any]
+) -> dict[str, Any] | None:
+    """What was done about this person; None for nothing."""
+    figures = measure(campaign, membership, policy)
+    found = signals.reasons(figures, policy)
+    action, reason = _decide(campaign, membership, policy, found)
+    if not _keep(membership, figures, found, policy) or action == "none":
+        return None
+    _act(membership, action, reason, found)
+    return _row(membership, action, reason)
 
 
 def _watched(campaign: Campaign, user: User | None = None) -> Iterable[Membership]:

@@ -2,8 +2,11 @@
 
 import os
 import random
+import runpy
 import shutil
+from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from django.core.cache import cache
@@ -72,7 +75,25 @@ def _own_world(settings, tmp_path: Path, monkeypatch):
     from annotator.celery import app
 
     app.conf.broker_url = "memory://"
+    # In memory: a test without a database has none to count logins in.
+    memory = {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}
+    settings.CACHES = {"default": memory, "local": memory}
     cache.clear()
+
+
+@pytest.fixture
+def fresh_settings(monkeypatch) -> Callable[[dict[str, str]], SimpleNamespace]:
+    """The project's settings as a new process with these environment variables reads them."""
+
+    def read(given: dict[str, str]) -> SimpleNamespace:
+        for name in ("ASSAY_HTTPS", "ASSAY_TRUSTED_PROXIES", "CACHE_URL"):
+            monkeypatch.delenv(name, raising=False)
+        for name, value in given.items():
+            monkeypatch.setenv(name, value)
+        return SimpleNamespace(**runpy.run_path("annotator/settings.py"))
+
+    monkeypatch.chdir(Path(__file__).resolve().parents[1])
+    return read
 
 
 @pytest.fixture

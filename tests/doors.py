@@ -45,6 +45,7 @@ FILL = (
     (r"objects/(<int:pk>)", "object"),
     (r"labels/(<int:pk>)", "label import"),
     (r"(?:members|people|blocks)/(<int:pk>)", "member"),
+    (r"rights/(<int:pk>)", "1"),
     (r"audit/(<int:pk>)", "audit"),
     (r"invitations/(<int:pk>)", "invitation"),
     (r"graph/nodes/(<path:node>)", "node"),
@@ -172,6 +173,14 @@ ROWS = (
         GET label/<str:token>/image
         """,
     )
+    # For administrators of the site, who are not among these people.
+    | rows(
+        "login 403 403 403 403 403 403",
+        r"""
+        GET rights/
+        POST rights/<int:pk>/
+        """,
+    )
     | rows(
         "login 403 403 in 403 403 in",
         r"""
@@ -229,6 +238,7 @@ ROWS = (
         POST campaigns/<slug:name>/releases/freeze/
         GET campaigns/<slug:name>/releases/<int:number>/download
         GET campaigns/<slug:name>/releases/<int:number>/labels
+        GET campaigns/<slug:name>/releases/<int:number>/labels/options/
         GET campaigns/<slug:name>/releases/<int:number>/objects/
         """,
     )

@@ -75,6 +75,7 @@ PURE = (
     "labeling/part_report.py",
     "labeling/part_workers.py",
     "labeling/plainyaml.py",
+    "labeling/plurals.py",
     "labeling/policies.py",
     "labeling/polygons.py",
     "labeling/question_graph.py",
@@ -184,6 +185,9 @@ def test_metrics_take_only_files_from_labeling():
         "labeling.files.BadInput",
         "labeling.files.atomic_write",
         "labeling.files.StrPath",
+        # Pure formulas, written once.
+        "labeling.intervals",
+        "labeling.intervals.clopper_pearson",
     }
 
 

@@ -24,7 +24,8 @@ def tracked() -> list[Path]:
 
 
 @pytest.mark.parametrize(
-    "name", ["requirements.txt", "requirements-dev.txt", "requirements-models.txt"]
+    "name",
+    [f"requirements{kind}.txt" for kind in ("", "-dev", "-models", "-exchange")],
 )
 def test_every_requirement_is_pinned_exactly(name):
     lines = [line.strip() for line in (ROOT / name).read_text().splitlines()]
@@ -94,6 +95,15 @@ def test_no_file_is_left_unfinished():
     found = [file.name for file in own if marks.search(file.read_text())]
 
     assert found == []
+
+
+def test_no_browser_test_waits_for_a_script_of_its_own():
+    # The page evaluates such a script itself, which its content security policy forbids as soon as
+    # the first look does not succeed. Wait by locators and `expect`.
+    call = "wait_for_" + "function"
+    tests = [f for f in tracked() if f.suffix == ".py" and "tests" in f.relative_to(ROOT).parts]
+
+    assert [f.name for f in tests if call in f.read_text()] == []
 
 
 def test_source_files_stay_under_500_lines():

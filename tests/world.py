@@ -183,7 +183,7 @@ def _furnish(world: World) -> None:
     labels = Job.objects.create(
         kind="import labels",
         key=f"{world.dataset.pk}:1",
-        payload={"file": "labels.csv", "by": alice.pseudonym},
+        payload={"file": "labels.csv", "by": alice.username},
         state="failed",
         error="It broke.",
     )
@@ -196,7 +196,7 @@ def _furnish(world: World) -> None:
     parts = Job.objects.create(
         kind="import parts",
         key=f"{world.dataset.pk}:1",
-        payload={"file": "cows.zip", "by": alice.pseudonym, "stored": "parts/gone"},
+        payload={"file": "cows.zip", "by": alice.username, "stored": "parts/gone"},
         state="failed",
         error="It broke.",
     )

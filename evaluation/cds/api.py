@@ -27,7 +27,7 @@ from evaluation.mappings import read_mapping
 from evaluation.metrics.part_order import RANDOM
 from evaluation.models import Benchmark, Run, Submission
 from evaluation.serializers import BenchmarkSerializer, JoinedSerializer
-from labeling.access import RESEARCHER, campaign_for, check_researcher
+from labeling.access import RESEARCHER, campaign_for, check_may_open
 from labeling.api.base import BoundedMultiPartParser, Doors, StrictJSONParser, download
 from labeling.errors import NotYours, Refusal
 from labeling.files import BadInput
@@ -81,7 +81,7 @@ class CDSBenchmarkDoors(Uploads):
 
         The same again under the same name is the same benchmark.
         """
-        check_researcher(self.user)
+        check_may_open(self.user)
         campaign, body = read_choice(self.user, self.read(NewCDSBenchmarkSerializer))
         made = benchmarks.create(self.user, campaign=campaign, **body)
         return self.answer(BenchmarkSerializer, made, 201)
@@ -89,7 +89,7 @@ class CDSBenchmarkDoors(Uploads):
     @extend_schema(request=CDSRequest, responses=CDSPlanSerializer)
     def plan(self, request: Request) -> Response:
         """What a benchmark would reveal. A campaign without a release is refused: freeze it."""
-        check_researcher(self.user)
+        check_may_open(self.user)
         campaign, body = read_choice(self.user, self.read(CDSRequest))
         release = body.pop("release", None)
         plan = benchmarks.plan(campaign, Choice(**body), release)

@@ -15,7 +15,6 @@ from typing import IO, Any
 from django.db import IntegrityError, transaction
 from django.db.models import Max
 
-from evaluation import uploads
 from evaluation.benchmark_folders import folder_of, scratch
 from evaluation.cds.choosing import Choice, Counted, Plan, check, parts_asked
 from evaluation.cds.lines import SequenceLine, parse_line, read_sequences, write_sequences
@@ -25,7 +24,7 @@ from evaluation.cds.splitting import split
 from evaluation.metrics.wordnet import UnknownLabel, load
 from evaluation.models import Benchmark, Submission
 from evaluation.readers import file_sha256
-from labeling import campaigns, releases
+from labeling import campaigns, kept_files, releases
 from labeling.errors import Conflict, NotYours, Refusal
 from labeling.files import BadInput
 from labeling.imagestore import saying_full
@@ -153,7 +152,7 @@ def add_predictions(
     new predictions in place of its old ones; the same file again changes nothing. All or nothing.
     Raises BadInput with the line, Refusal for a name or a number that cannot be.
     """
-    with uploads.called(name):
+    with kept_files.called(name):
         _check_predictions(benchmark, path)
     with saying_full(), scratch() as folder:
         parts = split(path, folder)

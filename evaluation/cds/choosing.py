@@ -177,9 +177,7 @@ def _check_names(field: str, names: Sequence[str], known: Sequence[str]) -> None
         if name not in known:
             cure = ""
             if field == "part_schemes":
-                cure = (
-                    " Bring an order file that has it (`manage.py sequences` writes orders.json)."
-                )
+                cure = " Bring an order file that has it (manage.py sequences writes orders.json)."
             raise Refusal(f"{name!r} is not one of: {', '.join(known)}.{cure}", field=field)
     if len(set(names)) < len(names):
         raise Refusal("Name each scheme once.", field=field)

@@ -154,7 +154,7 @@ def columns(classes: int) -> Row:
 
 def _read(file: tuple[str, Path]) -> tuple[str, NDArray[np.uint8]]:
     name, path = file
-    cure = "run `sequences` again: it writes what is missing"
+    cure = "run sequences again: it writes what is missing"
     try:
         with Image.open(path, formats=FORMATS) as image:
             return name, np.array(image.convert("RGB"))

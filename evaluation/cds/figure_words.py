@@ -19,11 +19,14 @@ def _content(measure: str) -> Callable[[Result, Chosen], str]:
         rows = tables.standings(result, measure, chosen.averaging)
         told = []
         for at, scheme in enumerate(tables.content_schemes(result)):
-            best = [row for row in rows if row["cells"][at] and row["cells"][at]["best"]]
-            if best:
-                name = terms.content_scheme(scheme)
-                value = best[0]["cells"][at]["value"]
-                told.append(f"{name}: {best[0]['classifier']}, {value:.3f}")
+            found = [
+                (row["cells"][at]["value"], row["classifier"])
+                for row in rows
+                if row["cells"][at] and not row["is_people"]
+            ]
+            if found:
+                value, classifier = min(found)
+                told.append(f"{terms.content_scheme(scheme)}: {classifier}, {value:.3f}")
         people = [
             f"{cell['value']:.3f} at {terms.content_scheme(scheme)}"
             for row in rows

@@ -7,7 +7,6 @@ from typing import Any
 from django import forms
 from django.core.files.uploadedfile import UploadedFile
 
-from evaluation import uploads
 from evaluation.cds import terms
 from evaluation.cds.choosing import MAX_BOOTSTRAP, Choice, parts_asked
 from evaluation.cds.orders import Orders, read_orders
@@ -17,9 +16,11 @@ from evaluation.metrics.foveation import CONTENT_SCHEMES
 from evaluation.metrics.part_order import RANDOM
 from evaluation.metrics.similarity import BY, CONVENTIONS
 from evaluation.metrics.wordnet import WordNetMissing, load
+from labeling import kept_files
 from labeling.access import RESEARCHER, campaigns_for
 from labeling.errors import Refusal
 from labeling.files import BadInput
+from labeling.forms.kept import KeepsFiles, KeptFileInput
 from labeling.models import Campaign, User
 
 MEASURED = {
@@ -31,12 +32,11 @@ MEASURED = {
 }
 WAYS = {"clean": "clean: ours", "wnsim": "wnsim: WordNet::Similarity, as the paper"}
 NAMED_BY = {"wnid": "by wnid: exact", "word": "by word and its first noun sense, as the paper"}
-FILES = ("orders", "mapping")
 # All of WordNet's nouns for each of twenty categories would not fill it.
 MAX_FILE = 16 * 1024 * 1024
 
 
-class CDSForm(forms.Form):
+class CDSForm(KeepsFiles):
     """A new benchmark on the objects of a parts campaign: what it reveals, how it is scored."""
 
     title = forms.CharField(max_length=200)
@@ -55,10 +55,10 @@ class CDSForm(forms.Form):
         required=False,
         label="Other orders",
         help_text=(
-            "orders.json, as `manage.py sequences` writes it from eye fixations. All its orders "
+            "orders.json, as manage.py sequences writes it from eye fixations. All its orders "
             "are revealed."
         ),
-        widget=forms.FileInput(attrs={"accept": ".json,application/json"}),
+        widget=KeptFileInput(attrs={"accept": ".json,application/json"}),
     )
     content_schemes = forms.MultipleChoiceField(
         choices=terms.content_choices(),
@@ -78,7 +78,7 @@ class CDSForm(forms.Form):
             "mapping.csv with the columns category and wnid: which classes are right for each of "
             "the campaign’s categories (wnids). With it come B-CDS, errors and CL-ratios."
         ),
-        widget=forms.FileInput(attrs={"accept": ".csv,text/csv"}),
+        widget=KeptFileInput(attrs={"accept": ".csv,text/csv"}),
     )
     measure = forms.ChoiceField(
         choices=[(key, MEASURED[key]) for key in MEASURES], label="Similarity"
@@ -98,28 +98,12 @@ class CDSForm(forms.Form):
         initial=0,
         help_text="Of the random order and of the bootstrap.",
     )
-    # Once they were sent, the files wait on the server under these tokens, by their names.
-    orders_upload = forms.CharField(required=False, widget=forms.HiddenInput)
-    orders_name = forms.CharField(required=False, widget=forms.HiddenInput)
-    mapping_upload = forms.CharField(required=False, widget=forms.HiddenInput)
-    mapping_name = forms.CharField(required=False, widget=forms.HiddenInput)
+    most_kept = MAX_FILE
 
-    def __init__(self, data: Any = None, files: Any = None, *, user: User) -> None:
-        if data is not None:
-            data = data.copy()
-            for field in FILES:
-                file = files.get(field)
-                if file is not None and file.size <= MAX_FILE:
-                    data[f"{field}_upload"] = uploads.keep(user, file)
-                    data[f"{field}_name"] = file.name
-        super().__init__(data, files)
-        self.user = user
+    def __init__(self, *args: Any, user: User, **kwargs: Any) -> None:
+        super().__init__(*args, user=user, **kwargs)
         mine = campaigns_for(user, RESEARCHER).filter(kind="parts").order_by("title", "pk")
         self.fields["campaign"].queryset = mine  # type: ignore[attr-defined]
-        for field in FILES:
-            if name := self.data.get(f"{field}_name"):
-                told = self.fields[field].help_text
-                self.fields[field].help_text = f"{name} is kept; another file replaces it. {told}"
 
     def clean_orders(self) -> UploadedFile | None:
         return _small(self.cleaned_data["orders"])
@@ -130,13 +114,12 @@ class CDSForm(forms.Form):
     def clean(self) -> dict[str, Any]:
         data: dict[str, Any] = super().clean() or {}
         for field, read in (("orders", self._orders), ("mapping", self._mapping)):
-            token = data.get(f"{field}_upload")
-            if field in self.errors or not token:
-                data[field] = None
+            file = data.get(field)
+            if file is None:
                 continue
             try:
-                with uploads.called(data[f"{field}_name"] or field):
-                    data[field] = read(uploads.find(self.user, token))
+                with kept_files.called(file.name):
+                    data[field] = read(self.path(field))
             except (BadInput, Refusal, WordNetMissing) as error:
                 self.add_error(field, str(error))
         if not self.errors and not self.part_schemes():
@@ -159,11 +142,6 @@ class CDSForm(forms.Form):
         own = {key: data[key] for key in asdict(Choice()) if key != "part_schemes"}
         return Choice(part_schemes=self.part_schemes(), **own)
 
-    def forget(self) -> None:
-        """Removes the files that wait."""
-        for field in FILES:
-            uploads.forget(self.user, self.data.get(f"{field}_upload", ""))
-
     def main_fields(self) -> list[forms.BoundField]:
         return [self[name] for name in ("title", "name", "campaign")]
 
@@ -174,13 +152,13 @@ class CDSForm(forms.Form):
         return [self[name] for name in ("measure", "convention", "by", "bootstrap", "seed")]
 
 
-class PredictionsForm(forms.Form):
+class PredictionsForm(KeepsFiles):
     """What classifiers name every frame."""
 
     file = forms.FileField(
         label="Predictions",
-        help_text="predictions.csv, as `manage.py classify` writes it; of one classifier or many.",
-        widget=forms.FileInput(attrs={"accept": ".csv,text/csv", "data-key": "u"}),
+        help_text="predictions.csv, as manage.py classify writes it; of one classifier or many.",
+        widget=KeptFileInput(attrs={"accept": ".csv,text/csv", "data-key": "u"}),
     )
 
 

@@ -59,7 +59,7 @@ def read_sequences(path: Path) -> list[SequenceLine]:
         check(line, number)
         found.append(line)
     if not found:
-        raise BadInput("there are no sequences", path, None, "give a file that `sequences` wrote")
+        raise BadInput("there are no sequences", path, None, "give a file that sequences wrote")
     return found
 
 
@@ -80,7 +80,7 @@ def _checked(value: dict[str, Any], path: Path, number: int) -> SequenceLine:
     for name in NAMES:
         if not isinstance(value.get(name), str) or not value[name]:
             raise BadInput(
-                f"`{name}` is {value.get(name)!r}, expected a text",
+                f"{name} is {value.get(name)!r}, expected a text",
                 path,
                 number,
                 f"name the {name.replace('_', ' ')}",
@@ -88,14 +88,14 @@ def _checked(value: dict[str, Any], path: Path, number: int) -> SequenceLine:
     frames = value.get("frames")
     if not isinstance(frames, list) or not all(isinstance(i, str) and i for i in frames):
         raise BadInput(
-            "`frames` is not a list of frame ids", path, number, 'write "frames": ["a", "b"]'
+            "frames is not a list of frame ids", path, number, 'write "frames": ["a", "b"]'
         )
     if not frames:
         raise BadInput("the sequence has no frames", path, number, "list its frames, or remove it")
     name = value.get("object", "")
     if not isinstance(name, str):
         raise BadInput(
-            f"`object` is {name!r}, expected a text",
+            f"object is {name!r}, expected a text",
             path,
             number,
             "name the object, or leave it",
@@ -118,7 +118,7 @@ def _counts(value: dict[str, Any], path: Path, number: int) -> tuple[int | None,
         return None, None
     if not (type(present) is int and type(parts) is int and 0 <= present <= parts and parts):
         raise BadInput(
-            f"`present` is {present!r} and `parts` {parts!r}, expected 0 ≤ present ≤ parts",
+            f"present is {present!r} and parts {parts!r}, expected 0 ≤ present ≤ parts",
             path,
             number,
             "count the object's parts and its category's, or leave both",

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from evaluation.cds.lines import SequenceLine
 from evaluation.cds.predictions import NOT_ASKED, Predictions
 from evaluation.metrics.gloss_vectors import NOTE
-from evaluation.metrics.similarity import BY_GLOSS, as_word, meant, similarity_matrix
+from evaluation.metrics.similarity import as_word, instances, meant, similarity_matrix
 from evaluation.metrics.wordnet import WNID, UnknownLabel, WordNet, WordNetMissing
 from labeling.files import BadInput
 
@@ -30,14 +30,14 @@ class Meanings:
         # A category as it stands in the sequences → the first line that names it.
         self.lines = {line.category: line.line for line in reversed(lines)}
         self.exact = [self._class(number) for number in range(len(predictions.classes))]
+        # What every class is compared as: by word often another synset.
+        self.meant = [as_word(wordnet, i) for i in self.exact] if by == "word" else self.exact
 
     def similarities(self, categories: list[str]) -> NDArray[np.float64]:
         """(categories, classes + 2) in [0, 1]; NOTHING and NOT_ASKED, the last, are like none."""
         rows = [self._category(name) for name in categories]
-        by_word = self.by == "word"
-        columns = [as_word(self.wordnet, i) for i in self.exact] if by_word else self.exact
         try:
-            found = similarity_matrix(self.wordnet, rows, columns, self.measure, self.convention)
+            found = similarity_matrix(self.wordnet, rows, self.meant, self.measure, self.convention)
         except WordNetMissing as missing:
             raise BadInput(missing.message, cure=missing.cure) from missing
         # Cosines may stand a hair above 1.
@@ -64,15 +64,32 @@ class Meanings:
             for name in categories
         }
 
+    def instances(self, categories: list[str]) -> list[str]:
+        """Wnids of the instances among what the categories and the classes stand for."""
+        return instances(self.wordnet, [*map(self._category, categories), *self.meant])
+
     def notes(self, allowed: NDArray[np.bool_] | None) -> list[str]:
         """What to know of the similarities, and of the mapping."""
         told = [NOTE] if self.measure.startswith("vector") else []
+        told += self._instances_by_word()
         if allowed is not None and not allowed.any():
             told.append(
                 "no predicted class is in the mapping, so that every answer is wrong: does the "
                 "mapping list the classes that the classifiers were trained for?"
             )
         return told
+
+    def _instances_by_word(self) -> list[str]:
+        """A note that names the classes whose word is first of all an instance."""
+        found = [
+            f"{self.predictions.classes[number]} ({self.wordnet.first_lemma(exact)}) as "
+            f"{self.wordnet.name(meant)}"
+            for number, (exact, meant) in enumerate(zip(self.exact, self.meant, strict=True))
+            if exact != meant and self.wordnet.is_instance(meant)
+        ]
+        if not found:
+            return []
+        return [f"by word, these classes are compared as instances: {', '.join(found)}"]
 
     def _mapped(self, category: str, mapping: dict[str, list[str]]) -> list[str]:
         """The wnids of a category, which the mapping may call otherwise (dog.n.01, n02084071)."""
@@ -93,20 +110,12 @@ class Meanings:
 
     def _category(self, name: str) -> int:
         try:
-            index = meant(self.wordnet, name, self.by)
+            return meant(self.wordnet, name, self.by)
         except UnknownLabel as unknown:
             cure = "give a wnid such as n02084071"
             if unknown.candidates:
-                cure = "give one of these wnids, or take first senses with `--by word`"
+                cure = "give one of these wnids, or take first senses with --by word"
             raise BadInput(str(unknown), line=self.lines[name], cure=cure) from unknown
-        if self.wordnet.depth[index] < 0 and self.measure not in BY_GLOSS:
-            raise BadInput(
-                f"category {name!r} is {self.wordnet.name(index)}, an instance without a place in "
-                "the hierarchy",
-                line=self.lines[name],
-                cure="name a class, not an instance",
-            )
-        return index
 
     def _class(self, number: int) -> int:
         wnid = self.predictions.classes[number]

@@ -120,7 +120,7 @@ def checked_orders(
 ) -> dict[str, dict[str, tuple[str, ...]]]:
     """Orders as JSON has them, checked as read_orders says."""
     if not isinstance(value, dict) or not value:
-        raise BadInput("has no `orders`", file=file, cure=_FORM)
+        raise BadInput("has no orders", file=file, cure=_FORM)
     found: dict[str, dict[str, tuple[str, ...]]] = {}
     for scheme, categories in value.items():
         if not SCHEME_NAME.fullmatch(scheme):

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.urls import reverse
 
-from evaluation import benchmark_folders, under_way
+from evaluation import benchmark_folders, runs, under_way
 from evaluation.cds import figure_words, figures, tables, terms
 from evaluation.cds.running import SEQUENCES
 from evaluation.cds.tables import Chosen, Result
@@ -46,6 +46,7 @@ def benchmark(row: Benchmark, run: Run | None, query: Mapping[str, str]) -> dict
         "waiting": waiting,
         "steps": now["steps"],
         "failed": None if failed == run else failed,
+        "obstacle": runs.obstacle(row),
         "machines": [entry for entry in submissions if not entry.is_people],
         "people": _people(row),
         "has_people": any(entry.is_people for entry in submissions),

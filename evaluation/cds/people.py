@@ -250,6 +250,7 @@ def _policy(votes: int) -> dict[str, Any]:
         {
             "votes": votes,
             "max_votes": votes,
+            "stop_early": "never",
             "undecided": "drop",
             "gold_share": 0,
             "seconds_per_answer": SECONDS_PER_ANSWER,

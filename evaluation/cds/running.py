@@ -28,6 +28,7 @@ from labeling.models import Release
 
 # What fails a run with its sentence: a person mends it, and trying again would say the same.
 REFUSALS: tuple[type[Exception], ...] = (BadInput, PartsError, Refusal, WordNetMissing)
+NOBODY = "Nobody named frames yet. Add the predictions of a classifier, then score."
 SEQUENCES, ANSWERS = "sequences.jsonl", "answers.jsonl"
 
 
@@ -47,7 +48,7 @@ def score(benchmark: Benchmark, release: Release, run: Run) -> dict[str, Any]:
     """
     predictions = predictions_of(benchmark)
     if predictions is None:
-        raise Refusal("Nobody named frames yet. Add the predictions of a classifier, then score.")
+        raise Refusal(NOBODY)
     chosen = benchmark.settings
     named = benchmark.submissions.filter(is_people=True).values_list("name", flat=True)
     scored = scoring.score(
@@ -101,10 +102,12 @@ def signature_of(benchmark: Benchmark) -> dict[str, Any]:
     }
 
 
-def has_something(signature: dict[str, Any]) -> bool:
-    """Whether a classifier takes part, or people named anything, so that there is a score."""
-    machines = any(not is_people for _, _, is_people in signature["classifiers"])
-    return machines or bool((signature["naming"] or {}).get("last_settlement"))
+def obstacle(benchmark: Benchmark) -> str:
+    """Why there is no score yet; "" once a classifier takes part or people named anything."""
+    named = benchmark.naming
+    if benchmark.submissions.filter(is_people=False).exists():
+        return ""
+    return "" if named is not None and releases.marks_of(named)["last_settlement"] else NOBODY
 
 
 def tidy(run: Run, gone: list[int]) -> None:

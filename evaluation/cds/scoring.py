@@ -14,12 +14,15 @@ from evaluation.cds.lines import SequenceLine
 from evaluation.cds.meanings import Meanings
 from evaluation.cds.predictions import NOT_ASKED, Predictions
 from evaluation.cds.tabling import few_objects, tables_of
-from evaluation.metrics import cds
+from evaluation.metrics import bands, cds
+from evaluation.metrics.significance import mcnemar
 from evaluation.metrics.similarity import BY, CONVENTIONS
 from evaluation.metrics.wordnet import WordNet
 from labeling.files import BadInput
 
 Row = dict[str, Any]
+# Means that differ by less are equal.
+SAME = 1e-12
 # Those whose values lie in [0, 1], as CDS needs them.
 MEASURES = ("wup", "path", "lin", "vector", "vector_pairs")
 
@@ -139,6 +142,7 @@ def score(
         wordnet, lines, predictions, options.measure, options.convention, options.by
     )
     table = meanings.similarities(categories.tolist())
+    instances = meanings.instances(categories.tolist())
     allowed = meanings.right(categories.tolist(), mapping) if mapping is not None else None
     similarities: dict[str, NDArray[np.float64]] = {}
     right: dict[str, NDArray[np.bool_]] = {}
@@ -151,6 +155,7 @@ def score(
         if allowed is not None:
             right[name] = allowed[of_frame, said]
             b_cds_of[name] = np.where(asked, cds.cds(right[name], starts), np.nan)
+    apart = _apart(lines, cds_of, options)
     known = (cds_of, None, None) if allowed is None else (cds_of, b_cds_of, right)
     tables, notes = tables_of(
         lines,
@@ -164,7 +169,9 @@ def score(
     )
     return Scored(
         head=_head(lines, predictions, options, mapping, [*meanings.notes(allowed), *notes])
-        | {"category_names": meanings.categories(categories.tolist())},
+        | {"category_names": meanings.categories(categories.tolist())}
+        | ({"instances": instances} if instances else {})
+        | {"sure": apart.as_payload()},
         tables=tables,
         lines=lines,
         predictions=predictions,
@@ -176,6 +183,37 @@ def score(
         cds=cds_of,
         b_cds=known[1],
     )
+
+
+def _apart(
+    lines: Sequence[SequenceLine], cds_of: dict[str, NDArray[np.float64]], options: Options
+) -> bands.Order:
+    """Which machines are told apart, the least mean CDS first, by the sign test over objects.
+
+    An object speaks for the machine with the lower mean CDS over its sequences; objects that one of
+    the two did not see, and equal means, speak for none.
+    """
+    keys = [(line.category, line.image, line.object) for line in lines]
+    number = {key: i for i, key in enumerate(dict.fromkeys(keys))}
+    owner = np.array([number[key] for key in keys])
+    counts = np.bincount(owner, minlength=len(number))
+    means = {
+        name: np.bincount(owner, values, len(number)) / counts
+        for name, values in cds_of.items()
+        if name not in options.people
+    }
+    # Who saw no object whole is in no order.
+    means = {name: own for name, own in means.items() if not np.isnan(own).all()}
+
+    def is_apart(a: str, b: str) -> bool:
+        lower, higher = (
+            int((difference > SAME).sum())
+            for difference in (means[b] - means[a], means[a] - means[b])
+        )
+        return lower > higher and mcnemar(lower, higher) <= 1 - options.level
+
+    ranked = sorted(means, key=lambda name: (float(np.nanmean(means[name])), name))
+    return bands.order(ranked, is_apart, options.level)
 
 
 def _head(

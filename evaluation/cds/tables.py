@@ -11,6 +11,7 @@ from urllib.parse import urlencode
 
 from evaluation.cds import terms
 from evaluation.cds.predictions import PEOPLE
+from evaluation.metrics import bands
 from evaluation.metrics.cds import BINS
 from evaluation.metrics.foveation import CONTENT_SCHEMES
 from evaluation.metrics.part_order import PART_SCHEMES
@@ -98,6 +99,7 @@ def _grid(result: Result, found: list[Row], key: str, schemes: list[str]) -> lis
     """`best` and `gains_most` mark the best machine of a column; people take no machine's mark."""
     cells = {(row["classifier"], row[key]): row for row in found if row["value"] is not None}
     machines = [row for row in cells.values() if row["classifier"] != PEOPLE]
+    leading = leaders(result)
     lowest, largest = {}, {}
     for scheme in schemes:
         column = [row for row in machines if row[key] == scheme]
@@ -120,7 +122,8 @@ def _grid(result: Result, found: list[Row], key: str, schemes: list[str]) -> lis
                     and cell
                     | _gain(cell)
                     | {
-                        "best": marked and cell["value"] == lowest[cell[key]],
+                        "best": cell["classifier"] in leading
+                        and cell["value"] == lowest[cell[key]],
                         "gains_most": marked
                         and cell.get("improvement") is not None
                         and cell["improvement"] == largest[cell[key]],
@@ -159,8 +162,8 @@ def _place(row: Row) -> tuple[bool, bool, float, str]:
 def answer(result: Result, averaging: str) -> Row | None:
     """Which machine needs least of the object, and by how much; None without a machine.
 
-    `wins`: in how many content schemes its CDS is the lowest of the machines'. `apart`: in how
-    many its interval lies below the second's. `people`: theirs, and the best machine's over the
+    `wins`: in how many content schemes its CDS is the lowest of the machines'. `sure`: what of
+    their order is sure. `people`: theirs, and the best machine's over the
     content schemes that people saw.
     """
     ranked = standings(result, "cds", averaging)
@@ -177,16 +180,22 @@ def answer(result: Result, averaging: str) -> Row | None:
         "second": second,
         "wins": wins,
         "schemes": len(best["cells"]),
-        "apart": _apart(best, second) if second else None,
+        "sure": _ordered(result, [row["classifier"] for row in machines]),
         "people": _people(ranked, best),
     }
 
 
-def _apart(best: Row, second: Row) -> int:
-    pairs = zip(best["cells"], second["cells"], strict=True)
-    return sum(
-        a["high"] is not None and b["low"] is not None and a["high"] < b["low"] for a, b in pairs
-    )
+def _ordered(result: Result, names: list[str]) -> bands.Order:
+    """What of this order the sign test over objects makes sure; of results of before, nothing."""
+    told = result.get("sure") or {"apart": [], "level": result["bootstrap"]["level"]}
+    apart = {tuple(pair) for pair in told["apart"]}
+    return bands.order(names, lambda a, b: (a, b) in apart, told["level"])
+
+
+def leaders(result: Result) -> list[str]:
+    """Machines that nothing is surely better than, while something is surely worse."""
+    bands_of = (result.get("sure") or {}).get("bands") or [[]]
+    return list(bands_of[0]) if len(bands_of) > 1 else []
 
 
 def _people(ranked: list[Row], best: Row) -> Row | None:

@@ -33,6 +33,7 @@ from labeling.formats.parted import PartedObject, Photograph
 from labeling.frozen import IMAGE, Frozen
 from labeling.frozen_parts import parted
 from labeling.models import Job, User
+from labeling.plurals import count_of
 
 KIND = "frames"
 FOLDER = "frames"
@@ -155,8 +156,8 @@ def _check_waiting(actor: User) -> None:
     waiting = asked.filter(state__in=[Job.State.QUEUED, Job.State.RUNNING]).count()
     if waiting >= MOST_WAITING:
         raise TooManyWaiting(
-            f"The frames of {waiting} objects that you opened are still being drawn. Wait until "
-            "some of them are there, then try again."
+            f"The frames of {count_of(waiting, 'object')} that you opened are still being drawn. "
+            "Wait until some of them are there, then try again."
         )
 
 

@@ -6,7 +6,7 @@ from django.http import FileResponse, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from evaluation import access, downloads, runs, uploads
+from evaluation import access, downloads, runs
 from evaluation.cds import benchmarks, choosing
 from evaluation.cds.forms import CDSForm, PredictionsForm
 from evaluation.forms import add_fault
@@ -23,7 +23,7 @@ CDS = Benchmark.Kind.CDS
 @login_required
 @require_http_methods(["GET", "POST"])
 def new(request: SignedIn) -> HttpResponse:
-    campaign_access.check_researcher(request.user)
+    campaign_access.check_may_open(request.user)
     if request.method == "GET":
         form = CDSForm(user=request.user)
         form.initial["campaign"] = request.GET.get("campaign", "")
@@ -39,6 +39,7 @@ def new(request: SignedIn) -> HttpResponse:
             is_checked = True
         except (Refusal, BadInput) as error:
             add_fault(form, error, "orders" if form.cleaned_data["orders"] else "campaign")
+    form.keep_files()
     status = 422 if form.errors else 200
     context = {"form": form, "plan": plan, "is_checked": is_checked}
     return render(request, "evaluation/cds/new.html", context, status=status)
@@ -53,7 +54,7 @@ def _made(request: SignedIn, form: CDSForm) -> HttpResponse:
         campaign=data["campaign"],
         **vars(form.choice()),
     )
-    form.forget()
+    form.forget_files()
     messages.success(
         request, "The benchmark is made. Bring the predictions of classifiers for its frames."
     )
@@ -65,19 +66,18 @@ def _made(request: SignedIn, form: CDSForm) -> HttpResponse:
 def predictions(request: SignedIn, name: str) -> HttpResponse:
     """Who takes part, how to classify the frames, and where the predictions come in."""
     row = access.benchmark_for(request.user, name, CDS)
-    form = PredictionsForm(request.POST or None, request.FILES or None)
-    if request.method == "POST" and form.is_valid():
-        file, token = form.cleaned_data["file"], ""
+    data = (request.POST, request.FILES) if request.method == "POST" else ()
+    form = PredictionsForm(*data, user=request.user)
+    if form.is_valid():
         try:
-            token = uploads.keep(request.user, file)
-            path = uploads.find(request.user, token)
-            changed = benchmarks.add_predictions(row, request.user, path, file.name)
+            path, file = form.path("file"), form.cleaned_data["file"].name
+            changed = benchmarks.add_predictions(row, request.user, path, file)
         except (Refusal, BadInput, WordNetMissing) as error:
             add_fault(form, error, "file")
         else:
+            form.forget_files()
             return _joined(request, row, changed)
-        finally:
-            uploads.forget(request.user, token)
+    form.keep_files()
     context = {
         "benchmark": row,
         "campaign": row.campaign,

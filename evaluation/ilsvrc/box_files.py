@@ -24,6 +24,13 @@ COLUMNS = ("image", "wnid", "confidence", *EDGES)
 CSV, COCO, KIT, FOLDER = "CSV", "COCO JSON", "ILSVRC's texts", "ILSVRC's XML"
 
 
+# One pair of them, and several, as notes count them.
+CROWDS = (
+    "image and class with crowd regions is",
+    "pairs of image and class with crowd regions are",
+)
+
+
 @dataclass(frozen=True)
 class Options:
     """How files are read and scored.

@@ -15,6 +15,7 @@ from evaluation.metrics.ilsvrc import ABSENT
 from evaluation.metrics.wordnet import UnknownLabel, WordNet
 from evaluation.readers import require_file, text_lines
 from labeling.files import BadInput
+from labeling.plurals import count_of
 from labeling.votefiles import rows
 
 # Nothing is measured beyond this rank.
@@ -158,7 +159,7 @@ def read_devkit(
     lines = _content(predictions, len(classes))
     if len(lines) != len(classes):
         raise BadInput(
-            f"there are {len(lines)} lines, {truth} has {len(classes)}",
+            f"has {count_of(len(lines), 'line')}, {truth} has {len(classes)}",
             predictions,
             None,
             "give a line for each image",

@@ -11,12 +11,13 @@ from evaluation.ilsvrc.class_files import RANKS, Classified
 from evaluation.ilsvrc.comparing import compare
 from evaluation.metrics import hpk, ilsvrc
 from evaluation.metrics.significance import MOST_ROUNDS, mean_interval
-from evaluation.metrics.wordnet import WordNet
+from evaluation.metrics.wordnet import ROOT, WordNet
 from evaluation.pools import read_classes
 from labeling.files import BadInput
+from labeling.plurals import count_of
 
 Result = dict[str, Any]
-Figure = Callable[[NDArray[Any], float], Result]
+Figure = Callable[..., Result]
 IDS = "unknown: the classes are ids"
 
 
@@ -53,7 +54,7 @@ def score(
         notes.append("no list says what the ids mean: no hierarchical error, no hp@k")
     else:
         errors = ilsvrc.hierarchical_errors(wordnet, found.synsets, truth, predicted)
-        result["hierarchical_error"] = figure(errors, 1)
+        result["hierarchical_error"] = figure(errors, 1, int(wordnet.heights[wordnet.index(ROOT)]))
         result["hierarchy"] = hpk.HIERARCHY
         result |= _hierarchical_precision(found, wordnet, valid_labels, figure, notes)
     notes += _notes(found)
@@ -122,8 +123,11 @@ def outcomes(found: Classified, wordnet: WordNet | None = None) -> Iterator[Resu
 def _figures(confidence: float, seed: int, notes: list[str]) -> Figure:
     generator = np.random.default_rng(seed)
 
-    def figure(values: NDArray[Any], scale: float) -> Result:
-        low, high, rounds, stable = mean_interval(values, confidence, generator)
+    def figure(values: NDArray[Any], scale: float, most: float | None = None) -> Result:
+        """most: what an image may be worth at most, where that is not the scale."""
+        low, high, rounds, stable = mean_interval(
+            values, confidence, generator, bounds=(0, scale if most is None else most)
+        )
         if not stable:
             notes.append(f"an interval had not settled after {MOST_ROUNDS} rounds")
         value = float(np.mean(values))
@@ -189,6 +193,6 @@ def _notes(found: Classified) -> Iterator[str]:
     if ranks < RANKS:
         yield f"predictions go to rank {ranks}: what is absent beyond it counts as wrong"
     if silent:
-        yield f"{silent} images have no prediction: wrong"
+        yield f"{count_of(silent, 'image has', 'images have')} no prediction: wrong"
     if found.repeated:
         yield f"{found.repeated} predictions name a class again: only the first counts"

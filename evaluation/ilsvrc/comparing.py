@@ -12,7 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evaluation.ilsvrc.analysis import accuracies
-from evaluation.metrics.significance import mcnemar, mean_interval, two_proportion_z
+from evaluation.metrics import bands
+from evaluation.metrics.significance import (
+    difference_of_errors,
+    mcnemar,
+    mean_interval,
+    two_proportion_z,
+)
 
 Result = dict[str, Any]
 BY_CLASS = "for each class the submission that is best on it; mean over classes"
@@ -36,12 +42,15 @@ def compare(
     generator = np.random.default_rng(seed)
     by_class = {name: accuracies(own, classes)[0] for name, own in wrong.items()}
     all_wrong = np.logical_and.reduce([*wrong.values()]) if wrong else np.zeros(0, bool)
-    low, high, *_ = mean_interval(all_wrong, confidence, generator)
+    low, high, *_ = mean_interval(all_wrong, confidence, generator, bounds=(0, 1))
     best = best_by_class(by_class)
+    pairs = list(_pairs(wrong, confidence, generator))
+    errors = {name: _mean(own) for name, own in wrong.items()}
     return {
         "images": len(classes),
         "confidence": confidence,
-        "pairs": list(_pairs(wrong, confidence, generator)),
+        "sure": sure(errors, pairs, confidence).as_payload(),
+        "pairs": pairs,
         "optimistic": {
             "by_class": {
                 "error": 1 - mean_of(best),
@@ -54,6 +63,30 @@ def compare(
             },
         },
     }
+
+
+def sure(
+    values: Mapping[str, float], pairs: Sequence[Result], level: float, less_is_better: bool = True
+) -> bands.Order:
+    """Which of the submissions' order is sure, by the tests of every two on the same images.
+
+    values: what the submissions are ordered by. pairs: as compare() has them: McNemar's p where
+    there is one, else the interval of the difference, which then must not hold 0.
+    """
+    tested = {frozenset((pair["first"], pair["second"])): pair for pair in pairs}
+
+    def is_apart(a: str, b: str) -> bool:
+        pair = tested.get(frozenset((a, b)), {"difference": {}})
+        if "mcnemar_p" in pair:
+            p = pair["mcnemar_p"]
+            return p is not None and values[a] != values[b] and bool(p <= 1 - level)
+        low, high = pair["difference"].get("interval") or (None, None)
+        return low is not None and high is not None and not low <= 0 <= high
+
+    sign = 1 if less_is_better else -1
+    known = [name for name, value in values.items() if not math.isnan(value)]
+    ranked = sorted(known, key=lambda name: (sign * values[name], name))
+    return bands.order(ranked, is_apart, level)
 
 
 def best_by_class(values: Mapping[str, Mapping[str, float]]) -> dict[str, float]:
@@ -98,7 +131,7 @@ def _pairs(
         only_first, only_second = int((a & ~b).sum()), int((b & ~a).sum())
         test = two_proportion_z(errors[0], len(a), errors[1], len(b)) if len(a) else None
         difference = a.astype(np.int8) - b.astype(np.int8)
-        low, high, *_ = mean_interval(difference, confidence, generator)
+        low, high, *_ = difference_of_errors(only_first, only_second, len(a), confidence, generator)
         yield {
             "first": first,
             "second": second,

@@ -10,9 +10,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from evaluation.ilsvrc.box_files import Options, Truth, read_excluded, read_found, read_truth
+from evaluation.ilsvrc.box_files import (
+    CROWDS,
+    Options,
+    Truth,
+    read_excluded,
+    read_found,
+    read_truth,
+)
 from evaluation.ilsvrc.box_rows import Rows
-from evaluation.ilsvrc.comparing import BY_CLASS, best_by_class, classes_won, mean_of
+from evaluation.ilsvrc.comparing import BY_CLASS, best_by_class, classes_won, mean_of, sure
 from evaluation.metrics.detection import (
     SLACK_PX,
     Boxes,
@@ -27,7 +34,8 @@ from evaluation.metrics.detection_bootstrap import (
     difference_interval,
     precision_intervals,
 )
-from evaluation.metrics.significance import ROUNDS, Interval
+from evaluation.metrics.significance import FEW, ROUNDS, Interval, widened
+from labeling.plurals import count_of
 
 Result = dict[str, Any]
 # Of an image, the surest detections that `outcomes` tells.
@@ -79,7 +87,7 @@ def score_all(found: Mapping[str, Detected], options: Options) -> Result:
     result = dict(next(iter(scored.values())))
     if len(found) > 1:
         result["submissions"] = [{"name": name, **own} for name, own in scored.items()]
-        result["comparison"] = _comparison(found, drawn, options.confidence)
+        result["comparison"] = _comparison(found, drawn, options)
         result["classes_won"] = result["comparison"]["optimistic"]["by_class"]["classes_won"]
     return result
 
@@ -187,13 +195,18 @@ def _scored(found: Detected, drawn: PrecisionIntervals | None, options: Options)
             "ap": _number(measured.ap[c]),
             "positives": int(measured.positives[c]),
             "detections": int(measured.detections[c]),
-            **_interval(by_class.get(c)),
+            **_interval(
+                _widened(by_class.get(c), measured.ap[c], int(measured.positives[c]), options)
+            ),
         }
         for c in own
     }
     bare = int((measured.positives[own] == 0).sum())
     return {
-        "mean_ap": {"value": _number(measured.mean_ap), **_interval(drawn.mean if drawn else None)},
+        "mean_ap": {
+            "value": _number(measured.mean_ap),
+            **_interval(_mean_interval(found, drawn, options)),
+        },
         "per_class": per_class,
         "images": len(found.names),
         "classes": len(own) - bare,
@@ -210,28 +223,29 @@ def _scored(found: Detected, drawn: PrecisionIntervals | None, options: Options)
 
 def _doubts(bare: int, drawn: PrecisionIntervals | None) -> Iterator[str]:
     if bare:
-        yield f"{bare} classes have detections and no objects: no AP, and in no mean"
+        told = count_of(bare, "class has", "classes have")
+        yield f"{told} detections and no objects: no AP, and in no mean"
     if drawn is None:
         return
     if not drawn.mean.stable:
         yield f"the interval of the mean AP had not settled after {drawn.mean.rounds} rounds"
     loose = sum(not own.stable for own in drawn.by_class.values())
     if loose:
-        yield f"the intervals of {loose} classes had not settled after their rounds"
+        told = count_of(loose, "class", "classes")
+        yield f"the intervals of {told} had not settled after their rounds"
 
 
 def _comparison(
     found: Mapping[str, Detected],
     drawn: Mapping[str, PrecisionIntervals | None],
-    confidence: float,
+    options: Options,
 ) -> Result:
     """By how much the mean AP of each is above that of each after it, and the best of all."""
     pairs = []
+    means = {name: own.measured.mean_ap for name, own in found.items()}
     for first, second in itertools.combinations(found, 2):
-        a, b = drawn[first], drawn[second]
-        larger = found[first].measured.mean_ap - found[second].measured.mean_ap
-        bounds = _interval(difference_interval(a, b, confidence) if a and b else None)
-        difference = {"value": _number(larger), **bounds}
+        bounds = _interval(_difference(first, second, found, drawn, options))
+        difference = {"value": _number(means[first] - means[second]), **bounds}
         pairs.append({"first": first, "second": second, "difference": difference})
     values = {name: precisions_of(own) for name, own in found.items()}
     best = {
@@ -239,13 +253,56 @@ def _comparison(
         "classes_won": classes_won(values),
         "convention": BY_CLASS,
     }
-    return {"confidence": confidence, "pairs": pairs, "optimistic": {"by_class": best}}
+    return {
+        "confidence": options.confidence,
+        "sure": sure(means, pairs, options.confidence, less_is_better=False).as_payload(),
+        "pairs": pairs,
+        "optimistic": {"by_class": best},
+    }
+
+
+def _difference(
+    first: str,
+    second: str,
+    found: Mapping[str, Detected],
+    drawn: Mapping[str, PrecisionIntervals | None],
+    options: Options,
+) -> Interval | None:
+    """By rounds of the same images; of few images as wide as both intervals allow."""
+    a, b = drawn[first], drawn[second]
+    if not (a and b):
+        return None
+    paired = difference_interval(a, b, options.confidence)
+    if _units(found[first]) >= 2 * FEW:
+        return paired
+    own, other = (_mean_interval(found[name], drawn[name], options) for name in (first, second))
+    assert own, "a was drawn"
+    assert other, "b was drawn"
+    low, high = min(paired.low, own.low - other.high), max(paired.high, own.high - other.low)
+    return paired._replace(low=low, high=high)
 
 
 def _interval(own: Interval | None) -> Result:
     if own is None:
         return {"interval": None, "rounds": 0}
     return {"interval": [_number(own.low), _number(own.high)], "rounds": own.rounds}
+
+
+def _units(found: Detected) -> int:
+    """Images with objects: one without any tells nothing of what is found."""
+    return len(np.unique(found.truth.images))
+
+
+def _mean_interval(
+    found: Detected, drawn: PrecisionIntervals | None, options: Options
+) -> Interval | None:
+    mean = drawn.mean if drawn else None
+    return _widened(mean, found.measured.mean_ap, _units(found), options)
+
+
+def _widened(own: Interval | None, value: float, units: int, options: Options) -> Interval | None:
+    """Of few objects (or images) resampling finds nothing to doubt: an AP of 1 would be sure."""
+    return own and widened(own, float(value), units, options.confidence)
 
 
 def _number(value: float) -> float | None:
@@ -256,8 +313,9 @@ def _number(value: float) -> float | None:
 def _notes(truth: Truth, own: int, unknown: int) -> Iterator[str]:
     more = len(truth.images.places) - own
     if more:
-        yield f"{more} images of the predictions are not in the truth: taken as without objects"
+        told = count_of(more, "image of the predictions is", "images of the predictions are")
+        yield f"{told} not in the truth: taken as without objects"
     if unknown:
         yield f"{unknown} excluded rows name images that are not there"
     if len(truth.crowds):
-        yield f"{len(truth.crowds)} images and classes with crowd regions are excluded"
+        yield f"{count_of(len(truth.crowds), *CROWDS)} excluded"

@@ -17,10 +17,11 @@ from evaluation.metrics.wordnet import WordNet
 from evaluation.pools import read_classes
 from evaluation.readers import NO_ARRAY, require_file, text_lines
 from labeling.files import BadInput, atomic_write
+from labeling.plurals import count_of
 
 Result = dict[str, Any]
 MOST_RANKS = 10_000
-FORM = "give an .npz with `terms` (T,) and `vectors` (T, D), or a .csv of term,number,number,…"
+FORM = "give an .npz with terms (T,) and vectors (T, D), or a .csv of term,number,number,…"
 
 
 @dataclass(frozen=True)
@@ -165,7 +166,7 @@ def _images(path: Path, count: int, vectors: Path) -> list[str]:
             raise BadInput(said, path, line, "list every image once")
         first[name] = line
     if len(names) != count:
-        said = f"has {len(names)} images, {vectors} has {count} rows"
+        said = f"has {count_of(len(names), 'image')}, {vectors} has {count_of(count, 'row')}"
         raise BadInput(said, path, None, "list an image for each row")
     return names
 

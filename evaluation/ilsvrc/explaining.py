@@ -16,6 +16,7 @@ from evaluation.ilsvrc.class_properties import properties_of, read_properties
 from evaluation.ilsvrc.comparing import best_by_class
 from evaluation.metrics.wordnet import UnknownLabel, WordNet
 from labeling.files import BadInput
+from labeling.plurals import count_of
 
 Result = dict[str, Any]
 
@@ -56,7 +57,10 @@ def explain(
         assert wordnet is not None
         kinds, averaged = _kinds(classes, asked.properties, wordnet)
         if averaged:
-            notes.append(f"{averaged} classes have the mean properties of the classes below them")
+            notes.append(
+                count_of(averaged, "class has", "classes have")
+                + " the mean properties of the classes below"
+            )
 
     def behind(own: Mapping[str, float]) -> Result:
         return analyse(own, images, measure, scales, kinds, asked.options.seed)

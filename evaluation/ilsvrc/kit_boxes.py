@@ -12,6 +12,7 @@ from xml.etree import ElementTree as ET
 
 from evaluation.ilsvrc.box_rows import Gathered, Images, Listed, Rows, fault, numbers
 from labeling.files import BadInput
+from labeling.plurals import count_of
 
 XML_EDGES = ("xmin", "ymin", "xmax", "ymax")
 # Five boxes a line are under 300 letters.
@@ -69,7 +70,7 @@ def read_ranked(path: Path, images: Images, class_of: ClassOf) -> Rows:
                 class_ = class_of(_whole(id_, path, line), path, line)
                 gathered.add(image, class_, RANKS - rank, corners, line)
     if line < len(images.by_id):
-        said = f"there are {line} lines for {len(images.by_id)} numbered images"
+        said = f"has {count_of(line, 'line')} for {count_of(len(images.by_id), 'numbered image')}"
         raise BadInput(said, path, None, "give a line for each image; list them with --images")
     return gathered.rows(path, inclusive=True)
 

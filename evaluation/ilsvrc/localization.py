@@ -8,13 +8,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from evaluation.ilsvrc.box_files import Options, Truth, read_excluded, read_found, read_truth
+from evaluation.ilsvrc.box_files import (
+    CROWDS,
+    Options,
+    Truth,
+    read_excluded,
+    read_found,
+    read_truth,
+)
 from evaluation.ilsvrc.box_rows import Rows
 from evaluation.ilsvrc.comparing import compare
 from evaluation.metrics.detection import Boxes, best_overlaps, localized
 from evaluation.metrics.ilsvrc import ABSENT
 from evaluation.metrics.significance import ROUNDS, mean_interval
 from labeling.files import BadInput
+from labeling.plurals import count_of
 
 Result = dict[str, Any]
 K = 5
@@ -73,6 +81,7 @@ def score(found: Localized, options: Options) -> Result:
         options.confidence,
         np.random.default_rng(options.seed),
         most_rounds=max(options.most_rounds, ROUNDS),
+        bounds=(0, 1),
     )
     named = (found.predicted == found.truth[:, None]).any(axis=1)
     notes = list(found.notes)
@@ -224,11 +233,11 @@ def _classes(truth: Truth) -> NDArray[np.int64]:
 
 def _notes(undrawn: int, unknown: int, crowds: int) -> Iterator[str]:
     if undrawn:
-        yield f"{undrawn} images have no true box: left out"
+        yield f"{count_of(undrawn, 'image has', 'images have')} no true box: left out"
     if unknown:
         yield f"{unknown} excluded rows name images that are not there"
     if crowds:
-        yield f"{crowds} images and classes with crowd regions are excluded"
+        yield f"{count_of(crowds, *CROWDS)} excluded"
 
 
 def _told(rank: NDArray[np.int64], found: Boxes, images: int) -> Iterator[str]:
@@ -237,4 +246,4 @@ def _told(rank: NDArray[np.int64], found: Boxes, images: int) -> Iterator[str]:
     if beyond:
         yield f"{beyond} predictions beyond the five surest of their image do not count"
     if silent:
-        yield f"{silent} images have no prediction: wrong"
+        yield f"{count_of(silent, 'image has', 'images have')} no prediction: wrong"

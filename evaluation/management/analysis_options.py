@@ -37,7 +37,7 @@ def add_boxes(verb: CommandParser) -> None:
         "--boxes",
         type=Path,
         metavar="TRUTH",
-        help="true boxes of these classes, as `score localization` reads them: figures by scale",
+        help="true boxes of these classes, as score localization reads them: figures by scale",
     )
     verb.add_argument(
         "--images", type=Path, metavar="FILE", help="image,width,height rows of their images"
@@ -85,7 +85,8 @@ def tables(result: Result) -> Iterator[str]:
 
 
 def comparison(found: Result) -> Iterator[str]:
-    """Every pair with its tests, and the best of all submissions."""
+    """What of the order is sure, every pair with its tests, and the best of all submissions."""
+    yield found["sure"]["words"]
     rows = [
         (
             f"{pair['first']} − {pair['second']}",

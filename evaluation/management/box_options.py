@@ -57,7 +57,7 @@ def add(verb: CommandParser) -> None:
     verb.add_argument(
         "--confidence", type=level, default=0.999, metavar="LEVEL", help="of the intervals"
     )
-    verb.add_argument("--seed", type=whole(), default=0)
+    verb.add_argument("--seed", type=whole(), default=0, help="of the bootstrap (0)")
     analysis_options.add(verb)
 
 

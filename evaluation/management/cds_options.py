@@ -28,8 +28,18 @@ def add(verb: CommandParser) -> None:
         help="frame,classifier,wnid rows; may be given several times",
     )
     verb.add_argument("--mapping", type=Path, help="category,wnid rows: gives B-CDS and errors")
-    verb.add_argument("--similarity", choices=scoring.MEASURES, default="wup")
-    verb.add_argument("--convention", choices=similarities.CONVENTIONS, default="clean")
+    verb.add_argument(
+        "--similarity",
+        choices=scoring.MEASURES,
+        default="wup",
+        help="how alike two classes are (wup)",
+    )
+    verb.add_argument(
+        "--convention",
+        choices=similarities.CONVENTIONS,
+        default="clean",
+        help="how the similarity is reckoned (clean)",
+    )
     verb.add_argument(
         "--by",
         choices=similarities.BY,
@@ -39,7 +49,7 @@ def add(verb: CommandParser) -> None:
     verb.add_argument(
         "--bootstrap", type=whole(), default=1000, metavar="ROUNDS", help="0: no intervals"
     )
-    verb.add_argument("--seed", type=whole(), default=0)
+    verb.add_argument("--seed", type=whole(), default=0, help="of the bootstrap (0)")
     verb.add_argument(
         "--captchas", type=whole(), default=1000, metavar="N", help="so many are listed at most"
     )

@@ -9,6 +9,7 @@ from itertools import zip_longest
 from typing import Any
 
 from evaluation.cds import terms
+from evaluation.cds.tables import leaders
 from labeling.management.contract import Result, table
 
 Row = dict[str, Any]
@@ -22,15 +23,19 @@ _SCHEME = len("[0.0000, 0.0000]") + 1
 def show(result: Result) -> str:
     """Every table that has rows, under its title, then the notes."""
     tables = result["tables"]
-    parts = [_head(result)]
+    parts = [_head(result), textwrap.fill(_sure(result), _COLUMNS)]
     parts += [_titled("Error at the last frame, median over categories", _error(tables["error"]))]
     titles = {
-        "content_scheme": "content scheme: lower is better, * best machine, % gained by context",
+        "content_scheme": "content scheme: lower is better, * surely low, % gained by context",
         "part_scheme": "part scheme",
     }
+    leading = leaders(result)
     for axis, title in titles.items():
         for measure, name in terms.SCORES.items():
             rows = _of(tables[f"by_{axis}"], measure=measure, averaging=tables["averaging"])
+            rows = [
+                row | {"best": row.get("best") and row["classifier"] in leading} for row in rows
+            ]
             parts.append(_titled(f"{name} by {title}", _by(rows, axis)))
     called = result["category_names"]
     for measure, name in terms.SCORES.items():
@@ -48,6 +53,13 @@ def show(result: Result) -> str:
         "\n".join(textwrap.fill(f"note: {note}", _COLUMNS) for note in result["notes"]),
     ]
     return "\n\n".join(part for part in parts if part)
+
+
+def _sure(result: Result) -> str:
+    """What of the order of the machines is sure."""
+    words = result["sure"]["words"]
+    count = result["objects"]
+    return f"{words} By the sign test over {count} object{'s'[: count != 1]}." if words else ""
 
 
 def _head(result: Result) -> str:
@@ -84,7 +96,11 @@ def _of(rows: Iterable[Row], **wanted: str) -> list[Row]:
 
 def _interval(row: Row, value: str) -> str:
     told = f"{row[value]:.4f}"
-    return told if row["low"] is None else f"{told} [{row['low']:.4f}, {row['high']:.4f}]"
+    return (
+        told
+        if row["low"] is None or row["low"] == row["high"]
+        else f"{told} [{row['low']:.4f}, {row['high']:.4f}]"
+    )
 
 
 def _error(rows: list[Row]) -> str:
@@ -136,7 +152,8 @@ def _cell(row: Row) -> list[str]:
     gain = row.get("improvement")
     value = f"{row['value']:.4f}" + ("*" if row.get("best") else "")
     told = [value if gain is None else f"{value} {100 * gain:+.2f} %"]
-    if row["low"] is not None:
+    # Of one object every draw is the same: no interval.
+    if row["low"] is not None and row["low"] != row["high"]:
         told.append(f"[{row['low']:.4f}, {row['high']:.4f}]")
     return told
 

@@ -48,7 +48,7 @@ def add(verb: CommandParser) -> None:
     verb.add_argument(
         "--confidence", type=level, default=0.999, metavar="LEVEL", help="of the intervals"
     )
-    verb.add_argument("--seed", type=whole(), default=0)
+    verb.add_argument("--seed", type=whole(), default=0, help="of the bootstrap (0)")
     analysis_options.add(verb)
     analysis_options.add_boxes(verb)
 
@@ -126,7 +126,7 @@ def _submissions(result: Result) -> Iterator[str]:
     rows = []
     for own in result["submissions"]:
         figures = [own[name] and own[name]["value"] for name in ERRORS]
-        rows.append((own["name"], *figures, *own["top5_error"]["interval"]))
+        rows.append((own["name"], own["images"], *figures, *own["top5_error"]["interval"]))
     bounds = f"top 5, {100 * result['confidence']:g} % from"
-    yield table(rows, head=("submission", "top 1", "top 5", "hierarchical", bounds, "to"))
+    yield table(rows, head=("submission", "images", "top 1", "top 5", "hierarchical", bounds, "to"))
     yield from analysis_options.comparison(result["comparison"])

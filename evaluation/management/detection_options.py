@@ -13,6 +13,9 @@ from evaluation.management.numbers import whole
 from evaluation.metrics.significance import MOST_ROUNDS
 from labeling.management.contract import Result, table
 
+# An image of three classes makes three such pairs.
+FACTS = {"excluded": "excluded pairs of an image and a class"}
+
 
 def add(verb: CommandParser) -> None:
     """The options of the verb."""
@@ -40,7 +43,9 @@ def show(result: Result) -> str:
     """A line a submission, what it stands on, then a line a class of the first one."""
     named = result.get("submissions", [{"name": "", **result}])
     won = result.get("classes_won", {})
-    body = [(own["name"], *_cells(own["mean_ap"]), won.get(own["name"])) for own in named]
+    body = [
+        (own["name"], own["images"], *_cells(own["mean_ap"]), won.get(own["name"])) for own in named
+    ]
     facts = ("images", "classes", "boxes", "detections", "excluded", "matching", "averaging")
     classes = [
         (wnid, *_cells(own, "ap"), own["positives"], own["detections"])
@@ -48,8 +53,8 @@ def show(result: Result) -> str:
     ]
     bounds = f"{100 * result['confidence']:g} % from"
     parts = [
-        table(body, head=("", "mean AP", bounds, "to", "classes won")),
-        table([(name, result[name]) for name in facts]),
+        table(body, head=("", "images", "mean AP", bounds, "to", "classes won")),
+        table([(FACTS.get(name, name), result[name]) for name in facts]),
         table(classes, head=("class", "AP", bounds, "to", "objects", "detections")),
     ]
     if "comparison" in result:
@@ -61,6 +66,7 @@ def _comparison(found: Result, bounds: str) -> Iterator[str]:
     pairs = [
         (f"{own['first']} − {own['second']}", *_cells(own["difference"])) for own in found["pairs"]
     ]
+    yield found["sure"]["words"]
     yield table(pairs, head=("mean AP", "difference", bounds, "to"))
     best = found["optimistic"]["by_class"]
     yield table([("the best submission on each class, mean AP", best["mean_ap"])])

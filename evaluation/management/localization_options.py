@@ -38,13 +38,19 @@ def show(result: Result) -> str:
     """A line a submission, then what it stands on."""
     named = result.get("submissions", [{"name": "", **result}])
     body = [
-        (own["name"], own["error"]["value"], *own["error"]["interval"], own["class_error"])
+        (
+            own["name"],
+            own["images"],
+            own["error"]["value"],
+            *own["error"]["interval"],
+            own["class_error"],
+        )
         for own in named
     ]
     facts = ("images", "classes", "boxes", "excluded", "convention")
     bounds = f"{100 * result['confidence']:g} % from"
     parts = [
-        table(body, head=("", "error", bounds, "to", "of the class alone")),
+        table(body, head=("", "images", "error", bounds, "to", "of the class alone")),
         table([(name, result[name]) for name in facts]),
     ]
     if "comparison" in result:

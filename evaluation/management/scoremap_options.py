@@ -62,7 +62,7 @@ def add(parser: CommandParser) -> None:
         "--predictions",
         type=Path,
         metavar="FILE",
-        help="also write id,class rows of what the network names, for `score wsol`",
+        help="also write id,class rows of what the network names, for score wsol",
     )
     network_options.add_network(parser, 32, "images, or copies of them,")
     network_options.add_preparation(parser).add_argument(

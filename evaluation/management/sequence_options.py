@@ -54,8 +54,12 @@ def add_arguments(parser: CommandParser, optional: bool = False) -> None:
         "--include-empty", action="store_true", help="a frame without any part comes first"
     )
     by = parser.add_argument_group("part orders by eye fixations, as PASCAL-S has them")
-    by.add_argument("--fixations", type=Path, metavar="pascalFix.mat")
-    by.add_argument("--fixation-sizes", type=Path, metavar="pascalSize.mat")
+    by.add_argument(
+        "--fixations", type=Path, metavar="pascalFix.mat", help="PASCAL-S's eye fixations"
+    )
+    by.add_argument(
+        "--fixation-sizes", type=Path, metavar="pascalSize.mat", help="the sizes of its images"
+    )
     by.add_argument(
         "--fixation-images",
         type=Path,

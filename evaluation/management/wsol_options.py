@@ -40,8 +40,18 @@ def add(verb: CommandParser) -> None:
         choices=splits.SPLITS,
         help="by default what the last name of --metadata says, if it is one of these",
     )
-    verb.add_argument("--protocol", choices=wsol.PROTOCOLS, default="paper")
-    verb.add_argument("--normalize", choices=wsol.NORMALIZATIONS, default="min-max")
+    verb.add_argument(
+        "--protocol",
+        choices=wsol.PROTOCOLS,
+        default="paper",
+        help="as the paper defines it, or as its authors' code counts (paper)",
+    )
+    verb.add_argument(
+        "--normalize",
+        choices=wsol.NORMALIZATIONS,
+        default="min-max",
+        help="what scales a map to 0 to 1 (min-max)",
+    )
     verb.add_argument(
         "--size",
         type=whole(1, wsol.LARGEST_SIZE),
@@ -117,8 +127,12 @@ def show(result: Result) -> str:
 
 
 def _pixels(result: Result) -> str:
-    rows = [("PxAP", result["pxap"]), ("mPxAP", result["mpxap"])]
-    rows.append((f"PxAcc at {result['px_acc']['threshold']:g}", result["px_acc"]["accuracy"]))
+    best = result["px_acc"]
+    rows = [
+        ("PxAP", result["pxap"]),
+        ("mPxAP", result["mpxap"]),
+        (f"PxAcc at {best['threshold']:g}", best["accuracy"]),
+    ]
     classes = table(result["per_class"].items(), head=("class", "PxAP"))
     shown = f"{table(rows, head=('metric', 'value'))}\n\n{classes}"
     if "curves" in result:
@@ -129,14 +143,22 @@ def _pixels(result: Result) -> str:
 
 
 def _boxes(result: Result) -> str:
-    second = result["max_box_acc_v2"]
-    rows: list[tuple[str, float, float | None]] = [("MaxBoxAcc", *_cells(result["max_box_acc"]))]
-    rows += [(f"MaxBoxAccV2, IoU {key}", *_cells(second[key])) for key in second if key != "mean"]
-    rows.append(("MaxBoxAccV2, mean", second["mean"], None))
+    second, known = result["max_box_acc_v2"], result["intervals"]
+    rows: list[tuple[Any, ...]] = [
+        ("MaxBoxAcc", *_cells(result["max_box_acc"]), *known["max_box_acc"])
+    ]
+    rows += [
+        (f"MaxBoxAccV2, IoU {key}", *_cells(second[key]), *known["max_box_acc_v2"][key])
+        for key in second
+        if key != "mean"
+    ]
+    mean = known["max_box_acc_v2"]["mean"]
+    rows.append(("MaxBoxAccV2, mean", second["mean"], None, *mean))
     if "top1_localization" in result:
-        rows.append(("top-1 localization", *_cells(result["top1_localization"])))
-        rows.append(("top-1 accuracy", result["top1_accuracy"], None))
-    shown = table(rows, head=("metric", "accuracy", "threshold"))
+        named = result["top1_localization"]
+        rows.append(("top-1 localization", *_cells(named), *known["top1_localization"]))
+        rows.append(("top-1 accuracy", result["top1_accuracy"], None, None, None))
+    shown = table(rows, head=("metric", "accuracy", "threshold", *_bounds(result)))
     if "curves" in result:
         curves = result["curves"]
         head = ("threshold", "MaxBoxAcc", *(f"IoU {key}" for key in curves["box_acc_v2"]))
@@ -144,6 +166,10 @@ def _boxes(result: Result) -> str:
         lines = zip(*(column.tolist() for column in columns), strict=True)
         shown += f"\n\n{table(lines, head=head)}"
     return shown
+
+
+def _bounds(result: Result) -> tuple[str, str]:
+    return f"{100 * result['intervals']['level']:g} % from", "to"
 
 
 def _cells(best: dict[str, float]) -> tuple[float, float]:

@@ -16,7 +16,8 @@ from evaluation.metrics.wordnet import WordNet
 VIRTUAL = -1
 # Edges up to what is no ancestor: more than any path, and twice it fits in int16 beside any key.
 FAR = 4096
-# Edges over an ancestor stay below it: the longest root path of WordNet 3.0's nouns has 18.
+# Edges over an ancestor stay below it: the longest root path of WordNet 3.0's nouns has 18, and 19
+# with an instance at its end.
 EDGES = 64
 
 
@@ -53,12 +54,14 @@ def ancestry(
     rows: Sequence[int],
     columns: Sequence[int] | None = None,
     virtual: bool = False,
+    instances: bool = False,
 ) -> Ancestry:
     """What lies above some classes. virtual: under one root above all tops, as WordNet::Similarity
-    has it. columns: the rows again where not given. Both may be empty.
+    has it. instances: instance links lead up as well. columns: the rows again where not given. Both
+    may be empty.
     """
     columns = rows if columns is None else columns
-    parents = _parents(wordnet, {*rows, *columns}, virtual)
+    parents = _parents(wordnet, {*rows, *columns}, virtual, instances)
     depth = _depths(parents)
     nodes = sorted(parents, key=lambda node: (depth[node], -node))
     place = {node: i for i, node in enumerate(nodes)}
@@ -80,13 +83,15 @@ def ancestry(
     )
 
 
-def _parents(wordnet: WordNet, classes: set[int], virtual: bool) -> dict[int, list[int]]:
+def _parents(
+    wordnet: WordNet, classes: set[int], virtual: bool, instances: bool
+) -> dict[int, list[int]]:
     parents: dict[int, list[int]] = {VIRTUAL: []} if virtual else {}
     rest = list(classes)
     while rest:
         node = rest.pop()
         if node not in parents:
-            above = wordnet.hypernyms(node)
+            above = wordnet.parents(node) if instances else wordnet.hypernyms(node)
             rest.extend(above)
             parents[node] = above or ([VIRTUAL] if virtual else [])
     return parents

@@ -9,12 +9,12 @@ from numpy.typing import NDArray
 
 from evaluation.metrics.wordnet import WordNet
 
-# Whose glosses stand for a synset: its own, and those one link away. Instance links are left out,
-# and so are attributes, which lead to adjectives.
+# Whose glosses stand for a synset: its own, and those one link away, instance links among them.
+# Attributes are left out, since they lead to adjectives.
 RELATIONS: dict[str, tuple[str, ...]] = {
     "gloss": (),
-    "hypernyms": ("@",),
-    "hyponyms": ("~",),
+    "hypernyms": ("@", "@i"),
+    "hyponyms": ("~", "~i"),
     "meronyms": ("%m", "%s", "%p"),
     "holonyms": ("#m", "#s", "#p"),
 }

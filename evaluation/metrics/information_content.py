@@ -1,7 +1,8 @@
 """How much a synset says: −ln of its share of the words that people tagged, from cntlist.rev.
 
 cntlist.rev comes with WordNet: how often each sense was met in the tagged texts. A synset counts
-for all above it. Nothing is smoothed: what no text used has no information content.
+for all above it, an instance for the classes that it is one of. Nothing is smoothed: what no text
+used has no information content.
 """
 
 import functools
@@ -63,16 +64,21 @@ def _totals(wordnet: WordNet, convention: str) -> NDArray[np.int64]:
         return _once_a_path(wordnet, own)
     totals = np.zeros_like(own)
     for index in np.flatnonzero(own).tolist():
-        totals[list(wordnet.ancestors(index))] += own[index]
+        totals[list(wordnet.ancestors(index, instances=True))] += own[index]
     return totals
 
 
 def _once_a_path(wordnet: WordNet, own: NDArray[np.int64]) -> NDArray[np.int64]:
     totals = own.copy()
-    child = np.repeat(np.arange(len(wordnet)), np.diff(wordnet.up_start))
-    height = wordnet.heights[child]
+    start, up = wordnet.links_up
+    waiting = np.bincount(up, minlength=len(own))
+    ready = np.flatnonzero(waiting == 0).tolist()
     # A synset is whole when all below it have passed theirs on.
-    for level in range(int(wordnet.heights.max())):
-        at = height == level
-        np.add.at(totals, wordnet.up[at], totals[child[at]])
+    while ready:
+        child = ready.pop()
+        for parent in up[start[child] : start[child + 1]].tolist():
+            totals[parent] += totals[child]
+            waiting[parent] -= 1
+            if waiting[parent] == 0:
+                ready.append(parent)
     return totals

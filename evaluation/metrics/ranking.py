@@ -12,6 +12,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from evaluation.metrics import bands
 from evaluation.metrics.bootstrap import joint_draws
 from evaluation.metrics.statistics import kendall, ranks, spearman
 
@@ -20,6 +21,11 @@ SMOOTHINGS: tuple[Smoothing, ...] = ("laplace", "none")
 Answers = Mapping[tuple[str, str], bool | None]
 # Scores nearer than this are a tie: the eigenvector's last digits are noise.
 _DIGITS = 12
+LEVEL = 0.95
+_LEAST = 1 - (1 - LEVEL) / 2
+_MANY = 20
+# Agresti and Coull's (1998): two rights and two wrongs more, without which few images are sure.
+_MORE = 2
 
 
 class RankingError(ValueError):
@@ -163,19 +169,28 @@ def rank(
     a = accuracy_matrix(correct, images, smoothing)
     _refuse_zeros(outcomes.classifiers, a)
     scores = perron(dominance(a))
+    placed = ranks(scores.round(_DIGITS)).tolist()
+    order = _order(outcomes, placed, smoothing, bootstrap, seed)
+    place = dict(zip(order.names, order.places, strict=True))
     result: dict[str, Any] = {
         "classifiers": list(classifiers),
         "accuracy": a.tolist(),
         "dominance": dominance(a).tolist(),
         "scores": scores.tolist(),
-        "ranks": ranks(scores.round(_DIGITS)).tolist(),
+        "ranks": placed,
         **_uncertainty(outcomes, images, smoothing, bootstrap, seed),
+        "sure": order.as_payload() | {"places": [list(place[name]) for name in classifiers]},
+        "images": images.sum(axis=1).tolist(),
         "hodge": hodge(a, images),
         "cases": cases(outcomes),
         "pairs": _pair_rows(outcomes, standings),
         "smoothing": smoothing,
         "top_k": top_k,
         "pending": len(pending),
+        "different_images": {
+            "ranked": len({name for own in outcomes.images for name in own.tolist()}),
+            "pending": len({line.image for line in pending}),
+        },
     }
     if accuracy is not None:
         result |= against_accuracy(result["ranks"], [accuracy[name] for name in classifiers])
@@ -304,6 +319,46 @@ def against_accuracy(mad_ranks: Sequence[float], accuracies: Sequence[float]) ->
     }
 
 
+def sure_order(result: Mapping[str, Any]) -> bands.Order:
+    """Which of the order is sure. Results of before did not say: what the rounds of their bootstrap
+    tell apart then, on twenty images of a pair or more."""
+    ranks_of = dict(zip(result["classifiers"], result["ranks"], strict=True))
+    names = sorted(ranks_of, key=lambda name: (ranks_of[name], name))
+    known = result.get("sure")
+    if known is not None:
+        return bands.Order(tuple(names), tuple((a, b) for a, b in known["apart"]), known["level"])
+    place = {name: index for index, name in enumerate(result["classifiers"])}
+    images = {frozenset(row["pair"]): row["images"] for row in result["pairs"]}
+
+    def is_apart(a: str, b: str) -> bool:
+        beats = result["beats"][place[a]][place[b]]
+        return (beats or 0) >= _LEAST and images.get(frozenset((a, b)), 0) >= _MANY
+
+    return bands.order(names, is_apart, LEVEL)
+
+
+def counted_images(result: Mapping[str, Any]) -> list[str]:
+    """What the ranks rest on and what is left out, in sentences; an image counts in every pair."""
+    different = result.get("different_images")
+    if different is None:
+        return []
+    said = []
+    for key, words in (("ranked", "ranked"), ("pending", "left out, still to be answered")):
+        of_pairs = sum(row["images"] for row in result["pairs"])
+        count = of_pairs if key == "ranked" else result["pending"]
+        if count:
+            own = different[key]
+            said.append(
+                f"{count:,} image{'' if count == 1 else 's'} of pairs {words}: "
+                f"{own:,} different image{'' if own == 1 else 's'}, each "
+                "counted once in every pair that it was chosen for"
+            )
+    dropped = sum(row["dropped"] or 0 for row in result["pairs"])
+    if dropped:
+        said.append(f"{dropped:,} image{'' if dropped == 1 else 's'} of pairs dropped as too hard")
+    return said
+
+
 def _uncertainty(
     outcomes: Outcomes, images: NDArray[Any], smoothing: Smoothing, rounds: int, seed: int
 ) -> dict[str, Any]:
@@ -312,15 +367,8 @@ def _uncertainty(
     Rounds in which a classifier has no image right against another have no ranking without
     smoothing; they are left out and counted.
     """
-    generator = np.random.default_rng(seed)
-    kept = []
-    for draws in joint_draws(outcomes.images, rounds, generator):
-        right = [r[d] for r, d in zip(outcomes.right, draws, strict=True)]
-        a = accuracy_matrix(outcomes.tally(right)[0], images, smoothing)
-        whole = ~(a == 0).any(axis=(-1, -2))
-        kept.append(perron(dominance(a[whole])).round(_DIGITS))
     count = len(outcomes.classifiers)
-    scores = np.concatenate([np.zeros((0, count)), *kept])
+    scores = _drawn_scores(outcomes, images, smoothing, rounds, seed)
     settings = {"rounds": rounds, "seed": seed, "left_out": rounds - len(scores)}
     if len(scores) == 0:
         nothing = float("nan")
@@ -330,13 +378,59 @@ def _uncertainty(
             "bootstrap": settings,
         }
     low, high = np.percentile(ranks(scores), (2.5, 97.5), axis=0)
-    above = (scores[:, :, None] > scores[:, None, :]).mean(axis=0)
-    equal = (scores[:, :, None] == scores[:, None, :]).mean(axis=0)
     return {
         "rank_intervals": np.stack([low, high], axis=1).tolist(),
-        "beats": (above + equal / 2).tolist(),
+        "beats": _beats(scores).tolist(),
         "bootstrap": settings,
     }
+
+
+def _drawn_scores(
+    outcomes: Outcomes, images: NDArray[Any], smoothing: Smoothing, rounds: int, seed: int
+) -> NDArray[np.float64]:
+    """(rounds, m) scores of the rounds that have a ranking."""
+    generator = np.random.default_rng(seed)
+    kept = []
+    for draws in joint_draws(outcomes.images, rounds, generator):
+        right = [r[d] for r, d in zip(outcomes.right, draws, strict=True)]
+        a = accuracy_matrix(outcomes.tally(right)[0], images, smoothing)
+        whole = ~(a == 0).any(axis=(-1, -2))
+        kept.append(perron(dominance(a[whole])).round(_DIGITS))
+    return np.concatenate([np.zeros((0, len(outcomes.classifiers))), *kept])
+
+
+def _beats(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    """(m, m) share of the rounds in which i is above j, a tie counting half."""
+    above = (scores[:, :, None] > scores[:, None, :]).mean(axis=0)
+    equal = (scores[:, :, None] == scores[:, None, :]).mean(axis=0)
+    return above + equal / 2
+
+
+def _order(
+    outcomes: Outcomes, placed: Sequence[float], smoothing: Smoothing, rounds: int, seed: int
+) -> bands.Order:
+    """Which of the order is sure: told apart are those of which one is above the other in all but
+    2.5 % of the rounds of a bootstrap.
+
+    To every pair that was compared it adds images on which one alone is right, _MORE for each side:
+    plain resampling of 4 images that all say the same would be sure.
+    """
+    more = np.repeat([[True, False], [False, True]], _MORE, axis=0)
+    number = max((int(own.max()) + 1 for own in outcomes.images if len(own)), default=0)
+    right, ids = [], []
+    for own, images in zip(outcomes.right, outcomes.images, strict=True):
+        added = len(more) if len(own) else 0
+        right.append(np.concatenate([own, more[:added]]))
+        ids.append(np.concatenate([images, np.arange(number, number + added)]))
+        number += added
+    padded = Outcomes(outcomes.classifiers, outcomes.pairs, right, ids)
+    counts = padded.tally(right)[1]
+    names = outcomes.classifiers
+    place = {name: i for i, name in enumerate(names)}
+    scores = _drawn_scores(padded, counts, smoothing, rounds, seed)
+    beats = _beats(scores) if len(scores) else np.full((len(names), len(names)), 0.5)
+    ranked = sorted(names, key=lambda name: (placed[place[name]], name))
+    return bands.order(ranked, lambda a, b: bool(beats[place[a], place[b]] >= _LEAST), LEVEL)
 
 
 def _pair_rows(outcomes: Outcomes, standings: Sequence[Standing]) -> list[dict[str, Any]]:
@@ -372,8 +466,11 @@ def _ablation(outcomes: Outcomes, top_k: int, smoothing: Smoothing) -> list[dict
     return rows
 
 
-def _refuse_parts(classifiers: Sequence[str], images: NDArray[Any]) -> None:
-    """Raises RankingError where some classifiers were never compared with the rest."""
+def compared_parts(classifiers: Sequence[str], images: NDArray[Any]) -> list[list[str]]:
+    """The classifiers in groups, within which comparisons join all and between which none is.
+
+    images: (C, C), more than 0 where a pair was compared.
+    """
     rest, parts = set(range(len(classifiers))), []
     while rest:
         part, new = set(), {min(rest)}
@@ -382,6 +479,12 @@ def _refuse_parts(classifiers: Sequence[str], images: NDArray[Any]) -> None:
             new = {int(j) for i in new for j in np.flatnonzero(images[i])} - part
         parts.append([classifiers[i] for i in sorted(part)])
         rest -= part
+    return parts
+
+
+def _refuse_parts(classifiers: Sequence[str], images: NDArray[Any]) -> None:
+    """Raises RankingError where some classifiers were never compared with the rest."""
+    parts = compared_parts(classifiers, images)
     if len(parts) > 1:
         named = " | ".join(", ".join(part) for part in parts)
         raise RankingError(

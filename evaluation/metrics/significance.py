@@ -10,11 +10,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from labeling.intervals import clopper_pearson
+
 ROUNDS = 20_000
 # 2^7 times as many: where a bound lies between two values it may go from one to the other for ever.
 MOST_ROUNDS = 2_560_000
 # A bound is stable when chance moves it by no more than this share of the interval's width.
 TOLERANCE = 0.01
+# With fewer units on either side of a share resampling says too little: 1 to 1 of 4 that are right.
+FEW = 10
 # Counts drawn at once: a bound on memory, 32 MB.
 _HELD = 4_000_000
 
@@ -42,13 +46,15 @@ def mean_interval(
     generator: np.random.Generator,
     rounds: int = ROUNDS,
     most_rounds: int = MOST_ROUNDS,
+    bounds: tuple[float, float] | None = None,
 ) -> Interval:
     """The bootstrap interval of a mean over images, images drawn with replacement.
 
     values: (N,), one an image, of few distinct values (an error, a height, hits among k). A round
     needs only how often each value is drawn, which is multinomial and, for an error of 0 or 1,
-    binomial: drawing that is exact, and takes as long for a million images as for ten. NaN for
-    none.
+    binomial: drawing that is exact, and takes as long for a million images as for ten.
+    bounds: what an image may be worth; with them the interval of few images is widened, see
+    widened(). NaN for none.
 
     >>> wrong = np.arange(100_000) < 6660
     >>> low, high, *_ = mean_interval(wrong, 0.999, np.random.default_rng(0))
@@ -74,7 +80,56 @@ def mean_interval(
         ]
         return np.concatenate(parts) / images
 
-    return settled_interval(draw, level, rounds, most_rounds)
+    drawn = settled_interval(draw, level, rounds, most_rounds)
+    return (
+        widened(drawn, float(counts @ worth) / images, images, level, bounds) if bounds else drawn
+    )
+
+
+def difference_of_errors(
+    only_first: int,
+    only_second: int,
+    images: int,
+    level: float,
+    generator: np.random.Generator,
+) -> Interval:
+    """The interval of the first's error less the second's, on the same images.
+
+    only_first, only_second: images on which one alone is wrong. The bootstrap; where fewer than
+    2 · FEW images tell the two apart, widened to what the exact intervals of both shares allow.
+    """
+    differ = np.repeat((1, -1, 0), (only_first, only_second, images - only_first - only_second))
+    found = mean_interval(differ, level, generator)
+    if not images or only_first + only_second >= 2 * FEW:
+        return found
+    first, second = (clopper_pearson(n, images, level) for n in (only_first, only_second))
+    low, high = min(found.low, first[0] - second[1]), max(found.high, first[1] - second[0])
+    return found._replace(low=low, high=high)
+
+
+def widened(
+    found: Interval, mean: float, units: int, level: float, bounds: tuple[float, float] = (0, 1)
+) -> Interval:
+    """The interval of a mean over units, widened where resampling says too little.
+
+    bounds: what a unit may be worth. As a share of these the mean has so many units for it and so
+    many against it; with fewer than FEW of either, the interval reaches as far as Clopper and
+    Pearson's, which is exact for 0 and 1 and wider than needed for what lies between.
+    """
+    low, high = bounds
+    width = high - low
+    if not units or math.isnan(mean):
+        return found
+    right = min(max((mean - low) / width, 0.0), 1.0) * units
+    if min(right, units - right) >= FEW:
+        return found
+    a, b = (low + width * share for share in clopper_pearson(right, units, level))
+    return found._replace(low=_least(found.low, a), high=-_least(-found.high, -b))
+
+
+def _least(a: float, b: float) -> float:
+    """The smaller number; b where a is none."""
+    return b if math.isnan(a) else min(a, b)
 
 
 def settled_interval(

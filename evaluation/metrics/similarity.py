@@ -4,7 +4,7 @@
 CDS. docs/similarity.md tells them apart. Every result should name its measure and its convention.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,9 +36,9 @@ def similarity_matrix(
     where not given, and the matrix is then symmetric. Ranges: wup, path, lin, vector and
     vector_pairs [0, 1], lch, res and lesk from 0 up, jcn from 0 to infinity (clean: for two synsets
     of one information content below which nothing lies, such as any synset with itself).
-    Without a common ancestor, as instances are (Paris), the measures by hierarchy give 0; in wnsim
-    the virtual root is above them as well. Raises ValueError for another measure or convention, and
-    WordNetMissing where a measure by content finds no cntlist.rev.
+    Instance links lead up as hypernym links do, so that an instance (Paris) is as like a class as
+    its place below its own class (a national capital) makes it. Raises ValueError for another
+    measure or convention, and WordNetMissing where a measure by content finds no cntlist.rev.
     """
     _check(measure, convention)
     columns = rows if columns is None else columns
@@ -46,7 +46,7 @@ def similarity_matrix(
         return np.zeros((len(rows), len(columns)))
     if measure in BY_GLOSS:
         return _by_gloss(wordnet, rows, columns, measure)
-    above = ca.ancestry(wordnet, rows, columns, virtual=convention == "wnsim")
+    above = ca.ancestry(wordnet, rows, columns, virtual=convention == "wnsim", instances=True)
     if measure in BY_CONTENT:
         return _by_content(wordnet, above, rows, columns, measure, convention)
     if measure == "wup":
@@ -71,13 +71,13 @@ def ancestor_matrix(
     wup: the deepest, its longest root path counted; among equals the one with the larger value.
     path and lch: the one over which the way is shortest. res, lin and jcn: the one with the largest
     information content. lesk, vector and vector_pairs read none: they get that of wup. Ties go to
-    the deepest, then to the smallest wnid. −1 also for wnsim's virtual root.
+    the deepest, then to the smallest wnid. −1 stands for wnsim's virtual root.
     """
     _check(measure, convention)
     columns = rows if columns is None else columns
     if not len(rows) or not len(columns):
         return np.zeros((len(rows), len(columns)), np.int64)
-    above = ca.ancestry(wordnet, rows, columns, virtual=convention == "wnsim")
+    above = ca.ancestry(wordnet, rows, columns, virtual=convention == "wnsim", instances=True)
     if measure in BY_CONTENT:
         places = ca.richest(above, _contents(wordnet, above, convention))
         return np.where(places < 0, ca.VIRTUAL, above.nodes[places])
@@ -105,6 +105,11 @@ def meant(wordnet: WordNet, label: str, by: str = "wnid") -> int:
 def as_word(wordnet: WordNet, index: int) -> int:
     """The first noun sense of a synset's first lemma: often another synset."""
     return wordnet.first_sense(wordnet.first_lemma(index))
+
+
+def instances(wordnet: WordNet, indices: Iterable[int]) -> list[str]:
+    """Wnids, ascending, of those synsets that are instances, which every result should name."""
+    return sorted({wordnet.wnid(index) for index in indices if wordnet.is_instance(index)})
 
 
 def _check(measure: str, convention: str) -> None:

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 # Of offsets and hypernym links alone: Debian's build numbers verbs and adjectives differently from
 # Princeton's, so data.noun has two faces, and one hierarchy.
 HIERARCHY_3_0 = "6e9640dbcb3de61fa7739705543f783314473a4d367901f9fb9337104144fbff"
-CURE = "run `make setup`, or set ASSAY_WORDNET to a folder with WordNet 3.0's data.noun"
+CURE = "run make setup, or set ASSAY_WORDNET to a folder with WordNet 3.0's data.noun"
 WNID = re.compile(r"n\d{8}")
 SENSE = re.compile(r"(.+)\.n\.(\d{1,3})")
 ROOT = "n00001740"
@@ -70,13 +70,14 @@ class WordNet:
     offsets: (N,) int32, the number in each wnid. up_start: (N + 1,) and up: hypernyms (`@` only,
     instance links left out) of i are `up[up_start[i]:up_start[i + 1]]`. depth: (N,) int16, fewest
     edges up to entity, −1 where entity is out of reach (instances: Paris, Einstein).
+    Similarities follow instance links (`@i`) as well: parents().
     """
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         self.folder = Path(folder)
         self._data = _mapped(self.folder / "data.noun")
         self._starts, self.offsets = _line_starts(self._data)
-        self.up_start, self.up = _hypernyms(self._data, self._starts, self.offsets)
+        self.up_start, self.up = _links_up(self._data, self._starts, self.offsets)
         self.sha256 = _hierarchy_hash(self.offsets, self.up_start, self.up)
         if self.sha256 != HIERARCHY_3_0:
             raise WordNetMissing(f"{self.folder}: data.noun is not WordNet 3.0")
@@ -101,6 +102,22 @@ class WordNet:
     def hypernyms(self, index: int) -> list[int]:
         return self.up[self.up_start[index] : self.up_start[index + 1]].tolist()
 
+    def parents(self, index: int) -> list[int]:
+        """Hypernyms, and the classes that a synset is an instance of, in WordNet's order."""
+        start, up = self.links_up
+        return up[start[index] : start[index + 1]].tolist()
+
+    def is_instance(self, index: int) -> bool:
+        """Whether WordNet has a synset as an instance (Paris), or below one (Blighty)."""
+        start, _ = self.links_up
+        own = self.up_start[index + 1] - self.up_start[index]
+        return bool(self.depth[index] < 0 or start[index + 1] - start[index] > own)
+
+    @functools.cached_property
+    def links_up(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """As up_start and up, with instance links (`@i`) too: every noun then reaches entity."""
+        return _links_up(self._data, self._starts, self.offsets, instances=True)
+
     def hyponyms(self, index: int) -> list[int]:
         return self.down[self.down_start[index] : self.down_start[index + 1]].tolist()
 
@@ -112,11 +129,12 @@ class WordNet:
             (*path, index) for parent in self.hypernyms(index) for path in self.root_paths(parent)
         ]
 
-    def ancestors(self, index: int) -> set[int]:
-        """A synset and everything above it."""
+    def ancestors(self, index: int, instances: bool = False) -> set[int]:
+        """A synset and everything above it. instances: over instance links as well."""
+        above = self.parents if instances else self.hypernyms
         found, rest = {index}, [index]
         while rest:
-            new = [parent for parent in self.hypernyms(rest.pop()) if parent not in found]
+            new = [parent for parent in above(rest.pop()) if parent not in found]
             found.update(new)
             rest.extend(new)
         return found
@@ -334,14 +352,23 @@ def _eight_digits(text: NDArray[np.uint8], places: NDArray[np.int64]) -> NDArray
     return (digits @ (10 ** np.arange(7, -1, -1))).astype(np.int32)
 
 
-def _hypernyms(
-    data: mmap.mmap, starts: NDArray[np.int64], offsets: NDArray[np.int32]
+def _links_up(
+    data: mmap.mmap,
+    starts: NDArray[np.int64],
+    offsets: NDArray[np.int32],
+    instances: bool = False,
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Links `@ OFFSET n 0000` of every line, but not those that a gloss happens to spell."""
+    """Links `@ OFFSET n 0000` of every line, but not those that a gloss happens to spell.
+
+    instances: links `@i OFFSET n 0000` as well.
+    """
     text = np.frombuffer(data, np.uint8)
     at = np.flatnonzero(text == ord("@"))
-    at = at[(at > starts[0]) & (at + 12 < len(text))]
-    at = at[(text[at - 1] == ord(" ")) & (text[at + 1] == ord(" "))]
+    at = at[(at > starts[0]) & (at + 12 < len(text)) & (text[at - 1] == ord(" "))]
+    if instances:
+        # The offset stands one further behind `@i`.
+        at = at + (text[at + 1] == ord("i"))
+    at = at[text[at + 1] == ord(" ")]
     owner = np.searchsorted(starts, at, "right") - 1
     bars = np.flatnonzero(text == ord("|"))
     gloss = bars[np.searchsorted(bars, starts[owner])]

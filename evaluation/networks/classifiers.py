@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from evaluation.networks import imported_models, model_files, named_models
 from evaluation.networks.preparing import Preparation
 from evaluation.readers import file_sha256, require_file
-from labeling.files import BadInput
+from labeling.files import BadInput, first_line
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -126,7 +126,7 @@ def checked_device(name: str) -> str:
         torch.zeros(1, device=name)
     except (RuntimeError, AssertionError, NotImplementedError) as error:
         raise BadInput(
-            f"the device {name} is not usable ({str(error).splitlines()[0][:200]})",
+            f"the device {name} is not usable ({first_line(error)})",
             cure="give auto, cpu, cuda or cuda:1",
         ) from None
     return name
@@ -222,4 +222,4 @@ def _shape(found: "Tensor") -> str:
 def _reason(error: Exception) -> str:
     """The last line: TorchScript tells where it was, then what was wrong."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return (lines[-1] if lines else type(error).__name__)[:200]
+    return first_line(Exception(lines[-1]) if lines else error)

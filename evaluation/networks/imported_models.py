@@ -13,7 +13,7 @@ from typing import Any
 from evaluation.networks import named_models
 from evaluation.networks.model_files import Opened
 from evaluation.networks.preparing import Preparation
-from labeling.files import BadInput
+from labeling.files import BadInput, first_line
 
 SPEC = re.compile(r"([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*):([A-Za-z_]\w*)")
 
@@ -32,9 +32,8 @@ def load(spec: str, weights: Path | None) -> Opened:
         network = made if isinstance(made, torch.nn.Module) else named_models.seeded(made)
     # Whatever it is: their code, not ours.
     except Exception as error:
-        said = str(error).strip().splitlines()
         raise BadInput(
-            f"{spec} cannot be made ({type(error).__name__}: {said[0][:200] if said else ''})",
+            f"{spec} cannot be made ({type(error).__name__}: {first_line(error)})",
             cure="give package.module:factory, where the factory takes no arguments; Python must "
             "find the package (PYTHONPATH)",
         ) from None

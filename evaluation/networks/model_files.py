@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evaluation.networks.preparing import Preparation
-from labeling.files import BadInput
+from labeling.files import BadInput, first_line
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -145,9 +145,8 @@ def imported(library: str, module: str = "") -> Any:
         raise BadInput(f"{library} is not installed", cure=cure) from None
     # Built for another torch, torchvision fails with whatever it meets first.
     except (ImportError, RuntimeError, OSError) as error:
-        said = str(error).strip().splitlines()
         raise BadInput(
-            f"{library} cannot be used with this torch ({said[0][:200] if said else 'no reason'})",
+            f"{library} cannot be used with this torch ({first_line(error)})",
             cure=cure,
         ) from None
 
@@ -203,9 +202,8 @@ def _refuse_inputs(path: Path, inputs: int, shape: list[Any]) -> None:
 
 
 def _unreadable(path: Path, kind: str, error: Exception) -> BadInput:
-    said = str(error).strip().splitlines()
     return BadInput(
-        f"cannot be read as {kind} ({said[0][:200] if said else type(error).__name__})",
+        f"cannot be read as {kind} ({first_line(error)})",
         file=path,
         cure="save it anew, with the version of the library that is installed here",
     )

@@ -20,7 +20,7 @@ from evaluation.released.serializers import (
     SubmissionUpload,
 )
 from evaluation.serializers import BenchmarkSerializer
-from labeling.access import RESEARCHER, campaign_for, check_researcher
+from labeling.access import RESEARCHER, campaign_for, check_may_open
 from labeling.api.base import BoundedMultiPartParser, Doors, StrictJSONParser, download
 from labeling.errors import NotYours, Refusal
 from labeling.files import BadInput
@@ -51,7 +51,7 @@ class ReleasedBenchmarkDoors(Doors):
 
         The same again under the same name is the same benchmark.
         """
-        check_researcher(self.user)
+        check_may_open(self.user)
         body = self.read(NewReleasedSerializer)
         campaign = campaign_for(self.user, body.pop("campaign"), RESEARCHER)
         if "release" in body:
@@ -62,7 +62,7 @@ class ReleasedBenchmarkDoors(Doors):
     @extend_schema(request=ReleasedRequest, responses=ReleasedPlanSerializer)
     def plan(self, request: Request) -> Response:
         """What a benchmark would stand on. A campaign without a release is refused: freeze it."""
-        check_researcher(self.user)
+        check_may_open(self.user)
         body = self.read(ReleasedRequest)
         campaign = campaign_for(self.user, body["campaign"], RESEARCHER)
         release = release_for(campaign, body["release"]) if "release" in body else None

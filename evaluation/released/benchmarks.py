@@ -20,12 +20,12 @@ from evaluation.released.ground_truth import WSOL
 from evaluation.released.places import submission_path, truth_folder, truth_zip, zipped
 from evaluation.released.readable import check_readable
 from evaluation.released.settings import checked
-from evaluation.uploads import MAX_BYTES
 from evaluation.wsol.files import read_boxes
 from labeling import campaigns, releases
 from labeling.errors import Conflict, NotYours, Refusal, TooLarge
 from labeling.files import BadInput
 from labeling.imagestore import saying_full
+from labeling.kept_files import MAX_BYTES
 from labeling.models import Campaign, Question, Release, User
 
 TRUTH_GONE = (

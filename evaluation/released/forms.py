@@ -7,8 +7,10 @@ from django import forms
 from evaluation.metrics.wsol import LARGEST_SIZE, MOST_THRESHOLDS
 from evaluation.models import Benchmark
 from evaluation.released import terms
+from evaluation.released.benchmarks import max_bytes
 from evaluation.released.settings import DEFAULTS
 from labeling.access import RESEARCHER, campaigns_for
+from labeling.forms.kept import KeepsFiles, KeptFileInput
 from labeling.models import Campaign, User
 
 WSOL = "wsol"
@@ -98,7 +100,7 @@ class ReleasedForm(CampaignForm):
         return any(self[name].errors for name in names)
 
 
-class SubmissionForm(forms.Form):
+class SubmissionForm(KeepsFiles):
     """What one classifier says to every image."""
 
     name = forms.CharField(
@@ -107,12 +109,13 @@ class SubmissionForm(forms.Form):
         help_text="A name that is here already takes the new file in place of its old one.",
         widget=forms.TextInput(attrs={"data-key": "n", "autocomplete": "off"}),
     )
-    file = forms.FileField(label="Predictions")
+    file = forms.FileField(label="Predictions", widget=KeptFileInput)
 
     def __init__(self, *args: Any, benchmark: Benchmark, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        self.most_kept = max_bytes(benchmark.kind)
         is_wsol = benchmark.kind == WSOL
         accept = ".zip,application/zip" if is_wsol else ".csv,.json,text/csv,application/json"
         field = self.fields["file"]
         field.label = "Score maps" if is_wsol else "Predictions"
-        field.widget = forms.FileInput(attrs={"accept": accept, "data-key": "u"})
+        field.widget = KeptFileInput(attrs={"accept": accept, "data-key": "u"})

@@ -71,9 +71,10 @@ class Tally:
         self.images = self.objects = self.masks = 0
         self.classes: set[str] = set()
         self.left_out: Counter[str] = Counter()
-        # Images that stay, of which another class is undecided; pairs that detection leaves out;
+        # Images that stay, of which another class is undecided; pairs that detection leaves out,
+        # and the images that these are of;
         # objects that were not settled, in images that stay.
-        self.undecided = self.excluded = self.unsettled = 0
+        self.undecided = self.excluded = self.lacking = self.unsettled = 0
 
     def the_class(self, scene: Scene, boxed: bool) -> str | None:
         """The one class that is in the image; None where it is left out, which is counted.
@@ -119,8 +120,9 @@ class Tally:
             (self.undecided, "images are kept of which another class is undecided"),
             (
                 self.excluded,
-                "pairs of image and class are left out: nobody decided whether the class is there, "
-                "or not all of its objects have a box",
+                f"pairs of image and class are left out, on {self.lacking:,} of "
+                f"{self.images:,} images, which stay for their other classes: nobody decided "
+                "whether the class is there, or not all of its objects have a box",
             ),
             (
                 self.unsettled,
@@ -198,6 +200,7 @@ class _Detection(_Boxed):
         for key in sorted(excluded):
             self.sheets.row(EXCLUDED, scene.photo.name, key)
         self.tally.excluded += len(excluded)
+        self.tally.lacking += bool(excluded)
         for key in sorted(scene.boxes.keys() - excluded):
             self.write(scene, key)
             self.tally.classes.add(key)

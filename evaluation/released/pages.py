@@ -6,7 +6,7 @@ from typing import Any
 
 from django.urls import reverse
 
-from evaluation import under_way
+from evaluation import runs, under_way
 from evaluation.figures import FORMS
 from evaluation.models import Benchmark, Run
 from evaluation.released import (
@@ -53,6 +53,7 @@ def benchmark(row: Benchmark, run: Run | None) -> dict[str, Any]:
         "waiting": waiting,
         "steps": now["steps"],
         "failed": None if failed == run else failed,
+        "obstacle": runs.obstacle(row),
         "submissions": list(row.submissions.all()),
         "is_moving": waiting is not None,
         "history": list(row.runs.defer("result").select_related("release", "requested_by"))[
@@ -77,9 +78,7 @@ def _result(row: Benchmark, run: Run, result: Result) -> dict[str, Any]:
     difficulty = tables.difficulty(result)
     return {
         "head": result,
-        "level": f"{100 * result['settings']['confidence']:g} %"
-        if "confidence" in result["settings"]
-        else "",
+        "level": f"{100 * tables.level(result):g} %",
         "answer": tables.answer(result),
         "measures": tables.measures(result),
         "standings": _linked_standings(row, run, result),
@@ -187,7 +186,6 @@ def _classes(row: Benchmark, run: Run, result: Result) -> dict[str, Any] | None:
         cells = [
             {
                 "value": value,
-                "best": value is not None and value == line["best"] and value > 0,
                 "url": _images(row, run, Asked(name, number, case, line["wnid"])),
             }
             for name, value in zip(tables.names(result), line["cells"], strict=True)

@@ -37,6 +37,7 @@ from labeling.models import Release
 REFUSALS: tuple[type[Exception], ...] = (BadInput, Refusal, WordNetMissing)
 # images.jsonl: {"image", "classes", "truth", "outcomes": {classifier: outcome}} a line.
 # curves.json: {classifier: {"boxes": …, "masks": …}} as `score wsol --curves` has them.
+NOBODY = "Nobody takes part yet. Add the predictions of a classifier, then score."
 IMAGES, CURVES = "images.jsonl", "curves.json"
 
 
@@ -100,9 +101,9 @@ def signature_of(benchmark: Benchmark) -> dict[str, Any]:
     }
 
 
-def has_something(signature: dict[str, Any]) -> bool:
-    """Whether a classifier takes part, so that there is a score."""
-    return bool(signature["submissions"])
+def obstacle(benchmark: Benchmark) -> str:
+    """Why there is no score yet; "" once a classifier takes part."""
+    return "" if benchmark.submissions.exists() else NOBODY
 
 
 def tidy(run: Run, gone: list[int]) -> None:
@@ -161,7 +162,7 @@ def _scored(benchmark: Benchmark, folder: Path) -> _Scores:
     while True:
         rows = list(machines.all())
         if not rows:
-            raise Refusal("Nobody takes part yet. Add the predictions of a classifier, then score.")
+            raise Refusal(NOBODY)
         try:
             return _written(benchmark, rows, folder)
         except (BadInput, FileNotFoundError):

@@ -24,7 +24,7 @@ def unpack(path: Path, folder: Path, images: int) -> Path:
     images: how many maps are expected. A zip whose maps all lie in one folder is taken as if it
     held that folder's content.
     """
-    _check_entries(path)
+    _check_entries(path, 2 * (images + MORE_FILES))
     limits = unpacking.Limits(
         endings=(ENDING,),
         files=images + MORE_FILES,
@@ -66,9 +66,10 @@ def sha256(folder: Path) -> str:
     return whole.hexdigest()
 
 
-def _check_entries(path: Path) -> None:
-    """Raises Refusal for what is no file of its own: a link, a locked one, a zip in the zip."""
-    with path.open("rb") as file, open_zip(file) as archive:
+def _check_entries(path: Path, most: int) -> None:
+    """Raises Refusal for more than `most` entries, and for what is no file of its own: a link, a
+    locked one, a zip in the zip."""
+    with path.open("rb") as file, open_zip(file, most) as archive:
         for found in in_zip(archive, path.stat().st_size):
             if isinstance(found, Refused) and not _is_of_system(found.file):
                 raise Refusal(f"{found.file[:200]}: {found.why}", field="file")

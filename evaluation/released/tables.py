@@ -7,7 +7,10 @@ A result is a Run's: submissions with what `score KIND` says of each, their comp
 import math
 from typing import Any
 
+from evaluation.ilsvrc import comparing
+from evaluation.metrics import bands
 from evaluation.released import terms
+from evaluation.wsol.intervals import LEVEL, intervals
 
 Result = dict[str, Any]
 Row = dict[str, Any]
@@ -37,13 +40,42 @@ def figure_of(scored: Row, *path: str) -> Row:
         found = (found if isinstance(found, dict) else {}).get(key)
     if not isinstance(found, dict):
         found = {"value": found}
-    low, high = (found.get("interval") or (None, None))[:2]
+    low, high = (found.get("interval") or _wsol_interval(scored, path) or (None, None))[:2]
     return {
         "value": number(found.get("value", found.get("accuracy"))),
         "low": number(low),
         "high": number(high),
         "threshold": number(found.get("threshold")),
     }
+
+
+def _wsol_interval(scored: Row, path: tuple[str, ...]) -> list[float | None] | None:
+    """Results of before had none: a share of the images has one all the same."""
+    if "protocol" not in scored or not scored.get("images"):
+        return None
+    found: Any = scored.get("intervals") or intervals(scored)
+    for key in path:
+        found = found.get(key) if isinstance(found, dict) else None
+    return found if isinstance(found, list) else None
+
+
+def level(result: Result) -> float:
+    """Of the intervals, and of what is sure."""
+    return float(result["settings"].get("confidence", LEVEL))
+
+
+def sure(result: Result, measure: terms.Measure) -> bands.Order:
+    """Which of the order by a measure is sure: by the paired tests where these are of the measure,
+    else by intervals that do not overlap."""
+    column = dict(zip(names(result), _column(result, measure), strict=True))
+    values = {name: cell["value"] for name, cell in column.items() if cell["value"] is not None}
+    pairs = (result.get("comparison") or {}).get("pairs")
+    if pairs and measure == measures(result)[0]:
+        return comparing.sure(values, pairs, level(result), measure.less_is_better)
+    sign = 1 if measure.less_is_better else -1
+    ranked = sorted(values, key=lambda name: (sign * values[name], name))
+    bounds = {name: (column[name]["low"], column[name]["high"]) for name in ranked}
+    return bands.apart_by_intervals(ranked, bounds, level(result))
 
 
 def measures(result: Result) -> list[terms.Measure]:
@@ -62,18 +94,18 @@ def _column(result: Result, measure: terms.Measure) -> list[Row]:
 def standings(result: Result) -> list[Row]:
     """A row for each submission with a cell for each leading number, best by the first one first.
 
-    `best` marks the best of a column; several may share it.
+    `best` marks those of a column of which nothing is surely better, where that is not all.
     """
     found = measures(result)
     columns = [_column(result, measure) for measure in found]
     for measure, column in zip(found, columns, strict=True):
-        values = [cell["value"] for cell in column if cell["value"] is not None]
-        top = (min if measure.less_is_better else max)(values, default=None)
-        for cell in column:
-            cell["best"] = len(column) > 1 and cell["value"] is not None and cell["value"] == top
+        order = sure(result, measure)
+        for name, cell in zip(names(result), column, strict=True):
+            cell["best"] = name in order.leaders
     rows = [
         {
             "name": own["name"],
+            "images": own["result"].get("images"),
             "attempts": own.get("attempts") or 1,
             "cells": [column[at] for column in columns],
         }
@@ -89,8 +121,8 @@ def standings(result: Result) -> list[Row]:
 
 
 def answer(result: Result) -> Row | None:
-    """Who is best by the first leading number, who comes next, and whether intervals tell them
-    apart (None where there are none); None without any number."""
+    """Who leads by the first leading number, who comes next, and what of the order is sure; None
+    without any number."""
     found = measures(result)
     ranked = [row for row in standings(result) if row["cells"]]
     ranked = [row for row in ranked if row["cells"][0]["value"] is not None]
@@ -102,14 +134,8 @@ def answer(result: Result) -> Row | None:
         "best": best | {"cell": best["cells"][0]},
         "second": second and second | {"cell": second["cells"][0]},
         "is_tie": bool(second and second["cells"][0]["value"] == best["cells"][0]["value"]),
-        "apart": _apart(best["cells"][0], second["cells"][0]) if second else None,
+        "sure": sure(result, found[0]),
     }
-
-
-def _apart(a: Row, b: Row) -> bool | None:
-    if None in (a["low"], a["high"], b["low"], b["high"]):
-        return None
-    return bool(a["high"] < b["low"] or b["high"] < a["low"])
 
 
 def at_k(result: Result) -> list[Row]:
@@ -194,7 +220,6 @@ def per_class(result: Result) -> list[Row]:
             {
                 "wnid": name,
                 "cells": cells,
-                "best": max(known) if len(cells) > 1 and known else None,
                 "mean": math.fsum(known) / len(known) if known else None,
                 "images": first.get("images"),
                 "positives": first.get("positives"),

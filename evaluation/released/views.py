@@ -6,7 +6,7 @@ from django.http import FileResponse, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from evaluation import access, runs, uploads
+from evaluation import access, runs
 from evaluation.forms import add_fault
 from evaluation.metrics.wordnet import WordNetMissing
 from evaluation.models import Benchmark
@@ -26,7 +26,7 @@ FAULTS = (BadInput, Refusal, WordNetMissing)
 @require_http_methods(["GET", "POST"])
 def new(request: SignedIn) -> HttpResponse:
     """First whose labels, then what they can be the truth of, and how that is scored."""
-    campaign_access.check_researcher(request.user)
+    campaign_access.check_may_open(request.user)
     if request.method == "GET":
         choosing = CampaignForm(request.GET or None, user=request.user)
         campaign = _chosen(choosing)
@@ -91,22 +91,20 @@ def _made(request: SignedIn, form: ReleasedForm) -> HttpResponse:
 def submissions(request: SignedIn, name: str) -> HttpResponse:
     """Who takes part, how a file looks, and where it comes in."""
     row = _benchmark(request, name)
-    form = SubmissionForm(request.POST or None, request.FILES or None, benchmark=row)
-    if request.method == "POST" and form.is_valid():
-        file, token = form.cleaned_data["file"], ""
+    data = (request.POST, request.FILES) if request.method == "POST" else ()
+    form = SubmissionForm(*data, user=request.user, benchmark=row)
+    if form.is_valid():
+        name = form.cleaned_data["name"]
         try:
-            token = uploads.keep(request.user, file, benchmarks.max_bytes(row.kind))
-            path = uploads.find(request.user, token)
+            path, file = form.path("file"), form.cleaned_data["file"].name
             known = set(row.submissions.values_list("name", "sha256"))
-            made = benchmarks.add_submission(
-                row, request.user, form.cleaned_data["name"], path, file.name
-            )
+            made = benchmarks.add_submission(row, request.user, name, path, file)
         except FAULTS as error:
             add_fault(form, error, "file")
         else:
+            form.forget_files()
             return _joined(request, row, made.name, is_new=(made.name, made.sha256) not in known)
-        finally:
-            uploads.forget(request.user, token)
+    form.keep_files()
     context = {
         "benchmark": row,
         "kind": terms.KINDS[row.kind],

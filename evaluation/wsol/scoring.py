@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from evaluation.metrics import wsol
 from evaluation.metrics.wsol_masks import MaskScore
 from evaluation.wsol import files
+from evaluation.wsol.intervals import intervals
 
 Item = TypeVar("Item")
 Sums = TypeVar("Sums")
@@ -45,11 +46,12 @@ def score_boxes(
     total = wsol.BoxScore(protocol)
     for sums in in_parts(score, images):
         total.join(sums)
-    return {
+    result = {
         **settings(protocol, scoremaps, len(images)),
         "boxes": sum(len(image.boxes) for image in images),
         **total.result(curves, top1=predictions is not None),
     }
+    return result | {"intervals": intervals(result)}
 
 
 def score_masks(

@@ -49,6 +49,7 @@ class MeDoors(Doors):
                 "pseudonym": user.pseudonym,
                 "is_researcher": user.is_researcher,
                 "is_staff": user.is_staff,
+                "may_open_campaigns": user.may_open_campaigns,
                 "memberships": held.order_by("pk"),
             },
         )

@@ -15,6 +15,7 @@ from drf_spectacular.openapi import AutoSchema
 from rest_framework import serializers, viewsets
 from rest_framework.exceptions import ErrorDetail, NotFound, ParseError, ValidationError
 from rest_framework.generics import GenericAPIView
+from rest_framework.metadata import SimpleMetadata
 from rest_framework.pagination import CursorPagination
 from rest_framework.parsers import JSONParser, MultiPartParser
 from rest_framework.request import Request
@@ -165,10 +166,22 @@ class TokenScheme(OpenApiAuthenticationExtension):
         return {"type": "http", "scheme": "bearer", "description": "An API token's secret."}
 
 
+class Description(SimpleMetadata):
+    """What OPTIONS answers: name, description and media types.
+
+    Without the framework's `actions`: they are the fields of the answer, not of the body to send,
+    and cannot be told of PUT without a queryset. The schema has what each action takes.
+    """
+
+    def determine_actions(self, request: Request, view: Any) -> dict[str, Any]:
+        return {}
+
+
 class Doors(viewsets.GenericViewSet):
     """The base of every viewset here."""
 
     schema = Schema()
+    metadata_class = Description
     pagination_class: type[Pages] | None = Pages
     filter_backends: Any = [StrictFilters]
     parser_classes: Any = [StrictJSONParser]

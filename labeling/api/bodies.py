@@ -1,10 +1,15 @@
-"""What the API sends and takes of graphs, quality, objects, quotas; else see serializers.py."""
+"""What the API sends and takes of graphs, people, quality, objects, quotas; else serializers.py."""
 
+from typing import Any
+
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
+from labeling import quotas
 from labeling.api.base import Body, Key
 from labeling.models import Calibration, Graph, Membership
-from labeling.serializers import POLICY_HELP, AnyField, Plain
+from labeling.names import name_of
+from labeling.serializers import NAME_HELP, POLICY_HELP, AnyField, Plain
 
 # Graphs
 
@@ -64,11 +69,52 @@ class StoppedSerializer(Plain):
 # People
 
 
+class StandingSerializer(Plain):
+    right = serializers.IntegerField()
+    total = serializers.IntegerField()
+    accuracy = serializers.FloatField(allow_null=True)
+    interval = serializers.ListField(child=serializers.FloatField())
+
+
+class MemberSerializer(serializers.ModelSerializer):
+    pseudonym = serializers.CharField(source="user.pseudonym")
+    name = serializers.SerializerMethodField(help_text=NAME_HELP)
+    seconds_per_answer = serializers.SerializerMethodField()
+    standing = serializers.SerializerMethodField()
+
+    class Meta:
+        model = Membership
+        fields = (
+            "id",
+            "pseudonym",
+            "name",
+            "role",
+            "joined_at",
+            "left_at",
+            "stage",
+            "answered",
+            "seconds_per_answer",
+            "last_answered_at",
+            "standing",
+        )
+
+    def get_name(self, row: Membership) -> str:
+        return name_of(row)
+
+    def get_seconds_per_answer(self, row: Membership) -> float | None:
+        return row.worked_ms / 1000 / row.answered if row.answered else None
+
+    @extend_schema_field(StandingSerializer(allow_null=True))
+    def get_standing(self, row: Membership) -> dict[str, Any] | None:
+        return self.context["standings"].get(row.user_id)
+
+
 class WatchedSerializer(serializers.ModelSerializer):
     """One person's stage and signals, as they were last looked at."""
 
     member = serializers.IntegerField(source="pk")
     pseudonym = serializers.CharField(source="user.pseudonym")
+    name = serializers.SerializerMethodField(help_text=NAME_HELP)
     standing = AnyField(help_text="{} before anybody looked.")
 
     class Meta:
@@ -76,6 +122,7 @@ class WatchedSerializer(serializers.ModelSerializer):
         fields = (
             "member",
             "pseudonym",
+            "name",
             "role",
             "stage",
             "working_since",
@@ -84,6 +131,9 @@ class WatchedSerializer(serializers.ModelSerializer):
             "answered",
             "standing",
         )
+
+    def get_name(self, row: Membership) -> str:
+        return name_of(row)
 
 
 class MemberReasonSerializer(Body):
@@ -229,7 +279,7 @@ class ObjectsSerializer(Body):
 
 class QuotaSerializer(Body):
     topic = serializers.CharField(max_length=64)
-    images = serializers.IntegerField(min_value=1)
+    images = serializers.IntegerField(min_value=1, max_value=quotas.MOST)
     done = serializers.IntegerField(read_only=True)
 
 

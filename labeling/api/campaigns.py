@@ -8,18 +8,19 @@ from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from labeling import campaigns, part_campaigns, policies, progress, watching
+from labeling import campaigns, forecasts, part_campaigns, policies, progress, watching
 from labeling.access import (
     RESEARCHER,
     REVIEWER,
     campaign_for,
     campaigns_for,
-    check_researcher,
+    check_may_open,
     dataset_for,
 )
 from labeling.api.base import CampaignDoors, Doors
 from labeling.api.bodies import NewPolicySerializer, StoppedSerializer
 from labeling.models import Campaign, Decision, Policy
+from labeling.names import Names
 from labeling.serializers import (
     CampaignSerializer,
     ChangedCampaignSerializer,
@@ -61,7 +62,7 @@ class CampaignsDoors(Doors):
     @extend_schema(request=NewCampaignSerializer, responses={201: CampaignSerializer})
     def create(self, request: Request) -> Response:
         """A new campaign, in draft: add topics and questions, then launch it."""
-        check_researcher(self.user)
+        check_may_open(self.user)
         body = self.read(NewCampaignSerializer)
         dataset = dataset_for(self.user, body.pop("dataset"))
         if body["kind"] == part_campaigns.KIND:
@@ -123,7 +124,7 @@ class CampaignsDoors(Doors):
         whole = stated.isascii() and stated.isdigit() and len(stated) <= len(str(MAX_QUESTIONS))
         if not whole or int(stated) > MAX_QUESTIONS:
             raise ValidationError({"questions": "Send a whole number, at most a billion."})
-        found = campaigns.estimate(int(stated), policies.of(campaign))
+        found = forecasts.estimate(forecasts.listed(int(stated)), policies.of(campaign))
         return self.answer(EstimateSerializer, found)
 
     @extend_schema(responses=ProgressSerializer)
@@ -147,7 +148,7 @@ class PolicyDoors(CampaignDoors):
         """The next version of the policy. Questions already open keep theirs."""
         row = self.campaign(RESEARCHER)
         body = self.read(NewPolicySerializer)
-        content = policies.clean(body["content"])
+        content = policies.clean_next(row, body["content"])
         watching.check_policy(row, content, confirmed=body["confirmed"])
         return self.answer(PolicySerializer, campaigns.change_policy(row, self.user, content), 201)
 
@@ -155,7 +156,7 @@ class PolicyDoors(CampaignDoors):
     def preview(self, request: Request, campaign: str) -> Response:
         """Whom such a policy would train again, pause or block if it were in force now."""
         row = self.campaign(RESEARCHER)
-        content = policies.clean(self.read(NewPolicySerializer)["content"])
+        content = policies.clean_next(row, self.read(NewPolicySerializer)["content"])
         found = watching.preview(row, content)
         return Response(StoppedSerializer(found, many=True).data)
 
@@ -174,5 +175,6 @@ class DecisionDoors(CampaignDoors):
 
     def list(self, request: Request, campaign: str) -> Response:
         """What was decided, by whom and why, the newest first."""
-        rows = self.campaign(RESEARCHER).decisions.select_related("actor")
-        return self.paged(rows, DecisionSerializer)
+        row = self.campaign(RESEARCHER)
+        rows = row.decisions.select_related("actor")
+        return self.paged(rows, DecisionSerializer, lambda page: {"names": Names(row)})

@@ -9,7 +9,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from labeling import datasets, images, imports
-from labeling.access import check_researcher, dataset_for
+from labeling.access import check_may_open, dataset_for
 from labeling.api.base import BoundedMultiPartParser, Doors, StrictJSONParser, download
 from labeling.api.imports import ImportSerializer
 from labeling.errors import NotYours
@@ -45,7 +45,7 @@ class DatasetDoors(Doors):
     @extend_schema(request=NewDatasetSerializer, responses={201: DatasetSerializer})
     def create(self, request: Request) -> Response:
         """A new, empty dataset."""
-        check_researcher(self.user)
+        check_may_open(self.user)
         made = datasets.create(self.user, **self.read(NewDatasetSerializer))
         return self.answer(DatasetSerializer, made, 201)
 
@@ -87,9 +87,9 @@ class ImageDoors(Doors):
     def create(self, request: Request, dataset: str) -> Response:
         """Adds images: uploaded files, an uploaded zip, or what lies below the import folder.
 
-        Up to 20 files of together 50 MiB are added at once (201, their report). Everything else
-        becomes an import (202): ask `imports/<id>/` how far it is. What is wrong with one file is
-        said in the report and keeps no other from being added.
+        Up to 20 files of together 50 MiB and 100 million pixels are added at once (201, their
+        report). Everything else becomes an import (202): ask `imports/<id>/` how far it is. What is
+        wrong with one file is said in the report and keeps no other from being added.
         """
         goal = self.dataset
         datasets.check_may_add(self.user, goal)

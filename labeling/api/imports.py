@@ -22,6 +22,7 @@ class ImportSerializer(serializers.ModelSerializer):
     progress_done = serializers.IntegerField(source="job.progress_done")
     progress_total = serializers.IntegerField(source="job.progress_total")
     created_by = serializers.CharField(source="created_by.pseudonym")
+    created_by_name = serializers.CharField(source="created_by.username")
 
     class Meta:
         model = Import
@@ -38,6 +39,7 @@ class ImportSerializer(serializers.ModelSerializer):
             "duplicates",
             "refused",
             "created_by",
+            "created_by_name",
             "created_at",
             "finished_at",
         )

@@ -13,6 +13,8 @@ from labeling import exportfiles, exporting, givenfiles, releases
 from labeling.access import RESEARCHER, dataset_for
 from labeling.api.base import MIB, Body, BoundedMultiPartParser, CampaignDoors, Doors, download
 from labeling.formats import FORMATS
+from labeling.formats.label import NAMES
+from labeling.formats.label_studio_project import LONGEST_BASE
 from labeling.models import GivenLabel, Job, Release
 from labeling.serializers import JobSerializer, Plain
 
@@ -23,8 +25,21 @@ WAIT_SECONDS = "2"
 OUT = list(dict.fromkeys([*FORMATS, *exporting.OBJECT_FORMATS]))
 
 
+NAMES_HELP = "coco: each category by a name of its own (cat head), or plain (head, of every class)."
+REST_HELP = "coco of objects with parts: with what no part covers."
+BASE_HELP = (
+    "label-studio: what stands before an image's name in its address, such as "
+    "https://host/images/ or s3://bucket/folder/; else files of the machine Label Studio runs on."
+)
+
+
 class LabelFormatSerializer(Body):
     format = serializers.ChoiceField(OUT, default="csv")
+    names = serializers.ChoiceField(NAMES, default=exporting.DEFAULT.names, help_text=NAMES_HELP)
+    rest = serializers.BooleanField(default=False, help_text=REST_HELP)
+    image_base = serializers.CharField(
+        default="", allow_blank=True, max_length=LONGEST_BASE, help_text=BASE_HELP
+    )
 
 
 class BroughtInSerializer(Plain):
@@ -97,7 +112,12 @@ class ReleaseLabelDoors(CampaignDoors):
     content_negotiation_class = AnyForm
 
     @extend_schema(
-        parameters=[OpenApiParameter("format", enum=OUT, default="csv", location="query")],
+        parameters=[
+            OpenApiParameter("format", enum=OUT, default="csv", location="query"),
+            OpenApiParameter("names", enum=NAMES, default="unique", description=NAMES_HELP),
+            OpenApiParameter("rest", bool, default=False, description=REST_HELP),
+            OpenApiParameter("image_base", str, description=BASE_HELP),
+        ],
         responses={(200, "application/zip"): OpenApiTypes.BINARY, 202: JobSerializer},
     )
     def retrieve(self, request: Request, campaign: str, number: int) -> Any:
@@ -113,8 +133,9 @@ class ReleaseLabelDoors(CampaignDoors):
         release = releases.release_for(self.campaign(RESEARCHER), number)
         query = LabelFormatSerializer(data=request.query_params.dict())
         query.is_valid(raise_exception=True)
-        format_name = query.validated_data["format"]
-        made = exportfiles.fetch(release, format_name)
+        chosen = dict(query.validated_data)
+        format_name = chosen.pop("format")
+        made = exportfiles.fetch(release, format_name, exporting.Options(**chosen))
         if isinstance(made, Job):
             response = self.answer(JobSerializer, made, 202)
             response["Retry-After"] = WAIT_SECONDS

@@ -12,13 +12,12 @@ from rest_framework.response import Response
 from labeling import people, progress, quotas
 from labeling.access import RESEARCHER
 from labeling.api.base import CampaignDoors
-from labeling.api.bodies import QuotasSerializer
+from labeling.api.bodies import MemberSerializer, QuotasSerializer
 from labeling.errors import NotYours
 from labeling.models import Campaign, Invitation, Membership
 from labeling.serializers import (
     InvitationSecretSerializer,
     InvitationSerializer,
-    MemberSerializer,
     NewInvitationSerializer,
     RoleSerializer,
 )

@@ -1,5 +1,6 @@
 """What a campaign asks: topics with examples, questions with verdicts, gold."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import django_filters
@@ -10,7 +11,7 @@ from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from labeling import campaigns, drafting, overview, part_campaigns, reviewing
+from labeling import campaigns, consensus, drafting, overview, part_campaigns, reviewing
 from labeling.access import RESEARCHER, REVIEWER
 from labeling.api.base import MIB, CampaignDoors
 from labeling.api.bodies import (
@@ -23,7 +24,10 @@ from labeling.api.bodies import (
 from labeling.errors import NotYours, Refusal
 from labeling.gold import add_gold, gold_from_settled, retire_gold
 from labeling.models import Campaign, Example, Gold, Image, Question, Settlement, Topic
+from labeling.names import Names
+from labeling.plurals import count_of
 from labeling.serializers import (
+    NAME_HELP,
     AddedQuestionsSerializer,
     AnyField,
     ChangedTopicSerializer,
@@ -144,6 +148,7 @@ class QuestionFilters(django_filters.FilterSet):
 class GivenAnswerSerializer(serializers.Serializer):
     id = serializers.UUIDField(source="answer.pk")
     annotator = serializers.CharField(source="pseudonym")
+    annotator_name = serializers.SerializerMethodField(help_text=NAME_HELP)
     value = AnyField(source="answer.value")
     revision = serializers.IntegerField(source="answer.revision")
     seconds = serializers.FloatField(allow_null=True)
@@ -152,11 +157,21 @@ class GivenAnswerSerializer(serializers.Serializer):
     replaced = serializers.BooleanField(help_text="The same person changed it later.")
     created_at = serializers.DateTimeField(source="answer.created_at")
 
+    def get_annotator_name(self, row: dict[str, Any]) -> str:
+        name: str = self.context["names"].of(row["answer"].assignment.annotator)
+        return name
+
 
 class HistorySerializer(serializers.Serializer):
     answers = GivenAnswerSerializer(many=True)
     settlements = SettlementSerializer(many=True)
     decisions = DecisionSerializer(many=True)
+
+
+# Settlements of questions that were reopened or are in review are history: nothing stands there.
+STANDING = Settlement.objects.filter(
+    question__state__in=[Question.State.SETTLED, Question.State.DROPPED]
+)
 
 
 class QuestionDoors(CampaignDoors):
@@ -166,11 +181,11 @@ class QuestionDoors(CampaignDoors):
     max_body_bytes = 16 * MIB
 
     def _questions(self, *roles: str) -> QuerySet[Question]:
-        latest = Settlement.objects.filter(question=OuterRef("pk")).order_by("-pk")
+        latest = STANDING.filter(question=OuterRef("pk")).order_by("-pk")
         return (
             self.campaign(*roles)
             .questions.exclude(state=Question.State.GOLD)
-            .select_related("item__image")
+            .select_related("item__image", "campaign")
             .annotate(
                 value=Subquery(latest.values("value")[:1]),
                 probability=Subquery(latest.values("probability")[:1]),
@@ -179,7 +194,14 @@ class QuestionDoors(CampaignDoors):
 
     def list(self, request: Request, campaign: str) -> Response:
         """The questions that are asked, gold excepted, with what stands."""
-        return self.paged(self._questions(RESEARCHER, REVIEWER), QuestionSerializer)
+        return self.paged(self._questions(RESEARCHER, REVIEWER), QuestionSerializer, self._support)
+
+    def _support(self, page: Sequence[Question]) -> dict[str, Any]:
+        rows = STANDING.filter(question__in=[row.pk for row in page]).order_by("pk")
+        standing = {row.question_id: row for row in rows}
+        if not standing:
+            return {"support": {}}
+        return {"support": consensus.support(page[0].campaign, standing.values())}
 
     @extend_schema(request=NewQuestionsSerializer, responses={201: AddedQuestionsSerializer})
     def create(self, request: Request, campaign: str) -> Response:
@@ -189,7 +211,8 @@ class QuestionDoors(CampaignDoors):
         added = campaigns.add_questions(row, [(one["image"], one["topic"]) for one in asked])
         if added.missing_images:
             raise Refusal(
-                f"{len(added.missing_images)} images are not in the dataset, the first is "
+                count_of(len(added.missing_images), "image is", "images are")
+                + " not in the dataset, the first is "
                 f"{added.missing_images[0]!r}. Add them first; nothing was asked.",
                 field="questions",
                 code="missing_images",
@@ -211,7 +234,7 @@ class QuestionDoors(CampaignDoors):
         question = self._questions(RESEARCHER, REVIEWER).filter(pk=pk).first()
         if question is None:
             raise NotYours("There is no such question in this campaign.")
-        return self.answer(QuestionSerializer, question)
+        return self.answer(QuestionSerializer, question, **self._support([question]))
 
     @extend_schema(responses=HistorySerializer)
     def history(self, request: Request, campaign: str, pk: int) -> Response:
@@ -228,6 +251,7 @@ class QuestionDoors(CampaignDoors):
                 "settlements": [entry["settlement"] for entry in found["settlements"]],
                 "decisions": [entry["decision"] for entry in found["decisions"]],
             },
+            names=Names(row),
         )
 
     @extend_schema(request=WithdrawalSerializer, responses=CountSerializer)
@@ -315,6 +339,6 @@ class GoldDoors(CampaignDoors):
         """Gives this gold (by its question's id) to nobody from now on."""
         row = self.campaign(RESEARCHER)
         reason = self.read(ReasonSerializer)["reason"]
-        if not self._gold(row).filter(question_id=pk).exists():
+        if not self._gold(row).filter(question__pk=pk).exists():
             raise NotYours("There is no such gold in this campaign.")
         return self.answer(GoldSerializer, retire_gold(row, self.user, pk, reason))

@@ -17,10 +17,17 @@ from labeling.serializers import AnyField
 
 class VersionSerializer(serializers.ModelSerializer):
     created_by = serializers.CharField(source="created_by.pseudonym", default=None)
+    created_by_name = serializers.CharField(source="created_by.username", default=None)
 
     class Meta:
         model = Vocabulary
-        fields: tuple[str, ...] = ("version", "sha256", "created_at", "created_by")
+        fields: tuple[str, ...] = (
+            "version",
+            "sha256",
+            "created_at",
+            "created_by",
+            "created_by_name",
+        )
 
 
 class VocabularySerializer(VersionSerializer):

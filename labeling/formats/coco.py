@@ -17,7 +17,8 @@ from labeling.formats.label import About, Label, Pages, check, read_json
 def write(pages: Pages, folder: Path, about: About) -> None:
     """labels.json in the folder, written image by image."""
     ids = {key: number for number, key in enumerate(sorted(about.classes), 1)}
-    categories = [{"id": ids[key], "name": about.classes[key], "wnid": key} for key in ids]
+    names = about.classes if about.names == "plain" else about.unique_classes
+    categories = [{"id": ids[key], "name": names[key], "wnid": key} for key in ids]
     annotations = folder / "annotations.part"
     with atomic_write(folder / "labels.json") as file, open(annotations, "w+") as kept:
         file.write(json.dumps({"info": {"description": about.title}})[:-1])

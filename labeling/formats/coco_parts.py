@@ -1,11 +1,12 @@
 """COCO JSON of objects with parts: an annotation for every object and one for every part of it.
 
-An object's annotation has the class's category; a part's has a category of its own, whose
-`supercategory` is the class, and `part_of` with the id of the object's annotation. `segmentation`
+An object's annotation has the class's category; a part's has a category of its own ("cat head", or
+"head" where plain names are asked for), whose `supercategory` is the class, and `part_of` with the
+id of the object's annotation. `segmentation`
 is the mask by the pixel-centre rule, as rings along the edges of its pixels, which COCO's own
 raster gives back to the pixel, or as RLE where there are holes. What was drawn stands beside it in
 `polygons`, exact to a tenth; see docs/part-formats.md. The rest that no part covers follows from
-these, and is written as a mask alone.
+these, and is written where it is asked for, as a mask alone.
 """
 
 import json
@@ -28,7 +29,7 @@ from labeling.formats.coco_masks import (
     run_lengths,
 )
 from labeling.formats.coco_reading import FILE, read
-from labeling.formats.label import About
+from labeling.formats.label import About, unique_names
 from labeling.formats.parted import (
     REST_BACKGROUND,
     REST_OBJECT,
@@ -72,7 +73,7 @@ def write(scenes: Scenes, folder: Path, about: About) -> None:
         while part := kept.read(1 << 16):
             file.write(part)
         file.write('\n], "categories": ')
-        json.dump(list(writer.categories.values()), file, ensure_ascii=False)
+        json.dump(writer.named_categories(), file, ensure_ascii=False)
         file.write("}\n")
 
 
@@ -97,7 +98,7 @@ class _Writer:
             {
                 "id": number,
                 "image_id": image,
-                "category_id": self._object_category(found)["id"],
+                "category_id": self._category(found),
                 "object_id": number,
                 "bbox": _xywh(found.box),
                 **_whole(drawn, masks, segmentations, size),
@@ -112,7 +113,7 @@ class _Writer:
                 {
                     "id": self.count,
                     "image_id": image,
-                    "category_id": self._part_category(found, part)["id"],
+                    "category_id": self._category(found, part),
                     "object_id": number,
                     "part_of": number,
                     "bbox": bbox,
@@ -124,7 +125,7 @@ class _Writer:
         for part, said in zip(drawn, segmentations, strict=False):
             exact = {"polygons": part.polygons}
             add_part(part, _xywh(_bounds(part.polygons)), said | exact)
-        if not self.about.without_rest:
+        if not self.about.makes_rest:
             return
         for key, placed in _rest(found, masks[: len(drawn)], masks[len(drawn) :], size):
             (x, y), (height, width) = placed[1], placed[0].shape
@@ -143,21 +144,32 @@ class _Writer:
         ]
         return {**object_details(found), "unseen": unseen}
 
-    def _object_category(self, found: PartedObject) -> dict[str, Any]:
-        name = self.about.classes.get(found.category) or found.category
-        fresh = {"id": len(self.categories) + 1, "name": name, "wnid": found.category}
-        return self.categories.setdefault((found.category, ""), fresh)
+    def _category(self, found: PartedObject, part: Part | None = None) -> int:
+        """The id of the category of the object, or of a part of it."""
+        key = (found.category, part.key if part else "")
+        name = (part.name or part.key) if part else self.about.classes.get(found.category)
+        fresh = {"id": len(self.categories) + 1, "name": name or found.category}
+        return int(self.categories.setdefault(key, fresh)["id"])
 
-    def _part_category(self, found: PartedObject, part: Part) -> dict[str, Any]:
-        whole = self._object_category(found)["name"]
-        fresh = {
-            "id": len(self.categories) + 1,
-            "name": part.name or part.key,
-            "supercategory": whole,
-            "part": part.key,
-            "wnid": found.category,
-        }
-        return self.categories.setdefault((found.category, part.key), fresh)
+    def named_categories(self) -> list[dict[str, Any]]:
+        """The categories as the file has them, under names as they were asked for."""
+        names = {key: row["name"] for key, row in self.categories.items()}
+        if self.about.names == "unique":
+            # Of all the classes, so that a name does not depend on what the images show.
+            plain = {key: name for (key, part), name in names.items() if not part}
+            whole = unique_names(self.about.classes | plain)
+            full = {
+                (key, part): f"{whole[key]} {name}" if part else whole[key]
+                for (key, part), name in names.items()
+            }
+            names = unique_names(full, lambda key: key[1] or key[0])
+        return [
+            row
+            | {"name": names[key, part]}
+            | ({"supercategory": names[key, ""], "part": part} if part else {})
+            | {"wnid": key}
+            for (key, part), row in self.categories.items()
+        ]
 
 
 def _xywh(box: Box) -> list[float]:

@@ -3,17 +3,22 @@
 import json
 import math
 import re
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from functools import cached_property
+from typing import Any, TypeVar
 
 from labeling.files import BadInput, StrPath
 
 VALUES = ("yes", "no", "unknown")
+# What categories of COCO are called: each by a name of its own, or as their classes and parts are.
+NAMES = ("unique", "plain")
 # People answered, an answer above closed it, or it was imported.
 ORIGINS = ("explicit", "inherited", "given")
 NO_TEXT = re.compile("[\0\ud800-\udfff]")
 Box = tuple[float, float, float, float]
+K = TypeVar("K")
 
 
 @dataclass(frozen=True)
@@ -22,7 +27,9 @@ class Label:
 
     key: the class, a wnid. origin: one of ORIGINS. boxes: (x0, y0, x1, y1) in image pixels, x1 and
     y1 exclusive. polygons: rings of [x, y, x, y, …], as COCO has them. source: where a given label
-    came from. place: where a reader found it, for people; no part of the label.
+    came from. place: where a reader found it, for people; no part of the label. votes, interval:
+    the people whom the probability stands on and the 95 % interval of the share that it is, for
+    people.
     """
 
     image: str
@@ -35,6 +42,8 @@ class Label:
     name: str = ""
     source: str = ""
     place: str = field(default="", compare=False)
+    votes: int | None = field(default=None, compare=False)
+    interval: tuple[float, float] | None = field(default=None, compare=False)
 
     @property
     def geometry(self) -> dict[str, Any] | None:
@@ -64,16 +73,47 @@ class About:
     """What a format may need beside the labels: the release's name, the classes by key and, where
     objects have parts, by class the parts by key, in their order.
 
-    without_rest: objects come without what no part covers, and the format makes it.
+    makes_rest: objects come without what no part covers, and the format makes it.
+    names: of COCO's categories, one of NAMES. image_base: what stands before an image's name in its
+    address, for Label Studio. images: the names of all images, for formats that need them first.
     """
 
     title: str
     classes: dict[str, str] = field(default_factory=dict)
     parts: dict[str, dict[str, str]] = field(default_factory=dict)
-    without_rest: bool = False
+    makes_rest: bool = False
+    names: str = "unique"
+    image_base: str = ""
+    images: Iterable[str] = ()
+
+    @cached_property
+    def unique_classes(self) -> dict[str, str]:
+        """Names of the classes by key, no name twice."""
+        return unique_names(self.classes)
 
 
 Pages = Iterable[tuple[Photo, list[Label]]]
+
+
+def unique_names(names: Mapping[K, str], detail: Callable[[K], str] = str) -> dict[K, str]:
+    """The names by key; where several keys share one, each has its detail after it. Case is
+    ignored, as it is in the names of files on many systems.
+
+    >>> unique_names({"n1": "crane", "n2": "crane", "n3": "dog"})
+    {'n1': 'crane (n1)', 'n2': 'crane (n2)', 'n3': 'dog'}
+    """
+    found = {key: name or detail(key) for key, name in names.items()}
+    for key in _shared(found):
+        found[key] += f" ({detail(key)})"
+    while shared := _shared(found):
+        for number, key in enumerate(shared, 1):
+            found[key] += f" {number}"
+    return found
+
+
+def _shared(names: Mapping[K, str]) -> list[K]:
+    count = Counter(name.casefold() for name in names.values())
+    return [key for key, name in names.items() if count[name.casefold()] > 1]
 
 
 def boxes_of(geometry: dict[str, Any] | None) -> tuple[Box, ...]:

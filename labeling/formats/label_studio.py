@@ -1,7 +1,9 @@
 """Label Studio JSON: a task for every image. Choices say yes, rectangles are boxes in per cent.
 
 Label Studio has no word for no and unknown, nor for where a label comes from: those stand in the
-task's own data under `labels`, which it keeps and shows.
+task's own data under `labels`, which it keeps and shows; `image` is the image's address there,
+`file_name` its name here. `label_config.xml` is the project's labeling interface, whose classes are
+read by name and stored by key.
 """
 
 import json
@@ -11,20 +13,27 @@ from pathlib import Path
 from typing import Any
 
 from labeling.files import BadInput, StrPath, atomic_write
+from labeling.formats import label_studio_project as project
 from labeling.formats.label import About, Box, Label, Pages, Photo, check, read_json
 
 
 def write(pages: Pages, folder: Path, about: About) -> None:
-    """tasks.json in the folder."""
+    """tasks.json and label_config.xml in the folder."""
     with atomic_write(folder / "tasks.json") as file:
         file.write("[")
-        for number, (photo, labels) in enumerate(pages):
-            task = {
-                "data": {"image": photo.name, "labels": [_plain(one, about) for one in labels]},
-                "annotations": [{"result": _results(photo, labels)}],
-            }
-            file.write((",\n" if number else "\n") + json.dumps(task, ensure_ascii=False))
+        for number, (photo, labels) in enumerate(pages, 1):
+            data = project.image_data(photo.name, about.image_base)
+            task = project.task(
+                number,
+                data | {"labels": [_plain(one, about) for one in labels]},
+                _results(photo, labels),
+            )
+            file.write((",\n" if number > 1 else "\n") + json.dumps(task, ensure_ascii=False))
         file.write("\n]\n")
+    names = about.unique_classes
+    classes = project.control("Choices", "classes", names, choice="multiple")
+    boxes = project.control("RectangleLabels", "boxes", names)
+    project.write_config(folder, classes, boxes)
 
 
 def _plain(label: Label, about: About) -> dict[str, Any]:
@@ -39,16 +48,28 @@ def _plain(label: Label, about: About) -> dict[str, Any]:
 
 
 def _results(photo: Photo, labels: list[Label]) -> list[dict[str, Any]]:
-    common = {"to_name": "image", "original_width": photo.width, "original_height": photo.height}
+    common = {
+        "to_name": "image",
+        "original_width": photo.width,
+        "original_height": photo.height,
+        "image_rotation": 0,
+    }
     yes = [label.key for label in labels if label.value == "yes"]
     found = [
-        {**common, "from_name": "classes", "type": "choices", "value": {"choices": yes}},
+        {
+            **common,
+            "id": "classes",
+            "from_name": "classes",
+            "type": "choices",
+            "value": {"choices": yes},
+        },
     ]
     for label in labels:
         for box in label.boxes:
             found.append(
                 {
                     **common,
+                    "id": f"box{len(found)}",
                     "from_name": "boxes",
                     "type": "rectanglelabels",
                     "value": _per_cent(box, photo) | {"rectanglelabels": [label.key]},
@@ -94,7 +115,7 @@ def _load(path: StrPath) -> list[Any]:
 
 
 def _read_task(task: Any) -> Iterator[Label]:
-    image = str(task["data"]["image"])
+    image = project.image_of(task["data"])
     annotations = [one for one in task.get("annotations", []) if not one.get("was_cancelled")]
     results = annotations[0]["result"] if annotations else []
     boxes: dict[tuple[str, str], list[Box]] = {}

@@ -3,17 +3,20 @@
 An object is a rectangle labelled with its class; a part is a polygon labelled with its key, whose
 `parentID` is the object's rectangle, one for each piece; a hole is a polygon labelled "hole" whose
 `parentID` is the piece; the object's own outline is labelled "object". What Label Studio has no
-word for stands in the task's own data under `objects`, which it keeps.
+word for stands in the task's own data under `objects`, which it keeps; `image` is the image's
+address there, `file_name` its name here. `label_config.xml` is the project's labeling interface.
 """
 
 import json
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from labeling.files import StrPath, atomic_write
+from labeling.formats import label_studio_project as project
 from labeling.formats.json_stream import elements
-from labeling.formats.label import About
+from labeling.formats.label import About, unique_names
 from labeling.formats.label_studio_regions import HOLE, Task
 from labeling.formats.parted import (
     OUTLINE,
@@ -37,34 +40,44 @@ FILE = "tasks.json"
 
 
 def write(scenes: Scenes, folder: Path, about: About) -> None:
-    """tasks.json in the folder, written image by image."""
+    """tasks.json and label_config.xml in the folder, tasks written image by image."""
+    classes = dict(about.classes)
+    # A part is labelled with its key, which several classes may have under several names.
+    parts = {key: key for key in (*chain.from_iterable(about.parts.values()), OUTLINE, HOLE)}
     with atomic_write(folder / FILE) as file:
         file.write("[")
-        for number, (photo, objects) in enumerate(scenes):
-            file.write(",\n" if number else "\n")
-            json.dump(_task(photo, objects, about), file, ensure_ascii=False)
+        for number, (photo, objects) in enumerate(scenes, 1):
+            file.write(",\n" if number > 1 else "\n")
+            json.dump(_task(number, photo, objects, about), file, ensure_ascii=False)
+            for found in objects:
+                classes.setdefault(found.category, found.category)
+                parts |= {part.key: part.key for part in found.parts}
         file.write("\n]\n")
+    whole = project.control("RectangleLabels", "objects", unique_names(classes))
+    project.write_config(folder, whole, project.control("PolygonLabels", "parts", parts))
 
 
-def _task(photo: Photograph, objects: list[PartedObject], about: About) -> dict[str, Any]:
+def _task(
+    number: int, photo: Photograph, objects: list[PartedObject], about: About
+) -> dict[str, Any]:
     result, rows = [], []
-    for number, found in enumerate(objects, 1):
-        key = f"o{number}"
+    for nth, found in enumerate(objects, 1):
+        key = f"o{nth}"
         result.append(_rectangle(key, found, photo, about))
         result += _regions(f"{key}s", key, OUTLINE, found.outline or (), photo)
         parts = []
-        for nth, part in enumerate(found.parts, 1):
-            parts.append({"id": f"{key}p{nth}", **part_details(part)})
+        for place, part in enumerate(found.parts, 1):
+            parts.append({"id": f"{key}p{place}", **part_details(part)})
             if part.polygons:
-                result += _regions(f"{key}p{nth}", key, part.key, part.polygons, photo)
+                result += _regions(f"{key}p{place}", key, part.key, part.polygons, photo)
             else:
                 parts[-1]["unseen"] = True
         row = {"id": key, "category": found.category, **object_details(found), "parts": parts}
         rows.append(row)
-    return {
-        "data": {"image": photo.name, **photo_details(photo), "objects": rows},
-        "annotations": [{"result": result}],
-    }
+    data = (
+        project.image_data(photo.name, about.image_base) | photo_details(photo) | {"objects": rows}
+    )
+    return project.task(number, data, result)
 
 
 def _region(key: str, kind: str, photo: Photograph, value: dict[str, Any]) -> dict[str, Any]:

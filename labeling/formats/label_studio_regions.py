@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from labeling.formats.brush_masks import mask_of_brush
+from labeling.formats.label_studio_project import image_of
 from labeling.formats.parted import OUTLINE, Box, Part, PartedObject
 from labeling.formats.reading import Reading, is_number, shared_area
 from labeling.formats.sidecar import rows
@@ -49,7 +50,7 @@ class Task:
         data = content.get("data") if isinstance(content, dict) else None
         if not isinstance(data, dict) or "image" not in data:
             raise reading.bad(f"{what} has no data.image", "export it anew as JSON (not JSON-MIN)")
-        self.image = reading.image(data["image"], what)
+        self.image = reading.image(image_of(data), what)
         self.told = rows(data, "objects", reading, what) if "objects" in data else []
         self.regions: dict[str, Region] = {}
         self.relations: list[tuple[Any, Any]] = []

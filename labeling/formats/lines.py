@@ -8,7 +8,10 @@ from typing import Any
 from labeling.files import BadInput, StrPath, atomic_write
 from labeling.formats.label import About, Label, Pages, boxes_of, check, polygons_of
 
-KEYS = {"image", "class", "name", "value", "origin", "probability", "geometry", "source"}
+KEYS = {"image", "class", "name", "value", "origin", "probability", "geometry", "source"} | {
+    "votes",
+    "interval",
+}
 
 
 def write(pages: Pages, folder: Path, about: About) -> None:
@@ -23,10 +26,15 @@ def write(pages: Pages, folder: Path, about: About) -> None:
                     "value": label.value,
                     "origin": label.origin,
                     "probability": label.probability,
+                    **({} if label.votes is None else _support(label)),
                     "geometry": label.geometry,
                     "source": label.source,
                 }
                 file.write(json.dumps(row, ensure_ascii=False) + "\n")
+
+
+def _support(label: Label) -> dict[str, Any]:
+    return {"votes": label.votes, "interval": label.interval}
 
 
 def read(path: StrPath) -> Iterator[Label]:

@@ -37,6 +37,7 @@ from labeling.formats.reading import (
     say_nothing,
 )
 from labeling.geometry import Mask, box_within, mask_of, polygons_of
+from labeling.plurals import count_of
 from labeling.polygons import Polygons
 
 FOLDER = "Annotations_Part"
@@ -203,7 +204,8 @@ class _Image:
             self.beside = sidecar.rows(content, "objects", self.reading, "the image")
             if len(self.beside) != len(self.rows):
                 raise self.reading.bad(
-                    f"tells of {len(self.beside)} objects; {file.name} has {len(self.rows)}",
+                    f"tells of {count_of(len(self.beside), 'object')}; "
+                    f"{file.name} has {len(self.rows)}",
                     "take it away to read the masks alone",
                 )
 

@@ -46,10 +46,11 @@ def file_path(name: str) -> str:
     >>> file_path("../birds/a coot?.jpg")
     '%2E%2E/birds/a coot%3F.jpg'
     """
-    return "/".join(map(_segment, name.split("/")))
+    return "/".join(map(file_name, name.split("/")))
 
 
-def _segment(name: str) -> str:
+def file_name(name: str) -> str:
+    """Any text as the name of one file."""
     safe = "".join(c if c.isalnum() or c in "._- ()," else f"%{ord(c):02X}" for c in name)
     if not safe.strip(". ") or safe[-1] in ". ":
         safe = safe.replace(".", "%2E").replace(" ", "%20") or "%"

@@ -10,6 +10,8 @@ from labeling.files import BadInput, StrPath, atomic_write
 from labeling.formats.label import About, Box, Label, Pages, check
 
 COLUMNS = ("image", "class", "value", "origin", "probability", "x0", "y0", "x1", "y1", "source")
+# Of a probability: the people it stands on, and the 95 % interval of the share that it is.
+SUPPORT = ("votes", "low", "high")
 NEEDED = ("image", "class")
 EDGES = ("x0", "y0", "x1", "y1")
 # What a spreadsheet would run begins with one of these; a quote before it is taken off when read.
@@ -21,7 +23,7 @@ def write(pages: Pages, folder: Path, about: About) -> None:
     """labels.csv in the folder."""
     with atomic_write(folder / "labels.csv") as file:
         writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(COLUMNS)
+        writer.writerow(COLUMNS + SUPPORT)
         for photo, labels in pages:
             for label in labels:
                 for box in label.boxes or (("",) * 4,):
@@ -34,6 +36,9 @@ def write(pages: Pages, folder: Path, about: About) -> None:
                             "" if label.probability is None else repr(label.probability),
                             *(_number(edge) for edge in box),
                             _safe(label.source),
+                            "" if label.votes is None else label.votes,
+                            *(repr(bound) for bound in label.interval or ()),
+                            *("" for _ in SUPPORT[1:] if label.interval is None),
                         ]
                     )
 
@@ -66,7 +71,7 @@ def _rows(path: StrPath) -> Iterator[Row]:
 
 def _check_head(head: Any, path: StrPath) -> None:
     missing = [name for name in NEEDED if name not in head]
-    unknown = [name for name in head if name not in COLUMNS]
+    unknown = [name for name in head if name not in COLUMNS + SUPPORT]
     if missing or unknown:
         said = f"lacks the column {missing[0]}" if missing else f"has the column {unknown[0]!r}"
         raise BadInput(said, file=path, line=1, cure=f"use {','.join(COLUMNS)}; image and class do")

@@ -1,34 +1,73 @@
 """PASCAL VOC: an XML file for every image, and for every class a list of images with 1, -1 or 0.
 
-`Annotations/<image>.xml` has an <object> for every box, as VOC has them (pixels counted from 1,
-both ends inside), and a <label> for every class, which VOC has no word for and its readers pass
-over. `ImageSets/Main/<class>.txt` is VOC's own way to say yes, no and unknown.
+`Annotations/<id>.xml` has an <object> for every box, as VOC has them (pixels counted from 1, both
+ends inside), named as people read it, with its <wnid>; and a <label> for every class, which VOC has
+no word for and its readers pass over. An image's id is its name without the ending, as VOC has it,
+where no other image has the same. `ImageSets/Main/trainval.txt` lists the ids,
+`<class>_trainval.txt` is VOC's own way to say yes, no and unknown, `classes.csv` has the wnids.
 """
 
 import contextlib
+import csv
 import math
-from collections.abc import Iterator
-from pathlib import Path
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from pathlib import Path, PurePosixPath
 from typing import Any
 from xml.etree import ElementTree as ET
 
 from labeling.files import BadInput, StrPath
 from labeling.formats.label import About, Box, Label, Pages, Photo, check
+from labeling.formats.sidecar import file_name, file_path
 
 SIGNS = {"yes": "1", "no": "-1", "unknown": "0"}
 EDGES = ("xmin", "ymin", "xmax", "ymax")
 
 
 def write(pages: Pages, folder: Path, about: About) -> None:
-    """Annotations/ and ImageSets/Main/ in the folder."""
+    """Annotations/, ImageSets/Main/ and classes.csv in the folder."""
     lists = folder / "ImageSets" / "Main"
     lists.mkdir(parents=True, exist_ok=True)
+    ids = _Ids(about.images)
+    names = about.unique_classes
     with contextlib.ExitStack() as open_files:
         files = _Lists(lists, open_files)
         for photo, labels in pages:
-            _write_image(folder / "Annotations", photo, labels, about)
+            own = ids.of(photo.name)
+            _write_image(folder / "Annotations" / f"{own}.xml", photo, labels, about)
+            files.add("trainval", f"{own}\n")
             for label in labels:
-                files.add(label.key, f"{photo.name} {SIGNS[label.value]}\n")
+                name = names.get(label.key) or label.key
+                files.add(f"{name}_trainval", f"{own} {SIGNS[label.value]:>2}\n")
+    with open(folder / "classes.csv", "w", encoding="utf-8", newline="") as file:
+        rows = csv.writer(file, lineterminator="\n")
+        rows.writerows([("name", "wnid"), *((name, key) for key, name in names.items())])
+
+
+class _Ids:
+    """What images are called: by their stem, or with their ending where that is not theirs alone:
+    cat.png and cat.jpg are two images."""
+
+    def __init__(self, images: Iterable[str]) -> None:
+        count: Counter[str] = Counter()
+        for name in images:
+            # Of cat.png, an image cat.png.jpg may not take the place.
+            count.update({_stem(name).casefold(), name.casefold()})
+        self.taken = {name for name, times in count.items() if times > 1}
+        self.known = bool(count)
+
+    def of(self, name: str) -> str:
+        stem = _stem(name)
+        return file_path(stem if self.known and stem.casefold() not in self.taken else name)
+
+
+def _stem(name: str) -> str:
+    """The name without its ending.
+
+    >>> _stem("birds/a.coot.jpg")
+    'birds/a.coot'
+    """
+    return name.removesuffix(PurePosixPath(name).suffix)
 
 
 class _Lists:
@@ -47,17 +86,12 @@ class _Lists:
 
     def flush(self) -> None:
         for key, rows in self.waiting.items():
-            with open(self.folder / f"{_file_name(key)}.txt", "a", encoding="utf-8") as file:
+            with open(self.folder / f"{file_name(key)}.txt", "a", encoding="utf-8") as file:
                 file.writelines(rows)
         self.waiting.clear()
 
 
-def _file_name(name: str) -> str:
-    """The name with what no file may be called written as %XX."""
-    return "".join(c if c.isalnum() or c in "._-" else f"%{ord(c):02X}" for c in name)
-
-
-def _write_image(folder: Path, photo: Photo, labels: list[Label], about: About) -> None:
+def _write_image(goal: Path, photo: Photo, labels: list[Label], about: About) -> None:
     root = ET.Element("annotation")
     path = Path(photo.name)
     _add(root, "folder", path.parent.as_posix() if path.parent != Path() else "")
@@ -69,7 +103,8 @@ def _write_image(folder: Path, photo: Photo, labels: list[Label], about: About) 
     for label in labels:
         for box in label.boxes:
             found = _add(root, "object")
-            _add(found, "name", label.key)
+            _add(found, "name", about.unique_classes.get(label.key) or label.key)
+            _add(found, "wnid", label.key)
             _add(found, "difficult", "0")
             bounds = _add(found, "bndbox")
             for name, edge in zip(EDGES, _inclusive(box), strict=True):
@@ -83,17 +118,11 @@ def _write_image(folder: Path, photo: Photo, labels: list[Label], about: About) 
         _add(said, "probability", "" if label.probability is None else repr(label.probability))
         _add(said, "source", label.source)
     ET.indent(root)
-    goal = folder / f"{_image_path(photo.name)}.xml"
     goal.parent.mkdir(parents=True, exist_ok=True)
     # Written plainly: the folder appears when it is whole, and syncing each file of ten thousand
     # took five times as long as writing them.
     with open(goal, "w", encoding="utf-8", newline="\n") as file:
         file.write(ET.tostring(root, encoding="unicode") + "\n")
-
-
-def _image_path(name: str) -> str:
-    # With its ending: cat.png and cat.jpg are two images.
-    return "/".join(_file_name(part) for part in name.split("/"))
 
 
 def _add(parent: ET.Element, name: str, text: str = "") -> ET.Element:
@@ -115,7 +144,7 @@ def read(path: StrPath) -> Iterator[Label]:
     """The labels of a VOC folder (its Annotations), of a folder of XML files, or of one file.
 
     An image is named by <path> where an export of ours wrote it, else by <filename>; a class by
-    <name>. Raises BadInput naming the file and the object.
+    <wnid>, else by <name>. Raises BadInput naming the file and the object.
     """
     root = Path(path)
     folder = root / "Annotations" if (root / "Annotations").is_dir() else root
@@ -144,7 +173,7 @@ def _read_file(path: Path) -> Iterator[Label]:
     image = root.findtext("path") if root.find("label") is not None else root.findtext("filename")
     boxes: dict[tuple[str, str], list[Box]] = {}
     for number, found in enumerate(root.iter("object"), 1):
-        key = (found.findtext("name") or "").strip()
+        key = (found.findtext("wnid") or found.findtext("name") or "").strip()
         box = _box(found, path, number)
         boxes.setdefault((key, found.findtext("source") or ""), []).extend([box] if box else [])
     for said in root.iter("label"):

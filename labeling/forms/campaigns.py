@@ -4,8 +4,9 @@ from typing import Any
 
 from django import forms
 
-from labeling import drafting, graphs, lists, part_campaigns
+from labeling import forecasts, graphs, lists, part_campaigns
 from labeling.errors import Refusal
+from labeling.forecasts import Forecast, listed
 from labeling.forms.common import NAME_HELP, TALL, ListsForm, WordedForm, list_file, list_text
 from labeling.forms.graph import SOURCES, graph_file, read_graph, say_faults, words
 from labeling.forms.policy import PolicyForm
@@ -85,7 +86,7 @@ class NewCampaignForm(CampaignForm, PolicyForm, ListsForm):
     )
 
     def __init__(self, user: User, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
+        super().__init__(*args, user=user, **kwargs)
         kinds = [(kind.NAME, kind.TITLE) for kind in KINDS.values()]
         self.fields["kind"].choices = kinds  # type: ignore[attr-defined]
         datasets = Dataset.objects.visible_to(user).order_by("name")
@@ -162,16 +163,20 @@ class NewCampaignForm(CampaignForm, PolicyForm, ListsForm):
             say_faults(self, refusal, "graph_file")
             return None
 
-    def question_count(self) -> int:
-        """How many questions the form asks for, as far as it can be read."""
+    def estimate(self) -> dict[str, Any]:
+        """What the campaign costs, as far as the form can be read."""
+        return forecasts.estimate(self._forecast(), self.policy())
+
+    def _forecast(self) -> Forecast:
         data = self.cleaned_data
         if data.get("kind") == "contains":
-            return len(data.get("pairs", [])) or data.get("expected") or 0
+            return listed(len(data.get("pairs", [])) or data.get("expected") or 0)
         if data.get("kind") == "parts":
-            return len(data.get("items", [])) or data.get("expected") or 0
+            return listed(len(data.get("items", [])) or data.get("expected") or 0)
         dataset = data.get("dataset")
         images = len(data.get("names", [])) or (dataset.images.count() if dataset else 0)
         graph = data.get("question_graph")
         if graph is not None:
-            return round(images * drafting.questions_per_image(graph, data.get("mode", "safe")))
-        return images or data.get("expected") or 0
+            asked = {key: data[key] for key in ("mode", "order") if data.get(key)}
+            return forecasts.of_images(graph, images, **asked)
+        return listed(images or data.get("expected") or 0)

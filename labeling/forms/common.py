@@ -6,6 +6,7 @@ from typing import Any
 from django import forms
 
 from labeling.errors import Refusal
+from labeling.forms.kept import KeepsFiles, KeptFileInput
 
 MAX_LIST_BYTES = 64 * 1024 * 1024
 TALL = {"rows": 6, "spellcheck": "true"}
@@ -30,7 +31,7 @@ class WordedForm(forms.Form):
         super().full_clean()
 
 
-class ListsForm(WordedForm):
+class ListsForm(KeepsFiles, WordedForm):
     """Lists as a file or as text."""
 
     def listed(self, name: str, read: Callable[[bytes | str], Any]) -> Any:
@@ -43,7 +44,8 @@ class ListsForm(WordedForm):
         try:
             return read(file.read() if file is not None else content)
         except Refusal as refusal:
-            self.add_error(f"{name}_file" if file is not None else name, refusal.message)
+            error = forms.ValidationError(refusal.message, code=refusal.code)
+            self.add_error(f"{name}_file" if file is not None else name, error)
             return []
 
 
@@ -53,7 +55,7 @@ def list_file(label: str, help_text: str) -> forms.FileField:
         label=label,
         required=False,
         help_text=help_text,
-        widget=forms.FileInput(attrs=attrs),
+        widget=KeptFileInput(attrs=attrs),
         allow_empty_file=True,
     )
 

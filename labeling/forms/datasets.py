@@ -5,10 +5,11 @@ from typing import Any
 from django import forms
 
 from labeling.forms.common import NAME_HELP, WordedForm
+from labeling.forms.kept import KeepsFiles, KeptFileInput
 from labeling.imports import SMALL_BYTES, SMALL_FILES
 
 
-class ManyFilesInput(forms.ClearableFileInput):
+class ManyFilesInput(KeptFileInput):
     allow_multiple_selected = True
 
 
@@ -42,7 +43,7 @@ class RightsForm(WordedForm):
     )
 
 
-class UploadForm(RightsForm):
+class UploadForm(KeepsFiles, RightsForm):
     # The stubs take `files` for the uploaded ones, which a bound field's name does not hide.
     files = ManyFilesField(  # type: ignore[assignment]
         label="Images, or a zip of them",

@@ -8,6 +8,7 @@ from django import forms
 from labeling import questions
 from labeling.errors import Refusal
 from labeling.forms.common import LIST, TALL, WordedForm
+from labeling.forms.kept import KeepsFiles, KeptFileInput
 from labeling.kinds import hierarchy
 
 MAX_BYTES = 16 * 1024 * 1024
@@ -33,7 +34,7 @@ def graph_file() -> forms.FileField:
         required=False,
         allow_empty_file=True,
         help_text='JSON or YAML: {"nodes": [{"id", "question", "parents", "class"}]}.',
-        widget=forms.FileInput(attrs={"accept": ACCEPTED}),
+        widget=KeptFileInput(attrs={"accept": ACCEPTED}),
     )
 
 
@@ -66,7 +67,7 @@ def say_faults(form: forms.Form, refusal: Refusal, place: str | None) -> None:
         form.add_error(place, fault)
 
 
-class GraphForm(WordedForm):
+class GraphForm(KeepsFiles, WordedForm):
     """A whole graph. `raw` is what it holds, once the form is valid."""
 
     graph_file = graph_file()

@@ -4,8 +4,11 @@ from typing import Any
 
 from django import forms
 
-from labeling import givenfiles
+from labeling import exporting, givenfiles
+from labeling.files import BadInput
+from labeling.formats.label_studio_project import LOCAL_FILES, LONGEST_BASE, check_base
 from labeling.forms.common import WordedForm
+from labeling.forms.kept import KeepsFiles, KeptFileInput
 from labeling.models import Campaign
 
 BY_NAME = ("", "As the file’s name says")
@@ -16,7 +19,7 @@ class CampaignField(forms.ModelChoiceField):
         return obj.title
 
 
-class KnownLabelsForm(WordedForm):
+class KnownLabelsForm(KeepsFiles, WordedForm):
     """campaigns: those whose question graph the classes may be held to."""
 
     file = forms.FileField(
@@ -28,7 +31,7 @@ class KnownLabelsForm(WordedForm):
             "required": "Choose a file.",
             "empty": "The file is empty. Choose another.",
         },
-        widget=forms.FileInput(attrs={"accept": ".csv,.jsonl,.ndjson,.json,.xml,.zip"}),
+        widget=KeptFileInput(attrs={"accept": ".csv,.jsonl,.ndjson,.json,.xml,.zip"}),
     )
     format = forms.ChoiceField(required=False, choices=[BY_NAME, *givenfiles.formats()])
     source = forms.CharField(
@@ -52,3 +55,46 @@ class KnownLabelsForm(WordedForm):
         field.queryset = campaigns
         if not campaigns:
             del self.fields["campaign"]
+
+
+class ExportOptionsForm(WordedForm):
+    """How a release's labels are written: the options that the format has."""
+
+    names = forms.ChoiceField(
+        required=False,
+        label="Names of categories",
+        choices=[
+            ("unique", "Each its own: cat, cat head, dog head"),
+            ("plain", "Plain: cat, head, head"),
+        ],
+        help_text="Many readers of COCO take two categories of one name for the same.",
+    )
+    rest = forms.BooleanField(
+        required=False,
+        label="With what no part covers",
+        help_text="Of each object and of the background around it: masks of two more categories "
+        "for each class, unlabeled-rest-object and unlabeled-rest-background.",
+    )
+    image_base = forms.CharField(
+        required=False,
+        max_length=LONGEST_BASE,
+        label="Where the images are",
+        help_text="What stands before an image’s name in its address: https://host/images/ or "
+        f"s3://bucket/folder/. Left empty, {LOCAL_FILES}, Label Studio’s own storage of files.",
+        widget=forms.TextInput(attrs={"spellcheck": "false", "autocapitalize": "off"}),
+    )
+
+    def __init__(self, *args: Any, format_name: str, kind: str, **more: Any) -> None:
+        super().__init__(*args, **{"auto_id": f"id_{format_name}_%s", **more})
+        known = exporting.options_of(format_name, kind)
+        for name in set(self.fields) - set(known):
+            del self.fields[name]
+
+    def clean_image_base(self) -> str:
+        try:
+            return check_base(self.cleaned_data["image_base"])
+        except BadInput as bad:
+            raise forms.ValidationError(f"This is no address; {bad.cure}.") from None
+
+    def options(self) -> exporting.Options:
+        return exporting.Options(**{k: v for k, v in self.cleaned_data.items() if v})

@@ -4,6 +4,7 @@ from django import forms
 
 from labeling import part_reading
 from labeling.forms.common import WordedForm
+from labeling.forms.kept import KeepsFiles, KeptFileInput
 from labeling.part_imports import How
 from labeling.simplifying import CAP
 
@@ -16,7 +17,7 @@ WORDS = {
 }
 
 
-class PartsImportForm(WordedForm):
+class PartsImportForm(KeepsFiles, WordedForm):
     """cap: a percentage of the object's diagonal."""
 
     file = forms.FileField(
@@ -28,7 +29,7 @@ class PartsImportForm(WordedForm):
             "required": "Choose a file.",
             "empty": "The file is empty. Choose another.",
         },
-        widget=forms.FileInput(attrs={"accept": ".mat,.json,.png,.csv,.zip"}),
+        widget=KeptFileInput(attrs={"accept": ".mat,.json,.png,.csv,.zip"}),
     )
     format = forms.ChoiceField(
         required=False,

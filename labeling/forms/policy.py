@@ -11,6 +11,7 @@ from labeling.forms.common import WordedForm, add_refusal
 LABELS = {
     "method": "How answers become a consensus",
     "votes": "People per question",
+    "stop_early": "Stop asking",
     "min_votes": "At least this many",
     "max_votes": "At most this many",
     "target_error": "Settle when wrong at most",
@@ -67,10 +68,12 @@ GROUPS = (
     Group(
         "Consensus",
         "How many people answer a question, and when their answers are enough. By majority it is "
-        "a fixed number; otherwise one answer at a time is asked for until the question is sure.",
+        "a fixed number, or fewer once the rest could change nothing; otherwise one answer at a "
+        "time is asked for until the question is sure.",
         (
             "method",
             "votes",
+            "stop_early",
             "min_votes",
             "max_votes",
             "target_error",
@@ -209,7 +212,7 @@ class PolicyForm(WordedForm):
         try:
             return policies.clean(self._understood())
         except Refusal:
-            return policies.clean(None)
+            return policies.clean_new(None)
 
     def clean(self) -> dict[str, Any]:
         data = super().clean() or self.cleaned_data

@@ -9,18 +9,19 @@ from labeling import vocabulary
 from labeling.errors import Refusal
 from labeling.forms.common import LIST, WordedForm
 from labeling.forms.graph import say_faults, version_field
+from labeling.forms.kept import KeepsFiles, KeptFileInput
 from labeling.vocabulary import LONGEST, Category, Fault, PartName, Vocabulary
 from labeling.vocabulary_checks import MOST_PARTS
 
 MAX_BYTES = 4 * LONGEST
-# A form sends some ten fields a part, and Django reads a thousand.
-MOST_ROWS = 90
+# A form sends eleven fields a part, and Django reads a thousand.
+MOST_ROWS = 85
 OF_CATEGORY = ("key", "name", "aliases", "guidance")
 PLAIN = {"spellcheck": "false", "autocapitalize": "off", "autocomplete": "off"}
 SHORT = {"rows": 4, "spellcheck": "true"}
 
 
-class VocabularyForm(WordedForm):
+class VocabularyForm(KeepsFiles, WordedForm):
     """A whole vocabulary. `vocabulary` is what it holds, once the form is valid."""
 
     file = forms.FileField(
@@ -28,7 +29,7 @@ class VocabularyForm(WordedForm):
         required=False,
         allow_empty_file=True,
         help_text="YAML, as it is downloaded here.",
-        widget=forms.FileInput(attrs={"accept": ".yaml,.yml,.json"}),
+        widget=KeptFileInput(attrs={"accept": ".yaml,.yml,.json"}),
     )
     text = forms.CharField(
         label="… or as text",
@@ -104,7 +105,7 @@ class PiecesField(forms.CharField):
             instance, colon, names = (part.strip() for part in line.partition(":"))
             if not colon:
                 raise forms.ValidationError(
-                    f"Line {number} has no colon; write `left: luleg, llleg`."
+                    f"Line {number} has no colon; write left: luleg, llleg."
                 )
             if instance in merge:
                 raise forms.ValidationError(
@@ -165,6 +166,10 @@ class PartForm(WordedForm):
         max_length=100,
         help_text="The key of the part it may be copied from, reflected: often its own.",
         widget=forms.TextInput(attrs=PLAIN),
+    )
+    holds = NamesField(
+        label="Holds",
+        help_text="Keys of parts that may lie on it, as eyes on a head. Others may not overlap.",
     )
     guidance = forms.CharField(
         required=False,

@@ -39,6 +39,7 @@ TALLY_WORDS = {WORD: "Drawn"}
 POLICY = {
     "votes": 1,
     "max_votes": 3,
+    "stop_early": "never",
     "page_size": 2,
     "lease_minutes": 120,
     "seconds_per_answer": 180.0,

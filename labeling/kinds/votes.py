@@ -1,7 +1,8 @@
 """One vote a person: how plain choices become a consensus by majority. Shared by all kinds."""
 
+import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -31,15 +32,18 @@ class Verdict:
 def plurality(votes: Sequence[str | None], policy: dict[str, Any]) -> Verdict:
     """The choice that more people made than any other; a tie asks one more person.
 
-    votes: one per person; None is an abstention. Below policy["votes"] the missing ones are
-    wanted. More abstentions than policy["drop_share"] drop the question. A tie (nobody able to
-    answer is one too) wants one more vote up to policy["max_votes"], then a reviewer. The order of
-    the votes does not matter.
+    votes: one per person; None is an abstention. Below policy["votes"] more are wanted: all that
+    are missing, or as few as could decide where the policy stops early (votes_wanted). More
+    abstentions than policy["drop_share"] drop the question. A tie (nobody able to answer is one
+    too) wants one more vote up to policy["max_votes"], then a reviewer. The order of the votes does
+    not matter.
     """
-    if len(votes) < policy["votes"]:
-        return Verdict("open", more=policy["votes"] - len(votes))
     able = Counter(vote for vote in votes if vote is not None)
-    if len(votes) - able.total() > exact_share(policy["drop_share"]) * len(votes):
+    abstained = len(votes) - able.total()
+    if wanted := votes_wanted(able, abstained, policy):
+        return Verdict("open", more=wanted)
+    asked = max(len(votes), policy["votes"])
+    if abstained > exact_share(policy["drop_share"]) * asked:
         return Verdict("dropped", value="dropped")
     ranked = able.most_common(2)
     if not ranked or (len(ranked) == 2 and ranked[0][1] == ranked[1][1]):
@@ -48,6 +52,32 @@ def plurality(votes: Sequence[str | None], policy: dict[str, Any]) -> Verdict:
         return Verdict("review")
     winner, count = ranked[0]
     return Verdict("settled", value=winner, probability=count / able.total())
+
+
+def votes_wanted(able: Counter[str], abstained: int, policy: Mapping[str, Any]) -> int:
+    """The fewest further votes that could decide a majority of policy["votes"]; 0 if it is decided.
+
+    able: how often each choice was made. Without policy["stop_early"] all the votes are wanted;
+    with it those after which, in the best case, no missing vote could change the verdict: neither
+    who wins nor whether the question is dropped.
+
+    >>> five = {"votes": 5, "drop_share": 0.6, "stop_early": "decided"}
+    >>> votes_wanted(Counter(), 0, five), votes_wanted(Counter(yes=2, no=1), 0, five)
+    (3, 1)
+    >>> votes_wanted(Counter(yes=3), 0, five), votes_wanted(Counter(), 4, five)
+    (0, 0)
+    """
+    missing = policy["votes"] - able.total() - abstained
+    if missing <= 0 or policy.get("stop_early") != "decided":
+        return max(missing, 0)
+    first, second, *_ = *sorted(able.values(), reverse=True), 0, 0
+    # So many abstentions drop nothing yet.
+    allowed = math.floor(exact_share(policy["drop_share"]) * policy["votes"])
+    to_drop = allowed + 1 - abstained
+    # The leader must stay ahead if all that are missing go to the second, and the question must
+    # stay if they all abstain.
+    to_win = max((second + missing - first) // 2 + 1, abstained + missing - allowed)
+    return max(0, min(missing, to_drop, to_win))
 
 
 def exact_share(share: float) -> Fraction:

@@ -37,6 +37,8 @@ class ContractCommand(BaseCommand):
 
     requires_system_checks: list[str] = []
     as_json = False
+    # What of the input was refused, where a deed took the others: exit 1, once the result is out.
+    refused: BadInput | None = None
 
     def create_parser(self, prog_name: str, subcommand: str, **kwargs: Any) -> CommandParser:
         parser = super().create_parser(prog_name, subcommand, **kwargs)
@@ -78,6 +80,8 @@ class ContractCommand(BaseCommand):
             options.pop(name, None)
         result = deed(**options)
         self.stdout.write(to_json(result) if self.as_json else show(result))
+        if self.refused is not None:
+            raise self.refused
 
     def execute(self, *args: Any, **options: Any) -> str | None:
         try:
@@ -102,7 +106,7 @@ class ContractCommand(BaseCommand):
             self._refuse(
                 BadInput(
                     f"the database cannot be used ({error})",
-                    cure="run `manage.py migrate`, or check DATABASE_URL",
+                    cure="run manage.py migrate, or check DATABASE_URL",
                 )
             )
         except BrokenPipeError:

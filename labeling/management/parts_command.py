@@ -12,6 +12,7 @@ from labeling.files import BadInput
 from labeling.management.contract import ContractCommand, Result, table
 from labeling.models import Dataset
 from labeling.part_report import Report
+from labeling.plurals import count_of
 from labeling.simplifying import CAP
 
 SHIPPED = "shipped"
@@ -55,7 +56,7 @@ def bring_in(
     **_: Any,
 ) -> Result:
     """The report. Raises BadInput for what is wrong with the whole of it, and where nothing at all
-    came in."""
+    came in; where some objects were refused, the command ends with 1 after its result."""
     if not 0 <= cap <= 100:
         raise BadInput(f"--cap is {cap:g}", cure="give per cent, 0 to 100")
     if vocabulary:
@@ -79,6 +80,14 @@ def bring_in(
         first = report.refused[0]
         raise BadInput(
             f"none of its objects came in; {first['place']}: {first['why']}".rstrip("."), file=path
+        )
+    if report.refused:
+        first = report.refused[0]
+        told = count_of(report.refused_count, "object was", "objects were")
+        command.refused = BadInput(
+            f"{told} refused, the first is {first['place']}: {first['why']}".rstrip("."),
+            file=path,
+            cure="mend what is refused, then import the file again: the others are in",
         )
     return report.content()
 

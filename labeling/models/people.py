@@ -1,4 +1,5 @@
 import secrets
+from functools import cached_property
 
 from django.contrib.auth.models import AbstractUser
 from django.db import models
@@ -18,14 +19,40 @@ def new_token() -> str:
 
 # knox is untyped, so the manager of its tokens is unknown here.
 class User(AbstractUser):  # type: ignore[django-manager-missing]
-    """A person. Other annotators and every release see the pseudonym, never the username."""
+    """A person. Who is shown the username and who the pseudonym: labeling/names.py."""
 
     pseudonym = models.CharField(max_length=64, unique=True, default=new_pseudonym)
     is_researcher = models.BooleanField(
         "may open campaigns",
         default=False,
-        help_text="Researchers make datasets and campaigns; annotators need no such right.",
+        help_text="Makes datasets, campaigns and benchmarks. A right of the account; what "
+        "somebody does in one campaign is their role there.",
     )
+
+    @property
+    def may_open_campaigns(self) -> bool:
+        """The right of the account; administrators have it by their office."""
+        return self.is_researcher or self.is_staff
+
+    @cached_property
+    def campaign_roles(self) -> frozenset[str]:
+        """The roles held in any campaign now. One query by the index of a person's memberships."""
+        return frozenset(self.memberships.active().values_list("role", flat=True))
+
+    @cached_property
+    def researches_anywhere(self) -> bool:
+        """Whether datasets and benchmarks may be theirs; decides what navigation shows."""
+        return (
+            self.may_open_campaigns
+            or Membership.Role.RESEARCHER in self.campaign_roles
+            # The right may have been revoked since.
+            or self.datasets.exists()
+        )
+
+    @property
+    def is_campaign_staff(self) -> bool:
+        """Whether this person researches or reviews anywhere."""
+        return self.researches_anywhere or Membership.Role.REVIEWER in self.campaign_roles
 
 
 class ApiToken(AbstractAuthToken):

@@ -1,6 +1,11 @@
 """Figures as people read them."""
 
+from typing import Any
+
 from django import template
+
+from labeling.models import User
+from labeling.names import Names
 
 register = template.Library()
 
@@ -41,6 +46,16 @@ def money(amount: float, currency: str = "EUR") -> str:
     '1,234.50 EUR'
     """
     return f"{amount:,.2f} {currency}"
+
+
+@register.filter
+def is_range(estimate: dict[str, Any]) -> bool:
+    """Whether low and high of an estimate (forecasts.estimate) differ.
+
+    >>> is_range({"low": {"questions": 9}, "high": {"questions": 9}}), is_range({})
+    (False, False)
+    """
+    return bool(estimate.get("low") != estimate.get("high"))
 
 
 @register.filter
@@ -101,3 +116,11 @@ def filesize(count: int | None) -> str:
             return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"
         size /= 1000
     return f"{size:.1f} TB"
+
+
+@register.filter
+def named(user: User | None, names: Names | Any) -> str:
+    """The person's name as staff of the campaign see it; the pseudonym where no rule is given."""
+    if user is None:
+        return "Assay"
+    return names.of(user) if isinstance(names, Names) else user.pseudonym

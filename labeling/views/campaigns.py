@@ -1,9 +1,13 @@
 """Campaigns: the list, a new one with what it will cost, one campaign, its words and rules."""
 
+from urllib.parse import urlencode
+
+from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from labeling import (
@@ -11,12 +15,13 @@ from labeling import (
     campaign_figures,
     campaigns,
     drafting,
+    lists,
     overview,
     part_campaigns,
     qualifying,
     vocabularies,
 )
-from labeling.access import campaigns_for, check_researcher
+from labeling.access import campaigns_for, check_may_open
 from labeling.errors import Refusal
 from labeling.forms import CampaignForm, NewCampaignForm, add_refusal
 from labeling.models import Campaign
@@ -69,28 +74,47 @@ def campaign_list(request: SignedIn) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 def campaign_new(request: SignedIn) -> HttpResponse:
     """The form of a new campaign with its price beside it, and the draft that it makes."""
-    check_researcher(request.user)
+    check_may_open(request.user)
     if request.method == "GET":
         form = NewCampaignForm(request.user, initial={"dataset": request.GET.get("dataset")})
         return _new(request, form, None)
     form = NewCampaignForm(request.user, request.POST, request.FILES)
     valid = form.is_valid()
     if "estimate" in request.POST:
-        return _new(request, form, campaigns.estimate(form.question_count(), form.policy()))
+        return _new(request, form, form.estimate())
     if valid:
         try:
             campaign = _draft(request, form)
         except Refusal as refusal:
             add_refusal(form, refusal)
         else:
+            form.forget_files()
             messages.success(request, DRAFTED)
             return redirect("labeling:campaign", campaign.name)
-    return _new(request, form, campaigns.estimate(form.question_count(), form.policy()))
+    return _new(request, form, form.estimate())
 
 
 def _new(request: SignedIn, form: NewCampaignForm, estimate: dict | None) -> HttpResponse:
-    context = {"form": form, "estimate": estimate}
+    form.keep_files()
+    context = {"form": form, "estimate": estimate, "selection_page": _selection_page(form)}
     return render(request, "labeling/campaign_new.html", context)
+
+
+def _selection_page(form: NewCampaignForm) -> str:
+    """Where a selection that came as a list of questions becomes a campaign, with the file and
+    what was typed but the instructions, which an address has no room for; "" where none came."""
+    page = getattr(settings, "ASSAY_SELECTION_PAGE", "")
+    came = [
+        key for key in ("questions_file", "questions") if form.has_error(key, lists.SELECTION_CODE)
+    ]
+    if not page or not came:
+        return ""
+    filled = {key: form.cleaned_data.get(key, "") for key in ("title", "name")}
+    if dataset := form.cleaned_data.get("dataset"):
+        filled["dataset"] = dataset.name
+    if kept := form.fields["questions_file"].widget.kept:
+        filled["selection_kept"] = ":".join(kept[0])
+    return f"{reverse(page)}?{urlencode({key: text for key, text in filled.items() if text})}"
 
 
 def _draft(request: SignedIn, form: NewCampaignForm) -> Campaign:
@@ -152,10 +176,10 @@ def _draft_parts(request: SignedIn, form: NewCampaignForm) -> Campaign:
 @require_POST
 def campaign_estimate(request: SignedIn) -> HttpResponse:
     """The price of what the form says so far, as a piece of the page."""
-    check_researcher(request.user)
+    check_may_open(request.user)
     form = NewCampaignForm(request.user, request.POST, request.FILES)
     form.is_valid()
-    context = {"estimate": campaigns.estimate(form.question_count(), form.policy())}
+    context = {"estimate": form.estimate()}
     return render(request, "labeling/_estimate.html", context)
 
 

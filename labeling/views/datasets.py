@@ -9,7 +9,7 @@ from django.views.decorators.http import require_GET, require_http_methods
 
 from labeling import datasets as pools
 from labeling import images
-from labeling.access import check_researcher, dataset_for
+from labeling.access import check_may_open, check_researches, dataset_for
 from labeling.errors import NotYours, Refusal
 from labeling.forms import DatasetForm, add_refusal
 from labeling.models import Dataset, GivenLabel, Job
@@ -24,7 +24,7 @@ TILES = 60
 @require_GET
 def datasets(request: SignedIn) -> HttpResponse:
     """The datasets this person owns or works with."""
-    check_researcher(request.user)
+    check_researches(request.user)
     found = (
         Dataset.objects.filter(pk__in=Dataset.objects.visible_to(request.user).values("pk"))
         .select_related("owner")
@@ -40,7 +40,7 @@ def datasets(request: SignedIn) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 def dataset_new(request: SignedIn) -> HttpResponse:
     """A new, empty dataset."""
-    check_researcher(request.user)
+    check_may_open(request.user)
     form = DatasetForm(request.POST or None)
     if form.is_valid():
         try:

@@ -23,6 +23,7 @@ from labeling.forms import (
 from labeling.gold import add_gold, conflicts, gold_from_settled, retire_gold, without
 from labeling.kinds import KINDS, is_drawn
 from labeling.models import Campaign, Image, Question, Topic
+from labeling.plurals import count_of
 from labeling.views.shared import (
     SignedIn,
     key_of,
@@ -70,15 +71,17 @@ def gold_add(request: SignedIn, name: str) -> HttpResponse:
 def gold_upload(request: SignedIn, name: str) -> HttpResponse:
     """Gold as a list."""
     campaign = own_campaign(request, name)
-    form = GoldListForm(campaign.kind, request.POST, request.FILES)
+    form = GoldListForm(campaign.kind, request.POST, request.FILES, user=request.user)
     if form.is_valid():
         try:
             count = add_gold(campaign, request.user, form.cleaned_data["rows"])
         except Refusal as refusal:
             form.add_error("gold_file", refusal.message)
         else:
+            form.forget_files()
             messages.success(request, f"{count} gold questions were added.")
             return redirect("labeling:gold", campaign.name)
+    form.keep_files()
     return _gold(request, campaign, form)
 
 
@@ -125,7 +128,7 @@ def _gold(request: SignedIn, campaign: Campaign, form: GoldListForm | None = Non
         "labeling/gold.html",
         campaign,
         "gold",
-        form=form or GoldListForm(campaign.kind),
+        form=form or GoldListForm(campaign.kind, user=request.user),
         rows=overview.gold_rows(campaign, list(page.object_list)),
         page_obj=page,
         query=query_of(request),
@@ -151,7 +154,8 @@ def _picker(request: SignedIn, campaign: Campaign) -> dict[str, Any]:
 def topics(request: SignedIn, name: str) -> HttpResponse:
     """The campaign's classes; more of them, or other names, as a list."""
     campaign = own_campaign(request, name)
-    form = ListsForm(*((request.POST, request.FILES) if request.method == "POST" else ()))
+    data = (request.POST, request.FILES) if request.method == "POST" else ()
+    form = ListsForm(*data, user=request.user)
     form.fields["topics_file"] = list_file(
         "Classes, as a file",
         "CSV: wnid,name,definition,synonyms,url; synonyms apart by semicolons. What a class is "
@@ -162,10 +166,14 @@ def topics(request: SignedIn, name: str) -> HttpResponse:
         found = form.listed("topics", lists.read_topics)
         if found and form.is_valid():
             campaigns.define_topics(campaign, found)
-            messages.success(request, f"{len(found)} classes were written.")
+            form.forget_files()
+            messages.success(
+                request, f"{count_of(len(found), 'class was', 'classes were')} written."
+            )
             return redirect("labeling:topics", campaign.name)
         if not form.errors:
             form.add_error("topics_file", "Choose a file with at least one class.")
+    form.keep_files()
     search = request.GET.get("q", "").strip()[:200]
     page = page_of(request, overview.topic_rows(campaign, search), PAGE)
     return render_campaign(

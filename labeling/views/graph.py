@@ -30,7 +30,7 @@ def graph(request: SignedIn, name: str) -> HttpResponse:
     if request.method == "GET":
         return _page(request, watched_campaign(request, name), None)
     campaign = own_campaign(request, name)
-    form = GraphForm(request.POST, request.FILES)
+    form = GraphForm(request.POST, request.FILES, user=request.user)
     if form.is_valid():
         try:
             base = form.cleaned_data["version"]
@@ -38,8 +38,10 @@ def graph(request: SignedIn, name: str) -> HttpResponse:
         except Refusal as refusal:
             form.say(refusal, "graph_file" if form.cleaned_data["graph_file"] else "graph")
         else:
+            form.forget_files()
             messages.success(request, f"Version {made.version} of the graph is in force.")
             return redirect("labeling:graph", campaign.name)
+    form.keep_files()
     return _page(request, campaign, form)
 
 
@@ -155,7 +157,8 @@ def _page(request: SignedIn, campaign: Campaign, form: GraphForm | None) -> Http
         rows=outlining.outline(standing, counts, search) if standing else [],
         all_open="open" in request.GET,
         search=search,
-        form=form or GraphForm(initial={"graph": text, "version": _in_force(campaign)}),
+        form=form
+        or GraphForm(initial={"graph": text, "version": _in_force(campaign)}, user=request.user),
         versions=_versions(campaign),
         conflicts=_conflicts(campaign),
     )

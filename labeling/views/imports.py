@@ -31,14 +31,15 @@ def dataset_upload(request: SignedIn, name: str) -> HttpResponse:
     """Images from this person's machine: a few files are added at once, more by an import."""
     dataset = _own(request, name)
     if request.method == "GET":
-        return _upload(request, dataset, UploadForm(), ImportForm())
-    form = UploadForm(request.POST, request.FILES)
+        return _upload(request, dataset, UploadForm(user=request.user), ImportForm())
+    form = UploadForm(request.POST, request.FILES, user=request.user)
     try:
         _check_size(request)
         if form.is_valid():
             return _take(request, dataset, form)
     except Refusal as refusal:
         form.add_error("files" if "files" in form.fields else None, refusal.message)
+    form.keep_files()
     return _upload(request, dataset, form, ImportForm())
 
 
@@ -55,7 +56,7 @@ def dataset_import(request: SignedIn, name: str) -> HttpResponse:
             add_refusal(form, refusal)
         else:
             return redirect("labeling:import_report", dataset.name, row.pk)
-    return _upload(request, dataset, UploadForm(), form)
+    return _upload(request, dataset, UploadForm(user=request.user), form)
 
 
 @login_required
@@ -146,9 +147,11 @@ def _take(request: SignedIn, dataset: Dataset, form: UploadForm) -> HttpResponse
     said = {"licence": data["licence"], "source": data["source"]}
     if coming.are_small(files):
         report = coming.add_small(dataset, files, **said)
+        form.forget_files()
         context = {"dataset": dataset, "report": report, "ended": True, "may_add": True}
         return render(request, "labeling/dataset_report.html", context)
     row = coming.of_uploads(dataset, request.user, files, **said)
+    form.forget_files()
     return redirect("labeling:import_report", dataset.name, row.pk)
 
 

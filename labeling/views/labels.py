@@ -5,17 +5,17 @@ from django.contrib.auth.decorators import login_required
 from django.http import FileResponse, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
-from django.template.defaultfilters import pluralize
 from django.views.decorators.http import require_GET, require_http_methods
 
-from labeling import exportfiles, givenfiles
+from labeling import exportfiles, exporting, givenfiles
 from labeling import releases as frozen
 from labeling.access import dataset_for
 from labeling.errors import Refusal
 from labeling.forms import add_refusal
-from labeling.forms.labels import KnownLabelsForm
-from labeling.models import Dataset, Job
-from labeling.views.shared import SignedIn, own_campaign, render_campaign
+from labeling.forms.labels import ExportOptionsForm, KnownLabelsForm
+from labeling.models import Campaign, Dataset, Job, Release
+from labeling.plurals import count_of
+from labeling.views.shared import SignedIn, own_campaign, query_of, render_campaign
 
 RECENT_SHOWN = 10
 ENDED = (Job.State.DONE, Job.State.FAILED)
@@ -31,6 +31,7 @@ def dataset_labels(request: SignedIn, name: str) -> HttpResponse:
     givenfiles.check_may_bring(request.user, dataset)
     form = _form(request, dataset, request.POST, request.FILES)
     if not form.is_valid():
+        form.keep_files()
         return _known(request, dataset, form)
     data = form.cleaned_data
     try:
@@ -44,7 +45,9 @@ def dataset_labels(request: SignedIn, name: str) -> HttpResponse:
         )
     except Refusal as refusal:
         add_refusal(form, refusal)
+        form.keep_files()
         return _known(request, dataset, form)
+    form.forget_files()
     if isinstance(made, dict):
         messages.success(request, _told(made))
     else:
@@ -59,8 +62,15 @@ def release_labels(request: SignedIn, name: str, number: int) -> HttpResponseBas
     campaign = own_campaign(request, name)
     release = frozen.release_for(campaign, number)
     format_name = request.GET.get("format", "csv")
-    made = exportfiles.fetch(release, format_name)
-    context = {"release": release, "format": format_name, "words": givenfiles.WORDS[format_name]}
+    form = ExportOptionsForm(request.GET, format_name=format_name, kind=campaign.kind)
+    if not form.is_valid():
+        return _options(request, campaign, release, {format_name: form})
+    made = exportfiles.fetch(release, format_name, form.options())
+    context = {
+        "release": release,
+        "words": givenfiles.WORDS[format_name],
+        "query": query_of(request, "fragment"),
+    }
     if "fragment" in request.GET:
         job = made if isinstance(made, Job) else None
         if job is None:
@@ -80,10 +90,36 @@ def release_labels(request: SignedIn, name: str, number: int) -> HttpResponseBas
     )
 
 
+@login_required
+@require_GET
+def release_label_options(request: SignedIn, name: str, number: int) -> HttpResponse:
+    """The formats of a release's labels that can be written in several ways."""
+    campaign = own_campaign(request, name)
+    return _options(request, campaign, frozen.release_for(campaign, number), {})
+
+
+def _options(
+    request: SignedIn, campaign: Campaign, release: Release, sent: dict[str, ExportOptionsForm]
+) -> HttpResponse:
+    """The page of options; sent: a form that was sent with faults, by its format."""
+    found = []
+    for format_name in exporting.formats_of(campaign.kind):
+        form = sent.get(format_name)
+        form = form or ExportOptionsForm(format_name=format_name, kind=campaign.kind)
+        if form.fields:
+            found.append((format_name, givenfiles.WORDS[format_name], form))
+    template = "labeling/release_label_options.html"
+    response = render_campaign(
+        request, template, campaign, "releases", release=release, formats=found
+    )
+    response.status_code = 400 if sent else 200
+    return response
+
+
 def _told(result: givenfiles.Result) -> str:
     """What became of a file of labels, as a sentence."""
     labels, images = result["labels"], result["images"]
-    said = f"Known now: {labels:,} label{pluralize(labels)} of {images:,} image{pluralize(images)}."
+    said = f"Known now: {count_of(labels, 'label')} of {count_of(images, 'image')}."
     if result["unknown"]:
         said += f" Passed over: {result['unknown']:,} that said unknown."
     return said
@@ -91,7 +127,7 @@ def _told(result: givenfiles.Result) -> str:
 
 def _form(request: SignedIn, dataset: Dataset, *data: object) -> KnownLabelsForm:
     campaigns = givenfiles.graph_campaigns(dataset, request.user)
-    return KnownLabelsForm(*data, campaigns=campaigns)
+    return KnownLabelsForm(*data, campaigns=campaigns, user=request.user)
 
 
 def _known(request: SignedIn, dataset: Dataset, form: KnownLabelsForm) -> HttpResponse:

@@ -25,9 +25,9 @@ def parts_import(request: SignedIn, name: str) -> HttpResponse:
     """A file of objects with their parts, and those that came before."""
     dataset = dataset_for(request.user, name)
     if request.method == "GET":
-        return _coming(request, dataset, PartsImportForm())
+        return _coming(request, dataset, PartsImportForm(user=request.user))
     givenfiles.check_may_bring(request.user, dataset)
-    form = PartsImportForm(request.POST, request.FILES)
+    form = PartsImportForm(request.POST, request.FILES, user=request.user)
     if form.is_valid():
         data = form.cleaned_data
         try:
@@ -37,7 +37,9 @@ def parts_import(request: SignedIn, name: str) -> HttpResponse:
         except Refusal as refusal:
             add_refusal(form, refusal)
         else:
+            form.forget_files()
             return redirect("labeling:parts_report", dataset.name, job.pk)
+    form.keep_files()
     return _coming(request, dataset, form)
 
 

@@ -17,6 +17,8 @@ from labeling import people as deeds
 from labeling.errors import NotYours, Refusal
 from labeling.forms import InvitationForm, QuotasForm, ReasonForm, RoleForm, add_refusal
 from labeling.models import Campaign, Invitation, Membership, User
+from labeling.names import name_of
+from labeling.plurals import count_of
 from labeling.views.shared import SignedIn, own_campaign, page_of, query_of, render_campaign
 
 PAGE = 50
@@ -75,7 +77,7 @@ def member_role(request: SignedIn, name: str, pk: int) -> HttpResponse:
         except Refusal as refusal:
             messages.error(request, refusal.message)
         else:
-            messages.success(request, f"{membership.user.pseudonym} is {changed.role} now.")
+            messages.success(request, f"{name_of(membership)} is {changed.role} now.")
     else:
         messages.error(request, "Choose one of the roles.")
     return redirect("labeling:people", campaign.name)
@@ -92,7 +94,7 @@ def member_remove(request: SignedIn, name: str, pk: int) -> HttpResponse:
     except Refusal as refusal:
         messages.error(request, refusal.message)
     else:
-        who = membership.user.pseudonym
+        who = name_of(membership)
         messages.success(request, f"{who} is no longer in the campaign. Their answers stay.")
     return redirect("labeling:people", campaign.name)
 
@@ -146,8 +148,8 @@ def person_quotas(request: SignedIn, name: str, pk: int) -> HttpResponse:
     if not form.is_valid():
         return _person(request, campaign, membership, form)
     left = quotas.assign(membership, request.user, form.wanted())
-    who = membership.user.pseudonym
-    said = f"{count_of(sum(left.values()), 'image')} are left to {who}."
+    who = name_of(membership)
+    said = f"{count_of(sum(left.values()), 'image is', 'images are')} left to {who}."
     messages.success(request, said if form.wanted() else f"{who} has no quota: any topic comes.")
     return redirect("labeling:person", campaign.name, membership.pk)
 
@@ -168,6 +170,7 @@ def _person(
         campaign,
         "people",
         membership=membership,
+        tone=progress.tone_of(membership),
         person=membership.user,
         seconds=membership.worked_ms / 1000 / membership.answered if membership.answered else None,
         gold_share=policy["gold_share"] if membership.gold_share is None else membership.gold_share,
@@ -213,7 +216,7 @@ def person_deed(request: SignedIn, name: str, pk: int, deed: str) -> HttpRespons
 
 def _do(deed: str, campaign: Campaign, membership: Membership, actor: User, reason: str) -> str:
     """What was done, in words."""
-    said = DEEDS[deed].done.format(membership.user.pseudonym)
+    said = DEEDS[deed].done.format(name_of(membership))
     if deed == "pause":
         watching.pause(membership, actor, reason)
         return said
@@ -256,15 +259,6 @@ def _touched(deed: str, touched: dict[str, int]) -> list[str]:
         f"{count_of(touched['seats'], 'open seat')} will go back to others. Nothing is deleted: "
         "lifting the block brings everything back.",
     ]
-
-
-def count_of(count: int, what: str) -> str:
-    """A number with its noun.
-
-    >>> count_of(1, "answer"), count_of(312, "answer")
-    ('1 answer', '312 answers')
-    """
-    return f"{count:,} {what}{'' if count == 1 else 's'}"
 
 
 def _deeds_for(membership: Membership) -> list[Deed]:

@@ -13,6 +13,7 @@ from labeling.errors import Refusal
 from labeling.forms import QuestionFilterForm, QuestionsForm, add_refusal
 from labeling.kinds import KINDS, is_drawn
 from labeling.models import Campaign
+from labeling.plurals import count_of
 from labeling.views.shared import (
     SignedIn,
     display_response,
@@ -97,15 +98,17 @@ def questions_add(request: SignedIn, name: str) -> HttpResponse:
     """More questions, as a list."""
     campaign = own_campaign(request, name)
     data = (request.POST, request.FILES) if request.method == "POST" else ()
-    form = QuestionsForm(*data, by_image=campaign.kind != "contains")
+    form = QuestionsForm(*data, by_image=campaign.kind != "contains", user=request.user)
     if form.is_valid():
         try:
             said = _ask(campaign, form.cleaned_data)
         except Refusal as refusal:
             add_refusal(form, refusal)
         else:
+            form.forget_files()
             messages.success(request, said)
             return redirect("labeling:questions", campaign.name)
+    form.keep_files()
     return render_campaign(request, "labeling/questions_add.html", campaign, "questions", form=form)
 
 
@@ -119,12 +122,17 @@ def _ask(campaign: Campaign, content: dict[str, Any]) -> str:
     if campaign.kind == part_campaigns.KIND:
         objects = part_campaigns.objects_of(campaign.dataset, images=content["names"])
         added = part_campaigns.ask(campaign, objects)
-        return f"{added.created} objects were added; {added.existing} were there already."
+        return _added("object", added.created, added.existing)
     pairs = content.get("pairs", [])
     if campaign.kind == "naming":
         pairs = drafting.naming_pairs(campaign.dataset, content["names"])
     added = drafting.ask(campaign, pairs, content.get("topics", []))
-    return f"{added.created} questions were added; {added.existing} were there already."
+    return _added("question", added.created, added.existing)
+
+
+def _added(what: str, created: int, existing: int) -> str:
+    told = count_of(created, f"{what} was", f"{what}s were")
+    return f"{told} added; {count_of(existing, 'was', 'were')} there already."
 
 
 @login_required

@@ -13,6 +13,7 @@ from labeling import images
 from labeling.access import ANNOTATOR, RESEARCHER, campaign_for
 from labeling.errors import NotYours
 from labeling.models import Campaign, Image, Membership, Question, User
+from labeling.names import Names
 
 
 class SignedIn(HttpRequest):
@@ -44,6 +45,7 @@ def render_campaign(
         "tab": tab,
         "role": role,
         "is_researcher": role == RESEARCHER,
+        "names": Names(campaign),
         "in_review": in_review,
         # Reviewers label too: what is made of their answers might tell them what to say.
         "links": links_of(campaign) if role == RESEARCHER else [],

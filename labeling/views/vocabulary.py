@@ -31,7 +31,7 @@ def vocabulary(request: SignedIn, name: str) -> HttpResponse:
     if request.method == "GET":
         return _page(request, dataset, None)
     _check_may_edit(request, dataset)
-    form = VocabularyForm(request.POST, request.FILES)
+    form = VocabularyForm(request.POST, request.FILES, user=request.user)
     if form.is_valid():
         try:
             base = form.cleaned_data["version"]
@@ -39,7 +39,9 @@ def vocabulary(request: SignedIn, name: str) -> HttpResponse:
         except Refusal as refusal:
             form.say(refusal)
         else:
+            form.forget_files()
             return _saved(request, dataset, made)
+    form.keep_files()
     return _page(request, dataset, form)
 
 
@@ -149,7 +151,7 @@ def _page(request: SignedIn, dataset: Dataset, form: VocabularyForm | None) -> H
             "rows": _rows(said, counts) if said else [],
             "all_open": "open" in request.GET,
             "may_edit": vocabularies.may_edit(request.user, dataset),
-            "form": form or VocabularyForm(initial=initial),
+            "form": form or VocabularyForm(initial=initial, user=request.user),
             "versions": _versions(request, dataset),
         },
     )

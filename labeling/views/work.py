@@ -6,6 +6,7 @@ from tempfile import TemporaryFile
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
+from django.db.models import Q
 from django.http import FileResponse, HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.http import require_GET, require_POST
@@ -26,8 +27,10 @@ PAGE = 50
 def jobs(request: SignedIn, name: str) -> HttpResponse:
     """The campaign's background work, what failed with its reason."""
     campaign = own_campaign(request, name)
-    # Everybody is watched after every ten answers: what went well would bury all else.
-    found = campaign.jobs.exclude(kind="watch", state=Job.State.DONE).order_by("-pk")
+    # Everybody is watched after every ten answers, and every night has its steps: what went well
+    # would bury all else.
+    routine = Q(kind__in=["watch", "nightly"], state=Job.State.DONE)
+    found = campaign.jobs.exclude(routine).order_by("-pk")
     state = request.GET.get("state", "")
     if state in Job.State.values:
         found = found.filter(state=state)

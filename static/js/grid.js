@@ -10,7 +10,18 @@ import { PageProgress } from "./progress.js";
 import { Drafts } from "./drafts.js";
 import { Tiles, markOf } from "./tiles.js";
 import { Closer } from "./closer.js";
-import { Clock, announce, murmur, one, showAbout, showCounts, showTrouble, words } from "./screen.js";
+import {
+  Clock,
+  announce,
+  countLeft,
+  loginLink,
+  murmur,
+  one,
+  showAbout,
+  showCounts,
+  showEnd,
+  words,
+} from "./screen.js";
 import { attachKeys, attachPanels } from "./panels.js";
 import { attachStatus } from "./status.js";
 import { attachSizes } from "./sizes.js";
@@ -26,6 +37,7 @@ const SEND_TURN_MS = 150;
 class Grid {
   constructor(setup, kind) {
     Object.assign(this, { setup, kind, topics: setup.topics, done: setup.done, left: setup.left });
+    this.reported = setup.left;
     this.outbox = new Outbox({ ...setup, url: setup.urls.answers, batch: BATCH });
     this.progress = new PageProgress(setup);
     this.drafts = new Drafts(setup);
@@ -40,6 +52,7 @@ class Grid {
     this.cursor = null; // the place in the past that is looked at; null at the front
     this.shown = null; // the page whose tiles are on the screen
     this.exhausted = false;
+    this.elsewhere = false; // whether all that is left is open in another tab
     this.loggedOut = false; // some image could not be had for that
     this.refilling = null;
     this.deeds = { done: () => this.finish(), ...attachSizes(this.tiles.list) };
@@ -51,6 +64,7 @@ class Grid {
     const elsewhere = await this.progress.heldElsewhere();
     this.#accept(this.setup.seats, elsewhere);
     this.exhausted = !this.setup.seats.length;
+    this.unsentBefore = this.outbox.pending().length;
     this.outbox.retry();
     this.#render();
     this.#stock();
@@ -67,7 +81,8 @@ class Grid {
   /* Takes the page as it is marked, unless something of it was not seen yet. */
   finish() {
     const page = this.current();
-    if (!page || this.shown !== page || this.clock.sincePaint() < TOO_SOON_MS) return;
+    if (!page || this.shown !== page) return;
+    if (this.clock.sincePaint() < TOO_SOON_MS) return announce(words.tooSoon);
     const waiting = page.seats.filter((entry) => this.#slot(entry).state !== "ready").length;
     if (waiting) {
       announce(`${images(waiting)} still loading. Wait, or skip ${waiting === 1 ? "it" : "them"}.`);
@@ -184,9 +199,8 @@ class Grid {
       Object.assign(this.topics, reply.body.topics);
       // With a page in hand, none ahead says little: the server gives only so many at once.
       this.exhausted = !reply.body.seats.length && !this.page;
-      if (reply.body.left !== null) {
-        this.left = Math.max(0, reply.body.left - this.outbox.pending().length);
-      }
+      countLeft(this, reply.body);
+      this.elsewhere = elsewhere.size > 0 && this.left > 0;
       this.#accept(reply.body.seats, elsewhere);
       this.trouble = null;
     } else {
@@ -237,6 +251,8 @@ class Grid {
     this.page ??= this.#next();
     const page = this.current();
     this.progress.save([...(this.page?.seats || []), ...this.queue]);
+    // The card and the bar say the same: at the end nothing is left.
+    if (!page && this.exhausted && !this.elsewhere && this.left) this.left = 0;
     showCounts(this.done, this.left);
     one("[data-work]").hidden = !page;
     one("[data-finished]").hidden = Boolean(page) || (!this.exhausted && !this.trouble);
@@ -252,7 +268,7 @@ class Grid {
   #finish() {
     this.shown = null;
     this.tiles.list.replaceChildren();
-    if (this.trouble) showTrouble(this.trouble);
+    showEnd(this);
   }
 
   #show(page) {
@@ -308,7 +324,7 @@ class Grid {
       if (slot.state === "ready") tile.querySelector(".tile-face").prepend(slot.image);
       else if (slot.state === "logged-out") {
         this.loggedOut = true;
-        note.textContent = "Log in again";
+        note.replaceChildren(loginLink());
       } else if (slot.state === "gone" && this.shown?.seats.includes(entry)) this.#gone(tile);
     };
     const [yes, hard] = [tile.querySelector(".tile-yes"), tile.querySelector(".tile-hard input")];

@@ -9,7 +9,7 @@ import { Outbox, post } from "./outbox.js";
 import { Images } from "./images.js";
 import { Progress } from "./progress.js";
 import { Zoom } from "./zoom.js";
-import { Clock, announce, one, showAbout, showCounts, showTrouble, words } from "./screen.js";
+import { Clock, announce, countLeft, loginLink, one, showAbout, showCounts, showEnd, words } from "./screen.js";
 import { attachKeys, attachPanels } from "./panels.js";
 import { attachStatus } from "./status.js";
 
@@ -22,6 +22,7 @@ const REFILL_RETRY_MS = 3000;
 class Label {
   constructor(setup) {
     Object.assign(this, { setup, topics: setup.topics, done: setup.done, left: setup.left });
+    this.reported = setup.left;
     this.outbox = new Outbox({ ...setup, url: setup.urls.answers });
     this.progress = new Progress(setup);
     this.images = new Images();
@@ -33,6 +34,7 @@ class Label {
     this.shown = null; // the seat whose image is on the screen
     this.painting = null; // the entry that the kind is about to show
     this.exhausted = false;
+    this.elsewhere = false; // whether all that is left is open in another tab
     this.refilling = null;
   }
 
@@ -41,6 +43,7 @@ class Label {
     const elsewhere = await this.progress.heldElsewhere();
     this.#accept(this.setup.seats, elsewhere);
     this.exhausted = !this.setup.seats.length;
+    this.unsentBefore = this.outbox.pending().length;
     this.outbox.retry();
     this.#render();
     if (this.queue.length <= REFILL_AT) this.refill();
@@ -57,7 +60,9 @@ class Label {
   /* Takes an answer to what is on the screen; false when there is nothing to answer yet. */
   answer(value) {
     const entry = this.current();
-    if (!entry || this.shown !== entry.seat || this.clock.sincePaint() < TOO_SOON_MS) return false;
+    if (!entry) return false;
+    if (this.shown !== entry.seat) return (announce(words.notShown), false);
+    if (this.clock.sincePaint() < TOO_SOON_MS) return (announce(words.tooSoon), false);
     if (this.outbox.full) {
       this.outbox.retry();
       announce("This browser has no room left. Wait until the answers shown as unsent are sent.");
@@ -137,9 +142,8 @@ class Label {
     if (reply.status === 200) {
       Object.assign(this.topics, reply.body.topics);
       this.exhausted = !reply.body.seats.length;
-      if (reply.body.left !== null) {
-        this.left = Math.max(0, reply.body.left - this.outbox.pending().length);
-      }
+      countLeft(this, reply.body);
+      this.elsewhere = elsewhere.size > 0 && this.left > 0;
       this.#accept(reply.body.seats, elsewhere);
       this.trouble = null;
     } else {
@@ -181,6 +185,8 @@ class Label {
     this.progress.save(this.queue);
     this.#preload();
     const entry = this.current();
+    // The card and the bar say the same: at the end nothing is left.
+    if (!entry && this.exhausted && !this.elsewhere && this.left) this.left = 0;
     showCounts(this.done, this.left);
     one("[data-work]").hidden = !entry;
     one("[data-finished]").hidden = Boolean(entry) || (!this.exhausted && !this.trouble);
@@ -196,7 +202,7 @@ class Label {
   #finish() {
     this.shown = this.painting = null;
     this.kind.leave?.();
-    if (this.trouble) showTrouble(this.trouble);
+    showEnd(this);
   }
 
   #preload() {
@@ -270,7 +276,7 @@ class Label {
     slot.done.then(() => {
       if (this.current() !== entry || this.shown === entry.seat || this.painting === entry) return;
       if (slot.state === "ready") this.#paint(entry, slot);
-      else if (slot.state === "logged-out") note.textContent = words.loggedOut;
+      else if (slot.state === "logged-out") note.replaceChildren(words.loggedOut, " ", loginLink());
       else this.#gone(entry);
     });
   }

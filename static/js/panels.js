@@ -51,7 +51,7 @@ function deedsOf(label) {
     forward: () => label.forward(),
     skip: () => label.skip(),
     refill: () => label.refill(),
-    send: () => label.outbox.flush(),
+    send: () => (label.outbox.flush(), label.keeper?.retry()),
     dismiss: () => label.outbox.dismissRefused(),
     about: () => toggleAbout(),
     "zoom-in": () => label.zoom.in(),

@@ -58,6 +58,8 @@ export const words = {
   offline: "No connection. The image comes when it is back; your answers are kept.",
   notOpened: "This image could not be opened. Go forward, or reload the page.",
   loggedOut: "You are logged out. Log in again to go on; your answers are kept.",
+  tooSoon: "Too quick: this had only just appeared, so it was not counted. Press again.",
+  notShown: "The image is not on the screen yet, so this was not counted.",
   goneBack: (steps) =>
     `${steps === 1 ? "Your last answer" : `Your answer ${steps} images ago`}. Answer again to change it, or go forward.`,
   pageBack: (steps) =>
@@ -109,7 +111,7 @@ function figure({ image: url, answer, caption, word = answer === "yes" ? "Yes" :
 
 /* How much is done and left; left may be null, which is not known. */
 export function showCounts(done, left) {
-  one("[data-done]").textContent = done;
+  for (const place of document.querySelectorAll("[data-done]")) place.textContent = done;
   const shown = one("[data-left]");
   if (shown && left !== null) shown.textContent = left;
   const bar = one("[data-progress]");
@@ -117,11 +119,35 @@ export function showCounts(done, left) {
   bar.value = done;
 }
 
-/* Why no more can be had, in place of what says that all is done. */
-export function showTrouble(trouble) {
+/* What is left once the server has told of it: `left`, worked out when it had `done` answers of this
+   person's. Answers that it had not got by then are taken off, wherever they are by now. A figure
+   that it repeats is one that it has not counted anew: what was taken off since stays so. */
+export function countLeft(label, { left, done }) {
+  if (left === null || left === label.reported) return;
+  label.reported = left;
+  label.left = Math.max(0, left - Math.max(0, label.done + label.unsentBefore - done));
+}
+
+/* Why there is no image: nothing is left (and how many were answered), the rest is open in another
+   tab, or trouble {status, body} keeps more from coming. */
+export function showEnd({ done, elsewhere, trouble }) {
   // A training comes first: the page leads there.
-  if (trouble.body?.code === "in_training") return void location.reload();
-  const { title, text } = words.trouble(trouble);
-  one("[data-finished-title]").textContent = title;
-  one("[data-finished-words]").textContent = text;
+  if (trouble?.body?.code === "in_training") return void location.reload();
+  const title = one("[data-finished-title]");
+  const said = trouble && words.trouble(trouble);
+  title.textContent = said?.title ?? (elsewhere ? title.dataset.elsewhere : title.dataset.title);
+  one("[data-finished-words]").hidden = Boolean(trouble || elsewhere);
+  one("[data-finished-thanks]").hidden = !done;
+  one("[data-finished-elsewhere]").hidden = Boolean(trouble) || !elsewhere;
+  one("[data-finished-trouble]").hidden = !trouble;
+  one("[data-finished-trouble]").textContent = said?.text ?? "";
+  one("[data-finished-login]").hidden = trouble?.status !== 401;
+}
+
+/* A link to the login, for where an image cannot be had without one. */
+export function loginLink() {
+  const link = document.createElement("a");
+  link.href = one("[data-finished-login]").href;
+  link.textContent = "Log in again";
+  return link;
 }

@@ -1,4 +1,5 @@
-/* Says whether every answer arrived: the chip in the bar, its sheet, and the warning on leaving.
+/* Says whether every answer arrived, and the drawing on the screen where there is one (label.keeper):
+   the chip in the bar, its sheet, and the warning on leaving.
 
    [data-saved] the chip, [data-saved-words], [data-unsent-words], [data-refused-list], [data-login]. */
 import { announce, one } from "./screen.js";
@@ -6,16 +7,17 @@ import { announce, one } from "./screen.js";
 const SETTLE_MS = 900;
 
 export function attachStatus(label) {
-  const { outbox } = label;
+  const { outbox, keeper } = label;
   let said = "";
   let timer = null;
   const tell = () => {
-    const { chip, sentence, tone } = describe(outbox);
+    const { chip, sentence, tone } = describe(outbox, keeper);
     const button = one("[data-saved]");
     one("[data-saved-words]").textContent = chip;
     button.dataset.tone = tone;
     one("[data-unsent-words]").textContent = sentence;
-    one("[data-login]").hidden = outbox.state !== "logged-out" && outbox.state !== "other-user";
+    const states = [outbox.state, keeper?.unsent && keeper.state];
+    one("[data-login]").hidden = !states.some((state) => state === "logged-out" || state === "other-user");
     showRefused(outbox.refused());
     // Read aloud when something needs attention or is over, not at each answer.
     clearTimeout(timer);
@@ -25,6 +27,7 @@ export function attachStatus(label) {
     }, SETTLE_MS);
   };
   outbox.addEventListener("change", tell);
+  keeper?.addEventListener("state", tell);
   outbox.addEventListener("refused", ({ detail }) => announce(detail.message));
   outbox.addEventListener("closed", ({ detail }) => announce(detail));
   let before = outbox.state;
@@ -41,7 +44,7 @@ export function attachStatus(label) {
   tell();
 }
 
-function describe(outbox) {
+function describe(outbox, keeper) {
   const unsent = outbox.pending().length;
   const refused = outbox.refused().length;
   const answers = `${unsent} ${unsent === 1 ? "answer" : "answers"}`;
@@ -52,6 +55,7 @@ function describe(outbox) {
       sentence: `This browser has no room left: ${answers} held on this page alone. Keep it open until they are sent.`,
     };
   }
+  if (!unsent && keeper?.unsent) return describeDrawing(keeper);
   if (!unsent) {
     return refused
       ? { chip: `${refused} not taken`, tone: "warn", sentence: `All sent; ${refused} not taken.` }
@@ -64,6 +68,20 @@ function describe(outbox) {
     stopped: { chip: `${unsent} unsent`, tone: "bad", sentence: `${outbox.message || "The server does not take them."} ${kept}.` },
     waiting: { chip: `${unsent} unsent`, tone: "warn", sentence: `No connection. ${kept}; they are sent when it is back.` },
   }[outbox.state] || { chip: `Saving ${unsent}`, tone: "busy", sentence: `${answers} on the way.` };
+}
+
+/* A drawing that the server does not have as it is on the screen. */
+function describeDrawing({ state, message }) {
+  const kept = "The drawing is kept in this browser";
+  const [tone, sentence] = {
+    waiting: ["warn", `No connection. ${kept}; it is saved when the connection is back.`],
+    conflict: ["warn", `${kept}. Another device saved one, too: choose which to go on with.`],
+    "logged-out": ["bad", `You are logged out. ${kept}; log in again and it is saved.`],
+    "other-user": ["bad", `Somebody else is logged in now. ${kept} until you are.`],
+    gone: ["bad", `${message} ${kept}.`],
+    refused: ["bad", message],
+  }[state] ?? ["busy", "The drawing is on the way."];
+  return { chip: tone === "busy" ? "Saving" : "Not saved", tone, sentence };
 }
 
 function showRefused(entries) {

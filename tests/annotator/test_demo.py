@@ -32,6 +32,38 @@ def test_it_can_be_labeled_at_once():
         assert assigning.next_page(User.objects.get(username=name), campaign).seats
 
 
+def test_a_labeled_twin_has_its_ranks_at_the_first_click(client):
+    demonstration.load()
+    twin = Benchmark.objects.get(name="demo-labeled")
+    client.force_login(User.objects.get(username="alice"))
+
+    page = client.get("/benchmarks/demo-labeled/").content.decode()
+    gallery = client.get("/benchmarks/demo-labeled/pairs/0/3/").content.decode()
+
+    assert "No ranks yet" not in page
+    for name in ("ranks", "accuracy"):
+        assert f'aria-labelledby="{name}"' in page, name
+    assert "counterexample" in gallery
+    run = twin.runs.get()
+    ranks = dict(zip(run.result["classifiers"], run.result["ranks"], strict=True))
+    assert (ranks["aurora"], ranks["drizzle"]) == (1, 4)
+    assert run.result["pending"] == 0
+    assert twin.campaign.state == "closed"
+    # The one to be tried has the same questions, and no answer.
+    demo = Benchmark.objects.get(name="demo")
+    assert twin.settings["selection_sha256"] == demo.settings["selection_sha256"]
+    assert not demo.runs.exists()
+
+
+def test_a_load_that_was_killed_between_answers_and_score_goes_on():
+    demonstration.load()
+    Benchmark.objects.get(name="demo-labeled").runs.all().delete()
+
+    demonstration.load()
+
+    assert Benchmark.objects.get(name="demo-labeled").runs.get().state == "done"
+
+
 def test_loading_twice_changes_nothing():
     demonstration.load()
     accounts = demonstration.accounts_file().read_text()

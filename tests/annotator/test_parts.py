@@ -2,6 +2,7 @@
 
 import json
 import uuid
+from datetime import timedelta
 
 import pytest
 from django.test import Client
@@ -9,7 +10,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotator import bodies, parts, seats
-from labeling import answering, assigning, campaigns, reviewing
+from labeling import answering, assigning, campaigns, reviewing, window
 from labeling.models import Answer, Assignment, Campaign, Draft, Question, SentBack
 from tests import factories
 from tests.labeling import parted
@@ -272,6 +273,83 @@ def sent_back(reviewer, user, campaign, token) -> Assignment:
     until = timezone.now() + timezone.timedelta(hours=48)
     Assignment.objects.filter(pk=seat.pk).update(state="leased", leased_until=until)
     return seat
+
+
+def drawn(user, campaign) -> Assignment:
+    """A seat that the user has answered."""
+    token = assigning.next_page(user, campaign).seats[0].token
+    answer(user, campaign, token)
+    return Assignment.objects.get(token=token)
+
+
+def send(user, campaign, seat) -> answering.Result:
+    value = parted.drawn(leg="occluded", torso="not_visible")
+    sent = answering.Sent(uuid.uuid4(), seat.token, value, 900)
+    return answering.submit(user, campaign, [sent])[0]
+
+
+def shown(client, user, campaign, seat) -> bool:
+    """Whether the image, and the page of this seat alone, may be seen: both or neither."""
+    campaign.refresh_from_db()
+    image = client.get(seats.image_url(seat.token, user)).status_code
+    assert [found.pk for found, _ in seats.seats_of(user, campaign, [seat.token])] == (
+        [seat.pk] if image == 200 else []
+    )
+    return image == 200
+
+
+def test_what_was_mended_late_is_shown_just_as_long_as_it_may_be_changed(
+    alice, bob, campaign, as_bob
+):
+    seat = drawn(bob, campaign)
+    Answer.objects.update(created_at=timezone.now() - timedelta(days=9))
+    campaign.memberships.filter(user=bob).update(answered=500)
+    assert not shown(as_bob, bob, campaign, seat)
+
+    reviewing.send_back(campaign, seat.question_id, alice, "The tail.")
+    assert shown(as_bob, bob, campaign, seat)
+    assert send(bob, campaign, seat).status == "accepted"
+
+    # Ten minutes from the mended drawing, not from the one that was sent back.
+    assert shown(as_bob, bob, campaign, seat)
+    assert send(bob, campaign, seat).status == "accepted"
+    Answer.objects.update(created_at=timezone.now() - timedelta(days=9))
+    assert not shown(as_bob, bob, campaign, seat)
+    assert send(bob, campaign, seat).code == "revision_closed"
+
+
+def test_the_window_of_what_was_mended_begins_after_it_was_sent_back(alice, bob, campaign):
+    """A revision too late to count lies between what was sent back and what was mended."""
+    seat = drawn(bob, campaign)
+    send(bob, campaign, seat)
+    Answer.objects.update(created_at=timezone.now() - timedelta(days=9))
+    campaign.memberships.filter(user=bob).update(answered=500)
+
+    reviewing.send_back(campaign, seat.question_id, alice, "The tail.")
+
+    assert window.given([seat.pk])[seat.pk].first_at is None
+    assert send(bob, campaign, seat).status == "accepted"
+    assert send(bob, campaign, seat).status == "accepted"
+
+
+def test_what_may_not_be_revised_again_is_not_shown(bob, campaign, as_bob, monkeypatch):
+    seat = drawn(bob, campaign)
+    monkeypatch.setattr(window, "MAX_REVISIONS", 1)
+
+    assert send(bob, campaign, seat).code == "revision_closed"
+    assert not shown(as_bob, bob, campaign, seat)
+
+
+def test_answered_images_are_shown_no_more_once_the_campaign_is_closed(
+    alice, bob, campaign, as_bob
+):
+    seat = drawn(bob, campaign)
+    assert shown(as_bob, bob, campaign, seat)
+
+    campaigns.close(campaign, alice)
+
+    assert send(bob, campaign, seat).code == "campaign_closed"
+    assert not shown(as_bob, bob, campaign, seat)
 
 
 def test_one_seat_is_told_with_its_latest_answer(as_bob, bob, page, campaign):

@@ -212,7 +212,7 @@ def test_standing_tells_decisions_about_oneself_alone(as_bob, alice, bob, charli
 
 
 def test_standing_asks_little_of_the_database(as_bob, coots, django_assert_num_queries):
-    with django_assert_num_queries(6):
+    with django_assert_num_queries(8):
         as_bob.get(STANDING)
 
 

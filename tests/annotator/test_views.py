@@ -1,11 +1,14 @@
 """Home, joining, and who sees what."""
 
+import uuid
+
 import pytest
 from django.urls import reverse
 
-from labeling import people
-from labeling.models import Invitation, Membership, User
+from labeling import answering, assigning, people, reviewing
+from labeling.models import Invitation, Membership, Question, User
 from tests import factories
+from tests.labeling import parted
 
 pytestmark = pytest.mark.django_db
 
@@ -49,8 +52,64 @@ def test_home_asks_the_same_of_the_database_for_one_campaign_and_for_five(
         factories.join(bob, campaign)
     client.force_login(bob)
 
-    with django_assert_num_queries(3):
+    # Session, person, memberships, what waits in them, own datasets: nothing is counted.
+    with django_assert_num_queries(5):
         client.get("/")
+
+
+def home_of(client, user) -> str:
+    client.force_login(user)
+    return client.get("/").content.decode()
+
+
+def test_home_offers_no_button_where_nothing_is_left(client, bob, coots):
+    assert ">Start<" in home_of(client, bob)
+    for seat in assigning.next_page(bob, coots).seats:
+        answering.submit(bob, coots, [answering.Sent(uuid.uuid4(), seat.token, "yes", 900)])
+
+    text = home_of(client, bob)
+
+    assert "Nothing left for you now" in text
+    assert "Start<" not in text
+    assert "Continue<" not in text
+    assert "Look again" in text
+
+
+def test_home_says_that_work_was_sent_back(client, alice, bob, dataset):
+    cats = parted.parts_campaign(alice, dataset)
+    factories.join(bob, cats)
+    [seat, *_] = assigning.next_page(bob, cats, 1).seats
+    drawing = parted.drawn(torso=parted.square(24, 10, 50, 30), leg="occluded", tail="not_visible")
+    answering.submit(bob, cats, [answering.Sent(uuid.uuid4(), seat.token, drawing, 900)])
+    Question.objects.filter(pk=seat.question_id).update(state="review", seats_free=0)
+    assert "sent work back" not in home_of(client, bob)
+
+    reviewing.send_back(cats, seat.question_id, alice, "Mind the tail.")
+
+    assert "A reviewer sent work back to you" in home_of(client, bob)
+    assert ">Mend it<" in home_of(client, bob)
+
+
+@pytest.mark.parametrize(
+    ("stage", "sentence"),
+    [("paused", "Your work here is paused"), ("blocked", "A researcher has ended your work")],
+)
+def test_home_says_why_somebody_gets_no_work(client, bob, coots, stage, sentence):
+    coots.memberships.filter(user=bob).update(stage=stage)
+
+    text = home_of(client, bob)
+
+    assert sentence in text
+    assert "Start<" not in text
+
+
+def test_who_has_an_account_is_asked_before_joining(client, alice, charlie, coots):
+    _, secret = people.invite(coots, alice)
+    client.get(reverse("join", args=[secret]))
+
+    client.post(reverse("account_login"), {"login": "charlie", "password": "password"})
+
+    assert not Membership.objects.filter(user=charlie).exists()
 
 
 def test_strangers_find_nothing(client, charlie, coots):
@@ -62,24 +121,6 @@ def test_strangers_find_nothing(client, charlie, coots):
     assert b"There is no such campaign" in response.content
 
 
-def test_health_answers_without_a_login(client):
-    assert client.get("/healthz").json() == {"status": "ok"}
-
-
-def test_health_says_when_the_database_is_gone(client, monkeypatch):
-    from django.db import DatabaseError
-
-    from annotator import views
-
-    class Broken:
-        def cursor(self):
-            raise DatabaseError("gone")
-
-    monkeypatch.setattr(views, "connection", Broken())
-
-    assert client.get("/healthz").status_code == 503
-
-
 def test_invitation_leads_through_sign_up_to_the_campaign(client, alice, coots):
     _, secret = people.invite(coots, alice)
     link = reverse("join", args=[secret])
@@ -89,12 +130,11 @@ def test_invitation_leads_through_sign_up_to_the_campaign(client, alice, coots):
         reverse("account_signup"),
         {"username": "dora", "password1": "a-long-passphrase", "password2": "a-long-passphrase"},
     )
-    joined = client.post(link)
 
     dora = User.objects.get(username="dora")
     assert b"Sign up and join" in explained.content
-    assert signed_up["Location"] == link
-    assert joined["Location"] == "/"
+    assert signed_up["Location"] == "/"
+    assert "You are annotator of “Coots”." in client.get("/").content.decode()
     assert Membership.objects.filter(user=dora, campaign=coots, role="annotator").exists()
     assert Invitation.objects.get().uses == 1
 

@@ -3,18 +3,12 @@
 import uuid
 from collections.abc import Callable
 
+from annotator import demonstration
 from labeling import answering, assigning
 from labeling.models import Campaign, Gold, Question, User
 
 # What is to be seen on the photographs, of all that the four classifiers say.
-SEEN = {
-    ("astronaut.png", "n04266014"),
-    ("camera.png", "n04485082"),
-    ("chelsea.png", "n02123045"),
-    ("china.jpg", "n09332890"),
-    ("motorcycle_left.png", "n03208938"),
-    ("rocket.jpg", "n03773504"),
-}
+SEEN = {(row["image"], row["wnid"]) for row in demonstration._rows("seen.csv")}
 
 
 def answer_everything(user: User, campaign: Campaign, run_jobs: Callable[[], int]) -> int:

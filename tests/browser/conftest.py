@@ -100,6 +100,30 @@ def bare_of(thing: Any) -> Any:
     return thing._target if isinstance(thing, Proxy) else thing
 
 
+def count_images(page: Proxy) -> Callable[[int], None]:
+    """Begins to count the images of seats that arrive; what it gives waits for so many of them."""
+    arrived: list[Any] = []
+
+    def is_image(request: Any) -> bool:
+        return "/image?" in request.url
+
+    page.on("requestfinished", lambda request: is_image(request) and arrived.append(request))
+
+    def wait(count: int) -> None:
+        # Events come only while a call to the browser is under way, so none slips in between.
+        while len(arrived) < count:
+            page.wait_for_event("requestfinished", predicate=is_image)
+
+    return wait
+
+
+def expect(thing: Proxy) -> Proxy:
+    """Playwright's assertions on a page or locator, which wait until they hold."""
+    from playwright.sync_api import expect
+
+    return Proxy(thing._carrier, thing._carrier.do(lambda: expect(thing._target)))
+
+
 @pytest.fixture(scope="session")
 def carrier() -> Iterator[Carrier]:
     carrier = Carrier()

@@ -17,9 +17,12 @@ pytestmark = [
     pytest.mark.django_db(transaction=True),
 ]
 
-# Remembers which seat's image has reached the screen; the page itself shows no token.
-WATCH = "addEventListener('painted', (event) => { window.onScreen = event.detail.seat; }, true);"
-FINISHED = "!!document.querySelector('[data-finished]:not([hidden])')"
+# Marks the document with the seat whose image is on the screen; the page itself shows no token.
+WATCH = (
+    "addEventListener('painted', (event) => {"
+    " document.documentElement.dataset.onScreen = event.detail.seat; }, true);"
+)
+FINISHED = "[data-finished]:not([hidden])"
 KEYS = {"yes": "y", "no": "n", "not_photo": "p"}
 
 
@@ -46,13 +49,12 @@ def label_until_nothing_is_left(page, address: str) -> int:
     answered = 0
     before = None
     while True:
-        page.wait_for_function(
-            f"(before) => {FINISHED} || (window.onScreen && window.onScreen !== before)", arg=before
-        )
-        if page.evaluate(FINISHED):
+        another = f"html[data-on-screen]:not([data-on-screen='{before}'])"
+        page.wait_for_selector(f"{another}, {FINISHED}", state="attached")
+        if page.locator(FINISHED).count():
             page.wait_for_selector("[data-saved][data-tone=good]")
             return answered
-        before = page.evaluate("window.onScreen")
+        before = page.get_attribute("html", "data-on-screen")
         # A press in the first moments of an image is taken for one meant for the image before.
         page.wait_for_timeout(170)
         page.keyboard.press(KEYS[truth(before)])
@@ -80,6 +82,7 @@ def test_five_people_in_five_browsers_move_the_rank_table(
     overview = browser_as(alice)
     overview.goto(site("/benchmarks/demo/"))
     assert overview.get_by_text("No ranks yet").is_visible()
+    assert overview.get_by_role("button", name="Score now").is_disabled()
 
     people = []
     for name in demonstration.ANNOTATORS:

@@ -18,7 +18,7 @@ from annotator.demonstration import photograph
 from labeling import answering, assigning, watching
 from labeling.models import Answer, Assignment, Campaign, Question, User
 from tests import factories
-from tests.browser.test_grid import finish, wait_for_chip, wait_for_page
+from tests.browser.test_grid import FINISHED, another, finish, wait_for_chip, wait_for_page
 
 pytestmark = [
     pytest.mark.browser,
@@ -82,11 +82,7 @@ def label_a_page(page, who: str) -> int:
         if says(who, *asked_by(token)) == "yes":
             page.click(f".tile:nth-child({place}) .tile-face")
     finish(page)
-    page.wait_for_function(
-        "(seat) => document.querySelector('[data-tiles] .tile')?.dataset.seat !== seat"
-        " || document.querySelector('[data-finished]:not([hidden])')",
-        arg=tokens[0],
-    )
+    page.wait_for_selector(f"{another(tokens)}, {FINISHED}", state="attached")
     wait_for_chip(page, "All saved")
     return len(tokens)
 
@@ -189,8 +185,6 @@ def sign_up_and_join(page, link: str, name: str) -> None:
     page.fill("#id_password1", "a garden of forking paths")
     page.fill("#id_password2", "a garden of forking paths")
     page.click("button:has-text('Sign up')")
-    page.wait_for_url("**/join/**")
-    page.click("button:has-text('Join')")
     page.wait_for_selector("text=You are annotator of")
 
 

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from labeling.models import Answer, Assignment, Membership, Question
 from tests import factories
-from tests.browser.conftest import NARROW, log_in
+from tests.browser.conftest import NARROW, count_images, expect, log_in
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -91,8 +91,10 @@ def test_same_answer_given_again_is_no_revision(browser_as, bob, coots, site):
 
 def test_answers_given_offline_arrive_once_when_the_network_is_back(browser_as, bob, coots, site):
     page = browser_as(bob)
+    wait_for_images = count_images(page)
     open_label(page, site)
-    page.wait_for_timeout(300)  # the next images come while there is a network
+    # The next images come while there is a network.
+    wait_for_images(4)
 
     page.context.set_offline(True)
     press(page, "y", "y", "n")
@@ -364,18 +366,15 @@ def test_image_zooms_by_key_wheel_and_double_click(browser_as, bob, coots, site)
     page.keyboard.press("0")
     page.mouse.move(500, 400)
     page.mouse.wheel(0, -300)
-    page.wait_for_timeout(100)
-    by_wheel = page.inner_text(level)
+    expect(page.locator(level)).to_have_text("182 %")
     page.keyboard.press("0")
     page.mouse.dblclick(500, 400)
     by_click = page.inner_text(level)
     press(page, "y")
-    page.wait_for_timeout(100)
 
     assert by_key == "140 %"
-    assert by_wheel == "182 %"
     assert by_click == "250 %"
-    assert page.inner_text(level) == "100 %"
+    expect(page.locator(level)).to_have_text("100 %")
 
 
 def test_single_keys_can_be_switched_off(browser_as, bob, coots, site):

@@ -1,9 +1,15 @@
 """Every page an annotator sees, looked at in four ways: wide and narrow, light and dark."""
 
+import re
+
 import pytest
 
 from labeling import campaigns, people
 from tests import factories
+from tests.browser.conftest import NARROW
+from tests.doors import PEOPLE, ROWS
+from tests.test_doors import fill
+from tests.world import build
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -84,3 +90,48 @@ def test_pages_of_the_account_look_right(browser_as, alice, bob, cats, site, loo
     ]:
         assert page.goto(site(path)).status == 200
         looked_at(page, name)
+
+
+# What sticks out of the page, and links of tabs and navigation that lie out of sight.
+OUT_OF_SIGHT = """() => {
+  const width = document.documentElement.clientWidth;
+  const reach = (element) => element.getBoundingClientRect();
+  const found = [...document.querySelectorAll(".tabs a, .site-nav a")]
+    .filter((link) => reach(link).right > width || reach(link).left < 0)
+    .map((link) => `${link.textContent.trim()} is out of sight`);
+  const wide = document.documentElement.scrollWidth;
+  return wide > width ? [...found, `the page is ${wide} pixels wide, of ${width}`] : found;
+}"""
+SIZES = (NARROW, {"width": 844, "height": 390})
+# The API's documentation is another project's page, with a test of its own; the others are no
+# pages: what an address without a slash gives, and the piece that an overview asks for again.
+NO_PAGE = re.compile(r"^api/|[^/]$|/progress/$")
+
+
+def pages_of(world, who):
+    """The path of every page that opens for this person."""
+    place = PEOPLE.index(who)
+    for row, outcomes in ROWS.items():
+        method, route = row.split(" ", 1)
+        if method == "GET" and outcomes[place] == "in" and not NO_PAGE.search(route):
+            yield fill(route, world)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_no_page_is_wider_than_a_phone(browser_as, site):
+    world = build()
+    wrong, looked = [], 0
+    for who, user in (("nobody", None), ("annotator", world.bob), ("owner", world.alice)):
+        page = browser_as(user, reduced_motion="reduce")
+        for path in pages_of(world, who):
+            page.goto(site(path))
+            looked += 1
+            for size in SIZES:
+                page.set_viewport_size(size)
+                found = page.evaluate(OUT_OF_SIGHT)
+                wrong += [f"{who}, {path} at {size['width']}: {said}" for said in found]
+        page.close()
+
+    assert looked > 70
+    assert wrong == []

@@ -107,9 +107,7 @@ def _choose_a_radius(page, looked_at):
     for _ in range(5):
         page.keyboard.press("PageUp")
     page.wait_for_selector("text=Tried, not kept yet")
-    page.wait_for_function(
-        "d => document.querySelector('path.alpha').getAttribute('d') != d", arg=automatic
-    )
+    page.wait_for_selector(f"path.alpha:not([d='{automatic}'])", state="attached")
     looked_at(page, "object-tried")
     assert GivenLabel.objects.get(key="arm").geometry == before
 

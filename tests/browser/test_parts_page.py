@@ -1,11 +1,12 @@
 """Drawing the parts of an object in a real browser: by pointer, by keys alone, sent, sent back."""
 
+import copy
 import uuid
 
 import pytest
 from django.utils import timezone
 
-from labeling import answering, assigning
+from labeling import answering, assigning, vocabularies
 from labeling.models import Answer, Assignment, Draft, SentBack
 from tests import factories
 from tests.browser import drawing_hands as hands
@@ -230,6 +231,74 @@ def test_a_refusal_of_the_server_is_shown_at_the_part_and_the_drawing_stays(
     assert values()[0]["parts"]["torso"]["state"] == "drawn"
 
 
+def test_an_unfinished_outline_waits_at_its_part_and_is_named_before_it_is_sent(
+    browser_as, bob, campaign, site
+):
+    page = browser_as(bob)
+    hands.open_page(page, site)
+    hands.press(page, "y")
+    hands.click(page, (24, 10), (50, 10))
+    page.click("[data-choose=leg]")
+    hands.draw(page, (26, 32), (30, 32), (30, 40))
+    assert (hands.state_of(page, "torso"), hands.state_of(page, "leg")) == (
+        "outline not finished",
+        "drawn",
+    )
+    hands.press(page, "j", "3", "Shift+Enter")
+
+    assert "The outline of the torso is not finished" in page.inner_text("[data-announce]")
+    assert page.input_value("[data-missing]") == "torso"
+    hands.click(page, (50, 30), (24, 10))
+    hands.send(page, "Shift+Enter")
+    [value] = values()
+    [[torso]] = value["parts"]["torso"]["polygons"]
+    assert hands.near(torso, [(24, 10), (50, 10), (50, 30)])
+    assert len(value["parts"]["leg"]["polygons"][0][0]) == 3
+
+
+def test_forbidden_overlaps_are_named_before_a_drawing_is_sent(
+    browser_as, bob, campaign, site, looked_at
+):
+    page = browser_as(bob)
+    hands.open_page(page, site)
+    hands.press(page, "y")
+    hands.draw(page, (24, 10), (50, 10), (50, 30), (24, 30))
+    hands.press(page, "j")
+    assert page.is_disabled("[data-deed=overlap]")
+    page.keyboard.down("Control")
+    hands.draw(page, (30, 25), (40, 25), (40, 40))
+    page.keyboard.up("Control")
+    assert page.is_enabled("[data-deed=overlap]")
+    hands.press(page, "j", "2", "Shift+Enter")
+
+    page.wait_for_selector("#unsaid[open]")
+    assert page.inner_text("[data-overlap-pairs]") == "torso and leg"
+    assert not page.is_visible("[data-unsaid-some]")
+    looked_at(page, "parts-overlap")
+    page.click("#unsaid [autofocus]")
+    page.click("[data-deed=overlap]")
+    assert page.is_disabled("[data-deed=overlap]")
+    hands.send(page, "Shift+Enter")
+    assert set(values()[0]["parts"]) == {"torso", "leg", "tail"}
+
+
+def test_an_eye_is_drawn_on_the_head_without_a_word(browser_as, alice, bob, dataset, site):
+    raw = copy.deepcopy(parted.VOCABULARY)
+    raw["categories"][0]["parts"][0]["holds"] = ["tail"]
+    vocabularies.add_version(dataset, raw, alice)
+    factories.join(bob, parted.parts_campaign(alice, dataset, ask_half=False))
+    page = browser_as(bob)
+    hands.open_page(page, site)
+    page.click("[data-choose=tail]")
+    page.keyboard.down("Control")
+    hands.draw(page, (13, 11), (18, 11), (18, 16))
+    page.keyboard.up("Control")
+
+    assert page.is_disabled("[data-deed=overlap]")
+    hands.send(page, "j", "2", "j", "2", "Shift+Enter")
+    assert values()[0]["parts"]["tail"]["state"] == "drawn"
+
+
 def test_the_sheet_tells_the_keys_of_the_page_and_of_the_drawing(browser_as, bob, campaign, site):
     page = browser_as(bob)
     hands.open_page(page, site)
@@ -254,3 +323,17 @@ def test_the_page_looks_right(browser_as, bob, campaign, site, looked_at):
     page.keyboard.press("Escape")
     page.keyboard.press("?")
     looked_at(page, "parts-keys")
+
+
+def test_a_button_can_be_read_while_it_has_the_focus(browser_as, bob, campaign, site, axe):
+    page = browser_as(bob, reduced_motion="reduce")
+    hands.open_page(page, site)
+    hands.press(page, "y")
+
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme)
+        for button in ("[data-choose=tail]", "[data-hide=tail]", "[data-tool=lasso]"):
+            page.click(button)
+            axe(page)
+            page.mouse.move(0, 0)
+            axe(page)

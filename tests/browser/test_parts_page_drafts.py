@@ -1,11 +1,13 @@
 """Unsent drawings come back: after a crash, on another machine, without a connection."""
 
 import pytest
+from django.contrib.sessions.models import Session
 
 from labeling import saving
 from labeling.models import Answer, Assignment, Draft
 from tests import factories
 from tests.browser import drawing_hands as hands
+from tests.browser.conftest import log_in
 from tests.labeling import parted
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -103,6 +105,7 @@ def test_of_two_drawings_the_person_chooses_and_keeps_both(browser_as, bob, camp
     hands.draw(page, *TORSO)
 
     page.wait_for_selector("#two-drafts[open]")
+    hands.wait_for_draft(page, "another device saved one, too")
     page.keyboard.press("2")
 
     assert (hands.state_of(page, "torso"), hands.state_of(page, "tail")) == ("missing", "occluded")
@@ -148,6 +151,44 @@ def test_an_answer_given_without_a_connection_arrives_later(browser_as, bob, cam
 
     hands.wait_for_chip(page, "All saved")
     assert Answer.objects.get().value["parts"]["torso"]["state"] == "drawn"
+
+
+def test_the_chip_tells_of_a_drawing_that_is_not_saved_without_a_connection(
+    browser_as, bob, campaign, site
+):
+    page = browser_as(bob)
+    hands.open_page(page, site)
+    hands.break_network(page)
+    hands.press(page, "y")
+
+    hands.wait_for_chip(page, "Not saved")
+    page.click("[data-saved]")
+    assert "No connection. The drawing is kept in this browser" in page.inner_text("#unsent")
+    page.click("#unsent [data-close]")
+    hands.mend_network(page)
+    hands.wait_for_chip(page, "All saved")
+    assert Draft.objects.get().content["half"] is True
+
+
+def test_the_chip_tells_of_a_drawing_that_is_not_saved_while_logged_out(
+    new_context, bob, campaign, live_server, site
+):
+    context = new_context(bob)
+    page = context.new_page()
+    hands.open_page(page, site)
+    Session.objects.all().delete()
+    hands.press(page, "y")
+
+    hands.wait_for_chip(page, "Not saved")
+    hands.wait_for_draft(page, "log in again to save it")
+    page.click("[data-saved]")
+    assert "You are logged out. The drawing is kept" in page.inner_text("#unsent")
+    assert page.is_visible("[data-login]")
+    page.click("#unsent [data-close]")
+    log_in(context, bob, live_server.url)
+    page.evaluate("dispatchEvent(new Event('focus'))")
+    hands.wait_for_chip(page, "All saved")
+    assert Draft.objects.get().content["half"] is True
 
 
 def test_a_seat_that_went_to_somebody_else_keeps_the_drawing_and_says_so(

@@ -239,7 +239,11 @@ def check(packed: bytes, tmp_path: Path) -> None:
         [name] = [name for name in file.namelist() if name.endswith("parts.json")]
         (tmp_path / "parts.json").write_bytes(file.read(name))
     coco = Reader(str(tmp_path / "parts.json"))
-    names = {row["id"]: row["name"] for row in coco.dataset["categories"]}
+    # Parts are named with their class: cat nose.
+    names = {
+        row["id"]: row["name"].removeprefix(f"{row.get('supercategory')} ")
+        for row in coco.dataset["categories"]
+    }
     areas = {
         (coco.imgs[row["image_id"]]["file_name"], names[row["category_id"]]): int(
             coco.annToMask(row).sum()

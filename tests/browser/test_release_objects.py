@@ -14,6 +14,7 @@ from labeling.formats.parted import Part, PartedObject
 from labeling.models import Dataset, Release, User
 from labeling.polygons import Polygons
 from tests import factories
+from tests.browser.conftest import expect
 from tests.labeling import part_releases
 from tests.labeling.parted import drawn
 
@@ -111,7 +112,7 @@ def test_a_release_is_taken_out_as_coco_and_read_by_pycocotools(
         archive.extract("cats-1/parts.json", tmp_path)
     coco = COCO(str(tmp_path / "cats-1" / "parts.json"))
     capsys.readouterr()
-    [nose] = coco.getCatIds(catNms=["nose"])
+    [nose] = coco.getCatIds(catNms=["cat nose"])
     assert len(coco.loadAnns(coco.getAnnIds(catIds=[nose]))) == 2
     assert json.loads((tmp_path / "cats-1" / "parts.json").read_text())["images"][0]["width"] == 451
 
@@ -127,3 +128,25 @@ def test_pictures_are_readable_on_a_phone(browser_as, alice, release, site, tmp_
     page.goto((tmp_path / "cat-1.png").as_uri())
 
     screenshots(page, "release-picture-390")
+
+
+def test_a_release_is_taken_out_with_options(browser_as, alice, release, site, looked_at, tmp_path):
+    page = browser_as(alice, accept_downloads=True)
+    page.goto(site("/campaigns/cats/releases/"))
+    page.get_by_role("link", name="options of the formats of release 1").click()
+    page.get_by_label("Where the images are").fill("here")
+    looked_at(page, "label-options")
+    page.get_by_role("button", name="Download Label Studio JSON").click()
+    expect(page.get_by_text("This is no address; write one such as")).to_be_visible()
+    looked_at(page, "label-options-fault")
+
+    page.get_by_label("Names of categories").select_option("plain")
+    page.get_by_label("With what no part covers").check()
+    with page.expect_download() as waiting:
+        page.get_by_role("button", name="Download COCO JSON").click()
+
+    path = tmp_path / "coco.zip"
+    waiting.value.save_as(str(path))
+    with zipfile.ZipFile(path) as archive:
+        found = json.loads(archive.read("cats-1/parts.json"))["categories"]
+    assert {"head", "unlabeled-rest-object"} <= {row["name"] for row in found}

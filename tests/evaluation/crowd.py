@@ -80,7 +80,10 @@ def make(
     """A competition over these lines whose images are all there but `but`, open."""
     rows = rows or lines()
     add_images(dataset, rows, but=but)
-    options = {"policy": {"gold_share": 0}, "settings": {"bootstrap": 50}} | options
+    options = {
+        "policy": {"gold_share": 0, "stop_early": "never"},
+        "settings": {"bootstrap": 50},
+    } | options
     benchmark = competitions.create(
         owner, name=name, title="Birds", dataset=dataset, lines=rows, wordnet=wordnet, **options
     )

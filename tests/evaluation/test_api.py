@@ -105,7 +105,16 @@ def test_accuracies_are_stated_by_name(client, birds):
     assert (unknown.status_code, unknown.json()["errors"][0]["field"]) == (400, "accuracy")
     rows = client.get(API + "benchmarks/birds/classifiers/").json()["results"]
     assert [row["accuracy"] for row in rows] == [76.1, 0.7, None]
-    assert birds.runs.get().state == "queued"
+    # Nothing is settled: the next score compares with them.
+    assert not birds.runs.exists()
+
+
+def test_nothing_to_compare_is_said_and_leaves_no_run(client, birds):
+    asked = client.post(API + "benchmarks/birds/runs/")
+
+    assert (asked.status_code, asked.json()["code"]) == (409, "nothing_to_score")
+    assert asked.json()["detail"].startswith("Nothing can be compared yet")
+    assert not birds.runs.exists()
 
 
 def test_a_true_label_is_asked_only_where_both_were_wrong(client, birds, alice):

@@ -12,7 +12,8 @@ def bare() -> dict:
     """A result none of whose tables has rows."""
     result = results.result()
     empty = {name: [] for name, rows in result["tables"].items() if isinstance(rows, list)}
-    return result | {"tables": result["tables"] | empty}
+    sure = {"level": 0.95, "bands": [["net"]], "apart": [], "words": ""}
+    return result | {"tables": result["tables"] | empty, "sure": sure}
 
 
 def by_part_scheme(schemes: list[str], interval: float | None) -> dict:
@@ -23,7 +24,7 @@ def by_part_scheme(schemes: list[str], interval: float | None) -> dict:
         "measure": "cds",
         "averaging": "text",
         "low": interval,
-        "high": interval,
+        "high": interval and interval + 0.1,
     }
     result["tables"]["by_part_scheme"] = [
         row | {"part_scheme": scheme, "value": number / 10} for number, scheme in enumerate(schemes)
@@ -50,7 +51,7 @@ def test_an_interval_stands_below_its_value():
     assert [line.split() for line in lines[at + 1 : at + 4]] == [
         ["classifier", "random", "by-eye"],
         ["net", "0.0000", "0.1000"],
-        ["[0.5000,", "0.5000]", "[0.5000,", "0.5000]"],
+        ["[0.5000,", "0.6000]", "[0.5000,", "0.6000]"],
     ]
     assert lines[at + 3].index("[") == lines[at + 2].index("0.0000")
 

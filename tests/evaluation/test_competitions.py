@@ -93,11 +93,15 @@ def test_plan_counts_what_it_would_ask_and_cost(dataset, wordnet):
     crowd.add_images(dataset, rows)
     policy = {"votes": 5, "seconds_per_answer": 4, "cost_per_hour": 36, "gold_share": 0}
 
-    plan = competitions.plan(selections.from_rows(rows, wordnet), dataset, policy)
+    every = policy | {"stop_early": "never"}
+    plan = competitions.plan(selections.from_rows(rows, wordnet), dataset, every)
+    early = competitions.plan(selections.from_rows(rows, wordnet), dataset, policy)
 
     assert (plan.pairs, plan.images, plan.questions, plan.wnids) == (3, 7, 15, 3)
     assert plan.estimate["answers"] == 75
     assert plan.estimate["cost"] == pytest.approx(3.0)
+    # A majority of five takes 3.634 votes of people who are right 4 times in 5.
+    assert early.estimate["answers"] == 55
 
 
 def test_same_selection_under_the_same_name_again_is_the_same_benchmark(

@@ -67,7 +67,7 @@ def test_light_and_dark_differ(result, name):
 
 def test_figures_say_in_words_what_they_show(result):
     assert "Highest: a against b, 0.90" in figures.alt("heatmap", result)
-    assert figures.alt("ranks", result).startswith("Ranks with 95 % intervals: 1 a, 2 b")
+    assert figures.alt("ranks", result).startswith("Ranks: 1 a, 2 b")
     assert "0.80 at k = 2, 1.00 at k = 3" in figures.alt("ablation", result)
     assert "empty so far" in figures.alt("ablation", result | {"ablation": []})
 

@@ -104,7 +104,7 @@ def test_files_that_are_something_else_are_refused(tmp_path):
     with pytest.raises(BadInput, match="the file is missing"):
         read_pascal_s(tmp_path / "none.mat")
     good = write(tmp_path, [cell((1, 1, 1))])
-    with pytest.raises(BadInput, match=r"has 1 images, .* has 2"):
+    with pytest.raises(BadInput, match=r"has 1 image, .* has 2"):
         read_pascal_s(good, write_sizes(tmp_path, [(3, 4), (3, 4)]))
     with pytest.raises(BadInput, match="not whole pixels"):
         read_pascal_s(good, write_sizes(tmp_path, [(3, 0)]))

@@ -205,7 +205,7 @@ def test_parts_of_other_settings_or_inputs_are_refused(tmp_path):
     code, _, err = mad("merge", one, two, "--out", tmp_path / "s")
 
     assert code == 1
-    assert f"{two}: comes of another `top_k`" in err
+    assert f"{two}: comes of another top_k" in err
 
 
 @pytest.mark.parametrize("size", [0, 100, 4000])
@@ -318,7 +318,7 @@ def test_rank_refuses_by_file_line_and_cure(tmp_path, case):
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("name,value\na,1\n", "no `classifier`"),
+        ("name,value\na,1\n", "no classifier"),
         ("classifier,accuracy\na,1\n", "no accuracy for b"),
         ("classifier,accuracy\na,1\nb,high\n", "'high'"),
         ("classifier,accuracy\na,1\nb,nan\n", "'nan'"),
@@ -360,3 +360,21 @@ def test_rank_gives_the_keys_of_the_contract(tmp_path):
     assert result["classifiers"] == ["a", "b"]
     assert result["accuracy_ranks"] == [1, 2]
     assert result["ablation"] == [{"k": 1, "spearman": 1.0}]
+
+
+def test_a_part_is_no_selection_and_says_how_parts_are_joined(tmp_path):
+    folder = make_pool(tmp_path)
+    part = tmp_path / "part.npz"
+    mad("select", "--predictions", folder, "--shard", "1/2", "--out", part)
+    (tmp_path / "answers.jsonl").write_text("")
+
+    for words in (
+        ("rank", "--selection", part, "--answers", tmp_path / "answers.jsonl"),
+        ("add", "--predictions", folder, "--into", part, "--classifier", "x", "--out", "y"),
+    ):
+        status, _, error = mad(*words)
+
+        assert status == 1
+        assert f"{part}: is a part of a selection" in error
+        assert "mad merge PART … --out selection.jsonl" in error
+        assert error.count("\n") == 1

@@ -3,16 +3,17 @@
 import json
 import subprocess
 import sys
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from django.utils import timezone
 
-from evaluation import competitions, runs
+from evaluation import competitions, runs, tasks
 from evaluation.metrics import ranking
 from evaluation.models import Benchmark, Run
-from labeling import jobs, releases
-from labeling.models import Job, Question, Release
+from labeling import jobs, releases, watching
+from labeling.errors import Conflict
+from labeling.models import Campaign, Job, Question, Release
 from tests import factories
 from tests.evaluation import crowd
 from tests.evaluation.crowd import COOT, DRAKE
@@ -120,6 +121,33 @@ def test_no_ranking_yet_fails_the_run_with_its_reason_and_not_the_job(birds, run
     assert run.state == Run.State.FAILED
     assert "the comparisons fall apart into 3 parts" in run.error
     assert Job.objects.get(kind="score").state == Job.State.DONE
+
+
+def test_nothing_settled_is_not_scored_and_freezes_nothing(birds, alice):
+    with pytest.raises(Conflict, match="no image has both its questions settled"):
+        runs.score_now(birds, alice)
+    assert not runs.has_changed(birds)
+
+    assert not birds.runs.exists()
+    assert not birds.campaign.releases.exists()
+
+
+def test_the_classifiers_that_nothing_joins_are_named(birds, people):
+    crowd.answer(
+        birds.campaign,
+        people,
+        lambda image, topic: "yes" if image.startswith("alpha-beta") else None,
+    )
+
+    assert "no settled image joins alpha, beta | gamma." in runs.obstacle(birds)
+    # Neither the clock nor the night leaves a failed run.
+    assert runs.rescore_changed() == []
+
+
+def test_a_question_of_two_is_nothing_to_compare(birds, people):
+    crowd.answer(birds.campaign, people, lambda image, topic: "yes" if topic == COOT else None)
+
+    assert runs.obstacle(birds).startswith("Nothing can be compared yet")
 
 
 def test_another_failure_is_kept_on_the_run_and_fails_the_job(settled, run_jobs, monkeypatch):
@@ -291,6 +319,214 @@ def test_night_freezes_campaigns_without_a_benchmark_too(coots, people):
     assert coots.releases.count() == 1
 
 
+def test_a_night_is_a_job_for_each_campaign_and_step_and_starts_once(settled):
+    night = runs.start_night()
+    assert runs.start_night() == night
+    nightly = Job.objects.filter(kind="nightly")
+    first = nightly.get()
+    assert (first.campaign, first.payload["step"]) == (settled.campaign, "settle")
+
+    jobs.run_all()
+    assert jobs.run(first.pk) is None
+    tasks.nightly()
+    jobs.run_all()
+
+    assert [job.payload["step"] for job in nightly.order_by("pk")] == [
+        "settle",
+        "watch",
+        "calibrate",
+        "freeze",
+        "score",
+    ]
+    assert set(Job.objects.values_list("state", flat=True)) == {"done"}
+    assert settled.campaign.releases.count() == 1
+    assert settled.runs.count() == 1
+    runs.start_night("the night after")
+    assert nightly.filter(state="queued").count() == 1
+
+
+@pytest.mark.parametrize("hour", [0, 2, 23])
+@pytest.mark.parametrize("late", [timedelta(milliseconds=-50), timedelta(hours=11, minutes=59)])
+def test_a_message_is_of_the_nearest_night_whatever_the_clock_of_its_worker_says(
+    settled, settings, monkeypatch, hour, late
+):
+    settings.ASSAY_NIGHTLY_HOUR = hour
+    due = datetime(2026, 11, 22, hour, tzinfo=UTC)
+    monkeypatch.setattr(runs.timezone, "now", lambda: due + late)
+    assert runs.start_night() == "2026-11-22"
+
+    monkeypatch.setattr(runs.timezone, "now", lambda: due + timedelta(days=1) + late)
+    assert runs.start_night() == "2026-11-23"
+
+
+def test_the_night_takes_only_the_steps_that_can_change_a_closed_campaign(settled):
+    Campaign.objects.update(state=Campaign.State.CLOSED)
+
+    assert runs.nightly() == {"settled": 0, "releases": 1, "runs": 1}
+
+    found = Job.objects.filter(kind="nightly").order_by("pk")
+    assert [job.payload["step"] for job in found] == ["settle", "freeze", "score"]
+
+
+def test_the_night_removes_its_done_jobs_of_more_than_a_week_ago(settled):
+    runs.nightly()
+    old = Job.objects.filter(kind="nightly")
+    failed = old.get(payload__step="watch")
+    Job.objects.filter(pk=failed.pk).update(state=Job.State.FAILED)
+    Job.objects.update(finished_at=timezone.now() - timedelta(days=8))
+    recent = old.get(payload__step="freeze")
+    Job.objects.filter(pk=recent.pk).update(finished_at=timezone.now() - timedelta(days=6))
+
+    runs.start_night("a week later")
+
+    kept = old.exclude(key__endswith="a week later")
+    assert set(kept) == {failed, recent}
+    assert Job.objects.filter(kind="score", state="done").exists()
+
+
+def test_a_step_that_fails_holds_up_neither_the_next_nor_another_campaign(
+    settled, alice, dataset, monkeypatch
+):
+    other = factories.make_campaign(alice, dataset, "aaa", images=1)
+    watch_all = watching.watch_all
+    watched = []
+
+    def fragile(campaign):
+        watched.append(campaign)
+        if campaign == other:
+            raise RuntimeError("broken")
+        return watch_all(campaign)
+
+    monkeypatch.setattr(watching, "watch_all", fragile)
+
+    assert runs.nightly() == {"settled": 0, "releases": 1, "runs": 1}
+
+    assert set(watched) == {other, settled.campaign}
+    steps = other.jobs.filter(kind="nightly").order_by("pk")
+    assert [(job.payload["step"], job.state) for job in steps] == [
+        ("settle", "done"),
+        ("watch", "queued"),
+        ("calibrate", "done"),
+        ("freeze", "done"),
+    ]
+    assert steps[1].error == "RuntimeError: broken"
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """What another worker does while somebody waits: the next of these at each look."""
+    deeds: list = []
+
+    def look(_seconds):
+        assert deeds, "it waits for ever"
+        deeds.pop(0)()
+
+    monkeypatch.setattr(runs.time, "sleep", look)
+    return deeds
+
+
+@pytest.mark.parametrize("step", ["settle", "freeze", "score"])
+def test_the_command_waits_for_what_a_worker_of_the_site_does(settled, monkeypatch, clock, step):
+    claim = jobs.claim
+    taken = []
+
+    def claim_beside_a_worker(pk):
+        job = Job.objects.get(pk=pk)
+        if not taken and step in (job.payload.get("step"), job.kind):
+            taken.append(claim(pk))
+            return None
+        return claim(pk)
+
+    def work():
+        [job] = taken
+        jobs._handler(job.kind)(job)
+        jobs.finish(job)
+
+    monkeypatch.setattr(jobs, "claim", claim_beside_a_worker)
+    clock.append(work)
+
+    assert runs.nightly() == {"settled": 0, "releases": 1, "runs": 1}
+    assert not clock
+
+
+def test_the_command_waits_for_a_run_that_a_worker_scores(settled, monkeypatch, clock):
+    claim = jobs.claim
+    taken = []
+
+    def claim_beside_a_worker(pk):
+        if Job.objects.get(pk=pk).kind == "score":
+            taken.append(claim(pk))
+            return None
+        return claim(pk)
+
+    def work():
+        runs.execute(taken[0])
+        jobs.finish(taken[0])
+
+    monkeypatch.setattr(jobs, "claim", claim_beside_a_worker)
+    clock.append(work)
+
+    assert runs.nightly()["runs"] == 1
+    assert not clock
+
+
+@pytest.mark.parametrize(
+    "kind", ["advance", "calibrate", "look again", "question dropped", "watch"]
+)
+def test_the_night_freezes_after_what_still_settles_or_watches(settled, clock, kind):
+    work = Job.objects.create(
+        kind=kind,
+        key="x",
+        campaign=settled.campaign,
+        state="running",
+        claim="a worker's",
+        leased_until=timezone.now() + timedelta(minutes=5),
+    )
+
+    def end():
+        assert not settled.campaign.releases.exists()
+        freeze = Job.objects.get(kind="nightly", payload__step="freeze")
+        assert (freeze.state, freeze.attempts, freeze.error) == ("queued", 0, "")
+        Job.objects.filter(pk=work.pk).update(state="done", claim="")
+
+    clock.append(end)
+
+    assert runs.nightly() == {"settled": 0, "releases": 1, "runs": 1}
+    assert not clock
+
+
+@pytest.mark.parametrize("state", ["failed", "queued"])
+def test_work_that_failed_does_not_hold_up_the_freeze(settled, monkeypatch, state):
+    def fail(_job):
+        raise RuntimeError("broken")
+
+    monkeypatch.setattr(watching, "execute", fail)
+    Job.objects.create(
+        kind="watch", key="1:1", campaign=settled.campaign, state=state, error="broken"
+    )
+
+    assert runs.nightly()["releases"] == 1
+
+
+def test_the_freeze_does_not_wait_for_ever(settled, clock):
+    Job.objects.create(
+        kind="watch",
+        key="1:1",
+        campaign=settled.campaign,
+        state="running",
+        claim="a worker's",
+        leased_until=timezone.now() + timedelta(days=1),
+    )
+
+    clock.append(
+        lambda: Job.objects.filter(payload__step="freeze").update(
+            created_at=timezone.now() - runs.FREEZE_PATIENCE
+        )
+    )
+
+    assert runs.nightly()["releases"] == 1
+
+
 def test_drafts_are_left_alone_by_clock_and_night(alice, dataset, wordnet):
     crowd.make(alice, dataset, wordnet, launch=False)
 
@@ -323,7 +559,7 @@ def test_a_run_whose_worker_died_for_good_fails_and_holds_up_no_other(settled, s
     assert again != run
 
 
-def test_night_counts_runs_that_gave_a_result(birds, people):
+def test_night_leaves_no_run_where_nothing_can_be_compared(birds, people):
     right = crowd.right_is(COOT)
     crowd.answer(
         birds.campaign, people, lambda i, t: right(i, t) if i == "alpha-beta-2.png" else None
@@ -331,5 +567,5 @@ def test_night_counts_runs_that_gave_a_result(birds, people):
 
     counts = runs.nightly()
 
-    assert Run.objects.get().state == Run.State.FAILED
+    assert not Run.objects.exists()
     assert counts == {"settled": 0, "releases": 1, "runs": 0}

@@ -174,9 +174,9 @@ def test_second_step_needs_no_second_upload(as_alice, dataset, wordnet):
     crowd.add_images(dataset, crowd.lines())
     page = reverse("evaluation:benchmark_new")
     first = as_alice.post(page, form(dataset))
-    token = first.context["form"].data["upload"]
+    kept = factories.kept_in(first)
 
-    made = as_alice.post(page, form(dataset, selection="", upload=token, create="1"))
+    made = as_alice.post(page, form(dataset, selection="", create="1", **kept))
 
     assert made.status_code == 302
     benchmark = Benchmark.objects.get()
@@ -188,11 +188,11 @@ def test_second_step_needs_no_second_upload(as_alice, dataset, wordnet):
 def test_another_persons_upload_is_not_to_be_had(as_alice, dataset, wordnet):
     crowd.add_images(dataset, crowd.lines())
     page = reverse("evaluation:benchmark_new")
-    token = as_alice.post(page, form(dataset)).context["form"].data["upload"]
+    kept = factories.kept_in(as_alice.post(page, form(dataset)))
     other = factories.make_user("other", is_researcher=True)
     own = factories.make_dataset(other, "own")
 
-    answer = logged_in(other).post(page, form(own, selection="", upload=token, create="1"))
+    answer = logged_in(other).post(page, form(own, selection="", create="1", **kept))
 
     assert answer.status_code == 422
     assert "Choose it again" in answer.content.decode()
@@ -236,12 +236,15 @@ def test_missing_images_keep_the_benchmark_from_being_made(as_alice, dataset, wo
 def test_page_of_a_draft_says_that_nobody_is_asked_and_what_it_costs(
     as_alice, alice, dataset, wordnet
 ):
-    crowd.make(alice, dataset, wordnet, launch=False)
+    policy = {"gold_share": 0.2, "stop_early": "never"}
+    crowd.make(alice, dataset, wordnet, launch=False, policy=policy)
 
     page = as_alice.get(reverse("evaluation:benchmark", args=["birds"])).content.decode()
 
     assert "Nobody is asked yet" in page
-    assert "15 questions make about 75 answers" in page
+    assert "15 questions make about 75 answers" in page, page[page.find("Nobody is asked yet") :][
+        :300
+    ]
 
 
 def test_benchmark_page_shows_ranks_cases_and_conventions(run, as_alice):
@@ -271,8 +274,33 @@ def test_score_now_queues_a_run(run, as_alice, alice):
     assert Run.objects.get(state="queued").requested_by == alice
 
 
+def test_score_now_is_off_with_its_reason_until_something_can_be_compared(birds, as_alice):
+    there = reverse("evaluation:benchmark", args=["birds"])
+    reason = "Nothing can be compared yet: no image has both its questions settled."
+
+    page = as_alice.get(there).content.decode()
+    asked = as_alice.post(reverse("evaluation:score", args=["birds"]), follow=True)
+
+    assert "disabled" in page.split("Score now")[0].rpartition("<button")[2]
+    assert reason in page
+    assert reason in asked.content.decode().partition('class="messages')[2]
+    assert not Run.objects.exists()
+    assert not birds.campaign.releases.exists()
+
+
+def test_score_now_comes_on_by_itself_when_people_have_answered(birds, as_alice):
+    there = reverse("evaluation:benchmark", args=["birds"])
+    crowd.answer(birds.campaign, crowd.people_of(birds.campaign), crowd.right_is(COOT))
+
+    moved = as_alice.get(there, {"seen": "-"}, headers={"HX-Request": "true"}).content.decode()
+
+    form = moved.partition('id="score-now"')[2].partition("</form>")[0]
+    assert 'hx-swap-oob="true"' in form
+    assert "disabled" not in form
+
+
 def test_a_failed_score_says_why(birds, as_alice, run_jobs):
-    as_alice.post(reverse("evaluation:score", args=["birds"]))
+    runs.request(birds)
     run_jobs()
 
     page = as_alice.get(reverse("evaluation:benchmark", args=["birds"])).content.decode()
@@ -296,7 +324,7 @@ def test_typed_accuracies_are_kept_and_scored(run, as_alice, run_jobs):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("name,acc\nalpha,1\n", "line 1: the first line has no `classifier`"),
+        ("name,acc\nalpha,1\n", "line 1: the first line has no classifier"),
         ("classifier,accuracy\nalpha,high\n", "line 2: the accuracy of &#x27;alpha&#x27;"),
         ("classifier,accuracy\nalpha,1\nalpha,2\n", "line 3: &#x27;alpha&#x27; is listed twice"),
         ("classifier,accuracy\n" + "a" * 200_000 + ",1\n", "line 2: is not CSV"),

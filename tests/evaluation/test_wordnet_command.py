@@ -53,6 +53,28 @@ def test_by_word_the_hammerhead_is_the_dolt():
     assert (found["a"], found["b"], found["by"]) == ("n10039663", "n02084071", "word")
 
 
+@pytest.mark.parametrize(
+    "arguments", [("dog.n.01", "chihuahua.n.01"), ("chihuahua", "dog", "--by", "word")]
+)
+def test_an_instance_is_compared_and_named(arguments):
+    found = told("similarity", *arguments)
+
+    assert found["similarity"] == 6 / 19
+    assert found["instances"] == ["n08742578"]
+    code, out, _ = run("similarity", *arguments)
+    assert (code, "n08742578" in out) == (0, True)
+
+
+def test_criteria_name_the_instances_that_words_stand_for(tmp_path):
+    mapping = MAPPING.replace("dog.n.01", "dog").replace("n02121620", "cat")
+
+    found = told(*files(tmp_path, mapping), "--by", "word")
+
+    # The Chihuahua of the pool: by word the state of Mexico.
+    assert found["instances"] == ["n08742578"]
+    assert "instances" not in told(*files(tmp_path))
+
+
 def test_an_endless_similarity_is_null():
     assert told("similarity", "dog.n.01", "dog.n.01", "--measure", "jcn")["similarity"] is None
 
@@ -70,7 +92,6 @@ def test_vector_says_whose_matrix_it_is():
         (("xyzzy", "dog.n.01"), "'xyzzy' is no noun synset"),
         (("dog.n.01", "xyzzy", "--by", "word"), "'xyzzy' is no noun synset"),
         (("dog", "cat.n.01"), "several meanings"),
-        (("paris.n.01", "cat.n.01"), "is an instance"),
     ],
 )
 def test_a_label_that_names_no_class_is_named_with_the_cure(arguments, words):

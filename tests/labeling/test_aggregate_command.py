@@ -52,6 +52,30 @@ def write(tmp_path):
     return write
 
 
+def test_out_writes_the_labels_as_a_truth_that_comes_in_again(write, result, tmp_path):
+    answers = write(sheet({"a.png": "yyn", "b.png": "nnn", "d.png": "..."}))
+    out = tmp_path / "labels.csv"
+
+    told = result(answers, "--out", out)
+
+    assert told["out"] == str(out)
+    assert out.read_text().splitlines() == [
+        "image,answer,probability",
+        "a.png,y,0.6666666666666666",
+        "b.png,n,1.0",
+    ]
+    assert result(answers, "--truth", out)["accuracy"] == 1
+
+
+def test_out_is_a_file_in_a_folder_that_there_is(write, run, tmp_path):
+    answers = write(sheet({"a.png": "yyn"}))
+
+    status, _, err = run(answers, "--out", tmp_path / "no" / "labels.csv")
+
+    assert status == 1
+    assert "its folder does not exist; create " in err
+
+
 def sheet(votes: dict[str, str]) -> str:
     """One letter a vote, by annotators p0, p1, …; a dot is an abstention."""
     return HEADER + "".join(
@@ -90,7 +114,7 @@ def test_accuracy_is_over_the_images_with_answers_and_truth(run, write):
     got = json.loads(out)
     # a right, b wrong, d has no label; c has no truth and zz no answers.
     assert (status, got["accuracy"], got["judged"]) == (0, pytest.approx(1 / 3), 3)
-    assert err == f"1 images of {known} have no answers\n"
+    assert err == f"1 image of {known} without answers\n"
 
 
 def test_the_order_of_rows_and_columns_changes_nothing(result, write):
@@ -380,7 +404,7 @@ def test_people_read_a_summary(run, write):
     assert "dawid-skene" in out
     assert "i19" in out
     assert "i20" not in out
-    assert "25 images and 3 annotators in all; --json lists them" in out
+    assert "25 images, 3 annotators in all; --json lists them" in out
 
 
 def test_it_runs_where_there_is_no_database(tmp_path, write):

@@ -176,6 +176,16 @@ def test_zip_and_path_uploads_become_imports(alices, dataset, settings, tmp_path
         assert (refused.status_code, refused.json()["errors"][0]["field"]) == (400, "path")
 
 
+def test_files_of_many_pixels_become_an_import(alices, dataset, run_jobs, monkeypatch):
+    monkeypatch.setattr("labeling.imports.SMALL_PIXELS", 1)
+
+    response = alices.post(API + "datasets/pond/images/", {"files": [png(1)]}, format="multipart")
+    run_jobs()
+
+    assert response.status_code == 202
+    assert dataset.images.count() == 1
+
+
 def test_more_than_twenty_files_become_an_import_under_their_names(alices, dataset, run_jobs):
     files = [png(seed) for seed in range(21)]
     names = [f"birds/{seed}.png" for seed in range(21)]
@@ -202,7 +212,7 @@ def test_a_failed_import_says_why_and_is_tried_again(alices, dataset, settings, 
     run_jobs()
 
     assert failed["state"] == "failed"
-    assert "no column `file`" in failed["error"]
+    assert "no column file" in failed["error"]
     assert (again.status_code, again.json()["state"]) == (202, "queued")
     assert alices.get(address).json()["state"] == "done"
 
@@ -410,3 +420,18 @@ def test_only_a_failed_job_is_tried_again(coots, alices):
     assert alices.post(f"{base}{failed.pk}/retry/").json()["state"] == "queued"
     assert alices.post(f"{base}{done.pk}/retry/").status_code == 409
     assert len(alices.get(base + "?state=queued").json()["results"]) == 1
+
+
+def test_a_question_that_is_asked_again_shows_nothing_of_what_stood(coots, alices, bob):
+    question = coots.questions.earliest("pk")
+    address = f"{API}campaigns/coots/questions/{question.pk}/"
+    Question.objects.filter(pk=question.pk).update(state="review", seats_free=0)
+    alices.post(address + "review/", {"value": "no", "reason": "Clear to me."})
+    settled = alices.get(address).json()
+
+    Question.objects.filter(pk=question.pk).update(state="open", seats_free=1)
+
+    assert (settled["value"], settled["state"]) == ("no", "settled")
+    again = alices.get(address).json()
+    assert [again[key] for key in ("value", "probability", "votes", "interval")] == [None] * 4
+    assert again in alices.get(f"{API}campaigns/coots/questions/").json()["results"]

@@ -235,7 +235,7 @@ def test_who_is_void_stays_void_when_standings_are_learned_anew(pond, alice):
 
     assert made.content["voided"] == [crowd[2].pk]
     assert set(made.content["annotators"]) == {str(crowd[0].pk), str(crowd[1].pk)}
-    assert made.reason == f"asked ({alice.pseudonym})"
+    assert made.reason == f"asked ({alice.username})"
 
 
 def test_void_again_and_back_again_are_the_same_rows(pond):
@@ -272,11 +272,12 @@ def test_standings_are_due_after_enough_answers_and_never_by_majority(pond, alic
 
 
 def test_every_night_calibrates_what_goes_by_standings(pond, alice, dataset):
-    factories.make_campaign(alice, dataset, "plain", images=2)
+    plain = factories.make_campaign(alice, dataset, "plain", images=2)
     label(pond, people(pond, 3), [0, 7, 9])
 
-    assert calibrating.nightly() == 1
-    assert calibrating.nightly() == 0
+    assert [calibrating.calibrate_nightly(campaign) for campaign in (pond, plain)] == [True, False]
+    pond.refresh_from_db()
+    assert not calibrating.calibrate_nightly(pond)
     assert [row.campaign for row in Calibration.objects.all()] == [pond]
 
 

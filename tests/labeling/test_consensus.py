@@ -69,6 +69,73 @@ def test_five_votes_settle_with_the_ids_of_their_answers(coots, crowd):
     assert settlement.policy == coots.policy
 
 
+@pytest.fixture
+def early(alice, bob, dataset):
+    """Three questions whose majority of five stops early, and six people."""
+    campaign = factories.make_campaign(
+        alice, dataset, "early", images=3, policy={"stop_early": "decided"}
+    )
+    people = [bob, *(factories.make_user(f"e{index}") for index in range(5))]
+    for person in people:
+        factories.join(person, campaign)
+    return campaign, people
+
+
+def test_a_majority_stops_when_the_rest_could_change_nothing(early):
+    campaign, people = early
+    first, second, third = campaign.questions.order_by("pk")
+    assert first.seats_free == 3
+    said = {
+        first.pk: ["yes", "yes", "yes"],
+        second.pk: ["yes", "no", "yes", "yes"],
+        third.pk: ["hard", "hard", "hard", "hard"],
+    }
+    for turn, person in enumerate(people):
+        vote(
+            person,
+            campaign,
+            {pk: values[min(turn, len(values) - 1)] for pk, values in said.items()},
+        )
+
+    found = {row.question_id: row for row in Settlement.objects.all()}
+    assert {pk: len(row.answers) for pk, row in found.items()} == {
+        pk: len(values) for pk, values in said.items()
+    }
+    assert [found[row.pk].value for row in (first, second, third)] == ["yes", "yes", "dropped"]
+    assert Answer.objects.count() == 3 + 4 + 4
+    assert list(consensus.rebuild(campaign)) == []
+
+
+def test_a_block_asks_for_what_a_majority_that_stopped_early_then_lacks(early, alice):
+    campaign, people = early
+    for person in people[:3]:
+        vote(person, campaign, "yes")
+    assert states(campaign) == {"settled"}
+
+    blocking.block(campaign, campaign.memberships.get(user=people[0]), alice, "asleep")
+
+    assert set(campaign.questions.values_list("state", "seats_free")) == {("open", 1)}
+    vote(people[3], campaign, "yes")
+    assert states(campaign) == {"settled"}
+    blocking.unblock(campaign, campaign.memberships.get(user=people[0]), alice, "awake")
+    campaign.refresh_from_db()
+    assert {len(row.answers) for row in Settlement.objects.order_by("-pk")[:3]} == {3}
+    assert list(consensus.rebuild(campaign)) == []
+
+
+def test_a_campaign_from_before_majorities_stopped_early_is_rebuilt_without_a_difference(
+    coots, crowd
+):
+    del coots.policy.content["stop_early"]
+    coots.policy.save()
+    for person, value in zip(crowd, ["yes", "yes", "yes", "no", "no"], strict=False):
+        vote(person, coots, value)
+
+    assert list(consensus.rebuild(coots)) == []
+    settlement = Settlement.objects.first()
+    assert (settlement.probability, len(settlement.answers)) == (0.6, 5)
+
+
 def test_a_tie_asks_one_more_person_in_the_first_lane(coots, crowd):
     for person, value in zip(crowd, ["yes", "yes", "no", "no", "hard"], strict=False):
         vote(person, coots, value)
@@ -471,3 +538,31 @@ class _World:
         for model in self.models.values():
             # Nothing starves: what is open has been answered by everyone there is.
             assert model.state != "open" or len(model.given) == 5
+
+
+def test_what_stands_says_on_how_many_votes_and_how_sure_their_share_is(alice, bob, dataset):
+    campaign = factories.make_campaign(
+        alice, dataset, "single", images=2, policy={"votes": 1, "gold_share": 0}
+    )
+    factories.join(bob, campaign)
+    first, second = campaign.questions.order_by("pk")
+    vote(bob, campaign, {first.pk: "yes", second.pk: "hard"})
+    before = list(Settlement.objects.values())
+
+    found = consensus.support(campaign, Settlement.objects.all())
+
+    assert (found[first.pk].votes, found[first.pk].agreed) == (1, 1)
+    assert found[first.pk].interval == pytest.approx((0.2065, 1), abs=1e-4)
+    assert found[second.pk] == (0, 0, None)
+    assert list(Settlement.objects.values()) == before
+
+
+def test_a_posterior_has_votes_and_no_interval_of_a_share(coots, crowd):
+    for person, value in zip(crowd, ["yes", "yes", "no", "hard", "yes"], strict=False):
+        vote(person, coots, value)
+    settlement = Settlement.objects.first()
+    settlement.probability = 0.97
+
+    found = consensus.support(coots, [settlement])[settlement.question_id]
+
+    assert found == (4, 3, None)

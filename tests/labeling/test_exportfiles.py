@@ -12,7 +12,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from labeling import campaigns, exportfiles, releases
+from labeling import campaigns, exportfiles, exporting, releases
 from labeling.errors import Refusal
 from labeling.formats import FORMATS
 from labeling.imagestore import StorageFull
@@ -47,14 +47,15 @@ def test_parsers_of_others_read_what_is_in_the_zips(release):
     coco = json.loads(opened(release, "coco").read("home-1/labels.json"))
     tasks = json.loads(opened(release, "label-studio").read("home-1/tasks.json"))
     voc = opened(release, "voc")
-    xml = ElementTree.fromstring(voc.read("home-1/Annotations/1.png.xml"))
+    xml = ElementTree.fromstring(voc.read("home-1/Annotations/1.xml"))
 
     assert len(rows) == len([json.loads(line) for line in lines]) == 18
     assert [image["file_name"] for image in coco["images"]] == ["0.png", "1.png", "2.png"]
     assert [row["bbox"] for row in coco["annotations"]] == [[1.0, 2.0, 4.0, 5.5]]
     assert tasks[0]["annotations"][0]["result"][0]["value"] == {"choices": [files.DOG]}
-    assert [node.text for node in xml.findall("object/name")] == [files.CUP]
-    assert len(voc.read(f"home-1/ImageSets/Main/{files.DOG}.txt").splitlines()) == 3
+    assert [node.text for node in xml.findall("object/wnid")] == [files.CUP]
+    assert [node.text for node in xml.findall("object/name")] == ["a cup"]
+    assert len(voc.read("home-1/ImageSets/Main/a dog_trainval.txt").splitlines()) == 3
 
 
 def test_what_a_spreadsheet_would_run_is_quoted(alice, dataset):
@@ -86,6 +87,36 @@ def test_many_labels_are_zipped_by_one_job_however_often_somebody_asks(
         assert file.read() == small
     assert Job.objects.filter(kind=exportfiles.KIND).count() == 1
     assert job.campaign == release.campaign
+
+
+def test_every_choice_of_options_has_a_job_and_a_zip_of_its_own(release, run_jobs, monkeypatch):
+    monkeypatch.setattr(exportfiles, "AT_ONCE", 0)
+    plain = exporting.Options(names="plain")
+
+    jobs = [exportfiles.fetch(release, "coco", each) for each in (exporting.DEFAULT, plain)]
+    run_jobs()
+
+    assert jobs[0] != jobs[1]
+    for options, names in ((exporting.DEFAULT, "unique"), (plain, "plain")):
+        with exportfiles.fetch(release, "coco", options) as file:
+            head = json.loads(zipfile.ZipFile(file).read("home-1/release.json"))
+        assert head["export"]["names"] == names
+
+
+def test_a_zip_in_the_layout_of_an_earlier_version_is_made_anew(release, run_jobs, monkeypatch):
+    monkeypatch.setattr(exportfiles, "AT_ONCE", 0)
+    exportfiles.fetch(release, "voc")
+    run_jobs()
+    exportfiles.fetch(release, "voc").close()
+
+    monkeypatch.setattr(exportfiles, "LAYOUT", exportfiles.LAYOUT + 1)
+
+    assert exportfiles.fetch(release, "voc").state == "queued"
+
+
+def test_an_option_that_a_format_does_not_have_is_refused_with_what_it_is_for(release):
+    with pytest.raises(Refusal, match=r"Rest is no option of coco here. Leave it out"):
+        exportfiles.fetch(release, "coco", exporting.Options(rest=True))
 
 
 def test_a_failed_job_is_told_and_not_started_over(release, run_jobs, monkeypatch):

@@ -1,6 +1,7 @@
 """Objects with parts out of a release, in the formats of others, and back with equal geometry."""
 
 import io
+import json
 import zipfile
 
 import numpy as np
@@ -56,13 +57,13 @@ def test_an_export_is_a_release_with_the_same_objects(release, tmp_path):
 # pycocotools' own array, not ours.
 @pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
 def test_pycocotools_reads_every_part_as_it_was_drawn(release, tmp_path, capsys):
-    exporting.export(release, "coco", tmp_path / "out")
+    exporting.export(release, "coco", tmp_path / "out", options=exporting.Options(rest=True))
 
     coco = COCO(str(tmp_path / "out" / "parts.json"))
 
     capsys.readouterr()
     names = {row["name"] for row in coco.loadCats(coco.getCatIds())}
-    assert {"cat", "cow", "head", "torso", "leg"} <= names
+    assert {"cat", "cow", "cat head", "cow head", "cat torso", "cat leg"} <= names
     found = {
         (coco.loadImgs(row["image_id"])[0]["file_name"], row.get("object_id"), row["part"]): row
         for row in coco.loadAnns(coco.getAnnIds())
@@ -81,6 +82,59 @@ def test_pycocotools_reads_every_part_as_it_was_drawn(release, tmp_path, capsys)
             assert any(np.array_equal(expected, mask) for mask in same)
             masks += 1
     assert masks == 10
+
+
+def categories_of(folder) -> list[dict]:
+    return json.loads((folder / "parts.json").read_text())["categories"]
+
+
+def test_categories_of_coco_have_names_of_their_own_ids_from_one_and_their_class(release, tmp_path):
+    exporting.export(release, "coco", tmp_path / "out")
+
+    found = categories_of(tmp_path / "out")
+
+    names = [row["name"] for row in found]
+    assert len(set(names)) == len(names)
+    assert {"cat", "cow", "cat head", "cow head"} <= set(names)
+    assert [row["id"] for row in found] == list(range(1, len(found) + 1))
+    whole = {row["name"]: row.get("supercategory") for row in found}
+    assert (whole["cat"], whole["cat head"], whole["cow head"]) == (None, "cat", "cow")
+
+
+def test_plain_names_of_coco_are_those_of_the_vocabulary(release, tmp_path):
+    plain = exporting.Options(names="plain")
+    exporting.export(release, "coco", tmp_path / "out", options=plain)
+
+    found = categories_of(tmp_path / "out")
+
+    assert [row["name"] for row in found].count("head") == 2
+    assert {row["supercategory"] for row in found if row["name"] == "head"} == {"cat", "cow"}
+
+
+def test_coco_has_the_rest_only_where_it_is_asked_for(release, tmp_path):
+    exporting.export(release, "coco", tmp_path / "out")
+    exporting.export(release, "coco", tmp_path / "with", options=exporting.Options(rest=True))
+
+    def rest_in(folder):
+        names = [row["name"] for row in categories_of(tmp_path / folder)]
+        return [name for name in names if "unlabeled-rest" in name]
+
+    assert rest_in("out") == []
+    assert "cat unlabeled-rest-object" in rest_in("with")
+
+
+def test_options_of_another_format_or_release_are_refused(release, tmp_path):
+    cases = [
+        ("csv", {"names": "plain"}, "names is no option of csv here; leave it out"),
+        ("png", {"rest": True}, "it is for coco of objects with parts"),
+        ("coco", {"image_base": "https://host/"}, "image-base is no option of coco"),
+        ("label-studio", {"image_base": "host"}, "'host' is no address; write one such as"),
+    ]
+    for name, options, said in cases:
+        with pytest.raises(BadInput, match=said):
+            exporting.export(release, name, tmp_path / "out", options=exporting.Options(**options))
+
+    assert not (tmp_path / "out").exists()
 
 
 def test_parts_and_rest_share_no_pixel_and_leave_none_in_the_crop(release):
@@ -137,10 +191,10 @@ def test_label_formats_say_which_categories_an_image_shows_and_where(release, tm
 
     assert told["labels"] == {"explicit": {"yes": 3, "unknown": 1}}
     assert (tmp_path / "out" / "labels.csv").read_text().splitlines()[1:] == [
-        f"cats/0.png,{COW},yes,explicit,,0,0,20,20,",
-        f"cats/0.png,{CAT},yes,explicit,,8,6,56,42,",
-        f"cats/1.png,{CAT},yes,explicit,,8,6,56,42,",
-        f"cats/2.png,{CAT},unknown,explicit,,,,,,",
+        f"cats/0.png,{COW},yes,explicit,,0,0,20,20,,,,",
+        f"cats/0.png,{CAT},yes,explicit,,8,6,56,42,,,,",
+        f"cats/1.png,{CAT},yes,explicit,,8,6,56,42,,,,",
+        f"cats/2.png,{CAT},unknown,explicit,,,,,,,,,",
     ]
 
 

@@ -1,11 +1,13 @@
 import json
 from itertools import groupby
+from xml.etree import ElementTree
 
 import pytest
 
 from labeling.files import BadInput
 from labeling.formats import FORMATS
-from labeling.formats.label import About, Label, Photo
+from labeling.formats.label import NAMES, About, Label, Photo
+from labeling.formats.label_studio_project import check_base
 
 PHOTOS = [
     Photo("birds/coot 1.jpg", 640, 480, "a" * 64, "CC BY 4.0", "a pond"),
@@ -108,6 +110,109 @@ def test_voc_of_others_counts_pixels_from_one(tmp_path):
     assert list(FORMATS["voc"].read(tmp_path)) == [
         Label("1.jpg", "dog", boxes=((0.0, 0.0, 10.0, 20.0),))
     ]
+
+
+def test_voc_calls_an_image_by_its_stem_where_no_other_has_it(tmp_path):
+    images = ["horse.jpg", "coot.png", "coot.jpg", "Cat.jpg", "cat.png", "cat.png.jpg", "a/coot.x"]
+    about = About("test", CLASSES, images=iter(images))
+
+    FORMATS["voc"].write([(Photo(name, 9, 9), []) for name in images], tmp_path, about)
+
+    listed = (tmp_path / "ImageSets" / "Main" / "trainval.txt").read_text().splitlines()
+    assert listed == [
+        *("horse", "coot.png", "coot.jpg", "Cat.jpg", "cat.png", "cat.png.jpg", "a/coot")
+    ]
+    for name in listed:
+        assert (tmp_path / "Annotations" / f"{name}.xml").is_file()
+
+
+def test_voc_writes_no_image_outside_its_folder(tmp_path):
+    goal = tmp_path / "a" / "b"
+    goal.mkdir(parents=True)
+    name = "../../../evil.jpg"
+
+    FORMATS["voc"].write([(Photo(name, 9, 9), [])], goal, About("test", CLASSES, images=[name]))
+
+    assert {path.name for path in tmp_path.rglob("*.xml")} == {"evil.xml"}
+    assert [path.name for path in tmp_path.iterdir()] == ["a"]
+    assert list((tmp_path / "a").iterdir()) == [goal]
+
+
+CRANES = {"n02012849": "crane", "n03126707": "Crane", "n02084071": "dog"}
+
+
+def test_voc_names_classes_as_people_do_each_once_with_its_wnid(tmp_path):
+    labels = [Label("a.png", key, boxes=((0, 0, 5, 5),), name=name) for key, name in CRANES.items()]
+    page = [(Photo("a.png", 10, 10), labels)]
+
+    FORMATS["voc"].write(page, tmp_path, About("test", CRANES, images=["a.png"]))
+
+    root = ElementTree.parse(tmp_path / "Annotations" / "a.xml")
+    names = ["crane (n02012849)", "Crane (n03126707)", "dog"]
+    assert [node.text for node in root.iterfind("object/name")] == names
+    assert [node.text for node in root.iterfind("object/wnid")] == list(CRANES)
+    for name in names:
+        said = (tmp_path / "ImageSets" / "Main" / f"{name}_trainval.txt").read_text()
+        assert said == "a  1\n"
+    assert (tmp_path / "classes.csv").read_text().splitlines()[1] == f"{names[0]},n02012849"
+    assert list(FORMATS["voc"].read(tmp_path)) == labels
+
+
+def test_boxes_of_voc_without_the_labels_of_ours_have_their_wnid(tmp_path):
+    (tmp_path / "a.xml").write_text(
+        "<annotation><filename>a.jpg</filename><object><name>dog</name><wnid>n02084071</wnid>"
+        "</object></annotation>"
+    )
+
+    assert [label.key for label in FORMATS["voc"].read(tmp_path)] == ["n02084071"]
+
+
+@pytest.mark.parametrize("names", NAMES)
+def test_categories_of_coco_have_ids_from_one_and_names_as_asked_for(names, tmp_path):
+    FORMATS["coco"].write([], tmp_path, About("test", CRANES, names=names))
+
+    found = json.loads((tmp_path / "labels.json").read_text())["categories"]
+
+    assert [row["id"] for row in found] == [1, 2, 3]
+    assert [row["wnid"] for row in found] == sorted(CRANES)
+    expected = {
+        "unique": ["crane (n02012849)", "dog", "Crane (n03126707)"],
+        "plain": ["crane", "dog", "Crane"],
+    }
+    assert [row["name"] for row in found] == expected[names]
+
+
+BASES = [
+    ("", "/data/local-files/?d=birds/a%20coot.jpg"),
+    ("/data/local-files/?d=pond", "/data/local-files/?d=pond/birds/a%20coot.jpg"),
+    ("https://host/images/", "https://host/images/birds/a%20coot.jpg"),
+    ("s3://bucket", "s3://bucket/birds/a coot.jpg"),
+]
+
+
+@pytest.mark.parametrize(("base", "address"), BASES)
+def test_tasks_of_label_studio_have_an_id_and_the_images_address(base, address, tmp_path):
+    name = "birds/a coot.jpg"
+    label = Label(name, "n01514668", boxes=((0.0, 0.0, 4.0, 4.0),), name="bird")
+    about = About("test", CLASSES, image_base=base)
+
+    FORMATS["label-studio"].write([(Photo(name, 10, 10), [label])], tmp_path, about)
+
+    [task] = json.loads((tmp_path / "tasks.json").read_text())
+    assert (task["id"], task["data"]["image"]) == (1, address)
+    results = task["annotations"][0]["result"]
+    assert len({row["id"] for row in results}) == len(results) == 2
+    config = ElementTree.parse(tmp_path / "label_config.xml").getroot()
+    choices = {row.get("alias"): row.get("value") for row in config.iterfind("Choices/Choice")}
+    assert choices == CLASSES
+    assert {row.get("name") for row in config} == {"image", "classes", "boxes"}
+    assert list(FORMATS["label-studio"].read(tmp_path / "tasks.json")) == [label]
+
+
+@pytest.mark.parametrize("base", ["images", "https:/host", "https://ho st/", "//\n", "x" * 600])
+def test_an_image_base_that_is_no_address_is_refused(base):
+    with pytest.raises(BadInput, match="is no address; write one such as"):
+        check_base(base)
 
 
 def test_label_studio_of_others_gives_choices_and_boxes(tmp_path):

@@ -1,3 +1,4 @@
+import uuid
 from datetime import timedelta
 
 import pytest
@@ -5,7 +6,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from labeling import campaigns, graphs, quality
+from labeling import campaigns, graphs, quality, watching
 from labeling.errors import Conflict, Refusal
 from labeling.gold import (
     add_gold,
@@ -17,7 +18,7 @@ from labeling.gold import (
     retire_failed,
     retire_gold,
 )
-from labeling.models import Assignment, Question
+from labeling.models import Answer, Assignment, Question
 from tests import factories
 from tests.labeling.crowd import COOT, answer_all, give, make_gold, people
 
@@ -220,6 +221,46 @@ def test_somebody_right_elsewhere_is_trusted_before_the_test_ends(coots, bob, go
         }
         membership.save()
         assert failing(coots)[0].trusted == expected
+
+
+def test_gold_failed_since_the_last_watch_is_not_taken_off_the_figures_of_that_watch(
+    coots, bob, gold
+):
+    give(bob, gold[:2], ["yes", "yes"])
+    watching.watch(coots, bob)
+    give(bob, gold[2:3], ["no"])
+
+    [met] = failing(coots)
+
+    assert (met.question_id, met.failed, met.trusted) == (gold[2].pk, 1, 0)
+
+
+def test_gold_answered_since_the_last_watch_leaves_the_figures_of_that_watch_whole(
+    coots, bob, gold
+):
+    membership = coots.memberships.get(user=bob)
+    membership.standing = {
+        "test": {"accepted": 0, "verdict": "undecided", "right": 9, "total": 9},
+        "at": timezone.now().isoformat(),
+    }
+    membership.save()
+    give(bob, gold[:1], ["no"])
+
+    # 9 of 9 is trusted, 8 of 8 is not: the lower ends are 0.701 and 0.676.
+    assert failing(coots)[0].trusted == 1
+
+    membership.standing["at"] = (timezone.now() + timedelta(minutes=1)).isoformat()
+    membership.standing["test"]["right"] = 8
+    membership.save()
+    assert failing(coots)[0].trusted == 0
+
+
+def test_an_answer_revised_since_the_last_watch_breaks_nothing(coots, bob, gold):
+    [*_, seat] = give(bob, gold[:2], ["yes", "yes"])
+    watching.watch(coots, bob)
+    Answer.objects.create(id=uuid.uuid4(), assignment=seat, revision=1, value="no")
+
+    assert [met.question_id for met in failing(coots)] == [gold[1].pk]
 
 
 def test_answers_from_training_retire_no_gold(coots, gold):

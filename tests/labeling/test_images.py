@@ -335,7 +335,7 @@ def test_no_more_than_one_file_is_in_memory(dataset, tmp_path, monkeypatch):
 def test_a_disk_that_fills_up_midway_keeps_what_is_whole(dataset, folder, settings, full_after):
     full_after(1)
 
-    with pytest.raises(images.StorageFull, match="1 images were added and stay"):
+    with pytest.raises(images.StorageFull, match="1 image was added and stay"):
         images.add_folder(dataset, folder)
 
     assert dataset.images.count() == 1

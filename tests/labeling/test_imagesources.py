@@ -1,5 +1,6 @@
 """Folders, zips and manifests: what is found in them, and what is refused with which words."""
 
+import io
 import os
 import stat
 import zipfile
@@ -13,6 +14,7 @@ from labeling.imagesources import (
     Found,
     Refused,
     clean_name,
+    count_entries,
     in_folder,
     in_manifest,
     in_zip,
@@ -204,12 +206,40 @@ def test_a_zip_bomb_is_refused_whole():
 
 
 @pytest.mark.parametrize("content", [b"", b"not a zip", b"PK\x03\x04" + b"\0" * 40])
-def test_what_is_no_zip_is_refused(tmp_path, content):
-    path = tmp_path / "a.zip"
-    path.write_bytes(content)
-
+def test_what_is_no_zip_is_refused(content):
     with pytest.raises(BadSource, match="not a zip"):
-        open_zip(path)
+        open_zip(io.BytesIO(content))
+
+
+@pytest.mark.parametrize("count", [0, 1, 300, 70_000])
+def test_entries_are_counted_without_reading_them(count, monkeypatch):
+    # From 65,536 on the directory's end is written in another form (zip64).
+    stream = samples.zipped({f"{n}.png": b"" for n in range(count)})
+    monkeypatch.setattr(zipfile, "ZipFile", None)
+
+    assert count_entries(stream) == count
+
+
+def test_entries_are_counted_whatever_the_end_of_the_directory_states():
+    content = bytearray(samples.zipped({f"{n}.png": b"" for n in range(30)}).getvalue())
+    end = content.rindex(b"PK\5\6")
+    content[end + 8 : end + 12] = b"\1\0\1\0"
+
+    assert count_entries(io.BytesIO(bytes(content))) == 30
+
+
+def test_a_zip_behind_other_bytes_is_counted_and_read():
+    stream = io.BytesIO(b"#!/bin/sh\n" + samples.zipped({"a.png": b"", "b.png": b""}).getvalue())
+
+    assert count_entries(stream) == len(open_zip(stream).infolist()) == 2
+
+
+def test_a_zip_of_too_many_entries_is_refused_before_they_are_read(monkeypatch):
+    stream = samples.zipped({f"{n}.png": b"" for n in range(30)})
+    monkeypatch.setattr(zipfile, "ZipFile", None)
+
+    with pytest.raises(BadSource, match="more than 29 files and folders"):
+        open_zip(stream, 29)
 
 
 # Manifests
@@ -265,8 +295,8 @@ def test_rows_that_lead_nowhere_or_out_are_told_with_their_line(tmp_path):
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("", "no column `file`"),
-        ("path,name\na,b\n", "no column `file`"),
+        ("", "no column file"),
+        ("path,name\na,b\n", "no column file"),
         ("file,colour\na,b\n", "unknown column 'colour'"),
         ("file,file\na,b\n", "twice"),
         ('file\n"a\n', "no CSV"),

@@ -10,8 +10,9 @@ from django.core.files.base import ContentFile, File
 from django.core.files.storage import default_storage
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.utils import timezone
+from PIL import Image
 
-from labeling import images, imports, jobs, uploads
+from labeling import images, imagesources, imports, jobs, uploads
 from labeling.errors import Conflict, NotAllowed, Refusal, TooLarge
 from labeling.imagereport import Report
 from labeling.models import Dataset, Import, Job, User
@@ -346,6 +347,47 @@ def test_small_is_few_files_of_few_bytes(count, bytes_each, is_zip, small):
     file.size = bytes_each
 
     assert imports.are_small([imports.Sent("a.png", file, is_zip)] * count) is small
+
+
+def blank(size: tuple[int, int]) -> imports.Sent:
+    content = samples.saved(Image.new("1", size), "PNG")
+    return imports.Sent("blank.png", SimpleUploadedFile("blank.png", content), False)
+
+
+def test_small_is_few_pixels_by_the_headers_however_few_the_bytes(monkeypatch):
+    monkeypatch.setattr(imports, "SMALL_PIXELS", 800)
+    monkeypatch.setattr("PIL.ImageFile.ImageFile.load", lambda self: pytest.fail("it was decoded"))
+
+    assert imports.are_small([blank((20, 20))] * 2)
+    assert not imports.are_small([blank((20, 20)), blank((20, 21))])
+
+
+def test_files_that_are_no_images_are_small_and_stay_at_their_start():
+    file = SimpleUploadedFile("a.png", b"no image at all")
+
+    assert imports.are_small([imports.Sent("a.png", file, False)])
+    assert file.read() == b"no image at all"
+
+
+def test_a_zip_of_many_entries_is_read_by_its_job_alone(dataset, alice, monkeypatch):
+    monkeypatch.setattr(imports, "SMALL_ENTRIES", 3)
+    upload = sent(pictures(3) | {"../out.png": b""})
+
+    with monkeypatch.context() as patched:
+        patched.setattr("zipfile.ZipFile", None)
+        row = imports.of_uploads(dataset, alice, [upload])
+    jobs.run(row.job_id)
+
+    assert state_of(row) == ("done", 3, 0, 1)
+
+
+def test_a_zip_of_too_many_entries_is_refused_at_once(dataset, alice, monkeypatch, settings):
+    monkeypatch.setattr(imagesources, "MAX_ENTRIES", 3)
+
+    with pytest.raises(Refusal, match="more than 3 files"):
+        imports.of_uploads(dataset, alice, [sent(pictures(4))])
+
+    assert kept(settings) == []
 
 
 def test_the_command_line_adds_directly_whatever_came_with_imports(

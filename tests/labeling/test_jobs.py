@@ -31,6 +31,10 @@ def full(job: Job) -> None:
     raise OSError(28, "No space left on device")
 
 
+def too_early(job: Job) -> None:
+    raise jobs.TooEarly
+
+
 def lose_lease(job: Job) -> None:
     Job.objects.filter(pk=job.pk).update(claim="another worker")
 
@@ -38,7 +42,7 @@ def lose_lease(job: Job) -> None:
 @pytest.fixture(autouse=True)
 def handlers(settings):
     SEEN.clear()
-    names = ("note", "crash", "refuse", "full", "lose_lease")
+    names = ("note", "crash", "refuse", "full", "lose_lease", "too_early")
     settings.ASSAY_JOB_HANDLERS = {name: f"{__name__}.{name}" for name in names}
 
 
@@ -281,6 +285,16 @@ def test_a_kind_without_a_handler_fails_with_a_sentence(db):
     assert "juggling" in job.error
 
 
+def test_work_that_must_come_later_waits_and_spends_no_attempt(db):
+    job = make(kind="too_early")
+    for _ in range(jobs.MAX_FAILURES + 1):
+        jobs.run(job.pk)
+
+    job.refresh_from_db()
+    assert (job.state, job.claim, job.attempts, job.error) == ("queued", "", 0, "")
+    assert job.leased_until > timezone.now()
+
+
 def test_a_failure_gives_way_to_the_same_work_queued_meanwhile(db):
     job = jobs.claim(make(kind="crash").pk)
     assert job is not None
@@ -402,7 +416,7 @@ def test_a_job_that_keeps_killing_its_worker_is_given_up_with_a_reason(db, sent)
 def test_the_sweep_stops_at_a_broker_that_is_away_and_sends_all_later(db, sent, monkeypatch):
     first = make(key="a", leased_until=ago(seconds=2))
     second = make(key="b", leased_until=ago(seconds=1))
-    monkeypatch.setattr(jobs, "_send", lambda pk: False)
+    monkeypatch.setattr(jobs, "_send", lambda *_: False)
     assert jobs.sweep()["sent"] == 0
     monkeypatch.undo()
     monkeypatch.setattr(jobs.current_app, "send_task", lambda name, args, **_: sent.extend(args))

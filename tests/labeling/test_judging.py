@@ -262,6 +262,9 @@ def test_expected_votes_are_what_a_crowd_of_the_assumed_accuracy_needs():
 
     assert judging.expected_votes(policy) == pytest.approx(total / runs, rel=0.02)
     assert judging.expected_votes(MAJORITY) == 5
+    # Of three 0.52 agree; else a fourth decides in 0.3264, and the rest takes five.
+    early = MAJORITY | {"stop_early": "decided", "assumed_accuracy": 0.8}
+    assert judging.expected_votes(early) == pytest.approx(3 * 0.52 + 4 * 0.3264 + 5 * 0.1536)
 
 
 @pytest.mark.parametrize("policy", [MAJORITY, POSTERIOR], ids=["majority", "posterior"])

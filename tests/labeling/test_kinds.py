@@ -1,11 +1,12 @@
 import itertools
+from collections import Counter
 
 import pytest
 
 from labeling import policies
 from labeling.errors import Refusal
 from labeling.kinds import KINDS, Verdict, contains, naming
-from labeling.kinds.votes import plurality
+from labeling.kinds.votes import plurality, votes_wanted
 
 POLICY = policies.DEFAULTS
 VOCABULARY = naming.clean_settings(
@@ -145,3 +146,54 @@ def test_naming_may_ask_in_other_words():
         with pytest.raises(Refusal) as refused:
             naming.clean_settings(VOCABULARY | {"question": words})
         assert refused.value.field == "question"
+
+
+@pytest.mark.parametrize("votes", [1, 2, 3, 4, 5])
+@pytest.mark.parametrize("share", [0, 0.2, 0.5, 0.6, 1])
+def test_a_majority_is_decided_as_soon_as_no_missing_vote_could_change_it(votes, share):
+    """Against all ways in which the missing votes may fall."""
+    full = POLICY | {"votes": votes, "max_votes": votes + 1, "drop_share": share}
+    early = full | {"stop_early": "decided"}
+    words = ("yes", "no", "other", None)
+
+    def ends(cast):
+        rest = itertools.product(words, repeat=votes - len(cast))
+        found = {plurality([*cast, *more], full) for more in rest}
+        return {(verdict.state, verdict.value) for verdict in found}
+
+    for size in range(votes + 1):
+        for cast in itertools.combinations_with_replacement(words, size):
+            found = plurality(cast, early)
+            if size < votes and (
+                ends(cast) == {("dropped", "dropped")}
+                or (len(ends(cast)) == 1 and {state for state, _ in ends(cast)} == {"settled"})
+            ):
+                assert {(found.state, found.value)} == ends(cast)
+            elif size < votes:
+                able = Counter(word for word in cast if word is not None)
+                wanted = votes_wanted(able, size - able.total(), early)
+                assert found == Verdict("open", more=wanted)
+                assert wanted == _fewest(cast, words, votes, early)
+            else:
+                assert found == plurality(cast, full)
+
+
+def _fewest(cast, words, votes, policy):
+    """How many more votes could decide, by trying."""
+    missing = votes - len(cast)
+    for more in range(1, missing):
+        for rest in itertools.combinations_with_replacement(words, more):
+            if plurality([*cast, *rest], policy).state != "open":
+                return more
+    return missing
+
+
+def test_policies_from_before_ask_for_all_votes():
+    policy = {"votes": 5, "max_votes": 9, "drop_share": 0.6}
+
+    assert plurality(["yes"] * 3, policy) == Verdict("open", more=2)
+    assert plurality(["yes"] * 3, policies.DEFAULTS) == Verdict("open", more=2)
+    early = policies.DEFAULTS | policies.NEW
+    assert plurality(["yes"] * 3, early) == Verdict("settled", "yes", 1.0)
+    assert plurality([None, None, "yes", "yes"], early).state == "settled"
+    assert plurality([None] * 4, early) == Verdict("dropped", "dropped")

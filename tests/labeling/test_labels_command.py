@@ -71,11 +71,17 @@ def test_an_export_comes_back_with_labels_and_provenance(name, home, elsewhere, 
     assert cup.geometry == BOX
 
 
-@pytest.mark.parametrize("name", FORMATS)
-def test_the_file_alone_says_the_same(name, home, elsewhere, tmp_path, capsys):
+WITH_OPTIONS = [
+    ("coco", "--names", "plain"),
+    ("label-studio", "--image-base", "https://host/images/"),
+]
+
+
+@pytest.mark.parametrize("how", [*((name,) for name in FORMATS), *WITH_OPTIONS])
+def test_the_file_alone_says_the_same(how, home, elsewhere, tmp_path, capsys):
     releases.freeze(home)
-    out = tmp_path / "out"
-    run(capsys, "export", "home", "--format", name, "--out", out)
+    out, name = tmp_path / "out", how[0]
+    run(capsys, "export", "home", "--format", *how, "--out", out)
     files = {"csv": "labels.csv", "jsonl": "labels.jsonl", "coco": "labels.json"}
     (out / "release.json").unlink()
     path = out / {**files, "voc": "", "label-studio": "tasks.json"}[name]

@@ -50,10 +50,17 @@ def frozen_objects(release: Release) -> list[PartedObject]:
     return [rest.without(thing) for _, things in read.objects() for thing in things]
 
 
-@pytest.mark.parametrize("name", exporting.OBJECT_FORMATS)
-def test_an_export_comes_back_with_the_same_geometry(name, release, elsewhere, tmp_path, capsys):
-    folder = tmp_path / "out"
-    written = run(capsys, "export", "cats", "--format", name, "--out", folder)
+WITH_OPTIONS = [
+    ("coco", "--rest"),
+    ("coco", "--names", "plain"),
+    ("label-studio", "--image-base", "https://host/images"),
+]
+
+
+@pytest.mark.parametrize("how", [*((name,) for name in exporting.OBJECT_FORMATS), *WITH_OPTIONS])
+def test_an_export_comes_back_with_the_same_geometry(how, release, elsewhere, tmp_path, capsys):
+    folder, name = tmp_path / "out", how[0]
+    written = run(capsys, "export", "cats", "--format", *how, "--out", folder)
     run(capsys, "import", "elsewhere", folder, "--parts")
 
     back = there(elsewhere)
@@ -130,6 +137,45 @@ def test_programs_fetch_the_objects_themselves(release, alice, client):
     response = client.get("/api/v1/campaigns/cats/releases/1/files/objects.jsonl/")
 
     assert response.getvalue() == (releases.folder_of(release) / "objects.jsonl").read_bytes()
+
+
+def test_programs_choose_names_rest_and_the_images_address(release, alice, client):
+    client.force_login(alice)
+    place = "/api/v1/campaigns/cats/releases/1/labels/"
+
+    def content(file, **query):
+        response = client.get(place, query)
+        with zipfile.ZipFile(io.BytesIO(response.getvalue())) as archive:
+            return json.loads(archive.read(f"cats-1/{file}"))
+
+    plain = content("parts.json", format="coco", names="plain", rest="true")["categories"]
+    tasks = content("tasks.json", format="label-studio", image_base="s3://bucket/")
+    refused = client.get(place, {"format": "csv", "rest": "true"})
+
+    names = [row["name"] for row in plain]
+    assert names.count("head") == 2
+    assert "unlabeled-rest-background" in names
+    assert tasks[0]["data"]["image"] == "s3://bucket/cats/0.png"
+    assert refused.status_code == 400
+    assert "Rest is no option of csv here." in refused.content.decode()
+
+
+def test_the_page_of_options_leads_to_what_was_chosen(release, alice, client):
+    client.force_login(alice)
+    place = "/campaigns/cats/releases/1/labels"
+
+    page = client.get(f"{place}/options/").content.decode()
+    bad = client.get(place, {"format": "label-studio", "image_base": "here"})
+    made = client.get(place, {"format": "coco", "names": "plain", "rest": "on"})
+
+    assert f'href="{place}/options/"' in client.get("/campaigns/cats/releases/").content.decode()
+    for name in ("names", "rest", "image_base"):
+        assert page.count(f'name="{name}"') == 1
+    assert bad.status_code == 400
+    assert "This is no address; write one such as https://host/images/" in bad.content.decode()
+    with zipfile.ZipFile(io.BytesIO(b"".join(made))) as archive:
+        how = json.loads(archive.read("cats-1/release.json"))["export"]
+    assert (how["names"], how["rest"]) == ("plain", True)
 
 
 def test_a_format_that_only_other_releases_have_is_said(release, alice, coots, client):

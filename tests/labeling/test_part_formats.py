@@ -6,6 +6,7 @@ from contextlib import redirect_stdout
 from dataclasses import replace
 from io import StringIO
 from pathlib import Path
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from pycocotools.coco import COCO
 
 from labeling.files import BadInput
 from labeling.formats import json_stream
+from labeling.formats.label import About
 from labeling.formats.part_formats import PART_FORMATS
 from labeling.formats.parted import REST_BACKGROUND, REST_OBJECT, Part, PartedObject, Photograph
 from tests.labeling.part_scenes import (
@@ -136,6 +138,45 @@ def test_what_tenths_cannot_hold_of_the_rest_refuses_no_file(name, tmp_path):
     assert found.parts[1].polygons == rectangle(30, 30, 40, 40)
 
 
+def test_categories_of_coco_are_called_by_class_and_part_each_once(tmp_path):
+    parts = [Part(key, rectangle(9, 9, 20, 20), name=key) for key in ("head", "leg")]
+    cow = replace(dog(*parts), category="cow")
+    odd = replace(dog(), category="dog head")
+    about = About("ponds", {DOG: "dog"})
+
+    PART_FORMATS["coco"].write([(PHOTO, [dog(*parts), cow, odd])], tmp_path, about)
+
+    rows = json.loads((tmp_path / "parts.json").read_text())["categories"]
+    names = {row["id"]: row["name"] for row in rows}
+    assert list(names.items()) == [
+        *((1, "dog"), (2, "dog head (head)"), (3, "dog leg"), (4, "cow"), (5, "cow head")),
+        *((6, "cow leg"), (7, "dog head (dog head)")),
+    ]
+    assert [row.get("supercategory") for row in rows] == [
+        *(None, "dog", "dog", None, "cow", "cow", None)
+    ]
+    assert [found.category for found in PART_FORMATS["coco"].read(tmp_path)] == [
+        *(DOG, "cow", "dog head")
+    ]
+
+
+def test_the_labeling_configuration_has_every_class_and_part_that_tasks_name(tmp_path):
+    rest = Part(REST_OBJECT, rectangle(30, 30, 40, 40), origin="made")
+    cow = replace(dog(HEAD, rest), category="cow")
+    about = About("ponds", {DOG: "dog"}, {DOG: {"tail": "Schwanz"}}, image_base="s3://bucket")
+
+    PART_FORMATS["label-studio"].write([(PHOTO, [dog(HEAD), cow])], tmp_path, about)
+
+    root = ElementTree.parse(tmp_path / "label_config.xml").getroot()
+    wholes = {row.get("alias", row.get("value")) for row in root.iterfind("RectangleLabels/Label")}
+    parts = [row.get("value") for row in root.iterfind("PolygonLabels/Label")]
+    assert wholes == {DOG, "cow"}
+    assert parts == ["tail", "object", "hole", "head", REST_OBJECT]
+    [task] = json.loads((tmp_path / "tasks.json").read_text())
+    assert (task["id"], task["data"]["image"]) == (1, "s3://bucket/a.jpg")
+    assert {found.image for found in PART_FORMATS["label-studio"].read(tmp_path)} == {"a.jpg"}
+
+
 def test_a_part_that_sticks_out_of_the_outline_is_in_the_objects_mask(tmp_path):
     head = rectangle(2, 2, 22, 22)
     one = replace(dog(Part("head", head)), outline=rectangle(10, 10, 40, 40))
@@ -205,7 +246,7 @@ def test_no_image_is_written_outside_the_folder(name, tmp_path):
 @pytest.mark.parametrize("name", ["coco", "label-studio"])
 def test_a_self_crossing_ring_is_refused_with_its_place_or_mended_and_told(name, tmp_path):
     path = written(name, [(PHOTO, [dog(HEAD)])], tmp_path)
-    [file] = path.iterdir()
+    [file] = path.glob("*.json")
     content = file.read_text()
     ring = [[10, 10], [20, 20], [20, 10], [10, 20]]
     if name == "coco":

@@ -88,16 +88,21 @@ def test_the_vocabulary_may_come_with_it(alice, cows, capsys, tmp_path):
     assert vocabularies.current(dataset).version == 2
 
 
-def test_what_is_refused_is_told_on_stderr_and_the_others_come_in(meadow, capsys, tmp_path):
+def test_what_is_refused_ends_with_one_and_the_others_come_in(meadow, shell, tmp_path):
     path = tmp_path / "cows.json"
     path.write_text(coco(cow(), cow(image="no.jpg")))
 
-    call_command("labels", "import", "meadow", str(path), "--parts")
+    status, out, err = shell("labels", "import", "meadow", path, "--parts", "--json")
 
-    told = capsys.readouterr()
-    assert "refused: Annotation 5: no.jpg: The image is not in meadow" in told.err
-    assert "objects" in told.out
-    assert "refused" in told.out
+    assert status == 1
+    warning, line = err.splitlines()
+    assert warning.startswith("refused: Annotation 5: no.jpg: The image is not in meadow")
+    error = json.loads(line)
+    assert error["error"].startswith("1 object was refused, the first is Annotation 5: no.jpg")
+    assert error["file"] == str(path)
+    assert "import the file again: the others are in" in error["cure"]
+    assert (json.loads(out)["objects"], json.loads(out)["refused_count"]) == (1, 1)
+    assert GivenLabel.objects.exists()
 
 
 def test_names_that_mean_nothing_are_shown_with_what_to_do(meadow, capsys, tmp_path):

@@ -48,6 +48,28 @@ def test_a_random_sample_of_every_topic_wants_ten_votes(pond, alice):
     assert decision.content == {"pilot": 8, "version": 2, "seed": 1}
 
 
+def test_a_pilot_asks_for_all_ten_votes_whatever_the_first_say(alice, dataset):
+    pond = factories.make_campaign(
+        alice, dataset, "pond", images=1, policy={"stop_early": "decided"}
+    )
+    piloting.ask_pilot(pond, alice, 1, seed=1)
+
+    for person in join(pond, 9):
+        vote(person, pond, "yes")
+    assert pond.questions.get().state == "open"
+    assert pond.policies.get(version=2).content["stop_early"] == "never"
+
+
+def test_a_pilot_from_before_a_key_came_is_not_asked_again(pond, alice):
+    piloting.ask_pilot(pond, alice, 4, seed=1)
+    for policy in pond.policies.all():
+        del policy.content["stop_early"]
+        policy.save()
+
+    assert piloting.ask_pilot(pond, alice, 4, seed=1) == 0
+    assert pond.policies.count() == 2
+
+
 def test_the_same_seed_adds_nothing_and_another_one_draws_others(pond, alice):
     piloting.ask_pilot(pond, alice, 4, seed=1)
     first = set(pond.questions.filter(policy__version=2).values_list("pk", flat=True))

@@ -2,7 +2,7 @@ import math
 
 import pytest
 
-from labeling import policies
+from labeling import campaigns, policies
 from labeling.errors import Refusal
 
 
@@ -19,6 +19,30 @@ def test_given_keys_lie_over_the_defaults_and_inputs_stay_unchanged():
     assert policy["currency"] == "USD"
     assert policy["max_votes"] == policies.DEFAULTS["max_votes"]
     assert given == {"votes": 3, "currency": "usd"}
+
+
+def test_new_policies_stop_early_and_older_ones_do_not(alice, dataset):
+    campaign = campaigns.create(
+        alice, name="fresh", title="Fresh", kind="contains", dataset=dataset, policy={"votes": 7}
+    )
+    assert policies.of(campaign)["stop_early"] == "decided"
+    campaigns.change_policy(campaign, alice, {"votes": 5})
+    campaign.refresh_from_db()
+    assert policies.of(campaign)["stop_early"] == "decided"
+
+    del campaign.policy.content["stop_early"]
+    campaign.policy.save()
+
+    assert policies.of(campaign)["stop_early"] == "never"
+    campaigns.change_policy(campaign, alice, policies.of(campaign))
+    campaign.refresh_from_db()
+    assert campaign.policy.version == 2
+    campaigns.change_policy(campaign, alice, {"votes": 3})
+    campaign.refresh_from_db()
+    assert policies.of(campaign)["stop_early"] == "never"
+    campaigns.change_policy(campaign, alice, {"votes": 3, "stop_early": "decided"})
+    campaign.refresh_from_db()
+    assert policies.first_votes(policies.of(campaign)) == 2
 
 
 @pytest.mark.parametrize(

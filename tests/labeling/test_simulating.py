@@ -36,6 +36,16 @@ def test_a_perfect_crowd_makes_no_error_and_costs_its_votes():
     assert found["stated_error"] == {"value": None, "interval": None}
 
 
+def test_a_majority_that_stops_early_decides_the_same_with_a_quarter_fewer_votes():
+    crowd = Crowd(questions=20_000, people=100, accuracy=(0.8, 0.8), random=0, audited=0)
+
+    found = simulate(policy(votes=5, max_votes=5, stop_early="decided", **PLAIN), crowd)
+
+    # 10 · 0.8² · 0.2³ + 5 · 0.8 · 0.2⁴ + 0.2⁵ = 0.0579, standard deviation 0.0017.
+    assert found["error"] == pytest.approx(0.0579, abs=0.007)
+    assert found["answers_per_question"] == pytest.approx(3.634, abs=0.02)
+
+
 def test_majority_of_three_errs_as_the_binomial_says():
     crowd = Crowd(questions=20_000, people=100, accuracy=(0.8, 0.8), random=0, audited=0)
 

@@ -83,6 +83,7 @@ CAMPAIGN_PAGES = {
     "release_freeze": (POST, False),
     "release_download": (GET, False),
     "release_labels": (GET, False),
+    "release_label_options": (GET, False),
     "release_objects": (GET, False),
 }
 DATASET_PAGES = {
@@ -115,6 +116,7 @@ RESEARCHER_PAGES = {
     "datasets": GET,
     "dataset_new": GET,
 }
+ADMIN_PAGES = {"rights": GET, "right_change": POST}
 OWN_PAGES = {"campaigns": GET, "tokens": GET, "token_revoke": POST}
 
 
@@ -156,7 +158,7 @@ def arguments(name: str, campaign: Campaign) -> list:
         found.append(people.invite(campaign, campaign.created_by)[0].pk)
     elif name == "job_retry":
         found.append(Job.objects.get_or_create(kind="score", key="1", campaign=campaign)[0].pk)
-    elif name in ("release_download", "release_labels", "release_objects"):
+    elif name.startswith("release_") and name != "release_freeze":
         found.append(release_of(campaign).number)
     elif name == "thumbnail":
         found = [campaign.dataset.name, campaign.dataset.images.order_by("pk").first().pk]
@@ -240,7 +242,7 @@ def logged_in(user: User) -> Client:
 
 
 def test_every_address_is_in_the_tables():
-    tables = {*CAMPAIGN_PAGES, *DATASET_PAGES, *RESEARCHER_PAGES, *OWN_PAGES}
+    tables = {*CAMPAIGN_PAGES, *DATASET_PAGES, *RESEARCHER_PAGES, *OWN_PAGES, *ADMIN_PAGES}
 
     assert {pattern.name for pattern in urlpatterns} == tables
 

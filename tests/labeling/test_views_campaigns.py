@@ -241,7 +241,7 @@ def test_questions_are_narrowed_by_state_class_and_name(desk, coots):
 
     assert "coots/000.png" in withdrawn
     assert "coots/003.png" not in withdrawn
-    assert "1 questions" in named
+    assert ">1 question<" in named
     assert "No question fits" in none
 
 
@@ -262,7 +262,7 @@ def test_questions_are_added_to_what_is_asked(desk, coots):
 
     page = text_of(desk.post("/campaigns/coots/questions/add/", form, follow=True))
 
-    assert "1 questions were added; 1 were there already." in page
+    assert "1 question was added; 1 was there already." in page
 
 
 def test_a_question_is_withdrawn_with_its_reason(desk, coots):
@@ -386,6 +386,16 @@ def test_a_failed_job_is_tried_again(desk, coots):
     assert "No room" in page
     job.refresh_from_db()
     assert job.state == "queued"
+
+
+@pytest.mark.parametrize("kind", ["nightly", "watch"])
+def test_what_is_done_again_and_again_is_among_the_jobs_unless_it_went_well(desk, coots, kind):
+    for state in ("done", "failed", "running", "queued"):
+        Job.objects.create(kind=kind, key=f"key-{state}", campaign=coots, state=state)
+
+    shown = desk.get("/campaigns/coots/jobs/").context["page_obj"]
+
+    assert {job.state for job in shown} == {"failed", "running", "queued"}
 
 
 def test_an_invitation_shows_its_link_once(desk, coots):

@@ -139,8 +139,8 @@ def test_a_failed_import_says_why_and_is_tried_again(desk, dataset, settings, tm
     assert desk.post(address + "retry/")["Location"] == address
     run_jobs()
 
-    assert "no column `file`" in failed
-    assert "no column `file`" in on_the_dataset
+    assert "no column file" in failed
+    assert "no column file" in on_the_dataset
     assert "1 image added" in text_of(desk.get(address))
 
 

@@ -147,7 +147,7 @@ def test_the_price_reckons_with_the_questions_that_a_graph_saves(desk, dataset):
     page = text_of(desk.post("/campaigns/new/estimate/", filled(dataset)))
 
     # 48.03 questions an image instead of 200.
-    assert "<dd>480</dd>" in page
+    assert "<dd>480 <small" in page
 
 
 # The outline

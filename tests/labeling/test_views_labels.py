@@ -151,6 +151,21 @@ def test_a_large_release_is_waited_for_on_a_page(desk, alice, dataset, run_jobs,
     assert zipfile.ZipFile(io.BytesIO(b"".join(desk.get(place)))).testzip() is None
 
 
+def test_a_large_release_with_options_is_waited_for_and_fetched_with_them(
+    desk, alice, dataset, run_jobs, monkeypatch
+):
+    monkeypatch.setattr(exportfiles, "AT_ONCE", 0)
+    files.home_release(alice, dataset)
+    place = "/campaigns/home/releases/1/labels?format=coco&names=plain"
+
+    page = text_of(desk.get(place))
+    run_jobs()
+    ready = text_of(desk.get(place + "&fragment=1"))
+
+    assert 'hx-get="?format=coco&amp;names=plain&amp;fragment=1"' in page
+    assert f'href="{place.replace("&", "&amp;")}"' in ready
+
+
 def test_a_large_release_that_failed_says_why_and_can_be_tried_again(
     desk, alice, dataset, monkeypatch
 ):

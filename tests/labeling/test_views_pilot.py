@@ -109,7 +109,7 @@ def test_standings_are_worked_out_when_a_researcher_wants_them(desk, coots, alic
     assert "Work standings out now" not in page
     run_jobs()
     coots.refresh_from_db()
-    assert coots.calibration.reason == f"asked for ({alice.pseudonym})"
+    assert coots.calibration.reason == f"asked for ({alice.username})"
     page = text_of(desk.get(quality))
     assert "Answers weigh by calibration 1" in page
     assert "Work standings out now" in page
@@ -148,5 +148,5 @@ def test_programs_have_standings_worked_out(client, coots, alice, run_jobs):
     assert (job.status_code, job.json()["kind"]) == (202, "calibrate")
     run_jobs()
     [row] = client.get(f"{API}/calibrations/").json()["results"]
-    assert (row["number"], row["reason"]) == (1, f"asked for ({alice.pseudonym})")
+    assert (row["number"], row["reason"]) == (1, f"asked for ({alice.username})")
     assert Campaign.objects.get(name="coots").calibration.number == 1

@@ -21,6 +21,7 @@ from labeling.gold import add_gold
 from labeling.models import Campaign, Decision, Membership, Question, Settlement, User
 from tests import factories
 from tests.labeling import hierarchies
+from tests.labeling.crowd import give, make_gold
 
 COOT = "n02018207"
 
@@ -166,7 +167,7 @@ def test_the_page_shows_agreement_and_the_audited_error(desk, coots, alice):
     assert 'audited <span class="badge no">No</span>' in contradicted
     assert "<strong>25.0 %</strong>" in page
     # Less than chance: whoever contradicts does so always. 1 - 29 * (6 * 8 / 4) / (30² - 24² - 6²).
-    assert "<dd>-0.21</dd>" in page
+    assert '">-0.21 <small>worse than chance</small>' in page
     overview = text_of(desk.get("/campaigns/coots/"))
     assert "agreement (alpha)" in overview
     assert "25.0 %" in overview
@@ -386,6 +387,15 @@ def test_a_persons_page_shows_signals_decisions_and_answers_beside_what_stands(
     assert "Pause …" not in page
 
 
+def test_the_page_opens_though_a_perfect_record_ended_since_the_last_watch(desk, coots, alice, bob):
+    known = make_gold(coots, alice, ["yes"] * 3)
+    give(bob, known[:2], ["yes", "yes"])
+    watching.watch(coots, bob)
+    give(bob, known[2:], ["no"])
+
+    assert "1 of 1" in text_of(desk.get("/campaigns/coots/quality/"))
+
+
 def test_a_persons_page_costs_as_many_queries_for_many_answers(
     desk, alice, dataset, django_assert_max_num_queries
 ):
@@ -530,3 +540,49 @@ def test_staff_who_are_no_members_see_the_audit_and_answer_nothing(coots, alice)
     client.force_login(factories.make_user("root", is_staff=True))
 
     assert "0 of 1 answered" in text_of(client.get("/campaigns/coots/audit/"))
+
+
+def test_one_vote_is_shown_as_one_of_one_with_its_interval(desk, alice, bob, dataset):
+    campaign = factories.make_campaign(
+        alice, dataset, "single", images=1, policy={"votes": 1, "gold_share": 0}
+    )
+    factories.join(bob, campaign)
+    answer(bob, campaign, "yes")
+    question = campaign.questions.get()
+
+    page = text_of(desk.get(f"/campaigns/single/questions/{question.pk}/"))
+    rows = text_of(desk.get("/campaigns/single/questions/"))
+    [told] = desk.get("/api/v1/campaigns/single/questions/").json()["results"]
+
+    assert "said by 1 of 1 who could answer (21 % – 100 %)" in page
+    assert "1 of 1</small>" in rows
+    assert (told["probability"], told["votes"]) == (1.0, 1)
+    assert told["interval"] == pytest.approx([0.2065, 1], abs=1e-4)
+
+
+def test_agreement_below_chance_is_shown_as_bad(desk, coots, monkeypatch):
+    answer(crowd(coots, ["yes", "no"])[0], coots, "yes")
+    figures = campaign_figures.figures(coots) | {"decided": 3, "alpha": -0.14}
+    monkeypatch.setattr(campaign_figures, "figures", lambda campaign: figures)
+
+    for address in ("/campaigns/coots/", "/campaigns/coots/quality/"):
+        page = text_of(desk.get(address))
+        assert '<dd class="bad">-0.14 <small>worse than chance</small></dd>' in page
+
+
+def test_being_at_work_is_green_for_those_alone_whom_gold_accepted(desk, coots, bob):
+    row = member(coots, bob)
+    shown = '<span class="badge {}">working</span>'
+    assert shown.format("working") in text_of(desk.get("/campaigns/coots/people/"))
+
+    row.standing = {"test": {"right": 12, "total": 12, "verdict": "accepted", "accepted": 1}}
+    row.save()
+    assert shown.format("accepted") in text_of(desk.get("/campaigns/coots/people/"))
+
+    words = "Answered “yes” 45 times in a row"
+    row.standing["reasons"] = [{"signal": "runs", "action": "none", "words": words}]
+    row.save()
+    for address in ("/campaigns/coots/", "/campaigns/coots/people/"):
+        page = text_of(desk.get(address))
+        assert shown.format("suspect") in page
+        assert words in page

@@ -9,6 +9,7 @@ from labeling import plainyaml
 from labeling.errors import Refusal
 from labeling.files import BadInput
 from labeling.vocabulary import LONGEST, VocabularyError, build, parse, read, shipped
+from labeling.vocabulary_changes import changes
 from labeling.vocabulary_checks import MOST_FAULTS, MOST_PARTS
 
 SMALL = {
@@ -255,6 +256,9 @@ HEAD = "category 1 (dog), part 1 (head): "
         (lambda r: part(r).update(several="yes"), PART + "several is 'yes'; write true"),
         (lambda r: part(r).update(name=True), PART + "name is True, no text"),
         (lambda r: part(r).update(mirror="wing"), PART + "its mirror wing is no part"),
+        (lambda r: part(r).update(holds=["wing"]), PART + "it holds wing, no part"),
+        (lambda r: part(r).update(holds=["leg"]), PART + "holds itself; name the parts"),
+        (lambda r: part(r).update(holds=True), PART + "holds is True, no list"),
         (lambda r: part(r, 0).update(mirror="leg"), HEAD + "mirrors leg, which mirrors leg"),
         (lambda r: part(r).update(nmae="x"), PART + "'nmae' is no key here; write one of key"),
         (lambda r: part(r).update(guidance="x" * 5000), PART + "guidance has 5,000 characters"),
@@ -402,3 +406,22 @@ def test_the_lines_of_a_text_are_those_of_its_keys():
     assert lines["b", 0, "d"] == 4
     assert lines["b", 0, "d", 1] == 5
     assert plainyaml.load_with_lines("") == (None, {})
+
+
+def test_a_part_says_which_parts_may_lie_on_it():
+    raw = copy.deepcopy(SMALL)
+    raw["categories"][0]["parts"][0]["holds"] = ["leg"]
+    before, after = build(SMALL), build(raw)
+
+    assert after.category("dog").part("head").holds == ("leg",)
+    assert after.category("cat").part("head").holds == ("leg",)
+    assert parse(after.as_yaml()) == after
+    [change, _] = changes(before, after)
+    assert (change.field, change.before, change.after) == ("holds", "", "leg")
+
+
+def test_eyes_lie_on_the_head_in_the_shipped_vocabulary():
+    for category in shipped().categories:
+        for part in category.parts:
+            if part.key == "eye":
+                assert "eye" in category.part("head").holds

@@ -2,13 +2,24 @@
 
 import uuid
 from datetime import timedelta
+from importlib import import_module
 
 import pytest
+from django.apps import apps
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from labeling import answering, assigning, campaigns, jobs, lanes, policies, watching
+from labeling import (
+    answering,
+    assigning,
+    campaigns,
+    jobs,
+    lanes,
+    policies,
+    progress,
+    watching,
+)
 from labeling.errors import Conflict, NotAllowed, NotWorking, Refusal
 from labeling.models import Job, Membership
 from tests import factories
@@ -439,6 +450,90 @@ def test_gold_that_trusted_people_fail_goes_before_it_counts_against_anybody(pon
     assert member(pond, bob).stage == "working"
 
 
+@pytest.fixture
+def careful(pond, bob, golden):
+    """Bob, right on all gold when he was last watched, has failed one since."""
+    give(bob, golden[:2], right(golden[:2]))
+    watching.watch(pond, bob)
+    give(bob, golden[2:3], wrong(golden[2:3]))
+    return bob
+
+
+def test_one_wrong_gold_answer_after_a_perfect_record_fails_no_job(pond, careful):
+    job = answering.ask_watch(pond, careful.pk)
+
+    jobs.run(job.pk)
+
+    job.refresh_from_db()
+    assert (job.state, job.error) == ("done", "")
+    test = member(pond, careful).standing["test"]
+    assert (test["right"], test["total"]) == (2, 3)
+
+
+def test_somebody_who_cannot_be_watched_stops_nobody_else(pond, bob, golden, caplog, monkeypatch):
+    charlie = others(pond, bob)[-1]
+    give(charlie, golden[:6], wrong(golden[:6]))
+    measure = watching.measure
+
+    def fragile(campaign, membership, policy):
+        if membership.user_id == bob.pk:
+            raise ValueError("math domain error")
+        return measure(campaign, membership, policy)
+
+    monkeypatch.setattr(watching, "measure", fragile)
+
+    [acted] = watching.watch_all(pond)
+
+    assert acted["membership"] == member(pond, charlie).pk
+    assert member(pond, charlie).stage == "paused"
+    assert member(pond, bob).standing == {}
+    assert f"watching {bob.pseudonym} in pond failed" in caplog.text
+    assert Job.objects.get(kind="watch", state="queued").key == f"{pond.pk}:{bob.pk}"
+    with pytest.raises(ValueError, match="math domain"):
+        watching.watch(pond, bob)
+
+
+def test_failed_watches_are_retried_by_the_upgrade_and_put_the_figures_right(pond, careful):
+    retry = import_module("labeling.migrations.0006_retry_failed_watch_jobs").retry_failed
+    mine, charlie = f"{pond.pk}:{careful.pk}", others(pond, careful)[0]
+    theirs = f"{pond.pk}:{charlie.pk}"
+    for kind, key, state in [
+        ("watch", mine, "failed"),
+        ("watch", mine, "failed"),
+        ("watch", theirs, "failed"),
+        ("watch", theirs, "queued"),
+        ("freeze", "1", "failed"),
+    ]:
+        Job.objects.create(
+            kind=kind, key=key, state=state, attempts=3, error="ValueError: math domain error"
+        )
+
+    retry(apps, None)
+
+    rows = Job.objects.order_by("pk").values_list("kind", "key", "state")
+    assert list(rows) == [
+        ("watch", mine, "done"),
+        ("watch", mine, "queued"),
+        ("watch", theirs, "done"),
+        ("watch", theirs, "queued"),
+        ("freeze", "1", "failed"),
+    ]
+    assert Job.objects.get(state="queued", key=mine).attempts == 0
+    jobs.run_all()
+    assert set(Job.objects.filter(kind="watch").values_list("state", flat=True)) == {"done"}
+    assert member(pond, careful).standing["test"]["total"] == 3
+    retry(apps, None)
+    assert Job.objects.filter(kind="watch", state="queued").count() == 0
+
+
+def test_figures_that_cannot_be_are_counted_anew_from_the_answers(pond, bob, golden):
+    give(bob, golden[:3], [*right(golden[:2]), *wrong(golden[2:3])])
+    row = member(pond, bob)
+    row.standing = {"test": {"right": 2, "total": 1}}
+
+    assert progress.standings_of(pond, [row])[bob.pk]["total"] == 3
+
+
 def test_what_a_person_is_told_lags_and_changes_at_most_daily(pond, bob, golden):
     give(bob, golden[:9], right(golden[:9]))
     watching.watch(pond, bob)
@@ -458,27 +553,3 @@ def test_what_a_person_is_told_lags_and_changes_at_most_daily(pond, bob, golden)
     membership.save()
     watching.watch(pond, bob)
     assert watching.told(member(pond, bob))["total"] == 20
-
-
-def test_every_night_all_campaigns_at_work_are_watched(
-    pond, alice, bob, golden, dataset, caplog, monkeypatch
-):
-    give(bob, golden[:6], wrong(golden[:6]))
-    first = factories.make_campaign(alice, dataset, "aaa", images=1)
-    factories.make_campaign(alice, dataset, "draft", images=1, launch=False)
-    watch_all = watching.watch_all
-    seen = []
-
-    def fragile(campaign):
-        seen.append(campaign.name)
-        if campaign == first:
-            raise RuntimeError("broken")
-        return watch_all(campaign)
-
-    monkeypatch.setattr(watching, "watch_all", fragile)
-
-    assert watching.nightly() == 1
-
-    assert sorted(seen) == ["aaa", "pond"]
-    assert member(pond, bob).stage == "paused"
-    assert "watching aaa failed" in caplog.text

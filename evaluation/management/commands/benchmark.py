@@ -12,7 +12,7 @@ from evaluation import runs
 from evaluation.management.numbers import level, whole
 from evaluation.metrics import wsol
 from evaluation.models import Benchmark, Run
-from evaluation.released import benchmarks
+from evaluation.released import benchmarks, tables
 from evaluation.released.ground_truth import KINDS
 from evaluation.released.settings import DEFAULTS, SPLITS
 from labeling import jobs, releases
@@ -22,26 +22,16 @@ from labeling.management.contract import ContractCommand, Result, UsageError, ta
 from labeling.management.release_options import find_campaign
 from labeling.models import User
 
-# How often it is looked whether another worker has ended.
-LOOK_SECONDS = 0.5
-# The figures that are shown of each kind; --json has all of them.
-FIGURES = {
-    "classification": ("top1_error", "top5_error", "hierarchical_error"),
-    "localization": ("error",),
-    "detection": ("mean_ap",),
-    "wsol": ("max_box_acc", "max_box_acc_v2", "pxap", "mpxap"),
-}
-
 
 class Command(ContractCommand):
     help = "Make benchmarks on released labels, bring classifiers in, and score them."
 
     def add_arguments(self, parser: CommandParser) -> None:
         opening = self.verb(parser, "open", self.open, self.show_opened, help="make a benchmark")
-        opening.add_argument("kind", choices=KINDS)
+        opening.add_argument("kind", choices=KINDS, help="what is scored")
         opening.add_argument("--campaign", required=True, help="whose labels are the truth")
-        opening.add_argument("--name", required=True)
-        opening.add_argument("--title", default="")
+        opening.add_argument("--name", required=True, help="of the benchmark, as in its address")
+        opening.add_argument("--title", default="", help="as people read it; else the name")
         opening.add_argument(
             "--release", type=int, metavar="N", help="by default the latest; else one is frozen"
         )
@@ -50,14 +40,14 @@ class Command(ContractCommand):
         submitting = self.verb(
             parser, "submit", self.submit, help="bring in, or replace, what a classifier says"
         )
-        submitting.add_argument("name", metavar="NAME")
-        submitting.add_argument("classifier", metavar="CLASSIFIER")
+        submitting.add_argument("name", metavar="NAME", help="of the benchmark")
+        submitting.add_argument("classifier", metavar="CLASSIFIER", help="its name in the tables")
         submitting.add_argument(
             "path", type=Path, metavar="PATH", help="CSV or COCO JSON; of wsol a zip or folder"
         )
         submitting.add_argument("--by", default="", help="by default the benchmark's owner")
         scoring = self.verb(parser, "score", self.score, self.show_scored, help="score it now")
-        scoring.add_argument("name", metavar="NAME")
+        scoring.add_argument("name", metavar="NAME", help="of the benchmark")
 
     def open(
         self,
@@ -115,7 +105,10 @@ class Command(ContractCommand):
         }
 
     def score(self, name: str, **options: Any) -> Result:
-        run = runs.request(_benchmark(name))
+        try:
+            run = runs.score_now(_benchmark(name))
+        except Refusal as refusal:
+            raise BadInput(refusal.message.rstrip("."), name) from refusal
         while True:
             job = runs.job_of(run)
             # None where a worker of the site was quicker: its result is waited for, and where it
@@ -126,42 +119,52 @@ class Command(ContractCommand):
                 break
             if job is None or ours:
                 raise BadInput("it was not scored", name, None, "look at jobs list, and retry it")
-            time.sleep(LOOK_SECONDS)
+            time.sleep(runs.LOOK_SECONDS)
         if run.state == Run.State.FAILED:
             raise BadInput(run.error.rstrip("."), name)
         return {"benchmark": name, "run": run.pk, **(run.result or {})}
 
     def show_scored(self, result: Result) -> str:
         rows = [
-            (one["name"], one["attempts"], figure, value, *interval)
-            for one in result["submissions"]
-            for figure in FIGURES[result["kind"]]
-            if one["result"].get(figure) is not None
-            for value, interval in [_figure(one["result"][figure])]
+            (row["name"], row["attempts"], row["images"], measure.path[0], *_figure(cell))
+            for row in tables.standings(result)
+            for measure, cell in zip(tables.measures(result), row["cells"], strict=True)
+            if cell["value"] is not None
         ]
-        body = table(rows, head=("classifier", "attempts", "figure", "value", "low", "high"))
-        return "\n\n".join([body, *(f"note: {note}" for note in result["notes"])])
+        head = ("classifier", "attempts", "images", "figure", "value", "low", "high")
+        answer = tables.answer(result)
+        notes = [
+            f"note on {', '.join(who)}: {note}" if who else f"note: {note}"
+            for who, note in tables.notes(result)
+        ]
+        parts = [table(rows, head=head), answer["sure"].words if answer else "", *notes]
+        return "\n\n".join(part for part in parts if part)
 
 
 def _add_settings(verb: CommandParser) -> None:
     """Without a word about them they are as DEFAULTS has them."""
-    verb.add_argument("--split", choices=SPLITS)
-    verb.add_argument("--confidence", type=level, metavar="LEVEL")
-    verb.add_argument("--seed", type=whole())
-    verb.add_argument("--inclusive", action="store_true", default=None)
-    verb.add_argument("--strict", action="store_true", default=None)
-    verb.add_argument("--protocol", choices=wsol.PROTOCOLS)
-    verb.add_argument("--normalize", choices=wsol.NORMALIZATIONS)
-    verb.add_argument("--size", type=int)
-    verb.add_argument("--thresholds", type=int)
+    verb.add_argument("--split", choices=SPLITS, help="wsol: which images these are")
+    verb.add_argument("--confidence", type=level, metavar="LEVEL", help="of the intervals")
+    verb.add_argument("--seed", type=whole(), help="of the bootstrap")
+    verb.add_argument(
+        "--inclusive", action="store_true", default=None, help="x1 and y1 are the last pixels"
+    )
+    verb.add_argument(
+        "--strict",
+        action="store_true",
+        default=None,
+        help="localization: an IoU of 0.5 is not enough",
+    )
+    verb.add_argument("--protocol", choices=wsol.PROTOCOLS, help="wsol: by the paper or its code")
+    verb.add_argument(
+        "--normalize", choices=wsol.NORMALIZATIONS, help="wsol: what scales a map to 0 to 1"
+    )
+    verb.add_argument("--size", type=int, help="wsol: pixels that maps are resized to")
+    verb.add_argument("--thresholds", type=int, help="wsol: how many")
 
 
-def _figure(figure: Any) -> tuple[float | None, list[float | None]]:
-    """Its value, and its interval where it has one."""
-    if not isinstance(figure, dict):
-        return figure, [None, None]
-    value = next(figure[key] for key in ("value", "accuracy", "mean") if key in figure)
-    return value, figure.get("interval") or [None, None]
+def _figure(cell: Result) -> tuple[float, float | None, float | None]:
+    return cell["value"], cell["low"], cell["high"]
 
 
 @contextlib.contextmanager

@@ -33,7 +33,15 @@ from labeling.kinds import KINDS
 from labeling.management.contract import ContractCommand, Result, UsageError, table
 from labeling.models import Campaign, Dataset, User
 from labeling.ordering import ORDERS
+from labeling.plurals import count_of
 from labeling.question_graph import Graph
+
+VERBS = {
+    "pause": "ask nobody until it is resumed",
+    "resume": "ask again",
+    "close": "ask nobody any more",
+    "status": "how far it is, and what it costs",
+}
 
 
 class Command(ContractCommand):
@@ -42,18 +50,18 @@ class Command(ContractCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         opening = self.verb(parser, "open", self.open, help="make a campaign and open it")
         opening.add_argument("kind", metavar="KIND", help=f"one of: {', '.join(KINDS)}")
-        opening.add_argument("--name", required=True)
-        opening.add_argument("--title", default="")
-        opening.add_argument("--dataset", required=True)
+        opening.add_argument("--name", required=True, help="as in its address")
+        opening.add_argument("--title", default="", help="as people read it; else the name")
+        opening.add_argument("--dataset", required=True, help="whose images are asked about")
         opening.add_argument(
             "--owner", default="", help="a username; by default the dataset's owner"
         )
-        opening.add_argument("--selection", type=Path, help="selection.jsonl of `mad select`")
+        opening.add_argument("--selection", type=Path, help="selection.jsonl of mad select")
         opening.add_argument(
             "--vocabulary",
             metavar="FILE|shipped",
             help="wnids, one a line: classes to choose from; for parts a vocabulary of parts in "
-            "YAML, or `shipped`",
+            "YAML, or shipped",
         )
         opening.add_argument(
             "--graph", metavar="FILE|ilsvrc", help="question graph, JSON or YAML; or ILSVRC's"
@@ -66,23 +74,34 @@ class Command(ContractCommand):
         opening.add_argument("--policy", type=Path, help="policy.yaml")
         opening.add_argument("--instructions", type=Path, help="text file that people see")
         opening.add_argument("--draft", action="store_true", help="make it, but ask nobody yet")
-        for name in ("pause", "resume", "close", "status"):
-            self.verb(parser, name, getattr(self, name)).add_argument("name", metavar="NAME")
+        for name, what in VERBS.items():
+            verb = self.verb(parser, name, getattr(self, name), help=what)
+            verb.add_argument("name", metavar="NAME", help="of the campaign")
         freezing = self.verb(parser, "freeze", self.freeze, help="write a release")
-        freezing.add_argument("name", metavar="NAME")
-        freezing.add_argument("--out", type=Path, required=True, metavar="DIR")
-        rebuilding = self.verb(parser, "rebuild", self.rebuild, self.show_rebuilt)
-        rebuilding.add_argument("name", metavar="NAME")
+        freezing.add_argument("name", metavar="NAME", help="of the campaign")
+        freezing.add_argument(
+            "--out", type=Path, required=True, metavar="DIR", help="a folder that is not there yet"
+        )
+        rebuilding = self.verb(
+            parser,
+            "rebuild",
+            self.rebuild,
+            self.show_rebuilt,
+            help="settlements from the answers anew: what would differ",
+        )
+        rebuilding.add_argument("name", metavar="NAME", help="of the campaign")
         pilot = self.verb(
             parser, "pilot", self.pilot, help="ask ten votes on a random sample of each topic"
         )
-        pilot.add_argument("name", metavar="NAME")
-        pilot.add_argument("--per-topic", type=int, required=True, metavar="N")
-        pilot.add_argument("--seed", type=int, default=0)
+        pilot.add_argument("name", metavar="NAME", help="of the campaign")
+        pilot.add_argument(
+            "--per-topic", type=int, required=True, metavar="N", help="questions of each class"
+        )
+        pilot.add_argument("--seed", type=int, default=0, help="of the choice (0)")
         calibrate = self.verb(
             parser, "calibrate", self.calibrate, help="work standings and vote tables out now"
         )
-        calibrate.add_argument("name", metavar="NAME")
+        calibrate.add_argument("name", metavar="NAME", help="of the campaign")
 
     def open(self, kind: str, name: str, dataset: str, **options: Any) -> Result:
         pool = _dataset(dataset)
@@ -130,8 +149,8 @@ class Command(ContractCommand):
         plan = competitions.plan(lines, common["dataset"], common["policy"])
         if plan.missing_reserve:
             self.warn(
-                f"{len(plan.missing_reserve)} reserve images are not in the dataset yet, the "
-                f"first is {plan.missing_reserve[0]!r}"
+                count_of(len(plan.missing_reserve), "reserve image is", "reserve images are")
+                + f" not in the dataset yet, the first is {plan.missing_reserve[0]!r}"
             )
         return competitions.create(
             owner, lines=lines, vocabulary=wnids, wordnet=net, **common
@@ -250,7 +269,8 @@ class Command(ContractCommand):
     def show_rebuilt(self, result: Result) -> str:
         rows = result["differences"]
         if not rows:
-            return f"{result['questions']} questions: settlements follow from their answers"
+            told = count_of(result["questions"], "question")
+            return f"{told}: settlements follow from their answers"
         return table(
             [
                 (row["question"], *((row[key] or {}).get("state") for key in ("stands", "rebuilt")))

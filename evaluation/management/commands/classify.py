@@ -47,7 +47,7 @@ class Command(ContractCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         sequence_options.add_arguments(parser, optional=True)
         parser.add_argument(
-            "--frames", type=Path, metavar="DIR", help="that `sequences` wrote, for a release"
+            "--frames", type=Path, metavar="DIR", help="that sequences wrote, for a release"
         )
         parser.add_argument(
             "--model",
@@ -63,7 +63,13 @@ class Command(ContractCommand):
             metavar="wnids.txt",
             help="a wnid a line for each output",
         )
-        parser.add_argument("--out", type=Path, required=True, metavar="predictions.csv")
+        parser.add_argument(
+            "--out",
+            type=Path,
+            required=True,
+            metavar="predictions.csv",
+            help="what it says of each frame",
+        )
         network_options.add_network(parser, classifying.BATCH, "frames")
         parser.add_argument(
             "--restart", action="store_true", help="forget what a stopped run has done"

@@ -12,7 +12,13 @@ from evaluation.management.commands.wordnet import load
 from evaluation.management.numbers import whole
 from evaluation.metrics.distances import DISTANCES
 from evaluation.metrics.mad import Rule
-from evaluation.metrics.ranking import SMOOTHINGS, MissingAnswers, RankingError, rank
+from evaluation.metrics.ranking import (
+    SMOOTHINGS,
+    MissingAnswers,
+    RankingError,
+    counted_images,
+    rank,
+)
 from evaluation.readers import read_accuracy, read_answers, read_selection
 from labeling.files import BadInput
 from labeling.management.contract import ContractCommand, Result, UsageError, table
@@ -30,24 +36,48 @@ class Command(ContractCommand):
         select.add_argument(
             "--shard", type=_shard, metavar="I/N", help="write part I of N (from 1)"
         )
-        select.add_argument("--out", type=Path, required=True)
+        select.add_argument(
+            "--out", type=Path, required=True, help="selection.jsonl; of a part, part.npz"
+        )
 
         merge = self.verb(parser, "merge", self.merge, show_selection, help="join parts")
-        merge.add_argument("parts", nargs="+", type=Path, metavar="PART")
-        merge.add_argument("--out", type=Path, required=True)
+        merge.add_argument(
+            "parts", nargs="+", type=Path, metavar="PART", help="as mad select --shard wrote them"
+        )
+        merge.add_argument("--out", type=Path, required=True, help="selection.jsonl")
 
         add = self.verb(parser, "add", self.add, show_selection, help="add a classifier")
         _add_pool(add)
         add.add_argument("--into", type=Path, required=True, help="the selection it joins")
-        add.add_argument("--classifier", required=True, metavar="NEW")
-        add.add_argument("--out", type=Path, required=True)
+        add.add_argument("--classifier", required=True, metavar="NEW", help="the one that joins")
+        add.add_argument("--out", type=Path, required=True, help="the images of its pairs")
 
         ranking = self.verb(parser, "rank", self.rank, show_ranking, help="rank from answers")
-        ranking.add_argument("--selection", type=Path, required=True, nargs="+", action="extend")
-        ranking.add_argument("--answers", type=Path, required=True)
-        ranking.add_argument("--smoothing", choices=SMOOTHINGS, default="laplace")
-        ranking.add_argument("--bootstrap", type=whole(), default=2000, metavar="ROUNDS")
-        ranking.add_argument("--seed", type=whole(), default=0)
+        ranking.add_argument(
+            "--selection",
+            type=Path,
+            required=True,
+            nargs="+",
+            action="extend",
+            help="as mad select, merge and add wrote them",
+        )
+        ranking.add_argument(
+            "--answers", type=Path, required=True, help="answers.jsonl of a release"
+        )
+        ranking.add_argument(
+            "--smoothing",
+            choices=SMOOTHINGS,
+            default="laplace",
+            help="of accuracies: (correct + 1) / (images + 2), or none (laplace)",
+        )
+        ranking.add_argument(
+            "--bootstrap",
+            type=whole(),
+            default=2000,
+            metavar="ROUNDS",
+            help="for the intervals of ranks (2000); 0: none",
+        )
+        ranking.add_argument("--seed", type=whole(), default=0, help="of the bootstrap (0)")
         ranking.add_argument("--accuracy", type=Path, help="a classifier,accuracy file")
         ranking.add_argument("--ablation", action="store_true", help="ranks for every k below")
 
@@ -177,7 +207,13 @@ class Command(ContractCommand):
 
 
 def _add_pool(parser: CommandParser) -> None:
-    parser.add_argument("--predictions", type=Path, required=True, metavar="DIR")
+    parser.add_argument(
+        "--predictions",
+        type=Path,
+        required=True,
+        metavar="DIR",
+        help="classes.txt, images.txt and two arrays for each classifier",
+    )
     # No defaults here: `add` takes what is not given from the selection it joins.
     parser.add_argument("--top-k", type=int, help=f"images a pair ({DEFAULTS['top_k']})")
     parser.add_argument("--min-confidence", type=float, help="of both classifiers (0.8)")
@@ -190,7 +226,12 @@ def _add_pool(parser: CommandParser) -> None:
         default=None,
         help="no two images of a pair with the same two labels",
     )
-    parser.add_argument("--threads", type=whole(), default=selecting.threads_here())
+    parser.add_argument(
+        "--threads",
+        type=whole(),
+        default=selecting.threads_here(),
+        help="by default as many as processors",
+    )
     parser.add_argument("--device", help="auto, cpu, cuda, cuda:1, … (auto: a GPU if there is one)")
 
 
@@ -289,20 +330,28 @@ def show_selection(result: Result) -> str:
 
 
 def show_ranking(result: Result) -> str:
-    head = ["rank", "classifier", "score", "95 % interval", "Hodge rank"]
+    level = f"{100 * result['sure']['level']:g} %"
+    head = ["rank", "classifier", "images", "score", f"places at {level}", "Hodge rank"]
     order = sorted(range(len(result["classifiers"])), key=lambda i: result["ranks"][i])
     rows = [
         (
             f"{result['ranks'][i]:g}",
             result["classifiers"][i],
+            result["images"][i],
             f"{result['scores'][i]:.4f}",
-            "{:g} – {:g}".format(*result["rank_intervals"][i]),
+            "{} – {}".format(*result["sure"]["places"][i]),
             f"{result['hodge']['ranks'][i]:g}",
         )
         for i in order
     ]
     lines = [table(rows, head), ""]
+    if result["sure"]["words"]:
+        lines += [result["sure"]["words"], ""]
     lines.append("images: " + ", ".join(f"case {k} {n}" for k, n in result["cases"].items()))
+    lines += counted_images(result)
+    if result["bootstrap"]["left_out"]:
+        drawn = result["bootstrap"]
+        lines.append(f"{drawn['left_out']} of {drawn['rounds']} rounds had no ranking: left out")
     lines.append(f"smoothing: {result['smoothing']}; cyclicity {result['hodge']['cyclicity']:.4f}")
     if "spearman" in result:
         lines.append(f"against accuracy: Spearman {result['spearman']:.4f}, Kendall ")

@@ -15,16 +15,18 @@ from evaluation.scoremaps import folder, reading
 from evaluation.scoremaps.planning import Plan
 from evaluation.wsol import files
 from labeling.errors import Refusal
-from labeling.files import BadInput, atomic_write
+from labeling.files import BadInput, atomic_write, first_line
 from labeling.imagestore import saying_full
 from labeling.management.contract import ContractCommand, Result
 
 
 class Command(ContractCommand):
-    help = "Score maps of a network, a .npy an image, for `score wsol`; goes on where it stopped."
+    help = "Score maps of a network, a .npy an image, for score wsol; goes on where it stopped."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--method", required=True, choices=(*METHODS, CENTER))
+        parser.add_argument(
+            "--method", required=True, choices=(*METHODS, CENTER), help="how a map is made"
+        )
         parser.add_argument(
             "--metadata",
             type=Path,
@@ -32,7 +34,9 @@ class Command(ContractCommand):
             metavar="DIR",
             help="image_ids.txt, class_labels.txt and, where there is one, image_sizes.txt",
         )
-        parser.add_argument("--out", type=Path, required=True, metavar="DIR")
+        parser.add_argument(
+            "--out", type=Path, required=True, metavar="DIR", help="a map ID.npy for each image"
+        )
         scoremap_options.add(parser)
 
     def deed(self, **options: Any) -> Result:
@@ -146,8 +150,7 @@ def _unsuited(unsuited: Unsuited, options: dict[str, Any]) -> BadInput:
 
 
 def _failed(error: RuntimeError, options: dict[str, Any]) -> BadInput:
-    said = str(error).strip().splitlines()
     return BadInput(
-        f"{options['model']} failed ({said[0][:200] if said else 'no reason'})",
+        f"{options['model']} failed ({first_line(error)})",
         cure="give a smaller --batch where memory ran out; else look at the network",
     )

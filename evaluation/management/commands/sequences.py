@@ -21,6 +21,7 @@ from labeling.errors import Refusal
 from labeling.files import BadInput, atomic_write
 from labeling.formats.sidecar import file_path
 from labeling.management.contract import ContractCommand, Result, table
+from labeling.plurals import count_of
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -37,7 +38,9 @@ class Command(ContractCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         sequence_options.add_arguments(parser)
-        parser.add_argument("--out", type=Path, required=True, metavar="DIR")
+        parser.add_argument(
+            "--out", type=Path, required=True, metavar="DIR", help="sequences.jsonl, and frames"
+        )
         parser.add_argument(
             "--lines-only", action="store_true", help="say which frames there are; render none"
         )
@@ -88,7 +91,7 @@ class Command(ContractCommand):
             if error.errno not in (errno.ENOSPC, errno.EDQUOT):
                 raise
             raise BadInput(
-                f"the disk is full; {writer.written} frames were written",
+                f"the disk is full; {count_of(writer.written, 'frame was', 'frames were')} written",
                 file=out,
                 cure="free some space and run the same again: it goes on from there",
             ) from None

@@ -18,6 +18,7 @@ from evaluation.metrics.gloss_vectors import NOTE
 from evaluation.pools import read_classes
 from labeling.files import BadInput
 from labeling.management.contract import ContractCommand, Result, table
+from labeling.plurals import count_of
 
 NOT_AN_INSTANCE = "name a class, not an instance"
 
@@ -30,15 +31,25 @@ class Command(ContractCommand):
         similarity = self.verb(parser, "similarity", self.similarity, help="how alike two are")
         for pair in (distance, similarity):
             pair.add_argument("a", metavar="A", help="a wnid, dog.n.01, or a lemma of one sense")
-            pair.add_argument("b", metavar="B")
+            pair.add_argument("b", metavar="B", help="another label")
         criteria = self.verb(
             parser, "criteria", self.criteria, help="how well a measure fits a mapping of classes"
         )
         criteria.add_argument("--mapping", type=Path, required=True, help="category,wnid rows")
         criteria.add_argument("--pool", type=Path, required=True, help="all classes, a wnid a line")
         for verb in (similarity, criteria):
-            verb.add_argument("--measure", choices=similarities.MEASURES, default="wup")
-            verb.add_argument("--convention", choices=similarities.CONVENTIONS, default="clean")
+            verb.add_argument(
+                "--measure",
+                choices=similarities.MEASURES,
+                default="wup",
+                help="how alike two classes are (wup)",
+            )
+            verb.add_argument(
+                "--convention",
+                choices=similarities.CONVENTIONS,
+                default="clean",
+                help="how it is reckoned (clean)",
+            )
             verb.add_argument(
                 "--by",
                 choices=similarities.BY,
@@ -47,7 +58,9 @@ class Command(ContractCommand):
             )
         self._label_verbs(parser)
         define = self.verb(parser, "define", self.define, help="gloss and synonyms of a label")
-        define.add_argument("label", metavar="LABEL")
+        define.add_argument(
+            "label", metavar="LABEL", help="a wnid, dog.n.01, or a lemma of one sense"
+        )
 
     def _label_verbs(self, parser: CommandParser) -> None:
         """The verbs of hp@k: sets of labels, and embeddings of words."""
@@ -79,10 +92,10 @@ class Command(ContractCommand):
                 "--terms",
                 type=Path,
                 required=True,
-                help="vectors of terms: an .npz of `terms` and `vectors`, or a .csv",
+                help="vectors of terms: an .npz of terms and vectors, or a .csv",
             )
             verb.add_argument("--labels", type=Path, required=True, help="a wnid a line")
-            verb.add_argument("--out", type=Path, required=True)
+            verb.add_argument("--out", type=Path, required=True, help="the file that is written")
         nearest.add_argument("--vectors", type=Path, required=True, help="an .npy, a row an image")
         nearest.add_argument("--images", type=Path, required=True, help="an image id a line")
         nearest.add_argument("-k", type=whole(1), default=20, help="so many predictions an image")
@@ -92,7 +105,7 @@ class Command(ContractCommand):
         embed.add_argument(
             "--by", choices=BY, default="first", help="which term of a label, or the mean of all"
         )
-        embed.add_argument("--seed", type=whole(), default=0)
+        embed.add_argument("--seed", type=whole(), default=0, help="of --by random (0)")
 
     def near(self, labels: Path, hops: int, among: Path | None, **options: Any) -> Result:
         """The zero-shot label sets of DeViSE."""
@@ -137,11 +150,6 @@ class Command(ContractCommand):
         """How alike two labels are, and the ancestor that says so."""
         wordnet = load()
         one, other = find(wordnet, a, by), find(wordnet, b, by)
-        if measure not in similarities.BY_GLOSS:
-            for index in (one, other):
-                if wordnet.depth[index] < 0:
-                    instance = NoPlaceInHierarchy(wordnet.wnid(index), wordnet.name(index))
-                    raise BadInput(str(instance), cure=NOT_AN_INSTANCE)
         try:
             given = (wordnet, [one], [other], measure, convention)
             value = similarities.similarity_matrix(*given)[0, 0]
@@ -154,6 +162,7 @@ class Command(ContractCommand):
             "a": wordnet.wnid(one),
             "b": wordnet.wnid(other),
             **_settings(measure, convention, by),
+            **_instances(wordnet, [one, other]),
         }
 
     def criteria(
@@ -169,9 +178,10 @@ class Command(ContractCommand):
         synsets = [wordnet.index(wnid) for wnid in classes]
         if by == "word":
             synsets = [similarities.as_word(wordnet, index) for index in synsets]
+        categories = _categories(wordnet, mapped, by)
         try:
             found = similarity_criteria.criteria(
-                wordnet, _categories(wordnet, mapped, by), synsets, places, measure, convention
+                wordnet, categories, synsets, places, measure, convention
             )
         except wn.WordNetMissing as error:
             raise BadInput(error.message, cure=error.cure) from error
@@ -183,6 +193,7 @@ class Command(ContractCommand):
             "pool": len(classes),
             "ties": found.ties,
             **_settings(measure, convention, by),
+            **_instances(wordnet, [*categories, *synsets]),
         }
 
     def define(self, label: str, **options: Any) -> Result:
@@ -204,7 +215,8 @@ def show_labels(result: Result) -> str:
     """A label a line, with its words, then how many there are."""
     wordnet = load()
     rows = [(wnid, ", ".join(wordnet.lemmas(wordnet.index(wnid)))) for wnid in result["labels"]]
-    told = f"{result['count']} labels within {result['hops']} hops, {result['of_the_seed']} given"
+    within = f"{count_of(result['count'], 'label')} within {count_of(result['hops'], 'hop')}"
+    told = f"{within}, {result['of_the_seed']} given"
     return "\n\n".join(filter(None, [table(rows), told]))
 
 
@@ -245,6 +257,12 @@ def find(
 
 def _categories(wordnet: wn.WordNet, mapping: Mapping, by: str) -> list[int]:
     return [find(wordnet, name, by, mapping.path, mapping.lines[name]) for name in mapping.classes]
+
+
+def _instances(wordnet: wn.WordNet, synsets: list[int]) -> Result:
+    """The key `instances` with the wnids of those that are instances; nothing where none is."""
+    found = similarities.instances(wordnet, synsets)
+    return {"instances": found} if found else {}
 
 
 def _settings(measure: str, convention: str, by: str) -> Result:

@@ -12,6 +12,7 @@ from labeling.aggregate_methods import METHODS, Outcome, Task, known_labels, rep
 from labeling.aggregation import Answers
 from labeling.files import BadInput
 from labeling.management.contract import ContractCommand, Result, UsageError, table
+from labeling.plurals import count_of
 
 SHOWN = 20
 
@@ -23,7 +24,12 @@ class Command(ContractCommand):
         parser.add_argument(
             "answers", type=Path, metavar="ANSWERS.csv", help="annotator,image,answer"
         )
-        parser.add_argument("--method", choices=METHODS, default="majority")
+        parser.add_argument(
+            "--method",
+            choices=METHODS,
+            default="majority",
+            help="how answers become a label (majority)",
+        )
         parser.add_argument("--truth", type=Path, help="image,answer: how many labels are right")
         parser.add_argument(
             "--gold", type=Path, help="image,answer: known beforehand, to learn from"
@@ -33,6 +39,9 @@ class Command(ContractCommand):
             type=_pseudo_count,
             default=0.01,
             help="pseudo-counts in every cell of people's confusions (default 0.01)",
+        )
+        parser.add_argument(
+            "--out", type=Path, metavar="LABELS.csv", help="image,answer,probability of each image"
         )
         parser.add_argument("--yes", metavar="ANSWER", help="vote-table: the answer that means yes")
         parser.add_argument("--max-iterations", type=_whole, default=1000, help="dawid-skene")
@@ -44,6 +53,7 @@ class Command(ContractCommand):
         method: str,
         truth: Path | None,
         gold: Path | None,
+        out: Path | None,
         **options: Any,
     ) -> Result:
         if method == "posterior" and gold is None:
@@ -61,7 +71,11 @@ class Command(ContractCommand):
         outcome = METHODS[method](task)
         result = report(given, outcome, method)
         result["abstentions"] = sheet.abstentions
-        return result | self._accuracy(given, outcome, right, truth, set(known))
+        result |= self._accuracy(given, outcome, right, truth, set(known))
+        if out is not None:
+            votefiles.write_labels(out, result["labels"], result["probabilities"])
+            result["out"] = str(out)
+        return result
 
     def _warn_of_spaces(self, classes: tuple[str, ...]) -> None:
         seen: dict[str, str] = {}
@@ -88,7 +102,7 @@ class Command(ContractCommand):
         if not judged:
             raise BadInput("no image of it has answers", path, None, "check the names of images")
         if len(judged) < len(truth):
-            self.warn(f"{len(truth) - len(judged)} images of {path} have no answers")
+            self.warn(f"{count_of(len(truth) - len(judged), 'image')} of {path} without answers")
         outside = [correct for name, correct in judged if name not in gold]
         result: Result = {
             "accuracy": sum(correct for _, correct in judged) / len(judged),
@@ -99,7 +113,7 @@ class Command(ContractCommand):
         return result
 
     def show(self, result: Result) -> str:
-        plain = ("method", "images", "answers", "abstentions", "ties", "alpha", "accuracy")
+        plain = ("out", "method", "images", "answers", "abstentions", "ties", "alpha", "accuracy")
         head = [(key, result[key]) for key in plain if result.get(key) is not None]
         images = list(result["labels"].items())
         people = sorted(
@@ -119,7 +133,8 @@ class Command(ContractCommand):
         ]
         if len(images) > SHOWN or len(people) > SHOWN:
             parts.append(
-                f"{len(images)} images and {len(people)} annotators in all; --json lists them"
+                f"{count_of(len(images), 'image')}, {count_of(len(people), 'annotator')} in all; "
+                "--json lists them, --out writes the labels"
             )
         return "\n\n".join(parts)
 

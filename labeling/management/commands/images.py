@@ -24,8 +24,10 @@ class Command(ContractCommand):
             self.show_report,
             help="add images; duplicates by content are reported and not added twice",
         )
-        add.add_argument("dataset", metavar="DATASET")
-        add.add_argument("path", metavar="FOLDER|ZIP|MANIFEST.csv")
+        add.add_argument("dataset", metavar="DATASET", help="its name")
+        add.add_argument(
+            "path", metavar="FOLDER|ZIP|MANIFEST.csv", help="where the photographs are"
+        )
         add.add_argument("--licence", default="", help="of images whose manifest row says none")
         add.add_argument("--source", default="", help="of images whose manifest row says none")
         add.add_argument(

@@ -18,14 +18,14 @@ class Command(ContractCommand):
         listing = self.verb(
             parser, "list", self.list, self.show_list, help="jobs that are not done, latest first"
         )
-        listing.add_argument("--state", choices=Job.State.values)
-        listing.add_argument("--limit", type=int, default=50)
+        listing.add_argument("--state", choices=Job.State.values, help="only of this state")
+        listing.add_argument("--limit", type=int, default=50, help="the latest so many (50)")
         self.verb(
             parser, "run", self.run, help="run every waiting job here, without broker or worker"
         )
         self.verb(parser, "sweep", self.sweep, help="send again what nobody works on (for cron)")
         again = self.verb(parser, "retry", self.retry, help="queue a failed job again")
-        again.add_argument("job", type=int, metavar="JOB")
+        again.add_argument("job", type=int, metavar="JOB", help="its number in jobs list")
 
     def list(self, state: str | None, limit: int, **_: Any) -> Result:
         found = Job.objects.order_by("-pk")
@@ -61,7 +61,7 @@ class Command(ContractCommand):
     def retry(self, job: int, **_: Any) -> Result:
         found = Job.objects.filter(pk=job).first()
         if found is None:
-            raise BadInput(f"there is no job {job}", cure="`jobs list` shows those there are")
+            raise BadInput(f"there is no job {job}", cure="jobs list shows those there are")
         # The shell speaks for whoever may log in to the machine: no person to name.
         try:
             jobs.retry(found, None)

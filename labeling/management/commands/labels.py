@@ -10,12 +10,14 @@ from labeling import exportfiles, exporting, given, part_reading
 from labeling.errors import Refusal
 from labeling.files import BadInput
 from labeling.formats import FORMATS
-from labeling.formats.label import VALUES
+from labeling.formats.label import NAMES, VALUES
+from labeling.formats.label_studio_project import LOCAL_FILES
 from labeling.formats.parted import STATES
 from labeling.management import parts_command, release_options
 from labeling.management.contract import ContractCommand, Result, UsageError, table
 from labeling.management.release_options import find_campaign, find_release, images_in
 from labeling.models import Dataset
+from labeling.plurals import count_of
 
 # Of labels, and of objects with their parts; which ones a release has, follows from its kind.
 OUT = list(dict.fromkeys([*FORMATS, *exporting.OBJECT_FORMATS]))
@@ -36,12 +38,32 @@ class Command(ContractCommand):
             help="csv by default; objects with their parts as coco, pascal-part, png, "
             "label-studio, or as pictures to look at",
         )
-        out.add_argument("--out", type=Path, required=True, metavar="DIR")
+        out.add_argument(
+            "--out", type=Path, required=True, metavar="DIR", help="a folder that is not there yet"
+        )
+        out.add_argument(
+            "--names",
+            choices=NAMES,
+            default=exporting.DEFAULT.names,
+            help="of coco's categories: each once (cat head), or plain (head, of every class)",
+        )
+        out.add_argument(
+            "--rest", action="store_true", help="coco: with what no part covers, of each object"
+        )
+        out.add_argument(
+            "--image-base",
+            default="",
+            metavar="URL",
+            help="label-studio: what stands before an image's name in its address; "
+            f"{LOCAL_FILES} by default",
+        )
         into = self.verb(
             parser, "import", self.bring_in, self.show_import, help="into a dataset, as given"
         )
-        into.add_argument("dataset", metavar="DATASET")
-        into.add_argument("path", metavar="FILE|DIR", type=Path)
+        into.add_argument("dataset", metavar="DATASET", help="its name")
+        into.add_argument(
+            "path", metavar="FILE|DIR", type=Path, help="labels, or an export of a release"
+        )
         into.add_argument(
             "--format", choices=IN, default="", dest="format_name", help="default: as the files say"
         )
@@ -56,15 +78,19 @@ class Command(ContractCommand):
         format_name: str,
         out: Path,
         images: Path | None,
+        names: str,
+        rest: bool,
+        image_base: str,
         **_: Any,
     ) -> Result:
+        options = exporting.Options(names, rest, image_base)
         frozen, stored = find_release(release, number)
         if images is not None:
             open_image: exporting.Open | None = images_in(images)
         else:
             open_image = None if stored is None else exportfiles.images_of(stored)
         try:
-            return exporting.export(frozen, format_name, out, open_image)
+            return exporting.export(frozen, format_name, out, open_image, options)
         except Refusal as refusal:
             raise BadInput(refusal.message) from None
 
@@ -73,8 +99,10 @@ class Command(ContractCommand):
         if said is None:
             words, said = STATES, result["parts"]
         rows = [(origin, *(found.get(word, 0) for word in words)) for origin, found in said.items()]
-        what = f"{result['objects']} objects of " if "objects" in result else ""
-        head = f"{what}{result['images']} images as {result['format']} in {result['out']}"
+        what = f"{count_of(result['objects'], 'object')} of " if "objects" in result else ""
+        head = (
+            f"{what}{count_of(result['images'], 'image')} as {result['format']} in {result['out']}"
+        )
         return f"{head}\n\n{table(rows, head=('origin', *words))}"
 
     def bring_in(
@@ -83,7 +111,7 @@ class Command(ContractCommand):
         goal = Dataset.objects.filter(name=dataset).first()
         if goal is None:
             raise BadInput(
-                f"there is no dataset {dataset!r}", cure="make it with `images add --create`"
+                f"there is no dataset {dataset!r}", cure="make it with images add --create"
             )
         if how["parts"] or part_reading.is_for_parts(path, format_name):
             if campaign:

@@ -13,6 +13,7 @@ from labeling.errors import Refusal
 from labeling.files import BadInput, read_yaml
 from labeling.management.contract import ContractCommand, Result, UsageError, table
 from labeling.ordering import ORDERS
+from labeling.plurals import count_of
 from labeling.question_graph import Graph, GraphError, build, read, shipped
 from labeling.questions import MODES
 from labeling.simulated_crowd import Crowd, clean_crowd
@@ -43,8 +44,15 @@ class Command(ContractCommand):
             "--present", type=float, default=2.8, help="classes on an image, on average"
         )
         add.add_argument("--error", type=float, default=0.0, help="share of answers that are wrong")
-        add.add_argument("--order", choices=ORDERS, default=ORDERS[0])
-        add.add_argument("--mode", choices=MODES, default=MODES[0])
+        add.add_argument(
+            "--order",
+            choices=ORDERS,
+            default=ORDERS[0],
+            help=f"which question comes next ({ORDERS[0]})",
+        )
+        add.add_argument(
+            "--mode", choices=MODES, default=MODES[0], help=f"what a no closes ({MODES[0]})"
+        )
         add.add_argument("--seconds", type=float, default=4.0, help="an answer takes")
         add.add_argument("--cost-per-hour", type=float, help="of an annotator's time")
         add.add_argument(
@@ -53,7 +61,7 @@ class Command(ContractCommand):
             default=simulating_queries.IMAGES,
             help="drawn where there is no exact figure",
         )
-        add.add_argument("--seed", type=int, default=0)
+        add.add_argument("--seed", type=int, default=0, help="of the random numbers (0)")
 
     def _add_campaign(self, parser: CommandParser) -> None:
         add = self.verb(
@@ -63,14 +71,14 @@ class Command(ContractCommand):
             self.show_campaign,
             help="error, answers and cost of a policy, with a made-up crowd",
         )
-        add.add_argument("policy", metavar="POLICY.yaml", type=Path)
+        add.add_argument("policy", metavar="POLICY.yaml", type=Path, help="the rules to try")
         add.add_argument("--crowd", metavar="CROWD.yaml", type=Path, help="who answers, and what")
-        add.add_argument("--seed", type=int, default=0)
+        add.add_argument("--seed", type=int, default=0, help="of the random numbers (0)")
 
     def campaign(self, policy: Path, crowd: Path | None, seed: int, **_: Any) -> Result:
         if seed < 0:
             raise UsageError(f"--seed is {seed}; give 0 or more")
-        rules = _checked(policy, policies.clean)
+        rules = _checked(policy, policies.clean_new)
         people = _checked(crowd, clean_crowd) if crowd else Crowd()
         return simulating.simulate(rules, people, seed)
 
@@ -88,7 +96,7 @@ class Command(ContractCommand):
         ]
         for key in ("blocked", "stopped"):
             rows += [(f"{key} {how}", count) for how, count in result[key].items()]
-        return f"{result['questions']} questions, {result['method']}\n\n{table(rows)}"
+        return f"{count_of(result['questions'], 'question')}, {result['method']}\n\n{table(rows)}"
 
     def queries(
         self,
@@ -181,7 +189,8 @@ def _check(
     leaves = len(graph.leaves)
     if not 0 <= present <= leaves:
         raise UsageError(
-            f"--present is {present:g}; the graph has {leaves} classes, give 0 to {leaves}"
+            f"--present is {present:g}; the graph has {count_of(leaves, 'class', 'classes')}, "
+            f"give 0 to {leaves}"
         )
     if not 0 <= error < 1:
         raise UsageError(f"--error is {error:g}; give a share from 0 to below 1, such as 0.05")

@@ -19,7 +19,7 @@ export class Board {
   tracing = true;
   gluing = true;
   cutting = false;
-  #history = new History({ shapes: new Map(), stroke: null });
+  #history = new History({ shapes: new Map(), strokes: new Map() });
   #shown = null; // shapes in the middle of a drag
   #hover = {};
   #sources = null;
@@ -33,8 +33,14 @@ export class Board {
     return this.#history.now.shapes;
   }
 
+  /* Of each part that has one, its unfinished stroke: {corners, leg}. */
+  get strokes() {
+    return this.#history.now.strokes;
+  }
+
+  /* The chosen part's. */
   get stroke() {
-    return this.#history.now.stroke;
+    return this.strokes.get(this.selected) ?? null;
   }
 
   get canUndo() {
@@ -123,8 +129,17 @@ export class Board {
   /* Moments */
 
   #add(shapes, stroke, reason) {
-    this.#history.add({ shapes, stroke });
+    this.#history.add({ shapes, strokes: this.#strokesWith(stroke) });
     this.#moved(reason);
+  }
+
+  /* The strokes with another one of the chosen part, or none. */
+  #strokesWith(stroke) {
+    if (stroke === this.stroke) return this.strokes;
+    const strokes = new Map(this.strokes);
+    if (stroke) strokes.set(this.selected, stroke);
+    else strokes.delete(this.selected);
+    return strokes;
   }
 
   #moved(reason) {
@@ -136,22 +151,42 @@ export class Board {
     this.tell("history", { canUndo: this.canUndo, canRedo: this.canRedo });
   }
 
-  reset(shapes, stroke, keepHistory) {
-    if (keepHistory) this.#history.add({ shapes, stroke });
-    else this.#history = new History({ shapes, stroke });
+  reset(shapes, strokes, keepHistory) {
+    if (keepHistory) this.#history.add({ shapes, strokes });
+    else this.#history = new History({ shapes, strokes });
     this.#moved("load");
   }
 
   undo() {
+    const before = this.strokes;
     if (!this.#history.undo()) return void this.say("Nothing to undo.");
+    this.#follow(before);
     this.whisper(`Undone. ${this.#standing()}`);
     return this.#moved("undo");
   }
 
   redo() {
+    const before = this.strokes;
     if (!this.#history.redo()) return void this.say("Nothing to redo.");
+    this.#follow(before);
     this.whisper(`Redone. ${this.#standing()}`);
     return this.#moved("redo");
+  }
+
+  /* Chooses the part whose stroke was undone or redone, or that would happen out of sight. */
+  #follow(before) {
+    if (before === this.strokes) return;
+    const changed = (key) => before.get(key) !== this.strokes.get(key);
+    const keys = [...new Set([...before.keys(), ...this.strokes.keys()])].filter(changed);
+    if (keys.length && !keys.includes(this.selected)) this.select(keys[0]);
+  }
+
+  /* Without outline and unfinished stroke of a part, by one step. */
+  clear(key) {
+    if (!this.shapes.get(key)?.length && !this.strokes.has(key)) return;
+    const strokes = new Map(this.strokes);
+    strokes.delete(key);
+    this.reset(new Map(this.shapes).set(key, []), strokes, true);
   }
 
   #standing() {
@@ -264,15 +299,22 @@ export class Board {
     return new Map([...shapes].filter(([key]) => !this.part(key).whole));
   }
 
+  /* Whether one of two parts may lie on the other, by the vocabulary. */
+  mayOverlap = (a, b) => Boolean(this.part(a).holds?.includes(b) || this.part(b).holds?.includes(a));
+
   minimizeOverlap() {
-    const done = attempt(() => withoutOverlap(this.#parted(this.shapes), this.fixed, this.selected));
+    const allowed = { mayOverlap: this.mayOverlap, takesHoles: (key) => this.part(key).holes !== false };
+    const parted = this.#parted(this.shapes);
+    const done = attempt(() => withoutOverlap(parted, this.fixed, this.selected, allowed));
     if (done.refused) return void this.say(done.refused);
     const changed = [...done.shapes].some(([key, polygons]) => polygons !== this.shapes.get(key));
     if (changed) this.commit(new Map([...this.shapes, ...done.shapes]), "Overlap removed.");
-    if (done.kept.length) {
-      const names = done.kept.map(this.nameOf).join(", ");
-      this.say(`${names} would vanish under the others and stays as it is.`);
-    } else if (!changed) this.say("No parts overlap.");
+    const { vanish, pierced } = done.kept;
+    const names = (keys) => keys.map(this.nameOf).join(", ");
+    if (vanish.length) this.say(`${names(vanish)} would vanish under the others and stays as it is.`);
+    else if (pierced.length) {
+      this.say(`${names(pierced)} would get a hole, may have none, and stays as it is: move one of the two.`);
+    } else if (!changed) this.say("No parts overlap that should not.");
     return changed;
   }
 
@@ -297,7 +339,7 @@ export class Board {
     const changed = new Set([...keys].filter((key) => shapes.get(key) !== of?.get(key)));
     const some = of && fixed === this.fixed ? changed : null;
     const parted = this.#parted(shapes);
-    const found = attempt(() => ({ found: overlapsIn(parted, this.fixed, some, before) })).found ?? [];
+    const found = attempt(() => ({ found: overlapsIn(parted, this.fixed, this.mayOverlap, some, before) })).found ?? [];
     this.#overlaps = { of: shapes, fixed: this.fixed, found };
     return found;
   }
@@ -356,6 +398,8 @@ export class Board {
     const corners = this.stroke?.corners ?? [];
     const { preview = [], fault: place = null, wide = 0, target = null } = this.#hover;
     const crossed = place ?? (corners.length > 1 ? lineCrossing(corners)?.point : null);
+    const waiting = [...this.strokes].filter(([key]) => key !== this.selected && !this.hidden.has(key));
+    this.picture.showWaiting(waiting.map(([, stroke]) => stroke.corners));
     this.picture.showStroke({ corners, preview, fault: crossed, wide });
     const editing = this.tool?.step;
     const own = editing ? ((this.#shown ?? this.shapes).get(this.selected) ?? []).flat(2) : [];

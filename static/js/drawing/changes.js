@@ -73,13 +73,14 @@ function cutAway(before, region, part) {
   return { polygons };
 }
 
-/* Pairs that overlap: {a, b, area, polygons}, an editable one first. Where `changed` is given, only
-   pairs with one of these keys are looked at, the others taken from `before`. */
-export function overlapsIn(shapes, fixed, changed = null, before = []) {
+/* Pairs that overlap: {a, b, area, polygons}, an editable one first, without those that
+   `mayOverlap(a, b)`. Where `changed` is given, only pairs with one of these keys are looked at, the
+   others taken from `before`. */
+export function overlapsIn(shapes, fixed, mayOverlap, changed = null, before = []) {
   const stays = (pair) => changed && !changed.has(pair.a) && (pair.fixed || !changed.has(pair.b));
   const found = before.filter(stays);
   const look = (a, own, b, other, under = false) => {
-    if (!near(own, other)) return;
+    if (mayOverlap(a, b) || !near(own, other)) return;
     const polygons = overlap(own, other);
     if (!polygons.length) return;
     found.push({ a, b, area: Math.round(area(polygons) * 100) / 100, polygons, fixed: under });
@@ -97,23 +98,27 @@ export function overlapsIn(shapes, fixed, changed = null, before = []) {
   return found.sort((p, q) => place.get(p.a) - place.get(q.a));
 }
 
-/* Every overlap goes to one part: to what is fixed, else to `top`, else to the later in the list.
-   A part that would vanish stays as it is and is named in `kept`. */
-export function withoutOverlap(shapes, fixed, top) {
+/* Every overlap goes to one part: to what is fixed, else to `top`, else to the later in the list; but
+   for pairs that `mayOverlap(a, b)`. `kept` names parts that stay as they are: those that would
+   `vanish`, and those that would be `pierced` and may have no hole by `takesHoles(key)`. */
+export function withoutOverlap(shapes, fixed, top, { mayOverlap = () => false, takesHoles = () => true } = {}) {
   let next = new Map(shapes);
-  const kept = new Set();
+  const kept = { vanish: [], pierced: [] };
   const order = [...shapes.keys()].filter((key) => key !== top).reverse();
   if (shapes.has(top)) order.unshift(top);
   order.forEach((key, rank) => {
-    const above = [...fixed.values(), ...order.slice(0, rank).map((other) => next.get(other))];
+    const above = [...fixed, ...order.slice(0, rank).map((other) => [other, next.get(other)])];
     const own = next.get(key);
-    const over = above.filter((other) => near(own, other) && overlap(own, other).length);
+    const over = above
+      .filter(([other, region]) => !mayOverlap(key, other) && near(own, region) && overlap(own, region).length)
+      .map(([, region]) => region);
     if (!over.length) return;
     const left = difference(own, ...over);
-    if (left.length) next = weld(next.set(key, left), key, fixed);
-    else kept.add(key);
+    if (!left.length) kept.vanish.push(key);
+    else if (!takesHoles(key) && holes(left) > holes(own)) kept.pierced.push(key);
+    else next = weld(next.set(key, left), key, fixed);
   });
-  return { shapes: next, kept: [...kept] };
+  return { shapes: next, kept };
 }
 
 /* The polygons turned over about the middle of a box, x0 to x1, and clipped to the image's width. */

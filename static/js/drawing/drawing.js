@@ -92,7 +92,8 @@ export class Drawing extends EventTarget {
 
   /* Shows these shapes. A new beginning, unless the history is kept: then undo goes back behind it. */
   load(shapes, { keepHistory = false } = {}) {
-    this.board.reset(new Map(Object.entries(shapes)), null, keepHistory);
+    const strokes = keepHistory ? this.board.strokes : new Map();
+    this.board.reset(new Map(Object.entries(shapes)), strokes, keepHistory);
   }
 
   /* Parts that have an outline. */
@@ -106,17 +107,33 @@ export class Drawing extends EventTarget {
 
   /* All that a draft needs, as JSON. */
   state() {
-    const { stroke, selected, cutting, tool } = this.board;
+    const { stroke, strokes: all, selected, cutting, tool } = this.board;
     const corners = [...(stroke?.corners ?? []), ...(tool.pending ?? [])];
-    return { version: VERSION, shapes: this.shapes(), stroke: corners, selected, cutting, tool: this.#name };
+    const others = [...all].filter(([key]) => key !== selected).map(([key, each]) => [key, each.corners]);
+    const strokes = Object.fromEntries(others);
+    const begun = { stroke: corners, strokes, selected, cutting, tool: this.#name };
+    return { version: VERSION, shapes: this.shapes(), ...begun };
+  }
+
+  /* Keys of the parts that have an unfinished stroke. */
+  unfinished() {
+    return [...this.board.strokes.keys()];
+  }
+
+  /* Takes outline and unfinished stroke of a part away, by one step. */
+  clear(key) {
+    this.board.clear(key);
   }
 
   /* Goes on from a draft; false, and nothing changed, where it is none. */
   restore(state, { keepHistory = false } = {}) {
     if (!isState(state)) return false;
-    const corners = state.stroke.map((corner) => this.board.clamped(corner));
-    const stroke = corners.length ? { corners, leg: null } : null;
-    this.board.reset(new Map(Object.entries(state.shapes)), stroke, keepHistory);
+    const begun = { ...state.strokes, [state.selected]: state.stroke };
+    const known = new Set(this.board.parts.map(({ key }) => key));
+    const strokes = Object.entries(begun)
+      .filter(([key, corners]) => corners.length && known.has(key))
+      .map(([key, corners]) => [key, { corners: corners.map((corner) => this.board.clamped(corner)), leg: null }]);
+    this.board.reset(new Map(Object.entries(state.shapes)), new Map(strokes), keepHistory);
     this.select(state.selected ?? null);
     this.setCutting(Boolean(state.cutting));
     if (state.tool in NAMES) this.use(state.tool);
@@ -158,7 +175,12 @@ export class Drawing extends EventTarget {
     return this.board.selected;
   }
 
+  /* What was begun stays with the part that it was begun for. */
   select(key) {
+    if (key !== this.board.selected) {
+      this.board.tool.cancel(this.keyboard.how());
+      this.keyboard.release();
+    }
     this.board.select(key);
     this.#label();
   }
@@ -306,6 +328,7 @@ export class Drawing extends EventTarget {
 }
 
 const isPoint = (value) => Array.isArray(value) && value.length === 2 && value.every(Number.isFinite);
+const isLine = (value) => Array.isArray(value) && value.every(isPoint);
 const isRing = (value) => Array.isArray(value) && value.length > 2 && value.every(isPoint);
 const isPolygons = (value) =>
   Array.isArray(value) && value.every((piece) => Array.isArray(piece) && piece.length && piece.every(isRing));
@@ -313,6 +336,6 @@ const isPolygons = (value) =>
 function isState(state) {
   return Boolean(
     state && state.version === VERSION && state.shapes && Object.values(state.shapes).every(isPolygons) &&
-      Array.isArray(state.stroke) && state.stroke.every(isPoint),
+      isLine(state.stroke) && Object.values(state.strokes ?? {}).every(isLine),
   );
 }

@@ -1,7 +1,7 @@
 /* Undo and redo without limit: moments that are replaced and never changed.
 
-   A moment is {shapes: Map key → polygons, stroke}. Moments share what did not change between them,
-   so one costs what it changed. */
+   A moment is {shapes: Map key → polygons, strokes: Map key → unfinished stroke}. Moments share what
+   did not change between them, so one costs what it changed. */
 export class History {
   #moments;
   #now = 0;

@@ -44,7 +44,7 @@ export class Picture {
     this.parts = make("g", { class: "drawing-parts" }, this.world);
     this.layers = { overlap: make("path", { class: "drawing-overlap" }, this.world) };
     this.numbers = make("g", { class: "drawing-numbers", "aria-hidden": "true" }, this.world);
-    for (const name of ["preview-casing", "preview", "stroke-casing", "stroke", "fault",
+    for (const name of ["waiting-casing", "waiting", "preview-casing", "preview", "stroke-casing", "stroke", "fault",
       "brush", "cursor-casing", "cursor", "handles-casing", "handles", "active-casing", "active"]) {
       this.layers[name] = make("path", { class: `drawing-${name}` }, this.world);
     }
@@ -163,6 +163,11 @@ export class Picture {
       this.layers[name].style.strokeWidth = wide || "";
     }
     this.#draw("fault", fault ? dots([fault]) : "");
+  }
+
+  /* Unfinished strokes of parts that are not chosen. */
+  showWaiting(strokes) {
+    for (const name of ["waiting", "waiting-casing"]) this.#draw(name, strokes.map(line).join(""));
   }
 
   showBrush(point, radius) {

@@ -2,7 +2,8 @@
    and again until it is there. On opening, the newer of the two is taken.
 
    Events: "state" when `state` changed, "conflict" when another device saved meanwhile; then choose()
-   says how to go on. state: none | saving | saved | waiting | gone | refused, with `message`. */
+   says how to go on. state: none | saving | saved | waiting | conflict | logged-out | other-user | gone |
+   refused, with `message`. */
 import { newId, post } from "../outbox.js";
 import { forget, forgetOld, get, put } from "./store.js";
 
@@ -37,7 +38,8 @@ export class Keeper extends EventTarget {
     super();
     Object.assign(this, { user, url, device: device(), state: "none", message: "" });
     this.prefix = `assay:drawing:${user}:${campaign}:`;
-    addEventListener("online", () => this.#soon(0));
+    addEventListener("online", () => this.retry());
+    addEventListener("focus", () => this.retry());
     addEventListener("pagehide", () => this.#leave());
     document.addEventListener("visibilitychange", () => this.#leave());
     forgetOld(this.prefix, Date.now() - MONTH_MS);
@@ -53,7 +55,7 @@ export class Keeper extends EventTarget {
     this.#failures = 0;
     const record = this.#newer(local, draft);
     this.#record = record || { base: draft?.version ?? 0, dirty: false, content: null, aside: null };
-    this.#set(record && !record.dirty ? "saved" : "none");
+    this.#set(record?.dirty ? "saving" : record ? "saved" : "none");
     if (this.#differ(local, draft)) this.#ask(draft);
     else if (record?.dirty) this.#soon(0);
     return record && { content: record.content, aside: record.aside };
@@ -148,6 +150,14 @@ export class Keeper extends EventTarget {
     }, wait);
   }
 
+  /* Something has changed, as a connection or who is logged in: no longer pause. */
+  retry() {
+    if (!this.#failures || this.#busy) return;
+    clearTimeout(this.#timer);
+    this.#timer = null;
+    this.#send();
+  }
+
   #pause() {
     return Math.min(LONGEST_WAIT_MS, 500 * 2 ** this.#failures) * (0.5 + Math.random() / 2);
   }
@@ -170,7 +180,8 @@ export class Keeper extends EventTarget {
     else if ([400, 413].includes(reply.status)) this.#set("refused", reply.body?.message);
     else {
       this.#failures += 1;
-      this.#set("waiting", reply.body?.message);
+      const other = reply.body?.code === "other_user" && "other-user";
+      this.#set(reply.status === 401 ? "logged-out" : other || "waiting", reply.body?.message);
       this.#soon(WAIT_MS);
     }
   }
@@ -200,7 +211,7 @@ export class Keeper extends EventTarget {
 
   #ask(draft) {
     this.#conflict = draft;
-    this.#set("waiting");
+    this.#set("conflict");
     const mine = { content: this.#record.content, at: this.#record.at };
     this.dispatchEvent(new CustomEvent("conflict", { detail: { mine, theirs: draft } }));
   }

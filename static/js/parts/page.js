@@ -28,7 +28,7 @@ export class Page {
   constructor(label) {
     this.label = label;
     this.setup = label.setup;
-    this.keeper = new Keeper(this.setup);
+    this.keeper = label.keeper = new Keeper(this.setup);
     this.panel = new Panel(this);
     this.sheets = new Sheets(this);
     this.root = one("[data-drawing]");
@@ -188,6 +188,9 @@ export class Page {
       saved: "Draft saved.",
       saving: "Saving the draft …",
       waiting: "Draft kept on this device; not on the server yet.",
+      conflict: "Draft kept on this device; another device saved one, too.",
+      "logged-out": "Draft kept on this device; log in again to save it.",
+      "other-user": "Draft kept on this device; somebody else is logged in now.",
       gone: `${message} What you drew is kept on this device.`,
       refused: message,
     }[state] ?? "";
@@ -238,7 +241,7 @@ export class Page {
       announce(`${part.name}: taken back.`);
     } else {
       this.said.states[key] = state;
-      if (this.shapes[key]) this.drawing.load({ ...this.shapes, [key]: [] }, { keepHistory: true });
+      this.drawing.clear(key);
       announce(`${part.name}: ${state === "occluded" ? "occluded" : "not visible"}.`);
     }
     this.#changed();
@@ -293,16 +296,25 @@ export class Page {
   /* Sends the drawing, if it says something and everything was said or that was confirmed. */
   submit(anyway = false) {
     if (!this.said) return;
-    const [{ said, shapes }, unfinished] = [this, this.drawing.state().stroke.length];
+    const { said, shapes } = this;
+    const [unfinished] = this.drawing.unfinished();
     const value = said.value(shapes);
     const unsaid = said.unsaid(shapes).map(({ name }) => name);
+    const overlaps = this.drawing.overlaps();
     if (said.asksHalf) announce("First say whether at least half of the missing parts can be drawn.");
-    else if (unfinished) announce("An outline is not finished: close it (c), or give it up (Escape).");
+    else if (unfinished) this.#finishFirst(unfinished);
     else if (isEmpty(value) && unsaid.length) {
       announce(`Nothing was drawn or said yet of ${listed(unsaid)}. Where it cannot be drawn, say why (q).`);
     } else if (this.#hasPieces(shapes)) return;
-    else if (unsaid.length && !anyway) this.sheets.askUnsaid(listed(unsaid));
+    else if ((unsaid.length || overlaps.length) && !anyway) {
+      this.sheets.askAnyway(listed(unsaid), said.pairs(overlaps));
+    }
     else if (this.#fits(value)) this.#send(value);
+  }
+
+  #finishFirst(key) {
+    this.choose(key);
+    announce(this.said.unfinished(key));
   }
 
   /* Whether a part of which one piece is allowed has more; says so. */

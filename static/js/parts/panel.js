@@ -109,7 +109,8 @@ export class Panel {
     this.#showMissing(said, said.unsaid(shapes), selected);
     this.#showNow(said, shapes, selected);
     const hidden = new Set(said.parts.map(({ key }) => key).filter((key) => drawing.isHidden(key)));
-    this.#showList(said, shapes, { selected, hidden, fault });
+    const unfinished = new Set(drawing.unfinished());
+    this.#showList(said, shapes, { selected, hidden, unfinished, fault });
     this.#showTools(drawing, selected !== null && said.part(selected)?.mirror);
   }
 
@@ -161,7 +162,7 @@ export class Panel {
     guidance.hidden = !part?.guidance;
   }
 
-  #showList(said, shapes, { selected, hidden, fault }) {
+  #showList(said, shapes, { selected, hidden, unfinished, fault }) {
     const rows = said.parts.map((part, index) => {
       const { key, name } = part;
       const state = said.of(key, shapes);
@@ -174,7 +175,8 @@ export class Panel {
       swatch.textContent = index + 1;
       swatch.setAttribute("aria-hidden", "true");
       const words = document.createElement("small");
-      words.textContent = fault === key ? "not taken" : WORDS[state];
+      const word = unfinished.has(key) && key !== selected ? "outline not finished" : WORDS[state];
+      words.textContent = fault === key ? "not taken" : word;
       const title = document.createElement("span");
       title.textContent = name;
       choose.append(swatch, title, words);
@@ -203,6 +205,8 @@ export class Panel {
     deed("undo").disabled = !canUndo;
     deed("redo").disabled = !canRedo;
     deed("mirror").hidden = !mirror;
-    deed("overlap").classList.toggle("warn", drawing.overlaps().length > 0);
+    const overlap = drawing.overlaps().length > 0;
+    deed("overlap").classList.toggle("warn", overlap);
+    deed("overlap").disabled = !overlap;
   }
 }

@@ -79,6 +79,19 @@ export class Said {
     return this.missing.filter((key) => !this.of(key, shapes)).map((key) => this.part(key));
   }
 
+  /* That the outline of a part is to be closed or given up first. */
+  unfinished(key) {
+    return (
+      `The outline of the ${this.part(key).name} is not finished: close it on its first corner (c), ` +
+      "or take it back (Undo, Escape)."
+    );
+  }
+
+  /* "head and eye; torso and leg". */
+  pairs(overlaps) {
+    return overlaps.map(({ a, b }) => `${this.part(a).name} and ${this.part(b).name}`).join("; ");
+  }
+
   /* The answer, which holds only what this person says. */
   value(shapes) {
     const parts = {};

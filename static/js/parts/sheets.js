@@ -51,8 +51,12 @@ export class Sheets {
     this.cannot.showModal();
   }
 
-  askUnsaid(names) {
+  /* names: of parts of which nothing was said; pairs: that overlap and should not; "" for none. */
+  askAnyway(names, pairs) {
     one("[data-unsaid-names]").textContent = names;
+    one("[data-unsaid-some]").hidden = !names;
+    one("[data-overlap-pairs]").textContent = pairs;
+    one("[data-overlap-some]").hidden = !pairs;
     this.unsaid.showModal();
   }
 

@@ -138,7 +138,7 @@ export class Bench {
     else if (states[key] === state && this.said.of(key, this.shapes) === state) delete states[key];
     else {
       states[key] = state;
-      if (this.shapes[key]) this.drawing.load({ ...this.shapes, [key]: [] }, { keepHistory: true });
+      this.drawing.clear(key);
     }
     announce(`${part.name}: ${this.said.of(key, this.shapes).replace("_", " ") || "nothing said"}.`);
     this.#changed();
@@ -159,8 +159,10 @@ export class Bench {
   save() {
     const { said, shapes } = this;
     const split = said.parts.filter(({ key, several }) => !several && shapes[key]?.length > 1);
-    if (this.drawing.state().stroke.length) {
-      announce("An outline is not finished: close it (c), or give it up (Escape).");
+    const [unfinished] = this.drawing.unfinished();
+    if (unfinished) {
+      this.choose(unfinished);
+      announce(said.unfinished(unfinished));
     } else if (split.length) {
       announce(`Only one piece is allowed of: ${listed(split.map(({ name }) => name))}. Join them, or keep one.`);
     } else {

@@ -43,7 +43,11 @@ BEGIN = """async ([size, options]) => {
   const [width, height] = size;
   window.drawing = new Drawing(document.querySelector("#root"), {
     width, height, image: "/drawing-alone/photograph.png",
-    announce: (text, { quiet }) => said.push({ text, quiet }), ...options,
+    announce: (text, { quiet }) => {
+      said.push({ text, quiet });
+      document.querySelector("#below").textContent = text;
+    },
+    ...options,
   });
   for (const name of ["change", "select", "overlap", "tool", "history"]) {
     drawing.addEventListener(name, (event) => told.push([name, event.detail]));
@@ -91,6 +95,12 @@ class Hand:
             self.page.mouse.move(*self.place(point))
         if release:
             self.page.mouse.up(button=button)
+
+    def rest(self) -> None:
+        """Until all that was done so far has been painted."""
+        self.js(
+            "new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))"
+        )
 
     def press(self, *keys: str) -> None:
         for key in keys:

@@ -1,7 +1,10 @@
 """Drawing with the keyboard alone, what is read aloud, and how it looks."""
 
+import re
+
 import pytest
 
+from tests.browser.conftest import expect
 from tests.browser.drawing.conftest import area
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -74,8 +77,7 @@ def test_cursor_snaps_and_says_where_it_is(hand):
 
     hand.js("drawing.keyboard.point = [150, 100]")
     hand.press("ArrowUp")
-    hand.page.wait_for_timeout(700)
-    assert hand.said[-1].endswith(", body")
+    expect(hand.page.locator("#below")).to_have_text(re.compile(", body$"))
 
 
 @pytest.mark.parametrize("tool", ["b", "l", "x"])

@@ -218,3 +218,57 @@ def test_escape_gives_the_stroke_up_and_undo_brings_it_back(hand):
     hand.press("Control+z")
 
     assert len(hand.js("drawing.state().stroke")) == 3
+
+
+def test_unfinished_stroke_stays_with_its_part(hand):
+    hand.click((100, 50), (200, 50))
+    hand.select("body")
+    assert hand.js("drawing.state().stroke") == []
+    assert hand.page.locator(".drawing-waiting").get_attribute("d") == "M100 50L200 50"
+    hand.draw((300, 50), (400, 50), (400, 150))
+
+    assert hand.shapes == {"body": [[[[300, 50], [400, 50], [400, 150]]]]}
+    assert hand.js("drawing.unfinished()") == ["head"]
+    hand.select("head")
+    hand.click((200, 150), (100, 50))
+    assert hand.ring("head") == [[100, 50], [200, 50], [200, 150]]
+    assert hand.js("drawing.unfinished()") == []
+
+
+def test_undo_chooses_the_part_whose_stroke_it_takes_back(hand):
+    hand.click((100, 50), (200, 50))
+    hand.select("body")
+
+    hand.press("Control+z")
+
+    assert hand.js("[drawing.selected, drawing.state().stroke]") == ["head", [[100, 50]]]
+
+
+def test_what_the_keyboard_began_for_a_part_does_not_end_in_the_next(hand):
+    hand.press("b", "ArrowRight", "Enter", "ArrowRight", "ArrowDown", "PageDown", "Enter")
+
+    assert hand.shapes == {}
+
+
+def test_draft_holds_the_unfinished_strokes_of_all_parts(hand):
+    hand.click((100, 50), (200, 50))
+    hand.select("body")
+    hand.click((300, 50))
+    state = hand.js("drawing.state()")
+    hand.load({})
+
+    assert hand.js("(state) => drawing.restore(state)", state)
+
+    assert hand.js("drawing.state()") == state
+    assert state["strokes"] == {"head": [[100, 50], [200, 50]]}
+    assert hand.js("(state) => drawing.restore(state)", {**state, "strokes": {"head": 3}}) is False
+
+
+def test_draft_without_the_strokes_of_other_parts_is_taken(hand):
+    hand.click((100, 50), (200, 50))
+    state = hand.js("drawing.state()")
+    del state["strokes"]
+
+    assert hand.js("(state) => drawing.restore(state)", state)
+
+    assert hand.js("drawing.state().stroke") == [[100, 50], [200, 50]]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.browser.drawing.conftest import area, circle
+from tests.browser.drawing.conftest import PARTS, area, circle
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -175,6 +175,31 @@ def test_part_that_would_vanish_is_named_and_stays(hand):
 
     assert area(hand.shapes["body"]) == 800
     assert hand.aloud[-1] == "body would vanish under the others and stays as it is."
+
+
+def test_part_that_would_get_a_hole_and_takes_none_is_named_and_stays(hand):
+    inner = [[120, 60], [160, 60], [160, 100]]
+    hand.load({"left-ear": [[SQUARE]], "head": [[inner]]})
+    hand.press("o")
+
+    assert hand.shapes["left-ear"] == [[SQUARE]]
+    assert "left ear would get a hole, may have none, and stays as it is" in hand.aloud[-1]
+
+
+def test_parts_that_may_hold_others_overlap_them_without_a_word(drawing_on):
+    holding = [part | {"holds": ["left-ear"]} if part["key"] == "head" else part for part in PARTS]
+    hand = drawing_on(engine={"parts": holding})
+    ear = [[120, 60], [160, 60], [160, 100]]
+    hand.load(
+        {"head": [[SQUARE]], "left-ear": [[ear]], "body": [[[[190, 50], [250, 50], [250, 90]]]]}
+    )
+
+    assert [(pair["a"], pair["b"]) for pair in hand.js("drawing.overlaps()")] == [("head", "body")]
+    hand.select("body")
+    hand.press("o")
+    assert hand.js("drawing.overlaps()") == []
+    assert hand.shapes["left-ear"] == [[ear]]
+    assert area(hand.shapes["head"]) > 9900
 
 
 def test_overlap_with_what_is_fixed_is_taken_from_the_part(hand):

@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.browser.conftest import expect
 from tests.browser.drawing.conftest import area
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -10,7 +11,7 @@ SQUARE = [[100, 50], [200, 50], [200, 150], [100, 150]]
 
 
 def transform(hand):
-    hand.page.wait_for_timeout(50)
+    hand.rest()
     return hand.js("[drawing.view.scale, drawing.view.x, drawing.view.y]")
 
 
@@ -99,7 +100,7 @@ def test_panning_and_zooming_change_one_transform(hand):
     )
     hand.drag((200, 150), (210, 150), (240, 170), button="middle")
     hand.page.mouse.wheel(0, -100)
-    hand.page.wait_for_timeout(40)
+    hand.rest()
 
     changed = [change for change in hand.js("[...changes]") if "class" not in change]
     assert changed == ["g  transform"]
@@ -185,10 +186,18 @@ def test_pen_takes_over_from_a_palm_that_came_first(hand):
     assert corner == pytest.approx([100, 100], abs=0.1)
 
 
+def change_the_room(hand):
+    """Narrows the window, and waits until the view has followed."""
+    moved = hand.page.locator("[data-world]")
+    before = moved.get_attribute("transform")
+    hand.page.set_viewport_size({"width": 500, "height": 900})
+    expect(moved).not_to_have_attribute("transform", before)
+    hand.rest()
+
+
 def test_fitted_view_is_fitted_anew_when_the_room_changes(hand):
     before = hand.js("drawing.view.scale")
-    hand.page.set_viewport_size({"width": 500, "height": 900})
-    hand.page.wait_for_timeout(200)
+    change_the_room(hand)
 
     scale, x, _ = transform(hand)
     assert scale < before
@@ -197,8 +206,7 @@ def test_fitted_view_is_fitted_anew_when_the_room_changes(hand):
 
 def test_zoomed_view_keeps_its_middle_when_the_room_changes(hand):
     hand.look(6, (150, 100))
-    hand.page.set_viewport_size({"width": 500, "height": 900})
-    hand.page.wait_for_timeout(200)
+    change_the_room(hand)
 
     middle = hand.js("drawing.view.toImage(Object.values(drawing.view.screen).map((v) => v / 2))")
     assert middle == pytest.approx([150, 100], abs=0.3)
@@ -231,8 +239,10 @@ def test_handles_keep_their_size_and_are_one_element(hand):
 
 def test_numbers_take_the_zoom_once_it_rests(hand):
     hand.load({"head": [[SQUARE]]})
+    numbers = hand.page.locator(".drawing-numbers")
+    before = numbers.get_attribute("style") or ""
     hand.look(8, (150, 100))
-    hand.page.wait_for_timeout(300)
+    expect(numbers).not_to_have_attribute("style", before)
 
     height = hand.page.locator(".drawing-numbers text").bounding_box()["height"]
     assert 8 < height < 24

@@ -217,10 +217,10 @@ def test_a_competition_and_a_cds_benchmark_have_no_doors_of_the_other(
 
 
 def test_runs_without_a_result_have_no_files(client, reveal):
-    run = client.post(ONE + "runs/").json()
+    run = reveal.runs.create(state="failed")
 
-    assert client.get(f"{ONE}runs/{run['id']}/sequences.jsonl").status_code == 404
-    assert client.get(f"{ONE}runs/{run['id'] + 1}/answers.jsonl").status_code == 404
+    assert client.get(f"{ONE}runs/{run.pk}/sequences.jsonl").status_code == 404
+    assert client.get(f"{ONE}runs/{run.pk + 1}/answers.jsonl").status_code == 404
 
 
 def test_kinds_can_be_filtered(client, alice, reveal, wordnet):

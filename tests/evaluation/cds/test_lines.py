@@ -47,17 +47,17 @@ def test_objects_of_two_categories_in_one_image_need_no_names(tmp_path):
 
 
 BAD = {
-    "an empty image": ([{"image": ""}], 1, "`image`"),
-    "a number for a category": ([{"category": 3}], 1, "`category`"),
-    "no part scheme": ([{"part_scheme": None}], 1, "`part_scheme`"),
+    "an empty image": ([{"image": ""}], 1, "image"),
+    "a number for a category": ([{"category": 3}], 1, "category"),
+    "no part scheme": ([{"part_scheme": None}], 1, "part_scheme"),
     "no list of frames": ([{"frames": "a1"}], 1, "list of frame ids"),
     "a frame that is a number": ([{"frames": ["a", 2]}], 1, "list of frame ids"),
     "no frames": ([{"frames": []}], 1, "no frames"),
-    "a number for an object": ([{"object": 1}], 1, "`object`"),
-    "present without parts": ([{"present": 1}], 1, "`present`"),
-    "more parts than there are": ([{"present": 3, "parts": 2}], 1, "`present`"),
-    "no parts at all": ([{"present": 0, "parts": 0}], 1, "`present`"),
-    "true for a count": ([{"present": True, "parts": 2}], 1, "`present`"),
+    "a number for an object": ([{"object": 1}], 1, "object"),
+    "present without parts": ([{"present": 1}], 1, "present"),
+    "more parts than there are": ([{"present": 3, "parts": 2}], 1, "present"),
+    "no parts at all": ([{"present": 0, "parts": 0}], 1, "present"),
+    "true for a count": ([{"present": True, "parts": 2}], 1, "present"),
     "a sequence twice": ([{}, {"frames": ["x"]}], 2, "line 1 again"),
     "a frame of another sequence": (
         [{}, {"part_scheme": "random", "frames": ["b", "a2"]}],

@@ -10,7 +10,7 @@ import pytest
 from evaluation.cds.lines import SequenceLine
 from evaluation.cds.predictions import NOT_ASKED, Predictions, frame_places, read_predictions
 from evaluation.cds.scoring import Options, Scored, score
-from evaluation.metrics.similarity import similarity_matrix
+from evaluation.metrics.similarity import CONVENTIONS, similarity_matrix
 from labeling.files import BadInput
 from tests.evaluation.cds import predicted
 
@@ -106,7 +106,9 @@ def test_every_table_is_there_and_the_head_names_every_choice(scored):
         "few_objects": sorted(predicted.MAPPING),
         "category_names": {predicted.DOG: "dog", predicted.CAT: "cat", predicted.BUS: "bus"},
         "notes": [NOTE],
+        "sure": scored.head["sure"],
     }
+    assert scored.head["sure"].keys() == {"level", "bands", "apart", "words"}
     assert {row["averaging"] for row in scored.tables["by_part_scheme"]} == {"text", "script"}
 
 
@@ -220,6 +222,22 @@ def test_a_category_is_found_in_the_mapping_by_what_it_means(wordnet, name):
     found = score([line], said(line, *[predicted.DOG] * 4), wordnet, QUICK, mapping)
 
     assert found.scores(0, "net")["b_cds"] == 0
+
+
+@pytest.mark.parametrize(("objects", "is_sure"), [(5, False), (6, True)])
+def test_the_sign_test_over_objects_says_what_of_the_order_is_sure(wordnet, objects, is_sure):
+    lines = [
+        SequenceLine(f"{i}.jpg", predicted.DOG, "E_U", "low", (f"{i}",)) for i in range(objects)
+    ]
+    classes = (predicted.DOG, predicted.CAT)
+    answers = {name: np.full(objects, place, np.int32) for place, name in enumerate(("dog", "cat"))}
+    spoken = Predictions(("cat", "dog"), answers, classes, frame_places(lines))
+
+    sure = score(lines, spoken, wordnet, QUICK).head["sure"]
+
+    # 2 · 0.5⁶ = 0.03, and of five objects it is 0.06.
+    assert sure["bands"] == ([["dog"], ["cat"]] if is_sure else [["dog", "cat"]])
+    assert ("No order is sure" in sure["words"]) is not is_sure
 
 
 def test_measures_and_conventions_change_the_score(lines, predictions, wordnet):
@@ -355,12 +373,31 @@ def test_a_category_of_several_meanings_lists_them(wordnet):
     assert "--by word" in str(error.cure)
 
 
-def test_a_category_that_is_an_instance_is_named(wordnet):
+@pytest.mark.parametrize("convention", CONVENTIONS)
+def test_instances_are_scored_as_the_command_compares_them_and_named(wordnet, convention):
+    line = one_line("dog")
+    chihuahua, city = "n02085620", wordnet.find("chihuahua.n.01")
+    options = dataclasses.replace(QUICK, by="word", convention=convention)
+
+    found = score([line], said(line, *[chihuahua] * 4), wordnet, options)
+
+    (row,) = found.answers()
+    expected = similarity_matrix(wordnet, [wordnet.find("dog.n.01")], [city], "wup", convention)
+    assert row["answers"]["net"][0]["similarity"] == expected[0, 0] > 0.3
+    assert found.head["instances"] == [wordnet.wnid(city)]
+    (note,) = [note for note in found.head["notes"] if "instances" in note]
+    assert "n02085620 (Chihuahua) as chihuahua.n.01" in note
+
+
+def test_a_category_may_be_an_instance_and_a_result_without_any_names_none(wordnet):
     line = one_line("Paris")
+    options = dataclasses.replace(QUICK, by="word")
 
-    error = refused(line, said(line, *[predicted.DOG] * 4), wordnet, options={"by": "word"})
+    found = score([line], said(line, *[predicted.DOG] * 4), wordnet, options)
 
-    assert (error.line, "instance" in error.message) == (7, True)
+    assert found.head["instances"] == [wordnet.wnid(wordnet.find("paris.n.01"))]
+    other = one_line(predicted.DOG)
+    assert "instances" not in score([other], said(other, *[predicted.DOG] * 4), wordnet, QUICK).head
 
 
 def test_a_class_that_wordnet_lacks_is_named_where_it_came(wordnet):

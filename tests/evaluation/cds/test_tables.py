@@ -25,7 +25,8 @@ def test_the_least_comes_first_and_people_last(result):
 
 
 def test_people_take_no_classifiers_mark(result):
-    rows = tables.standings(result, "cds", "text")
+    sure = {"level": 0.95, "apart": [["alpha", "beta"]], "bands": [["alpha"], ["beta"]]}
+    rows = tables.standings(result | {"sure": sure}, "cds", "text")
 
     assert [cell["best"] for cell in rows[0]["cells"]] == [True] * 4
     assert not any(cell["best"] or cell["gains_most"] for cell in rows[-1]["cells"])
@@ -76,13 +77,25 @@ def test_the_answer_names_the_best_machine_and_how_sure_it_is(result):
     answer = tables.answer(result, "text")
 
     assert answer["best"]["classifier"] == "alpha"
-    assert (answer["second"]["classifier"], answer["wins"], answer["apart"]) == ("beta", 4, 4)
+    assert (answer["second"]["classifier"], answer["wins"]) == ("beta", 4)
+    # A result of before does not say.
+    assert answer["sure"].apart == ()
+    assert not any(
+        row["best"]
+        for own in tables.standings(result, "cds", "text")
+        for row in own["cells"]
+        if row
+    )
 
 
-def test_overlapping_intervals_are_not_apart(result):
-    wide = [row | {"low": 0.0, "high": 1.0} for row in result["tables"]["by_content_scheme"]]
+def test_the_order_is_sure_where_the_sign_test_says_so(result):
+    told = {"level": 0.95, "apart": [["alpha", "beta"]], "bands": [["alpha"], ["beta"]]}
 
-    assert tables.answer(with_rows(result, "by_content_scheme", wide), "text")["apart"] == 0
+    answer = tables.answer(result | {"sure": told}, "text")
+    first, *_ = tables.standings(result | {"sure": told}, "cds", "text")
+
+    assert answer["sure"].apart == (("alpha", "beta"),)
+    assert [cell["best"] for cell in first["cells"]] == [True] * 4
 
 
 def test_people_alone_are_no_answer(result):

@@ -9,10 +9,9 @@ from django.core.management import call_command, load_command_class
 from django.test import Client
 from django.urls import reverse
 
-from evaluation import uploads
 from evaluation.cds import benchmarks, urls
 from evaluation.models import Benchmark, Run
-from labeling import releases
+from labeling import kept_files, releases
 from tests import factories
 from tests.evaluation import crowd
 from tests.evaluation.cds import results, world
@@ -263,20 +262,15 @@ def test_files_wait_for_the_second_step(as_alice, alice, cats, wordnet):
     page = reverse("evaluation:cds_new")
     files = {"orders": orders_file(cats), "mapping": mapping_file(f"{CAT},{CAT}", f"{COW},{COW}")}
     first = as_alice.post(page, form(cats, check="1", **files))
-    kept = {
-        key: value
-        for key, value in first.context["form"].data.items()
-        if key.endswith(("_upload", "_name"))
-    }
 
-    answer = as_alice.post(page, form(cats, create="1", **kept))
+    answer = as_alice.post(page, form(cats, create="1", **factories.kept_in(first)))
 
     assert answer.status_code == 302
     stated = Benchmark.objects.get().settings
     assert stated["part_schemes"] == ["mine", "random"]
     assert stated["mapping"] == {CAT: [CAT], COW: [COW]}
-    assert "orders.json is kept" in first.content.decode()
-    assert list(uploads._folder().iterdir()) == []
+    assert "Kept: <b>orders.json</b>" in first.content.decode()
+    assert list(kept_files._folder().iterdir()) == []
 
 
 def test_the_random_order_may_be_left_out(as_alice, cats):
@@ -290,10 +284,10 @@ def test_the_random_order_may_be_left_out(as_alice, cats):
 
 def test_another_persons_upload_is_not_to_be_had(as_alice, alice, cats):
     other = factories.make_user("other", is_researcher=True)
-    token = uploads.keep(other, orders_file(cats))
+    token = kept_files.keep(other, orders_file(cats))
 
     answer = as_alice.post(
-        reverse("evaluation:cds_new"), form(cats, create="1", orders_upload=token)
+        reverse("evaluation:cds_new"), form(cats, create="1", orders_kept=f"{token}:orders.json")
     )
 
     assert answer.status_code == 422
@@ -378,7 +372,7 @@ def test_predictions_come_in_and_are_scored(wordnet, reveal, as_alice, run_jobs)
     assert answer.url == reverse("evaluation:benchmark", args=["reveal"])
     assert list(reveal.submissions.values_list("name", flat=True)) == ["alpha", "beta"]
     assert Run.objects.get().state == Run.State.DONE
-    assert list(uploads._folder().iterdir()) == []
+    assert list(kept_files._folder().iterdir()) == []
 
 
 def test_the_same_predictions_again_are_not_scored_again(wordnet, reveal, as_alice, run_jobs):
@@ -403,11 +397,11 @@ def test_bad_predictions_are_refused_beside_the_field(wordnet, reveal, as_alice)
     assert said.startswith("mine.csv, line 4: no sequence has the frame 'nowhere/01'; ")
     assert not reveal.submissions.exists()
     assert not Run.objects.exists()
-    assert list(uploads._folder().iterdir()) == []
+    assert list(factories.kept_in(answer)) == ["file_kept"]
 
 
 def test_a_file_that_is_too_large_is_refused(reveal, as_alice, monkeypatch):
-    monkeypatch.setattr(uploads, "MAX_BYTES", 10)
+    monkeypatch.setattr(kept_files, "MAX_BYTES", 10)
 
     answer = as_alice.post(address("cds_predictions"), {"file": world.upload([])})
 

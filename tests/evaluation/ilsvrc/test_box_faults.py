@@ -249,7 +249,7 @@ def test_json_that_is_cut_off_is_named_by_its_line(files):
 KIT = {
     "localization": [
         ("1 1 1 9\n\n", "the line has 4 numbers", 1),
-        ("1 1 1 9 9\n", "there are 1 lines for 2 numbered images", None),
+        ("1 1 1 9 9\n", "has 1 line for 2 numbered images", None),
         ("1 1 1 9 9\n\n1 1 1 9 9\n", "there is no image 3", 3),
         ("1 1 1 9 9\n7 1 1 9 9\n", "the id 7 has no class", 2),
         ("\n1 9 9 1 1\n", "the box is inside out or empty", 2),

@@ -5,6 +5,7 @@ import pytest
 from scipy import stats
 
 from evaluation.ilsvrc.comparing import best_by_class, classes_won, compare
+from labeling.intervals import clopper_pearson
 
 
 def table_9() -> dict[str, np.ndarray]:
@@ -76,7 +77,32 @@ def test_equal_submissions_do_not_differ():
     [pair] = compare({"A": wrong, "B": wrong}, ["n1"] * 50)["pairs"]
 
     assert (pair["z"], pair["mcnemar_p"], pair["p_two_sided"]) == (0, 1, 1)
-    assert pair["difference"] == {"value": 0, "interval": [0, 0]}
+    # None of 50 told them apart: an exact interval of 0 of 50 on either side.
+    low, high = pair["difference"]["interval"]
+    assert (pair["difference"]["value"], low) == (0, -high)
+    assert high == pytest.approx(clopper_pearson(0, 50, 0.999)[1])
+
+
+def test_what_is_sure_is_what_mcnemars_test_tells_apart():
+    few, many = np.arange(400) < 10, np.arange(400) >= 370
+
+    def sure(**wrong):
+        return compare(wrong, ["n1"] * 400)["sure"]
+
+    assert sure(A=few, B=few | many)["bands"] == [["A"], ["B"]]
+    told = sure(C=many, A=few, B=few | many)
+    # A and C err on other images: 10 and 30, McNemar's p is .002, at 99.9 % not enough.
+    assert (told["bands"], told["level"]) == ([["A", "C", "B"]], 0.999)
+    assert told["apart"] == [["A", "B"]]
+    assert told["words"] == "Of the order only this is sure at 99.9 %: A before B."
+    assert sure(A=few, B=few)["words"].startswith("No order is sure")
+    assert sure(A=np.zeros(400, bool), B=np.ones(400, bool))["words"] == (
+        "The order is sure at 99.9 %: A, then B."
+    )
+    # Four images that all say the same say nothing.
+    four = compare({"A": np.zeros(4, bool), "B": np.ones(4, bool)}, ["n1"] * 4)
+    assert four["sure"]["apart"] == []
+    assert four["pairs"][0]["difference"]["interval"][1] > 0
 
 
 def test_the_best_of_classes_that_some_lack():

@@ -128,7 +128,7 @@ def test_a_random_term_is_the_same_again_by_its_seed(files):
         ("terms.csv", "crane\n", 1, "'crane' has 0 numbers"),
         ("terms.csv", '"crane,1,0\n', 1, "is not CSV"),
         ("terms.csv", "crane,1,0,0\n", None, "has 2 numbers a row"),
-        ("images.txt", "a.jpg\n", None, "has 1 images"),
+        ("images.txt", "a.jpg\n", None, "has 1 image"),
         ("images.txt", "a.jpg\na.jpg\n", 2, "image 'a.jpg' comes again"),
         ("images.txt", "a.jpg\n\n", 2, "the line is empty"),
         ("labels.txt", "n99999999\n", 1, "is no wnid of a noun"),

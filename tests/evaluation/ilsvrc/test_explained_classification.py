@@ -153,7 +153,7 @@ def test_a_class_takes_the_mean_properties_of_those_below_it(files):
     bins = found["analysis"]["properties"]["figures"]["size"]["bins"]
     sizes = {row["bin"]: row["classes"] for row in bins}
     assert sizes == {"XS": 0, "S": 2, "M": 0, "L": 0, "XL": 1}
-    assert any("1 classes have the mean properties" in note for note in found["notes"])
+    assert any("1 class has the mean properties" in note for note in found["notes"])
 
 
 def test_a_person_reads_tables(files):

@@ -1,5 +1,6 @@
 """`wordnet near` and `wordnet correct-sets`: which labels, and how large hCorrectSets are."""
 
+import importlib.util
 from pathlib import Path
 
 import pytest
@@ -48,12 +49,36 @@ def test_labels_of_another_list_alone(tmp_path):
     assert (found["labels"], found["of_the_seed"]) == ([DUCK], 0)
 
 
+def test_the_documented_counts_of_labels_near_ilsvrcs_classes_come_out(tmp_path):
+    if not ILSVRC.exists():
+        pytest.skip("the list of ILSVRC classes is not beside the checkout")
+    documented = (Path(__file__).resolve().parents[3] / "docs" / "metrics.md").read_text()
+
+    everything = [told("near", ILSVRC, "--hops", hops)["count"] for hops in (1, 2, 3)]
+
+    assert everything == [2648, 7571, 12183]
+    assert "2,648, 7,571 and 12,183" in documented
+
+
+def test_the_documented_counts_among_the_classes_of_imagenet_2011_come_out(tmp_path):
+    documented = (Path(__file__).resolve().parents[3] / "docs" / "metrics.md").read_text()
+    # timm carries the list of ImageNet 2011; it is not imported, since that loads torchvision.
+    timm = importlib.util.find_spec("timm")
+    if timm is None or timm.origin is None or not ILSVRC.exists():
+        pytest.skip("timm, which has the list of ImageNet 2011, or the list of ILSVRC is not here")
+    names = Path(timm.origin).parent / "data" / "_info" / "imagenet22k_synsets.txt"
+    among = listed(tmp_path / "21k.txt", *names.read_text().split())
+    found = [told("near", ILSVRC, "--hops", n, "--among", among)["count"] for n in (1, 2, 3)]
+    assert found == [2547, 6988, 10704]
+    assert "2,547, 6,988 and\n  10,704" in documented
+
+
 def test_a_person_reads_names(tmp_path):
     status, out, error = run("near", listed(tmp_path / "seed.txt", DRAKE), "--hops", 1)
 
     assert (status, error) == (0, "")
     assert f"{DUCK}  duck" in out.splitlines()
-    assert "labels within 1 hops, 1 given" in out
+    assert "labels within 1 hop, 1 given" in out
 
 
 def test_the_table_of_sizes_has_a_row_a_set(tmp_path, wordnet):

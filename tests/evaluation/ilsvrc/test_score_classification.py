@@ -167,7 +167,7 @@ def test_a_person_reads_a_table(files):
     assert (code, err) == (0, "")
     assert "top5_error" in out
     assert "hp_at_20" in out
-    assert "note: 1 images have no prediction" in out
+    assert "note: 1 image has no prediction" in out
 
 
 @pytest.mark.parametrize(
@@ -210,7 +210,7 @@ def test_a_class_that_is_no_valid_label_is_refused(files, tmp_path):
 @pytest.mark.parametrize(
     ("truth", "five", "meaning", "words"),
     [
-        ("1\n2\n", "1\n", f"{DRAKE}\n{COOT}\n", "there are 1 lines"),
+        ("1\n2\n", "1\n", f"{DRAKE}\n{COOT}\n", "has 1 line, "),
         ("1\nx\n", "1\n2\n", f"{DRAKE}\n{COOT}\n", "'x' is no id"),
         ("1\n0\n", "1\n2\n", f"{DRAKE}\n{COOT}\n", "the image has no class"),
         ("1\n2\n", "1\n3\n", f"{DRAKE}\n{COOT}\n", "the id 3 has no class"),

@@ -40,7 +40,7 @@ def test_the_promised_result(files):
     assert result["class_error"] == 0.4
     assert result["convention"] == "IoU of 0.5 or more"
     assert (result["images"], result["classes"], result["boxes"]) == (5, 1, 6)
-    assert result["notes"] == ["1 images have no prediction: wrong"]
+    assert result["notes"] == ["1 image has no prediction: wrong"]
     assert "submissions" not in result
 
 
@@ -188,7 +188,7 @@ def test_listed_images_without_a_box_are_left_out(files):
     result = told(*files.named("--images", images))
 
     assert (result["images"], result["error"]["value"]) == (5, 0.4)
-    assert "1 images have no true box: left out" in result["notes"]
+    assert "1 image has no true box: left out" in result["notes"]
 
 
 def test_every_image_tells_what_stands_behind_the_error(files):
@@ -259,4 +259,4 @@ def test_a_table_for_people(files):
 
     assert (status, err) == (0, "")
     assert "IoU of 0.5 or more" in out
-    assert "note: 1 images have no prediction" in out
+    assert "note: 1 image has no prediction" in out

@@ -15,8 +15,8 @@ from evaluation.metrics.gloss_vectors import LEAST_GLOSSES, cooccurrence
 
 SYMBOLS = {
     "gloss": (),
-    "hypernyms": ("@",),
-    "hyponyms": ("~",),
+    "hypernyms": ("@", "@i"),
+    "hyponyms": ("~", "~i"),
     "meronyms": ("%m", "%s", "%p"),
     "holonyms": ("#m", "#s", "#p"),
 }

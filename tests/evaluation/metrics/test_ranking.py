@@ -12,10 +12,12 @@ from evaluation.metrics.ranking import (
     RankingError,
     SelectedImage,
     against_accuracy,
+    counted_images,
     hodge,
     perron,
     rank,
     standing_images,
+    sure_order,
 )
 
 
@@ -57,6 +59,61 @@ def test_two_classifiers_worked_on_paper():
     assert result["hodge"]["cyclicity"] == pytest.approx(0)
     assert result["pairs"] == [{"pair": ["a", "b"], "images": 4, "dropped": 0, "pending": 0}]
     assert result["smoothing"] == "laplace"
+
+
+def test_few_images_that_all_say_the_same_are_not_sure_of_an_order():
+    def ranked(names, count, outcome=lambda one: (True, False)):
+        pairs = itertools.combinations(names, 2)
+        lines = [line(a + b, r) for a, b in pairs for r in range(1, count + 1)]
+        return rank(lines, answers_for(lines, outcome), names, count)
+
+    few, many = ranked("ab", 4), ranked("ab", 30)
+
+    # Drawn again, four images that one has right always say the same.
+    assert few["rank_intervals"] == [[1, 1], [2, 2]]
+    assert few["sure"]["bands"] == [["a", "b"]]
+    assert few["sure"]["places"] == [[1, 2], [1, 2]]
+    assert few["sure"]["words"] == "No order is sure: nothing tells a and b apart at 95 %."
+    assert many["sure"]["bands"] == [["a"], ["b"]]
+    assert (few["images"], many["images"]) == ([4, 4], [30, 30])
+    # As often right as the other: no order, however many.
+    level = ranked("abc", 40, lambda one: (one.rank % 2 == 0, one.rank % 2 == 1))
+    assert level["sure"]["bands"] == [["a", "b", "c"]]
+    assert level["sure"]["places"] == [[1, 3]] * 3
+
+
+def test_images_of_several_pairs_are_counted_apart():
+    lines = [line(pair, r, f"image {r}") for pair in ("ab", "ac", "bc") for r in (1, 2, 3, 4)]
+    answers = answers_for(lines, lambda one: (True, False))
+    for one in lines:
+        if one.rank == 4:
+            for question in one.questions:
+                answers.pop(question, None)
+
+    result = rank(lines, answers, "abc", 4, bootstrap=50, missing="exclude")
+
+    assert result["different_images"] == {"ranked": 3, "pending": 1}
+    assert counted_images(result) == [
+        "9 images of pairs ranked: 3 different images, each counted once in every pair that it was "
+        "chosen for",
+        "3 images of pairs left out, still to be answered: 1 different image, each counted once in "
+        "every pair that it was chosen for",
+    ]
+
+
+def test_of_results_of_before_only_many_images_are_sure():
+    result = {
+        "classifiers": ["a", "b", "c"],
+        "ranks": [1, 2, 3],
+        "beats": [[0.5, 0.99, 1], [0.01, 0.5, 1], [0, 0, 0.5]],
+        "pairs": [
+            {"pair": ["a", "b"], "images": 30},
+            {"pair": ["a", "c"], "images": 30},
+            {"pair": ["b", "c"], "images": 5},
+        ],
+    }
+
+    assert sure_order(result).apart == (("a", "b"), ("a", "c"))
 
 
 def test_without_smoothing_accuracy_is_the_share_right():

@@ -8,11 +8,14 @@ from scipy import stats
 
 from evaluation.metrics.significance import (
     ROUNDS,
+    Interval,
     mcnemar,
     mean_interval,
     settled_interval,
     two_proportion_z,
+    widened,
 )
+from labeling.intervals import clopper_pearson
 
 
 def plain(values: np.ndarray, level: float, rounds: int, seed: int) -> tuple[float, float]:
@@ -82,6 +85,27 @@ def test_bounds_that_never_settle_are_told():
     )
 
     assert (found.stable, found.rounds) == (False, 800)
+
+
+def test_few_images_have_an_interval_as_wide_as_an_exact_one():
+    generator = np.random.default_rng(0)
+    for wrong, images in ((0, 4), (4, 4), (3, 200)):
+        values = np.arange(images) < wrong
+        low, high, *_ = mean_interval(values, 0.95, generator, bounds=(0, 1))
+        a, b = clopper_pearson(wrong, images)
+        assert low <= a < b <= high
+    # Of many nothing changes, and neither does it without bounds.
+    many = np.arange(1000) < 400
+    for bounds in ((0, 1), None):
+        drawn = mean_interval(many, 0.95, np.random.default_rng(1), bounds=bounds)
+        assert drawn == mean_interval(many, 0.95, np.random.default_rng(1))
+
+
+def test_a_widened_mean_stays_within_what_its_units_may_be_worth():
+    found = widened(Interval(2, 2, 20, True), 2, 4, 0.95, (0, 2))
+
+    assert (found.low, found.high) == (pytest.approx(2 * clopper_pearson(4, 4)[0]), 2)
+    assert widened(Interval(math.nan, math.nan, 0, True), math.nan, 0, 0.95).rounds == 0
 
 
 def test_equal_values_have_an_interval_of_nothing_and_no_images_have_none():

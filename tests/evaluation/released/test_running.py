@@ -14,7 +14,7 @@ from evaluation.metrics.wordnet import WordNetMissing
 from evaluation.models import Run
 from evaluation.released import benchmarks, places, running
 from labeling import campaigns, releases
-from labeling.models import Job
+from labeling.models import Campaign, Job
 from tests.evaluation.released import world
 from tests.evaluation.released.world import CAT, COW, DOG
 
@@ -279,6 +279,12 @@ def test_the_clock_scores_what_changed_once(scored, alice, tmp_path, run_jobs, s
     assert list(scored.runs.values_list("pk", flat=True)) == [second.pk]
     assert not benchmark_folders.run_folder(scored, first.pk).exists()
     assert running.images_path(scored, second.pk).exists()
+
+
+def test_the_night_scores_benchmarks_of_draft_campaigns_too(scored):
+    Campaign.objects.update(state=Campaign.State.DRAFT)
+
+    assert runs.nightly() == {"settled": 0, "releases": 0, "runs": 1}
 
 
 def test_the_night_scores_what_changed(scored, run_jobs):

@@ -14,8 +14,23 @@ def test_best_stands_first_by_which_way_is_better(kind, first):
     rows = tables.standings(results.result(kind, 0.2, 0.4))
 
     assert rows[0]["name"] == first
-    assert rows[0]["cells"][0]["best"]
-    assert not rows[1]["cells"][0]["best"]
+    # McNemar's p is 0.2, and the intervals overlap: nobody is marked.
+    assert not any(row["cells"][0]["best"] for row in rows)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_star_stands_where_the_worse_is_surely_worse(kind):
+    result = results.result(kind, 0.2, 0.9)
+    for pair in (result["comparison"] or {}).get("pairs", []):
+        pair["mcnemar_p"] = 1e-6
+    for own in result["submissions"]:
+        own["result"]["images"] = 50
+
+    rows = tables.standings(result)
+
+    assert [row["cells"][0]["best"] for row in rows] == [True, False]
+    assert [row["images"] for row in rows] == [50, 50]
+    assert tables.answer(result)["sure"].leaders == [rows[0]["name"]]
 
 
 def test_a_submission_without_a_number_comes_last_and_crashes_nothing():
@@ -31,15 +46,18 @@ def test_a_submission_without_a_number_comes_last_and_crashes_nothing():
     }
 
 
-def test_answer_says_whether_intervals_tell_two_apart():
-    near = tables.answer(results.result("localization", 0.2, 0.3))
-    far = tables.answer(results.result("localization", 0.2, 0.7))
+def test_answer_says_whether_anything_tells_two_apart():
+    near = tables.answer(results.result("detection", 0.3, 0.2))
+    far = tables.answer(results.result("detection", 0.7, 0.2))
     level = tables.answer(results.result("localization", 0.2, 0.2))
 
-    assert (near["apart"], far["apart"]) == (False, True)
+    assert (near["sure"].apart, far["sure"].apart) == ((), (("alpha", "beta"),))
+    assert "No order is sure" in near["sure"].words
+    assert level["sure"].apart == ()
     assert (near["best"]["name"], near["second"]["name"]) == ("alpha", "beta")
     assert (level["is_tie"], far["is_tie"]) == (True, False)
-    assert tables.answer(results.result("wsol", 0.2, 0.9))["apart"] is None
+    # A result of before does not say of how many images: nothing is known.
+    assert tables.answer(results.result("wsol", 0.2, 0.9))["sure"].apart == ()
     assert tables.answer(results.result("wsol", None)) is None
 
 

@@ -9,7 +9,9 @@ import pytest
 from evaluation.metrics import wsol
 from evaluation.metrics.wsol_masks import MaskScore
 from evaluation.wsol import files as wsol_files
+from evaluation.wsol.intervals import intervals
 from labeling import maskfiles
+from labeling.intervals import clopper_pearson
 from tests.evaluation import commands
 from tests.evaluation.wsol.folders import Folder
 
@@ -40,7 +42,10 @@ def test_the_promised_result(folder, protocol):
         "images": 3,
         "boxes": 4,
         **score.result(),
+        "intervals": intervals(score.result() | {"images": 3}),
     }
+    share = found["max_box_acc"]["accuracy"]
+    assert found["intervals"]["max_box_acc"] == list(clopper_pearson(3 * share, 3))
     assert set(found["max_box_acc_v2"]) == {"0.3", "0.5", "0.7", "mean"}
     assert 0 < found["max_box_acc_v2"]["mean"] < 1
 

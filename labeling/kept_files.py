@@ -1,10 +1,10 @@
-"""Files that wait between a page's check and its deed: kept under a random name, for a day."""
+"""Files of a form that comes back, kept under a random name for a day, so many bytes a person."""
 
 import re
 import secrets
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from django.conf import settings
@@ -16,21 +16,26 @@ from labeling.imagestore import saying_full
 from labeling.models import User
 
 MAX_BYTES = 256 * 1024 * 1024
+# Of one person; two of the largest files of a form fit.
+MAX_PERSON_BYTES = 2 * MAX_BYTES
 SECONDS_KEPT = 24 * 3600
+GONE = "The uploaded file was kept for a day and is gone. Choose it again."
 _TOKEN = re.compile(r"[0-9a-f]{32}")
 
 
-def keep(user: User, file: UploadedFile, most: int | None = None) -> str:
+def keep(user: User, file: UploadedFile, most: int | None = None, field: str | None = None) -> str:
     """The token under which the file waits for this person.
 
-    most: bytes, MAX_BYTES unless told. Raises TooLarge for more.
+    most: bytes, MAX_BYTES unless told. field: of the form, named in a refusal. Raises TooLarge.
+    The person's oldest files go where they would be more than MAX_PERSON_BYTES together.
     """
     most = MAX_BYTES if most is None else most
     if file.size is None or file.size > most:
-        raise TooLarge(f"The file is larger than {most // 1024**2:,} MiB.", field="selection")
+        raise TooLarge(f"The file is larger than {most // 1024**2:,} MiB.", field=field)
     folder = _folder()
     folder.mkdir(parents=True, exist_ok=True)
     _forget_old(folder)
+    _make_room(folder, user, file.size)
     token = secrets.token_hex(16)
     path = folder / f"{user.pk}-{token}"
     try:
@@ -47,7 +52,7 @@ def find(user: User, token: str) -> Path:
     """The file that waits under the token. Raises Refusal when it is gone or another's."""
     path = _folder() / f"{user.pk}-{token}"
     if not _TOKEN.fullmatch(token) or not path.is_file():
-        raise Refusal("The uploaded file was kept for a day and is gone. Choose it again.")
+        raise Refusal(GONE)
     return path
 
 
@@ -72,5 +77,21 @@ def _folder() -> Path:
 def _forget_old(folder: Path) -> None:
     limit = time.time() - SECONDS_KEPT
     for path in folder.iterdir():
-        if path.stat().st_mtime < limit:
-            path.unlink(missing_ok=True)
+        with suppress(FileNotFoundError):
+            if path.stat().st_mtime < limit:
+                path.unlink()
+
+
+def _make_room(folder: Path, user: User, size: int) -> None:
+    """Removes the oldest files of the person until so many bytes more fit."""
+    mine = []
+    for path in folder.glob(f"{user.pk}-*"):
+        with suppress(FileNotFoundError):
+            found = path.stat()
+            mine.append((found.st_mtime_ns, found.st_size, path))
+    left = sum(row[1] for row in mine) + size - MAX_PERSON_BYTES
+    for _, freed, path in sorted(mine):
+        if left <= 0:
+            break
+        path.unlink(missing_ok=True)
+        left -= freed

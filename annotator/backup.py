@@ -1,0 +1,301 @@
+"""Backups: the database, every file of the site and its secret key, in one folder with hashes.
+
+A backup is written whole under a temporary name, then renamed. It may be made while people work:
+files are copied, then the database, then the files that came or changed meanwhile. So whatever the
+database names is there, also when it was removed from the site a moment later. See
+docs/deployment.md for what is in it; annotator/restore.py reads it.
+"""
+
+import contextlib
+import fnmatch
+import hashlib
+import json
+import os
+import shutil
+import sqlite3
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.core.files.storage import FileSystemStorage, Storage, default_storage
+from django.db import connection
+from django.db.migrations.recorder import MigrationRecorder
+from django.utils import timezone
+
+from labeling.files import BadInput
+
+FORMAT = 1
+MANIFEST = "manifest.json"
+SECRET_KEY_FILE = "secret-key"  # noqa: S105 - the file's name
+# An object a line, where the images are in an object store.
+LISTED = "media.jsonl"
+# What of the data folder is no part of the site: queues, logs and caches are made anew, what is in
+# "uploads" is kept for a day for forms that come back (kept_files.py), WordNet is put there by
+# `make setup`.
+NOT_OF_THE_SITE = (
+    "celerybeat-schedule*",
+    "log",
+    "numba",
+    "queue",
+    "queue-control",
+    "serve.lock",
+    "uploads",
+    "wordnet",
+)
+# Files that are being written, wherever they are: nothing names them before they are renamed.
+UNFINISHED = ("*.part", ".new.*", ".restoring.*")
+CHUNK_BYTES = 1024 * 1024
+
+Watch = Callable[[int], object]
+
+
+@dataclass(frozen=True)
+class Copied:
+    """A file of a backup. stamp: size in bytes and time of change (ns) of what was copied."""
+
+    sha256: str
+    bytes: int
+    stamp: tuple[int, int]
+
+
+def make(goal: Path, watch: Watch = lambda count: None) -> dict[str, Any]:
+    """{"backup", "database", "files", "bytes", "media"} of the new backup in the folder `goal`.
+
+    watch: called with the number of files that were copied since its last call. Raises BadInput
+    where something is there already, the disk has no room or the database cannot be dumped; then
+    nothing is left.
+    """
+    _check_goal(goal)
+    building = Path(tempfile.mkdtemp(prefix=f".{goal.name}.", suffix=".part", dir=goal.parent))
+    try:
+        copied: dict[str, Copied] = {}
+        _copy_files(building, copied, watch)
+        name = dump_database(building)
+        copied |= {name: _as_copied(building / name)}
+        _copy_files(building, copied, watch)
+        for made in (_write_secret_key(building), _write_listing(building)):
+            copied |= {made.name: _as_copied(made)} if made else {}
+        manifest = _manifest(name, copied)
+        (building / MANIFEST).write_text(json.dumps(manifest, indent=1) + "\n", encoding="utf-8")
+        # Once for all: thousands of small files synced one by one take minutes.
+        os.sync()
+        os.rename(building, goal)
+    except BaseException:
+        shutil.rmtree(building, ignore_errors=True)
+        raise
+    return {
+        "backup": str(goal),
+        "database": manifest["database"]["engine"],
+        "files": len(copied),
+        "bytes": sum(file.bytes for file in copied.values()),
+        "media": manifest["media"],
+    }
+
+
+def roots() -> dict[str, Path]:
+    """Which folder of a backup has the files of which folder of the site. Media in an object store
+    has none."""
+    found = {"data": Path(settings.DATA_DIR), "releases": Path(settings.RELEASES_DIR)}
+    if media_are_files():
+        found["media"] = Path(default_storage.location)  # type: ignore[attr-defined]
+    return found
+
+
+def media_are_files() -> bool:
+    return isinstance(default_storage, FileSystemStorage)
+
+
+def files_of(name: str) -> Iterator[tuple[str, Path]]:
+    """Path below the root and place of each file that belongs to the site in one of the roots."""
+    places = roots()
+    top = places[name]
+    others = {place.resolve() for key, place in places.items() if key != name}
+    passed = {path.resolve() for path in database_files()}
+    seen: set[Path] = set()
+    # Links are followed: a data folder may have its images on another disk.
+    for folder, folders, files in os.walk(top, followlinks=True):
+        here = Path(folder)
+        is_top = name == "data" and here == top
+        seen.add(here.resolve())
+        folders[:] = sorted(
+            inner
+            for inner in folders
+            if not _is_passed_over(inner, is_top) and (here / inner).resolve() not in others | seen
+        )
+        for file in sorted(files):
+            path = here / file
+            if (
+                not _is_passed_over(file, is_top)
+                and path.is_file()
+                and path.resolve() not in passed
+            ):
+                yield path.relative_to(top).as_posix(), path
+
+
+def _is_passed_over(name: str, is_top: bool) -> bool:
+    patterns = (*UNFINISHED, *NOT_OF_THE_SITE) if is_top else UNFINISHED
+    return any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)
+
+
+def database_files() -> list[Path]:
+    """SQLite's files, whether they exist or not; none of PostgreSQL."""
+    if connection.vendor != "sqlite":
+        return []
+    name = str(connection.settings_dict["NAME"])
+    return [Path(name + ending) for ending in ("", "-wal", "-shm", "-journal")]
+
+
+def copy_hashed(source: Path, goal: Path) -> tuple[str, int]:
+    """SHA-256 and bytes of what was copied to goal, with mode and time of change."""
+    whole = hashlib.sha256()
+    count = 0
+    goal.parent.mkdir(parents=True, exist_ok=True)
+    with source.open("rb") as read, goal.open("wb") as write:
+        status = os.fstat(read.fileno())
+        while part := read.read(CHUNK_BYTES):
+            whole.update(part)
+            count += write.write(part)
+    # By what was opened: the source itself may be gone by now.
+    goal.chmod(status.st_mode & 0o777)
+    os.utime(goal, ns=(status.st_atime_ns, status.st_mtime_ns))
+    return whole.hexdigest(), count
+
+
+def check_program(program: str) -> None:
+    """Raises BadInput where a program of PostgreSQL is not installed."""
+    if shutil.which(program) is None:
+        raise BadInput(f"{program} is not installed", cure="install Debian's postgresql-client")
+
+
+def run_postgres(program: str, *options: str) -> None:
+    """Runs pg_dump or pg_restore on the site's database. Raises BadInput where it is not installed,
+    and with what it complains of."""
+    from django.db.backends.postgresql.client import DatabaseClient
+
+    check_program(program)
+    # Host, user, password and certificates as `manage.py dbshell` hands them to psql.
+    parameters = [*options, "--no-password", "--dbname"]
+    [_, *arguments], env = DatabaseClient.settings_to_cmd_args_env(
+        connection.settings_dict, parameters
+    )
+    done = subprocess.run(  # noqa: S603 - no shell, and a list of our own
+        [program, *arguments],
+        env={**os.environ, **(env or {})},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode != 0:
+        said = done.stderr.strip().splitlines() or [f"it ended with status {done.returncode}"]
+        raise BadInput(f"{program} failed: {said[0]}", cure="see docs/deployment.md, Backup")
+
+
+def dump_database(folder: Path) -> str:
+    """The name of the file in the folder that now holds the database as it was at one moment."""
+    if connection.vendor == "postgresql":
+        goal = folder / "database.dump"
+        run_postgres(
+            "pg_dump", "--format=custom", "--no-owner", "--no-privileges", f"--file={goal}"
+        )
+        return goal.name
+    goal = folder / "database.sqlite3"
+    connection.ensure_connection()
+    with contextlib.closing(sqlite3.connect(goal)) as copy:
+        # In one step, which reads one moment; with a write-ahead log nobody waits for it.
+        connection.connection.backup(copy)
+        # A single file, whoever opens it.
+        copy.execute("PRAGMA journal_mode=DELETE")
+    return goal.name
+
+
+def _check_goal(goal: Path) -> None:
+    """Raises BadInput unless the folder can become a backup."""
+    if goal.exists() and (not goal.is_dir() or any(goal.iterdir())):
+        raise BadInput("exists already", goal, cure="name a new folder for each backup")
+    if not goal.parent.is_dir():
+        raise BadInput("its folder does not exist", goal, cure=f"create {goal.parent}")
+    for place in roots().values():
+        if goal.resolve().is_relative_to(place.resolve()):
+            raise BadInput(
+                f"lies in {place}, which is backed up itself", goal, cure="name a folder elsewhere"
+            )
+    needed = sum(path.stat().st_size for path in database_files() if path.exists())
+    for name in roots():
+        for _, path in files_of(name):
+            with contextlib.suppress(FileNotFoundError):
+                needed += path.stat().st_size
+    free = shutil.disk_usage(goal.parent).free
+    if needed > free:
+        raise BadInput(
+            f"needs {needed:,} bytes, and its disk has {free:,} left",
+            goal,
+            cure="free some space or name a folder on another disk",
+        )
+
+
+def _copy_files(building: Path, copied: dict[str, Copied], watch: Watch) -> None:
+    """Copies what is not there yet and what changed since it was copied."""
+    for name in roots():
+        for below, path in files_of(name):
+            key = f"{name}/{below}"
+            # Somebody may remove it at this moment: then nothing that stays names it, or an
+            # earlier pass has copied it.
+            with contextlib.suppress(FileNotFoundError):
+                status = path.stat()
+                stamp = status.st_size, status.st_mtime_ns
+                if key not in copied or copied[key].stamp != stamp:
+                    copied[key] = Copied(*copy_hashed(path, building / key), stamp)
+                    watch(1)
+
+
+def _as_copied(path: Path) -> Copied:
+    with path.open("rb") as file:
+        sha256 = hashlib.file_digest(file, "sha256").hexdigest()
+    return Copied(sha256, path.stat().st_size, (0, 0))
+
+
+def _write_secret_key(building: Path) -> Path:
+    path = building / SECRET_KEY_FILE
+    with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+        file.write(settings.SECRET_KEY + "\n")
+    return path
+
+
+def _write_listing(building: Path) -> Path | None:
+    """The file with the names of all objects in the store; None where media are files."""
+    if media_are_files():
+        return None
+    path = building / LISTED
+    with path.open("w", encoding="utf-8") as file:
+        for name in objects_of(default_storage):
+            file.write(json.dumps({"name": name}) + "\n")
+    return path
+
+
+def objects_of(storage: Storage, folder: str = "") -> Iterator[str]:
+    """The names of all files in a storage."""
+    folders, files = storage.listdir(folder)
+    yield from (folder + file for file in sorted(files))
+    for inner in sorted(folders):
+        yield from objects_of(storage, f"{folder}{inner}/")
+
+
+def _manifest(database: str, copied: dict[str, Copied]) -> dict[str, Any]:
+    applied: dict[str, list[str]] = {}
+    for app, name in sorted(MigrationRecorder(connection).applied_migrations()):
+        applied.setdefault(app, []).append(name)
+    return {
+        "format": FORMAT,
+        "made_at": timezone.now().isoformat(timespec="seconds"),
+        "database": {"engine": connection.vendor, "file": database, "migrations": applied},
+        "media": "copied" if media_are_files() else "listed",
+        "left_out": list(NOT_OF_THE_SITE),
+        "files": {
+            name: {"sha256": file.sha256, "bytes": file.bytes}
+            for name, file in sorted(copied.items())
+        },
+    }

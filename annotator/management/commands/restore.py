@@ -1,0 +1,31 @@
+"""`restore DIR`: a backup into an empty site."""
+
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from annotator.restore import restore
+from labeling.management.contract import ContractCommand, Result
+
+
+class Command(ContractCommand):
+    help = (
+        "Read a backup into this site, which must be empty: no rows, no files. Every file is "
+        "compared with its SHA-256 first; an older backup is migrated."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("folder", metavar="DIR", help="a folder that backup wrote")
+
+    def deed(self, **options: Any) -> Result:
+        with self.progress(None, "file", "restoring") as bar:
+            found = restore(Path(options["folder"]), watch=bar.update)
+        if not found["same_secret_key"]:
+            self.warn(
+                "SECRET_KEY of this site is another one than the backup's: set it to what "
+                "secret-key in the data folder says, or sessions and invitations end."
+            )
+        if found["missing_media"]:
+            self.warn(f"{found['missing_media']:,} images of the backup are not in the store.")
+        return found

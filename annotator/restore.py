@@ -1,0 +1,255 @@
+"""Restoring a backup into an empty site: checked whole before anything of the site changes.
+
+Files are copied beside their goals and compared with the manifest's hashes; then comes the
+database, then the files are renamed into place, then the database is migrated. See
+annotator/backup.py.
+"""
+
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from django.apps import apps
+from django.conf import settings
+from django.contrib.contenttypes.models import ContentType
+from django.core.files.storage import default_storage
+from django.core.management import call_command
+from django.db import connection
+from django.db.migrations.loader import MigrationLoader
+from django.db.migrations.recorder import MigrationRecorder
+
+from annotator import backup
+from annotator.backup import Watch
+from labeling.files import BadInput
+
+Manifest = dict[str, Any]
+# Whose rows make a site one that somebody uses; the others' tables are filled by `migrate`.
+OF_THE_SITE = ("labeling", "evaluation")
+TAKE_ANOTHER = "nothing was restored; take another backup"
+
+
+def restore(source: Path, watch: Watch = lambda count: None) -> dict[str, Any]:
+    """{"backup", "made_at", "database", "files", "bytes", "migrations", "media", "missing_media",
+    "same_secret_key"} of the site that holds the backup now.
+
+    migrations: how many were applied since an older backup. missing_media: names that the backup
+    lists and the object store lacks. same_secret_key: whether the site's setting is the backup's.
+    watch: called with the number of files that were read since its last call. Raises BadInput for
+    a backup that is damaged, newer or of another kind of database, and for a site that is not
+    empty; then nothing has changed.
+    """
+    manifest = read_manifest(source)
+    _check_database(source, manifest)
+    check_empty()
+    with ExitStack() as stack:
+        staged = {
+            name: stack.enter_context(_staging(place)) for name, place in backup.roots().items()
+        }
+        _copy_checked(source, manifest, staged, watch)
+        _restore_database(staged["data"] / manifest["database"]["file"])
+        _put_secret_key(staged["data"])
+        listed = _names_listed(staged["data"])
+        for name, place in backup.roots().items():
+            _move(staged[name] / name, place)
+    os.sync()
+    applied = _migrate()
+    missing = 0
+    if listed:
+        missing = len(listed - set(backup.objects_of(default_storage)))
+    kept = (Path(settings.DATA_DIR) / backup.SECRET_KEY_FILE).read_text().strip()
+    return {
+        "backup": str(source),
+        "made_at": manifest["made_at"],
+        "database": manifest["database"]["engine"],
+        "files": len(manifest["files"]),
+        "bytes": sum(file["bytes"] for file in manifest["files"].values()),
+        "migrations": applied,
+        "media": manifest["media"],
+        "missing_media": missing,
+        "same_secret_key": kept == settings.SECRET_KEY,
+    }
+
+
+def read_manifest(source: Path) -> Manifest:
+    """The manifest of the backup. Raises BadInput for what is none, or of a later format."""
+    path = source / backup.MANIFEST
+    try:
+        manifest = json.loads(path.read_text(encoding="utf-8"))
+        files = manifest["files"]
+        wrong = [name for name in files if not _is_safe(name)]
+        whole = {*manifest["database"]} >= {"engine", "file", "migrations"} and "media" in manifest
+        known = manifest["format"] == backup.FORMAT
+    except (FileNotFoundError, NotADirectoryError):
+        raise BadInput("is no backup: it has no manifest.json", source) from None
+    except (ValueError, KeyError, TypeError):
+        raise BadInput("is damaged", path, cure="take another backup") from None
+    if not known:
+        raise BadInput(
+            f"has the format {manifest['format']}, and this version of Assay reads {backup.FORMAT}",
+            path,
+            cure="install the version that made it, or a later one",
+        )
+    if wrong or not whole or manifest["database"]["file"] not in files:
+        raise BadInput("is damaged", path, cure="take another backup")
+    return dict(manifest)
+
+
+def check_empty() -> None:
+    """Raises BadInput where the site has rows or files already."""
+    cure = "restore into an empty one: another ASSAY_DATA and another database"
+    for path in backup.database_files()[:1]:
+        # SQLite makes the file, but no folder.
+        path.parent.mkdir(parents=True, exist_ok=True)
+    with connection.cursor() as cursor:
+        tables = set(connection.introspection.table_names(cursor))
+    for label in OF_THE_SITE:
+        for model in apps.get_app_config(label).get_models():
+            table = model._meta.db_table
+            if table in tables and _has_rows(table):
+                raise BadInput(f"this site is in use: its table {table} has rows", cure=cure)
+    for name in backup.roots():
+        for _, path in backup.files_of(name):
+            raise BadInput(f"this site is in use: it has files, such as {path}", cure=cure)
+
+
+def _has_rows(table: str) -> bool:
+    # Not by the model: the table may be of an older version.
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT 1 FROM {connection.ops.quote_name(table)} LIMIT 1")  # noqa: S608
+        return cursor.fetchone() is not None
+
+
+def _check_database(source: Path, manifest: Manifest) -> None:
+    """Raises BadInput unless the database is of this site's kind and no newer than the code, and
+    the media go where they were."""
+    engine = manifest["database"]["engine"]
+    if engine != connection.vendor:
+        raise BadInput(
+            f"holds a database of {engine}, and this site has one of {connection.vendor}",
+            source,
+            cure="set DATABASE_URL to the same kind of database",
+        )
+    known = MigrationLoader(None).disk_migrations
+    for app in OF_THE_SITE:
+        for name in manifest["database"]["migrations"].get(app, []):
+            if (app, name) not in known:
+                raise BadInput(
+                    f"was made by a newer version of Assay: the migration {app} {name} is not "
+                    "known here",
+                    source,
+                    cure="install that version, or a later one",
+                )
+    listed = manifest["media"] == "listed"
+    if listed == backup.media_are_files():
+        raise BadInput(
+            "lists the images of an object store, and this site keeps images as files"
+            if listed
+            else "has the images as files, and this site keeps them in an object store",
+            source,
+            cure="give STORAGES the same kind of storage",
+        )
+
+
+def _is_safe(name: str) -> bool:
+    """Whether a name of the manifest stays in its folder."""
+    path = PurePosixPath(name)
+    return bool(path.parts) and not path.is_absolute() and ".." not in path.parts
+
+
+@contextmanager
+def _staging(place: Path) -> Iterator[Path]:
+    """An empty folder on the same disk as the place, gone afterwards."""
+    place.mkdir(parents=True, exist_ok=True)
+    folder = Path(tempfile.mkdtemp(prefix=".restoring.", dir=place))
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _copy_checked(source: Path, manifest: Manifest, staged: dict[str, Path], watch: Watch) -> None:
+    """Copies every file of the manifest beside its goal. Raises BadInput for one that is missing
+    or has another content."""
+    for name, said in manifest["files"].items():
+        root = name.partition("/")[0]
+        goal = staged.get(root, staged["data"]) / name
+        try:
+            sha256, size = backup.copy_hashed(source / name, goal)
+        except FileNotFoundError:
+            raise BadInput("is missing in the backup", source / name, cure=TAKE_ANOTHER) from None
+        if (sha256, size) != (said["sha256"], said["bytes"]):
+            raise BadInput(
+                "has changed since the backup was made", source / name, cure=TAKE_ANOTHER
+            )
+        watch(1)
+
+
+def _restore_database(dump: Path) -> None:
+    if connection.vendor == "postgresql":
+        backup.check_program("pg_restore")
+        _drop_tables()
+        connection.close()
+        options = ("--no-owner", "--no-privileges", "--exit-on-error", "--single-transaction")
+        backup.run_postgres("pg_restore", *options, str(dump))
+        return
+    connection.close()
+    goal, *beside = backup.database_files()
+    for path in beside:
+        path.unlink(missing_ok=True)
+    goal.parent.mkdir(parents=True, exist_ok=True)
+    # Its disk may be another one than that of the data folder.
+    part = goal.with_name(f".{goal.name}.part")
+    shutil.move(dump, part)
+    os.replace(part, goal)
+
+
+def _drop_tables() -> None:
+    """Drops the empty tables of a site that was migrated: the backup brings them as they were."""
+    tables = connection.introspection.django_table_names(only_existing=True)
+    # Neither is a model's: migrations make the table of the shared cache.
+    tables += [MigrationRecorder.Migration._meta.db_table, "assay_cache"]
+    with connection.cursor() as cursor:
+        for table in tables:
+            cursor.execute(f"DROP TABLE IF EXISTS {connection.ops.quote_name(table)} CASCADE")
+
+
+def _put_secret_key(staged: Path) -> None:
+    """Into the data folder, where a person finds it: the setting itself is in the environment."""
+    goal = staged / "data" / backup.SECRET_KEY_FILE
+    goal.parent.mkdir(exist_ok=True)
+    # A demonstration's data folder has it already.
+    (staged / backup.SECRET_KEY_FILE).replace(goal)
+    goal.chmod(0o600)
+
+
+def _names_listed(staged: Path) -> set[str]:
+    path = staged / backup.LISTED
+    if not path.exists():
+        return set()
+    with path.open(encoding="utf-8") as lines:
+        return {json.loads(line)["name"] for line in lines}
+
+
+def _move(staged: Path, place: Path) -> None:
+    """Renames what was staged into place; folders that are there already are filled."""
+    if not staged.is_dir():
+        return
+    for inner in sorted(staged.iterdir()):
+        goal = place / inner.name
+        if inner.is_dir() and goal.is_dir():
+            _move(inner, goal)
+        else:
+            os.replace(inner, goal)
+
+
+def _migrate() -> int:
+    """How many migrations were applied."""
+    before = len(MigrationRecorder(connection).applied_migrations())
+    call_command("migrate", interactive=False, verbosity=0)
+    ContentType.objects.clear_cache()
+    return len(MigrationRecorder(connection).applied_migrations()) - before

@@ -1,0 +1,136 @@
+"""Which of an order is sure: bands of those that no interval and no paired test tells apart.
+
+Every result that puts classifiers or submissions in an order uses this, the page as the shell.
+"""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Order:
+    """names: the best first. apart: pairs (better, worse) that are told apart at the level.
+
+    bands: the names in the same order, cut wherever everything above is told apart from everything
+    below. places: for each name the first and the last place that it may have, from 1.
+    """
+
+    names: tuple[str, ...]
+    apart: tuple[tuple[str, str], ...]
+    level: float
+
+    @property
+    def bands(self) -> list[list[str]]:
+        known, bands = set(self.apart), []
+        start = 0
+        for end in range(1, len(self.names) + 1):
+            above, below = self.names[:end], self.names[end:]
+            if all((a, b) in known for a in above for b in below):
+                bands.append(list(self.names[start:end]))
+                start = end
+        return bands
+
+    @property
+    def places(self) -> list[tuple[int, int]]:
+        return [
+            (
+                1 + sum(worse == name for _, worse in self.apart),
+                len(self.names) - sum(better == name for better, _ in self.apart),
+            )
+            for name in self.names
+        ]
+
+    @property
+    def words(self) -> str:
+        """What is sure, in a sentence; nothing to say of fewer than two.
+
+        >>> Order(("A", "B", "C"), (("A", "B"), ("A", "C")), 0.95).words
+        'Sure at 95 %: A, then B and C. Within a band no order is sure.'
+        """
+        if len(self.names) < 2:
+            return ""
+        at, bands = f"{100 * self.level:g} %", self.bands
+        if not self.apart:
+            if len(self.names) > 3:
+                return f"No order is sure: no two of the {len(self.names)} are told apart at {at}."
+            return f"No order is sure: nothing tells {_listed(self.names)} apart at {at}."
+        if len(bands) == len(self.names):
+            return f"The order is sure at {at}: {', then '.join(self.names)}."
+        inside = {(a, b) for band in bands for a in band for b in band}
+        pairs = [f"{a} before {b}" for a, b in self.apart if (a, b) in inside]
+        if len(bands) == 1:
+            return f"Of the order only this is sure at {at}: {'; '.join(pairs)}."
+        said = f"Sure at {at}: {', then '.join(_listed(band) for band in bands)}."
+        only = f"only this is sure: {'; '.join(pairs)}" if pairs else "no order is sure"
+        return f"{said} Within a band {only}."
+
+    @property
+    def leaders(self) -> list[str]:
+        """The first band; nobody where it is all of them."""
+        return self.bands[0] if len(self.bands) > 1 else []
+
+    @property
+    def first(self) -> str:
+        """Who may be first, for a heading; empty where that is not sure.
+
+        >>> Order(("A", "B", "C"), (("A", "C"), ("B", "C")), 0.95).first
+        'A or B'
+        """
+        return _listed(self.leaders, "or") if self.leaders else ""
+
+    def as_payload(self) -> dict[str, Any]:
+        """As results have it under `sure`."""
+        return {
+            "level": self.level,
+            "bands": self.bands,
+            "apart": [list(pair) for pair in self.apart],
+            "words": self.words,
+        }
+
+
+def order(names: Sequence[str], is_apart: Callable[[str, str], bool], level: float) -> Order:
+    """names: the best first. is_apart: of a better and a worse one, asked once for every pair."""
+    pairs = [(a, b) for i, a in enumerate(names) for b in names[i + 1 :] if is_apart(a, b)]
+    return Order(tuple(names), tuple(pairs), level)
+
+
+def apart_by_intervals(
+    names: Sequence[str],
+    intervals: Mapping[str, Sequence[float | None]],
+    level: float,
+) -> Order:
+    """Told apart: those whose intervals do not overlap.
+
+    One without bounds overlaps with all, and so does a point, which resampling gives of few.
+    """
+
+    def is_apart(a: str, b: str) -> bool:
+        bounds = [x for name in (a, b) for x in intervals.get(name) or (None,)]
+        if any(x is None or math.isnan(x) for x in bounds) or len(bounds) != 4:
+            return False
+        low_a, high_a, low_b, high_b = (float(x) for x in bounds if x is not None)
+        has_width = low_a < high_a and low_b < high_b
+        return has_width and (high_a < low_b or high_b < low_a)
+
+    return order(names, is_apart, level)
+
+
+def fewest(level: float) -> int:
+    """On fewer units no paired test tells two apart, whatever they are: 2 · 0.5^n > 1 − level.
+
+    >>> fewest(0.95), fewest(0.999)
+    (6, 11)
+    """
+    return math.ceil(math.log2(2 / (1 - level)) - 1e-9)
+
+
+def _listed(names: Sequence[str], last: str = "and") -> str:
+    """A, B and C.
+
+    >>> _listed(["A", "B", "C"])
+    'A, B and C'
+    """
+    *head, end = names
+    return f"{', '.join(head)} {last} {end}" if head else end

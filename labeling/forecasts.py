@@ -1,0 +1,109 @@
+"""How many questions a campaign asks as a whole, and what they cost.
+
+A number where they are listed; a range where a graph asks, since what is asked then depends on what
+is on the images.
+"""
+
+import functools
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from labeling import campaigns, graphs, simulating_queries
+from labeling.models import Campaign, Job, Question
+from labeling.question_graph import Graph
+
+# Classes on an image: what was measured on the detection set of ILSVRC, or half of a small graph.
+PRESENT = 2.8
+# The range: half and twice as many.
+FEWER, MORE = 0.5, 2.0
+# Names of images in one query.
+SLICE = 500
+PRICED = ("questions", "answers", "hours", "cost")
+
+
+class Forecast(NamedTuple):
+    """Questions in all; equal numbers where they are known."""
+
+    low: int
+    likely: int
+    high: int
+
+    def less(self, asked: int) -> "Forecast":
+        """Those still to be asked, where so many were."""
+        return Forecast(*(max(0, number - asked) for number in self))
+
+
+def listed(questions: int) -> Forecast:
+    """Of questions that are all known."""
+    return Forecast(questions, questions, questions)
+
+
+@functools.lru_cache(maxsize=64)
+def per_image(
+    graph: Graph, mode: str = "safe", order: str = "breadth"
+) -> tuple[float, float, float]:
+    """Questions an image takes when every answer is right: (low, likely, high), for half as many
+    classes on it as on average in ILSVRC, as many, and twice as many.
+
+    The learned order is forecast as breadth-first, which asks as many or a few more. Exact, but in
+    strict mode where a question has more parents than simulating_queries.QUICK_PARENTS: there the
+    mean of some drawn images, a few hundredths off.
+    """
+    present = min(PRESENT, len(graph.leaves) / 2)
+    order = "breadth" if order == "learned" else order
+    low, likely, high = (
+        simulating_queries.expected_questions(graph, present * factor, mode, order, quick=True)
+        for factor in (FEWER, 1, MORE)
+    )
+    return low, likely, high
+
+
+def of_images(graph: Graph, images: int, mode: str = "safe", order: str = "breadth") -> Forecast:
+    """Questions that a graph asks about so many images."""
+    return Forecast(*(round(images * each) for each in per_image(graph, mode, order)))
+
+
+def of_campaign(campaign: Campaign, by_state: dict[str, int]) -> Forecast:
+    """Questions of the campaign as a whole, those that follow from answers included.
+
+    by_state: the number of its questions in each state.
+    """
+    asked = sum(by_state.get(state, 0) for state in ("open", "settled", "dropped", "review"))
+    known = listed(asked)
+    if campaign.graph_id is None or campaign.state == Campaign.State.CLOSED:
+        return known
+    jobs = campaign.jobs.filter(kind="open images", state__in=[Job.State.QUEUED, Job.State.RUNNING])
+    opening = list(jobs.values_list("payload", flat=True))
+    if not opening and not by_state.get("open") and not by_state.get("review"):
+        return known
+    images = _images(campaign, opening)
+    settings = {"mode": "safe", "order": "breadth"} | campaign.settings
+    found = of_images(graphs.of(campaign), images, settings["mode"], settings["order"])
+    return Forecast(*(max(asked, number) for number in found))
+
+
+def _images(campaign: Campaign, opening: Iterable[dict[str, Any]]) -> int:
+    """Images with a question, and those that jobs with these payloads will open."""
+    about = campaign.questions.exclude(state__in=[Question.State.GOLD, Question.State.WITHDRAWN])
+    images = about.values("item").distinct()
+    asked = images.count()
+    lists = [payload.get("names") for payload in opening]
+    if not all(lists):
+        # All of the dataset, the images with a question among them.
+        return max(asked, campaign.dataset.images.count())
+    names = sorted(set().union(*(part for part in lists if part)))
+    known = sum(
+        images.filter(item__image__name__in=names[start : start + SLICE]).count()
+        for start in range(0, len(names), SLICE)
+    )
+    return asked + len(names) - known
+
+
+def estimate(forecast: Forecast, policy: dict[str, Any]) -> dict[str, Any]:
+    """What campaigns.estimate says of the likely number, with `low` and `high` beside it:
+    {"questions", "answers", "hours", "cost"} of each."""
+    low, likely, high = (campaigns.estimate(number, policy) for number in forecast)
+    return likely | {
+        "low": {key: low[key] for key in PRICED},
+        "high": {key: high[key] for key in PRICED},
+    }

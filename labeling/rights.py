@@ -1,0 +1,39 @@
+"""The right of an account to open campaigns: administrators grant and revoke it here.
+
+Every change is in the log of the administration, as those made there are.
+"""
+
+from django.contrib.admin.models import CHANGE, LogEntry
+from django.db import transaction
+from django.db.models import Q, QuerySet
+
+from labeling.models import User
+
+
+def accounts(search: str = "") -> QuerySet[User]:
+    """Accounts that may log in, by name: those whose username contains the search, or, without
+    one, those that may open campaigns."""
+    found = User.objects.filter(is_active=True)
+    if search:
+        found = found.filter(username__icontains=search)
+    else:
+        found = found.filter(Q(is_researcher=True) | Q(is_staff=True))
+    return found.order_by("username")
+
+
+def grant(user: User, actor: User) -> None:
+    """The account may open campaigns from now on. Granting twice changes nothing."""
+    _set(user, actor, True, "Granted the right to open campaigns.")
+
+
+def revoke(user: User, actor: User) -> None:
+    """The account opens no further campaign; its roles, datasets and tokens stay as they are."""
+    _set(user, actor, False, "Revoked the right to open campaigns.")
+
+
+def _set(user: User, actor: User, may: bool, message: str) -> None:
+    with transaction.atomic():
+        rows = User.objects.filter(pk=user.pk)
+        if rows.exclude(is_researcher=may).update(is_researcher=may):
+            LogEntry.objects.log_actions(actor.pk, rows, CHANGE, message, single_object=True)
+    user.is_researcher = may

@@ -1,0 +1,63 @@
+"""The window in which an answer may be revised: one rule for what is accepted and what is shown.
+
+Gold or not, settled or not, it is the same. What a reviewer sent back is answered anew: its window
+begins with the answer after that.
+"""
+
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any, NamedTuple
+
+from labeling.models import Answer
+
+MAX_REVISIONS = 1_000
+
+
+class Given(NamedTuple):
+    """What was answered on a seat: how many revisions, when the window began (None before the first
+    answer, and from when a reviewer sent it back until it is mended), whether the first one came
+    late, and the latest value."""
+
+    revisions: int = 0
+    first_at: datetime | None = None
+    late: bool = False
+    value: Any = None
+
+
+def given(seats: Collection[int]) -> dict[int, Given]:
+    """What was answered on each of these seats (primary keys) that has answers. One query."""
+    rows: dict[int, list[tuple[Any, ...]]] = defaultdict(list)
+    for seat, *row in (
+        Answer.objects.filter(assignment_id__in=seats)
+        .order_by("assignment_id", "revision")
+        .values_list("assignment_id", "created_at", "late", "value", "sent_back__created_at")
+    ):
+        rows[seat].append(tuple(row))
+    return {seat: _given(answers) for seat, answers in rows.items()}
+
+
+def _given(answers: Sequence[tuple[datetime, bool, Any, datetime | None]]) -> Given:
+    """answers: (when it came, whether late, value, when it was sent back or None) by revision.
+
+    What is sent back is the revision that counted; later ones may lie before that as well."""
+    back = max((at for *_, at in answers if at is not None), default=None)
+    since = [at for at, *_ in answers if back is None or at > back]
+    first, last = answers[0], answers[-1]
+    return Given(len(answers), min(since, default=None), first[1], last[2])
+
+
+def is_open(
+    policy: Mapping[str, Any],
+    *,
+    revisions: int,
+    first_at: datetime | None,
+    further: int,
+    now: datetime,
+) -> bool:
+    """Whether one more revision is accepted: until both revise_minutes since first_at and
+    revise_answers further answers of the person have passed, and at most MAX_REVISIONS times."""
+    if first_at is None or revisions >= MAX_REVISIONS:
+        return False
+    in_time = now - first_at <= timedelta(minutes=policy["revise_minutes"])
+    return in_time or further < policy["revise_answers"]

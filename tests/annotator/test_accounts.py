@@ -1,0 +1,310 @@
+"""Logging in: its limits, one login for site and administration, and what a new password ends."""
+
+import re
+from unittest import mock
+
+import pytest
+from django.conf import settings as project
+from django.core import mail
+from django.core.cache import caches
+from django.core.management import call_command
+from django.db import connection
+from django.test import Client
+
+from annotator import settings as defaults
+from labeling import tokens
+from labeling.models import ApiToken
+from tests import factories
+
+LOGIN = "/accounts/login/"
+LOCKED = "Too many failed login attempts"
+NEW = "a-new-pass-phrase-9"
+# One for all logins: making a client loads the whole middleware.
+BROWSER = Client()
+
+
+def log_in(username: str, password: str, address: str = "", proxied: str = ""):
+    """What the login page answers to a fresh browser. proxied: X-Forwarded-For as it arrives."""
+    headers = {"REMOTE_ADDR": address} if address else {}
+    if proxied:
+        headers["HTTP_X_FORWARDED_FOR"] = proxied
+    BROWSER.cookies.clear()
+    return BROWSER.post(LOGIN, {"login": username, "password": password}, **headers)
+
+
+def is_in(response) -> bool:
+    return response.status_code == 302 and response["Location"] == "/"
+
+
+def fail(username: str, times: int, **where) -> None:
+    for _ in range(times):
+        response = log_in(username, "wrong", **where)
+        assert response.status_code == 200
+        assert LOCKED not in response.content.decode()
+
+
+@pytest.fixture
+def behind_proxy(settings):
+    settings.ALLAUTH_TRUSTED_PROXY_COUNT = 1
+
+
+def test_the_administration_sends_everybody_to_the_login_of_the_site(client, alice):
+    alice.is_staff = True
+    alice.save()
+    form = {"username": "alice", "password": "password", "next": "/admin/"}
+
+    shown = client.get("/admin/", follow=True)
+    posted = client.post("/admin/login/", form)
+
+    assert shown.redirect_chain[-1][0].startswith(LOGIN + "?next=")
+    assert posted["Location"].startswith(LOGIN)
+    assert "_auth_user_id" not in client.session
+
+
+def test_a_login_on_the_way_to_the_administration_leads_there(client, alice):
+    alice.is_staff = True
+    alice.save()
+    address = client.get("/admin/", follow=True).redirect_chain[-1][0]
+
+    form = {"login": "alice", "password": "password", "next": "/admin/"}
+    response = client.post(address, form, follow=True)
+
+    assert response.redirect_chain[-1][0] == "/admin/"
+    assert response.status_code == 200
+
+
+def test_who_is_logged_in_but_no_staff_is_not_asked_to_log_in_again(client, bob):
+    client.force_login(bob)
+
+    assert client.get("/admin/login/").status_code == 403
+
+
+def test_staff_change_their_password_where_everybody_does(client, alice):
+    alice.is_staff = True
+    alice.save()
+    client.force_login(alice)
+
+    response = client.get("/admin/password_change/")
+
+    assert response["Location"] == "/accounts/password/change/"
+
+
+def test_five_failures_close_an_account_to_that_address_alone(bob):
+    fail("bob", 5, address="192.0.2.1")
+
+    again = log_in("bob", "password", address="192.0.2.1")
+
+    assert LOCKED in again.content.decode()
+    assert is_in(log_in("bob", "password", address="192.0.2.2"))
+
+
+def test_failures_for_one_account_leave_others_at_that_address_alone(bob, charlie):
+    fail("bob", 5, address="192.0.2.1")
+
+    assert is_in(log_in("charlie", "password", address="192.0.2.1"))
+
+
+def test_case_makes_no_second_account(bob):
+    fail("bob", 3, address="192.0.2.1")
+    fail("BOB", 2, address="192.0.2.1")
+
+    assert LOCKED in log_in("Bob", "password", address="192.0.2.1").content.decode()
+
+
+def test_an_account_that_is_tried_from_many_addresses_closes_to_all(bob, settings):
+    settings.ACCOUNT_RATE_LIMITS = {
+        **settings.ACCOUNT_RATE_LIMITS,
+        "login_failed_anywhere": "15/h/key",
+    }
+    for number in range(3):
+        fail("bob", 5, address=f"192.0.2.{number}")
+
+    assert LOCKED in log_in("bob", "password", address="203.0.113.9").content.decode()
+
+
+def test_one_address_alone_cannot_close_an_account_to_all():
+    limits = {
+        name: int(rate.split("/")[0]) / {"5m": 5 / 60, "h": 1}[rate.split("/")[1]]
+        for name, rate in project.ACCOUNT_RATE_LIMITS.items()
+        if name in ("login_failed_here", "login_failed_anywhere")
+    }
+
+    assert limits["login_failed_here"] < limits["login_failed_anywhere"]
+
+
+def test_an_address_that_tries_many_accounts_is_stopped(bob):
+    for number in range(30):
+        fail(f"nobody{number}", 1, address="192.0.2.1")
+
+    assert LOCKED in log_in("bob", "password", address="192.0.2.1").content.decode()
+    assert is_in(log_in("bob", "password", address="192.0.2.2"))
+
+
+def test_a_class_behind_one_router_logs_in_within_a_minute(db):
+    for number in range(60):
+        factories.make_user(f"pupil{number}")
+
+    assert all(is_in(log_in(f"pupil{n}", "password", address="192.0.2.1")) for n in range(60))
+
+
+def test_too_many_tries_get_a_page_of_the_site(bob, settings):
+    settings.ACCOUNT_RATE_LIMITS = {**settings.ACCOUNT_RATE_LIMITS, "login": "1/m/ip"}
+    log_in("bob", "password")
+
+    response = log_in("bob", "password")
+
+    assert response.status_code == 429
+    assert "Wait a minute" in response.content.decode()
+    assert "assay.css" in response.content.decode()
+
+
+def test_behind_the_proxy_each_person_has_an_address(bob, behind_proxy):
+    for number in range(30):
+        fail(f"nobody{number}", 1, address="127.0.0.1", proxied="192.0.2.1")
+
+    assert LOCKED in log_in("bob", "password", "127.0.0.1", "192.0.2.1").content.decode()
+    assert is_in(log_in("bob", "password", "127.0.0.1", "192.0.2.2"))
+
+
+def test_behind_the_proxy_what_a_client_claims_is_not_believed(bob, behind_proxy):
+    for number in range(5):
+        fail("bob", 1, address="127.0.0.1", proxied=f"203.0.113.{number}, 192.0.2.1")
+
+    claimed = log_in("bob", "password", "127.0.0.1", "203.0.113.99, 192.0.2.1")
+
+    assert LOCKED in claimed.content.decode()
+
+
+def test_without_a_proxy_no_forwarded_address_is_believed(bob):
+    for number in range(5):
+        fail("bob", 1, address="192.0.2.1", proxied=f"203.0.113.{number}")
+
+    assert LOCKED in log_in("bob", "password", "192.0.2.1", "203.0.113.99").content.decode()
+
+
+@pytest.mark.parametrize(
+    ("given", "trusted"),
+    [
+        ({}, 0),
+        ({"ASSAY_HTTPS": "1"}, 1),
+        ({"ASSAY_HTTPS": "1", "ASSAY_TRUSTED_PROXIES": "0"}, 0),
+        ({"ASSAY_TRUSTED_PROXIES": "2"}, 2),
+    ],
+)
+def test_trusted_proxies_come_from_the_environment(given, trusted, fresh_settings):
+    settings = fresh_settings(given)
+
+    assert trusted == settings.ALLAUTH_TRUSTED_PROXY_COUNT
+    assert settings.REST_FRAMEWORK["NUM_PROXIES"] == trusted
+
+
+def test_failures_are_counted_in_a_table_that_all_processes_share(bob, settings):
+    settings.CACHES = {**settings.CACHES, "default": defaults.CACHES["default"]}
+    fail("bob", 5, address="192.0.2.1")
+    # What a second process has: a cache of its own that was never written to.
+    settings.CACHES = {**settings.CACHES, "default": dict(defaults.CACHES["default"])}
+
+    assert "DatabaseCache" in type(caches["default"]).__name__
+    assert LOCKED in log_in("bob", "password", address="192.0.2.1").content.decode()
+    assert is_in(log_in("bob", "password", address="192.0.2.2"))
+
+
+def test_the_migrations_make_the_table_of_the_shared_cache(db):
+    table = defaults.CACHES["default"]["LOCATION"]
+
+    assert table in connection.introspection.table_names()
+
+
+def test_redis_is_the_shared_cache_where_it_is_named(fresh_settings):
+    cache = fresh_settings({"CACHE_URL": "redis://127.0.0.1:6379/1"}).CACHES["default"]
+
+    assert cache["BACKEND"].endswith("RedisCache")
+    assert cache["OPTIONS"]["socket_timeout"] <= 1
+    assert cache["OPTIONS"]["socket_connect_timeout"] <= 1
+
+
+def through_the_site(user) -> None:
+    client = Client()
+    client.force_login(user)
+    form = {"oldpassword": "password", "password1": NEW, "password2": NEW}
+    assert client.post("/accounts/password/change/", form).status_code == 302
+
+
+def through_a_reset(user) -> None:
+    user.email = "bob@example.org"
+    user.save(update_fields=["email"])
+    client = Client()
+    client.post("/accounts/password/reset/", {"email": user.email})
+    link = re.search(r"/accounts/password/reset/key/\S+", mail.outbox[-1].body)
+    form = client.get(link[0], follow=True).redirect_chain[-1][0]
+    assert client.post(form, {"password1": NEW, "password2": NEW}).status_code == 302
+
+
+def as_administrator(user, **form) -> None:
+    client = Client()
+    client.force_login(factories.make_user("root", is_staff=True, is_superuser=True))
+    address = f"/admin/labeling/user/{user.pk}/password/"
+    assert client.post(address, form).status_code == 302
+
+
+def through_the_administration(user) -> None:
+    as_administrator(user, password1=NEW, password2=NEW, usable_password="true")
+
+
+def by_command(user) -> None:
+    with mock.patch("getpass.getpass", return_value=NEW):
+        call_command("changepassword", user.username)
+
+
+def in_code(user) -> None:
+    user.set_password(NEW)
+    user.save()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [through_the_site, through_a_reset, through_the_administration, by_command, in_code],
+)
+def test_a_new_password_ends_the_tokens(bob, alice, change):
+    tokens.create_token(bob, "nightly")
+    tokens.create_token(alice, "hers")
+
+    change(bob)
+
+    bob.refresh_from_db()
+    assert bob.check_password(NEW)
+    assert list(ApiToken.objects.values_list("user__username", flat=True)) == ["alice"]
+
+
+def test_a_password_that_is_switched_off_ends_the_tokens(bob):
+    tokens.create_token(bob, "nightly")
+
+    as_administrator(bob, **{"usable_password": "false", "unset-password": "1"})
+
+    bob.refresh_from_db()
+    assert not bob.has_usable_password()
+    assert not ApiToken.objects.exists()
+
+
+def test_a_login_that_stores_the_password_under_a_newer_hash_keeps_the_tokens(bob, settings):
+    tokens.create_token(bob, "nightly")
+    settings.PASSWORD_HASHERS = [
+        "django.contrib.auth.hashers.PBKDF2PasswordHasher",
+        "django.contrib.auth.hashers.MD5PasswordHasher",
+    ]
+
+    assert is_in(log_in("bob", "password"))
+
+    bob.refresh_from_db()
+    assert bob.password.startswith("pbkdf2")
+    assert ApiToken.objects.exists()
+
+
+def test_a_refused_change_of_password_keeps_the_tokens(client, bob):
+    tokens.create_token(bob, "nightly")
+    client.force_login(bob)
+
+    form = {"oldpassword": "password", "password1": "12345", "password2": "12345"}
+    assert client.post("/accounts/password/change/", form).status_code == 200
+
+    assert ApiToken.objects.exists()

@@ -1,0 +1,124 @@
+"""What labeling pages say of how much is done and left, and that nothing is dropped in silence."""
+
+import re
+
+import pytest
+from django.contrib.sessions.models import Session
+
+from labeling import people
+from labeling.models import Answer
+from tests import factories
+from tests.browser.conftest import WIDE, expect
+from tests.browser.test_labeling import SHOWN, open_label, press
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+FINISHED = "[data-finished]:not([hidden])"
+CARD = "[data-finished] .card"
+
+
+def box(page, selector):
+    found = page.locator(selector).bounding_box()
+    return found["x"], found["y"], found["x"] + found["width"], found["y"] + found["height"]
+
+
+def test_forward_lies_clear_of_every_answer(browser_as, bob, coots, site, screenshots):
+    page = browser_as(bob, viewport=WIDE)
+    open_label(page, site)
+
+    press(page, "y", "y", "ArrowLeft", "ArrowLeft", "ArrowRight")
+    page.locator("[data-do=forward]").wait_for()
+    for width in (1440, 1300, 1100, 800, 390):
+        page.set_viewport_size({"width": width, "height": 900})
+        screenshots(page, f"forward-{width}")
+        moves = [box(page, f".work [data-do={name}]") for name in ("back", "forward")]
+        answers = [box(page, f"[data-answer={name}]") for name in ("yes", "no", "hard")]
+        for left, top, right, bottom in moves:
+            assert left >= 0
+            for x0, y0, x1, y1 in answers:
+                apart = right <= x0 or x1 <= left or bottom <= y0 or y1 <= top
+                assert apart, f"an answer lies over a move at {width}"
+
+
+def test_a_key_that_comes_too_soon_is_said_not_dropped(browser_as, bob, coots, site):
+    page = browser_as(bob)
+    open_label(page, site)
+    press(page, "y")
+    page.wait_for_selector(SHOWN)
+    page.wait_for_timeout(170)
+
+    page.evaluate(
+        "for (const key of ['n', 'h'])"
+        " document.dispatchEvent(new KeyboardEvent('keydown', {key, bubbles: true}))"
+    )
+
+    expect(page.locator("[data-announce]")).to_contain_text("not counted")
+    expect(page.locator(".label-bar [data-done]")).to_have_text("2")
+    page.wait_for_selector("[data-saved]:has-text('All saved')")
+    assert sorted(Answer.objects.values_list("value", flat=True)) == ["no", "yes"]
+
+
+def test_the_card_at_the_end_agrees_with_the_bar(browser_as, bob, coots, site, looked_at):
+    page = browser_as(bob)
+    open_label(page, site)
+
+    press(page, *"ynynyn")
+
+    page.wait_for_selector(FINISHED)
+    expect(page.locator(CARD)).to_contain_text("You have answered 6. Thank you.")
+    expect(page.locator(".label-bar [data-done]")).to_have_text("6")
+    expect(page.locator("[data-left]")).to_have_text("0")
+    looked_at(page, "finished")
+
+
+def test_a_second_tab_says_that_the_rest_is_open_in_the_first(
+    new_context, alice, bob, dataset, site, screenshots
+):
+    campaign = factories.make_campaign(alice, dataset, "tabs", images=1)
+    factories.join(bob, campaign)
+    context = new_context(bob)
+    one, two = context.new_page(), context.new_page()
+    open_label(one, site, "tabs")
+
+    two.goto(site("/campaigns/tabs/label/"))
+    expect(two.locator("[data-finished-title]")).to_have_text("Go on in the other tab")
+    expect(two.locator("[data-left]")).to_have_text("1")
+    screenshots(two, "elsewhere")
+    one.bring_to_front()
+    press(one, "y")
+    one.wait_for_selector("[data-saved]:has-text('All saved')")
+    two.bring_to_front()
+    two.get_by_role("button", name="Look again").click()
+
+    expect(two.locator("[data-finished-title]")).to_have_text("Nothing left for you here")
+    expect(two.locator("[data-left]")).to_have_text("0")
+
+
+def test_who_is_logged_out_finds_a_button_to_log_in(
+    browser_as, alice, bob, dataset, site, looked_at
+):
+    campaign = factories.make_campaign(alice, dataset, "one", images=1)
+    factories.join(bob, campaign)
+    page = browser_as(bob)
+    open_label(page, site, "one")
+    Session.objects.all().delete()
+
+    press(page, "y")
+
+    expect(page.locator("[data-finished-title]")).to_have_text("You are logged out")
+    looked_at(page, "logged-out")
+    page.locator(CARD).get_by_role("button", name="Log in again").click()
+    expect(page).to_have_url(re.compile(r"/accounts/login/\?next=/campaigns/one/label/"))
+
+
+def test_sign_up_and_join_joins(page, alice, coots, site):
+    _, secret = people.invite(coots, alice)
+    page.goto(site(f"/join/{secret}/"))
+    page.get_by_text("Sign up and join").click()
+    page.get_by_label("Username").fill("dora")
+    page.get_by_label("Password", exact=True).fill("a-long-passphrase")
+    page.get_by_label(re.compile(r"^Password \(again\)")).fill("a-long-passphrase")
+    page.get_by_role("button", name="Sign up").click()
+
+    page.get_by_text("You are annotator of “Coots”.").wait_for()
+    page.get_by_role("button", name="Start").wait_for()

@@ -1,0 +1,78 @@
+"""Bands of an order: cut only where everything above is told apart from everything below."""
+
+import math
+
+import pytest
+
+from evaluation.metrics.bands import Order, apart_by_intervals, fewest, order
+from evaluation.metrics.significance import mcnemar
+
+
+def made(names: str, *pairs: str) -> Order:
+    return order(list(names), lambda a, b: a + b in pairs, 0.95)
+
+
+@pytest.mark.parametrize(
+    ("pairs", "bands", "places"),
+    [
+        ((), [["A", "B", "C"]], [(1, 3)] * 3),
+        (("AB", "AC", "BC"), [["A"], ["B"], ["C"]], [(1, 1), (2, 2), (3, 3)]),
+        (("AC", "BC"), [["A", "B"], ["C"]], [(1, 2), (1, 2), (3, 3)]),
+        (("AB", "AC"), [["A"], ["B", "C"]], [(1, 1), (2, 3), (2, 3)]),
+        # B lies between both and is told apart from neither.
+        (("AC",), [["A", "B", "C"]], [(1, 2), (1, 3), (2, 3)]),
+    ],
+)
+def test_a_band_ends_where_all_above_are_told_apart_from_all_below(pairs, bands, places):
+    found = made("ABC", *pairs)
+
+    assert (found.bands, found.places) == (bands, places)
+    assert found.leaders == (bands[0] if len(bands) > 1 else [])
+
+
+@pytest.mark.parametrize(
+    ("pairs", "words"),
+    [
+        ((), "No order is sure: nothing tells A, B and C apart at 95 %."),
+        (("AB", "AC", "BC"), "The order is sure at 95 %: A, then B, then C."),
+        (("AC", "BC"), "Sure at 95 %: A and B, then C. Within a band no order is sure."),
+        (("AC",), "Of the order only this is sure at 95 %: A before C."),
+    ],
+)
+def test_a_sentence_says_what_is_sure(pairs, words):
+    assert made("ABC", *pairs).words == words
+
+
+def test_within_a_band_a_pair_may_be_sure():
+    found = made("ABCD", "AC", "AD", "BD", "CD")
+
+    assert found.bands == [["A", "B", "C"], ["D"]]
+    assert (
+        found.words
+        == "Sure at 95 %: A, B and C, then D. Within a band only this is sure: A before C."
+    )
+
+
+def test_one_or_nobody_has_no_order():
+    assert (made("A").words, made("A").leaders, made("A").first) == ("", [], "")
+    assert (made("").words, made("").bands, made("").places) == ("", [], [])
+
+
+def test_intervals_that_overlap_or_touch_or_are_points_or_none_tell_nothing_apart():
+    bounds = {
+        "A": (0.1, 0.2),
+        "B": (0.2, 0.3),
+        "C": (0.35, 0.5),
+        "D": (0.6, 0.6),
+        "E": (None, None),
+        "F": (math.nan, math.nan),
+    }
+
+    found = apart_by_intervals("ABCDEFG", bounds, 0.95)
+
+    assert found.apart == (("A", "C"), ("B", "C"))
+
+
+@pytest.mark.parametrize("level", [0.9, 0.95, 0.99, 0.999])
+def test_fewer_units_than_the_fewest_cannot_pass_a_test(level):
+    assert mcnemar(fewest(level), 0) <= 1 - level < mcnemar(fewest(level) - 1, 0)

@@ -1,0 +1,122 @@
+"""Opens exports with the readers of others, and prints as JSON what these saw.
+
+Run by tests/labeling/test_exchange.py in a process of its own, with the folder that `make exchange`
+makes on its path: python exchange_readers.py READER PATH …
+"""
+
+import contextlib
+import io
+import json
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+
+def pycocotools_coco(file: str) -> Any:
+    from pycocotools.coco import COCO
+
+    coco = COCO(file)
+    names = {row["id"]: row["name"] for row in coco.loadCats(coco.getCatIds())}
+    rows = coco.loadAnns(coco.getAnnIds())
+    return {
+        "names": names,
+        "annotations": [
+            [coco.imgs[row["image_id"]]["file_name"], names[row["category_id"]], row["bbox"]]
+            for row in rows
+        ],
+        "pixels": [int(coco.annToMask(row).sum()) for row in rows if row["segmentation"]],
+    }
+
+
+def supervision_coco(file: str, images: str) -> Any:
+    import supervision
+
+    return detections(supervision.DetectionDataset.from_coco(images, file), images)
+
+
+def supervision_voc(folder: str, images: str) -> Any:
+    import supervision
+
+    annotations = os.path.join(folder, "Annotations")
+    return detections(supervision.DetectionDataset.from_pascal_voc(images, annotations), images)
+
+
+def detections(dataset: Any, images: str) -> Any:
+    return {
+        "classes": dataset.classes,
+        "images": {
+            os.path.relpath(path, images): [
+                [dataset.classes[key], box]
+                for key, box in zip(found.class_id.tolist(), found.xyxy.tolist(), strict=True)
+            ]
+            for path, _, found in dataset
+        },
+    }
+
+
+def torchvision() -> Any:
+    """torchvision's readers beside a torch for the CPU alone, whose operators its own build lacks:
+    they are declared, or it does not import. Readers use none of them."""
+    import torch
+
+    library = torch.library.Library("torchvision", "DEF")
+    for name in ("nms", "qnms"):
+        library.define(f"{name}(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
+    import torchvision.datasets
+
+    return torchvision.datasets
+
+
+def torchvision_coco(file: str, images: str) -> Any:
+    dataset = torchvision().CocoDetection(images, file)
+    return [[list(image.size), [row["bbox"] for row in rows]] for image, rows in dataset]
+
+
+def torchvision_voc(root: str) -> Any:
+    """root: has VOCdevkit/VOC2012, as VOC's own archive."""
+    dataset = torchvision().VOCDetection(root, "2012", "trainval")
+    return [[list(image.size), target["annotation"]] for image, target in dataset]
+
+
+def label_studio(folder: str) -> Any:
+    from label_studio_sdk.converter import Converter
+    from label_studio_sdk.label_interface import LabelInterface
+
+    tasks = os.path.join(folder, "tasks.json")
+    config = Path(folder, "label_config.xml").read_text()
+    interface = LabelInterface(config)
+    interface.validate()
+    converter = Converter(config, folder, download_resources=False)
+    made = {}
+    for name in ("JSON_MIN", "COCO"):
+        goal = Path(folder, f"as-{name}")
+        converter.convert(tasks, str(goal), name, is_dir=False)
+        made[name] = json.loads((goal / "result.json").read_text())
+    content = json.loads(Path(tasks).read_text())
+    said = [annotation for task in content for annotation in task["annotations"]]
+    return {
+        # Annotations are held to the configuration as predictions are.
+        "faults": [fault for one in said for fault in interface.validate_prediction(one, True)],
+        "controls": {control.name: control.labels for control in interface.controls},
+        **made,
+    }
+
+
+READERS: dict[str, Callable[..., Any]] = {
+    each.__name__: each
+    for each in (
+        pycocotools_coco,
+        supervision_coco,
+        supervision_voc,
+        torchvision_coco,
+        torchvision_voc,
+        label_studio,
+    )
+}
+
+if __name__ == "__main__":
+    with contextlib.redirect_stdout(io.StringIO()):
+        found = READERS[sys.argv[1]](*sys.argv[2:])
+    print(json.dumps(found))
