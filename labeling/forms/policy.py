@@ -136,7 +136,15 @@ GROUPS = (
     ),
 )
 # What decides the price; the other rules most campaigns leave as they are.
-COST_KEYS = ("method", "votes", "seconds_per_answer", "cost_per_hour", "currency", "gold_share")
+COST_KEYS = (
+    "method",
+    "votes",
+    "stop_early",
+    "seconds_per_answer",
+    "cost_per_hour",
+    "currency",
+    "gold_share",
+)
 
 
 def _bound(value: float) -> str:

@@ -96,6 +96,9 @@ PRESSED = {
     "labeling/questions.html": HERE,
     "labeling/questions_add.html": HERE,
     "labeling/release_objects.html": HERE,
+    "labeling/release_label_options.html": (
+        "test_release_objects::test_a_release_is_taken_out_with_options"
+    ),
     "labeling/releases.html": HERE,
     "labeling/review.html": HERE,
     "labeling/review_parts.html": "test_review_parts::test_a_reviewer_corrects_with_the_engine",
@@ -250,7 +253,7 @@ STEPS = [
     Step("/benchmarks/maps/submissions/", "Remove"),
     Step("/benchmarks/new/released/", "Show what it can be", {"#id_campaign": "coots"}),
     Step("/tokens/", "Make a token", {"#id_name": "script"}),
-    Step("/tokens/", "Revoke laptop"),
+    Step("/tokens/", "Revoke script"),
     # The account, which ends the session.
     Step("/accounts/reauthenticate/?next=/", "Confirm", {"#id_password": "password"}),
     Step(

@@ -212,6 +212,8 @@ def test_price_follows_what_is_typed(browser_as, alice, dataset, site):
     page.fill("#id_expected", "900")
     page.fill("#id_cost_per_hour", "18")
     page.keyboard.press("Tab")
+    page.wait_for_selector("text=72.68 EUR")
+    page.select_option("#id_stop_early", "never")
     page.wait_for_selector("text=100.00 EUR")
 
     assert page.input_value("#id_name") == "etang-autumn-round"
