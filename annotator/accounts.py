@@ -3,8 +3,7 @@
 from typing import Any
 
 from allauth.account.adapter import DefaultAccountAdapter
-from allauth.core import ratelimit
-from allauth.core.internal.ratelimit import get_ip
+from allauth.core.internal import ratelimit
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
@@ -86,21 +85,30 @@ class InvitationOnlyAdapter(DefaultAccountAdapter):
         return reverse("join", args=[secret]) if secret else None
 
     def pre_authenticate(self, request: HttpRequest, **credentials: Any) -> None:
-        """Raises ValidationError when address or account had too many failures."""
-        super().pre_authenticate(request, **credentials)
-        for action, key in self._failure_counters(request, credentials):
-            if not ratelimit.consume(request, action=action, key=key, dry_run=True):
-                raise self.validation_error("too_many_login_attempts")
+        """Counts the try as failed until it succeeds, or tries at once would pass together.
 
-    def authentication_failed(self, request: HttpRequest, **credentials: Any) -> None:
+        Raises ValidationError when address or account had too many failures.
+        """
+        super().pre_authenticate(request, **credentials)
+        self._failures = []
         for action, key in self._failure_counters(request, credentials):
-            ratelimit.consume(request, action=action, key=key)
+            failure = ratelimit.consume(request, app="allauth.account", action=action, key=key)
+            if not failure:
+                self._rollback_login_failed_rl_usage()
+                raise self.validation_error("too_many_login_attempts")
+            self._failures.append(failure)
+
+    def _rollback_login_failed_rl_usage(self) -> None:
+        """What allauth calls when a login succeeds."""
+        super()._rollback_login_failed_rl_usage()
+        for failure in self._failures:
+            failure.rollback()
 
     def _failure_counters(
         self, request: HttpRequest, credentials: dict[str, Any]
     ) -> list[tuple[str, str]]:
         account = str(credentials.get("username", "")).lower()
         return [
-            ("login_failed_here", f"{get_ip(request)} {account}"),
+            ("login_failed_here", f"{ratelimit.get_ip(request)} {account}"),
             ("login_failed_anywhere", account),
         ]

@@ -5,7 +5,7 @@ from django.contrib import admin
 from django.urls import URLPattern, URLResolver, include, path, reverse_lazy
 from django.views.generic import RedirectView
 
-from annotator import drafts, health, preview, standing, training, views
+from annotator import drafts, preview, standing, training, views
 
 # One login and one change of password, with their limits, for the site and its administration.
 admin.site.login = secure_admin_login(admin.site.login)  # type: ignore[method-assign]
@@ -15,7 +15,6 @@ change_password = admin.site.admin_view(
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("", views.home, name="home"),
-    path(health.PATH, health.health, name="health"),
     path("join/<str:secret>/", views.join, name="join"),
     # Before the campaign's own pages: "label" is a place inside a campaign, not a campaign.
     path("campaigns/<slug:name>/label/", views.label, name="label"),

@@ -21,6 +21,7 @@ from labeling import campaigns, forecasts, policies
 from labeling.errors import Conflict, Refusal
 from labeling.files import BadInput
 from labeling.models import Campaign, Dataset, Decision, Image, Job, Question, User
+from labeling.plurals import count_of
 from labeling.seats import retried
 
 BATCH = 1000
@@ -259,9 +260,10 @@ def _images_in(dataset: Dataset, names: Iterable[str]) -> set[str]:
 def _refuse_missing(selection: SelectionFile, dataset: Dataset) -> None:
     chosen = {line.image for line in selection.chosen()}
     if missing := sorted(chosen - _images_in(dataset, chosen)):
+        absent = count_of(len(missing), "chosen image is", "chosen images are")
         raise Refusal(
-            f"{len(missing)} chosen images are not in the dataset {dataset.name!r}: "
-            f"{_some(missing)}. Add them (manage.py images add), then try again.",
+            f"{absent} not in the dataset {dataset.name!r}: {_some(missing)}. "
+            "Add them (manage.py images add), then try again.",
             field="selection",
             code="missing_images",
         )

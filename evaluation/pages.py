@@ -4,6 +4,7 @@ from itertools import pairwise
 from typing import Any
 
 from django.urls import reverse
+from django.utils.functional import SimpleLazyObject
 
 from evaluation import competitions, figures, runs, tables
 from evaluation.metrics import ranking
@@ -31,7 +32,8 @@ def benchmark(row: Benchmark, run: Run | None) -> dict[str, Any]:
         "failed": None if failed == run else failed,
         "progress": now,
         "estimate": competitions.estimate(now["questions"], policies.of(campaign)),
-        "obstacle": runs.obstacle(row),
+        # Read when it is shown: a page that asks whether anything moved does not pay for it.
+        "obstacle": SimpleLazyObject(lambda: runs.obstacle(row)),
         "is_draft": campaign.state == Campaign.State.DRAFT,
         "is_moving": campaign.state == Campaign.State.OPEN or waiting is not None,
         "history": list(row.runs.defer("result").select_related("release", "requested_by"))[

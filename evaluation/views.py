@@ -31,6 +31,7 @@ from labeling import access as campaign_access
 from labeling import releases
 from labeling.errors import Refusal
 from labeling.files import BadInput
+from labeling.plurals import count_of
 from labeling.views.shared import SignedIn, key_of
 
 GALLERY_PAGE = 60
@@ -258,7 +259,7 @@ def true_labels(request: SignedIn, name: str) -> HttpResponse:
     naming = truths.ask_true_label(row, request.user, lines, wordnet.load())
     messages.success(
         request,
-        f"{len(lines)} image{'s' if len(lines) > 1 else ''}: people are asked for the true label "
+        f"{count_of(len(lines), 'image')}: people are asked for the true label "
         f"in “{naming.title}”.",
     )
     return redirect(

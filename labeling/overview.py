@@ -342,8 +342,8 @@ def decision_words(decision: Decision) -> str:
     if decision.kind == Decision.Kind.GOLD:
         deed = next(iter(content), "changed")
         return {
-            "added": f"added {content.get('added')} gold questions",
-            "promoted": f"made gold of {content.get('promoted')} settled questions",
+            "added": f"added {count_of(content.get('added', 0), 'gold question')}",
+            "promoted": f"made gold of {count_of(content.get('promoted', 0), 'settled question')}",
             "retired": "retired a gold question",
         }.get(deed, "changed the gold")
     if decision.kind == Decision.Kind.REVIEW:

@@ -69,7 +69,7 @@ def question_picture(campaign: Campaign, question: Question) -> dict[str, Any]:
     """One question's object with all that was drawn of it. A fixed number of queries.
 
     "settlement": the one that stands, or None; "parts": rows of part_rows; "given": parts of the
-    import that nobody changed; "people": [{"answer", "pseudonym", "tone", "d", "skip"}]; "notes":
+    import that nobody changed; "people": [{"answer", "tone", "d", "skip"}]; "notes":
     what was sent back, the latest first; "view_box"; "name"; "value": of the settlement.
     """
     found = objects.described([question.item])[question.item.pk]
@@ -149,7 +149,6 @@ def _person(number: int, answer: Answer) -> dict[str, Any]:
     return {
         "answer": answer,
         "number": number,
-        "pseudonym": answer.assignment.annotator.pseudonym,
         "tone": tone_of(number + 3),
         "d": "".join(overlays.path_data(said.polygons) for said in drawn.values()),
         "skip": answer.value.get("skip", ""),

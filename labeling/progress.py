@@ -148,7 +148,6 @@ def annotators(campaign: Campaign, found: Collection[Membership]) -> list[dict[s
         {
             "membership": row,
             "user": row.user,
-            "pseudonym": row.user.pseudonym,
             "role": row.role,
             "tone": tone_of(row),
             "left_at": row.left_at,

@@ -329,7 +329,7 @@ def _finish_training(membership: Membership, state: Done) -> None:
 def _finish_test(membership: Membership, state: Done) -> None:
     policy, taken = policies.of(membership.campaign), membership.attempts + bool(state.of)
     figures = {"right": state.right, "of": state.of}
-    said = f"Right on {state.right} of {state.of} questions of the test"
+    said = f"Right on {state.right} of {count_of(state.of, 'question')} of the test"
     needed = f"{policy['test_pass']:.0%} are needed"
     if not state.of and not membership.attempts:
         stage, words = Stage.WORKING, "There was no gold to test with."
@@ -430,9 +430,9 @@ def shortage(campaign: Campaign) -> dict[str, Any]:
     }
     if gold < needed:
         real["words"] = (
-            f"Training and test need {needed} gold questions for each newcomer and the campaign "
-            f"has {gold}: training has {real['training']} questions and the test {real['test']} "
-            "until more gold is added."
+            f"Training and test need {count_of(needed, 'gold question')} for each newcomer and the "
+            f"campaign has {gold}: training has {count_of(real['training'], 'question')} "
+            f"and the test {real['test']} until more gold is added."
         )
     elif needed and gold == needed:
         real["words"] = "Training and test take all the gold: none is left to watch people at work."

@@ -88,7 +88,6 @@ ROWS = (
         "in in in in in in in",
         r"""
         GET
-        GET healthz
         GET join/<str:secret>/
         GET api/schema/
         GET api/docs/

@@ -188,6 +188,9 @@ def test_metrics_take_only_files_from_labeling():
         # Pure formulas, written once.
         "labeling.intervals",
         "labeling.intervals.clopper_pearson",
+        # A number with its noun.
+        "labeling.plurals",
+        "labeling.plurals.count_of",
     }
 
 

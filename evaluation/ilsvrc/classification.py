@@ -161,9 +161,10 @@ def _hierarchical_precision(
     hits = hpk.hits_in_sets(sets, row, predicted)
     outside = int((predicted < 0).sum() - (found.predicted < 0).sum())
     if outside:
-        notes.append(f"{outside} predictions are no valid labels: wrong in hp@k")
+        words = ("prediction is no valid label", "predictions are no valid labels")
+        notes.append(f"{count_of(outside, *words)}: wrong in hp@k")
     if len(listed) < max(hpk.KS):
-        notes.append(f"there are {len(listed)} valid labels: larger k find no more")
+        notes.append(f"valid labels: {len(listed):,}; larger k find no more")
     return {
         "hp_at_k": {str(k): figure(hits[:, i], k) for i, k in enumerate(hpk.KS)},
         "valid_labels": len(listed),
@@ -195,4 +196,5 @@ def _notes(found: Classified) -> Iterator[str]:
     if silent:
         yield f"{count_of(silent, 'image has', 'images have')} no prediction: wrong"
     if found.repeated:
-        yield f"{found.repeated} predictions name a class again: only the first counts"
+        again = count_of(found.repeated, "prediction names", "predictions name")
+        yield f"{again} a class again: only the first counts"

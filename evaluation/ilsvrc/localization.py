@@ -244,6 +244,6 @@ def _told(rank: NDArray[np.int64], found: Boxes, images: int) -> Iterator[str]:
     beyond = int((rank >= K).sum())
     silent = images - len(np.unique(found.images))
     if beyond:
-        yield f"{beyond} predictions beyond the five surest of their image do not count"
+        yield f"{count_of(beyond, 'prediction')} beyond the five surest of their image do not count"
     if silent:
         yield f"{count_of(silent, 'image has', 'images have')} no prediction: wrong"

@@ -11,6 +11,7 @@ from typing import Any
 from evaluation.cds import terms
 from evaluation.cds.tables import leaders
 from labeling.management.contract import Result, table
+from labeling.plurals import count_of
 
 Row = dict[str, Any]
 # Ids that are listed of a gallery, and of the candidates.
@@ -57,9 +58,8 @@ def show(result: Result) -> str:
 
 def _sure(result: Result) -> str:
     """What of the order of the machines is sure."""
-    words = result["sure"]["words"]
-    count = result["objects"]
-    return f"{words} By the sign test over {count} object{'s'[: count != 1]}." if words else ""
+    words, objects = result["sure"]["words"], count_of(result["objects"], "object")
+    return f"{words} By the sign test over {objects}." if words else ""
 
 
 def _head(result: Result) -> str:

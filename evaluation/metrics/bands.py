@@ -117,15 +117,6 @@ def apart_by_intervals(
     return order(names, is_apart, level)
 
 
-def fewest(level: float) -> int:
-    """On fewer units no paired test tells two apart, whatever they are: 2 · 0.5^n > 1 − level.
-
-    >>> fewest(0.95), fewest(0.999)
-    (6, 11)
-    """
-    return math.ceil(math.log2(2 / (1 - level)) - 1e-9)
-
-
 def _listed(names: Sequence[str], last: str = "and") -> str:
     """A, B and C.
 

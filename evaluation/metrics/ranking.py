@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from evaluation.metrics import bands
 from evaluation.metrics.bootstrap import joint_draws
 from evaluation.metrics.statistics import kendall, ranks, spearman
+from labeling.plurals import count_of
 
 Smoothing = Literal["laplace", "none"]
 SMOOTHINGS: tuple[Smoothing, ...] = ("laplace", "none")
@@ -349,13 +350,13 @@ def counted_images(result: Mapping[str, Any]) -> list[str]:
         if count:
             own = different[key]
             said.append(
-                f"{count:,} image{'' if count == 1 else 's'} of pairs {words}: "
-                f"{own:,} different image{'' if own == 1 else 's'}, each "
+                f"{count_of(count, 'image')} of pairs {words}: "
+                f"{count_of(own, 'different image')}, each "
                 "counted once in every pair that it was chosen for"
             )
     dropped = sum(row["dropped"] or 0 for row in result["pairs"])
     if dropped:
-        said.append(f"{dropped:,} image{'' if dropped == 1 else 's'} of pairs dropped as too hard")
+        said.append(f"{count_of(dropped, 'image')} of pairs dropped as too hard")
     return said
 
 

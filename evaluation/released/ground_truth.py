@@ -14,6 +14,7 @@ from evaluation.released.sheets import Sheets
 from evaluation.released.wsol_truth import WsolFolder
 from labeling.errors import Refusal
 from labeling.frozen import Frozen
+from labeling.plurals import count_of
 
 CLASSIFICATION, LOCALIZATION, DETECTION, WSOL = KINDS = (
     "classification",
@@ -116,20 +117,30 @@ class Tally:
         waiting = frozen.meta["counts"]["open"] + frozen.meta["counts"]["review"]
         ignored = ", and in masks they are ignored" if self.masks else ""
         said = (
-            (waiting, "questions were open when the release was frozen: the truth lacks them"),
-            (self.undecided, "images are kept of which another class is undecided"),
+            (
+                waiting,
+                ("question was", "questions were"),
+                "open when the release was frozen and missing from the truth",
+            ),
+            (
+                self.undecided,
+                ("image is", "images are"),
+                "kept of which another class is undecided",
+            ),
             (
                 self.excluded,
-                f"pairs of image and class are left out, on {self.lacking:,} of "
-                f"{self.images:,} images, which stay for their other classes: nobody decided "
-                "whether the class is there, or not all of its objects have a box",
+                ("pair of image and class is", "pairs of image and class are"),
+                f"left out, on {self.lacking:,} of {count_of(self.images, 'image')}, which stay "
+                "for their other classes: nobody decided whether the class is there, or not all "
+                "of its objects have a box",
             ),
             (
                 self.unsettled,
-                "objects were asked about and not settled: the truth lacks their boxes" + ignored,
+                ("object was", "objects were"),
+                "asked about and not settled: the truth lacks their boxes" + ignored,
             ),
         )
-        return [f"{number:,} {words}" for number, words in said if number]
+        return [f"{count_of(number, *forms)} {words}" for number, forms, words in said if number]
 
 
 def _taker(

@@ -133,7 +133,6 @@ def answer(result: Result) -> Row | None:
         "measure": found[0],
         "best": best | {"cell": best["cells"][0]},
         "second": second and second | {"cell": second["cells"][0]},
-        "is_tie": bool(second and second["cells"][0]["value"] == best["cells"][0]["value"]),
         "sure": sure(result, found[0]),
     }
 

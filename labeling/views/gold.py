@@ -79,7 +79,9 @@ def gold_upload(request: SignedIn, name: str) -> HttpResponse:
             form.add_error("gold_file", refusal.message)
         else:
             form.forget_files()
-            messages.success(request, f"{count} gold questions were added.")
+            messages.success(
+                request, count_of(count, "gold question was added.", "gold questions were added.")
+            )
             return redirect("labeling:gold", campaign.name)
     form.keep_files()
     return _gold(request, campaign, form)

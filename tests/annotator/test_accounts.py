@@ -98,6 +98,21 @@ def test_five_failures_close_an_account_to_that_address_alone(bob):
     assert is_in(log_in("bob", "password", address="192.0.2.2"))
 
 
+def test_tries_that_are_under_way_at_once_are_counted(bob, monkeypatch):
+    reached = []
+
+    def tried(request, **credentials):
+        reached.append(credentials)
+        # The next one comes before this one has an answer.
+        log_in("bob", "wrong", address="192.0.2.1")
+
+    monkeypatch.setattr("allauth.account.adapter.authenticate", tried)
+
+    log_in("bob", "wrong", address="192.0.2.1")
+
+    assert len(reached) == 5
+
+
 def test_failures_for_one_account_leave_others_at_that_address_alone(bob, charlie):
     fail("bob", 5, address="192.0.2.1")
 

@@ -256,7 +256,7 @@ def test_media_in_an_object_store_are_listed_and_counted_where_they_are_missing(
     ]
     assert status == 0
     assert json.loads(out)["missing_media"] == 1
-    assert "1 images of the backup are not in the store" in err
+    assert "Of the backup, 1 image could not be found in the store" in err
 
 
 @pytest.mark.django_db(transaction=True)

@@ -205,7 +205,7 @@ STEPS = [
         "/campaigns/coots/gold/",
         "Upload",
         {"#id_gold_file": text("gold.csv", f"coots/005.png,{worlds.DRAKE},no,\n")},
-        "1 gold questions were added.",
+        "1 gold question was added.",
     ),
     Step("/campaigns/coots/gold/", "Retire", says="Retired."),
     Step("/campaigns/cats/gold/objects/", "Search"),

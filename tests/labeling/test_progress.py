@@ -70,7 +70,7 @@ def test_queries_do_not_grow_with_people(coots, bob, django_assert_max_num_queri
     with django_assert_max_num_queries(3):
         rows = progress.annotators(coots, list(progress.members(coots)))
 
-    assert rows[0]["pseudonym"] == bob.pseudonym
+    assert rows[0]["user"] == bob
     assert rows[0]["seconds_per_answer"] == pytest.approx(2.0)
     assert len(rows) == 10
 

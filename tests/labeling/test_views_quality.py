@@ -233,7 +233,7 @@ def test_the_page_of_gold_says_when_newcomers_need_more_of_it(desk, coots, alice
     page = text_of(desk.get("/campaigns/coots/gold/"))
 
     assert "Training and test need 6 gold questions for each newcomer" in page
-    assert "has 3: training has 1 questions and the test 2" in page
+    assert "has 3: training has 1 question and the test 2" in page
 
 
 def test_the_page_of_gold_names_what_a_changed_graph_contradicts(desk, alice, dataset):

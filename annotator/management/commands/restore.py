@@ -7,6 +7,7 @@ from django.core.management.base import CommandParser
 
 from annotator.restore import restore
 from labeling.management.contract import ContractCommand, Result
+from labeling.plurals import count_of
 
 
 class Command(ContractCommand):
@@ -27,5 +28,6 @@ class Command(ContractCommand):
                 "secret-key in the data folder says, or sessions and invitations end."
             )
         if found["missing_media"]:
-            self.warn(f"{found['missing_media']:,} images of the backup are not in the store.")
+            missing = count_of(found["missing_media"], "image")
+            self.warn(f"Of the backup, {missing} could not be found in the store.")
         return found

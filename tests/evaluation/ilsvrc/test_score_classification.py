@@ -75,7 +75,7 @@ def test_hp_at_k_by_hand(files, tmp_path, wordnet):
     assert values(found["hp_at_k"]) == pytest.approx(dict(zip(KS, expected, strict=True)))
     assert found["valid_labels"] == 2
     assert found["mean_correct_set_size"] == {"1": 1, "2": 2, "5": 2, "10": 2, "20": 2}
-    assert any("1 predictions are no valid labels" in note for note in found["notes"])
+    assert any("1 prediction is no valid label" in note for note in found["notes"])
 
 
 def test_valid_labels_change_the_sets_and_nothing_else(files, tmp_path):

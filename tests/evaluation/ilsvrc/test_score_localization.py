@@ -60,7 +60,7 @@ def test_only_the_five_surest_count_and_equal_ones_go_by_their_order(files):
     sure = told(*files.named())
 
     assert (late["error"]["value"], sure["error"]["value"]) == (0.4, 0.2)
-    assert "1 predictions beyond the five surest of their image do not count" in late["notes"]
+    assert "1 prediction beyond the five surest of their image do not count" in late["notes"]
 
 
 def test_inclusive_pixels_hold_their_last(files):

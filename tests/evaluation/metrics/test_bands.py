@@ -4,8 +4,7 @@ import math
 
 import pytest
 
-from evaluation.metrics.bands import Order, apart_by_intervals, fewest, order
-from evaluation.metrics.significance import mcnemar
+from evaluation.metrics.bands import Order, apart_by_intervals, order
 
 
 def made(names: str, *pairs: str) -> Order:
@@ -71,8 +70,3 @@ def test_intervals_that_overlap_or_touch_or_are_points_or_none_tell_nothing_apar
     found = apart_by_intervals("ABCDEFG", bounds, 0.95)
 
     assert found.apart == (("A", "C"), ("B", "C"))
-
-
-@pytest.mark.parametrize("level", [0.9, 0.95, 0.99, 0.999])
-def test_fewer_units_than_the_fewest_cannot_pass_a_test(level):
-    assert mcnemar(fewest(level), 0) <= 1 - level < mcnemar(fewest(level) - 1, 0)
