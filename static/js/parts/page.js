@@ -307,7 +307,7 @@ export class Page {
       announce(`Nothing was drawn or said yet of ${listed(unsaid)}. Where it cannot be drawn, say why (q).`);
     } else if (this.#hasPieces(shapes)) return;
     else if ((unsaid.length || overlaps.length) && !anyway) {
-      this.sheets.askAnyway(listed(unsaid), said.pairs(overlaps));
+      this.sheets.unsaid.ask(listed(unsaid), said.pairs(overlaps));
     }
     else if (this.#fits(value)) this.#send(value);
   }

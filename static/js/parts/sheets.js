@@ -3,18 +3,39 @@ import { one } from "../screen.js";
 
 const time = (at) => new Date(at).toLocaleString(undefined, { dateStyle: "short", timeStyle: "short" });
 
+/* The sheet of templates/annotator/_parts_unsaid.html; `send` is called where people send all the same. */
+export class Unsaid {
+  constructor(send, focus) {
+    this.dialog = one("#unsaid");
+    const sendAnyway = () => {
+      this.dialog.close();
+      send();
+    };
+    one("[data-submit-anyway]").addEventListener("click", sendAnyway);
+    this.dialog.addEventListener("keydown", (event) => {
+      if (event.key === "Enter" && event.shiftKey) event.preventDefault(), sendAnyway();
+    });
+    this.dialog.addEventListener("close", focus);
+  }
+
+  /* names: of parts of which nothing was said; pairs: that overlap and should not; "" for none. */
+  ask(names, pairs) {
+    one("[data-unsaid-names]").textContent = names;
+    one("[data-unsaid-some]").hidden = !names;
+    one("[data-overlap-pairs]").textContent = pairs;
+    one("[data-overlap-some]").hidden = !pairs;
+    this.dialog.showModal();
+  }
+}
+
 export class Sheets {
   constructor(page) {
     this.cannot = one("#cannot");
-    this.unsaid = one("#unsaid");
+    this.unsaid = new Unsaid(() => page.submit(true), () => page.focus());
     this.two = one("#two-drafts");
     for (const button of this.cannot.querySelectorAll("[data-skip]")) {
       button.addEventListener("click", () => page.skip(button.dataset.skip));
     }
-    one("[data-submit-anyway]").addEventListener("click", () => this.#anyway(page));
-    this.unsaid.addEventListener("keydown", (event) => {
-      if (event.key === "Enter" && event.shiftKey) event.preventDefault(), this.#anyway(page);
-    });
     for (const button of this.two.querySelectorAll("[data-take]")) {
       button.addEventListener("click", () => {
         this.two.close();
@@ -25,7 +46,7 @@ export class Sheets {
     this.two.addEventListener("cancel", (event) => event.preventDefault());
     this.#byKey(this.cannot, "[data-skip]", "skipKey");
     this.#byKey(this.two, "[data-take]", "takeKey");
-    for (const dialog of [this.cannot, this.unsaid, this.two]) {
+    for (const dialog of [this.cannot, this.two]) {
       dialog.addEventListener("close", () => page.focus());
     }
   }
@@ -41,23 +62,9 @@ export class Sheets {
     });
   }
 
-  #anyway(page) {
-    this.unsaid.close();
-    page.submit(true);
-  }
-
   askWhy(hasDrawn) {
     one("[data-cannot-drawn]").hidden = !hasDrawn;
     this.cannot.showModal();
-  }
-
-  /* names: of parts of which nothing was said; pairs: that overlap and should not; "" for none. */
-  askAnyway(names, pairs) {
-    one("[data-unsaid-names]").textContent = names;
-    one("[data-unsaid-some]").hidden = !names;
-    one("[data-overlap-pairs]").textContent = pairs;
-    one("[data-overlap-some]").hidden = !pairs;
-    this.unsaid.showModal();
   }
 
   askWhich({ mine, theirs }) {
@@ -67,6 +74,6 @@ export class Sheets {
   }
 
   close() {
-    for (const dialog of [this.cannot, this.unsaid, this.two]) if (dialog.open) dialog.close();
+    for (const dialog of [this.cannot, this.unsaid.dialog, this.two]) if (dialog.open) dialog.close();
   }
 }

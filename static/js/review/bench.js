@@ -7,6 +7,7 @@ import { Drawing } from "../drawing/drawing.js";
 import { showKeys } from "../parts/keys.js";
 import { Panel } from "../parts/panel.js";
 import { listed, OUTLINE, Said } from "../parts/said.js";
+import { Unsaid } from "../parts/sheets.js";
 import { announce, murmur, one } from "../screen.js";
 
 const TYPING = "input:not([type=checkbox], [type=radio]), textarea, select, [contenteditable]";
@@ -32,8 +33,9 @@ export class Bench {
     one("[data-bench-save]").addEventListener("click", () => this.save());
     one("[data-bench-leave]").addEventListener("click", () => this.leave());
     one("[data-bench-keys]").addEventListener("click", () => this.sheet.showModal());
-    for (const close of this.sheet.querySelectorAll("[data-close]")) {
-      close.addEventListener("click", () => this.sheet.close());
+    this.unsaid = new Unsaid(() => this.save(true), () => this.focus());
+    for (const close of this.place.querySelectorAll("dialog [data-close]")) {
+      close.addEventListener("click", () => close.closest("dialog").close());
     }
     document.addEventListener("keydown", (event) => this.#key(event), { capture: true });
   }
@@ -156,8 +158,10 @@ export class Bench {
     this.focus();
   }
 
-  save() {
+  /* Hands the drawing over, if nothing is unfinished and no overlap forbidden or that was confirmed. */
+  save(anyway = false) {
     const { said, shapes } = this;
+    const overlaps = this.drawing.overlaps();
     const split = said.parts.filter(({ key, several }) => !several && shapes[key]?.length > 1);
     const [unfinished] = this.drawing.unfinished();
     if (unfinished) {
@@ -165,6 +169,8 @@ export class Bench {
       announce(said.unfinished(unfinished));
     } else if (split.length) {
       announce(`Only one piece is allowed of: ${listed(split.map(({ name }) => name))}. Join them, or keep one.`);
+    } else if (overlaps.length && !anyway) {
+      this.unsaid.ask("", said.pairs(overlaps));
     } else {
       this.#keep();
       this.onSave(said.value(shapes));
