@@ -1,7 +1,8 @@
 """COCO JSON. Boxes and polygons are `annotations`; what COCO has no word for stands beside them.
 
 An image's labels without geometry, and where every label comes from, are in `labels` of the image:
-{"category_id", "value", "origin", "probability", "source"}. Readers of COCO leave it alone.
+{"category_id", "value", "origin", "probability", "source"}, with "votes" and "interval" where the
+probability is a share of votes. Readers of COCO leave it alone.
 """
 
 import json
@@ -53,6 +54,7 @@ def _plain(label: Label, ids: dict[str, int]) -> dict[str, Any]:
         "value": label.value,
         "origin": label.origin,
         "probability": label.probability,
+        **label.support,
         "source": label.source,
     }
 

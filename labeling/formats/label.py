@@ -55,6 +55,11 @@ class Label:
             found["polygons"] = [list(ring) for ring in self.polygons]
         return found or None
 
+    @property
+    def support(self) -> dict[str, Any]:
+        """What a probability that is a share of votes stands on, as exports in JSON say it."""
+        return {} if self.votes is None else {"votes": self.votes, "interval": self.interval}
+
 
 @dataclass(frozen=True)
 class Photo:

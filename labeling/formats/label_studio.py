@@ -43,6 +43,7 @@ def _plain(label: Label, about: About) -> dict[str, Any]:
         "value": label.value,
         "origin": label.origin,
         "probability": label.probability,
+        **label.support,
         "source": label.source,
     }
 

@@ -26,15 +26,11 @@ def write(pages: Pages, folder: Path, about: About) -> None:
                     "value": label.value,
                     "origin": label.origin,
                     "probability": label.probability,
-                    **({} if label.votes is None else _support(label)),
+                    **label.support,
                     "geometry": label.geometry,
                     "source": label.source,
                 }
                 file.write(json.dumps(row, ensure_ascii=False) + "\n")
-
-
-def _support(label: Label) -> dict[str, Any]:
-    return {"votes": label.votes, "interval": label.interval}
 
 
 def read(path: StrPath) -> Iterator[Label]:

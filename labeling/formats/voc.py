@@ -116,6 +116,10 @@ def _write_image(goal: Path, photo: Photo, labels: list[Label], about: About) ->
         _add(said, "value", label.value)
         _add(said, "origin", label.origin)
         _add(said, "probability", "" if label.probability is None else repr(label.probability))
+        if label.votes is not None and label.interval is not None:
+            _add(said, "votes", str(label.votes))
+            for name, bound in zip(("low", "high"), label.interval, strict=True):
+                _add(said, name, repr(bound))
         _add(said, "source", label.source)
     ET.indent(root)
     goal.parent.mkdir(parents=True, exist_ok=True)

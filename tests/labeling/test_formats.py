@@ -64,6 +64,17 @@ def test_what_was_written_comes_back(name, tmp_path):
     assert not list(tmp_path.rglob("*.part"))
 
 
+@pytest.mark.parametrize("name", FORMATS)
+def test_a_share_of_votes_comes_with_their_number_and_interval(name, tmp_path):
+    label = Label("plain.png", "n01514668", "yes", "explicit", 0.75, votes=13, interval=(0.5, 0.9))
+
+    FORMATS[name].write([(PHOTOS[2], [label])], tmp_path, About("test", CLASSES))
+
+    files = [path for path in tmp_path.rglob("*.*") if path.is_file()]
+    written = "".join(path.read_text() for path in files)
+    assert all(number in written for number in ("0.75", "13", "0.5", "0.9"))
+
+
 def test_polygons_come_back_from_json_lines_and_coco(tmp_path):
     label = Label("a.png", "n01514668", polygons=((0.0, 0.0, 9.0, 0.0, 9.0, 9.0),), name="bird")
     page = [(Photo("a.png", 10, 10), [label])]
