@@ -32,7 +32,7 @@ FORMAT = 1
 MANIFEST = "manifest.json"
 SECRET_KEY_FILE = "secret-key"  # noqa: S105 - the file's name
 # An object a line, where the images are in an object store.
-LISTED = "media.jsonl"
+MEDIA_LIST = "media.jsonl"
 # What of the data folder is no part of the site: queues, logs and caches are made anew, what is in
 # "uploads" is kept for a day for forms that come back (kept_files.py), WordNet is put there by
 # `make setup`.
@@ -96,7 +96,7 @@ def make(goal: Path, watch: Watch = lambda count: None) -> dict[str, Any]:
     }
 
 
-def roots() -> dict[str, Path]:
+def site_folders() -> dict[str, Path]:
     """Which folder of a backup has the files of which folder of the site. Media in an object store
     has none."""
     found = {"data": Path(settings.DATA_DIR), "releases": Path(settings.RELEASES_DIR)}
@@ -111,7 +111,7 @@ def media_are_files() -> bool:
 
 def files_of(name: str) -> Iterator[tuple[str, Path]]:
     """Path below the root and place of each file that belongs to the site in one of the roots."""
-    places = roots()
+    places = site_folders()
     top = places[name]
     others = {place.resolve() for key, place in places.items() if key != name}
     passed = {path.resolve() for path in database_files()}
@@ -218,13 +218,13 @@ def _check_goal(goal: Path) -> None:
         raise BadInput("exists already", goal, cure="name a new folder for each backup")
     if not goal.parent.is_dir():
         raise BadInput("its folder does not exist", goal, cure=f"create {goal.parent}")
-    for place in roots().values():
+    for place in site_folders().values():
         if goal.resolve().is_relative_to(place.resolve()):
             raise BadInput(
                 f"lies in {place}, which is backed up itself", goal, cure="name a folder elsewhere"
             )
     needed = sum(path.stat().st_size for path in database_files() if path.exists())
-    for name in roots():
+    for name in site_folders():
         for _, path in files_of(name):
             with contextlib.suppress(FileNotFoundError):
                 needed += path.stat().st_size
@@ -239,7 +239,7 @@ def _check_goal(goal: Path) -> None:
 
 def _copy_files(building: Path, copied: dict[str, Copied], watch: Watch) -> None:
     """Copies what is not there yet and what changed since it was copied."""
-    for name in roots():
+    for name in site_folders():
         for below, path in files_of(name):
             key = f"{name}/{below}"
             # Somebody may remove it at this moment: then nothing that stays names it, or an
@@ -269,7 +269,7 @@ def _write_listing(building: Path) -> Path | None:
     """The file with the names of all objects in the store; None where media are files."""
     if media_are_files():
         return None
-    path = building / LISTED
+    path = building / MEDIA_LIST
     with path.open("w", encoding="utf-8") as file:
         for name in objects_of(default_storage):
             file.write(json.dumps({"name": name}) + "\n")

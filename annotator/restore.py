@@ -48,13 +48,14 @@ def restore(source: Path, watch: Watch = lambda count: None) -> dict[str, Any]:
     check_empty()
     with ExitStack() as stack:
         staged = {
-            name: stack.enter_context(_staging(place)) for name, place in backup.roots().items()
+            name: stack.enter_context(_staging(place))
+            for name, place in backup.site_folders().items()
         }
         _copy_checked(source, manifest, staged, watch)
         _restore_database(staged["data"] / manifest["database"]["file"])
         _put_secret_key(staged["data"])
         listed = _names_listed(staged["data"])
-        for name, place in backup.roots().items():
+        for name, place in backup.site_folders().items():
             _move(staged[name] / name, place)
     os.sync()
     applied = _migrate()
@@ -112,7 +113,7 @@ def check_empty() -> None:
             table = model._meta.db_table
             if table in tables and _has_rows(table):
                 raise BadInput(f"this site is in use: its table {table} has rows", cure=cure)
-    for name in backup.roots():
+    for name in backup.site_folders():
         for _, path in backup.files_of(name):
             raise BadInput(f"this site is in use: it has files, such as {path}", cure=cure)
 
@@ -228,7 +229,7 @@ def _put_secret_key(staged: Path) -> None:
 
 
 def _names_listed(staged: Path) -> set[str]:
-    path = staged / backup.LISTED
+    path = staged / backup.MEDIA_LIST
     if not path.exists():
         return set()
     with path.open(encoding="utf-8") as lines:

@@ -66,7 +66,7 @@ def seat_of(user: User, token: str) -> Assignment:
 def seats_of(user: User, campaign: Campaign, tokens: Iterable[str]) -> list[tuple[Assignment, Any]]:
     """The member's own seats among these that may still be looked at, each with its standing
     answer (None before any), in the order of their tokens."""
-    member = _at_hand(user, campaign)
+    member = _active_member(user, campaign)
     if member is None:
         return []
     rows = list(
@@ -76,12 +76,12 @@ def seats_of(user: User, campaign: Campaign, tokens: Iterable[str]) -> list[tupl
         .select_related("question__item__image")
         .order_by("token")
     )
-    given = window.given([seat.pk for seat in rows])
+    answers = window.answered_on([seat.pk for seat in rows])
     return [
         (seat, answered.value)
         for seat in rows
-        for answered in [given.get(seat.pk, window.Given())]
-        if _is_at_hand(member, campaign, seat, answered)
+        for answered in [answers.get(seat.pk, window.Answered())]
+        if _is_held_or_revisable(member, campaign, seat, answered)
     ]
 
 
@@ -91,21 +91,21 @@ def is_viewable(user: User, seat: Assignment) -> bool:
     The same for every question, settled or not, gold or not, and the window of answering.submit.
     """
     campaign = seat.question.campaign
-    member = _at_hand(user, campaign)
+    member = _active_member(user, campaign)
     if member is None:
         return False
-    answered = window.given([seat.pk]).get(seat.pk, window.Given())
-    return _is_at_hand(member, campaign, seat, answered)
+    answered = window.answered_on([seat.pk]).get(seat.pk, window.Answered())
+    return _is_held_or_revisable(member, campaign, seat, answered)
 
 
-def _at_hand(user: User, campaign: Campaign) -> Membership | None:
+def _active_member(user: User, campaign: Campaign) -> Membership | None:
     """The membership, unless the person is blocked: nothing of theirs may change any more."""
     members = Membership.objects.active().exclude(stage=Membership.Stage.BLOCKED)
     return members.filter(user=user, campaign=campaign).first()
 
 
-def _is_at_hand(
-    member: Membership, campaign: Campaign, seat: Assignment, answered: window.Given
+def _is_held_or_revisable(
+    member: Membership, campaign: Campaign, seat: Assignment, answered: window.Answered
 ) -> bool:
     if seat.state != ANSWERED:
         return seat.state == LEASED

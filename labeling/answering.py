@@ -223,9 +223,13 @@ def _seats(
     )
     seats = {row[1]: _Seat(*row) for row in rows}
     by_pk = {seat.pk: seat for seat in seats.values()}
-    for pk, given in window.given(list(by_pk)).items():
+    for pk, answered in window.answered_on(list(by_pk)).items():
         seat = by_pk[pk]
-        seat.revisions, seat.first_at, seat.late = given.revisions, given.first_at, given.late
+        seat.revisions, seat.first_at, seat.late = (
+            answered.revisions,
+            answered.first_at,
+            answered.late,
+        )
     if drawn:
         for pk, about in _about(by_pk):
             by_pk[pk].about = about

@@ -28,14 +28,14 @@ class Rule:
 class Choice:
     """A key of a policy whose value is one of a few words: {word: what it means}.
 
-    before: what policies mean that do not name the key, since they are older than it; where that
-    is not the default of new ones.
+    when_absent: what a policy means that does not name the key, since it is older than it; where
+    that is not the default of new ones.
     """
 
     default: str
     words: dict[str, str]
     help: str
-    before: str | None = None
+    when_absent: str | None = None
 
 
 # What befalls a person whose signal is past its threshold.
@@ -63,7 +63,7 @@ RULES: dict[str, Rule | Choice] = {
             "never": "Never: all votes, for agreement and skills to be learned from",
         },
         "By majority: when the rest of the votes is not asked for any more.",
-        before="never",
+        when_absent="never",
     ),
     "max_votes": Rule(9, 1, 50, "At most this many answers; then a reviewer decides."),
     "min_votes": Rule(2, 1, 25, "Without a fixed number of votes: at least this many."),
@@ -175,11 +175,11 @@ RULES: dict[str, Rule | Choice] = {
 }
 # What the keys mean that a policy does not name.
 DEFAULTS: dict[str, Any] = {
-    key: (rule.before if isinstance(rule, Choice) and rule.before else rule.default)
+    key: (rule.when_absent if isinstance(rule, Choice) and rule.when_absent else rule.default)
     for key, rule in RULES.items()
 } | {"currency": "EUR"}
 # What a new policy says of those that older ones do not name and take otherwise.
-NEW: dict[str, Any] = {
+NEW_DEFAULTS: dict[str, Any] = {
     key: rule.default for key, rule in RULES.items() if rule.default != DEFAULTS[key]
 }
 
@@ -192,7 +192,7 @@ def of(campaign: "Campaign") -> dict[str, Any]:
 def first_votes(policy: Mapping[str, Any]) -> int:
     """Seats that a new question has: what the method needs at least before it can decide.
 
-    >>> first_votes(DEFAULTS), first_votes(DEFAULTS | NEW)
+    >>> first_votes(DEFAULTS), first_votes(DEFAULTS | NEW_DEFAULTS)
     (5, 3)
     >>> first_votes(DEFAULTS | {"method": "posterior"})
     2
@@ -243,14 +243,14 @@ def clean(content: dict[str, Any] | None) -> dict[str, Any]:
 
 def clean_new(content: dict[str, Any] | None) -> dict[str, Any]:
     """The whole policy of a new campaign; as clean, with what only new policies say."""
-    return clean(NEW | (content or {}))
+    return clean(NEW_DEFAULTS | (content or {}))
 
 
 def clean_next(campaign: "Campaign", content: dict[str, Any]) -> dict[str, Any]:
     """The whole policy that comes after the campaign's own; as clean. What only new policies say
     stays as it is unless content names it."""
     current = of(campaign)
-    return clean({key: current[key] for key in NEW} | content)
+    return clean({key: current[key] for key in NEW_DEFAULTS} | content)
 
 
 def check_method(kind: ModuleType, policy: dict[str, Any]) -> None:

@@ -14,7 +14,7 @@ from labeling.models import Answer
 MAX_REVISIONS = 1_000
 
 
-class Given(NamedTuple):
+class Answered(NamedTuple):
     """What was answered on a seat: how many revisions, when the window began (None before the first
     answer, and from when a reviewer sent it back until it is mended), whether the first one came
     late, and the latest value."""
@@ -25,7 +25,7 @@ class Given(NamedTuple):
     value: Any = None
 
 
-def given(seats: Collection[int]) -> dict[int, Given]:
+def answered_on(seats: Collection[int]) -> dict[int, Answered]:
     """What was answered on each of these seats (primary keys) that has answers. One query."""
     rows: dict[int, list[tuple[Any, ...]]] = defaultdict(list)
     for seat, *row in (
@@ -34,17 +34,17 @@ def given(seats: Collection[int]) -> dict[int, Given]:
         .values_list("assignment_id", "created_at", "late", "value", "sent_back__created_at")
     ):
         rows[seat].append(tuple(row))
-    return {seat: _given(answers) for seat, answers in rows.items()}
+    return {seat: _answered(answers) for seat, answers in rows.items()}
 
 
-def _given(answers: Sequence[tuple[datetime, bool, Any, datetime | None]]) -> Given:
+def _answered(answers: Sequence[tuple[datetime, bool, Any, datetime | None]]) -> Answered:
     """answers: (when it came, whether late, value, when it was sent back or None) by revision.
 
     What is sent back is the revision that counted; later ones may lie before that as well."""
     back = max((at for *_, at in answers if at is not None), default=None)
     since = [at for at, *_ in answers if back is None or at > back]
     first, last = answers[0], answers[-1]
-    return Given(len(answers), min(since, default=None), first[1], last[2])
+    return Answered(len(answers), min(since, default=None), first[1], last[2])
 
 
 def is_open(

@@ -8,10 +8,10 @@ from django.urls import reverse
 from django.utils.http import urlencode
 from django.views.decorators.http import require_GET, require_POST
 
-from labeling import rights as deeds
 from labeling.access import check_administrator
 from labeling.errors import NotYours
 from labeling.models import User
+from labeling.rights import accounts, grant, revoke
 from labeling.views.shared import SignedIn, sent
 
 SHOWN = 50
@@ -24,7 +24,7 @@ def rights(request: SignedIn) -> HttpResponse:
     check_administrator(request.user)
     search = request.GET.get("q", "").replace("\0", "").strip()[:150]
     # One more than is shown, to know whether there are more: nothing is counted.
-    found = list(deeds.accounts(search)[: SHOWN + 1])
+    found = list(accounts(search)[: SHOWN + 1])
     context = {"accounts": found[:SHOWN], "has_more": len(found) > SHOWN, "search": search}
     return render(request, "labeling/rights.html", context | {"shown": SHOWN})
 
@@ -38,10 +38,10 @@ def right_change(request: SignedIn, pk: int) -> HttpResponse:
     if account is None:
         raise NotYours("There is no such account.")
     if sent(request, "may") == "yes":
-        deeds.grant(account, request.user)
+        grant(account, request.user)
         messages.success(request, f"{account.username} may open campaigns now.")
     else:
-        deeds.revoke(account, request.user)
+        revoke(account, request.user)
         messages.success(
             request, f"{account.username} may open no further campaign. Their roles stay."
         )

@@ -57,7 +57,7 @@ def files() -> dict[str, bytes]:
     """Every file of the site by its path."""
     return {
         f"{name}/{below}": path.read_bytes()
-        for name in backup.roots()
+        for name in backup.site_folders()
         for below, path in backup.files_of(name)
         if below != backup.SECRET_KEY_FILE
     }
@@ -74,7 +74,7 @@ def score(benchmark: Benchmark) -> dict[str, Any]:
 
 def wipe() -> None:
     call_command("flush", interactive=False, verbosity=0)
-    for place in backup.roots().values():
+    for place in backup.site_folders().values():
         shutil.rmtree(place, ignore_errors=True)
 
 

@@ -327,7 +327,7 @@ def test_the_window_of_what_was_mended_begins_after_it_was_sent_back(alice, bob,
 
     reviewing.send_back(campaign, seat.question_id, alice, "The tail.")
 
-    assert window.given([seat.pk])[seat.pk].first_at is None
+    assert window.answered_on([seat.pk])[seat.pk].first_at is None
     assert send(bob, campaign, seat).status == "accepted"
     assert send(bob, campaign, seat).status == "accepted"
 
