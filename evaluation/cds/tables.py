@@ -96,26 +96,23 @@ def by_part_scheme(result: Result, measure: str, averaging: str) -> list[Row]:
 
 
 def _grid(result: Result, found: list[Row], key: str, schemes: list[str]) -> list[Row]:
-    """`best` and `gains_most` mark the best machine of a column; people take no machine's mark."""
+    """`best` marks the lowest of a column where an order is sure; people take no machine's mark."""
     cells = {(row["classifier"], row[key]): row for row in found if row["value"] is not None}
     machines = [row for row in cells.values() if row["classifier"] != PEOPLE]
     leading = leaders(result)
-    lowest, largest = {}, {}
-    for scheme in schemes:
-        column = [row for row in machines if row[key] == scheme]
-        gains = [row["improvement"] for row in column if row.get("improvement") is not None]
-        lowest[scheme] = min((row["value"] for row in column), default=None)
-        largest[scheme] = max(gains, default=None)
+    lowest = {
+        scheme: min((row["value"] for row in machines if row[key] == scheme), default=None)
+        for scheme in schemes
+    }
     rows = []
     for name in result["classifiers"]:
         own = [cells.get((name, scheme)) for scheme in schemes]
         values = [cell["value"] for cell in own if cell]
         whole = bool(own) and len(values) == len(own)
-        marked = name != PEOPLE
         rows.append(
             {
                 "classifier": name,
-                "is_people": not marked,
+                "is_people": name == PEOPLE,
                 "mean": sum(values) / len(values) if whole else None,
                 "cells": [
                     cell
@@ -124,9 +121,6 @@ def _grid(result: Result, found: list[Row], key: str, schemes: list[str]) -> lis
                     | {
                         "best": cell["classifier"] in leading
                         and cell["value"] == lowest[cell[key]],
-                        "gains_most": marked
-                        and cell.get("improvement") is not None
-                        and cell["improvement"] == largest[cell[key]],
                     }
                     for cell in own
                 ],
