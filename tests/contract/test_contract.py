@@ -1,0 +1,140 @@
+"""Everything in kept/ is as it was."""
+
+import difflib
+import io
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import call_command
+from django.urls import URLPattern, URLResolver, get_resolver, reverse
+
+from evaluation import tables as mad_tables
+from evaluation.cds import tables as cds_tables
+from evaluation.models import Run
+from evaluation.released import csv_tables as released_tables
+from tests.doors import ROWS
+from tests.test_commands import parsers
+from tests.test_doors import Visitor, fill
+from tests.world import World, build
+
+KEPT = Path(__file__).parent / "kept"
+
+
+@pytest.fixture
+def kept() -> Callable[[str, str], None]:
+    """Compares a text with the kept file, or writes the file where ASSAY_RECORD is 1."""
+
+    def compare(name: str, text: str) -> None:
+        path = KEPT / name
+        if os.environ.get("ASSAY_RECORD") == "1":
+            path.write_text(text, encoding="utf-8")
+        lines = difflib.unified_diff(
+            path.read_text(encoding="utf-8").splitlines(), text.splitlines(), "kept", "now", n=1
+        )
+        changed = "\n".join(lines)
+        assert not changed, f"{name} changed:\n{changed}"
+
+    return compare
+
+
+@pytest.fixture
+def world(db) -> World:
+    return build()
+
+
+def asked(world: World, path: str) -> tuple[int, str, bytes]:
+    """Status, type and content of what the owner of the campaigns gets there."""
+    client = Visitor.client
+    client.cookies.clear()
+    client.force_login(world.alice)
+    response = client.get(path)
+    content = b"".join(response) if response.streaming else response.content
+    return response.status_code, response.headers.get("Content-Type", ""), content
+
+
+def test_commands_take_what_they_took(kept):
+    lines = []
+    for name, parser in parsers():
+        lines.append(f"{name}: {parser.description or ''}".strip())
+        for action in parser._actions:
+            names = "/".join(action.option_strings) or action.dest
+            choices = "" if action.choices is None else f" of {list(action.choices)}"
+            said = f"{action.nargs} {action.default!r}{' required' if action.required else ''}"
+            lines.append(f"    {names}: {said}{choices}: {action.help}")
+
+    kept("commands.txt", "\n".join(lines) + "\n")
+
+
+def test_addresses_have_their_names(kept):
+    def walk(resolver: Any, route: str = "", space: str = "") -> list[str]:
+        found = []
+        for pattern in resolver.url_patterns:
+            here = route + str(pattern.pattern)
+            if isinstance(pattern, URLResolver):
+                inner = f"{space}{pattern.namespace}:" if pattern.namespace else space
+                found += [] if here.startswith("admin/") else walk(pattern, here, inner)
+            elif isinstance(pattern, URLPattern):
+                found.append(f"{space}{pattern.name} {here}")
+        return found
+
+    kept("addresses.txt", "\n".join(sorted(walk(get_resolver()))) + "\n")
+
+
+def test_the_schema_of_the_api_is_the_same(kept):
+    out = io.StringIO()
+    call_command("spectacular", "--format", "openapi-json", stdout=out)
+
+    kept("openapi.json", json.dumps(json.loads(out.getvalue()), indent=1, sort_keys=True) + "\n")
+
+
+def shape(value: Any) -> Any:
+    """Keys and types of JSON: of a list, those of its first element."""
+    if isinstance(value, dict):
+        return {key: shape(inner) for key, inner in sorted(value.items())}
+    if isinstance(value, list):
+        return [shape(value[0])] if value else []
+    return type(value).__name__
+
+
+def test_the_api_answers_with_the_same_fields(kept, world):
+    found = {}
+    for row in sorted(ROWS):
+        method, route = row.split(" ", 1)
+        if method == "GET" and route.startswith("api/v1/"):
+            status, kind, content = asked(world, fill(route, world))
+            if status == 200 and kind == "application/json":
+                found[route] = shape(json.loads(content))
+
+    kept("api.json", json.dumps(found, indent=1) + "\n")
+
+
+@pytest.mark.parametrize(
+    ("kind", "part", "names"),
+    [
+        ("mad", "run", mad_tables.TABLES),
+        ("cds", "revealed", cds_tables.TABLES),
+        ("wsol", "mapped", released_tables.TABLES),
+    ],
+)
+def test_a_result_that_was_stored_is_read(kept, world, kind, part, names):
+    """kept/result-KIND.json is what a run of the first edition stored: it is never written anew."""
+    run = Run.objects.get(pk=world.parts[part])
+    run.result = json.loads((KEPT / f"result-{kind}.json").read_text(encoding="utf-8"))
+    run.save(update_fields=["result"])
+    place = [run.benchmark.name, run.pk]
+    found = []
+    for name in names:
+        status, _, content = asked(world, reverse("evaluation:result_csv", args=[*place, name]))
+        found.append(f"== {name}: {status}\n")
+        found.append(content.decode().replace("\r\n", "\n") if status == 200 else "")
+
+    assert asked(world, reverse("evaluation:run", args=place))[0] == 200
+    # What the site keeps in files beside the result, the sequences of CDS among it, comes with it.
+    downloaded = json.loads(asked(world, reverse("evaluation:result_json", args=place))[2])
+    stored = run.result.keys() - {"sequences"}
+    assert {key: downloaded[key] for key in stored} == {key: run.result[key] for key in stored}
+    kept(f"tables-{kind}.txt", "".join(found))
