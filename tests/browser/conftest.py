@@ -64,6 +64,18 @@ def is_playwright(thing: Any) -> bool:
     return type(thing).__module__.startswith("playwright.")
 
 
+# What a person does, which a page answers only once its scripts ran.
+ACTIONS = {"keyboard", "mouse", "touchscreen", "click", "tap", "press", "drag_to"}
+
+
+def when_scripts_ran(target: Any) -> None:
+    """Waits for the scripts of the page that this is or is on: a page that is only shown so far
+    takes no key and no click."""
+    page = getattr(target, "page", target)
+    if hasattr(page, "wait_for_load_state"):
+        page.wait_for_load_state("domcontentloaded")
+
+
 class Proxy:
     """Something of Playwright's, used from another thread."""
 
@@ -78,6 +90,8 @@ class Proxy:
         return result
 
     def __getattr__(self, name: str) -> Any:
+        if name in ACTIONS:
+            self._carrier.do(lambda: when_scripts_ran(self._target))
         value = self._carrier.do(lambda: getattr(self._target, name))
         if not callable(value) or is_playwright(value):
             return self._wrap(value)

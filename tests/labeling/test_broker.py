@@ -1,6 +1,5 @@
 """Real workers on every broker we promise: killed with kill -9 in the middle, nothing is lost."""
 
-import json
 import os
 import shutil
 import signal
@@ -178,11 +177,14 @@ def test_a_job_whose_worker_is_killed_is_finished_by_another(site: Site):
     site.go()
 
     site.start_worker()
-    site.wait_for(
-        lambda: json.loads(site.manage("jobs", "sweep", "--json"))["sent"], "the lease runs out"
-    )
 
-    site.wait_for(lambda: site.row("coot") == ("done", 2), "the second worker finishes")
+    def is_done() -> bool:
+        # A broker that gives the message of a dead worker away at once may be too early for the
+        # lease, or just late enough to need no sweep.
+        site.manage("jobs", "sweep")
+        return site.row("coot") == ("done", 2)
+
+    site.wait_for(is_done, "the second worker finishes")
     assert site.log("coot") == ["started", "started", "ended"]
 
 
