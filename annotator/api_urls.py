@@ -1,9 +1,11 @@
 """The API's addresses: /api/v1/, its schema and the page to browse it."""
 
-from typing import Any
+import threading
+from typing import Any, ClassVar
 
 from django.urls import URLPattern, URLResolver, include, path, re_path
 from django.views.decorators.cache import cache_page
+from drf_spectacular.generators import SchemaGenerator
 from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
 
 from annotator.api import LabelDoors, SeatDoors
@@ -293,12 +295,29 @@ v1: Addresses = [
 ]
 
 app_name = "api"
+
+
+class OneSchema(SchemaGenerator):
+    """The schema, made once in a process: it is the same for all and slow to make, and what
+    describes a view cannot describe two at once."""
+
+    lock = threading.Lock()
+    made: ClassVar[dict[str, Any] | None] = None
+
+    def get_schema(self, request: Any = None, public: bool = False) -> dict[str, Any]:
+        with self.lock:
+            if OneSchema.made is None:
+                OneSchema.made = super().get_schema(request=None, public=True)
+            return OneSchema.made
+
+
 urlpatterns: Addresses = [
     path("v1/", include(v1)),
-    # Public, the same for all and slow to make: a process makes it once an hour.
     path(
         "schema/",
-        cache_page(3600, cache="local")(SpectacularAPIView.as_view(authentication_classes=[])),
+        cache_page(3600, cache="local")(
+            SpectacularAPIView.as_view(authentication_classes=[], generator_class=OneSchema)
+        ),
         name="schema",
     ),
     path(

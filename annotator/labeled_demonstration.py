@@ -73,7 +73,7 @@ def _label(campaign: Campaign, owner: User, members: list[User]) -> None:
             owner,
             "annotator",
             max_uses=len(members),
-            note="who labels the twin",
+            note="the demonstration's annotators",
         )
         for user in members:
             people.accept(secret, user)

@@ -41,7 +41,8 @@ def restore(source: Path, watch: Watch = lambda count: None) -> dict[str, Any]:
     lists and the object store lacks. same_secret_key: whether the site's setting is the backup's.
     watch: called with the number of files that were read since its last call. Raises BadInput for
     a backup that is damaged, newer or of another kind of database, and for a site that is not
-    empty; then nothing has changed.
+    empty; then nothing has changed, but that a PostgreSQL database has no tables where pg_restore
+    failed: `migrate` makes them.
     """
     manifest = read_manifest(source)
     _check_database(source, manifest)

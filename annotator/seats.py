@@ -5,11 +5,12 @@ and person that expires, and the response has the same headers for every image: 
 no date, and nothing that a shared computer would keep on its disk.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from datetime import timedelta
 from typing import Any, NamedTuple
 
 from django.core.signing import BadSignature, SignatureExpired, TimestampSigner
+from django.db.models import Exists, OuterRef
 from django.http import HttpResponse
 from django.urls import reverse
 from django.utils import timezone
@@ -18,7 +19,7 @@ from annotator import parts
 from annotator.wording import article_for, headline
 from labeling import images, policies, window
 from labeling.errors import NotAllowed, NotYours
-from labeling.models import Assignment, Campaign, Image, Membership, Topic, User
+from labeling.models import Answer, Assignment, Campaign, Image, Membership, Topic, User
 
 signer = TimestampSigner(salt="annotator.seats.image")
 LEASED, ANSWERED = Assignment.State.LEASED, Assignment.State.ANSWERED
@@ -76,13 +77,24 @@ def seats_of(user: User, campaign: Campaign, tokens: Iterable[str]) -> list[tupl
         .select_related("question__item__image")
         .order_by("token")
     )
-    answers = window.answered_on([seat.pk for seat in rows])
-    return [
-        (seat, answered.value)
+    answered = window.answered_on([seat.pk for seat in rows if seat.state == ANSWERED])
+    found = [
+        seat
         for seat in rows
-        for answered in [answers.get(seat.pk, window.Answered())]
-        if _is_held_or_revisable(member, campaign, seat, answered)
+        if seat.state == LEASED
+        or (seat.pk in answered and _is_revisable(member, campaign, seat, answered[seat.pk]))
     ]
+    latest = _latest_values([seat.pk for seat in found])
+    return [(seat, latest.get(seat.pk)) for seat in found]
+
+
+def _latest_values(seats: Collection[int]) -> dict[int, Any]:
+    """The standing answer on each of these seats (primary keys) that has one. One query."""
+    later = Answer.objects.filter(
+        assignment=OuterRef("assignment"), revision__gt=OuterRef("revision")
+    )
+    rows = Answer.objects.filter(~Exists(later), assignment__in=seats)
+    return dict(rows.values_list("assignment", "value"))
 
 
 def is_viewable(user: User, seat: Assignment) -> bool:
@@ -92,10 +104,12 @@ def is_viewable(user: User, seat: Assignment) -> bool:
     """
     campaign = seat.question.campaign
     member = _active_member(user, campaign)
-    if member is None:
+    if member is None or seat.state not in (LEASED, ANSWERED):
         return False
+    if seat.state == LEASED:
+        return True
     answered = window.answered_on([seat.pk]).get(seat.pk, window.Answered())
-    return _is_held_or_revisable(member, campaign, seat, answered)
+    return _is_revisable(member, campaign, seat, answered)
 
 
 def _active_member(user: User, campaign: Campaign) -> Membership | None:
@@ -104,11 +118,9 @@ def _active_member(user: User, campaign: Campaign) -> Membership | None:
     return members.filter(user=user, campaign=campaign).first()
 
 
-def _is_held_or_revisable(
+def _is_revisable(
     member: Membership, campaign: Campaign, seat: Assignment, answered: window.Answered
 ) -> bool:
-    if seat.state != ANSWERED:
-        return seat.state == LEASED
     return campaign.state != Campaign.State.CLOSED and window.is_open(
         policies.of(campaign),
         revisions=answered.revisions,

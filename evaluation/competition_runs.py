@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 import numpy as np
+from django.db.models import Exists, OuterRef
 
 from evaluation import competitions
 from evaluation.metrics import ranking
@@ -75,20 +76,20 @@ def signature_of(benchmark: Benchmark) -> dict[str, Any]:
 
 def obstacle(benchmark: Benchmark) -> str:
     """Why no ranking exists yet; "" once images whose questions settled join all classifiers."""
-    settled = set(
-        benchmark.campaign.questions.filter(state=Question.State.SETTLED).values_list(
-            "item__image__name", "topic"
-        )
+    settled = benchmark.campaign.questions.filter(
+        state=Question.State.SETTLED, item__image__name=OuterRef("image")
     )
     names = list(benchmark.submissions.values_list("name", flat=True))
     compared = np.zeros((len(names), len(names)), dtype=bool)
-    lines = benchmark.selections.filter(state=Selection.State.CHOSEN).values_list(
-        "first__name", "second__name", "image", "first_label", "second_label"
+    pairs = benchmark.selections.filter(
+        Exists(settled.filter(topic=OuterRef("first_label"))),
+        Exists(settled.filter(topic=OuterRef("second_label"))),
+        state=Selection.State.CHOSEN,
     )
-    for first, second, image, *labels in lines if settled else ():
-        if all((image, label) in settled for label in labels):
-            a, b = names.index(first), names.index(second)
-            compared[a, b] = compared[b, a] = True
+    # Without the order of the table, which would make every line distinct.
+    for first, second in pairs.order_by().values_list("first__name", "second__name").distinct():
+        a, b = names.index(first), names.index(second)
+        compared[a, b] = compared[b, a] = True
     if not compared.any():
         return "Nothing can be compared yet: no image has both its questions settled."
     parts = ranking.compared_parts(names, compared)

@@ -143,7 +143,6 @@ def _result(row: Benchmark, run: Run, result: dict[str, Any]) -> dict[str, Any]:
         "kendall": result.get("kendall"),
         "cyclicity": result["hodge"]["cyclicity"],
         "pending": result["pending"],
-        "images": sum(pair["images"] for pair in result["pairs"]),
         "smoothing": result["smoothing"],
         "bootstrap": result["bootstrap"],
         "release": result["release"],

@@ -30,6 +30,15 @@ STEPS = 3
 # How often it is looked whether another worker has ended.
 LOOK_SECONDS = 0.5
 UNFINISHED = (Run.State.QUEUED, Run.State.RUNNING)
+AT_WORK = (Campaign.State.OPEN, Campaign.State.PAUSED)
+NIGHTLY = "nightly"
+# How long a night's done jobs are kept.
+KEPT = timedelta(days=7)
+# The jobs that settle or watch: the freeze waits for a campaign's own, at most so long.
+BEFORE_FREEZING = ("advance", "calibrate", "look again", "question dropped", "watch")
+FREEZE_PATIENCE = timedelta(hours=1)
+# What changes nothing where nobody answers any more.
+AT_WORK_STEPS = ("watch", "calibrate")
 
 
 class Scorer(Protocol):
@@ -210,11 +219,13 @@ def _unfinished(night: str) -> set[int]:
     mine = Job.objects.filter(kind=NIGHTLY, key__endswith=f":{night}")
     scored = mine.filter(payload__has_key="run").values_list("payload__run", flat=True)
     runs_of = Q(kind="score", key__in=[f"run {pk}" for pk in scored])
-    found = Job.objects.filter(Q(pk__in=mine.values("pk")) | runs_of).filter(_untried())
+    found = Job.objects.filter(Q(pk__in=mine.values("pk")) | runs_of).filter(
+        _pending_without_error()
+    )
     return set(found.values_list("pk", flat=True))
 
 
-def _untried() -> Q:
+def _pending_without_error() -> Q:
     """Jobs that run, or wait and have not failed: when those are tried again is the sweep's."""
     return Q(state=Job.State.RUNNING) | Q(state=Job.State.QUEUED, error="")
 
@@ -235,9 +246,9 @@ def start_night(night: str | None = None) -> str:
     Job.objects.filter(kind=NIGHTLY, state=Job.State.DONE, finished_at__lt=now - KEPT).delete()
     assigning.return_expired()
     for campaign in _campaigns():
-        _ask_step(night, "settle", campaign)
+        _enqueue_step(night, "settle", campaign)
     for benchmark in _benchmarks().filter(campaign__state=Campaign.State.DRAFT):
-        _ask_score(night, benchmark)
+        _enqueue_score(night, benchmark)
     return night
 
 
@@ -264,7 +275,7 @@ def _is_early(job: Job) -> bool:
     assert job.campaign is not None, "a step names its campaign"
     if job.created_at <= timezone.now() - FREEZE_PATIENCE:
         return False
-    return job.campaign.jobs.filter(_untried(), kind__in=BEFORE_FREEZING).exists()
+    return job.campaign.jobs.filter(_pending_without_error(), kind__in=BEFORE_FREEZING).exists()
 
 
 def _settle_leftovers(campaign: Campaign) -> int:
@@ -289,10 +300,6 @@ def _freeze(campaign: Campaign) -> bool:
     return campaign.releases.count() > before
 
 
-AT_WORK = (Campaign.State.OPEN, Campaign.State.PAUSED)
-NIGHTLY = "nightly"
-# How long a night's done jobs are kept.
-KEPT = timedelta(days=7)
 # First watching: gold that retires and people whom it blocks change what standings rest on.
 NIGHT_STEPS: dict[str, Callable[[Campaign], int]] = {
     "settle": _settle_leftovers,
@@ -300,11 +307,6 @@ NIGHT_STEPS: dict[str, Callable[[Campaign], int]] = {
     "calibrate": _calibrate,
     "freeze": _freeze,
 }
-# The jobs that settle or watch: the freeze waits for a campaign's own, at most so long.
-BEFORE_FREEZING = ("advance", "calibrate", "look again", "question dropped", "watch")
-FREEZE_PATIENCE = timedelta(hours=1)
-# What changes nothing where nobody answers any more.
-AT_WORK_STEPS = ("watch", "calibrate")
 
 
 def _score_nightly(benchmark: Benchmark) -> Run | None:
@@ -323,27 +325,27 @@ def _ask_next(night: str, step: str, campaign: Campaign) -> None:
         if campaign.state in AT_WORK or name not in AT_WORK_STEPS
     ]
     if following:
-        _ask_step(night, following[0], campaign)
+        _enqueue_step(night, following[0], campaign)
         return
     for benchmark in _benchmarks().filter(campaign=campaign):
-        _ask_score(night, benchmark)
+        _enqueue_score(night, benchmark)
 
 
-def _ask_step(night: str, step: str, campaign: Campaign) -> None:
+def _enqueue_step(night: str, step: str, campaign: Campaign) -> None:
     with transaction.atomic():
         # Whoever else starts this night waits here, then finds the job, in whatever state.
         Campaign.objects.select_for_update(no_key=True, of=("self",)).get(pk=campaign.pk)
-        _ask_once(f"{campaign.pk}:{step}:{night}", {"night": night, "step": step}, campaign)
+        _enqueue_once(f"{campaign.pk}:{step}:{night}", {"night": night, "step": step}, campaign)
 
 
-def _ask_score(night: str, benchmark: Benchmark) -> None:
+def _enqueue_score(night: str, benchmark: Benchmark) -> None:
     with transaction.atomic():
         Benchmark.objects.select_for_update(no_key=True, of=("self",)).get(pk=benchmark.pk)
         payload = {"night": night, "step": "score", "benchmark": benchmark.pk}
-        _ask_once(f"benchmark {benchmark.pk}:score:{night}", payload, benchmark.campaign)
+        _enqueue_once(f"benchmark {benchmark.pk}:score:{night}", payload, benchmark.campaign)
 
 
-def _ask_once(key: str, payload: dict[str, Any], campaign: Campaign) -> None:
+def _enqueue_once(key: str, payload: dict[str, Any], campaign: Campaign) -> None:
     if not Job.objects.filter(kind=NIGHTLY, key=key).exists():
         jobs.enqueue(NIGHTLY, key, payload, campaign)
 

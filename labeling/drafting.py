@@ -90,7 +90,7 @@ def open_images(campaign: Campaign, names: Sequence[str] = ()) -> int | None:
         return following.open_images(campaign, list(names) or None)
     following.check_images(campaign, names)
     key = str(campaign.pk) if not names else f"{campaign.pk}:{uuid.uuid4().hex}"
-    jobs.enqueue("open images", key, {"names": list(names)}, campaign)
+    jobs.enqueue("open images", key, {"names": list(names), "images": images}, campaign)
     return None
 
 

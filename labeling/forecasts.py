@@ -5,7 +5,7 @@ is on the images.
 """
 
 import functools
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from labeling import campaigns, graphs, simulating_queries
@@ -16,8 +16,6 @@ from labeling.question_graph import Graph
 PRESENT = 2.8
 # The range: half and twice as many.
 FEWER, MORE = 0.5, 2.0
-# Names of images in one query.
-SLICE = 500
 PRICED = ("questions", "answers", "hours", "cost")
 
 
@@ -73,7 +71,7 @@ def of_campaign(campaign: Campaign, by_state: dict[str, int]) -> Forecast:
     if campaign.graph_id is None or campaign.state == Campaign.State.CLOSED:
         return known
     jobs = campaign.jobs.filter(kind="open images", state__in=[Job.State.QUEUED, Job.State.RUNNING])
-    opening = list(jobs.values_list("payload", flat=True))
+    opening = list(jobs.values_list("payload__images", "progress_done"))
     if not opening and not by_state.get("open") and not by_state.get("review"):
         return known
     images = _images(campaign, opening)
@@ -82,21 +80,16 @@ def of_campaign(campaign: Campaign, by_state: dict[str, int]) -> Forecast:
     return Forecast(*(max(asked, number) for number in found))
 
 
-def _images(campaign: Campaign, opening: Iterable[dict[str, Any]]) -> int:
-    """Images with a question, and those that jobs with these payloads will open."""
+def _images(campaign: Campaign, opening: Sequence[tuple[int | None, int]]) -> int:
+    """Images with a question, and those that jobs will open: (images of a job, opened so far)."""
     about = campaign.questions.exclude(state__in=[Question.State.GOLD, Question.State.WITHDRAWN])
-    images = about.values("item").distinct()
-    asked = images.count()
-    lists = [payload.get("names") for payload in opening]
-    if not all(lists):
-        # All of the dataset, the images with a question among them.
-        return max(asked, campaign.dataset.images.count())
-    names = sorted(set().union(*(part for part in lists if part)))
-    known = sum(
-        images.filter(item__image__name__in=names[start : start + SLICE]).count()
-        for start in range(0, len(names), SLICE)
-    )
-    return asked + len(names) - known
+    asked = about.values("item").distinct().count()
+    if not opening:
+        return asked
+    every = campaign.dataset.images.count()
+    # A job of an earlier version does not say of how many images it is: then of all.
+    coming = sum(every if images is None else images - done for images, done in opening)
+    return max(asked, min(every, asked + coming))
 
 
 def estimate(forecast: Forecast, policy: dict[str, Any]) -> dict[str, Any]:

@@ -378,6 +378,17 @@ def _give_up(job: Job, now: datetime) -> int:
     )
 
 
+# Threads that a broker keeps waiting.
+_sending: set[threading.Thread] = set()
+
+
+@atexit.register
+def _finish_sending() -> None:
+    """A command that ends now would take the messages along."""
+    for sender in _sending:
+        sender.join(PATIENT_SEND_SECONDS)
+
+
 def _send(job_id: int, patience: float = SEND_SECONDS) -> bool:
     """Whether the broker took the id within so many seconds. A broker that is away or silent fails
     no request: the sweep sends."""
@@ -387,12 +398,12 @@ def _send(job_id: int, patience: float = SEND_SECONDS) -> bool:
     errors: list[Exception] = []
     # In a thread, since no timeout of a transport covers all: the name's address, the connection,
     # the handshake and the message. One that hangs ends when the transport gives up.
+    _sending.intersection_update([each for each in _sending if each.is_alive()])
     sender = threading.Thread(target=_publish, args=(job_id, errors), daemon=True, name="send job")
     sender.start()
     sender.join(patience)
     if sender.is_alive():
-        # A command that ends now would take the message along.
-        atexit.register(sender.join, PATIENT_SEND_SECONDS)
+        _sending.add(sender)
         reason: object = f"no answer within {patience:g} s"
     elif errors:
         reason = errors[0]

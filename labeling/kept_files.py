@@ -1,4 +1,5 @@
-"""Files of a form that comes back, kept under a random name for a day, so many bytes a person."""
+"""Files of a form that comes back, kept under a random name for a day: of each person the newest,
+up to MAX_PERSON_BYTES or one file."""
 
 import re
 import secrets
@@ -16,7 +17,7 @@ from labeling.imagestore import saying_full
 from labeling.models import User
 
 MAX_BYTES = 256 * 1024 * 1024
-# Of one person; two of the largest files of a form fit.
+# Of one person; a larger file, which some forms take, is kept alone.
 MAX_PERSON_BYTES = 2 * MAX_BYTES
 SECONDS_KEPT = 24 * 3600
 GONE = "The uploaded file was kept for a day and is gone. Choose it again."

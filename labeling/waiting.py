@@ -27,7 +27,8 @@ SELECT b.id,
         AND q.campaign_id = b.campaign_id),
     EXISTS (SELECT 1 FROM labeling_assignment a JOIN labeling_question q ON q.id = a.question_id
         WHERE a.annotator_id = b.user_id AND a.state = 'leased' AND q.campaign_id = b.campaign_id)
-    OR EXISTS (SELECT 1 FROM labeling_question q
+    OR (b.topics IS NULL OR CAST(b.topics AS TEXT) <> '{{}}') AND (EXISTS (SELECT 1
+        FROM labeling_question q
         WHERE q.campaign_id = b.campaign_id AND q.lane = 1 AND q.seats_free > 0
         AND q.ticket > b.cursor_fresh AND q.ticket > c.floor_fresh AND {unseen} AND {quota})
     OR EXISTS (SELECT 1 FROM labeling_question q
@@ -35,7 +36,7 @@ SELECT b.id,
         AND q.ticket > b.cursor_returned AND q.ticket > c.floor_returned AND {unseen} AND {quota})
     OR EXISTS (SELECT 1 FROM labeling_assignment a JOIN labeling_question q ON q.id = a.question_id
         WHERE a.annotator_id = b.user_id AND a.state = 'returned'
-        AND q.campaign_id = b.campaign_id AND q.lane IN (0, 1) AND q.seats_free > 0 AND {quota})
+        AND q.campaign_id = b.campaign_id AND q.lane IN (0, 1) AND q.seats_free > 0 AND {quota}))
 FROM labeling_membership b JOIN labeling_campaign c ON c.id = b.campaign_id
 WHERE b.user_id = %s AND b.left_at IS NULL AND c.state = 'open'
 """

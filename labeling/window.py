@@ -16,13 +16,12 @@ MAX_REVISIONS = 1_000
 
 class Answered(NamedTuple):
     """What was answered on a seat: how many revisions, when the window began (None before the first
-    answer, and from when a reviewer sent it back until it is mended), whether the first one came
-    late, and the latest value."""
+    answer, and from when a reviewer sent it back until it is mended), and whether the first one
+    came late."""
 
     revisions: int = 0
     first_at: datetime | None = None
     late: bool = False
-    value: Any = None
 
 
 def answered_on(seats: Collection[int]) -> dict[int, Answered]:
@@ -31,20 +30,20 @@ def answered_on(seats: Collection[int]) -> dict[int, Answered]:
     for seat, *row in (
         Answer.objects.filter(assignment_id__in=seats)
         .order_by("assignment_id", "revision")
-        .values_list("assignment_id", "created_at", "late", "value", "sent_back__created_at")
+        .values_list("assignment_id", "created_at", "late", "sent_back__created_at")
     ):
         rows[seat].append(tuple(row))
     return {seat: _answered(answers) for seat, answers in rows.items()}
 
 
-def _answered(answers: Sequence[tuple[datetime, bool, Any, datetime | None]]) -> Answered:
-    """answers: (when it came, whether late, value, when it was sent back or None) by revision.
+def _answered(answers: Sequence[tuple[datetime, bool, datetime | None]]) -> Answered:
+    """answers: (when it came, whether late, when it was sent back or None) by revision.
 
     What is sent back is the revision that counted; later ones may lie before that as well."""
     back = max((at for *_, at in answers if at is not None), default=None)
     since = [at for at, *_ in answers if back is None or at > back]
-    first, last = answers[0], answers[-1]
-    return Answered(len(answers), min(since, default=None), first[1], last[2])
+    _, is_late, _ = answers[0]
+    return Answered(len(answers), min(since, default=None), is_late)
 
 
 def is_open(

@@ -1,12 +1,14 @@
 """The OpenAPI schema: valid, complete, and cheap to ask for."""
 
 import io
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import yaml
 from django.core.management import call_command
 from django.test import Client
 
+from annotator import api_urls
 from tests.doors import ROWS
 
 
@@ -64,3 +66,18 @@ def test_the_page_to_browse_it_needs_no_inline_script_or_style(db):
     assert " style=" not in text
     assert "<script>" not in text
     assert "'unsafe-inline'" not in response["Content-Security-Policy"]
+
+
+def test_many_who_ask_at_once_get_the_same_schema():
+    """However they ask: the framework's inspectors cannot describe two views at once."""
+    api_urls.OneSchema.made = None
+
+    def ask(number: int) -> tuple[int, bytes]:
+        response = Client().get("/api/schema/", {"n": number})
+        return response.status_code, response.content
+
+    with ThreadPoolExecutor(6) as pool:
+        answers = list(pool.map(ask, range(6)))
+
+    assert {status for status, _ in answers} == {200}
+    assert len({content for _, content in answers}) == 1

@@ -169,7 +169,7 @@ class HistorySerializer(serializers.Serializer):
 
 
 # Settlements of questions that were reopened or are in review are history: nothing stands there.
-STANDING = Settlement.objects.filter(
+CURRENT_SETTLEMENTS = Settlement.objects.filter(
     question__state__in=[Question.State.SETTLED, Question.State.DROPPED]
 )
 
@@ -181,7 +181,7 @@ class QuestionDoors(CampaignDoors):
     max_body_bytes = 16 * MIB
 
     def _questions(self, *roles: str) -> QuerySet[Question]:
-        latest = STANDING.filter(question=OuterRef("pk")).order_by("-pk")
+        latest = CURRENT_SETTLEMENTS.filter(question=OuterRef("pk")).order_by("-pk")
         return (
             self.campaign(*roles)
             .questions.exclude(state=Question.State.GOLD)
@@ -197,7 +197,7 @@ class QuestionDoors(CampaignDoors):
         return self.paged(self._questions(RESEARCHER, REVIEWER), QuestionSerializer, self._support)
 
     def _support(self, page: Sequence[Question]) -> dict[str, Any]:
-        rows = STANDING.filter(question__in=[row.pk for row in page]).order_by("pk")
+        rows = CURRENT_SETTLEMENTS.filter(question__in=[row.pk for row in page]).order_by("pk")
         standing = {row.question_id: row for row in rows}
         if not standing:
             return {"support": {}}

@@ -37,8 +37,7 @@ def write(pages: Pages, folder: Path, about: About) -> None:
                             *(_number(edge) for edge in box),
                             _safe(label.source),
                             "" if label.votes is None else label.votes,
-                            *(repr(bound) for bound in label.interval or ()),
-                            *("" for _ in SUPPORT[1:] if label.interval is None),
+                            *(map(repr, label.interval) if label.interval else ("", "")),
                         ]
                     )
 

@@ -38,7 +38,9 @@ def write(pages: Pages, folder: Path, about: About) -> None:
             files.add("trainval", f"{own}\n")
             for label in labels:
                 name = names.get(label.key) or label.key
-                files.add(f"{name}_trainval", f"{own} {SIGNS[label.value]:>2}\n")
+                # Readers split these lines at spaces.
+                cell = own.replace(" ", "%20")
+                files.add(f"{name}_trainval", f"{cell} {SIGNS[label.value]:>2}\n")
     with open(folder / "classes.csv", "w", encoding="utf-8", newline="") as file:
         rows = csv.writer(file, lineterminator="\n")
         rows.writerows([("name", "wnid"), *((name, key) for key, name in names.items())])

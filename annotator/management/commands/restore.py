@@ -24,8 +24,8 @@ class Command(ContractCommand):
             found = restore(Path(options["folder"]), watch=bar.update)
         if not found["same_secret_key"]:
             self.warn(
-                "SECRET_KEY of this site is another one than the backup's: set it to what "
-                "secret-key in the data folder says, or sessions and invitations end."
+                "SECRET_KEY differs from the backup's. Set it to the content of secret-key in the "
+                "data folder; otherwise sessions and invitations end."
             )
         if found["missing_media"]:
             missing = count_of(found["missing_media"], "image")

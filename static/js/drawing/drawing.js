@@ -117,7 +117,9 @@ export class Drawing extends EventTarget {
 
   /* Keys of the parts that have an unfinished stroke. */
   unfinished() {
-    return [...this.board.strokes.keys()];
+    const { strokes, tool, selected } = this.board;
+    const begun = tool.pending?.length && !strokes.has(selected) ? [selected] : [];
+    return [...strokes.keys(), ...begun];
   }
 
   /* Takes outline and unfinished stroke of a part away, by one step. */
