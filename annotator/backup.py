@@ -149,6 +149,16 @@ def database_files() -> list[Path]:
     return [Path(name + ending) for ending in ("", "-wal", "-shm", "-journal")]
 
 
+@contextlib.contextmanager
+def private_files() -> Iterator[None]:
+    """What is written inside is readable by its owner alone: passwords' hashes are among it."""
+    before = os.umask(0o077)
+    try:
+        yield
+    finally:
+        os.umask(before)
+
+
 def copy_hashed(source: Path, goal: Path) -> tuple[str, int]:
     """SHA-256 and bytes of what was copied to goal, with mode and time of change."""
     whole = hashlib.sha256()

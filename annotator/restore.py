@@ -23,7 +23,7 @@ from django.db import connection
 from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
 
-from annotator import backup
+from annotator import backup, checks
 from annotator.backup import Watch
 from labeling.files import BadInput
 
@@ -73,7 +73,8 @@ def restore(source: Path, watch: Watch = lambda count: None) -> dict[str, Any]:
         "migrations": applied,
         "media": manifest["media"],
         "missing_media": missing,
-        "same_secret_key": kept == settings.SECRET_KEY,
+        # Without a setting, the key in the data folder is the site's.
+        "same_secret_key": kept == settings.SECRET_KEY or checks.has_insecure_key(),
     }
 
 
@@ -83,12 +84,14 @@ def read_manifest(source: Path) -> Manifest:
     try:
         manifest = json.loads(path.read_text(encoding="utf-8"))
         files = manifest["files"]
-        wrong = [name for name in files if not _is_safe(name)]
+        wrong = [name for name, said in files.items() if not _is_safe(name) or not _is_file(said)]
+        applied = manifest["database"]["migrations"].values()
+        wrong += [name for names in applied for name in names if not isinstance(name, str)]
         whole = {*manifest["database"]} >= {"engine", "file", "migrations"} and "media" in manifest
         known = manifest["format"] == backup.FORMAT
     except (FileNotFoundError, NotADirectoryError):
         raise BadInput("is no backup: it has no manifest.json", source) from None
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, AttributeError):
         raise BadInput("is damaged", path, cure="take another backup") from None
     if not known:
         raise BadInput(
@@ -160,7 +163,13 @@ def _check_database(source: Path, manifest: Manifest) -> None:
 def _is_safe(name: str) -> bool:
     """Whether a name of the manifest stays in its folder."""
     path = PurePosixPath(name)
-    return bool(path.parts) and not path.is_absolute() and ".." not in path.parts
+    is_inside = bool(path.parts) and not path.is_absolute() and ".." not in path.parts
+    return is_inside and "\0" not in name
+
+
+def _is_file(said: Any) -> bool:
+    """Whether it is what a manifest says of a file."""
+    return isinstance(said["sha256"], str) and isinstance(said["bytes"], int)
 
 
 @contextmanager

@@ -18,8 +18,18 @@ if (BASE_DIR / ".env").exists():
 DATA_DIR = Path(env.str("ASSAY_DATA", default=str(BASE_DIR / "var")))
 
 DEBUG = env.bool("DEBUG", default=False)
+
+
+def _kept_key() -> str:
+    """The key that deploy/serve.py or `restore` left in the data folder."""
+    try:
+        return (DATA_DIR / "secret-key").read_text().strip()
+    except OSError:
+        return ""
+
+
 # Development and tests run without a key; deployment refuses to (annotator/checks.py).
-SECRET_KEY = env.str("SECRET_KEY", default="insecure: set SECRET_KEY")
+SECRET_KEY = env.str("SECRET_KEY", default="") or _kept_key() or "insecure: set SECRET_KEY"
 ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", default=["localhost", "127.0.0.1", "[::1]"])
 CSRF_TRUSTED_ORIGINS = env.list("CSRF_TRUSTED_ORIGINS", default=[])
 

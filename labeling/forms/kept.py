@@ -151,7 +151,9 @@ class KeepsFiles(forms.Form):
     def _sent_tokens(self, name: str, sent: Any = None) -> list[tuple[str, str]]:
         data = self.data if sent is None else sent
         sent_values = data.getlist(f"{name}_kept") if hasattr(data, "getlist") else []
-        return [(token, file) for token, _, file in (v.partition(":") for v in sent_values)]
+        rows = (value.partition(":") for value in sent_values)
+        # A name goes to messages and the database, as a browser would send it: on one line.
+        return [(token, "".join(filter(str.isprintable, file))) for token, _, file in rows]
 
     def _file_fields(self) -> list[str]:
         return [n for n, field in self.fields.items() if isinstance(field, forms.FileField)]

@@ -89,6 +89,12 @@ def test_staff_change_their_password_where_everybody_does(client, alice):
     assert response["Location"] == "/accounts/password/change/"
 
 
+def test_no_page_sends_people_to_a_mail_that_nobody_sends(client, bob):
+    assert "/password/reset/" not in client.get(LOGIN).content.decode()
+    client.force_login(bob)
+    assert "/password/reset/" not in client.get("/accounts/password/change/").content.decode()
+
+
 def test_five_failures_close_an_account_to_that_address_alone(bob):
     fail("bob", 5, address="192.0.2.1")
 

@@ -19,7 +19,7 @@ from django.core.management import call_command
 from django.db import connection
 from django.test import Client
 
-from annotator import backup
+from annotator import backup, checks
 from evaluation import runs
 from evaluation.models import Benchmark, Run
 from labeling import images, jobs, kept_files
@@ -35,6 +35,11 @@ ROOT = Path(__file__).resolve().parents[2]
 def _has_postgres_client() -> None:
     if connection.vendor == "postgresql" and not shutil.which("pg_dump"):
         skip_or_fail("pg_dump is not installed")
+
+
+@pytest.fixture(autouse=True)
+def _has_a_key(settings) -> None:
+    settings.SECRET_KEY = "of this site"
 
 
 @pytest.fixture
@@ -104,6 +109,9 @@ def test_a_restored_site_has_the_same_tables_files_and_scores(goal, shell):
     assert not any(name.startswith("data/uploads/") for name in had[1])
     assert {name.partition("/")[0] for name in had[1]} == {"data", "media", "releases"}
     assert (tables(), files()) == had
+    folders = [path for path in (*goal.rglob("*"), *site.DATA_DIR.rglob("*/*")) if path.is_dir()]
+    private = [goal / manifest(goal)["database"]["file"], *folders]
+    assert [path for path in private if path.stat().st_mode & 0o077] == []
     assert (site.DATA_DIR / "secret-key").read_text().strip() == site.SECRET_KEY
     maps = Benchmark.objects.get(name="maps")
     assert score(maps) == maps.runs.earliest("pk").result
@@ -169,6 +177,10 @@ def test_a_site_in_use_is_refused_and_stays(goal, shell, in_use):
         (lambda goal: (goal / "manifest.json").write_text("{}"), "is damaged"),
         (lambda goal: change(goal, format=2), "has the format 2"),
         (lambda goal: change(goal, files={"../out": {}}), "is damaged"),
+        (lambda goal: change(goal, files={"data/a": 5}), "is damaged"),
+        (lambda goal: change(goal, files={"data/a\0b": {"sha256": "", "bytes": 1}}), "is damaged"),
+        (lambda goal: change_database(goal, migrations=[1, 2]), "is damaged"),
+        (lambda goal: change_database(goal, migrations={"labeling": [1]}), "is damaged"),
         (lambda goal: change_database(goal, engine="oracle"), "holds a database of oracle"),
         (
             lambda goal: change_database(goal, migrations={"labeling": ["9999_later"]}),
@@ -268,9 +280,18 @@ def test_a_secret_key_of_its_own_is_said(goal, shell, settings):
     _, out, err = shell("restore", goal, "--json")
 
     assert json.loads(out)["same_secret_key"] is False
-    assert "SECRET_KEY of this site is another one" in err
+    assert "SECRET_KEY differs from the backup's" in err
     assert (settings.DATA_DIR / "secret-key").read_text().strip() == key
     assert (settings.DATA_DIR / "secret-key").stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_backup_without_a_key_says_so(goal, shell, settings):
+    settings.SECRET_KEY = checks.INSECURE_KEY
+
+    _, _, err = shell("backup", goal)
+
+    assert "SECRET_KEY is not set here" in err
 
 
 def test_an_older_backup_is_migrated(tmp_path):

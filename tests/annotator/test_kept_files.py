@@ -4,6 +4,7 @@ import importlib
 import json
 import os
 import pkgutil
+import re
 import time
 from collections.abc import Iterator
 
@@ -57,6 +58,17 @@ def pond(alice, dataset):
 def new_campaign(dataset, **more) -> dict:
     words = {"title": "Coots", "name": "coots", "kind": "contains", "dataset": dataset.pk}
     return words | policies.DEFAULTS | more
+
+
+def test_a_kept_files_name_is_one_line(as_alice, pond):
+    faulty = {"file": uploaded("labels.csv", "no\n"), "format": "csv"}
+    page = as_alice.post("/datasets/pond/labels/", faulty).content.decode()
+    token = re.search(r'_kept" value="([0-9a-f]{32}):', page)[1]
+
+    sent = {"file_kept": f"{token}:a\0b\nc.csv", "format": "csv"}
+    page = as_alice.post("/datasets/pond/labels/", sent).content.decode()
+
+    assert "abc.csv" in page
 
 
 def test_every_form_with_a_file_keeps_it():

@@ -5,19 +5,25 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from annotator import backup
+from annotator import backup, checks
 from labeling.management.contract import ContractCommand, Result
 
 
 class Command(ContractCommand):
     help = (
         "Write the database, every file and the secret key of this site into a new folder, with "
-        "the SHA-256 of each. The site may go on working meanwhile."
+        "the SHA-256 of each. The site may go on working meanwhile. Run it under the site's "
+        "environment: ASSAY_DATA, DATABASE_URL, SECRET_KEY."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("folder", metavar="DIR", help="a new folder outside the site's own")
 
     def deed(self, **options: Any) -> Result:
-        with self.progress(None, "file", "copying") as bar:
+        if checks.has_insecure_key():
+            self.warn(
+                "SECRET_KEY is not set here: the backup has no key. If the site has one, make the "
+                "backup again under the site's environment."
+            )
+        with self.progress(None, "file", "copying") as bar, backup.private_files():
             return backup.make(Path(options["folder"]), watch=bar.update)

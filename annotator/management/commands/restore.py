@@ -5,6 +5,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
+from annotator.backup import private_files
 from annotator.restore import restore
 from labeling.management.contract import ContractCommand, Result
 from labeling.plurals import count_of
@@ -13,14 +14,15 @@ from labeling.plurals import count_of
 class Command(ContractCommand):
     help = (
         "Read a backup into this site, which must be empty: no rows, no files. Every file is "
-        "compared with its SHA-256 first; an older backup is migrated."
+        "compared with its SHA-256 first; an older backup is migrated. Run it under the site's "
+        "environment: ASSAY_DATA, DATABASE_URL, SECRET_KEY."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("folder", metavar="DIR", help="a folder that backup wrote")
 
     def deed(self, **options: Any) -> Result:
-        with self.progress(None, "file", "restoring") as bar:
+        with self.progress(None, "file", "restoring") as bar, private_files():
             found = restore(Path(options["folder"]), watch=bar.update)
         if not found["same_secret_key"]:
             self.warn(
