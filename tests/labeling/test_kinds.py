@@ -193,7 +193,7 @@ def test_policies_from_before_ask_for_all_votes():
 
     assert plurality(["yes"] * 3, policy) == Verdict("open", more=2)
     assert plurality(["yes"] * 3, policies.DEFAULTS) == Verdict("open", more=2)
-    early = policies.DEFAULTS | policies.NEW
+    early = policies.DEFAULTS | policies.NEW_DEFAULTS
     assert plurality(["yes"] * 3, early) == Verdict("settled", "yes", 1.0)
     assert plurality([None, None, "yes", "yes"], early).state == "settled"
     assert plurality([None] * 4, early) == Verdict("dropped", "dropped")
