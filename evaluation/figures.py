@@ -63,7 +63,7 @@ def heatmap(result: Result, theme: Theme) -> Figure:
         for i, row in enumerate(result["accuracy"])
     ]
     colors = mpl.colormaps["cividis"].with_extremes(bad=(0, 0, 0, 0))
-    picture = axes.imshow(values, cmap=colors, vmin=0, vmax=1)
+    picture = axes.imshow(values, cmap=colors, vmin=0, vmax=1, aspect="auto")
     axes.set_xticks(range(count), names, rotation=45, ha="right", rotation_mode="anchor")
     axes.set_yticks(range(count), names)
     axes.set_xlabel("against")

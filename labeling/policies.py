@@ -59,7 +59,7 @@ RULES: dict[str, Rule | Choice] = {
     "stop_early": Choice(
         "decided",
         {
-            "decided": "Once no missing vote could change the verdict",
+            "decided": "Once the verdict is certain",
             "never": "Never: all votes, for agreement and skills to be learned from",
         },
         "By majority: when the rest of the votes is not asked for any more.",
