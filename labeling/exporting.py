@@ -304,5 +304,7 @@ def guess(path: Path) -> str:
         with open(path, encoding="utf-8-sig", errors="replace") as file:
             return "label-studio" if file.read(100).lstrip().startswith("[") else "coco"
     raise BadInput(
-        "does not say its format", file=path, cure=f"give --format, one of: {', '.join(FORMATS)}"
+        "does not say its format",
+        file=path,
+        cure=f"give it (--format in the shell), one of: {', '.join(FORMATS)}",
     )

@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 from xml.etree import ElementTree as ET
 
 from labeling.files import BadInput
@@ -23,13 +23,24 @@ LONGEST_BASE = 500
 
 def check_base(base: str) -> str:
     """The base of the images' addresses, checked. Raises BadInput."""
-    if base and (len(base) > LONGEST_BASE or not BASE.fullmatch(base)):
+    if base and (len(base) > LONGEST_BASE or not BASE.fullmatch(base) or not _has_host(base)):
         raise BadInput(
             f"the image base {base[:80]!r} is no address",
             cure="write one such as https://host/images/, s3://bucket/folder/ or "
             f"{LOCAL_FILES}folder/",
         )
     return base
+
+
+def _has_host(base: str) -> bool:
+    """Whether an address with a scheme names a host, and one without a path of the same host."""
+    try:
+        parts = urlsplit(base)
+        _ = parts.port
+    except ValueError:
+        # Brackets that do not close, or a port that is none.
+        return False
+    return bool(parts.hostname) == bool(parts.scheme)
 
 
 def address(base: str, name: str) -> str:

@@ -220,7 +220,13 @@ def test_tasks_of_label_studio_have_an_id_and_the_images_address(base, address, 
     assert list(FORMATS["label-studio"].read(tmp_path / "tasks.json")) == [label]
 
 
-@pytest.mark.parametrize("base", ["images", "https:/host", "https://ho st/", "//\n", "x" * 600])
+@pytest.mark.parametrize(
+    "base",
+    [
+        *("images", "https:/host", "https://ho st/", "//\n", "x" * 600),
+        *("https:///", "s3://", "https://[::1", "https://host:99999999/", "//evil/"),
+    ],
+)
 def test_an_image_base_that_is_no_address_is_refused(base):
     with pytest.raises(BadInput, match="is no address; write one such as"):
         check_base(base)
