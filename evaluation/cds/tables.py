@@ -19,17 +19,80 @@ from evaluation.metrics.part_order import PART_SCHEMES
 Result = dict[str, Any]
 Row = dict[str, Any]
 
-TABLES = (
-    "error",
-    "by_content_scheme",
-    "by_part_scheme",
-    "best_and_worst",
-    "error_correlation",
-    "cl_ratio",
-    "hardness",
-    "part_presence",
-    "captchas",
-)
+# The tables of a result and their columns. A database may keep the keys of JSON in another order.
+TABLES = {
+    "error": ("classifier", "error", "mean", "categories", "low", "high"),
+    "by_content_scheme": (
+        "classifier",
+        "content_scheme",
+        "measure",
+        "averaging",
+        "value",
+        "improvement",
+        "improvement_low",
+        "improvement_high",
+        "against",
+        "best",
+        "low",
+        "high",
+    ),
+    "by_part_scheme": ("classifier", "part_scheme", "measure", "averaging", "value", "low", "high"),
+    "best_and_worst": (
+        "category",
+        "measure",
+        "lowest",
+        "lowest_wins",
+        "lowest_share",
+        "highest",
+        "highest_wins",
+        "highest_share",
+        "combinations",
+        "ties",
+    ),
+    "error_correlation": (
+        "measure",
+        "averaging",
+        "error",
+        "pearson",
+        "pearson_p",
+        "pearson_low",
+        "pearson_high",
+        "spearman",
+        "spearman_p",
+        "content_schemes",
+        "errors",
+        "scores",
+    ),
+    "cl_ratio": ("classifier", "index", "bin", "low", "high", "count", "share"),
+    "hardness": (
+        "form",
+        "of",
+        "image",
+        "object",
+        "category",
+        "hardness",
+        "low",
+        "high",
+        "rank",
+        "gallery",
+    ),
+    "part_presence": ("category", "bin", "low", "high", "count", "share", "objects"),
+    "captchas": (
+        "image",
+        "object",
+        "category",
+        "part_scheme",
+        "content_scheme",
+        "frames",
+        "threshold",
+        "of",
+        "first",
+        "last",
+        "frame_ids",
+        "pair_image",
+        "pair_object",
+    ),
+}
 
 
 @dataclass(frozen=True)
@@ -289,9 +352,12 @@ def _median(values: list[float]) -> float:
 
 
 def table(name: str, result: Result) -> tuple[list[str], list[list[Any]]]:
-    """Head and rows of one of TABLES, as they go into a CSV file; a list becomes one cell."""
+    """Head and rows of one of TABLES, as they go into a CSV file; a list becomes one cell. A column
+    that no row has is left out, one that is not known comes last."""
     rows = rows_of(result, name)
-    head = list(dict.fromkeys(key for row in rows for key in row))
+    there = {key for row in rows for key in row}
+    head = [column for column in TABLES[name] if column in there]
+    head += sorted(there.difference(head))
     return head, [[_cell(row.get(key)) for key in head] for row in rows]
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from django.core.management import call_command
+from django.db import connection
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
 from evaluation import tables as mad_tables
@@ -84,6 +85,9 @@ def test_addresses_have_their_names(kept):
     kept("addresses.txt", "\n".join(sorted(walk(get_resolver()))) + "\n")
 
 
+@pytest.mark.skipif(
+    connection.vendor != "sqlite", reason="bounds of numbers are those of SQLite here"
+)
 def test_the_schema_of_the_api_is_the_same(kept):
     out = io.StringIO()
     call_command("spectacular", "--format", "openapi-json", stdout=out)
