@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.core.management import call_command
+from django.core.management import BaseCommand, call_command
 from django.db import connection
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
@@ -23,6 +23,8 @@ from tests.test_doors import Visitor, fill
 from tests.world import World, build
 
 KEPT = Path(__file__).parent / "kept"
+# Options that Django gives every command.
+OF_DJANGO = {action.dest for action in BaseCommand().create_parser("manage.py", "any")._actions}
 
 
 @pytest.fixture
@@ -62,6 +64,8 @@ def test_commands_take_what_they_took(kept):
     for name, parser in parsers():
         lines.append(f"{name}: {parser.description or ''}".strip())
         for action in parser._actions:
+            if action.dest in OF_DJANGO:
+                continue
             names = "/".join(action.option_strings) or action.dest
             choices = "" if action.choices is None else f" of {list(action.choices)}"
             said = f"{action.nargs} {action.default!r}{' required' if action.required else ''}"
