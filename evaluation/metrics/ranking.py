@@ -356,7 +356,7 @@ def counted_images(result: Mapping[str, Any]) -> list[str]:
             )
     dropped = sum(row["dropped"] or 0 for row in result["pairs"])
     if dropped:
-        said.append(f"{count_of(dropped, 'image')} of pairs dropped as too hard")
+        said.append(f"{count_of(dropped, 'image')} of pairs dropped as too hard or no photograph")
     return said
 
 
