@@ -33,7 +33,7 @@ MANIFEST = "manifest.json"
 SECRET_KEY_FILE = "secret-key"  # noqa: S105 - the file's name
 # An object a line, where the images are in an object store.
 MEDIA_LIST = "media.jsonl"
-# What of the data folder is no part of the site: queues, logs and caches are made anew, what is in
+# What of the data folder is no part of the site: queues, logs and caches are made again, what is in
 # "uploads" is kept for a day for forms that come back (kept_files.py), WordNet is put there by
 # `make setup`.
 NOT_OF_THE_SITE = (
@@ -217,7 +217,7 @@ def dump_database(folder: Path) -> str:
     with contextlib.closing(sqlite3.connect(goal)) as copy:
         # In one step, which reads one moment; with a write-ahead log nobody waits for it.
         connection.connection.backup(copy)
-        # A single file, whoever opens it.
+        # A single file, without a log beside it.
         copy.execute("PRAGMA journal_mode=DELETE")
     return goal.name
 

@@ -1,6 +1,6 @@
 """Answers as pages that are still open, and scripts that are still running, send them.
 
-The bodies are those of the first edition and are never written anew: what waits in a browser must
+The bodies are those of the first edition and are never rewritten: what waits in a browser must
 be taken by every later version, with the same answer and time.
 """
 
