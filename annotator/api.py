@@ -16,7 +16,7 @@ from rest_framework.response import Response
 
 from annotator import seats
 from annotator.bodies import MAX_BODY_BYTES, MAX_DURATION_MS
-from labeling import answering, assigning
+from labeling import answering, assigning, qualifying
 from labeling.access import campaign_for
 from labeling.api.base import Body, CampaignDoors, Doors
 from labeling.models import Answer, Assignment
@@ -85,7 +85,7 @@ class LabelDoors(CampaignDoors):
         """My open seats, filled up to `size` with new ones. Asking twice claims nothing twice."""
         row = self.campaign()
         body = self.read(NextSeatsSerializer)
-        page = assigning.next_page(self.user, row, body.get("size"))
+        page = qualifying.next_page(self.user, row, body.get("size"))
         found = seats.describe(page.seats, self.user, row, body["known"])
         for seat in found["seats"]:
             _, signature = seat["image"].split("?", 1)

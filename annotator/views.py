@@ -14,7 +14,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from annotator import accounts, bodies, grid, parts, seats
 from annotator.accounts import person
 from annotator.forms import AnswerForm, new_answer_id
-from labeling import answering, assigning, people, policies
+from labeling import answering, assigning, people, policies, qualifying
 from labeling.access import campaign_for
 from labeling.assigning import NOT_WORKING
 from labeling.errors import Conflict, InTraining, NotWorking, NotYours, Refusal
@@ -151,7 +151,7 @@ def _seats_to_show(
 def _next_seats(user: User, campaign: Campaign, held: set[str], known: set[str]) -> dict[str, Any]:
     """A page of seats beside those that the person's open tabs hold already."""
     size = KINDS[campaign.kind].page_size(policies.of(campaign)) + len(held)
-    page = assigning.next_page(user, campaign, size)
+    page = qualifying.next_page(user, campaign, size)
     fresh = [seat for seat in page.seats if seat.token not in held]
     described = seats.describe(fresh, user, campaign, known)
     return described | {"left": page.left, "done": page.answered}

@@ -194,7 +194,7 @@ def _prepare() -> dict[str, Any]:
     from django.contrib.auth import get_user_model
     from django.core.management import call_command
 
-    from labeling import campaigns
+    from labeling import asking, campaigns
     from labeling.models import Dataset
 
     call_command("migrate", verbosity=0)
@@ -212,7 +212,7 @@ def _prepare() -> dict[str, Any]:
         )
         keys = [f"n{index:08}" for index in range(topics)]
         campaigns.define_topics(campaign, [{"key": key, "name": "drake"} for key in keys])
-        campaigns.add_questions(campaign, [(image, key) for key in keys for image in names])
+        asking.add_questions(campaign, [(image, key) for key in keys for image in names])
         campaigns.launch(campaign, owner)
     people = [_person(f"person{index}", "bench", pages=20) for index in range(PEOPLE)]
     return {"people": people, "looker": _person("looker", "look")["session"]}

@@ -17,7 +17,7 @@ from evaluation import selections
 from evaluation.metrics.wordnet import Synset, UnknownLabel, WordNet
 from evaluation.models import Benchmark, Selection, Submission
 from evaluation.selections import Line, SelectionFile
-from labeling import campaigns, forecasts, policies
+from labeling import asking, campaigns, forecasts, policies
 from labeling.errors import Conflict, Refusal
 from labeling.files import BadInput
 from labeling.models import Campaign, Dataset, Decision, Image, Job, Question, User
@@ -317,7 +317,7 @@ def _add_lines(benchmark: Benchmark, selection: SelectionFile, wordnet: WordNet)
 
 def _ask(benchmark: Benchmark, keys: Sequence[Key], lane: int = Question.Lane.FRESH) -> None:
     if keys:
-        added = campaigns.add_questions(benchmark.campaign, keys, lane=lane)
+        added = asking.add_questions(benchmark.campaign, keys, lane=lane)
         if added.missing_images:
             # Deleted since it was looked for.
             raise Conflict(f"Images left the dataset: {_some(added.missing_images)}. Try again.")
@@ -442,7 +442,7 @@ def _withdraw_unneeded(benchmark: Benchmark, keys: set[Key]) -> None:
     ).values_list("pk", "item__image__name", "topic")
     pks = [pk for pk, image, topic in rows if (image, topic) in idle]
     if pks:
-        campaigns.withdraw_questions(
+        asking.withdraw_questions(
             benchmark.campaign, pks, None, "The image was too hard on its other question."
         )
 

@@ -13,9 +13,9 @@ from datetime import datetime, timedelta
 from django.utils import timezone
 
 from labeling import dealing, lanes, upkeep
-from labeling.errors import CampaignClosed, Conflict, InTraining, NotWorking, NotYours
+from labeling.errors import CampaignClosed, Conflict, InTraining, Newcomer, NotWorking, NotYours
 from labeling.lanes import FRESH, GOLD, RETURNED, Candidate, Reader, Reading
-from labeling.models import Assignment, Campaign, Membership, User
+from labeling.models import Assignment, Campaign, Decision, Membership, User
 from labeling.models.people import new_token
 from labeling.seats import (
     Raced,
@@ -118,7 +118,8 @@ def next_page(user: User, campaign: Campaign, size: int | None = None) -> Page:
     topics, all seats are about one, that of the seats already open if there are any, and the page
     is short rather than mixed. Empty only when there is nothing this person could answer now.
     Raises NotYours for those who are not members, CampaignClosed unless the campaign is open,
-    InTraining and NotWorking by the person's stage.
+    InTraining and NotWorking by the person's stage, and Newcomer for a first page where people are
+    trained or tested first: qualifying.next_page begins that, then comes here.
     """
     for attempt in range(ATTEMPTS):
         # What others hold is skipped twice, then waited for: an empty page must mean the end.
@@ -191,12 +192,10 @@ def _fill(user: User, campaign: Campaign, size: int | None, skip: bool) -> Fill:
 
 
 def _check_stage(person: Reader) -> None:
-    """Passes for those who work here. Raises InTraining or NotWorking."""
+    """Raises Newcomer, InTraining or NotWorking unless the person works here."""
     stage = Stage(person.stage)
     if _is_new(person):
-        from labeling.qualifying import begin
-
-        stage = Stage(begin(Membership.objects.get(pk=person.membership_id)))
+        raise Newcomer(IN_TRAINING)
     if stage in (Stage.TRAINING, Stage.TEST):
         raise InTraining(IN_TRAINING)
     if stage != Stage.WORKING:
@@ -213,7 +212,17 @@ def _is_new(person: Reader) -> bool:
         and not person.answered
         and person.stage == Stage.WORKING
         and person.role == Membership.Role.ANNOTATOR
+        and not has_been_trained(person.user_id, person.campaign_id)
     )
+
+
+def has_been_trained(user_id: int, campaign_id: int) -> bool:
+    """Whether the person has been through training and test, or a researcher let them in."""
+    return Decision.objects.filter(
+        campaign_id=campaign_id,
+        kind__in=[Decision.Kind.STAGE, Decision.Kind.UNBLOCK],
+        content__annotator=user_id,
+    ).exists()
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from django.db.models import F, QuerySet
 from django.utils import timezone
 
-from labeling import calibrating, consensus
+from labeling import calibrations, consensus
 from labeling.consensus import Replayed
 from labeling.errors import NotYours, Refusal
 from labeling.models import (
@@ -102,11 +102,11 @@ def _change(
                 field="person",
             )
         current = Campaign.objects.get(pk=campaign.pk)
-        people = calibrating.in_force(current.calibration_id).voided
+        people = calibrations.in_force(current.calibration_id).voided
         if void == (member.user_id in people) == (member.stage == Stage.BLOCKED):
             return Outcome(changed=False)
         people = people | {member.user_id} if void else people - {member.user_id}
-        coming = calibrating.voiding(
+        coming = calibrations.voiding(
             current, set(people), "somebody was blocked" if void else "a block was lifted"
         )
         locked = _lock_questions(current.pk, member.user_id)

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
-from labeling import calibrating, jobs
+from labeling import calibrations, jobs
 from labeling.intervals import share_interval
 from labeling.judging import Vote
 from labeling.kinds import KINDS
@@ -361,7 +361,7 @@ def tallies(campaign: Campaign, question_ids: Sequence[int]) -> dict[int, Counte
     names.
     """
     kind = KINDS[campaign.kind]
-    voided = calibrating.in_force(campaign).voided
+    voided = calibrations.in_force(campaign).voided
     found = {}
     for question, votes in votes_on(question_ids).items():
         last = [vote.revisions[-1][2] for vote in votes if vote.annotator not in voided]

@@ -8,8 +8,8 @@ from django.conf import settings
 from django.db import transaction
 from django.utils.module_loading import import_string
 
-from labeling import campaigns, following, graphs, jobs
-from labeling.campaigns import AddedQuestions
+from labeling import asking, campaigns, following, graphs, jobs
+from labeling.asking import AddedQuestions
 from labeling.errors import Refusal
 from labeling.models import Campaign, Dataset, Job, User
 from labeling.question_graph import Graph
@@ -53,7 +53,7 @@ def ask(campaign: Campaign, pairs: Pairs, topics: Iterable[dict[str, Any]] = ())
     asked = dict.fromkeys(topic for _, topic in pairs)
     new = [key for key in asked if key not in known and key not in given]
     campaigns.define_topics(campaign, [*given.values(), *describe(new)])
-    added = campaigns.add_questions(campaign, pairs)
+    added = asking.add_questions(campaign, pairs)
     if added.missing_images:
         names = ", ".join(added.missing_images[:LISTED])
         more = " …" if len(added.missing_images) > LISTED else ""

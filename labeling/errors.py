@@ -55,6 +55,10 @@ class InTraining(Refusal):
     code = "in_training"
 
 
+class Newcomer(InTraining):
+    """The person has not begun the training or test that comes first; qualifying.begin does."""
+
+
 class NotWorking(NotAllowed):
     """The person's work in the campaign rests or has ended; the code says which."""
 

@@ -20,6 +20,7 @@ from labeling import frozen_labels, frozen_parts
 from labeling.files import BadInput, StrPath
 from labeling.formats.parted import PartedObject, Photograph
 from labeling.question_graph import Graph, build
+from labeling.rest import with_rest
 
 FORMAT = "assay-release"
 FILES = ("answers.jsonl", "images.jsonl", "topics.jsonl", "votes.jsonl")
@@ -127,7 +128,7 @@ def _with_rest(
     scene: tuple[Photograph, list[PartedObject]],
 ) -> tuple[Photograph, list[PartedObject]]:
     photo, things = scene
-    return photo, [frozen_parts.with_rest(thing) for thing in things]
+    return photo, [with_rest(thing) for thing in things]
 
 
 def ahead(deed: Callable[[T], U], found: Iterable[T], many: int = 16) -> Iterator[U]:

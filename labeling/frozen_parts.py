@@ -7,10 +7,8 @@ covers, is not in the line: outline, parts and crop are, and rest.py follows fro
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from typing import Any
 
-from labeling import rest
 from labeling.formats.parted import (
     STATES,
     Merge,
@@ -121,13 +119,6 @@ def _part(row: Line, name: str) -> Part:
         merges=merges,
         names=tuple(row.get("names", ())),
     )
-
-
-def with_rest(thing: PartedObject) -> PartedObject:
-    """The object with what no part covers as its last parts, of origin "made"."""
-    drawn = [part.polygons for part in thing.parts if part.polygons]
-    found = rest.rest(drawn, thing.outline, thing.crop or thing.box)
-    return replace(thing, parts=(*thing.parts, *rest.made(found)))
 
 
 class Tally:

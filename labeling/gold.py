@@ -14,7 +14,7 @@ from django.db import transaction
 from django.db.models import Min, Q
 from django.utils import timezone
 
-from labeling import campaigns, objects, policies, subjects
+from labeling import asking, following, graphs, objects, policies, questions, subjects
 from labeling.errors import Conflict, Refusal
 from labeling.intervals import wilson_interval
 from labeling.kinds import KINDS, About, clean_answer, is_drawn
@@ -51,7 +51,7 @@ def add_gold(campaign: Campaign, actor: User, rows: Sequence[dict[str, Any]]) ->
     """
     cleaned = (_drawn if is_drawn(KINDS[campaign.kind]) else _plain)(campaign, rows)
     with transaction.atomic():
-        campaigns.check_topics(campaign, {row.topic for row in cleaned})
+        asking.check_topics(campaign, {row.topic for row in cleaned})
         _check_graph(campaign, [(row.image, row.item, row.topic, row.answer) for row in cleaned])
         for number, row in enumerate(cleaned, 1):
             question = _gold_question(campaign, row.item, row.topic, number)
@@ -117,7 +117,7 @@ def _answer(
 
 
 def _gold_items(campaign: Campaign, names: list[str]) -> dict[str, int]:
-    items, missing = campaigns.whole_items(campaign, sorted(set(names)))
+    items, missing = asking.whole_items(campaign, sorted(set(names)))
     if missing:
         raise Refusal(
             count_of(len(missing), "image of the gold is", "images of the gold are")
@@ -174,8 +174,6 @@ def _standing_gold(
 
 
 def _faults(campaign: Campaign, rows: Iterable[tuple[str, str, Any]]) -> list[str]:
-    from labeling import graphs, questions
-
     # A known "too hard" closes nothing and is closed by nothing.
     decided = [row for row in rows if row[2] in (questions.YES, questions.NO)]
     mode = campaign.settings.get("mode", "safe")
@@ -186,8 +184,6 @@ def _topics_of(campaign: Campaign, keys: Iterable[str]) -> dict[str, str]:
     """Each key's topic: of a graph's class, the question that asks for it."""
     if campaign.graph_id is None:
         return {key: key for key in keys}
-    from labeling import graphs
-
     graph = graphs.of(campaign)
     return {key: graph.find(key) or key for key in keys}
 
@@ -204,7 +200,7 @@ def _gold_question(campaign: Campaign, item_id: int, topic: str, number: int) ->
             topic=topic,
             subject=(retired[0] or retired[1]) if retired else subjects.of_item(item_id),
             lane=Question.Lane.GOLD,
-            ticket=campaigns.take_tickets(campaign, 1),
+            ticket=asking.take_tickets(campaign, 1),
             seats_free=1,
             state=Question.State.GOLD,
             policy=campaign.policies.latest("version"),
@@ -251,8 +247,6 @@ def _put_away(question: Question) -> None:
     Question.objects.filter(pk=question.pk).update(seats_free=0, round=min(lowest - 1, -2))
     if question.graph_id is not None:
         # Its answer was taken as known; now the image may be asked.
-        from labeling import following
-
         for _ in following.look_again_at(question.campaign, [question.item_id]):
             pass
 
@@ -298,7 +292,7 @@ def _promote(campaign: Campaign, question: Question, settlement: Settlement, pol
         defaults={
             "subject": question.subject or question.pk,
             "lane": Question.Lane.GOLD,
-            "ticket": campaigns.take_tickets(campaign, 1),
+            "ticket": asking.take_tickets(campaign, 1),
             "seats_free": 1,
             "state": Question.State.GOLD,
             "policy": policy,
@@ -320,8 +314,6 @@ def without(campaign: Campaign) -> list[str]:
     so gold is needed for each; elsewhere, where it is mixed over classes, none is named."""
     if campaign.graph_id is None:
         return []
-    from labeling import graphs
-
     rows = Gold.objects.filter(question__campaign=campaign, retired_at=None)
     known = set(rows.values_list("question__topic", flat=True).distinct())
     return [node.title for node in graphs.of(campaign).nodes if node.id not in known]

@@ -7,7 +7,7 @@ from typing import Any
 from django.db import transaction
 from django.db.models import Max
 
-from labeling import campaigns, jobs, questions
+from labeling import asking, jobs, questions
 from labeling.errors import Conflict, Refusal
 from labeling.models import Campaign, Decision, Topic, User
 from labeling.models import Graph as Version
@@ -106,7 +106,7 @@ def _define_topics(campaign: Campaign, graph: Graph, old: Graph | None) -> None:
         topics.append(_topic(campaign, node, known.get(node.id, "")))
     Topic.objects.bulk_create(
         topics,
-        batch_size=campaigns.BATCH,
+        batch_size=asking.BATCH,
         update_conflicts=True,
         unique_fields=["campaign", "key"],
         update_fields=["name", "synonyms", "definition", "guidance"],

@@ -217,19 +217,17 @@ def retry(job: Job, actor: User | None) -> Job:
 
 
 def sweep() -> dict[str, int]:
-    """Counts of what was sent again, given up, and of seats whose lease ran out.
+    """Counts of what was sent again and what was given up.
 
     Any number of sweeps may run at once: each row is taken by a condition on what was read.
     """
-    from labeling import assigning, upkeep
-
     now = timezone.now()
     overdue = (
         Job.objects.filter(state__in=[Job.State.QUEUED, Job.State.RUNNING])
         .filter(Q(leased_until__lte=now) | Q(leased_until=None))
         .order_by("leased_until", "pk")[:SWEEP_SIZE]
     )
-    counts = {"sent": 0, "given_up": 0, "seats_returned": 0}
+    counts = {"sent": 0, "given_up": 0}
     for job in overdue:
         if job.state == Job.State.RUNNING and job.attempts >= MAX_DEATHS:
             counts["given_up"] += _give_up(job, now)
@@ -241,8 +239,6 @@ def sweep() -> dict[str, int]:
             Job.objects.filter(pk=job.pk, claim="", state=job.state).update(leased_until=now)
             break
         counts["sent"] += 1
-    counts["seats_returned"] = assigning.return_expired()
-    upkeep.sweep()
     return counts
 
 

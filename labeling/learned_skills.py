@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from labeling import policies
 from labeling.aggregation import Floats, Ints, vote_counts
-from labeling.calibrating import classes_of
+from labeling.calibrations import classes_of
 from labeling.dawid_skene import DawidSkene, dawid_skene
 from labeling.kinds import KINDS
 from labeling.models import Answer, Campaign, Question
@@ -69,10 +69,7 @@ def learn(campaign: Campaign, voided: frozenset[int] = frozenset()) -> dict[str,
         return {"classes": list(classes)} | kind.learn(found, policy)
     votes = read(campaign, classes, voided)
     learned = _two(votes, policy) if len(classes) == 2 else _many(votes, policy, len(classes))
-    content = {"classes": list(classes)} | learned
-    if campaign.settings.get("order") == "learned":
-        content["statistics"] = kind.statistics(campaign)
-    return content
+    return {"classes": list(classes)} | learned
 
 
 def read(campaign: Campaign, classes: tuple[str, ...], voided: frozenset[int]) -> Votes:

@@ -5,8 +5,8 @@ from typing import Any
 
 from django.db import transaction
 
-from labeling import campaigns, vocabularies
-from labeling.campaigns import AddedQuestions
+from labeling import asking, campaigns, vocabularies
+from labeling.asking import AddedQuestions
 from labeling.errors import Conflict, Refusal
 from labeling.models import Campaign, Dataset, Decision, GivenLabel, User
 from labeling.models import Vocabulary as Version
@@ -77,7 +77,7 @@ def ask(campaign: Campaign, items: Iterable[int] | None = None) -> AddedQuestion
     campaigns.define_topics(
         campaign, [{"key": key, "name": known[key]["name"]} for key in sorted(asked)]
     )
-    return campaigns.add_item_questions(campaign, list(keys.items()))
+    return asking.add_item_questions(campaign, list(keys.items()))
 
 
 def objects_of(

@@ -8,6 +8,7 @@ from django.db import transaction
 from django.db.models import F
 from django.utils import timezone
 
+from labeling import assigning
 from labeling.errors import Conflict, NotYours, Refusal
 from labeling.models import Campaign, Decision, Invitation, Membership, User
 
@@ -154,8 +155,6 @@ def change_role(membership: Membership, actor: User, role: str) -> Membership:
 
 def remove(membership: Membership, actor: User) -> Membership:
     """The membership, ended. Answers stay; the person's open seats return to others."""
-    from labeling import assigning
-
     with transaction.atomic():
         membership = _lock(membership)
         if membership.left_at is None:

@@ -12,7 +12,7 @@ from typing import Any
 from django.db import transaction
 from django.db.models import Count
 
-from labeling import calibrating, campaigns, consensus, jobs, judging, policies
+from labeling import calibrations, campaigns, consensus, jobs, judging, policies
 from labeling.errors import Conflict, Refusal
 from labeling.models import Campaign, Decision, Job, Policy, Question, User
 from labeling.seats import lock_questions
@@ -27,7 +27,7 @@ NAMED = 12
 
 def fits(campaign: Campaign) -> bool:
     """Whether the campaign's answers are yes and no, which tables are made of."""
-    return calibrating.classes_of(campaign.kind, campaign.settings) == judging.BINARY
+    return calibrations.classes_of(campaign.kind, campaign.settings) == judging.BINARY
 
 
 def plan(campaign: Campaign, per_topic: int, seed: int) -> dict[str, Any]:
@@ -75,7 +75,7 @@ def state(campaign: Campaign) -> dict[str, Any]:
         rows = campaign.questions.asked().filter(policy__version__in=versions).order_by()
         for topic, found, count in rows.values_list("topic", "state").annotate(Count("pk")):
             counts[topic][found] = count
-    tables = set(calibrating.in_force(campaign).tables)
+    tables = set(calibrations.in_force(campaign).tables)
     missing = sorted(set(counts) - tables)
     names = dict(campaign.topics.filter(key__in=missing[:NAMED]).values_list("key", "name"))
     asked = sum(found.total() for found in counts.values())

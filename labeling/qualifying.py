@@ -16,7 +16,7 @@ from django.db.models.functions import Coalesce
 from django.utils import timezone
 
 from labeling import answering, assigning, dealing, graphs, policies
-from labeling.errors import CampaignClosed, NotYours
+from labeling.errors import CampaignClosed, Newcomer, NotYours
 from labeling.kinds import KINDS
 from labeling.lanes import NOT_A_MEMBER
 from labeling.models import Answer, Assignment, Campaign, Decision, Gold, Membership, Question, User
@@ -52,24 +52,27 @@ def stage_for(membership: Membership, policy: dict[str, Any]) -> str:
     return Stage.TEST if policy["test_questions"] else Stage.WORKING
 
 
+def next_page(user: User, campaign: Campaign, size: int | None = None) -> assigning.Page:
+    """As assigning.next_page; a newcomer goes to training or the test first. Raises as it does."""
+    try:
+        return assigning.next_page(user, campaign, size)
+    except Newcomer:
+        begin(Membership.objects.get(user=user, campaign=campaign))
+        return assigning.next_page(user, campaign, size)
+
+
 def begin(membership: Membership) -> str:
     """The stage of a newcomer, who goes to training or the test where the campaign has them.
 
     Whoever has been through, or was let in by a researcher, stays where they are.
     """
     stage = stage_for(membership, policies.of(membership.campaign))
-    if membership.stage != Stage.WORKING or stage == Stage.WORKING or _has_been(membership):
+    if membership.stage != Stage.WORKING or stage == Stage.WORKING:
+        return membership.stage
+    if assigning.has_been_trained(membership.user_id, membership.campaign_id):
         return membership.stage
     move(membership, stage, None, "", expected=Stage.WORKING)
     return advance(membership)
-
-
-def _has_been(membership: Membership) -> bool:
-    return Decision.objects.filter(
-        campaign_id=membership.campaign_id,
-        kind__in=[Decision.Kind.STAGE, Decision.Kind.UNBLOCK],
-        content__annotator=membership.user_id,
-    ).exists()
 
 
 def move(

@@ -65,6 +65,13 @@ def mask(thing: PartedObject) -> Polygons:
     return _polygons(_united([*drawn, thing.outline or ()]))
 
 
+def with_rest(thing: PartedObject) -> PartedObject:
+    """The object with what no part covers as its last parts, of origin "made"."""
+    drawn = [part.polygons for part in thing.parts if part.polygons]
+    found = rest(drawn, thing.outline, thing.crop or thing.box)
+    return replace(thing, parts=(*thing.parts, *made(found)))
+
+
 def _united(shapes: Iterable[Polygons]) -> Any:
     """All of them as one geometry. Built in one go: a call for each ring would cost more than the
     union itself."""

@@ -11,7 +11,7 @@ from typing import Any
 
 from django.db.models import Exists, OuterRef
 
-from labeling import calibrating, judging, policies
+from labeling import calibrations, graphs, judging, policies
 from labeling.judging import Skills, Vote
 from labeling.kinds import KINDS, Verdict
 from labeling.models import Answer, Policy, Question, SentBack, Settlement
@@ -115,9 +115,9 @@ def rules_by(
     for pk, content, campaign_id, kind, current, current_at in rows:
         policy = policies.DEFAULTS | content
         calibration_id, made_at = coming or (current, current_at)
-        known = calibrating.skills(calibration_id, made_at)
+        known = calibrations.skills(calibration_id, made_at)
         if policy["method"] != "majority" and hasattr(KINDS[kind], "classes"):
-            known = calibrating.among_classes(known, campaign_id)
+            known = calibrations.among_classes(known, campaign_id)
         rules[pk] = Rules(KINDS[kind], policy, known, calibration_id)
     return rules
 
@@ -128,8 +128,6 @@ def places_of(questions: Sequence[Locked], rules: dict[int, Rules]) -> dict[int,
     asked = [q for q in questions if rules[q.policy_id].policy["method"] != "majority"]
     if not asked:
         return {}
-    from labeling import graphs
-
     ids = [question.id for question in asked]
     topics = dict(Question.objects.filter(pk__in=ids).values_list("pk", "topic"))
     known = {pk: graphs.of(pk) for pk in {q.graph_id for q in asked} if pk is not None}
@@ -145,7 +143,7 @@ def places_of(questions: Sequence[Locked], rules: dict[int, Rules]) -> dict[int,
 def rules_of(settlement: Settlement, rules: Rules) -> Rules:
     """The rules as they were for this settlement, but with those void who are void now."""
     made_at = settlement.calibration.created_at if settlement.calibration else None
-    known = calibrating.skills(settlement.calibration_id, made_at)
+    known = calibrations.skills(settlement.calibration_id, made_at)
     now = rules.skills
     known = replace(known, voided=now.voided, classes=now.classes)
     return replace(rules, skills=known, calibration_id=settlement.calibration_id)

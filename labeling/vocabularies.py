@@ -8,7 +8,7 @@ from typing import Any
 from django.db import transaction
 from django.db.models import Count
 
-from labeling import datasets, vocabulary
+from labeling import datasets, vocabulary_reading
 from labeling.errors import Conflict, NotAllowed, Refusal
 from labeling.models import Campaign, Dataset, GivenLabel, User
 from labeling.models import Vocabulary as Version
@@ -47,7 +47,7 @@ def read(version: Version) -> Vocabulary:
     """What a version says; read once in a process."""
     found = _READ.get(version.sha256)
     if found is None:
-        found = vocabulary.build(version.content)
+        found = vocabulary_reading.build(version.content)
         if len(_READ) >= KEPT:
             _READ.pop(next(iter(_READ)))
         _READ[version.sha256] = found
@@ -77,7 +77,7 @@ def add_version(
         raise NotAllowed(
             "Only the dataset's owner changes its vocabulary. Ask them, or make your own dataset."
         )
-    said = content if isinstance(content, Vocabulary) else vocabulary.build(content)
+    said = content if isinstance(content, Vocabulary) else vocabulary_reading.build(content)
     # One writer at a time: versions are counted.
     Dataset.objects.select_for_update().get(pk=dataset.pk)
     before = current(dataset)
@@ -99,7 +99,7 @@ def add_version(
 
 def start(dataset: Dataset, actor: User | None) -> Version:
     """The shipped vocabulary as the dataset's."""
-    return add_version(dataset, vocabulary.shipped(), actor)
+    return add_version(dataset, vocabulary_reading.shipped(), actor)
 
 
 def campaigns_by_version(dataset: Dataset) -> dict[int, list[Campaign]]:

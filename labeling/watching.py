@@ -13,7 +13,7 @@ from typing import Any
 
 from django.utils import timezone
 
-from labeling import answering, calibrating, gold, policies, qualifying, quality, signals
+from labeling import answering, blocking, calibrating, gold, policies, qualifying, quality, signals
 from labeling.errors import Conflict, NotAllowed, Refusal
 from labeling.kinds import KINDS
 from labeling.models import Answer, Assignment, Campaign, Gold, Job, Membership, Question, User
@@ -286,8 +286,6 @@ def told(membership: Membership) -> dict[str, Any] | None:
 def _act(membership: Membership, action: str, reason: str, found: Sequence[dict[str, str]]) -> None:
     which = [row["signal"] for row in found if row["action"] != "none"]
     if action == "block":
-        from labeling import blocking
-
         blocking.block(membership.campaign, membership, None, reason)
     elif action == "pause":
         qualifying.move(

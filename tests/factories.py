@@ -10,7 +10,7 @@ from django.core.files.base import ContentFile
 from django.utils import timezone
 from PIL import Image as Pillow
 
-from labeling import campaigns
+from labeling import asking, campaigns
 from labeling.models import Campaign, Dataset, Image, Membership, Question, User
 
 
@@ -94,7 +94,7 @@ def make_campaign(
         for image in names:
             if image not in known:
                 make_image(dataset, image)
-        campaigns.add_questions(campaign, [(image, topic) for image in names])
+        asking.add_questions(campaign, [(image, topic) for image in names])
     if launch:
         campaigns.launch(campaign, owner)
     return campaign

@@ -91,6 +91,7 @@ PURE = (
     "labeling/vocabulary.py",
     "labeling/vocabulary_changes.py",
     "labeling/vocabulary_checks.py",
+    "labeling/vocabulary_reading.py",
     "labeling/vote_tables.py",
     "labeling/votefiles.py",
 )

@@ -9,6 +9,7 @@ from evaluation import runs
 from evaluation.models import Benchmark, Run, Selection, Submission
 from labeling import (
     answering,
+    asking,
     assigning,
     auditing,
     campaigns,
@@ -80,7 +81,7 @@ def build() -> World:
     )
     drake = {"key": DRAKE, "name": "drake", "url": "https://en.wikipedia.org/wiki/Drake"}
     campaigns.define_topics(campaign, [drake])
-    campaigns.add_questions(campaign, [(f"coots/{n:03}.png", DRAKE) for n in range(2)])
+    asking.add_questions(campaign, [(f"coots/{n:03}.png", DRAKE) for n in range(2)])
     factories.join(bob, campaign)
     factories.join(vera, campaign, "reviewer")
     ducks = factories.make_campaign(rita, factories.make_dataset(rita, "lake"), "ducks", images=2)
@@ -157,7 +158,7 @@ def _furnish(world: World) -> None:
     campaign, alice = world.campaign, world.alice
     for n in range(2, 8):
         factories.make_image(world.dataset, f"coots/{n:03}.png")
-    campaigns.add_questions(campaign, [(f"coots/{n:03}.png", COOT) for n in range(2, 7)])
+    asking.add_questions(campaign, [(f"coots/{n:03}.png", COOT) for n in range(2, 7)])
     add_gold(campaign, alice, [{"image": "coots/007.png", "topic": DRAKE, "answer": "no"}])
     gold = campaign.questions.get(state=Question.State.GOLD)
     reviewed = campaign.questions.filter(state=Question.State.OPEN).latest("pk")

@@ -21,7 +21,7 @@ from PIL.PngImagePlugin import PngInfo
 from evaluation.cds import people, sequencing
 from evaluation.cds.lines import SequenceLine
 from evaluation.models import Benchmark
-from labeling import campaigns, drafting, exportfiles, images, jobs, releases, subjects
+from labeling import asking, campaigns, drafting, exportfiles, images, jobs, releases, subjects
 from labeling.errors import Refusal
 from labeling.imagesources import MAX_NAME, clean_name
 from labeling.models import Campaign, Dataset, Image, Item, Job
@@ -122,8 +122,8 @@ def _ask(campaign: Campaign, names: list[str], seed: int) -> None:
     topic = drafting.NAMING_TOPIC | {"name": people.QUESTION}
     campaigns.define_topics(campaign, [topic])
     random.Random(seed).shuffle(names)
-    items, _ = campaigns.whole_items(campaign, names)
-    campaigns.add_item_questions(campaign, [(items[name], topic["key"]) for name in names])
+    items, _ = asking.whole_items(campaign, names)
+    asking.add_item_questions(campaign, [(items[name], topic["key"]) for name in names])
 
 
 def _items(dataset: Dataset, things: set[Thing]) -> dict[Thing, int]:

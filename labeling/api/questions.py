@@ -11,7 +11,7 @@ from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from labeling import campaigns, consensus, drafting, overview, part_campaigns, reviewing
+from labeling import asking, campaigns, consensus, drafting, overview, part_campaigns, reviewing
 from labeling.access import RESEARCHER, REVIEWER
 from labeling.api.base import MIB, CampaignDoors
 from labeling.api.bodies import (
@@ -208,7 +208,7 @@ class QuestionDoors(CampaignDoors):
         """Asks about images, all or none. What is asked already is counted and left as it is."""
         row = self.campaign(RESEARCHER)
         asked = self.read(NewQuestionsSerializer)["questions"]
-        added = campaigns.add_questions(row, [(one["image"], one["topic"]) for one in asked])
+        added = asking.add_questions(row, [(one["image"], one["topic"]) for one in asked])
         if added.missing_images:
             raise Refusal(
                 count_of(len(added.missing_images), "image is", "images are")
@@ -259,7 +259,7 @@ class QuestionDoors(CampaignDoors):
         """Stops asking these questions. Their answers stay."""
         row = self.campaign(RESEARCHER)
         body = self.read(WithdrawalSerializer)
-        count = campaigns.withdraw_questions(row, body["questions"], self.user, body["reason"])
+        count = asking.withdraw_questions(row, body["questions"], self.user, body["reason"])
         return self.answer(CountSerializer, {"count": count})
 
     @extend_schema(request=VerdictSerializer, responses=SettlementSerializer)

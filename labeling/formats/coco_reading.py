@@ -24,9 +24,9 @@ from labeling.formats.json_stream import members
 from labeling.formats.parted import Box, Part, PartedObject
 from labeling.formats.reading import OnFault, Reading, Tell, is_number, say_nothing, shared_area
 from labeling.formats.sidecar import the_file
-from labeling.frozen_parts import with_rest
 from labeling.geometry import box_of, polygons_of
 from labeling.polygons import Polygons
+from labeling.rest import with_rest
 
 FILE = "parts.json"
 # COCO's own groups of objects, less `person`, which is an object too.

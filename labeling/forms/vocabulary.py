@@ -5,13 +5,14 @@ from typing import Any
 from django import forms
 from django.forms import BaseFormSet, formset_factory
 
-from labeling import vocabulary
+from labeling import vocabulary_reading
 from labeling.errors import Refusal
 from labeling.forms.common import LIST, WordedForm
 from labeling.forms.graph import say_faults, version_field
 from labeling.forms.kept import KeepsFiles, KeptFileInput
-from labeling.vocabulary import LONGEST, Category, Fault, PartName, Vocabulary
+from labeling.vocabulary import Category, Fault, PartName, Vocabulary
 from labeling.vocabulary_checks import MOST_PARTS
+from labeling.vocabulary_reading import LONGEST
 
 MAX_BYTES = 4 * LONGEST
 # A form sends eleven fields a part, and Django reads a thousand.
@@ -49,7 +50,7 @@ class VocabularyForm(KeepsFiles, WordedForm):
                 self.add_error("text", "Choose a file, or write the vocabulary as text.")
             return data
         try:
-            self.vocabulary = vocabulary.parse(_text_of(file) if file is not None else text)
+            self.vocabulary = vocabulary_reading.parse(_text_of(file) if file is not None else text)
         except Refusal as refusal:
             self.say(refusal)
         return data

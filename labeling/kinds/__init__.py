@@ -15,7 +15,6 @@
 | TALLY_WORDS | what people see for words that are no choices |
 | settle(values, policy) | a Verdict (votes.py) |
 | TOPIC_PAGES | where true, a page is one question about many images |
-| statistics(campaign) | what a calibration keeps for the kind, where it has that |
 | settle_weighted(values, weights, policy) | as settle, where votes are no words |
 | learn(votes, policy) | what a calibration says of people, where votes are no words |
 | likeness(value, gold) | how right each part of it is, where it has parts |

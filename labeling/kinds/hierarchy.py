@@ -4,7 +4,7 @@ Its questions are opened by following.py: what a "no" closes is never asked.
 """
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from labeling.errors import Refusal
 from labeling.kinds.votes import Verdict, checked, offered, plurality
@@ -15,9 +15,6 @@ from labeling.kinds.votes import is_right as is_right
 from labeling.kinds.votes import page_size as page_size
 from labeling.ordering import ORDERS
 from labeling.questions import MODES
-
-if TYPE_CHECKING:
-    from labeling.models import Campaign
 
 NAME = "hierarchy"
 TITLE = "Which of many classes are in the image?"
@@ -84,10 +81,3 @@ def tally_name(value: Any) -> str:
 def settle(values: Sequence[Any], policy: dict[str, Any]) -> Verdict:
     """Majority of yes and no among those who could answer; see votes.plurality."""
     return plurality([vote(value) for value in values], policy)
-
-
-def statistics(campaign: "Campaign") -> dict[str, Any]:
-    """What a calibration keeps of the settled images, for the learned order (learned_order.py)."""
-    from labeling import learned_order
-
-    return learned_order.statistics(campaign)

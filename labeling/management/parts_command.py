@@ -6,7 +6,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from labeling import part_imports, vocabularies, vocabulary
+from labeling import part_imports, vocabularies, vocabulary_reading
 from labeling.errors import Refusal
 from labeling.files import BadInput
 from labeling.management.contract import ContractCommand, Result, table
@@ -105,7 +105,7 @@ def show(result: Result) -> str:
 
 def _take(dataset: Dataset, name: str) -> None:
     """Makes the named vocabulary the dataset's latest. Raises BadInput."""
-    said = vocabulary.shipped() if name == SHIPPED else vocabulary.read(name)
+    said = vocabulary_reading.shipped() if name == SHIPPED else vocabulary_reading.read(name)
     try:
         vocabularies.add_version(dataset, said, None)
     except Refusal as refusal:

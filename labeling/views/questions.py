@@ -8,7 +8,7 @@ from django.http import HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from labeling import campaigns, drafting, overview, part_campaigns, part_overview
+from labeling import asking, drafting, overview, part_campaigns, part_overview
 from labeling.errors import Refusal
 from labeling.forms import QuestionFilterForm, QuestionsForm, add_refusal
 from labeling.kinds import KINDS, is_drawn
@@ -141,7 +141,7 @@ def question_withdraw(request: SignedIn, name: str, pk: int) -> HttpResponse:
     """Takes one question out of the queue; its answers stay."""
     campaign = own_campaign(request, name)
     question = question_in(campaign, pk)
-    gone = campaigns.withdraw_questions(
+    gone = asking.withdraw_questions(
         campaign, [question.pk], request.user, sent(request, "reason")[:500]
     )
     if gone:

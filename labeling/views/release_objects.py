@@ -9,7 +9,7 @@ from django.db.models import OuterRef, Subquery
 from django.http import HttpResponse
 from django.views.decorators.http import require_GET
 
-from labeling import frozen, frozen_parts, object_index, releases
+from labeling import frozen, frozen_parts, object_index, releases, rest
 from labeling.errors import Refusal
 from labeling.files import BadInput
 from labeling.formats.label import About
@@ -125,7 +125,7 @@ def _tiles(
     for line in lines:
         known = frozen_parts.parted(line, names.get(line["category"], {}))
         item = items.get((line["image"], line["object"]))
-        tiles.append(_tile(frozen_parts.with_rest(known), line["unknown"], item, about))
+        tiles.append(_tile(rest.with_rest(known), line["unknown"], item, about))
     return tiles
 
 

@@ -306,7 +306,7 @@ def cats(alice: User, bob: User, dataset):
     """An open campaign on real photographs, with everything a researcher can say beside it."""
     import skimage
 
-    from labeling import campaigns, images
+    from labeling import asking, campaigns, images
     from labeling.models import Image
 
     folder = Path(skimage.__file__).parent / "data"
@@ -347,7 +347,7 @@ def cats(alice: User, bob: User, dataset):
         image = Image.objects.get(dataset=dataset, name=name)
         campaigns.add_example(campaign, "n02123045", image, answer, caption)
     asked = [(name, key) for name in PHOTOGRAPHS for key in ("n02123045", "n07920052")]
-    campaigns.add_questions(campaign, asked)
+    asking.add_questions(campaign, asked)
     campaigns.launch(campaign, alice)
     factories.join(bob, campaign)
     return campaign

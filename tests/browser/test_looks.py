@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from labeling import campaigns, people
+from labeling import asking, campaigns, people
 from tests import factories
 from tests.browser.conftest import NARROW
 from tests.doors import PEOPLE, ROWS
@@ -54,7 +54,7 @@ def test_naming_page_looks_right(browser_as, alice, bob, cats, dataset, site, lo
         settings={"vocabulary": vocabulary},
     )
     campaigns.define_topics(campaign, [{"key": "which", "name": "which"}])
-    campaigns.add_questions(campaign, [("chelsea.png", "which"), ("coffee.png", "which")])
+    asking.add_questions(campaign, [("chelsea.png", "which"), ("coffee.png", "which")])
     campaigns.launch(campaign, alice)
     factories.join(bob, campaign)
     page = browser_as(bob)

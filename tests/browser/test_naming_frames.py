@@ -5,7 +5,7 @@ import io
 import pytest
 
 from evaluation.cds import benchmarks, people
-from labeling import campaigns, jobs
+from labeling import asking, campaigns, jobs
 from labeling.images import add_file
 from labeling.models import Answer, Assignment, Job
 from tests import factories
@@ -100,7 +100,7 @@ def test_a_small_frame_is_shown_large_enough_and_on_a_phone(
         settings={"vocabulary": [{"key": CAT, "name": "cat"}], "question": "What is it?"},
         launch=False,
     )
-    campaigns.add_questions(campaign, [(name, "n02018207")])
+    asking.add_questions(campaign, [(name, "n02018207")])
     campaigns.launch(campaign, alice)
     factories.join(bob, campaign)
     page = browser_as(bob, viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)

@@ -6,6 +6,7 @@ import pytest
 
 from labeling import (
     answering,
+    asking,
     assigning,
     auditing,
     blocking,
@@ -50,7 +51,7 @@ def crowded(cats: Campaign, alice: User) -> Campaign:
     names = [f"pond/{number:03}-coot-at-dawn.png" for number in range(60)]
     for number, name in enumerate(names):
         factories.make_image(cats.dataset, name, seed=number * 7)
-    campaigns.add_questions(cats, [(name, TABBY) for name in names[:40]])
+    asking.add_questions(cats, [(name, TABBY) for name in names[:40]])
     add_gold(
         cats,
         alice,

@@ -4,7 +4,7 @@ import uuid
 
 import pytest
 
-from labeling import answering, assigning, campaigns, people, releases
+from labeling import answering, asking, assigning, campaigns, people, releases
 from labeling.gold import add_gold
 from labeling.models import Campaign, Job, User
 from tests import factories
@@ -43,7 +43,7 @@ def busy(cats: Campaign, alice: User) -> Campaign:
     for number in range(24):
         factories.make_image(cats.dataset, f"pond/{number:03}-coot-at-dawn.png", seed=number * 7)
     names = [f"pond/{number:03}-coot-at-dawn.png" for number in range(24)]
-    campaigns.add_questions(cats, [(name, "n02123045") for name in names[:18]])
+    asking.add_questions(cats, [(name, "n02123045") for name in names[:18]])
     gold = [
         {"image": name, "topic": "n02123045", "answer": "no", "explanation": "It is a bird."}
         for name in names[18:]
@@ -57,7 +57,7 @@ def busy(cats: Campaign, alice: User) -> Campaign:
     # Which seats people get is chance: what is torn must not be.
     cats.questions.filter(pk__in=torn[:3]).update(state="review")
     cats.questions.filter(pk__in=torn[3:5]).update(state="dropped")
-    campaigns.add_questions(cats, [(name, "n07920052") for name in names[:12]])
+    asking.add_questions(cats, [(name, "n07920052") for name in names[:12]])
     answer(User.objects.get(username="crowd4"), cats, ["no"])
     factories.join(factories.make_user("rita"), cats, "reviewer")
     people.invite(cats, alice, "annotator", days=14, max_uses=20, note="the ornithology course")

@@ -19,7 +19,7 @@ CAMPAIGN = "hammered"
 def build(questions: int, people: int, kind: str = "contains") -> None:
     """An open campaign with a little gold, and people who label it; of the kind hierarchy, with
     four questions about an image."""
-    from labeling import campaigns, following, graphs
+    from labeling import asking, campaigns, following, graphs
     from labeling.gold import add_gold
     from labeling.models import Dataset, Image, User
     from tests import factories
@@ -53,7 +53,7 @@ def build(questions: int, people: int, kind: str = "contains") -> None:
     )
     topics = ["n02018207"]
     if kind == "contains":
-        campaigns.add_questions(campaign, [(name, topics[0]) for name in names[:questions]])
+        asking.add_questions(campaign, [(name, topics[0]) for name in names[:questions]])
     else:
         topics = hierarchies.ROOTS
         graphs.define(campaign, alice, hierarchies.GRAPH)

@@ -6,7 +6,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from labeling import answering, assigning, campaigns, people
+from labeling import answering, asking, assigning, campaigns, people
 from labeling.answering import Sent
 from labeling.errors import NotYours, TooLarge
 from labeling.gold import add_gold
@@ -335,7 +335,7 @@ def test_strangers_and_those_who_left_cannot_answer(pond, alice, bob, seats):
 
 def test_an_answer_to_a_withdrawn_question_is_kept_and_late(pond, alice, bob, seats):
     asked = seats[0].question_id
-    campaigns.withdraw_questions(pond, [asked], alice, "not needed")
+    asking.withdraw_questions(pond, [asked], alice, "not needed")
 
     assert codes(answering.submit(bob, pond, [sent(seats[0])])) == ["accepted"]
     assert Answer.objects.get().late
@@ -346,7 +346,7 @@ def test_an_answer_to_a_question_that_its_graph_closed_is_refused(pond, alice, b
     pond.questions.update(graph=graph)
     answering.submit(bob, pond, [sent(seats[0])])
     closed = [seat.question_id for seat in seats[:2]]
-    campaigns.withdraw_questions(pond, closed, alice, "no animal, so no cat")
+    asking.withdraw_questions(pond, closed, alice, "no animal, so no cat")
 
     results = answering.submit(bob, pond, [sent(seat) for seat in seats[:3]])
 
@@ -358,8 +358,8 @@ def test_an_answer_to_a_question_that_its_graph_closed_is_refused(pond, alice, b
 
 def test_a_seat_closed_by_a_withdrawal_takes_no_vote_too_many(pond, alice, bob, charlie, seats):
     asked = Question.objects.get(pk=seats[0].question_id)
-    campaigns.withdraw_questions(pond, [asked.pk], alice, "not needed")
-    campaigns.add_questions(pond, [(asked.item.image.name, COOT)])
+    asking.withdraw_questions(pond, [asked.pk], alice, "not needed")
+    asking.add_questions(pond, [(asked.item.image.name, COOT)])
 
     results = answering.submit(bob, pond, [sent(seats[0])])
 

@@ -9,7 +9,17 @@ from django.utils import timezone
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from labeling import answering, assigning, blocking, calibrating, campaigns, consensus, reviewing
+from labeling import (
+    answering,
+    asking,
+    assigning,
+    blocking,
+    calibrating,
+    calibrations,
+    campaigns,
+    consensus,
+    reviewing,
+)
 from labeling.errors import NotYours, Refusal
 from labeling.models import (
     Answer,
@@ -380,7 +390,7 @@ class World:
         for image in names:
             if not dataset.images.filter(name=image).exists():
                 factories.make_image(dataset, image)
-        campaigns.add_questions(self.campaign, [(image, COOT) for image in names])
+        asking.add_questions(self.campaign, [(image, COOT) for image in names])
         campaigns.launch(self.campaign, alice)
         self.crowd = [factories.make_user(f"{name}-{index}") for index in range(PEOPLE)]
         for person in self.crowd:
@@ -472,4 +482,4 @@ def test_lifting_all_blocks_gives_back_what_was_whatever_happened_meanwhile(
         # What was open may have been answered to the end meanwhile.
         if state != "open":
             assert now[pk] == (state, said)
-    assert calibrating.in_force(world.campaign).voided == frozenset()
+    assert calibrations.in_force(world.campaign).voided == frozenset()

@@ -4,7 +4,7 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from labeling import calibrating, campaigns, judging, learned_skills
+from labeling import asking, calibrating, calibrations, campaigns, judging, learned_skills
 from labeling.gold import add_gold, retire_gold
 from labeling.models import Answer, Assignment, Calibration, Question
 from labeling.models.people import new_token
@@ -74,7 +74,7 @@ def test_good_people_weigh_more_than_those_who_guess(pond):
     assert guesser[0][0] < 0.7
     assert content["annotators"][str(crowd[0].pk)]["answers"] == 40
     assert content["prior"]["*"][1] == pytest.approx(0.25, abs=0.05)
-    skills = calibrating.in_force(pond)
+    skills = calibrations.in_force(pond)
     yes = skills.gains[crowd[0].pk][1]
     assert yes > skills.gains[crowd[4].pk][1]
 
@@ -152,7 +152,7 @@ def test_a_topic_with_few_questions_stays_near_the_campaigns_share(alice, datase
     campaign = factories.make_campaign(alice, dataset, "two", images=40, policy=ADAPTIVE)
     campaigns.define_topics(campaign, [{"key": "rare", "name": "rare"}])
     factories.make_image(dataset, "rare.png")
-    campaigns.add_questions(campaign, [("rare.png", "rare")])
+    asking.add_questions(campaign, [("rare.png", "rare")])
     crowd = people(campaign, 3)
     label(campaign, crowd, [0, 0, 0])
 
@@ -171,7 +171,7 @@ def test_pilots_give_vote_tables_where_the_policy_goes_by_them(alice, dataset):
 
     calibrating.calibrate(campaign)
 
-    table = calibrating.in_force(campaign).tables[COOT]
+    table = calibrations.in_force(campaign).tables[COOT]
     assert (table.images, table.size) == (12, 12)
     assert table.probability(0, 2) < 0.1 < 0.6 < table.probability(2, 0)
     campaigns.change_policy(campaign, alice, ADAPTIVE)
@@ -202,7 +202,7 @@ def test_naming_learns_how_often_each_is_right(alice, dataset):
     accuracy = [content["annotators"][str(person.pk)]["accuracy"] for person in crowd]
     assert min(accuracy[:3]) > 0.9
     assert accuracy[3] == pytest.approx(0.5, abs=0.06)
-    assert len(calibrating.in_force(campaign).classes) == 21
+    assert len(calibrations.in_force(campaign).classes) == 21
 
 
 def test_nothing_answered_is_no_error_and_leaves_the_policys_prior(pond):
@@ -215,19 +215,19 @@ def test_nothing_answered_is_no_error_and_leaves_the_policys_prior(pond):
 def test_a_calibration_is_read_once_in_a_process(pond, django_assert_num_queries):
     label(pond, people(pond, 2), [0, 5])
     made = calibrating.calibrate(pond)
-    calibrating.in_force(made.pk)
+    calibrations.in_force(made.pk)
 
     with django_assert_num_queries(0):
-        again = calibrating.skills(made.pk, made.created_at)
+        again = calibrations.skills(made.pk, made.created_at)
 
-    assert again is calibrating.in_force(made.pk)
-    assert calibrating.in_force(None) is judging.NONE
+    assert again is calibrations.in_force(made.pk)
+    assert calibrations.in_force(None) is judging.NONE
 
 
 def test_who_is_void_stays_void_when_standings_are_learned_anew(pond, alice):
     crowd = people(pond, 3)
     label(pond, crowd, [0, 7, 9])
-    void = calibrating.voiding(pond, {crowd[2].pk}, "blocked")
+    void = calibrations.voiding(pond, {crowd[2].pk}, "blocked")
     pond.calibration = void
     pond.save()
 
@@ -244,10 +244,10 @@ def test_void_again_and_back_again_are_the_same_rows(pond):
     first = calibrating.calibrate(pond)
     pond.refresh_from_db()
 
-    void = calibrating.voiding(pond, {crowd[0].pk}, "blocked")
+    void = calibrations.voiding(pond, {crowd[0].pk}, "blocked")
     pond.calibration = void
-    assert calibrating.voiding(pond, set(), "lifted") == first
-    assert calibrating.voiding(pond, {crowd[0].pk}, "blocked") == void
+    assert calibrations.voiding(pond, set(), "lifted") == first
+    assert calibrations.voiding(pond, {crowd[0].pk}, "blocked") == void
     assert Calibration.objects.count() == 2
 
 
@@ -295,6 +295,6 @@ def test_answers_after_learning_are_what_a_verdict_waits_for(pond):
 
     calibrating.calibrate(pond)
 
-    since = calibrating.in_force(pond).since
+    since = calibrations.in_force(pond).since
     assert since is not None
     assert before < since <= timezone.now()

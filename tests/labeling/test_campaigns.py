@@ -2,7 +2,7 @@ from unittest.mock import patch
 
 import pytest
 
-from labeling import assigning, campaigns
+from labeling import asking, assigning, campaigns
 from labeling.errors import Conflict, Refusal
 from labeling.gold import add_gold
 from labeling.models import Campaign, Question
@@ -43,8 +43,8 @@ def test_an_unknown_kind_is_refused_with_the_known_ones(alice, dataset):
 def test_a_question_named_twice_is_asked_once(coots, dataset):
     factories.make_image(dataset, "new.png")
 
-    first = campaigns.add_questions(coots, [("new.png", COOT), ("new.png", COOT)])
-    again = campaigns.add_questions(coots, [("new.png", COOT)])
+    first = asking.add_questions(coots, [("new.png", COOT), ("new.png", COOT)])
+    again = asking.add_questions(coots, [("new.png", COOT)])
 
     assert (first.created, again.created, again.existing) == (1, 0, 1)
     assert coots.questions.filter(item__image__name="new.png").count() == 1
@@ -54,7 +54,7 @@ def test_a_missing_image_asks_nothing_at_all(coots, dataset):
     factories.make_image(dataset, "new.png")
     before = coots.questions.count()
 
-    added = campaigns.add_questions(coots, [("new.png", COOT), ("gone.png", COOT)])
+    added = asking.add_questions(coots, [("new.png", COOT), ("gone.png", COOT)])
 
     assert added.missing_images == ["gone.png"]
     assert coots.questions.count() == before
@@ -62,7 +62,7 @@ def test_a_missing_image_asks_nothing_at_all(coots, dataset):
 
 def test_a_topic_must_be_defined_before_it_is_asked(coots):
     with pytest.raises(Refusal) as refused:
-        campaigns.add_questions(coots, [("coots/000.png", "n00000000")])
+        asking.add_questions(coots, [("coots/000.png", "n00000000")])
 
     assert refused.value.field == "topic"
 
@@ -73,12 +73,12 @@ def test_queries_do_not_grow_with_the_questions(coots, dataset, django_assert_ma
         factories.make_image(dataset, name)
 
     with django_assert_max_num_queries(13):
-        campaigns.add_questions(coots, [(name, COOT) for name in names])
+        asking.add_questions(coots, [(name, COOT) for name in names])
 
 
 def test_tickets_are_consecutive_and_never_repeat(coots, dataset):
     factories.make_image(dataset, "new.png")
-    campaigns.add_questions(coots, [("new.png", COOT)])
+    asking.add_questions(coots, [("new.png", COOT)])
 
     tickets = list(coots.questions.order_by("ticket").values_list("ticket", flat=True))
 
@@ -96,10 +96,10 @@ def test_a_withdrawn_question_closes_its_seats_and_comes_back_with_its_answers(c
     answered = Question.objects.get(assignments__token=seat.token)
     leased = Question.objects.get(assignments__token=other.token)
 
-    campaigns.withdraw_questions(coots, [answered.pk, leased.pk], alice, "not needed")
+    asking.withdraw_questions(coots, [answered.pk, leased.pk], alice, "not needed")
     assert leased.assignments.get().state == "closed"
     pairs = [(q.item.image.name, COOT) for q in (answered, leased)]
-    campaigns.add_questions(coots, pairs)
+    asking.add_questions(coots, pairs)
 
     answered.refresh_from_db()
     leased.refresh_from_db()
@@ -147,7 +147,7 @@ def test_new_questions_follow_the_policy_of_the_moment(coots, alice, dataset):
     campaigns.change_policy(coots, alice, {"votes": 3})
     factories.make_image(dataset, "new.png")
 
-    campaigns.add_questions(coots, [("new.png", COOT)])
+    asking.add_questions(coots, [("new.png", COOT)])
 
     assert coots.questions.get(item__image__name="new.png").seats_free == 3
 
@@ -181,15 +181,15 @@ def test_an_example_must_come_from_the_campaigns_dataset(coots, alice):
 
 def test_a_question_that_came_back_meanwhile_is_not_opened_again(coots, alice, bob):
     question = coots.questions.first()
-    campaigns.withdraw_questions(coots, [question.pk], alice, "not needed")
+    asking.withdraw_questions(coots, [question.pk], alice, "not needed")
     pair = (question.item.image.name, question.topic)
-    standing = campaigns._standing_questions(coots, [question.item_id])
-    campaigns.add_questions(coots, [pair])
+    standing = asking._standing_questions(coots, [question.item_id])
+    asking.add_questions(coots, [pair])
     assigning.next_page(bob, coots)
 
     # Somebody who looked before the question came back, and writes after Bob took his seat.
-    with patch.object(campaigns, "_standing_questions", return_value=standing):
-        campaigns.add_questions(coots, [pair])
+    with patch.object(asking, "_standing_questions", return_value=standing):
+        asking.add_questions(coots, [pair])
 
     question.refresh_from_db()
     assert question.seats_free == 4

@@ -11,7 +11,7 @@ from django.utils import timezone
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from labeling import answering, assigning, blocking, campaigns, consensus, reviewing
+from labeling import answering, asking, assigning, blocking, campaigns, consensus, reviewing
 from labeling.kinds import contains
 from labeling.models import (
     Answer,
@@ -362,9 +362,9 @@ def test_withdrawn_questions_come_back_with_the_votes_they_had(coots, alice, cro
         vote(person, coots, "yes")
     pks = list(coots.questions.values_list("pk", flat=True))
     pairs = [(f"coots/{index:03}.png", COOT) for index in range(6)]
-    campaigns.withdraw_questions(coots, pks, alice, "not now")
+    asking.withdraw_questions(coots, pks, alice, "not now")
 
-    assert campaigns.add_questions(coots, pairs).created == 6
+    assert asking.add_questions(coots, pairs).created == 6
 
     assert set(coots.questions.values_list("state", "seats_free", "lane")) == {("open", 2, 0)}
     assert list(consensus.rebuild(coots)) == []
@@ -419,7 +419,7 @@ def test_any_schedule_agrees_with_a_plain_count(alice, dataset, steps):
         name = f"shared/{index}.png"
         if not dataset.images.filter(name=name).exists():
             factories.make_image(dataset, name)
-    campaigns.add_questions(campaign, [(f"shared/{index}.png", COOT) for index in range(3)])
+    asking.add_questions(campaign, [(f"shared/{index}.png", COOT) for index in range(3)])
     campaigns.launch(campaign, alice)
     crowd = [factories.make_user(f"any{number}-{index}") for index in range(5)]
     for person in crowd:

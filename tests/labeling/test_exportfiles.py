@@ -12,7 +12,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from labeling import campaigns, exportfiles, exporting, releases
+from labeling import asking, exportfiles, exporting, releases
 from labeling.errors import Refusal
 from labeling.formats import FORMATS
 from labeling.imagestore import StorageFull
@@ -61,7 +61,7 @@ def test_parsers_of_others_read_what_is_in_the_zips(release):
 def test_what_a_spreadsheet_would_run_is_quoted(alice, dataset):
     coots = factories.make_campaign(alice, dataset, launch=False)
     factories.make_image(dataset, "=cmd|' !A0.png")
-    campaigns.add_questions(coots, [("=cmd|' !A0.png", "n02018207")])
+    asking.add_questions(coots, [("=cmd|' !A0.png", "n02018207")])
     coots.questions.update(state="dropped", seats_free=0)
 
     table = opened(releases.freeze(coots, alice), "csv").read("coots-1/labels.csv").decode()

@@ -5,9 +5,18 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from labeling import calibrating, campaigns, following, given, gold, graphs, ordering
+from labeling import (
+    asking,
+    calibrating,
+    campaigns,
+    following,
+    given,
+    gold,
+    graphs,
+    learned_order,
+    ordering,
+)
 from labeling.errors import Conflict, Refusal
-from labeling.kinds import hierarchy
 from labeling.models import Assignment, Job, Question, Settlement
 from tests import factories
 from tests.labeling.hierarchies import (
@@ -324,9 +333,9 @@ def test_retired_gold_is_asked_after_all(alice, dataset, run_jobs):
 
 def test_questions_are_opened_and_withdrawn_by_the_graph_alone(home, alice):
     with pytest.raises(Refusal, match="follow its graph"):
-        campaigns.add_questions(home, [("0.png", "dog")])
+        asking.add_questions(home, [("0.png", "dog")])
     with pytest.raises(Refusal, match="out of the graph"):
-        campaigns.withdraw_questions(home, [question(home, "animal").pk], alice, "no animals")
+        asking.withdraw_questions(home, [question(home, "animal").pk], alice, "no animals")
 
 
 def test_depth_first_asks_one_question_of_an_image_at_a_time(alice, dataset):
@@ -361,7 +370,7 @@ def test_learned_order_asks_the_question_that_promises_most_labels_a_second(
     labels[:90, graph.index["person"]] = 1
     labels[:50, [graph.index["kitchen"], graph.index["cup"]]] = 1
     said = ordering.learn(graph, labels).as_dict()
-    monkeypatch.setattr(hierarchy, "statistics", lambda campaign: said)
+    monkeypatch.setattr(learned_order, "statistics", lambda campaign: said)
     calibrating.calibrate(campaign)
     campaign.refresh_from_db()
 

@@ -6,7 +6,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from labeling import campaigns, graphs, quality, watching
+from labeling import asking, campaigns, graphs, quality, watching
 from labeling.errors import Conflict, Refusal
 from labeling.gold import (
     add_gold,
@@ -64,7 +64,7 @@ def test_bad_gold_is_refused_and_nothing_is_added(coots, alice, dataset, row):
 
 def test_a_question_that_is_gold_cannot_be_asked_as_well(coots, gold):
     with pytest.raises(Conflict, match="gold"):
-        campaigns.add_questions(coots, [("gold/0.png", COOT)])
+        asking.add_questions(coots, [("gold/0.png", COOT)])
 
 
 def test_gold_answers_make_the_standing_and_no_consensus(coots, alice, bob, gold):
@@ -121,7 +121,7 @@ def test_promoted_gold_never_meets_those_who_answered_the_original(coots, alice,
 def test_retired_gold_makes_way_for_the_question_itself(coots, alice, gold):
     retire_gold(coots, alice, gold[0].pk, "needed in earnest")
 
-    added = campaigns.add_questions(coots, [(gold[0].item.image.name, COOT)])
+    added = asking.add_questions(coots, [(gold[0].item.image.name, COOT)])
 
     assert added.created == 1
     assert quality.standing(alice, coots)["total"] == 0
@@ -140,7 +140,7 @@ def test_gold_that_was_retired_and_comes_again_is_not_given_twice(coots, alice, 
     add_gold(coots, alice, rows)
     for index in range(6):
         factories.make_image(coots.dataset, f"more/{index}.png")
-    campaigns.add_questions(coots, [(f"more/{index}.png", COOT) for index in range(6)])
+    asking.add_questions(coots, [(f"more/{index}.png", COOT) for index in range(6)])
 
     answer_all(bob, coots, "yes")
 

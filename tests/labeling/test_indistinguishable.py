@@ -23,7 +23,7 @@ from django.urls import reverse
 from django.utils import timezone
 from scipy.stats import hypergeom
 
-from labeling import answering, assigning, campaigns, dealing, following, graphs
+from labeling import answering, asking, assigning, campaigns, dealing, following, graphs
 from labeling.models import Answer, Assignment, Gold, Question
 from tests import factories
 from tests.labeling import hierarchies
@@ -288,7 +288,7 @@ def make_campaign(number, source, alice, dataset):
         asked = [(name, source.choice(among)) for name in names]
         if source.random() < 0.5:
             asked.sort(key=lambda pair: pair[1])
-        campaigns.add_questions(campaign, asked)
+        asking.add_questions(campaign, asked)
     golden = source.sample(list(campaign.questions.order_by("ticket")), QUESTIONS // 3)
     Question.objects.filter(pk__in=[question.pk for question in golden]).update(
         state="gold", lane=2, seats_free=1

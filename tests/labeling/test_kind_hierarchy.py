@@ -4,7 +4,7 @@ import uuid
 
 import pytest
 
-from labeling import answering, assigning, following, policies
+from labeling import answering, assigning, following, learned_order, policies
 from labeling.errors import Refusal
 from labeling.kinds import Verdict, hierarchy
 from labeling.models import Question
@@ -141,7 +141,7 @@ def test_statistics_are_learned_of_whole_images_alone(alice, bob, dataset, run_j
     factories.make_image(dataset, "9.png")
     following.open_images(campaign)
 
-    said = hierarchy.statistics(campaign)
+    said = learned_order.statistics(campaign)
 
     assert said["images"] == 3
     assert said["yes"] == [3] * 9

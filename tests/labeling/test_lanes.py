@@ -5,8 +5,8 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from labeling import answering, assigning, campaigns, dealing, lanes
-from labeling.errors import InTraining, NotWorking
+from labeling import answering, asking, assigning, campaigns, dealing, lanes, qualifying
+from labeling.errors import InTraining, Newcomer, NotWorking
 from labeling.kinds import contains
 from labeling.models import Assignment, Gold, Graph, Membership, Question
 from tests import factories
@@ -43,7 +43,7 @@ def make_zoo(alice, bob, dataset, images=10, name="zoo", **policy):
     names = [f"{name}/{index:03}.png" for index in range(images)]
     for image in names:
         factories.make_image(dataset, image)
-    campaigns.add_questions(campaign, [(image, topic) for image in names for topic in TOPICS])
+    asking.add_questions(campaign, [(image, topic) for image in names for topic in TOPICS])
     graph = Graph.objects.create(campaign=campaign, version=1, sha256="0" * 64)
     campaign.questions.update(graph=graph)
     campaigns.launch(campaign, alice)
@@ -55,13 +55,13 @@ def make_gold(campaign, dataset, topic, count, value="yes", tag=""):
     policy, graph = campaign.policy, Graph.objects.filter(campaign=campaign).first()
     for index in range(count):
         image = factories.make_image(dataset, f"gold/{tag}{topic}/{value}{index}.png")
-        [item] = campaigns.whole_items(campaign, [image.name])[0].values()
+        [item] = asking.whole_items(campaign, [image.name])[0].values()
         question = Question.objects.create(
             campaign=campaign,
             item_id=item,
             topic=topic,
             lane=2,
-            ticket=campaigns.take_tickets(campaign, 1),
+            ticket=asking.take_tickets(campaign, 1),
             seats_free=1,
             state="gold",
             policy=policy,
@@ -279,8 +279,11 @@ def test_a_newcomer_begins_with_training_where_there_is_one(by_topic, alice, bob
     zoo = make_zoo(alice, bob, dataset, training_questions=3)
     make_gold(zoo, dataset, "cat", 5)
 
-    with pytest.raises(InTraining):
+    # Whoever forgets to begin the training lets nobody past.
+    with pytest.raises(Newcomer):
         assigning.next_page(bob, zoo)
+    with pytest.raises(InTraining):
+        qualifying.next_page(bob, zoo)
 
     assert Membership.objects.get(user=bob, campaign=zoo).stage == "training"
-    assert assigning.next_page(alice, zoo).seats
+    assert qualifying.next_page(alice, zoo).seats

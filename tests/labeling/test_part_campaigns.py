@@ -1,10 +1,10 @@
 import pytest
 from django.core.management import call_command
 
-from labeling import assigning, campaigns, objects, part_campaigns, policies, vocabularies
+from labeling import asking, assigning, campaigns, objects, part_campaigns, policies, vocabularies
 from labeling.errors import Conflict, Refusal
 from labeling.models import Campaign, Decision, Item
-from labeling.vocabulary import shipped
+from labeling.vocabulary_reading import shipped
 from tests import factories
 from tests.labeling import parted
 from tests.labeling.test_api_campaigns import program
@@ -83,7 +83,7 @@ def test_a_dataset_without_objects_says_what_to_import(alice, dataset):
 
 def test_whole_images_are_not_asked_for_parts(cats):
     with pytest.raises(Refusal, match="about objects"):
-        campaigns.add_questions(cats, [("cats/0.png", parted.CAT)])
+        asking.add_questions(cats, [("cats/0.png", parted.CAT)])
 
 
 def test_objects_of_another_dataset_are_not_asked_about(cats, alice):

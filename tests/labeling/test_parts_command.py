@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from django.core.management import call_command
 
-from labeling import exporting, objects, releases, rest, vocabularies, vocabulary
+from labeling import exporting, objects, releases, rest, vocabularies, vocabulary_reading
 from labeling.files import BadInput
 from labeling.geometry import mask_of
 from labeling.management.contract import UsageError
@@ -81,7 +81,7 @@ def test_the_vocabulary_may_come_with_it(alice, cows, capsys, tmp_path):
     assert run(capsys, cows, "--parts", "--vocabulary", "shipped")["objects"] == 2
 
     own = tmp_path / "own.yaml"
-    own.write_text(vocabulary.shipped().as_yaml().replace("name: cow", "name: cattle"))
+    own.write_text(vocabulary_reading.shipped().as_yaml().replace("name: cow", "name: cattle"))
     result = run(capsys, cows, "--parts", "--vocabulary", own)
     assert result["vocabulary"] == 2
     assert result["unknown"] == [{"category": "cow", "part": "", "count": 2}]

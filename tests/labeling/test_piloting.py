@@ -2,7 +2,16 @@ import uuid
 
 import pytest
 
-from labeling import answering, assigning, calibrating, campaigns, consensus, piloting
+from labeling import (
+    answering,
+    asking,
+    assigning,
+    calibrating,
+    calibrations,
+    campaigns,
+    consensus,
+    piloting,
+)
 from labeling.errors import Conflict, Refusal
 from tests import factories
 
@@ -17,7 +26,7 @@ def pond(alice, dataset):
     campaigns.define_topics(campaign, [{"key": "duck", "name": "duck"}])
     for index in range(5):
         factories.make_image(dataset, f"duck/{index}.png")
-    campaigns.add_questions(campaign, [(f"duck/{index}.png", "duck") for index in range(5)])
+    asking.add_questions(campaign, [(f"duck/{index}.png", "duck") for index in range(5)])
     return campaign
 
 
@@ -102,7 +111,7 @@ def test_a_pilot_that_is_answered_gives_a_table_for_every_topic(pond, alice):
 
     calibrating.calibrate(pond)
 
-    assert set(calibrating.in_force(pond).tables) == {COOT, "duck"}
+    assert set(calibrations.in_force(pond).tables) == {COOT, "duck"}
     assert list(consensus.rebuild(pond)) == []
 
 

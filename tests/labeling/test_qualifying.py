@@ -47,7 +47,7 @@ def sent(seats, wrong=0):
 def begin(campaign, user):
     """The newcomer's first page, which sends them to training or the test."""
     with pytest.raises(InTraining):
-        assigning.next_page(user, campaign)
+        qualifying.next_page(user, campaign)
 
 
 def do(campaign, user, wrong=0):
@@ -75,7 +75,7 @@ def test_a_newcomer_is_trained_tested_and_then_works(school, bob):
     do(school, bob, wrong=1)
 
     assert member(school, bob).stage == "working"
-    assert assigning.next_page(bob, school).seats
+    assert qualifying.next_page(bob, school).seats
     reasons = list(school.decisions.filter(kind="stage").values_list("reason", flat=True))
     assert reasons == [
         "",
@@ -141,7 +141,7 @@ def test_a_pardon_lets_in_whoever_failed(school, alice, bob):
 
     watching.pardon(member(school, bob), alice, "We talked it over.")
 
-    assert assigning.next_page(bob, school).seats
+    assert qualifying.next_page(bob, school).seats
     assert member(school, bob).attempts == 0
 
 
@@ -149,7 +149,7 @@ def test_a_pardoned_newcomer_is_not_sent_to_training_again(school, alice, bob):
     begin(school, bob)
     watching.pardon(member(school, bob), alice, "She made the gold herself.")
 
-    assert assigning.next_page(bob, school).seats
+    assert qualifying.next_page(bob, school).seats
 
 
 def test_gold_of_training_and_test_never_comes_again_and_counts_for_no_standing(school, alice, bob):
@@ -160,7 +160,7 @@ def test_gold_of_training_and_test_never_comes_again_and_counts_for_no_standing(
     school.refresh_from_db()
     met = set(Assignment.objects.filter(annotator=bob).values_list("subject", flat=True))
 
-    page = assigning.next_page(bob, school, 100)
+    page = qualifying.next_page(bob, school, 100)
 
     assert quality.standing(bob, school)["total"] == 0
     assert not met & {seat.question_id for seat in page.seats}
@@ -263,7 +263,7 @@ def test_too_little_gold_shortens_training_then_the_test(
     assert stages == [(stage, of) for stage, of in [("training", training), ("test", test)] if of]
     assert (told["training"], told["test"]) == (training, test)
     assert f"has {count}: training has {training} questions and the test {test}" in told["words"]
-    assert assigning.next_page(bob, campaign).seats
+    assert qualifying.next_page(bob, campaign).seats
 
 
 def test_whoever_failed_is_not_let_in_because_gold_ran_out(alice, bob, dataset):
@@ -290,7 +290,7 @@ def test_whoever_was_working_before_training_was_wanted_works_on(coots, alice, b
     campaigns.change_policy(coots, alice, POLICY)
     coots.refresh_from_db()
 
-    assert assigning.next_page(bob, coots).seats
+    assert qualifying.next_page(bob, coots).seats
     assert member(coots, bob).stage == "working"
 
 

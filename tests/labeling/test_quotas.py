@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 from django.urls import reverse
 
-from labeling import answering, assigning, campaigns, quotas
+from labeling import answering, asking, assigning, campaigns, quotas
 from labeling.errors import Refusal
 from labeling.models import Answer, Decision, Gold, Membership, Question
 from tests import factories
@@ -28,7 +28,7 @@ def farm(alice, bob, dataset):
     for name in names:
         factories.make_image(dataset, name)
     pairs = [(name, TOPICS[index % 3]) for index, name in enumerate(names)]
-    campaigns.add_questions(campaign, pairs)
+    asking.add_questions(campaign, pairs)
     campaigns.launch(campaign, alice)
     factories.join(bob, campaign)
     return campaign

@@ -4,13 +4,13 @@ from dataclasses import replace
 
 import pytest
 
-from labeling import geometry, simplifying, vocabulary
+from labeling import geometry, simplifying, vocabulary_reading
 from labeling.errors import Refusal
 from labeling.formats.parted import REST_OBJECT, Merge, Part, PartedObject
 from labeling.polygons import to_shapely
 
-COW = vocabulary.shipped().category("cow")
-PERSON = vocabulary.shipped().category("person")
+COW = vocabulary_reading.shipped().category("cow")
+PERSON = vocabulary_reading.shipped().category("person")
 
 
 def box(x0: float, y0: float, x1: float, y1: float):
@@ -103,7 +103,7 @@ def test_two_eyes_are_one_part_of_two_pieces_and_nothing_is_merged():
 
 
 def test_numbered_names_are_instances_of_one_part():
-    train = vocabulary.shipped().category("train")
+    train = vocabulary_reading.shipped().category("train")
     parts = [Part(f"coach_{n}", box(n * 20, 0, n * 20 + 10, 9)) for n in (1, 2, 3)]
 
     (coach,) = simple(cow(*parts), train).found.parts
@@ -114,7 +114,7 @@ def test_numbered_names_are_instances_of_one_part():
 def test_a_name_again_is_one_more_where_the_vocabulary_has_several():
     windows = [Part("window", box(n * 20, 0, n * 20 + 10, 9)) for n in range(3)]
 
-    (window,) = simple(cow(*windows), vocabulary.shipped().category("bus")).found.parts
+    (window,) = simple(cow(*windows), vocabulary_reading.shipped().category("bus")).found.parts
 
     assert len(window.polygons) == 3
     assert window.merges == ()

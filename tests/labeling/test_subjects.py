@@ -13,6 +13,7 @@ from django.utils import timezone
 
 from labeling import (
     answering,
+    asking,
     assigning,
     auditing,
     campaigns,
@@ -173,7 +174,7 @@ def test_a_lease_that_ran_out_gives_no_other_image_of_the_thing(frames, bob, thi
 
 def test_a_question_closed_under_ones_hands_gives_no_other_image(frames, alice, bob, things):
     held = assigning.next_page(bob, frames).seats
-    campaigns.withdraw_questions(frames, [seat.question_id for seat in held], alice, "")
+    asking.withdraw_questions(frames, [seat.question_id for seat in held], alice, "")
 
     assert set(Assignment.objects.values_list("state", flat=True)) == {"closed"}
     assert assigning.next_page(bob, frames).seats == []
@@ -193,7 +194,7 @@ def test_a_second_campaign_on_the_same_things_gives_no_second_image(alice, bob, 
 def test_any_kind_of_campaign_keeps_to_it(alice, bob, dataset, things):
     names = frames_of(dataset, things)
     campaign = factories.make_campaign(alice, dataset, "contains", policy=POLICY, launch=False)
-    campaigns.add_questions(campaign, [(name, "n02018207") for name in names])
+    asking.add_questions(campaign, [(name, "n02018207") for name in names])
     campaigns.launch(campaign, alice)
     factories.join(bob, campaign)
 

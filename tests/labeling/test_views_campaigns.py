@@ -8,7 +8,7 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
-from labeling import answering, assigning, campaigns
+from labeling import answering, asking, assigning, campaigns
 from labeling.gold import add_gold
 from labeling.models import Campaign, Decision, Job, Membership, Question, User
 from tests import factories
@@ -233,7 +233,7 @@ def test_lists_cost_as_many_queries_for_many_rows_as_for_few(desk, alice, coots,
 
 def test_questions_are_narrowed_by_state_class_and_name(desk, coots):
     first = coots.questions.order_by("pk").first()
-    campaigns.withdraw_questions(coots, [first.pk], None, "")
+    asking.withdraw_questions(coots, [first.pk], None, "")
 
     withdrawn = text_of(desk.get("/campaigns/coots/questions/?state=withdrawn"))
     named = text_of(desk.get("/campaigns/coots/questions/?q=003"))

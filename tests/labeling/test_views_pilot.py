@@ -4,7 +4,7 @@ import pytest
 from django.test import Client
 from rest_framework.test import APIClient
 
-from labeling import campaigns, piloting, tokens
+from labeling import asking, campaigns, piloting, tokens
 from labeling.models import Campaign, Job, User
 from tests import factories
 
@@ -89,7 +89,7 @@ def test_the_page_of_the_pilot_asks_as_much_for_few_classes_as_for_many(
         campaign = factories.make_campaign(alice, dataset, f"c{number}", images=2)
         keys = [f"t{index:02}" for index in range(topics)]
         campaigns.define_topics(campaign, [{"key": key, "name": key} for key in keys])
-        campaigns.add_questions(campaign, [("coots/000.png", key) for key in keys])
+        asking.add_questions(campaign, [("coots/000.png", key) for key in keys])
         piloting.ask_pilot(campaign, alice, 2, 1)
         desk.get(f"/campaigns/c{number}/pilot/")
         with django_assert_max_num_queries(16) as queries:

@@ -14,6 +14,7 @@ from labeling import (
     answering,
     assigning,
     calibrating,
+    calibrations,
     campaigns,
     dealing,
     gold,
@@ -217,7 +218,7 @@ def test_standing_weighs_drawings_under_posterior(cats, alice, bob):
 
     assert content["classes"] == ["drawn"]
     assert {row["answers"] for row in content["annotators"].values()} == {1}
-    known = calibrating.in_force(Campaign.objects.get(pk=cats.pk))
+    known = calibrations.in_force(Campaign.objects.get(pk=cats.pk))
     assert set(known.accuracy) == {bob.pk, dora.pk}
     assert all(0 < accuracy < 0.8 for accuracy in known.accuracy.values())
 

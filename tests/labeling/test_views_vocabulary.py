@@ -8,7 +8,7 @@ from django.test import Client
 
 from labeling import vocabularies
 from labeling.models import Campaign, User
-from labeling.vocabulary import build, parse, shipped
+from labeling.vocabulary_reading import build, parse, shipped
 from tests import factories
 from tests.labeling.test_vocabulary import SMALL
 

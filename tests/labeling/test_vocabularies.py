@@ -7,8 +7,9 @@ import pytest
 from labeling import vocabularies
 from labeling.errors import Conflict, NotAllowed
 from labeling.models import Campaign, GivenLabel, Item, Vocabulary
-from labeling.vocabulary import VocabularyError, build, shipped
+from labeling.vocabulary import VocabularyError
 from labeling.vocabulary_changes import Change, changes, counted
+from labeling.vocabulary_reading import build, shipped
 from tests import factories
 from tests.labeling.test_vocabulary import SMALL
 

@@ -8,9 +8,10 @@ import pytest
 from labeling import plainyaml
 from labeling.errors import Refusal
 from labeling.files import BadInput
-from labeling.vocabulary import LONGEST, VocabularyError, build, parse, read, shipped
+from labeling.vocabulary import VocabularyError
 from labeling.vocabulary_changes import changes
 from labeling.vocabulary_checks import MOST_FAULTS, MOST_PARTS
+from labeling.vocabulary_reading import LONGEST, build, parse, read, shipped
 
 SMALL = {
     "title": "Small",

@@ -4,7 +4,7 @@ import uuid
 
 import pytest
 
-from labeling import answering, assigning, campaigns, quotas, reviewing
+from labeling import answering, asking, assigning, campaigns, quotas, reviewing
 from labeling.gold import add_gold
 from labeling.models import Assignment, Question, SentBack
 from labeling.waiting import Waiting, waiting_for
@@ -38,7 +38,7 @@ def test_a_question_added_later_waits(bob, coots):
     answer(bob, coots, 6)
 
     factories.make_image(coots.dataset, "coots/late.png")
-    campaigns.add_questions(coots, [("coots/late.png", "n02018207")])
+    asking.add_questions(coots, [("coots/late.png", "n02018207")])
 
     assert of(bob, coots).more
 

@@ -10,16 +10,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from labeling import (
-    answering,
-    assigning,
-    campaigns,
-    jobs,
-    lanes,
-    policies,
-    progress,
-    watching,
-)
+from labeling import answering, assigning, campaigns, jobs, lanes, policies, progress, watching
 from labeling.errors import Conflict, NotAllowed, NotWorking, Refusal
 from labeling.models import Job, Membership
 from tests import factories

@@ -25,7 +25,7 @@ from labeling import (
     questions,
     releases,
     vocabularies,
-    vocabulary,
+    vocabulary_reading,
 )
 from labeling.errors import Refusal
 from labeling.files import BadInput, read_yaml
@@ -162,7 +162,11 @@ class Command(ContractCommand):
             said = options["vocabulary"]
             version = None
             if said is not None:
-                content = vocabulary.shipped() if said == "shipped" else vocabulary.read(said)
+                content = (
+                    vocabulary_reading.shipped()
+                    if said == "shipped"
+                    else vocabulary_reading.read(said)
+                )
                 version = vocabularies.add_version(dataset, content, None)
             images = _names(options["images"])
             items = part_campaigns.objects_of(dataset, images=images) if images else None

@@ -4,7 +4,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from labeling import jobs
+from labeling import jobs, tasks
 from labeling.errors import Conflict
 from labeling.files import BadInput
 from labeling.management.contract import ContractCommand, Result, table
@@ -56,7 +56,7 @@ class Command(ContractCommand):
         return {"ran": jobs.run_all()}
 
     def sweep(self, **_: Any) -> Result:
-        return dict(jobs.sweep())
+        return tasks.sweep()
 
     def retry(self, job: int, **_: Any) -> Result:
         found = Job.objects.filter(pk=job).first()
