@@ -7,7 +7,7 @@ from typing import Any
 from django.db import transaction
 from django.db.models import Max
 
-from labeling import asking, jobs, questions
+from labeling import jobs, questions
 from labeling.errors import Conflict, Refusal
 from labeling.models import Campaign, Decision, Topic, User
 from labeling.models import Graph as Version
@@ -15,6 +15,7 @@ from labeling.questions import Graph, Node
 from labeling.seats import fetch, locking
 
 KIND = "hierarchy"
+BATCH = 2_000
 LONGEST_NAME = 200
 
 
@@ -106,7 +107,7 @@ def _define_topics(campaign: Campaign, graph: Graph, old: Graph | None) -> None:
         topics.append(_topic(campaign, node, known.get(node.id, "")))
     Topic.objects.bulk_create(
         topics,
-        batch_size=asking.BATCH,
+        batch_size=BATCH,
         update_conflicts=True,
         unique_fields=["campaign", "key"],
         update_fields=["name", "synonyms", "definition", "guidance"],
