@@ -9,9 +9,9 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
 
-from labeling import people
 from labeling.errors import Refusal
 from labeling.models import Invitation, Membership, User
+from labeling.quality import memberships
 
 INVITATION_KEY = "invitation"
 
@@ -34,7 +34,7 @@ def forget(request: HttpRequest) -> None:
 
 def remembered(request: HttpRequest) -> Invitation | None:
     """The invitation that brought this person here, while it can be used."""
-    return people.find_invitation(request.session.get(INVITATION_KEY, ""))
+    return memberships.find_invitation(request.session.get(INVITATION_KEY, ""))
 
 
 def join(request: HttpRequest, secret: str) -> Membership:
@@ -42,7 +42,7 @@ def join(request: HttpRequest, secret: str) -> Membership:
 
     Raises Refusal with the reason when the invitation cannot be used.
     """
-    membership = people.accept(secret, person(request))
+    membership = memberships.accept(secret, person(request))
     forget(request)
     messages.success(request, f"You are {membership.role} of “{membership.campaign.title}”.")
     return membership

@@ -8,12 +8,12 @@ from django.views.decorators.cache import cache_page
 from drf_spectacular.generators import SchemaGenerator
 from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
 
-from annotator.api import LabelDoors, SeatDoors
-from evaluation import api as evaluation
-from evaluation.cds import api as cds
-from evaluation.released import api as released
-from labeling import problems
-from labeling.api import (
+from annotator.pages.api import LabelDoors, SeatDoors
+from evaluation.benchmarks import api as evaluation
+from evaluation.benchmarks.kinds.cds import api as cds
+from evaluation.benchmarks.kinds.labeled import api as released
+from labeling.web import problems
+from labeling.web.api import (
     accounts,
     campaigns,
     datasets,

@@ -4,8 +4,8 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.middleware.csrf import get_token
 from django.shortcuts import render
 
-from labeling import problems
 from labeling.errors import NotYours, Refusal
+from labeling.web import problems
 
 
 class RefusalMiddleware:

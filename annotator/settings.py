@@ -145,7 +145,7 @@ AUTH_PASSWORD_VALIDATORS = [
         "CommonPasswordValidator",
         "NumericPasswordValidator",
     )
-] + [{"NAME": "labeling.tokens.EndTokensWithPassword"}]
+] + [{"NAME": "labeling.web.tokens.EndTokensWithPassword"}]
 LOGIN_URL = "account_login"
 LOGIN_REDIRECT_URL = "home"
 ACCOUNT_ADAPTER = "annotator.accounts.InvitationOnlyAdapter"
@@ -216,18 +216,18 @@ CONTENT_SECURITY_POLICY = {
 
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": [
-        "labeling.tokens.ScopedTokenAuthentication",
+        "labeling.web.tokens.ScopedTokenAuthentication",
         "rest_framework.authentication.SessionAuthentication",
     ],
     "DEFAULT_PERMISSION_CLASSES": [
         "rest_framework.permissions.IsAuthenticated",
-        "labeling.tokens.ScopeCoversMethod",
+        "labeling.web.tokens.ScopeCoversMethod",
     ],
     "DEFAULT_PAGINATION_CLASS": "rest_framework.pagination.CursorPagination",
     "PAGE_SIZE": 50,
     "DEFAULT_FILTER_BACKENDS": ["django_filters.rest_framework.DjangoFilterBackend"],
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
-    "EXCEPTION_HANDLER": "labeling.problems.handle",
+    "EXCEPTION_HANDLER": "labeling.web.problems.handle",
     "NUM_PROXIES": ASSAY_TRUSTED_PROXIES,
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "TEST_REQUEST_DEFAULT_FORMAT": "json",
@@ -245,7 +245,7 @@ SPECTACULAR_SETTINGS = {
         "JobState": "labeling.models.Job.State",
         "SelectionState": "evaluation.models.Selection.State",
         "BenchmarkKind": "evaluation.models.Benchmark.Kind",
-        "ReleasedKind": "evaluation.released.ground_truth.KINDS",
+        "ReleasedKind": "evaluation.benchmarks.kinds.labeled.truth.ground_truth.KINDS",
     },
 }
 KNOX_TOKEN_MODEL = "labeling.ApiToken"
@@ -257,7 +257,7 @@ CELERY_TASK_ACKS_LATE = True
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_TIMEZONE = TIME_ZONE
-# Seconds, for workers and beat too; a request waits for the broker at most 1 (labeling/jobs.py).
+# Seconds, for workers and beat too; a request waits for the broker at most 1 (labeling/jobs).
 CELERY_BROKER_CONNECTION_TIMEOUT = 3
 if CELERY_BROKER_URL.startswith("redis"):
     CELERY_BROKER_TRANSPORT_OPTIONS: dict[str, object] = {
@@ -284,24 +284,24 @@ ASSAY_FRAME_SEQUENCES = env.int("ASSAY_FRAME_SEQUENCES", default=500)
 # After so long without a sign of life a worker is taken for dead and its job goes to another.
 ASSAY_JOB_LEASE_SECONDS = env.float("ASSAY_JOB_LEASE_SECONDS", default=60)
 
-# Which function does which kind of job: labeling/jobs.py looks here, so it need not know others.
+# Which function does which kind of job; labeling.jobs looks here, so it need not know others.
 ASSAY_JOB_HANDLERS = {
-    "advance": "labeling.following.execute_advance",
-    "calibrate": "labeling.calibrating.execute",
-    "derivatives": "labeling.images.make_derivatives",
-    "export labels": "labeling.exportfiles.execute",
-    "frame campaign": "evaluation.cds.people_frames.execute",
-    "frames": "evaluation.cds.viewing.execute",
-    "import images": "labeling.imports.execute",
-    "import labels": "labeling.givenfiles.execute",
-    "import parts": "labeling.part_imports.execute",
-    "look again": "labeling.following.execute_look_again",
-    "nightly": "evaluation.runs.execute_nightly",
-    "open images": "labeling.drafting.execute_open_images",
-    "pilot": "labeling.piloting.execute",
-    "question dropped": "evaluation.competitions.replace_dropped",
-    "score": "evaluation.runs.execute",
-    "watch": "labeling.watching.execute",
+    "advance": "labeling.follow_ups.following.execute_advance",
+    "calibrate": "labeling.consensus.calibrating.execute",
+    "derivatives": "labeling.datasets.images.make_derivatives",
+    "export labels": "labeling.exchange.export_files.execute",
+    "frame campaign": "evaluation.benchmarks.kinds.cds.people_frames.execute",
+    "frames": "evaluation.benchmarks.kinds.cds.viewing.execute",
+    "import images": "labeling.datasets.imports.execute",
+    "import labels": "labeling.exchange.label_files.execute",
+    "import parts": "labeling.exchange.part_imports.execute",
+    "look again": "labeling.follow_ups.following.execute_look_again",
+    "nightly": "evaluation.benchmarks.runs.execute_nightly",
+    "open images": "labeling.follow_ups.opening.execute_open_images",
+    "pilot": "labeling.quality.piloting.execute",
+    "question dropped": "evaluation.benchmarks.kinds.mad.competitions.replace_dropped",
+    "score": "evaluation.benchmarks.runs.execute",
+    "watch": "labeling.quality.monitoring.execute",
 }
 # What labeling asks of other parts, again without knowing them: words for classes that a list does
 # not describe, and links to what is made of a campaign.

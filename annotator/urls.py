@@ -5,7 +5,7 @@ from django.contrib import admin
 from django.urls import URLPattern, URLResolver, include, path, reverse_lazy
 from django.views.generic import RedirectView
 
-from annotator import drafts, preview, standing, training, views
+from annotator.pages import drafts, preview, standing, training, views
 
 # One login and one change of password, with their limits, for the site and its administration.
 admin.site.login = secure_admin_login(admin.site.login)  # type: ignore[method-assign]

@@ -19,10 +19,10 @@ from typing import Any
 
 import numpy as np
 
-from labeling.aggregation import Answers, majority
-from labeling.agreement import calibration_bins
-from labeling.dawid_skene import dawid_skene, fit, pooled_prior
-from labeling.vote_tables import learn_vote_tables
+from labeling.estimators.aggregation import Answers, majority
+from labeling.estimators.agreement import calibration_bins
+from labeling.estimators.dawid_skene import dawid_skene, fit, pooled_prior
+from labeling.estimators.vote_tables import learn_vote_tables
 
 BLUEBIRDS = Path(__file__).resolve().parents[2] / "shared" / "data" / "bluebirds"
 PEOPLE, QUESTIONS = 10_000, 200_000

@@ -171,7 +171,7 @@ def pages(
     user_id: int, cursor: int, questions: int, count: int = 100, campaign: str = "large"
 ) -> list[float]:
     """Milliseconds of each page of a person who always comes back to the same place."""
-    from labeling import assigning
+    from labeling.assignment import claiming
     from labeling.models import Campaign, Membership, User
 
     user, asked = User.objects.get(pk=user_id), Campaign.objects.get(name=campaign)
@@ -180,7 +180,7 @@ def pages(
     times = []
     for _ in range(count):
         member.update(cursor_returned=returned, cursor_fresh=cursor, pages=0)
-        times.append(_timed(lambda: assigning.next_page(user, asked)))
+        times.append(_timed(lambda: claiming.next_page(user, asked)))
         _put_back(user_id)
     return times
 
@@ -197,8 +197,8 @@ def _put_back(user_id: int) -> None:
 
 
 def plain_times(user_id: int, count: int = 5) -> list[float]:
+    from labeling.db.sql import fetch
     from labeling.models import Campaign
-    from labeling.seats import fetch
 
     campaign = Campaign.objects.get(name="large")
     return [_timed(lambda: fetch(PLAIN, [campaign.pk, user_id])) for _ in range(count)]
@@ -234,9 +234,9 @@ def crowd(each: int = 60) -> list[float]:
 
 
 def one_of_the_crowd(first: int, people: int, each: int) -> None:
-    from labeling import assigning
+    from labeling.assignment import claiming
+    from labeling.db.sql import writing
     from labeling.models import Assignment, Campaign, User
-    from labeling.seats import writing
 
     campaign = Campaign.objects.get(name="large")
     users = list(User.objects.filter(pk__range=(first, first + people - 1)))
@@ -245,7 +245,7 @@ def one_of_the_crowd(first: int, people: int, each: int) -> None:
     times = []
     for index in range(each):
         user = users[index % people]
-        times.append(_timed(lambda user=user: assigning.next_page(user, campaign)))
+        times.append(_timed(lambda user=user: claiming.next_page(user, campaign)))
         # Answered, so that the next page is a new one.
         with writing():
             Assignment.objects.filter(annotator=user, state="leased").update(state="answered")
@@ -257,9 +257,9 @@ def drained(questions: int) -> list[float]:
     """Newcomers' pages after the head was drained while a transaction from before is open."""
     from django.db import connection, connections
 
-    from labeling import assigning
+    from labeling.assignment import claiming
+    from labeling.db.sql import execute
     from labeling.models import Campaign, Question, User
-    from labeling.seats import execute
 
     old = connections["default"].copy()
     isolation = " ISOLATION LEVEL REPEATABLE READ" if connection.vendor == "postgresql" else ""
@@ -278,7 +278,7 @@ def drained(questions: int) -> list[float]:
         )
         first = FIRST_NEWCOMER + WORKERS * 10
         users = list(User.objects.filter(pk__gte=first)[:200])
-        times = [_timed(lambda user=user: assigning.next_page(user, campaign)) for user in users]
+        times = [_timed(lambda user=user: claiming.next_page(user, campaign)) for user in users]
         cursor.execute("ROLLBACK")
     old.close()
     return times

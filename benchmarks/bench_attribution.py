@@ -14,8 +14,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from evaluation.metrics.attribution import gradients, smoothgrad
-from evaluation.metrics.attribution_cam import class_activation_maps
+from evaluation.metrics.attribution.cam import class_activation_maps
+from evaluation.metrics.attribution.gradients import gradients, smoothgrad
 
 SAMPLES, NOISE, SIDE = 50, 0.15, 112
 ROUNDS = 2

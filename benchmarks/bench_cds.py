@@ -19,12 +19,12 @@ import numpy as np
 
 from benchmarks import own_process
 from benchmarks.bench_wordnet import thousand_classes
-from evaluation.cds import arranging, scoring
-from evaluation.cds.lines import SequenceLine, read_sequences
-from evaluation.cds.predictions import read_predictions
-from evaluation.metrics import cds_scores as cs
-from evaluation.metrics import wordnet as wn
-from evaluation.metrics.cds_scores import Counts, Floats, Scores
+from evaluation.metrics.cds import arrays as cs
+from evaluation.metrics.cds.arrays import Counts, Floats, Scores
+from evaluation.metrics.wordnet import nouns as wn
+from evaluation.readers.frame_predictions import read_predictions
+from evaluation.readers.sequences import SequenceLine, read_sequences
+from evaluation.scoring.cds import arrays, scoring
 
 OBJECTS = 370
 PARTS = ("E_U", "E_US", "E_A", "E_AS", "random")
@@ -148,8 +148,8 @@ def race(about: dict[str, Any]) -> dict[str, float]:
     found = scoring.score(
         lines, predictions, wn.load(), scoring.Options(bootstrap=0, captchas=0), mapping
     )
-    places = arranging.places(lines)
-    scores = arranging.scores(places, found.starts, found.cds, None, None, ())
+    places = arrays.places(lines)
+    scores = arrays.scores(places, found.starts, found.cds, None, None, ())
     weights = next(cs.draws(scores, 200, 0, batch=200))
     start = time.process_time()
     ours = cs.mean(cs.mean(cs.cells(scores, scores.cds, weights), 2), 1)

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks import own_process
-from evaluation.metrics.detection import Boxes, average_precisions
-from evaluation.metrics.detection_bootstrap import Resampled
+from evaluation.metrics.detection.bootstrap import Resampled
+from evaluation.metrics.detection.precision import Boxes, average_precisions
 from evaluation.metrics.significance import ROUNDS
 
 IMAGES, CLASSES, OBJECTS, DETECTIONS = 40_000, 200, 80_000, 500_000
@@ -177,10 +177,10 @@ def plain_round(drawn: Resampled, weights: NDArray[np.int64]) -> float:
 
 def reading(about: dict[str, Any]) -> dict[str, Any]:
     from benchmarks.bench_wordnet import thousand_classes
-    from evaluation.ilsvrc.box_files import Options, read_found, read_truth
-    from evaluation.metrics import wordnet
+    from evaluation.metrics.wordnet import nouns
+    from evaluation.readers.box_files import Options, read_found, read_truth
 
-    names = [wordnet.load().wnid(i) for i in thousand_classes(wordnet.load())[:CLASSES]]
+    names = [nouns.load().wnid(i) for i in thousand_classes(nouns.load())[:CLASSES]]
     folder = Path(about["folder"])
     truth, found, confidences = world()
     head = ["image", "wnid", "x0", "y0", "x1", "y1"]

@@ -17,9 +17,9 @@ import torch
 from numpy.typing import NDArray
 from scipy import ndimage
 
-from evaluation.metrics.foveation import LOW, frames, positions, resolution
-from evaluation.metrics.pyramid import codes, pyramid
-from evaluation.metrics.sequences import PartSequence, sequence
+from evaluation.metrics.frames.foveation import LOW, frames, positions, resolution
+from evaluation.metrics.frames.pyramid import codes, pyramid
+from evaluation.metrics.frames.sequences import PartSequence, sequence
 
 HEIGHT, WIDTH, PARTS = 375, 500, 9
 OBJECTS = 30

@@ -107,7 +107,7 @@ def measure(images: int) -> list[dict[str, Any]]:
     from django.core.management import call_command
     from django.db import connection
 
-    from labeling import following
+    from labeling.follow_ups import following
 
     call_command("migrate", verbosity=0)
     campaign = _campaign()
@@ -161,15 +161,16 @@ def _timed(deed: Callable[[], Any]) -> tuple[Any, Spent]:
 
 
 def _campaign() -> Any:
-    from labeling import campaigns, graphs
+    from labeling.campaigns import lifecycle
+    from labeling.graphs import store
     from labeling.models import Dataset, User
 
     alice = User.objects.create(username="alice")
     pond = Dataset.objects.create(owner=alice, name="pond")
-    campaign = campaigns.create(
+    campaign = lifecycle.create(
         alice, name="bench", title="Bench", kind="hierarchy", dataset=pond, policy={"gold_share": 0}
     )
-    graphs.define(campaign, alice, graph())
+    store.define(campaign, alice, graph())
     return campaign
 
 
@@ -199,7 +200,7 @@ def _settle(campaign_id: int, node: str) -> list[int]:
     from django.db import connection
     from django.utils import timezone
 
-    from labeling.seats import execute, fetch, moment, writing
+    from labeling.db.sql import execute, fetch, moment, writing
 
     json_type = "jsonb" if connection.vendor == "postgresql" else "text"
     which = "campaign_id = %s AND topic = %s AND state = 'open'"

@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 
 from benchmarks.bench_wordnet import thousand_classes
-from evaluation.metrics import hpk, ilsvrc, matched_bins
-from evaluation.metrics import wordnet as wn
+from evaluation.metrics.detection import matched_bins
+from evaluation.metrics.ilsvrc import errors, hpk
 from evaluation.metrics.significance import ROUNDS, mean_interval
+from evaluation.metrics.wordnet import nouns as wn
 
 IMAGES = 50_000
 PLAIN = 20
@@ -59,7 +60,7 @@ def precision(
             assert sum(p in own[place] for p in predicted[i, :k].tolist()) == hits[i, place]
     plain = (time.perf_counter() - start) * IMAGES / (100 * PLAIN)
     rows = [row(f"hp@k of {IMAGES:,} images", 0.02, seconds, plain)]
-    seconds, _ = timed(lambda: ilsvrc.hierarchical_errors(wordnet, classes, truth, predicted))
+    seconds, _ = timed(lambda: errors.hierarchical_errors(wordnet, classes, truth, predicted))
     return [*rows, told(f"… their hierarchical error over {len(classes)} classes", seconds)]
 
 

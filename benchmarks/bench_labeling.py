@@ -194,7 +194,8 @@ def _prepare() -> dict[str, Any]:
     from django.contrib.auth import get_user_model
     from django.core.management import call_command
 
-    from labeling import asking, campaigns
+    from labeling.campaigns import lifecycle
+    from labeling.follow_ups import asking
     from labeling.models import Dataset
 
     call_command("migrate", verbosity=0)
@@ -202,7 +203,7 @@ def _prepare() -> dict[str, Any]:
     dataset = Dataset.objects.create(owner=owner, name="bench")
     names = _photographs(dataset, ANSWERS + 20)
     for name, topics in (("bench", 200), ("look", 1)):
-        campaign = campaigns.create(
+        campaign = lifecycle.create(
             owner,
             name=name,
             title=name,
@@ -211,9 +212,9 @@ def _prepare() -> dict[str, Any]:
             policy={"page_size": 100 if name == "bench" else 20, "gold_share": 0},
         )
         keys = [f"n{index:08}" for index in range(topics)]
-        campaigns.define_topics(campaign, [{"key": key, "name": "drake"} for key in keys])
+        lifecycle.define_topics(campaign, [{"key": key, "name": "drake"} for key in keys])
         asking.add_questions(campaign, [(image, key) for key in keys for image in names])
-        campaigns.launch(campaign, owner)
+        lifecycle.launch(campaign, owner)
     people = [_person(f"person{index}", "bench", pages=20) for index in range(PEOPLE)]
     return {"people": people, "looker": _person("looker", "look")["session"]}
 
@@ -222,7 +223,7 @@ def _photographs(dataset: Any, count: int) -> list[str]:
     import skimage
     from PIL import Image
 
-    from labeling import images
+    from labeling.datasets import images
 
     folder = Path(skimage.__file__).parent / "data"
     sources = [

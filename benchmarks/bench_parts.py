@@ -17,8 +17,8 @@ import shapely
 from numpy.typing import NDArray
 
 from benchmarks import part_imports, part_releases
-from labeling.alpha_shapes import merge
-from labeling.polygons import to_shapely
+from labeling.geometry.alpha_shapes import merge
+from labeling.geometry.polygons import to_shapely
 
 Mask = NDArray[np.bool_]
 

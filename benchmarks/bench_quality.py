@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from labeling import signals
-from labeling.signals import ACCEPTED, REJECTED, Given, SequentialTest
+from labeling.estimators import annotator_checks
+from labeling.estimators.annotator_checks import ACCEPTED, REJECTED, Given, SequentialTest
 
 PEOPLE = 10_000
 SEEDS = 20
-# The policy's defaults (labeling/policies.py, which needs Django), and a stricter and a short one.
+# The defaults of labeling/kinds/policies.py, which needs Django; a stricter and a short one.
 TESTS = {
     "defaults": SequentialTest(0.9, 0.7, 0.05, 0.05, 80),
     "strict": SequentialTest(0.95, 0.85, 0.01, 0.01, 300),
@@ -41,8 +41,10 @@ def errors(name: str, test: SequentialTest) -> list[tuple[str, str, str, bool | 
     rejected, accepted, lengths = [], [], []
     for seed in range(SEEDS):
         rng = np.random.default_rng(seed)
-        good, answers = signals.first_decisions(test, rng.random((PEOPLE, test.cap)) < test.good)
-        bad, _ = signals.first_decisions(test, rng.random((PEOPLE, test.cap)) < test.bad)
+        good, answers = annotator_checks.first_decisions(
+            test, rng.random((PEOPLE, test.cap)) < test.good
+        )
+        bad, _ = annotator_checks.first_decisions(test, rng.random((PEOPLE, test.cap)) < test.bad)
         rejected.append(float((good == REJECTED).mean()))
         accepted.append(float((bad == ACCEPTED).mean()))
         lengths.append(float(answers.mean()))
@@ -68,7 +70,7 @@ def long_run(test: SequentialTest) -> list[tuple[str, str, str, bool | None]]:
     rng = np.random.default_rng(0)
     for accuracy in (0.95, 0.9, 0.8, 0.7, 0.5):
         ever = sum(
-            signals.fold(test, rights).rejected > 0
+            annotator_checks.fold(test, rights).rejected > 0
             for rights in rng.random((1000, GOLD)) < accuracy
         )
         name = f"… right {accuracy:.0%} of the time, rejected within {GOLD} gold answers"
@@ -88,10 +90,10 @@ def speed() -> tuple[str, str, str, bool | None]:
     pool = [(topic, word) for topic, row in zip(topics, words, strict=True) for word in row[1:]]
     start = time.perf_counter()
     for _ in range(20):
-        signals.fold(TESTS["defaults"], [True] * 100)
-        signals.speed(given, [(topic, 2000) for topic, _ in pool])
-        signals.runs(given, pool)
-        signals.agreement(given)
+        annotator_checks.fold(TESTS["defaults"], [True] * 100)
+        annotator_checks.speed(given, [(topic, 2000) for topic, _ in pool])
+        annotator_checks.runs(given, pool)
+        annotator_checks.agreement(given)
     took = (time.perf_counter() - start) / 20
     return "four signals of one person", "told", f"{took * 1000:.1f} ms", None
 

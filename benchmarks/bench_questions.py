@@ -14,8 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from labeling import questions, simulating_queries
-from labeling.questions import Graph
+from labeling.question_graph import replaying
+from labeling.question_graph.replaying import Graph
+from labeling.simulation import simulating_queries
 
 Answers = Sequence[tuple[str, str]]
 
@@ -32,10 +33,10 @@ def main(images: int = 2_000) -> list[dict[str, Any]]:
     """Rows {"name", "target", "measured", "ok"}."""
     graph = thousand_leaves()
     rows = []
-    for mode in questions.MODES:
+    for mode in replaying.MODES:
         answered = _answers(graph, images, mode)
         for answers in answered[:50]:
-            state = questions.replay(graph, answers, mode)
+            state = replaying.replay(graph, answers, mode)
             labels, candidates = plain(graph, mode, answers)
             assert {n: v for n, (v, _) in state.settled.items()} == labels
             assert state.candidates == candidates
@@ -66,7 +67,7 @@ def thousand_leaves(seed: int = 0) -> Graph:
     for i in range(LEAVES):
         parents = [f"m{i % 180}"] + ([f"m{(i + 7) % 180}"] if chance.random() < 0.1 else [])
         nodes.append({"id": f"l{i}", "question": f"l{i}", "parents": parents, "class": f"c{i}"})
-    return questions.build({"nodes": nodes})
+    return replaying.build({"nodes": nodes})
 
 
 def _answers(graph: Graph, images: int, mode: str) -> list[Answers]:
@@ -83,7 +84,7 @@ def _answers(graph: Graph, images: int, mode: str) -> list[Answers]:
 
 
 def _ours(graph: Graph, mode: str, answers: Answers) -> list[str]:
-    return questions.replay(graph, answers, mode).candidates
+    return replaying.replay(graph, answers, mode).candidates
 
 
 def plain(graph: Graph, mode: str, answers: Answers) -> tuple[dict[str, str], list[str]]:

@@ -19,10 +19,10 @@ from typing import Any
 import numpy as np
 
 from benchmarks.bench_wordnet import thousand_classes
-from evaluation import selecting
-from evaluation.metrics import wordnet as wn
-from evaluation.metrics.distances import distance_matrix
-from evaluation.metrics.mad import Rule
+from evaluation.metrics.mad.selection import Rule
+from evaluation.metrics.wordnet import nouns as wn
+from evaluation.metrics.wordnet.distances import distance_matrix
+from evaluation.selection import selecting
 
 ROOT = Path(__file__).resolve().parents[1]
 CLASSIFIERS = 11

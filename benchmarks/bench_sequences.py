@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import IO, Any
 
 from benchmarks import own_process
-from evaluation.cds.lines import SequenceLine
-from evaluation.cds.orders import random_orders
-from evaluation.cds.sequencing import frames_of, lines_of, render
-from evaluation.metrics.foveation import CONTENT_SCHEMES
-from labeling import frozen
+from evaluation.metrics.frames.foveation import CONTENT_SCHEMES
+from evaluation.readers.sequences import SequenceLine
+from evaluation.sequences.part_orders import random_orders
+from evaluation.sequences.sequencing import frames_of, lines_of, render
+from labeling.release_files import frozen
 
 OBJECTS = 20
 MORE = 4

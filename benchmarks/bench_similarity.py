@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.bench_wordnet import row, thousand_classes
-from evaluation.metrics import wordnet as wn
-from evaluation.metrics.similarity import CONVENTIONS, similarity_matrix
+from evaluation.metrics.wordnet import nouns as wn
+from evaluation.metrics.wordnet.similarity import CONVENTIONS, similarity_matrix
 
 ROUNDS = 5
 NLTK_PAIRS = 2_000

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import yaml
 
-from labeling import policies
-from labeling.simulated_crowd import clean_crowd
-from labeling.simulating import simulate
+from labeling.kinds import policies
+from labeling.simulation.crowd import clean_crowd
+from labeling.simulation.simulating import simulate
 
 POLICIES = Path(__file__).parent / "policies"
 COMPARED, STATED = 20, 100

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from evaluation.metrics import wordnet as wn
-from evaluation.metrics.distances import DISTANCES, distance_matrix
+from evaluation.metrics.wordnet import nouns as wn
+from evaluation.metrics.wordnet.distances import DISTANCES, distance_matrix
 
 
 def main() -> list[dict[str, Any]]:

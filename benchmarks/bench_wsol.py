@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from evaluation.metrics import wsol
-from evaluation.metrics.wsol_masks import MaskScore, average_precision
-from evaluation.wsol.files import ScoreMaps
-from evaluation.wsol.scoring import in_parts
+from evaluation.metrics.wsol import box_scores
+from evaluation.metrics.wsol.mask_scores import MaskScore, average_precision
+from evaluation.readers.wsol_folders import ScoreMaps
+from evaluation.scoring.wsol.scoring import in_parts
 
 SIZE, MAPS = 224, 200
 THREADS = 2
@@ -41,7 +41,7 @@ def main() -> list[dict[str, Any]]:
 
 
 def made(rng: np.random.Generator, grid: int) -> Map:
-    return wsol.resized(rng.random((grid, grid)), SIZE, SIZE).astype(np.float32)
+    return box_scores.resized(rng.random((grid, grid)), SIZE, SIZE).astype(np.float32)
 
 
 def true_boxes(rng: np.random.Generator) -> NDArray[np.float64]:
@@ -54,8 +54,8 @@ def box_rows(
 ) -> list[dict[str, Any]]:
     """Maps a second, and how many times a loop over thresholds takes; both must give the same."""
     rows = []
-    for name in wsol.PROTOCOLS[::-1]:
-        protocol = wsol.Protocol(name)
+    for name in box_scores.PROTOCOLS[::-1]:
+        protocol = box_scores.Protocol(name)
         rate = len(maps) / shortest(lambda p=protocol: over_threads(maps, boxes, p))
         alone = processor(maps, boxes, protocol)
         rows.append(
@@ -67,7 +67,7 @@ def box_rows(
             }
         )
     for thresholds, times in ((1000, 200), (100, 6)) if wanted else ((100, 6),):
-        protocol = wsol.Protocol("reference", thresholds=thresholds)
+        protocol = box_scores.Protocol("reference", thresholds=thresholds)
         compared = 2 if wanted else 1
         start = time.process_time()
         plain = [plain_hits(*each, protocol) for each in zip(maps[:compared], boxes, strict=False)]
@@ -92,22 +92,22 @@ def box_rows(
 
 def file_rows(maps: list[Map], boxes: list[NDArray[np.float64]]) -> list[dict[str, Any]]:
     """The same with the maps read from a disk (its cache, most likely)."""
-    protocol = wsol.Protocol("reference")
+    protocol = box_scores.Protocol("reference")
     with tempfile.TemporaryDirectory() as folder:
         names = [f"{number:05}.jpg" for number in range(len(maps))]
         for name, scores in zip(names, maps, strict=True):
             np.save(Path(folder) / f"{name}.npy", scores)
         read = ScoreMaps(Path(folder), names)
 
-        def scored() -> wsol.BoxScore:
-            def score(part: list[int]) -> wsol.BoxScore:
-                sums = wsol.BoxScore(protocol)
+        def scored() -> box_scores.BoxScore:
+            def score(part: list[int]) -> box_scores.BoxScore:
+                sums = box_scores.BoxScore(protocol)
                 for number in part:
                     scores = read.read(names[number], "min-max", SIZE)
                     sums.add(scores, boxes[number], SIZE, SIZE)
                 return sums
 
-            return joined(in_parts(score, list(range(len(maps)))), wsol.BoxScore(protocol))
+            return joined(in_parts(score, list(range(len(maps)))), box_scores.BoxScore(protocol))
 
         rate = len(maps) / shortest(scored)
     return [
@@ -122,13 +122,13 @@ def file_rows(maps: list[Map], boxes: list[NDArray[np.float64]]) -> list[dict[st
 
 def pixel_rows(rng: np.random.Generator, maps: list[Map]) -> list[dict[str, Any]]:
     """PxAP against numpy's histograms, and against reading the arrays once."""
-    protocol = wsol.Protocol("reference")
+    protocol = box_scores.Protocol("reference")
     truths = [rng.choice([0, 1, 255], (SIZE, SIZE), p=[0.6, 0.3, 0.1]).astype(np.uint8)] * 8
     truths = [truths[number % 8].copy() for number in range(len(maps))]
-    ready = [wsol.normalized(scores) for scores in maps]
+    ready = [box_scores.normalized(scores) for scores in maps]
 
     def scored(given: list[Any], normalize: str) -> float:
-        score = MaskScore(wsol.Protocol("reference", normalize))
+        score = MaskScore(box_scores.Protocol("reference", normalize))
         for scores, truth in zip(given, truths, strict=True):
             score.add(scores, truth, "one")
         return float(score.result()["pxap"])
@@ -165,29 +165,31 @@ def pixel_rows(rng: np.random.Generator, maps: list[Map]) -> list[dict[str, Any]
 
 
 def over_threads(
-    maps: list[Map], boxes: list[NDArray[np.float64]], protocol: wsol.Protocol
-) -> wsol.BoxScore:
-    def score(first: int) -> wsol.BoxScore:
-        sums = wsol.BoxScore(protocol)
+    maps: list[Map], boxes: list[NDArray[np.float64]], protocol: box_scores.Protocol
+) -> box_scores.BoxScore:
+    def score(first: int) -> box_scores.BoxScore:
+        sums = box_scores.BoxScore(protocol)
         for number in range(first, len(maps), THREADS):
             sums.add(maps[number], boxes[number], SIZE, SIZE)
         return sums
 
     with ThreadPoolExecutor(THREADS) as pool:
-        return joined(pool.map(score, range(THREADS)), wsol.BoxScore(protocol))
+        return joined(pool.map(score, range(THREADS)), box_scores.BoxScore(protocol))
 
 
-def joined(parts: Any, total: wsol.BoxScore) -> wsol.BoxScore:
+def joined(parts: Any, total: box_scores.BoxScore) -> box_scores.BoxScore:
     for part in parts:
         total.join(part)
     return total
 
 
-def processor(maps: list[Map], boxes: list[NDArray[np.float64]], protocol: wsol.Protocol) -> float:
+def processor(
+    maps: list[Map], boxes: list[NDArray[np.float64]], protocol: box_scores.Protocol
+) -> float:
     """Milliseconds of processor time for a map, in one thread."""
     best = float("inf")
     for _ in range(3):
-        sums, start = wsol.BoxScore(protocol), time.process_time()
+        sums, start = box_scores.BoxScore(protocol), time.process_time()
         for scores, true in zip(maps[:50], boxes, strict=False):
             sums.add(scores, true, SIZE, SIZE)
         best = min(best, time.process_time() - start)
@@ -195,27 +197,27 @@ def processor(maps: list[Map], boxes: list[NDArray[np.float64]], protocol: wsol.
 
 
 def ours(
-    scores: Map, boxes: NDArray[np.float64], protocol: wsol.Protocol
+    scores: Map, boxes: NDArray[np.float64], protocol: box_scores.Protocol
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    scale = wsol.scale_of(scores, "min-max")
-    return wsol.box_hits(scores, boxes, protocol, scale=scale)
+    scale = box_scores.scale_of(scores, "min-max")
+    return box_scores.box_hits(scores, boxes, protocol, scale=scale)
 
 
 def plain_hits(
-    scores: Map, boxes: NDArray[np.float64], protocol: wsol.Protocol
+    scores: Map, boxes: NDArray[np.float64], protocol: box_scores.Protocol
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Threshold by threshold: contours by OpenCV, their boxes, and every IoU."""
     import cv2
 
     cv2.setNumThreads(1)
-    image = (wsol.normalized(scores) * 255).astype(np.uint8)
+    image = (box_scores.normalized(scores) * 255).astype(np.uint8)
     hits, largest = [], []
     for tau in protocol.taus:
         _, mask = cv2.threshold(image, int(tau * image.max()), 255, cv2.THRESH_BINARY)
         contours = cv2.findContours(mask, cv2.RETR_TREE, cv2.CHAIN_APPROX_SIMPLE)[0]
         found, biggest = contour_boxes(contours)
-        fits = wsol.ious(found, boxes, "reference").max(axis=1)
-        hits.append([fits.max() >= delta for delta in wsol.DELTAS])
+        fits = box_scores.ious(found, boxes, "reference").max(axis=1)
+        hits.append([fits.max() >= delta for delta in box_scores.DELTAS])
         largest.append(fits[biggest] >= 0.5)
     return np.array(hits).T, np.array(largest)
 

@@ -19,15 +19,15 @@ def build(questions: int) -> None:
     from django.db import connection
     from django.utils import timezone
 
-    from labeling import campaigns
+    from labeling.campaigns import lifecycle
+    from labeling.db.sql import moment
     from labeling.models import Campaign, Dataset, Graph, User
-    from labeling.seats import moment
 
     people = FIRST_NEWCOMER + NEWCOMERS
     User.objects.bulk_create([User(pk=pk, username=f"u{pk}") for pk in range(1, people)])
     alice = User.objects.get(pk=1)
     pond = Dataset.objects.create(owner=alice, name="pond")
-    campaign = campaigns.create(
+    campaign = lifecycle.create(
         alice,
         name="large",
         title="Large",
@@ -35,7 +35,7 @@ def build(questions: int) -> None:
         dataset=pond,
         policy={"votes": 10, "max_votes": 12, "gold_share": 0},
     )
-    grid = campaigns.create(
+    grid = lifecycle.create(
         alice,
         name="grid",
         title="Grid",

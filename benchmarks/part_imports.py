@@ -80,7 +80,7 @@ def prepare(objects: int) -> dict[str, Any]:
     """A dataset with as many images as objects, and a COCO file of these."""
     from labeling.formats import coco_parts
     from labeling.formats.label import About
-    from labeling.formats.parted import Part, PartedObject, Photograph
+    from labeling.parts.model import Part, PartedObject, Photograph
 
     dataset = _dataset(f"bench-{objects}", objects)
     chance = random.Random(objects)
@@ -110,7 +110,7 @@ def prepare_masks(objects: int) -> dict[str, Any]:
     import numpy as np
     from scipy.io import savemat
 
-    from labeling.geometry import mask_of
+    from labeling.geometry.regions import mask_of
 
     dataset = _dataset(f"masks-{objects}", objects)
     chance = random.Random(objects)
@@ -131,13 +131,13 @@ def prepare_masks(objects: int) -> dict[str, Any]:
 def _dataset(name: str, images: int) -> str:
     from django.core.management import call_command
 
-    from labeling import vocabularies
+    from labeling.datasets import vocabulary_store
     from labeling.models import Dataset, User
 
     call_command("migrate", verbosity=0)
     owner = User.objects.create(username=f"owner-{name}", is_researcher=True)
     dataset = Dataset.objects.create(owner=owner, name=name)
-    vocabularies.start(dataset, owner)
+    vocabulary_store.start(dataset, owner)
     own_process.add_images(dataset, images, SIZE)
     return name
 
@@ -166,12 +166,13 @@ def _leg(x0: float, y0: float, x1: float, y1: float, chance: random.Random) -> A
 
 
 def bring(about: dict[str, Any]) -> dict[str, Any]:
-    from labeling import part_imports, vocabularies
+    from labeling.datasets import vocabulary_store
+    from labeling.exchange import part_imports
+    from labeling.exchange.part_report import Report
     from labeling.models import Dataset
-    from labeling.part_report import Report
 
     dataset = Dataset.objects.get(name=about["dataset"])
-    version = vocabularies.in_force(dataset)
+    version = vocabulary_store.in_force(dataset)
     how = part_imports.How("bench")
     before = own_process.peak_mib()
     start = time.perf_counter()

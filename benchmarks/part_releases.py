@@ -74,19 +74,21 @@ def prepare(objects: int) -> str:
     """The name of a new campaign with so many settled objects, one on every image."""
     from django.core.management import call_command
 
-    from labeling import campaigns, part_campaigns, vocabularies
+    from labeling.campaigns import lifecycle
+    from labeling.datasets import vocabulary_store
+    from labeling.exchange import part_campaigns
     from labeling.models import Dataset, Item, User
 
     call_command("migrate", verbosity=0)
     owner = User.objects.create(username=f"owner-{objects}", is_researcher=True)
     name = f"bench-{objects}"
     dataset = Dataset.objects.create(owner=owner, name=name)
-    vocabularies.add_version(dataset, _vocabulary(), owner)
+    vocabulary_store.add_version(dataset, _vocabulary(), owner)
     own_process.add_images(dataset, objects, SIZE)
     chance = random.Random(objects)
     _given(dataset, chance)
     campaign = part_campaigns.draft(owner, dataset, name=name, title=name, policy=POLICY)
-    campaigns.launch(campaign, owner)
+    lifecycle.launch(campaign, owner)
     assert Item.objects.filter(image__dataset=dataset, region__isnull=False).count() == objects
     _answer(campaign, owner, chance)
     return name
@@ -98,8 +100,8 @@ def _vocabulary() -> dict[str, Any]:
 
 
 def _given(dataset: Any, chance: random.Random) -> None:
-    from labeling import objects
-    from labeling.formats.parted import Part, PartedObject
+    from labeling.datasets import objects
+    from labeling.parts.model import Part, PartedObject
 
     names = list(dataset.images.order_by("name").values_list("name", flat=True))
     for start in range(0, len(names), 500):
@@ -123,8 +125,8 @@ def _given(dataset: Any, chance: random.Random) -> None:
 def _answer(campaign: Any, user: Any, chance: random.Random) -> None:
     from django.utils import timezone
 
+    from labeling.geometry.polygons import as_json
     from labeling.models import Answer, Assignment, Question, Settlement
-    from labeling.polygons import as_json
 
     for chunk in _chunks(campaign.questions.select_related("policy").order_by("pk")):
         seats = Assignment.objects.bulk_create(
@@ -191,16 +193,16 @@ def freeze(name: str) -> dict[str, Any]:
     from django.db import connection
     from django.test.utils import CaptureQueriesContext
 
-    from labeling import releases
     from labeling.models import Campaign
+    from labeling.releases import freezing
 
     campaign = Campaign.objects.get(name=name)
     before = own_process.peak_mib()
     with CaptureQueriesContext(connection) as asked:
         start = time.perf_counter()
-        release = releases.freeze(campaign)
+        release = freezing.freeze(campaign)
         seconds = time.perf_counter() - start
-    folder = releases.folder_of(release)
+    folder = freezing.folder_of(release)
     return {
         "folder": str(folder),
         "seconds": seconds,
@@ -213,9 +215,10 @@ def freeze(name: str) -> dict[str, Any]:
 
 def export(frozen: dict[str, Any]) -> dict[str, Any]:
     """Two exports are two processes, as `labels export` is one."""
-    from labeling import exporting, releases
+    from labeling.release_files import exporting
+    from labeling.releases import freezing
 
-    release = releases.read(frozen["folder"])
+    release = freezing.read(frozen["folder"])
     out = Path(frozen["folder"]).parent / "coco"
     before = own_process.peak_mib()
     start, cpu = time.perf_counter(), time.process_time()

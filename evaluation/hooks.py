@@ -6,8 +6,8 @@ from typing import Any
 from django.db.models import Q
 from django.urls import reverse
 
-from evaluation.competitions import topic_of
-from evaluation.metrics import wordnet
+from evaluation.benchmarks.kinds.mad.competitions import topic_of
+from evaluation.metrics.wordnet import nouns as wordnet
 from evaluation.models import Benchmark
 from labeling.models import Campaign
 

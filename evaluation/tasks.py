@@ -1,4 +1,4 @@
-"""What the clock calls. The Job table says the rest (labeling/jobs.py)."""
+"""What the clock calls. The Job table says the rest (labeling/jobs/queue.py)."""
 
 from celery import shared_task
 
@@ -6,7 +6,7 @@ from celery import shared_task
 @shared_task(name="evaluation.tasks.nightly")
 def nightly() -> None:
     """Queues the jobs that settle, watch, calibrate, freeze and score what changed."""
-    from evaluation import runs
+    from evaluation.benchmarks import runs
 
     runs.start_night()
 
@@ -14,6 +14,6 @@ def nightly() -> None:
 @shared_task(name="evaluation.tasks.rescore")
 def rescore() -> None:
     """Queues interim runs where something settled."""
-    from evaluation import runs
+    from evaluation.benchmarks import runs
 
     runs.rescore_changed()

@@ -1,6 +1,6 @@
 from django.urls import URLPattern, URLResolver, include, path
 
-from evaluation import views
+from evaluation.benchmarks import views
 
 app_name = "evaluation"
 _one = "benchmarks/<slug:name>/"
@@ -8,8 +8,8 @@ _run = f"{_one}runs/<int:pk>/"
 urlpatterns: list[URLPattern | URLResolver] = [
     path("benchmarks/", views.benchmarks, name="benchmarks"),
     path("benchmarks/new/", views.benchmark_new, name="benchmark_new"),
-    path("", include("evaluation.cds.urls")),
-    path("", include("evaluation.released.urls")),
+    path("", include("evaluation.benchmarks.kinds.cds.urls")),
+    path("", include("evaluation.benchmarks.kinds.labeled.urls")),
     path(_one, views.benchmark, name="benchmark"),
     path(f"{_one}score/", views.score, name="score"),
     path(f"{_one}classifiers/add/", views.add_classifier, name="add_classifier"),

@@ -8,7 +8,6 @@ from django.contrib.auth.admin import UserAdmin
 from django.contrib.auth.forms import AdminPasswordChangeForm
 from django.http import HttpRequest
 
-from labeling import tokens
 from labeling.models import (
     Campaign,
     Dataset,
@@ -19,6 +18,7 @@ from labeling.models import (
     Release,
     User,
 )
+from labeling.web import tokens
 
 
 class PersonPasswordForm(AdminPasswordChangeForm):

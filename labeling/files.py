@@ -67,13 +67,13 @@ def read_yaml(path: StrPath) -> dict[str, Any]:
     """The keys of a YAML file, none for an empty one. Raises BadInput naming the line."""
     import yaml
 
-    from labeling import plainyaml
+    from labeling import strict_yaml
 
     try:
         with open(path, encoding="utf-8-sig") as file:
             # A fault at the end is in the last line, not in the one after it.
-            content = plainyaml.load(file.read().rstrip())
-    except plainyaml.Refers as error:
+            content = strict_yaml.load(file.read().rstrip())
+    except strict_yaml.Refers as error:
         raise BadInput(
             "uses a YAML alias (*name)",
             file=path,

@@ -1,6 +1,6 @@
 from django.urls import path
 
-from labeling.views import (
+from labeling.web.views import (
     audit,
     campaigns,
     datasets,

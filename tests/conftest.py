@@ -14,7 +14,7 @@ from django.core.cache import cache
 from django.core.management import get_commands, load_command_class
 from django.db import connections
 
-from evaluation.metrics.wordnet import WordNet, WordNetMissing, load
+from evaluation.metrics.wordnet.nouns import WordNet, WordNetMissing, load
 from labeling.models import Campaign, Dataset, Job, User
 from tests import factories
 
@@ -73,7 +73,7 @@ def django_db_modify_db_settings(
 def _own_world(settings, tmp_path: Path, monkeypatch):
     """Every test writes into a folder of its own, hashes cheaply, never reaches a broker and is
     dealt the same gold each time."""
-    monkeypatch.setattr("labeling.dealing.chance", random.Random(1))
+    monkeypatch.setattr("labeling.assignment.gold_mixing.chance", random.Random(1))
     settings.DATA_DIR = tmp_path
     settings.MEDIA_ROOT = tmp_path / "media"
     settings.RELEASES_DIR = tmp_path / "releases"
@@ -165,11 +165,11 @@ def run_jobs():
     """Runs every queued job, and what those enqueue, until none is left."""
 
     def run() -> int:
-        from labeling import jobs
+        from labeling.jobs import queue
 
         count = 0
         while (job := Job.objects.filter(state="queued").order_by("pk").first()) is not None:
-            jobs.run(job.pk)
+            queue.run(job.pk)
             count += 1
             assert count < 10_000, "jobs keep enqueueing each other"
         return count

@@ -10,7 +10,8 @@ from django.core.files.base import ContentFile
 from django.utils import timezone
 from PIL import Image as Pillow
 
-from labeling import asking, campaigns
+from labeling.campaigns import lifecycle
+from labeling.follow_ups import asking
 from labeling.models import Campaign, Dataset, Image, Membership, Question, User
 
 
@@ -66,7 +67,7 @@ def make_campaign(
     settings: dict[str, Any] | None = None,
 ) -> Campaign:
     """A campaign of `images` questions about one topic, open unless told otherwise."""
-    campaign = campaigns.create(
+    campaign = lifecycle.create(
         owner,
         name=name,
         title=name.title(),
@@ -76,7 +77,7 @@ def make_campaign(
         policy={"stop_early": "never"} | (policy or {}),
         settings=settings,
     )
-    campaigns.define_topics(
+    lifecycle.define_topics(
         campaign,
         [
             {
@@ -96,7 +97,7 @@ def make_campaign(
                 make_image(dataset, image)
         asking.add_questions(campaign, [(image, topic) for image in names])
     if launch:
-        campaigns.launch(campaign, owner)
+        lifecycle.launch(campaign, owner)
     return campaign
 
 

@@ -17,8 +17,9 @@ from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver
 from django.utils import timezone
 
-from labeling import people, tokens
 from labeling.models import ApiToken
+from labeling.quality import memberships
+from labeling.web import tokens
 from tests.doors import ADMIN, FILL, PEOPLE, ROWS
 from tests.world import World, build
 
@@ -261,7 +262,7 @@ def test_a_token_of_somebody_who_may_no_longer_log_in_opens_nothing(world):
 
 def test_a_removed_member_finds_what_a_stranger_finds(world):
     for membership in world.bob.memberships.all():
-        people.remove(membership, world.alice)
+        memberships.remove(membership, world.alice)
     bob = Visitor(world.bob)
     wrong = []
     for row, expected in ROWS.items():

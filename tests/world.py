@@ -4,31 +4,26 @@ import uuid
 from dataclasses import dataclass, field
 from typing import Any
 
-from annotator.seats import image_url
-from evaluation import runs
+from annotator.pages.seats import image_url
+from evaluation.benchmarks import runs
 from evaluation.models import Benchmark, Run, Selection, Submission
-from labeling import (
-    answering,
-    asking,
-    assigning,
-    auditing,
-    campaigns,
-    drafting,
-    jobs,
-    objects,
-    people,
-    questions,
-    releases,
-    simplifying,
-    tokens,
-    vocabularies,
-)
-from labeling.formats.parted import Merge, Part, PartedObject
-from labeling.gold import add_gold
+from labeling.answers import submitting
+from labeling.assignment import claiming
+from labeling.campaigns import lifecycle
+from labeling.datasets import objects, vocabulary_store
+from labeling.follow_ups import asking, opening
+from labeling.jobs import queue
 from labeling.models import Calibration, Campaign, Dataset, Import, Job, Question, User
+from labeling.parts import simplifying
+from labeling.parts.model import Merge, Part, PartedObject
+from labeling.quality import auditing, memberships
+from labeling.quality.gold import add_gold
+from labeling.question_graph import replaying
+from labeling.releases import freezing
+from labeling.web import tokens
 from tests import factories
+from tests.evaluation.benchmarks.kinds.labeled import world as released
 from tests.evaluation.cds import world as cds
-from tests.evaluation.released import world as released
 
 COOT, DRAKE = "n02018207", "n01847000"
 GRAPH = {
@@ -80,7 +75,7 @@ def build() -> World:
         alice, dataset, "coots", images=2, policy={"votes": 1, "gold_share": 0.3}
     )
     drake = {"key": DRAKE, "name": "drake", "url": "https://en.wikipedia.org/wiki/Drake"}
-    campaigns.define_topics(campaign, [drake])
+    lifecycle.define_topics(campaign, [drake])
     asking.add_questions(campaign, [(f"coots/{n:03}.png", DRAKE) for n in range(2)])
     factories.join(bob, campaign)
     factories.join(vera, campaign, "reviewer")
@@ -89,7 +84,7 @@ def build() -> World:
     answer_everything(bob, campaign)
     benchmark = make_benchmark(alice, campaign)
     run = runs.request(benchmark, alice)
-    jobs.run(Job.objects.get(kind="score").pk)
+    queue.run(Job.objects.get(kind="score").pk)
     run.refresh_from_db()
     assert run.state == Run.State.DONE, run.error
     world = World(alice, bob, vera, charlie, otto, rita, dataset, campaign, benchmark, run)
@@ -106,12 +101,12 @@ def split_coot(image: str) -> PartedObject:
 
 
 def answer_everything(user: User, campaign: Campaign) -> None:
-    while seats := assigning.next_page(user, campaign).seats:
+    while seats := claiming.next_page(user, campaign).seats:
         sent = [
-            answering.Sent(uuid.uuid4(), seat.token, "yes" if seat.topic == COOT else "no", 900)
+            submitting.Sent(uuid.uuid4(), seat.token, "yes" if seat.topic == COOT else "no", 900)
             for seat in seats
         ]
-        answering.submit(user, campaign, sent)
+        submitting.submit(user, campaign, sent)
 
 
 def make_benchmark(owner: User, campaign: Campaign) -> Benchmark:
@@ -164,14 +159,14 @@ def _furnish(world: World) -> None:
     reviewed = campaign.questions.filter(state=Question.State.OPEN).latest("pk")
     reviewed.state, reviewed.seats_free = Question.State.REVIEW, 0
     reviewed.save(update_fields=["state", "seats_free"])
-    example = campaigns.add_example(
+    example = lifecycle.add_example(
         campaign, COOT, world.dataset.images.get(name="coots/000.png"), "yes", "White bill."
     )
     Calibration.objects.create(campaign=campaign, number=1, reason="nightly")
     auditing.draw(campaign, alice, 1, seed=0)
-    page = assigning.next_page(world.bob, campaign, 3)
+    page = claiming.next_page(world.bob, campaign, 3)
     seat = page.seats[0].token
-    invitation, world.secret = people.invite(campaign, alice, max_uses=10)
+    invitation, world.secret = memberships.invite(campaign, alice, max_uses=10)
     job = Job.objects.create(
         kind="score", key="run 0", campaign=campaign, state="failed", error="It broke."
     )
@@ -189,11 +184,11 @@ def _furnish(world: World) -> None:
         error="It broke.",
     )
     token, _ = tokens.create_token(alice, "laptop", "read", 30)
-    release = releases.freeze(campaign, alice)
-    birds, _ = drafting.draft_graph(
-        alice, questions.build(GRAPH), name="birds", title="Birds", dataset=world.dataset
+    release = freezing.freeze(campaign, alice)
+    birds, _ = opening.draft_graph(
+        alice, replaying.build(GRAPH), name="birds", title="Birds", dataset=world.dataset
     )
-    vocabularies.start(world.dataset, alice)
+    vocabulary_store.start(world.dataset, alice)
     parts = Job.objects.create(
         kind="import parts",
         key=f"{world.dataset.pk}:1",

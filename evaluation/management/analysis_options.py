@@ -7,10 +7,10 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from evaluation.ilsvrc.box_files import Options
-from evaluation.ilsvrc.explaining import Asked
 from evaluation.management.commands.wordnet import load
-from evaluation.metrics.wordnet import UnknownLabel
+from evaluation.metrics.wordnet.nouns import UnknownLabel
+from evaluation.readers.box_files import Options
+from evaluation.scoring.explaining import Asked
 from labeling.management.contract import Result, UsageError, table
 
 WIDEST_BAR = 40

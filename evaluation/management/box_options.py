@@ -6,11 +6,11 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from evaluation.ilsvrc.box_files import Options
-from evaluation.ilsvrc.explaining import Asked, explain
 from evaluation.management import analysis_options
 from evaluation.management.commands.wordnet import load
 from evaluation.management.numbers import level, whole
+from evaluation.readers.box_files import Options
+from evaluation.scoring.explaining import Asked, explain
 from labeling.management.contract import Result
 
 

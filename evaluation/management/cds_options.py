@@ -7,13 +7,13 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from evaluation.cds import scoring
-from evaluation.cds.lines import SequenceLine, read_sequences
-from evaluation.cds.predictions import Predictions, frame_places, read_predictions
 from evaluation.management.commands.wordnet import load
 from evaluation.management.numbers import whole
-from evaluation.mappings import read_mapping
-from evaluation.metrics import similarity as similarities
+from evaluation.metrics.wordnet import similarity as similarities
+from evaluation.readers.frame_predictions import Predictions, frame_places, read_predictions
+from evaluation.readers.mappings import read_mapping
+from evaluation.readers.sequences import SequenceLine, read_sequences
+from evaluation.scoring.cds import scoring
 from labeling.files import BadInput
 
 

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Sequence
 from itertools import zip_longest
 from typing import Any
 
-from evaluation.cds import terms
-from evaluation.cds.tables import leaders
+from evaluation.scoring.cds import wording
+from evaluation.scoring.cds.tables import leaders
 from labeling.management.contract import Result, table
 from labeling.plurals import count_of
 
@@ -32,14 +32,14 @@ def show(result: Result) -> str:
     }
     leading = leaders(result)
     for axis, title in titles.items():
-        for measure, name in terms.SCORES.items():
+        for measure, name in wording.SCORES.items():
             rows = _of(tables[f"by_{axis}"], measure=measure, averaging=tables["averaging"])
             rows = [
                 row | {"best": row.get("best") and row["classifier"] in leading} for row in rows
             ]
             parts.append(_titled(f"{name} by {title}", _by(rows, axis)))
     called = result["category_names"]
-    for measure, name in terms.SCORES.items():
+    for measure, name in wording.SCORES.items():
         rows = _of(tables["best_and_worst"], measure=measure)
         parts.append(_titled(f"Lowest and highest {name}, wins", _wins(rows, called)))
     parts += [
@@ -174,7 +174,7 @@ def _wins(rows: list[Row], called: dict[str, str]) -> str:
 def _correlation(tables: Result) -> str:
     body = [
         (
-            terms.SCORES[row["measure"]],
+            wording.SCORES[row["measure"]],
             row["error"],
             *(
                 None if row[name] is None else f"{row[name]:.4f}"

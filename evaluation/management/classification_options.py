@@ -6,14 +6,15 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from evaluation.ilsvrc import class_files, classification
-from evaluation.ilsvrc.analysis import accuracies
-from evaluation.ilsvrc.explaining import Asked, explain
 from evaluation.management import analysis_options
 from evaluation.management.commands.wordnet import load
 from evaluation.management.named_files import named_files
 from evaluation.management.numbers import level, whole
-from evaluation.metrics.wordnet import WordNet
+from evaluation.metrics.wordnet.nouns import WordNet
+from evaluation.readers import class_files
+from evaluation.scoring import classification
+from evaluation.scoring.analysis import accuracies
+from evaluation.scoring.explaining import Asked, explain
 from labeling.management.contract import Result, UsageError, table
 
 BARE = Path()

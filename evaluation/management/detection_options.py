@@ -6,11 +6,11 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from evaluation.ilsvrc import detection
 from evaluation.management import analysis_options, box_options
 from evaluation.management.named_files import named_files
 from evaluation.management.numbers import whole
 from evaluation.metrics.significance import MOST_ROUNDS
+from evaluation.scoring import detection
 from labeling.management.contract import Result, table
 
 # An image of three classes makes three such pairs.

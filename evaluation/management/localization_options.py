@@ -5,10 +5,10 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from evaluation.ilsvrc import localization
-from evaluation.ilsvrc.analysis import accuracies
 from evaluation.management import analysis_options, box_options
 from evaluation.management.named_files import named_files
+from evaluation.scoring import localization
+from evaluation.scoring.analysis import accuracies
 from labeling.management.contract import Result, table
 
 

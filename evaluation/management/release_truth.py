@@ -6,13 +6,13 @@ from functools import wraps
 from pathlib import Path
 from typing import Any
 
-from evaluation.released import ground_truth
-from evaluation.released.ground_truth import EXCLUDED, IMAGES, TRUTH, WSOL
-from evaluation.released.wsol_truth import MASKS
-from labeling import frozen
+from evaluation.benchmarks.kinds.labeled.truth import ground_truth
+from evaluation.benchmarks.kinds.labeled.truth.ground_truth import EXCLUDED, IMAGES, TRUTH, WSOL
+from evaluation.benchmarks.kinds.labeled.truth.wsol_truth import MASKS
 from labeling.errors import Refusal
 from labeling.files import BadInput
 from labeling.management.contract import Result, UsageError
+from labeling.release_files import frozen
 
 Deed = Callable[..., Result]
 

@@ -9,16 +9,16 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
+from evaluation.classifiers import opening
+from evaluation.classifiers.scoremaps import planning, reading
 from evaluation.management import network_options
 from evaluation.management.numbers import whole
-from evaluation.metrics.attribution_recipes import READINGS, REDUCTIONS, Recipe
-from evaluation.metrics.wsol import LARGEST_SIZE
-from evaluation.networks import classifiers
-from evaluation.readers import file_sha256
-from evaluation.scoremaps import planning, reading
+from evaluation.metrics.attribution.recipes import READINGS, REDUCTIONS, Recipe
+from evaluation.metrics.wsol.box_scores import LARGEST_SIZE
+from evaluation.readers.answers import file_sha256
 from labeling.files import BadInput
-from labeling.frozen import canonical
 from labeling.management.contract import UsageError
+from labeling.release_files.frozen import canonical
 
 CENTER = "center-gaussian"
 # Choe et al. (TPAMI 2022), §5.5.
@@ -166,7 +166,7 @@ def plan(labels: dict[str, str], options: dict[str, Any]) -> planning.Plan:
         file = options["metadata"] / "class_labels.txt"
         chosen = planning.outputs_of(labels, classes, file)
     recipe = {name: options[name] for name in RECIPE if options[name] is not None}
-    classifier = classifiers.load(
+    classifier = opening.load(
         options["model"],
         classes,
         device=options["device"],

@@ -7,20 +7,20 @@ from typing import IO, Any
 
 from django.core.management.base import CommandParser
 
-from evaluation.cds import orders as part_orders
-from evaluation.cds.lines import SequenceLine
-from evaluation.cds.objects import LeftOut, parts_of
-from evaluation.cds.orders import Orders, OrdersByFixations
-from evaluation.cds.sequencing import frames_of, lines_of
-from evaluation.fixations import read_pascal_s
-from evaluation.metrics.foveation import CONTENT_SCHEMES
-from evaluation.metrics.part_order import FIXATION_SCHEMES, RANDOM
-from evaluation.readers import file_sha256
-from labeling import exportfiles
+from evaluation.metrics.frames.foveation import CONTENT_SCHEMES
+from evaluation.metrics.frames.part_order import FIXATION_SCHEMES, RANDOM
+from evaluation.readers.answers import file_sha256
+from evaluation.readers.fixations import read_pascal_s
+from evaluation.readers.sequences import SequenceLine
+from evaluation.sequences import part_orders
+from evaluation.sequences.objects import LeftOut, parts_of
+from evaluation.sequences.part_orders import Orders, OrdersByFixations
+from evaluation.sequences.sequencing import frames_of, lines_of
+from labeling.exchange import export_files
 from labeling.files import BadInput
-from labeling.frozen import Frozen
 from labeling.management import release_options
 from labeling.management.contract import UsageError
+from labeling.release_files.frozen import Frozen
 
 Options = Mapping[str, Any]
 
@@ -124,7 +124,7 @@ def shown(options: Options) -> Shown:
     if options["images"] is not None:
         open_image = release_options.images_in(options["images"])
     elif stored is not None:
-        open_image = exportfiles.originals_of(stored)
+        open_image = export_files.originals_of(stored)
     parts = parts_of(frozen)
     given = part_orders.read_orders(options["orders"], parts) if options["orders"] else {}
     found = _by_fixations(frozen, options) if options["fixations"] else None

@@ -8,9 +8,9 @@ from django.conf import settings
 from django.core.management.base import CommandParser
 
 from evaluation.management.numbers import whole
-from evaluation.metrics import wsol
-from evaluation.wsol import cues as cue_files
-from evaluation.wsol import scoring, splits
+from evaluation.metrics.wsol import box_scores
+from evaluation.scoring.wsol import cues as cue_files
+from evaluation.scoring.wsol import scoring, splits
 from labeling.management.contract import Result, UsageError, table
 
 # Below the data folder: which score maps were scored on which test split.
@@ -42,25 +42,25 @@ def add(verb: CommandParser) -> None:
     )
     verb.add_argument(
         "--protocol",
-        choices=wsol.PROTOCOLS,
+        choices=box_scores.PROTOCOLS,
         default="paper",
         help="as the paper defines it, or as its authors' code counts (paper)",
     )
     verb.add_argument(
         "--normalize",
-        choices=wsol.NORMALIZATIONS,
+        choices=box_scores.NORMALIZATIONS,
         default="min-max",
         help="what scales a map to 0 to 1 (min-max)",
     )
     verb.add_argument(
         "--size",
-        type=whole(1, wsol.LARGEST_SIZE),
+        type=whole(1, box_scores.LARGEST_SIZE),
         default=224,
         help="side of maps under reference, and of the baseline's (default 224)",
     )
     verb.add_argument(
         "--thresholds",
-        type=whole(1, wsol.MOST_THRESHOLDS),
+        type=whole(1, box_scores.MOST_THRESHOLDS),
         default=1000,
         help="0, 1/n, 2/n, … (default 1000)",
     )
@@ -95,7 +95,7 @@ def deed(
         raise UsageError("--predictions is for boxes; leave it out, or --masks")
     split = split or splits.split_of(metadata)
     splits.check(split, metadata)
-    asked = wsol.Protocol(protocol, normalize, thresholds, size)
+    asked = box_scores.Protocol(protocol, normalize, thresholds, size)
     if masks is not None:
         result = scoring.score_masks(metadata, masks, scoremaps, asked, curves)
     else:

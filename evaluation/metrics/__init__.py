@@ -1,1 +1,3 @@
-"""Metrics: numpy and torch in, plain numbers out. Nothing here knows of Django or of labeling."""
+"""Pure functions on arrays, a package for each family; compiled loops in kernels*.py, imported
+inside functions.
+"""

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from labeling.intervals import clopper_pearson
+from labeling.estimators.intervals import clopper_pearson
 
 ROUNDS = 20_000
 # 2^7 times as many: where a bound lies between two values it may go from one to the other for ever.

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from labeling.geometry import THOUSANDTHS, Mask, box_within, crossings, edges, tight
-from labeling.polygons import Polygons
+from labeling.geometry.polygons import Polygons
+from labeling.geometry.regions import THOUSANDTHS, Mask, box_within, crossings, edges, tight
 
 Ints = npt.NDArray[np.int64]
 Pixels = npt.NDArray[np.uint8]

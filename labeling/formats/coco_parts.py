@@ -30,7 +30,9 @@ from labeling.formats.coco_masks import (
 )
 from labeling.formats.coco_reading import FILE, read
 from labeling.formats.label import About, unique_names
-from labeling.formats.parted import (
+from labeling.geometry.polygons import Polygons
+from labeling.geometry.regions import Mask, PixelBox, box_of
+from labeling.parts.model import (
     REST_BACKGROUND,
     REST_OBJECT,
     Box,
@@ -42,8 +44,6 @@ from labeling.formats.parted import (
     part_details,
     photo_details,
 )
-from labeling.geometry import Mask, PixelBox, box_of
-from labeling.polygons import Polygons
 
 __all__ = ["read", "write"]
 

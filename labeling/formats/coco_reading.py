@@ -21,12 +21,12 @@ from typing import IO, Any, NamedTuple
 from labeling.files import StrPath
 from labeling.formats.coco_masks import counts_in, mask_in
 from labeling.formats.json_stream import members
-from labeling.formats.parted import Box, Part, PartedObject
 from labeling.formats.reading import OnFault, Reading, Tell, is_number, say_nothing, shared_area
 from labeling.formats.sidecar import the_file
-from labeling.geometry import box_of, polygons_of
-from labeling.polygons import Polygons
-from labeling.rest import with_rest
+from labeling.geometry.polygons import Polygons
+from labeling.geometry.regions import box_of, polygons_of
+from labeling.parts.background import with_rest
+from labeling.parts.model import Box, Part, PartedObject
 
 FILE = "parts.json"
 # COCO's own groups of objects, less `person`, which is an object too.

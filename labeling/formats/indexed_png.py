@@ -19,7 +19,16 @@ from numpy.typing import NDArray
 from labeling.files import BadInput, StrPath
 from labeling.formats import sidecar
 from labeling.formats.label import About
-from labeling.formats.parted import (
+from labeling.formats.reading import (
+    MOST_PIXELS,
+    OnFault,
+    Reading,
+    Tell,
+    say_nothing,
+)
+from labeling.geometry.polygons import Polygons
+from labeling.geometry.regions import Mask, box_within, mask_of, polygons_of
+from labeling.parts.model import (
     Part,
     PartedObject,
     Photograph,
@@ -28,15 +37,6 @@ from labeling.formats.parted import (
     part_details,
     photo_details,
 )
-from labeling.formats.reading import (
-    MOST_PIXELS,
-    OnFault,
-    Reading,
-    Tell,
-    say_nothing,
-)
-from labeling.geometry import Mask, box_within, mask_of, polygons_of
-from labeling.polygons import Polygons
 
 FOLDER = "masks"
 # For a whole folder, of others: {"category", "parts"} that hold for all its masks.

@@ -18,7 +18,15 @@ from labeling.formats import label_studio_project as project
 from labeling.formats.json_stream import elements
 from labeling.formats.label import About, unique_names
 from labeling.formats.label_studio_regions import HOLE, Task
-from labeling.formats.parted import (
+from labeling.formats.reading import (
+    OnFault,
+    Reading,
+    Tell,
+    say_nothing,
+)
+from labeling.formats.sidecar import the_file
+from labeling.geometry.polygons import Polygons, Ring
+from labeling.parts.model import (
     OUTLINE,
     PartedObject,
     Photograph,
@@ -27,14 +35,6 @@ from labeling.formats.parted import (
     part_details,
     photo_details,
 )
-from labeling.formats.reading import (
-    OnFault,
-    Reading,
-    Tell,
-    say_nothing,
-)
-from labeling.formats.sidecar import the_file
-from labeling.polygons import Polygons, Ring
 
 FILE = "tasks.json"
 

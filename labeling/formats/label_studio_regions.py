@@ -7,11 +7,11 @@ from typing import Any
 
 from labeling.formats.brush_masks import mask_of_brush
 from labeling.formats.label_studio_project import image_of
-from labeling.formats.parted import OUTLINE, Box, Part, PartedObject
 from labeling.formats.reading import Reading, is_number, shared_area
 from labeling.formats.sidecar import rows
-from labeling.geometry import box_of, polygons_of
-from labeling.polygons import Polygons
+from labeling.geometry.polygons import Polygons
+from labeling.geometry.regions import box_of, polygons_of
+from labeling.parts.model import OUTLINE, Box, Part, PartedObject
 
 # A label with a meaning of its own, as OUTLINE is.
 HOLE = "hole"

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from labeling.files import BadInput, StrPath
-from labeling.formats.parted import Box, PartedObject
 from labeling.formats.reading import OnFault, Reading
+from labeling.parts.model import Box, PartedObject
 
 COLUMNS = ("image", "category", "name", "x0", "y0", "x1", "y1", "source")
 NEEDED = ("image", "category")

@@ -19,7 +19,16 @@ from numpy.typing import NDArray
 from labeling.files import BadInput, StrPath
 from labeling.formats import matfiles, sidecar
 from labeling.formats.label import About
-from labeling.formats.parted import (
+from labeling.formats.reading import (
+    MOST_PIXELS,
+    OnFault,
+    Reading,
+    Tell,
+    say_nothing,
+)
+from labeling.geometry.polygons import Polygons
+from labeling.geometry.regions import Mask, box_within, mask_of, polygons_of
+from labeling.parts.model import (
     REST_BACKGROUND,
     Part,
     PartedObject,
@@ -29,16 +38,7 @@ from labeling.formats.parted import (
     part_details,
     photo_details,
 )
-from labeling.formats.reading import (
-    MOST_PIXELS,
-    OnFault,
-    Reading,
-    Tell,
-    say_nothing,
-)
-from labeling.geometry import Mask, box_within, mask_of, polygons_of
 from labeling.plurals import count_of
-from labeling.polygons import Polygons
 
 FOLDER = "Annotations_Part"
 # VOC's classes in its order; class_ind counts from 1.

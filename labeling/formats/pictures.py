@@ -13,7 +13,11 @@ from PIL import Image, ImageDraw, ImageFont
 
 from labeling.files import BadInput
 from labeling.formats.label import About
-from labeling.formats.parted import (
+from labeling.formats.reading import MOST_PIXELS
+from labeling.formats.sidecar import file_path
+from labeling.geometry.polygons import Point, Polygons, Ring, to_shapely
+from labeling.image_files import BadImage, upright
+from labeling.parts.model import (
     REST_BACKGROUND,
     REST_OBJECT,
     Part,
@@ -21,10 +25,6 @@ from labeling.formats.parted import (
     Photograph,
     Scenes,
 )
-from labeling.formats.reading import MOST_PIXELS
-from labeling.formats.sidecar import file_path
-from labeling.imagefiles import BadImage, upright
-from labeling.polygons import Point, Polygons, Ring, to_shapely
 
 # Sasha Trubetskoy's distinct colours, those that stand out on a photograph; then from the start.
 COLOURS = (

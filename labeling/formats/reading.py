@@ -9,17 +9,9 @@ from typing import Any
 from labeling.errors import Refusal
 from labeling.files import BadInput, StrPath
 from labeling.formats.label import NO_TEXT
-from labeling.formats.parted import (
-    ORIGINS,
-    STATES,
-    Box,
-    Merge,
-    Part,
-    PartedObject,
-    of_merges,
-)
-from labeling.geometry import box_of
-from labeling.polygons import Polygons, Ring, clean, from_shapely, tenths
+from labeling.geometry.polygons import Polygons, Ring, clean, from_shapely, tenths
+from labeling.geometry.regions import box_of
+from labeling.parts.model import ORIGINS, STATES, Box, Merge, Part, PartedObject, of_merges
 
 # A photograph of more is no photograph; and masks of it would fill the memory.
 MOST_PIXELS = 200_000_000

@@ -13,8 +13,8 @@ from labeling.kinds.votes import Verdict, checked, offered, plurality
 from labeling.kinds.votes import grade as grade
 from labeling.kinds.votes import is_right as is_right
 from labeling.kinds.votes import page_size as page_size
-from labeling.ordering import ORDERS
-from labeling.questions import MODES
+from labeling.question_graph.ordering import ORDERS
+from labeling.question_graph.replaying import MODES
 
 NAME = "hierarchy"
 TITLE = "Which of many classes are in the image?"

@@ -14,11 +14,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from labeling import part_consensus, polygons
 from labeling.errors import Refusal, TooLarge
+from labeling.geometry import polygons
 from labeling.kinds.votes import Verdict, exact_share
 from labeling.kinds.votes import page_size as page_size
-from labeling.part_consensus import said_in
+from labeling.parts import joining
+from labeling.parts.joining import said_in
 
 NAME = "parts"
 TITLE = "Where are the parts of an object?"
@@ -219,9 +220,7 @@ def grade(value: Any, gold: Any) -> float:
 def likeness(value: Any, gold: Any) -> dict[str, float]:
     """How right each of gold's parts is, by its key; see part_consensus.likeness."""
     mine = said_in(value)
-    return {
-        key: part_consensus.likeness(mine.get(key), known) for key, known in said_in(gold).items()
-    }
+    return {key: joining.likeness(mine.get(key), known) for key, known in said_in(gold).items()}
 
 
 def is_right(value: Any, gold: Any, policy: dict[str, Any]) -> bool:
@@ -269,8 +268,8 @@ def settle_weighted(
         return Verdict("dropped", value="dropped")
     found = None
     if able:
-        found = part_consensus.joined([value for value, _ in able], [weight for _, weight in able])
-        if part_consensus.least_agreement(found) >= policy["agree_iou"]:
+        found = joining.joined([value for value, _ in able], [weight for _, weight in able])
+        if joining.least_agreement(found) >= policy["agree_iou"]:
             return Verdict("settled", found)
     if len(values) < policy["max_votes"]:
         return Verdict("open", more=1)
@@ -291,7 +290,7 @@ def learn(votes: Iterable[tuple[dict[int, Any], Any]], policy: dict[str, Any]) -
         if known is not None:
             found: list[float | None] = [grade(value, known) for value in drawn.values()]
         else:
-            found = part_consensus.standing_points(list(drawn.values()))
+            found = joining.standing_points(list(drawn.values()))
         for person, point in zip(drawn, found, strict=True):
             gold[person] = gold.get(person, 0) + (known is not None)
             points.setdefault(person, [])

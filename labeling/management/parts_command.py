@@ -6,14 +6,16 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from labeling import part_imports, vocabularies, vocabulary_reading
+from labeling.datasets import vocabulary_store
 from labeling.errors import Refusal
+from labeling.exchange import part_imports
+from labeling.exchange.part_report import Report
 from labeling.files import BadInput
 from labeling.management.contract import ContractCommand, Result, table
 from labeling.models import Dataset
-from labeling.part_report import Report
+from labeling.parts.simplifying import CAP
 from labeling.plurals import count_of
-from labeling.simplifying import CAP
+from labeling.vocabulary import reading
 
 SHIPPED = "shipped"
 # So many faults are told on stderr; the result has them all.
@@ -69,7 +71,7 @@ def bring_in(
             bar.update(report.read - bar.n)
 
         try:
-            version = vocabularies.in_force(dataset)
+            version = vocabulary_store.in_force(dataset)
             part_imports.Bringing(dataset, version, how, report, keep).read(path, format_name)
         except Refusal as refusal:
             cure = "or give --vocabulary shipped" if refusal.code == "no_vocabulary" else None
@@ -105,9 +107,9 @@ def show(result: Result) -> str:
 
 def _take(dataset: Dataset, name: str) -> None:
     """Makes the named vocabulary the dataset's latest. Raises BadInput."""
-    said = vocabulary_reading.shipped() if name == SHIPPED else vocabulary_reading.read(name)
+    said = reading.shipped() if name == SHIPPED else reading.read(name)
     try:
-        vocabularies.add_version(dataset, said, None)
+        vocabulary_store.add_version(dataset, said, None)
     except Refusal as refusal:
         raise BadInput(refusal.message.rstrip("."), file=name) from None
 

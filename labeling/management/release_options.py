@@ -7,10 +7,10 @@ from typing import IO
 
 from django.core.management.base import CommandParser
 
-from labeling import releases
 from labeling.files import BadInput
-from labeling.frozen import Frozen
 from labeling.models import Campaign, Release
+from labeling.release_files.frozen import Frozen
+from labeling.releases import freezing
 
 Open = Callable[[str], IO[bytes]]
 
@@ -35,7 +35,7 @@ def add_arguments(parser: CommandParser, images_for: str, optional: bool = False
 def find_release(name: str, number: int | None) -> tuple[Frozen, Release | None]:
     """The release, and its row where it was asked for by its campaign's name."""
     if Path(name).is_dir():
-        return releases.read(name), None
+        return freezing.read(name), None
     campaign = find_campaign(name)
     found = campaign.releases.order_by("number")
     if number is not None:
@@ -46,7 +46,7 @@ def find_release(name: str, number: int | None) -> tuple[Frozen, Release | None]
             f"{name} has no release" + (f" {number}" if number is not None else ""),
             cure=f"freeze one: campaign freeze {name} --out DIR",
         )
-    return releases.read(release), release
+    return freezing.read(release), release
 
 
 def find_campaign(name: str) -> Campaign:

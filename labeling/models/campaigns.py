@@ -72,7 +72,7 @@ class Policy(models.Model):
 
     campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="policies")
     version = models.PositiveIntegerField()
-    # Keys and defaults: labeling/policies.py.
+    # Keys and defaults: labeling/kinds/policies.py.
     content = models.JSONField(default=dict)
     created_at = models.DateTimeField(default=timezone.now)
 

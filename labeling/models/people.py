@@ -19,7 +19,7 @@ def new_token() -> str:
 
 # knox is untyped, so the manager of its tokens is unknown here.
 class User(AbstractUser):  # type: ignore[django-manager-missing]
-    """A person. Who is shown the username and who the pseudonym: labeling/names.py."""
+    """A person. Who is shown the username and who the pseudonym: labeling/campaigns/names.py."""
 
     pseudonym = models.CharField(max_length=64, unique=True, default=new_pseudonym)
     is_researcher = models.BooleanField(

@@ -4,8 +4,8 @@ from typing import Any
 
 from django import template
 
+from labeling.campaigns.names import Names
 from labeling.models import User
-from labeling.names import Names
 
 register = template.Library()
 

@@ -2,12 +2,12 @@
 
 from typing import Any
 
-from annotator import demonstration
+from annotator.demo import build
 
 
 def ground() -> tuple[Any, ...]:
     """What each piece is loaded with: people by name, the researcher, the photographs."""
-    users = demonstration.make_users()
-    owner = users[demonstration.RESEARCHER]
-    members = {name: users[name] for name in demonstration.ANNOTATORS}
-    return members, owner, demonstration.make_dataset(owner)
+    users = build.make_users()
+    owner = users[build.RESEARCHER]
+    members = {name: users[name] for name in build.ANNOTATORS}
+    return members, owner, build.make_dataset(owner)

@@ -12,8 +12,8 @@ from django.db import connection
 from django.test import Client
 
 from annotator import settings as defaults
-from labeling import tokens
 from labeling.models import ApiToken
+from labeling.web import tokens
 from tests import factories
 
 LOGIN = "/accounts/login/"

@@ -20,9 +20,10 @@ from django.db import connection
 from django.test import Client
 
 from annotator import backup, checks
-from evaluation import runs
+from evaluation.benchmarks import runs
 from evaluation.models import Benchmark, Run
-from labeling import images, jobs, kept_files
+from labeling.datasets import images
+from labeling.jobs import kept_files, queue
 from labeling.models import Image, Job, User
 from tests import factories
 from tests.conftest import skip_or_fail
@@ -71,7 +72,7 @@ def files() -> dict[str, bytes]:
 def score(benchmark: Benchmark) -> dict[str, Any]:
     """What scoring the benchmark says now."""
     run = runs.request(benchmark)
-    jobs.run(Job.objects.get(kind="score", key=f"run {run.pk}").pk)
+    queue.run(Job.objects.get(kind="score", key=f"run {run.pk}").pk)
     run.refresh_from_db()
     assert run.state == Run.State.DONE, run.error
     return run.result

@@ -8,20 +8,21 @@ import re
 import time
 from collections.abc import Iterator
 
+import labeling.web.forms
 import pytest
 from django import forms
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.urls import reverse
 
-import labeling.forms
-from evaluation import forms as evaluation_forms
-from evaluation.cds import forms as cds_forms
-from evaluation.released import forms as released_forms
-from labeling import kept_files, policies
+from evaluation.benchmarks import forms as evaluation_forms
+from evaluation.benchmarks.kinds.cds import forms as cds_forms
+from evaluation.benchmarks.kinds.labeled import forms as released_forms
 from labeling.errors import Refusal
-from labeling.forms.kept import KeepsFiles, KeptFileInput
+from labeling.jobs import kept_files
+from labeling.kinds import policies
 from labeling.models import Campaign
+from labeling.web.forms.kept import KeepsFiles, KeptFileInput
 from tests import factories
 from tests.evaluation import crowd
 
@@ -30,8 +31,8 @@ PAIR = "pond/0.png,n02018207"
 
 
 def all_forms() -> Iterator[type[forms.Form]]:
-    folder = labeling.forms.__path__
-    names = [found.name for found in pkgutil.iter_modules(folder, "labeling.forms.")]
+    folder = labeling.web.forms.__path__
+    names = [found.name for found in pkgutil.iter_modules(folder, "labeling.web.forms.")]
     for module in (*map(importlib.import_module, names), *OTHERS):
         for thing in vars(module).values():
             if isinstance(thing, type) and issubclass(thing, forms.Form):

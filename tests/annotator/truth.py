@@ -3,18 +3,19 @@
 import uuid
 from collections.abc import Callable
 
-from annotator import demonstration
-from labeling import answering, assigning
+from annotator.demo import build
+from labeling.answers import submitting
+from labeling.assignment import claiming
 from labeling.models import Campaign, Gold, Question, User
 
 # What is to be seen on the photographs, of all that the four classifiers say.
-SEEN = {(row["image"], row["wnid"]) for row in demonstration._rows("seen.csv")}
+SEEN = {(row["image"], row["wnid"]) for row in build._rows("seen.csv")}
 
 
 def answer_everything(user: User, campaign: Campaign, run_jobs: Callable[[], int]) -> int:
     """How many answers this person gave, to everything that is asked of them, truthfully."""
     given = 0
-    while seats := assigning.next_page(user, campaign).seats:
+    while seats := claiming.next_page(user, campaign).seats:
         sent = []
         for seat in seats:
             question = Question.objects.select_related("item__image").get(pk=seat.question_id)
@@ -22,8 +23,8 @@ def answer_everything(user: User, campaign: Campaign, run_jobs: Callable[[], int
             known = Gold.objects.filter(question=question).first()
             value = "yes" if (image, question.topic) in SEEN else "no"
             value = "not_photo" if image == "horse.png" else known.answer if known else value
-            sent.append(answering.Sent(uuid.uuid4(), seat.token, value, 1500))
-        results = answering.submit(user, campaign, sent)
+            sent.append(submitting.Sent(uuid.uuid4(), seat.token, value, 1500))
+        results = submitting.submit(user, campaign, sent)
         assert {result.status for result in results} == {"accepted"}
         given += len(results)
         run_jobs()

@@ -306,14 +306,16 @@ def cats(alice: User, bob: User, dataset):
     """An open campaign on real photographs, with everything a researcher can say beside it."""
     import skimage
 
-    from labeling import asking, campaigns, images
+    from labeling.campaigns import lifecycle
+    from labeling.datasets import images
+    from labeling.follow_ups import asking
     from labeling.models import Image
 
     folder = Path(skimage.__file__).parent / "data"
     for name in PHOTOGRAPHS:
         with (folder / name).open("rb") as file:
             images.add_file(dataset, name, file, licence="public domain", source="scikit-image")
-    campaign = campaigns.create(
+    campaign = lifecycle.create(
         alice,
         name="cats",
         title="Cats and espresso, autumn round",
@@ -321,7 +323,7 @@ def cats(alice: User, bob: User, dataset):
         dataset=dataset,
         instructions="Look at the whole image before you answer.\n\nPaintings of it count as no.",
     )
-    campaigns.define_topics(
+    lifecycle.define_topics(
         campaign,
         [
             {
@@ -339,15 +341,15 @@ def cats(alice: User, bob: User, dataset):
             },
         ],
     )
-    campaigns.change_topic(campaign, "n02123045", alice, guidance="Kittens count.\nToys do not.")
+    lifecycle.change_topic(campaign, "n02123045", alice, guidance="Kittens count.\nToys do not.")
     for name, answer, caption in [
         ("chelsea.png", "yes", "stripes on the head"),
         ("coffee.png", "no", ""),
     ]:
         image = Image.objects.get(dataset=dataset, name=name)
-        campaigns.add_example(campaign, "n02123045", image, answer, caption)
+        lifecycle.add_example(campaign, "n02123045", image, answer, caption)
     asked = [(name, key) for name in PHOTOGRAPHS for key in ("n02123045", "n07920052")]
     asking.add_questions(campaign, asked)
-    campaigns.launch(campaign, alice)
+    lifecycle.launch(campaign, alice)
     factories.join(bob, campaign)
     return campaign

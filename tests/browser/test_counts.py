@@ -5,11 +5,11 @@ import re
 import pytest
 from django.contrib.sessions.models import Session
 
-from labeling import people
 from labeling.models import Answer
+from labeling.quality import memberships
 from tests import factories
 from tests.browser.conftest import WIDE, expect
-from tests.browser.test_labeling import SHOWN, open_label, press
+from tests.browser.labeling.test_labeling import SHOWN, open_label, press
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -112,7 +112,7 @@ def test_who_is_logged_out_finds_a_button_to_log_in(
 
 
 def test_sign_up_and_join_joins(page, alice, coots, site):
-    _, secret = people.invite(coots, alice)
+    _, secret = memberships.invite(coots, alice)
     page.goto(site(f"/join/{secret}/"))
     page.get_by_text("Sign up and join").click()
     page.get_by_label("Username").fill("dora")

@@ -6,7 +6,7 @@ from io import StringIO
 import pytest
 from django.core.management import call_command
 
-from annotator import demonstration
+from annotator.demo import build
 from labeling.models import Answer, Assignment, User
 from tests.annotator.truth import SEEN, answer_everything
 
@@ -29,7 +29,7 @@ KEYS = {"yes": "y", "no": "n", "not_photo": "p"}
 @pytest.fixture
 def benchmark(settings, wordnet):
     settings.SECRET_KEY = "the key of this test"
-    return demonstration.load()
+    return build.load()
 
 
 def truth(seat: str) -> str:
@@ -85,7 +85,7 @@ def test_five_people_in_five_browsers_move_the_rank_table(
     assert overview.get_by_role("button", name="Score now").is_disabled()
 
     people = []
-    for name in demonstration.ANNOTATORS:
+    for name in build.ANNOTATORS:
         context = new_context(User.objects.get(username=name))
         context.add_init_script(WATCH)
         people.append(context.new_page())
@@ -102,7 +102,7 @@ def test_five_people_in_five_browsers_move_the_rank_table(
     looked_at(overview, "demo-benchmark")
 
     add_ember(overview, site)
-    for name in demonstration.ANNOTATORS:
+    for name in build.ANNOTATORS:
         answer_everything(User.objects.get(username=name), campaign, run_jobs)
 
     after = score(overview, site("/benchmarks/demo/"), run_jobs)
@@ -112,7 +112,7 @@ def test_five_people_in_five_browsers_move_the_rank_table(
 
 def add_ember(page, site) -> None:
     """What the front page tells a new user to do: `mad add`, then the upload."""
-    folder = demonstration.settings.DATA_DIR / "demo"
+    folder = build.settings.DATA_DIR / "demo"
     call_command(
         *("mad", "add", "--classifier", "ember", "--predictions", str(folder / "predictions")),
         *("--into", str(folder / "selection.jsonl"), "--out", str(folder / "ember.jsonl")),

@@ -18,7 +18,7 @@ from django.core.files.storage import default_storage
 from PIL import Image as Pillow
 
 from evaluation.models import Benchmark
-from labeling import vocabularies
+from labeling.datasets import vocabulary_store
 from labeling.models import Campaign, Dataset, Import, Job, Question
 from tests import world as worlds
 from tests.evaluation import crowd
@@ -118,7 +118,7 @@ def test_every_form_is_pressed_by_a_browser_test():
         for path in templates.rglob("*.html")
         if "<form" in path.read_text()
     }
-    tests = {path.stem: path.read_text() for path in Path(__file__).parent.glob("test_*.py")}
+    tests = {path.stem: path.read_text() for path in Path(__file__).parent.rglob("test_*.py")}
 
     assert set(PRESSED) == having
     for template, test in PRESSED.items():
@@ -348,10 +348,10 @@ def world(wordnet, settings, tmp_path):
     (tmp_path / "incoming" / "boat.png").write_bytes(picture()["buffer"])
     world = worlds.build()
     meadow = Dataset.objects.get(name="meadow")
-    said = vocabularies.read(vocabularies.in_force(meadow))
+    said = vocabulary_store.read(vocabulary_store.in_force(meadow))
     first, *others = said.categories
     newer = replace(said, categories=(replace(first, guidance="All of it."), *others))
-    vocabularies.add_version(meadow, newer, world.alice)
+    vocabulary_store.add_version(meadow, newer, world.alice)
     # Hashed as the site does it: the first check of another hash would end the session.
     world.alice.set_password("password")
     world.alice.save(update_fields=["password"])

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from labeling import exportfiles
+from labeling.exchange import export_files
 from tests import factories
 from tests.labeling import label_files as files
 
@@ -65,7 +65,7 @@ def test_labels_are_taken_out_of_a_release_in_a_format_of_others(
 def test_a_large_release_is_waited_for_and_then_downloaded(
     browser_as, alice, home, site, looked_at, run_jobs, monkeypatch
 ):
-    monkeypatch.setattr(exportfiles, "AT_ONCE", 0)
+    monkeypatch.setattr(export_files, "AT_ONCE", 0)
     page = browser_as(alice, accept_downloads=True)
     page.goto(site("/campaigns/home/releases/1/labels?format=voc"))
     page.wait_for_selector("text=Waits for a worker")

@@ -4,7 +4,9 @@ import re
 
 import pytest
 
-from labeling import asking, campaigns, people
+from labeling.campaigns import lifecycle
+from labeling.follow_ups import asking
+from labeling.quality import memberships
 from tests import factories
 from tests.browser.conftest import NARROW
 from tests.doors import PEOPLE, ROWS
@@ -45,7 +47,7 @@ def test_instructions_on_a_phone_look_right(browser_as, bob, cats, site, axe, sc
 def test_naming_page_looks_right(browser_as, alice, bob, cats, dataset, site, looked_at):
     names = ["tabby", "tiger cat", "Persian cat", "Egyptian cat", "lynx", "leopard", "jaguar"]
     vocabulary = [{"key": f"n{index}", "name": name} for index, name in enumerate(names)]
-    campaign = campaigns.create(
+    campaign = lifecycle.create(
         alice,
         name="names",
         title="Names",
@@ -53,9 +55,9 @@ def test_naming_page_looks_right(browser_as, alice, bob, cats, dataset, site, lo
         dataset=dataset,
         settings={"vocabulary": vocabulary},
     )
-    campaigns.define_topics(campaign, [{"key": "which", "name": "which"}])
+    lifecycle.define_topics(campaign, [{"key": "which", "name": "which"}])
     asking.add_questions(campaign, [("chelsea.png", "which"), ("coffee.png", "which")])
-    campaigns.launch(campaign, alice)
+    lifecycle.launch(campaign, alice)
     factories.join(bob, campaign)
     page = browser_as(bob)
 
@@ -67,7 +69,7 @@ def test_naming_page_looks_right(browser_as, alice, bob, cats, dataset, site, lo
 
 
 def test_pages_before_logging_in_look_right(page, alice, cats, site, looked_at):
-    _, secret = people.invite(cats, alice)
+    _, secret = memberships.invite(cats, alice)
 
     for path, status, name in [
         ("/", 200, "welcome"),

@@ -2,7 +2,7 @@
 
 import pytest
 
-from labeling import policies
+from labeling.kinds import policies
 from labeling.models import Campaign
 from tests import factories
 from tests.labeling import parted

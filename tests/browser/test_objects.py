@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from labeling import images, objects, vocabularies
-from labeling.formats.parted import Part, PartedObject
+from labeling.datasets import images, objects, vocabulary_store
 from labeling.models import GivenLabel
+from labeling.parts.model import Part, PartedObject
 from tests.labeling import part_files as files
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -129,7 +129,7 @@ def _choose_a_radius(page, looked_at):
 
 
 def test_the_crop_is_chosen_by_key(browser_as, alice, crew, site):
-    vocabularies.start(crew, alice)
+    vocabulary_store.start(crew, alice)
     objects.put(crew, [PartedObject("astronaut.png", "n00007846", (60, 18, 450, 460))], "by hand")
     item = objects.of(crew).get()
     page = browser_as(alice)
@@ -141,7 +141,7 @@ def test_the_crop_is_chosen_by_key(browser_as, alice, crew, site):
 
 
 def test_without_scripts_a_radius_is_tried_and_kept(browser_as, alice, crew, site, run_jobs):
-    vocabularies.start(crew, alice)
+    vocabulary_store.start(crew, alice)
     files.brought(crew, run_jobs, files.upload(
         files.coco(ASTRONAUT, size=(512, 512), categories=("person",)), "crew.json"
     ))  # fmt: skip

@@ -14,12 +14,12 @@ import pytest
 from PIL import Image as Pillow
 from PIL import ImageDraw
 
-from annotator.demonstration import photograph
-from labeling import objects
+from annotator.demo.build import photograph
+from labeling.datasets import objects
 from labeling.models import Campaign, Draft, Item, Question, SentBack
 from tests import factories
 from tests.browser import drawing_hands as hands
-from tests.browser.test_hierarchy_story import download
+from tests.browser.labeling.test_hierarchy_story import download
 from tests.labeling import pascal_mats
 
 pytestmark = [

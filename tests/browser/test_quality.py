@@ -4,19 +4,14 @@ import uuid
 
 import pytest
 
-from labeling import (
-    answering,
-    asking,
-    assigning,
-    auditing,
-    blocking,
-    campaigns,
-    drafting,
-    graphs,
-    watching,
-)
-from labeling.gold import add_gold
+from labeling.answers import submitting
+from labeling.assignment import claiming
+from labeling.campaigns import lifecycle
+from labeling.follow_ups import asking, opening
+from labeling.graphs import store
 from labeling.models import Campaign, Membership, User
+from labeling.quality import auditing, blocking, monitoring
+from labeling.quality.gold import add_gold
 from tests import factories
 from tests.browser.conftest import PHOTOGRAPHS
 
@@ -46,7 +41,7 @@ def truth_of(place: int) -> str:
 def crowded(cats: Campaign, alice: User) -> Campaign:
     """The campaign of the photographs with a crowd, gold, an audit half done and a block."""
     policy = {"votes": 6, "max_votes": 9, "gold_share": 0.3, "cost_per_hour": 12, "test_cap": 20}
-    campaigns.change_policy(cats, alice, policy | {"gold_action": "none", "signal_answers": 10})
+    lifecycle.change_policy(cats, alice, policy | {"gold_action": "none", "signal_answers": 10})
     cats.refresh_from_db()
     names = [f"pond/{number:03}-coot-at-dawn.png" for number in range(60)]
     for number, name in enumerate(names):
@@ -77,20 +72,20 @@ def crowded(cats: Campaign, alice: User) -> Campaign:
         )
     torn = cats.questions.filter(state="settled").order_by("pk").first()
     cats.questions.filter(pk=torn.pk).update(state="review")
-    watching.watch_all(cats)
+    monitoring.watch_all(cats)
     factories.join(factories.make_user("rita"), cats, "reviewer")
     return cats
 
 
 def answer(person: User, campaign: Campaign, says) -> None:
-    while seats := assigning.next_page(person, campaign).seats:
+    while seats := claiming.next_page(person, campaign).seats:
         mine = person.assignments.filter(token__in=[seat.token for seat in seats])
         images = dict(mine.values_list("token", "question__item__image__name"))
         sent = [
-            answering.Sent(uuid.uuid4(), seat.token, says(images[seat.token]), 900 + 37 * number)
+            submitting.Sent(uuid.uuid4(), seat.token, says(images[seat.token]), 900 + 37 * number)
             for number, seat in enumerate(seats)
         ]
-        answering.submit(person, campaign, sent)
+        submitting.submit(person, campaign, sent)
 
 
 def member(campaign: Campaign, name: str) -> Membership:
@@ -105,7 +100,7 @@ def test_pages_of_quality_look_right(browser_as, alice, crowded, site, looked_at
         auditing.answer(row, alice, value)
     contrary, hasty = member(crowded, "contrary"), member(crowded, "hasty")
     blocking.block(crowded, contrary, alice, "answers the other way round")
-    watching.pause(hasty, alice, "a word with them first")
+    monitoring.pause(hasty, alice, "a word with them first")
     page = browser_as(alice)
 
     for name, path in {
@@ -142,12 +137,12 @@ def test_empty_pages_of_quality_look_right(browser_as, alice, bob, cats, site, l
 
 def test_pages_of_the_graph_look_right(browser_as, alice, cats, site, looked_at):
     dataset = cats.dataset
-    det, _ = drafting.draft_graph(
-        alice, graphs.load_ilsvrc(), name="det", title="Everything in it", dataset=dataset
+    det, _ = opening.draft_graph(
+        alice, store.load_ilsvrc(), name="det", title="Everything in it", dataset=dataset
     )
     raw = det.graph.content
     raw["nodes"][1]["question"] = "Is there a stethoscope around somebody’s neck?"
-    graphs.define(det, alice, raw)
+    store.define(det, alice, raw)
     page = browser_as(alice)
 
     for name, path in {
@@ -199,8 +194,8 @@ def test_a_campaign_on_ilsvrcs_graph_is_made_with_the_keyboard(
 
 
 def test_an_outline_opens_and_closes_by_key(browser_as, alice, cats, site):
-    drafting.draft_graph(
-        alice, graphs.load_ilsvrc(), name="det", title="Everything", dataset=cats.dataset
+    opening.draft_graph(
+        alice, store.load_ilsvrc(), name="det", title="Everything", dataset=cats.dataset
     )
     page = browser_as(alice)
     page.goto(site("/campaigns/det/graph/"))
@@ -304,8 +299,8 @@ def test_a_pilot_is_priced_asked_and_followed(
 
 
 def test_pages_say_where_gold_is_missing_or_contradicted(browser_as, alice, cats, site, looked_at):
-    det, _ = drafting.draft_graph(
-        alice, graphs.load_ilsvrc(), name="det", title="Everything", dataset=cats.dataset
+    det, _ = opening.draft_graph(
+        alice, store.load_ilsvrc(), name="det", title="Everything", dataset=cats.dataset
     )
     factories.make_image(cats.dataset, "gold.png")
     known = [("q-bag", "no"), ("leaf-199", "yes")]
@@ -315,9 +310,9 @@ def test_pages_say_where_gold_is_missing_or_contradicted(browser_as, alice, cats
     for node in raw["nodes"]:
         if node["id"] == "leaf-199":
             node["parents"] = ["q-bag"]
-    graphs.define(det, alice, raw)
+    store.define(det, alice, raw)
     cap = {"test_cap": 12, "training_questions": 4, "test_questions": 5, "method": "vote-table"}
-    campaigns.change_policy(det, alice, cap)
+    lifecycle.change_policy(det, alice, cap)
     for number in range(53):
         person = factories.make_user(f"p{number}", pseudonym=f"worker-{number:03}")
         factories.join(person, det)

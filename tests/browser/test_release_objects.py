@@ -9,10 +9,12 @@ import pytest
 from PIL import Image
 from pycocotools.coco import COCO
 
-from labeling import exportfiles, images, objects, part_campaigns, releases, vocabularies
-from labeling.formats.parted import Part, PartedObject
+from labeling.datasets import images, objects, vocabulary_store
+from labeling.exchange import export_files, part_campaigns
+from labeling.geometry.polygons import Polygons
 from labeling.models import Dataset, Release, User
-from labeling.polygons import Polygons
+from labeling.parts.model import Part, PartedObject
+from labeling.releases import freezing
 from tests import factories
 from tests.browser.conftest import expect
 from tests.labeling import part_releases
@@ -47,7 +49,7 @@ def release(alice: User, bob: User, dataset: Dataset) -> Release:
     folder = Path(skimage.__file__).parent / "data"
     with (folder / "chelsea.png").open("rb") as file:
         images.add_file(dataset, "chelsea.png", file)
-    vocabularies.start(dataset, alice)
+    vocabulary_store.start(dataset, alice)
     eyes = Part("eye", polygons(*EYES))
     outline = polygons([(0, 110), (44, 0), (400, 0), (372, 62), (340, 300), (0, 300)])
     things = [
@@ -71,7 +73,7 @@ def release(alice: User, bob: User, dataset: Dataset) -> Release:
     for question in campaign.questions.select_related("item", "policy"):
         said = whole if question.item.name == "cat-1" else drawn(nose=polygons(NOSE))
         part_releases.settle(question, bob, said)
-    return releases.freeze(campaign, alice)
+    return freezing.freeze(campaign, alice)
 
 
 def test_every_object_is_looked_at_and_one_category_chosen(
@@ -118,7 +120,7 @@ def test_a_release_is_taken_out_as_coco_and_read_by_pycocotools(
 
 
 def test_pictures_are_readable_on_a_phone(browser_as, alice, release, site, tmp_path, screenshots):
-    with exportfiles.fetch(release, "pictures") as file, zipfile.ZipFile(file) as archive:
+    with export_files.fetch(release, "pictures") as file, zipfile.ZipFile(file) as archive:
         content = archive.read("cats-1/pictures/chelsea.png/cat-1.png")
     with Image.open(io.BytesIO(content)) as picture:
         assert picture.width == 2 * 390

@@ -4,9 +4,14 @@ import uuid
 
 import pytest
 
-from labeling import answering, asking, assigning, campaigns, people, releases
-from labeling.gold import add_gold
+from labeling.answers import submitting
+from labeling.assignment import claiming
+from labeling.campaigns import lifecycle
+from labeling.follow_ups import asking
 from labeling.models import Campaign, Job, User
+from labeling.quality import memberships
+from labeling.quality.gold import add_gold
+from labeling.releases import freezing
 from tests import factories
 from tests.labeling import samples
 
@@ -25,21 +30,21 @@ SAID = {
 
 def answer(user: User, campaign: Campaign, values: list[str], pages: int = 1) -> None:
     for _ in range(pages):
-        seats = assigning.next_page(user, campaign).seats
+        seats = claiming.next_page(user, campaign).seats
         sent = [
-            answering.Sent(
+            submitting.Sent(
                 uuid.uuid4(), seat.token, values[number % len(values)], 1500 + 400 * number
             )
             for number, seat in enumerate(seats)
         ]
-        answering.submit(user, campaign, sent)
+        submitting.submit(user, campaign, sent)
 
 
 @pytest.fixture
 def busy(cats: Campaign, alice: User) -> Campaign:
     """The campaign of the photographs after a day's work: settled, torn, dropped, failed."""
     policy = {"votes": 3, "max_votes": 4, "gold_share": 0.3, "cost_per_hour": 14.5}
-    campaigns.change_policy(cats, alice, policy)
+    lifecycle.change_policy(cats, alice, policy)
     for number in range(24):
         factories.make_image(cats.dataset, f"pond/{number:03}-coot-at-dawn.png", seed=number * 7)
     names = [f"pond/{number:03}-coot-at-dawn.png" for number in range(24)]
@@ -60,8 +65,12 @@ def busy(cats: Campaign, alice: User) -> Campaign:
     asking.add_questions(cats, [(name, "n07920052") for name in names[:12]])
     answer(User.objects.get(username="crowd4"), cats, ["no"])
     factories.join(factories.make_user("rita"), cats, "reviewer")
-    people.invite(cats, alice, "annotator", days=14, max_uses=20, note="the ornithology course")
-    people.revoke(people.invite(cats, alice, "reviewer", note="sent to the wrong person")[0], alice)
+    memberships.invite(
+        cats, alice, "annotator", days=14, max_uses=20, note="the ornithology course"
+    )
+    memberships.revoke(
+        memberships.invite(cats, alice, "reviewer", note="sent to the wrong person")[0], alice
+    )
     Job.objects.create(
         kind="score",
         key="cats:1",
@@ -79,7 +88,7 @@ def busy(cats: Campaign, alice: User) -> Campaign:
         progress_total=2000,
         claim="x",
     )
-    releases.freeze(cats, alice)
+    freezing.freeze(cats, alice)
     return cats
 
 

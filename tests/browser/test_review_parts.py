@@ -7,9 +7,12 @@ from pathlib import Path
 import pytest
 from shapely import Polygon
 
-from labeling import answering, assigning, images, objects, part_campaigns, vocabularies
-from labeling.formats.parted import Part, PartedObject
+from labeling.answers import submitting
+from labeling.assignment import claiming
+from labeling.datasets import images, objects, vocabulary_store
+from labeling.exchange import part_campaigns
 from labeling.models import Question, SentBack
+from labeling.parts.model import Part, PartedObject
 from tests import factories
 from tests.browser import drawing_hands as hands
 from tests.labeling.parted import CAT, VOCABULARY, drawn
@@ -23,10 +26,10 @@ NOTE = "The torso goes on to the left."
 
 
 def send(person, campaign, value, question=None):
-    seats = assigning.next_page(person, campaign).seats
+    seats = claiming.next_page(person, campaign).seats
     seat = next(s for s in seats if question is None or s.question_id == question.pk)
-    sent = answering.Sent(uuid.uuid4(), seat.token, value, 95_000)
-    assert answering.submit(person, campaign, [sent])[0].status == "accepted"
+    sent = submitting.Sent(uuid.uuid4(), seat.token, value, 95_000)
+    assert submitting.submit(person, campaign, [sent])[0].status == "accepted"
     return Question.objects.get(pk=seat.question_id)
 
 
@@ -38,7 +41,7 @@ def chelsea(alice, dataset, **policy):
     for name in ("chelsea.png", "coffee.png"):
         with (folder / name).open("rb") as file:
             images.add_file(dataset, name, file)
-    vocabularies.add_version(dataset, VOCABULARY, alice)
+    vocabulary_store.add_version(dataset, VOCABULARY, alice)
     found = [
         PartedObject(name, CAT, (5, 5, 440, 298), parts=(Part("head", HEAD),))
         for name in ("chelsea.png", "coffee.png")
@@ -52,10 +55,10 @@ def chelsea(alice, dataset, **policy):
 @pytest.fixture
 def opened(alice, dataset):
     def make(**policy):
-        from labeling import campaigns
+        from labeling.campaigns import lifecycle
 
         campaign = chelsea(alice, dataset, **policy)
-        campaigns.launch(campaign, alice)
+        lifecycle.launch(campaign, alice)
         return campaign
 
     return make

@@ -2,7 +2,7 @@
 
 import pytest
 
-from labeling import people
+from labeling.quality import memberships
 from tests import factories
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -30,7 +30,7 @@ def test_an_administrator_grants_a_right_by_mouse(browser_as, alice, bob, site, 
 def test_an_invited_researcher_reaches_everything_by_mouse(
     browser_as, alice, coots, site, looked_at
 ):
-    _, secret = people.invite(coots, alice, "researcher")
+    _, secret = memberships.invite(coots, alice, "researcher")
     page = browser_as(factories.make_user("nora"))
 
     page.goto(site(f"/join/{secret}/"))

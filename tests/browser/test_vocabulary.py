@@ -2,7 +2,7 @@
 
 import pytest
 
-from labeling import vocabularies
+from labeling.datasets import vocabulary_store
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -28,13 +28,13 @@ def test_a_vocabulary_is_started_and_a_part_added_by_form(browser_as, alice, dat
     page.get_by_role("button", name="Save as the next version").click()
     page.get_by_text("Version 2 of the vocabulary is the latest now").wait_for()
 
-    cat = vocabularies.of(dataset).category("cat")
+    cat = vocabulary_store.of(dataset).category("cat")
     assert [part.key for part in cat.parts][-1] == "collar"
     assert dataset.vocabularies.count() == 2
 
 
 def test_a_fault_is_said_at_the_part_and_can_be_mended(browser_as, alice, dataset, site, axe):
-    vocabularies.start(dataset, alice)
+    vocabulary_store.start(dataset, alice)
     page = browser_as(alice)
 
     page.goto(site(CAT))
@@ -48,7 +48,7 @@ def test_a_fault_is_said_at_the_part_and_can_be_mended(browser_as, alice, datase
     page.get_by_role("button", name="Save as the next version").click()
     page.get_by_text("Version 2 of the vocabulary is the latest now").wait_for()
 
-    leg = vocabularies.of(dataset).category("cat").part("leg")
+    leg = vocabulary_store.of(dataset).category("cat").part("leg")
     assert dict(leg.merge) == {"left front": ("lfleg",)}
 
 
@@ -57,12 +57,12 @@ def test_the_pages_look_right(browser_as, alice, dataset, site, looked_at):
     page.goto(site(PAGE))
     looked_at(page, "vocabulary-none")
 
-    first = vocabularies.start(dataset, alice)
-    content = vocabularies.read(first).content()
+    first = vocabulary_store.start(dataset, alice)
+    content = vocabulary_store.read(first).content()
     cat = next(row for row in content["categories"] if row["name"] == "cat")
     cat["guidance"] = "Lions and tigers are none."
     cat["parts"] = [*cat["parts"][1:], {"key": "collar", "guidance": "Without the bell."}]
-    vocabularies.add_version(dataset, content, alice)
+    vocabulary_store.add_version(dataset, content, alice)
     for name, path in {
         "vocabulary": PAGE,
         "vocabulary-open": f"{PAGE}?open=1",
@@ -76,7 +76,7 @@ def test_the_pages_look_right(browser_as, alice, dataset, site, looked_at):
 
 
 def test_a_fault_in_the_text_looks_right(browser_as, alice, dataset, site, looked_at):
-    vocabularies.start(dataset, alice)
+    vocabulary_store.start(dataset, alice)
     page = browser_as(alice)
 
     page.goto(site(PAGE))

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from labeling import assigning
+from labeling.assignment import claiming
 from labeling.models import Answer, Campaign, User
 from tests.labeling import hierarchies
 
@@ -22,7 +22,7 @@ HOUR_MS = 3_600_000
 
 
 def seats_of(user: User, campaign: Campaign) -> list[str]:
-    return [seat.token for seat in assigning.next_page(user, campaign).seats]
+    return [seat.token for seat in claiming.next_page(user, campaign).seats]
 
 
 def stored() -> list[tuple[Any, int | None]]:
@@ -82,7 +82,7 @@ def test_a_script_by_the_api(as_bob, bob, coots):
 def test_a_page_of_images_without_scripts(as_bob, alice, bob, dataset):
     campaign = hierarchies.make(alice, dataset, images=3)
     campaign.memberships.create(user=bob, role="annotator")
-    page = assigning.next_page(bob, campaign, 3).seats
+    page = claiming.next_page(bob, campaign, 3).seats
     tokens = [seat.token for seat in page if seat.topic == page[0].topic]
     ids = {f"id-{token}": str(uuid.uuid4()) for token in tokens}
     form = {"seat": tokens, "yes": tokens[:1], "hard": tokens[1:2], "duration_ms": "9000"}

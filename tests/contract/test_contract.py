@@ -13,10 +13,10 @@ from django.core.management import BaseCommand, call_command
 from django.db import connection
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
-from evaluation import tables as mad_tables
-from evaluation.cds import tables as cds_tables
+from evaluation.benchmarks import tables as mad_tables
+from evaluation.benchmarks.kinds.labeled import csv_tables as released_tables
 from evaluation.models import Run
-from evaluation.released import csv_tables as released_tables
+from evaluation.scoring.cds import tables as cds_tables
 from tests.doors import ROWS
 from tests.test_commands import parsers
 from tests.test_doors import Visitor, fill

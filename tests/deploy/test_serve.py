@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from deploy import serve
-from evaluation.metrics import wordnet
+from evaluation.metrics.wordnet import nouns
 from tests.conftest import skip_or_fail
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -245,8 +245,8 @@ def test_the_demonstration_survives_kill_9_and_leaves_nothing_behind(tmp_path):
     if not LINUX:
         pytest.skip("reads /proc")
     try:
-        wordnet.load()
-    except wordnet.WordNetMissing as missing:
+        nouns.load()
+    except nouns.WordNetMissing as missing:
         skip_or_fail(str(missing))
     data = tmp_path / "data"
 

@@ -4,10 +4,12 @@ import uuid
 from collections.abc import Callable
 from typing import Any
 
-from evaluation import competitions
-from evaluation.metrics.wordnet import WordNet
+from evaluation.benchmarks.kinds.mad import competitions
+from evaluation.metrics.wordnet.nouns import WordNet
 from evaluation.models import Benchmark
-from labeling import answering, assigning, campaigns
+from labeling.answers import submitting
+from labeling.assignment import claiming
+from labeling.campaigns import lifecycle
 from labeling.models import Campaign, Dataset, User
 from tests import factories
 
@@ -88,7 +90,7 @@ def make(
         owner, name=name, title="Birds", dataset=dataset, lines=rows, wordnet=wordnet, **options
     )
     if launch:
-        campaigns.launch(benchmark.campaign, owner)
+        lifecycle.launch(benchmark.campaign, owner)
     return benchmark
 
 
@@ -105,19 +107,19 @@ def answer(campaign: Campaign, people: list[User], decide: Callable[[str, str], 
     given = 0
     for person in people:
         while True:
-            page = assigning.next_page(person, campaign, 100)
+            page = claiming.next_page(person, campaign, 100)
             sent = [
-                answering.Sent(uuid.uuid4(), seat.token, value, 800)
+                submitting.Sent(uuid.uuid4(), seat.token, value, 800)
                 for seat in page.seats
                 if (value := decide(seat.image_name, seat.topic)) is not None
             ]
             if not sent:
                 break
-            results = answering.submit(person, campaign, sent)
+            results = submitting.submit(person, campaign, sent)
             assert {result.status for result in results} == {"accepted"}
             given += len(sent)
-        for seat in assigning.open_seats(person, campaign):
-            assigning.return_seat(person, seat.token)
+        for seat in claiming.open_seats(person, campaign):
+            claiming.return_seat(person, seat.token)
     return given
 
 

@@ -1,9 +1,9 @@
 """What labeling asks of evaluation through the settings."""
 
 from evaluation import hooks
-from evaluation.metrics import wordnet
+from evaluation.metrics.wordnet import nouns
 from evaluation.models import Benchmark
-from labeling import drafting
+from labeling.follow_ups import opening
 
 
 def test_a_benchmark_is_linked_from_its_campaign(client, coots, alice):
@@ -27,7 +27,7 @@ def test_a_reviewer_is_not_told_what_is_made_of_the_answers(client, coots, alice
 
 
 def test_classes_that_no_list_names_are_described_by_wordnet(coots, wordnet):
-    drafting.ask(coots, [("coots/000.png", "n01847000"), ("coots/000.png", "mine")])
+    opening.ask(coots, [("coots/000.png", "n01847000"), ("coots/000.png", "mine")])
 
     assert coots.topics.get(key="n01847000").definition
     assert coots.topics.get(key="n01847000").name == "drake"
@@ -36,10 +36,10 @@ def test_classes_that_no_list_names_are_described_by_wordnet(coots, wordnet):
 
 def test_without_wordnet_classes_are_called_by_their_identifiers(coots, monkeypatch):
     def lost():
-        raise wordnet.WordNetMissing("not here")
+        raise nouns.WordNetMissing("not here")
 
-    monkeypatch.setattr(wordnet, "load", lost)
+    monkeypatch.setattr(nouns, "load", lost)
 
     assert hooks.glossary(["n01847000"]) == []
-    drafting.ask(coots, [("coots/000.png", "n01847000")])
+    opening.ask(coots, [("coots/000.png", "n01847000")])
     assert coots.topics.get(key="n01847000").name == "n01847000"

@@ -4,7 +4,7 @@ import os
 import time
 from pathlib import Path
 
-from labeling import jobs
+from labeling.jobs import queue
 from labeling.models import Job
 
 
@@ -14,7 +14,7 @@ def work_until_told(job: Job) -> None:
     with log.open("a") as lines:
         lines.write(f"started {os.getpid()}\n")
     while not (folder / "go").exists():
-        jobs.renew(job, done=1, total=2)
+        queue.renew(job, done=1, total=2)
         time.sleep(0.02)
     with log.open("a") as lines:
         lines.write("ended\n")

@@ -8,9 +8,10 @@ from typing import Any
 from django.db.models import F
 from django.utils import timezone
 
-from labeling import answering, assigning
-from labeling.gold import add_gold
+from labeling.answers import submitting
+from labeling.assignment import claiming
 from labeling.models import Answer, Assignment, Campaign, Membership, Question, User
+from labeling.quality.gold import add_gold
 from tests import factories
 
 COOT = "n02018207"
@@ -18,11 +19,11 @@ COOT = "n02018207"
 
 def answer_all(user: User, campaign: Campaign, value: Any) -> None:
     """Answers pages until none comes; gold included."""
-    while seats := assigning.next_page(user, campaign).seats:
-        results = answering.submit(
+    while seats := claiming.next_page(user, campaign).seats:
+        results = submitting.submit(
             user,
             campaign,
-            [answering.Sent(uuid.uuid4(), seat.token, value, 1000) for seat in seats],
+            [submitting.Sent(uuid.uuid4(), seat.token, value, 1000) for seat in seats],
         )
         assert {result.status for result in results} == {"accepted"}
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from labeling.aggregation import Answers
+from labeling.estimators.aggregation import Answers
 from tests.conftest import skip_or_fail
 
 BLUEBIRDS = Path(__file__).resolve().parents[3] / "shared" / "data" / "bluebirds"

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from labeling.polygons import Polygons, as_json
+from labeling.geometry.polygons import Polygons, as_json
 
 CAT = "n02121620"
 SETTINGS: dict[str, Any] = {

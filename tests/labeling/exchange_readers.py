@@ -1,7 +1,7 @@
 """Opens exports with the readers of others, and prints as JSON what these saw.
 
-Run by tests/labeling/test_exchange.py in a process of its own, with the folder that `make exchange`
-makes on its path: python exchange_readers.py READER PATH …
+Run by tests/labeling/formats/test_exchange.py in a process of its own, with the folder that
+`make exchange` makes on its path: python exchange_readers.py READER PATH …
 """
 
 import contextlib

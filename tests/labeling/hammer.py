@@ -19,9 +19,11 @@ CAMPAIGN = "hammered"
 def build(questions: int, people: int, kind: str = "contains") -> None:
     """An open campaign with a little gold, and people who label it; of the kind hierarchy, with
     four questions about an image."""
-    from labeling import asking, campaigns, following, graphs
-    from labeling.gold import add_gold
+    from labeling.campaigns import lifecycle
+    from labeling.follow_ups import asking, following
+    from labeling.graphs import store
     from labeling.models import Dataset, Image, User
+    from labeling.quality.gold import add_gold
     from tests import factories
     from tests.labeling import hierarchies
 
@@ -56,14 +58,14 @@ def build(questions: int, people: int, kind: str = "contains") -> None:
         asking.add_questions(campaign, [(name, topics[0]) for name in names[:questions]])
     else:
         topics = hierarchies.ROOTS
-        graphs.define(campaign, alice, hierarchies.GRAPH)
+        store.define(campaign, alice, hierarchies.GRAPH)
         following.open_images(campaign, names[: questions // len(topics)])
     rows = [
         {"image": name, "topic": topics[index % len(topics)], "answer": "yes"}
         for index, name in enumerate(names[questions:])
     ]
     add_gold(campaign, alice, rows)
-    campaigns.launch(campaign, alice)
+    lifecycle.launch(campaign, alice)
     for index in range(people):
         factories.join(User.objects.create(username=f"person{index}"), campaign)
 
@@ -76,7 +78,8 @@ def label(person: int, seed: int, seconds: float) -> dict[str, int]:
     """What one person did until nothing was left or time was up; raises on any broken promise."""
     from django.db import transaction
 
-    from labeling import answering, assigning
+    from labeling.answers import submitting
+    from labeling.assignment import claiming
     from labeling.models import Assignment, Campaign, User
 
     chance = random.Random(seed)
@@ -86,7 +89,7 @@ def label(person: int, seed: int, seconds: float) -> dict[str, int]:
     end = time.monotonic() + seconds
     idle = 0
     while time.monotonic() < end and idle < 15:
-        page = assigning.next_page(user, campaign)
+        page = claiming.next_page(user, campaign)
         assert campaign.kind == "contains" or len({seat.topic for seat in page.seats}) <= 1
         count["pages"] += 1
         if not page.seats:
@@ -100,31 +103,31 @@ def label(person: int, seed: int, seconds: float) -> dict[str, int]:
             Assignment.objects.filter(token__in=[seat.token for seat in page.seats]).update(
                 leased_until="2020-01-01T00:00:00Z"
             )
-            assigning.return_expired()
+            claiming.return_expired()
             count["expired"] += 1
             if mood < 0.05:
                 continue
         elif mood < 0.2:
-            assigning.return_seat(user, page.seats[0].token)
+            claiming.return_seat(user, page.seats[0].token)
             count["skipped"] += 1
         sent = [
-            answering.Sent(uuid.uuid4(), seat.token, _value(seat.question_id, chance), 900)
+            submitting.Sent(uuid.uuid4(), seat.token, _value(seat.question_id, chance), 900)
             for seat in page.seats
         ]
         if chance.random() < 0.1:
             try:
                 with transaction.atomic():
-                    answering.submit(user, campaign, sent)
+                    submitting.submit(user, campaign, sent)
                     raise Died
             except Died:
                 count["died"] += 1
         for _ in range(2 if chance.random() < 0.3 else 1):
-            results = answering.submit(user, campaign, sent)
+            results = submitting.submit(user, campaign, sent)
             for result in results:
                 count[result.status if result.status == "accepted" else result.code] += 1
         if chance.random() < 0.2:
-            again = [answering.Sent(uuid.uuid4(), one.seat, "no", 5) for one in sent[:2]]
-            answering.submit(user, campaign, again)
+            again = [submitting.Sent(uuid.uuid4(), one.seat, "no", 5) for one in sent[:2]]
+            submitting.submit(user, campaign, again)
             count["revised"] += 1
     return dict(count)
 
@@ -137,7 +140,7 @@ def _value(question_id: int, chance: random.Random) -> str:
 
 def check(people: int) -> dict[str, int]:
     """Counts of the finished campaign. Raises AssertionError where a promise was broken."""
-    from labeling import consensus
+    from labeling.consensus import settling
     from labeling.models import Answer, Assignment, Campaign, Question, Settlement
 
     campaign = Campaign.objects.get(name=CAMPAIGN)
@@ -161,7 +164,7 @@ def check(people: int) -> dict[str, int]:
         assert len(settlements[0].answers) == seats - late.count()
         votes = Answer.objects.filter(pk__in=settlements[0].answers)
         _check_needed(question, [vote.value for vote in votes])
-    assert list(consensus.rebuild(campaign)) == []
+    assert list(settling.rebuild(campaign)) == []
     gold = Assignment.objects.filter(question__state="gold", state="answered")
     assert gold.exists()
     for membership in campaign.memberships.all():

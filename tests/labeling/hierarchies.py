@@ -5,8 +5,11 @@ from typing import Any
 
 from django.utils import timezone
 
-from labeling import campaigns, following, graphs, image_plans, image_state
+from labeling.campaigns import lifecycle
+from labeling.follow_ups import following
+from labeling.graphs import image_state, store
 from labeling.models import Assignment, Campaign, Dataset, Question, Settlement, User
+from labeling.question_graph import planning
 from tests import factories
 
 # Two inner questions share the oven; a person is asked about at once.
@@ -48,7 +51,7 @@ def make(
     for index in range(images):
         if not dataset.images.filter(name=f"{index}.png").exists():
             factories.make_image(dataset, f"{index}.png")
-    campaign = campaigns.create(
+    campaign = lifecycle.create(
         owner,
         name=name,
         title=name.title(),
@@ -57,10 +60,10 @@ def make(
         policy=POLICY | (policy or {}),
         settings=settings,
     )
-    graphs.define(campaign, owner, raw or GRAPH)
+    store.define(campaign, owner, raw or GRAPH)
     if opened:
         following.open_images(campaign)
-        campaigns.launch(campaign, owner)
+        lifecycle.launch(campaign, owner)
     return campaign
 
 
@@ -109,12 +112,12 @@ def standing_labels(
     campaign: Campaign, items: list[int]
 ) -> dict[tuple[int, str], tuple[str, str | None]]:
     """As labels, of several images, by (item, class key)."""
-    graph, mode = graphs.of(campaign), campaign.settings["mode"]
+    graph, mode = store.of(campaign), campaign.settings["mode"]
     said = image_state.labels(campaign.pk, graph, items)
     rows = image_state.asked(campaign.pk, items)
     found: dict[tuple[int, str], tuple[str, str | None]] = {}
     for pk in items:
-        settled = image_plans.stand(graph, rows.get(pk, ()), mode, said.get(pk)).settled
+        settled = planning.stand(graph, rows.get(pk, ()), mode, said.get(pk)).settled
         for key, node in graph.by_key.items():
             found[pk, key] = settled.get(node, ("unknown", None))
     return found

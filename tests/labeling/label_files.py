@@ -7,8 +7,10 @@ from typing import Any
 
 from django.core.files.uploadedfile import SimpleUploadedFile
 
-from labeling import following, given, releases
+from labeling.exchange import prior_labels
+from labeling.follow_ups import following
 from labeling.models import Dataset, GivenLabel, Release, User
+from labeling.releases import freezing
 from tests import factories
 from tests.labeling.hierarchies import make, settle
 
@@ -63,13 +65,13 @@ def tasks(*images: str) -> str:
 def home_release(owner: User, dataset: Dataset) -> Release:
     """0.png: a dog, no cat. 1.png: a cup that was given, with its box. 2.png: nothing yet."""
     campaign = make(owner, dataset, images=3, opened=False)
-    given.add(dataset, [{"image": "1.png", "key": CUP, "geometry": BOX}], "a list of cups")
+    prior_labels.add(dataset, [{"image": "1.png", "key": CUP, "geometry": BOX}], "a list of cups")
     following.open_images(campaign)
     settle(campaign, animal="yes", kitchen="no", electric="no", person="no")
     following.advance(campaign)
     settle(campaign, cat="no", dog="yes")
     following.advance(campaign)
-    return releases.freeze(campaign, owner)
+    return freezing.freeze(campaign, owner)
 
 
 def elsewhere(owner: User, images: int = 3) -> Dataset:

@@ -11,11 +11,12 @@ from django.core.files.base import ContentFile
 from django.core.files.uploadedfile import SimpleUploadedFile
 from PIL import Image as Pillow
 
-from labeling import part_imports, vocabularies
+from labeling.datasets import vocabulary_store
+from labeling.exchange import part_imports
 from labeling.formats.label import About
 from labeling.formats.part_formats import PART_FORMATS
-from labeling.formats.parted import Part, PartedObject, Photograph
 from labeling.models import Dataset, Image, Job, User
+from labeling.parts.model import Part, PartedObject, Photograph
 from tests import factories
 from tests.labeling.label_files import upload, zipped
 
@@ -47,7 +48,7 @@ def meadow(owner: User, *names: str, vocabulary: bool = True) -> Dataset:
     for name in names or ("2008_000585.jpg",):
         image(dataset, name)
     if vocabulary:
-        vocabularies.start(dataset, owner)
+        vocabulary_store.start(dataset, owner)
     return dataset
 
 

@@ -5,8 +5,9 @@ from typing import Any
 
 from django.utils import timezone
 
-from labeling import campaigns, objects, part_campaigns, releases, vocabularies
-from labeling.formats.parted import Merge, Part, PartedObject
+from labeling.campaigns import lifecycle
+from labeling.datasets import objects, vocabulary_store
+from labeling.exchange import part_campaigns
 from labeling.models import (
     Answer,
     Assignment,
@@ -17,6 +18,8 @@ from labeling.models import (
     Settlement,
     User,
 )
+from labeling.parts.model import Merge, Part, PartedObject
+from labeling.releases import freezing
 from tests import factories
 from tests.labeling.parted import BOX, CAT, COW, VOCABULARY, drawn, square
 
@@ -44,14 +47,14 @@ def things() -> list[PartedObject]:
 
 def campaign_of(owner: User, dataset: Dataset, **fields: Any) -> Campaign:
     """An open campaign about them all."""
-    vocabularies.add_version(dataset, VOCABULARY, owner)
+    vocabulary_store.add_version(dataset, VOCABULARY, owner)
     for number in range(3):
         factories.make_image(dataset, f"cats/{number}.png")
     objects.put(dataset, things(), "the importer", words={CAT: "cat", COW: "cow"})
     campaign = part_campaigns.draft(
         owner, dataset, name="cats", title="Cats", policy=POLICY, **fields
     )
-    campaigns.launch(campaign, owner)
+    lifecycle.launch(campaign, owner)
     return campaign
 
 
@@ -95,4 +98,4 @@ def settled(owner: User, annotator: User, dataset: Dataset) -> Campaign:
 
 
 def release(owner: User, annotator: User, dataset: Dataset) -> Release:
-    return releases.freeze(settled(owner, annotator, dataset), owner)
+    return freezing.freeze(settled(owner, annotator, dataset), owner)

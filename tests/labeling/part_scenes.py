@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 from labeling.errors import Refusal
 from labeling.formats.label import About
 from labeling.formats.part_formats import PART_FORMATS
-from labeling.formats.parted import (
+from labeling.geometry.polygons import Polygons, clean
+from labeling.geometry.regions import mask_of, polygons_of
+from labeling.parts.model import (
     REST_BACKGROUND,
     REST_OBJECT,
     Merge,
@@ -19,8 +21,6 @@ from labeling.formats.parted import (
     Photograph,
     of_merges,
 )
-from labeling.geometry import mask_of, polygons_of
-from labeling.polygons import Polygons, clean
 
 DOG = "n02084071"
 NAMES = About("ponds", {DOG: "dog"})

@@ -2,10 +2,12 @@
 
 from typing import Any
 
-from labeling import campaigns, objects, part_campaigns, vocabularies
-from labeling.formats.parted import Part, PartedObject
+from labeling.campaigns import lifecycle
+from labeling.datasets import objects, vocabulary_store
+from labeling.exchange import part_campaigns
+from labeling.geometry.polygons import Polygons
 from labeling.models import Campaign, Dataset, Question, User
-from labeling.polygons import Polygons
+from labeling.parts.model import Part, PartedObject
 from tests import factories
 
 CAT, COW = "n02121620", "n01887787"
@@ -65,8 +67,8 @@ def cat(image: str, **fields: Any) -> PartedObject:
 
 def objects_in(dataset: Dataset, count: int = 3) -> list[PartedObject]:
     """That many cats on photographs of their own, put into the dataset with its vocabulary."""
-    if vocabularies.current(dataset) is None:
-        vocabularies.add_version(dataset, VOCABULARY, dataset.owner)
+    if vocabulary_store.current(dataset) is None:
+        vocabulary_store.add_version(dataset, VOCABULARY, dataset.owner)
     names = [f"cats/{index}.png" for index in range(count)]
     for name in names:
         factories.make_image(dataset, name)
@@ -96,7 +98,7 @@ def parts_campaign(
         settings=flags,
     )
     if launch:
-        campaigns.launch(campaign, owner)
+        lifecycle.launch(campaign, owner)
     return campaign
 
 

@@ -1,6 +1,6 @@
 from typing import Any
 
-from annotator import demonstration
+from annotator.demo import build
 from labeling.management.contract import ContractCommand, Result
 
 
@@ -8,10 +8,10 @@ class Command(ContractCommand):
     help = "Loads the demonstration: photographs, a competition, people. Twice is safe."
 
     def deed(self, **options: Any) -> Result:
-        benchmark = demonstration.load()
+        benchmark = build.load()
         questions = benchmark.campaign.questions.asked().count()
         return {
             "benchmark": benchmark.name,
             "questions": questions,
-            "accounts": str(demonstration.accounts_file()),
+            "accounts": str(build.accounts_file()),
         }

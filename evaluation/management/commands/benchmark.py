@@ -8,19 +8,20 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from evaluation import runs
+from evaluation.benchmarks import runs
+from evaluation.benchmarks.kinds.labeled import benchmarks, tables
+from evaluation.benchmarks.kinds.labeled.settings import DEFAULTS, SPLITS
+from evaluation.benchmarks.kinds.labeled.truth.ground_truth import KINDS
 from evaluation.management.numbers import level, whole
-from evaluation.metrics import wsol
+from evaluation.metrics.wsol import box_scores
 from evaluation.models import Benchmark, Run
-from evaluation.released import benchmarks, tables
-from evaluation.released.ground_truth import KINDS
-from evaluation.released.settings import DEFAULTS, SPLITS
-from labeling import jobs, releases
 from labeling.errors import Refusal
 from labeling.files import BadInput
+from labeling.jobs import queue
 from labeling.management.contract import ContractCommand, Result, UsageError, table
 from labeling.management.release_options import find_campaign
 from labeling.models import User
+from labeling.releases import freezing
 
 
 class Command(ContractCommand):
@@ -70,7 +71,7 @@ class Command(ContractCommand):
                 name=name,
                 title=title or name,
                 campaign=row,
-                release=None if release is None else releases.release_for(row, release),
+                release=None if release is None else freezing.release_for(row, release),
                 **chosen,
             )
         return {
@@ -113,7 +114,7 @@ class Command(ContractCommand):
             job = runs.job_of(run)
             # None where a worker of the site was quicker: its result is waited for, and where it
             # dies, the next round takes its place.
-            ours = jobs.run(job.pk) if job else None
+            ours = queue.run(job.pk) if job else None
             run.refresh_from_db()
             if run.state in (Run.State.DONE, Run.State.FAILED):
                 break
@@ -155,9 +156,11 @@ def _add_settings(verb: CommandParser) -> None:
         default=None,
         help="localization: an IoU of 0.5 is not enough",
     )
-    verb.add_argument("--protocol", choices=wsol.PROTOCOLS, help="wsol: by the paper or its code")
     verb.add_argument(
-        "--normalize", choices=wsol.NORMALIZATIONS, help="wsol: what scales a map to 0 to 1"
+        "--protocol", choices=box_scores.PROTOCOLS, help="wsol: by the paper or its code"
+    )
+    verb.add_argument(
+        "--normalize", choices=box_scores.NORMALIZATIONS, help="wsol: what scales a map to 0 to 1"
     )
     verb.add_argument("--size", type=int, help="wsol: pixels that maps are resized to")
     verb.add_argument("--thresholds", type=int, help="wsol: how many")

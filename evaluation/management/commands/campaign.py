@@ -6,35 +6,31 @@ from typing import Any
 from django.core.management.base import CommandParser
 from django.db import transaction
 
-from evaluation import competitions, selections
+from evaluation.benchmarks.kinds.mad import competitions
 from evaluation.management.commands.wordnet import load
-from evaluation.metrics.wordnet import WordNet
-from evaluation.readers import text_lines
-from labeling import (
-    calibrating,
-    campaigns,
-    consensus,
-    drafting,
-    following,
-    graphs,
-    lists,
-    part_campaigns,
-    piloting,
-    policies,
-    progress,
-    questions,
-    releases,
-    vocabularies,
-    vocabulary_reading,
-)
+from evaluation.metrics.wordnet.nouns import WordNet
+from evaluation.readers import selections
+from evaluation.readers.answers import text_lines
+from labeling.campaigns import lifecycle
+from labeling.consensus import calibrating, settling
+from labeling.datasets import vocabulary_store
 from labeling.errors import Refusal
+from labeling.exchange import lists, part_campaigns
 from labeling.files import BadInput, read_yaml
-from labeling.kinds import KINDS
+from labeling.follow_ups import following
+from labeling.follow_ups import opening as drafting
+from labeling.graphs import store
+from labeling.kinds import KINDS, policies
 from labeling.management.contract import ContractCommand, Result, UsageError, table
 from labeling.models import Campaign, Dataset, User
-from labeling.ordering import ORDERS
 from labeling.plurals import count_of
-from labeling.question_graph import Graph
+from labeling.quality import piloting
+from labeling.question_graph import replaying
+from labeling.question_graph.graph import Graph
+from labeling.question_graph.ordering import ORDERS
+from labeling.releases import freezing as releases
+from labeling.reports import progress
+from labeling.vocabulary import reading
 
 VERBS = {
     "pause": "ask nobody until it is resumed",
@@ -66,7 +62,7 @@ class Command(ContractCommand):
         opening.add_argument(
             "--graph", metavar="FILE|ilsvrc", help="question graph, JSON or YAML; or ILSVRC's"
         )
-        opening.add_argument("--mode", choices=questions.MODES, help="what a no closes")
+        opening.add_argument("--mode", choices=replaying.MODES, help="what a no closes")
         opening.add_argument("--order", choices=ORDERS, help="which question comes next")
         opening.add_argument(
             "--images", type=Path, help="file of image names, one a line; by default all"
@@ -118,7 +114,7 @@ class Command(ContractCommand):
         with _refusals(**{key: options[key] for key in ("selection", "policy", "images")}):
             made = self._make(kind, owner, common, options)
             if not options["draft"]:
-                campaigns.launch(made, owner)
+                lifecycle.launch(made, owner)
         return self._status(made)
 
     def _make(
@@ -162,12 +158,8 @@ class Command(ContractCommand):
             said = options["vocabulary"]
             version = None
             if said is not None:
-                content = (
-                    vocabulary_reading.shipped()
-                    if said == "shipped"
-                    else vocabulary_reading.read(said)
-                )
-                version = vocabularies.add_version(dataset, content, None)
+                content = reading.shipped() if said == "shipped" else reading.read(said)
+                version = vocabulary_store.add_version(dataset, content, None)
             images = _names(options["images"])
             items = part_campaigns.objects_of(dataset, images=images) if images else None
             return part_campaigns.draft(owner, dataset, version=version, items=items, **common)
@@ -188,8 +180,8 @@ class Command(ContractCommand):
         chosen = {key: options[key] for key in ("mode", "order") if options[key]}
         names = _names(options["images"])
         with transaction.atomic():
-            made = campaigns.create(owner, kind="hierarchy", settings=chosen, **common)
-            graphs.define(made, owner, graph)
+            made = lifecycle.create(owner, kind="hierarchy", settings=chosen, **common)
+            store.define(made, owner, graph)
             following.check_images(made, names)
         # Slice by slice: nobody waits while the questions of many images are made.
         with self.progress(None, "question", "opening") as bar:
@@ -204,19 +196,19 @@ class Command(ContractCommand):
     def pause(self, name: str, **_: Any) -> Result:
         campaign = _campaign(name)
         with _refusals():
-            campaigns.pause(campaign, None)
+            lifecycle.pause(campaign, None)
         return self._status(campaign)
 
     def resume(self, name: str, **_: Any) -> Result:
         campaign = _campaign(name)
         with _refusals():
-            campaigns.resume(campaign, None)
+            lifecycle.resume(campaign, None)
         return self._status(campaign)
 
     def close(self, name: str, **_: Any) -> Result:
         campaign = _campaign(name)
         with _refusals():
-            campaigns.close(campaign, None)
+            lifecycle.close(campaign, None)
         return self._status(campaign)
 
     def status(self, name: str, **_: Any) -> Result:
@@ -235,7 +227,7 @@ class Command(ContractCommand):
 
     def rebuild(self, name: str, **_: Any) -> Result:
         campaign = _campaign(name)
-        found = list(consensus.rebuild(campaign))
+        found = list(settling.rebuild(campaign))
         return {
             "campaign": name,
             "questions": campaign.questions.asked().count(),
@@ -313,10 +305,10 @@ def _refusals(**files: Path | None) -> Iterator[None]:
 def _graph(name: str) -> Graph:
     """The graph of that file, or ILSVRC's. Raises BadInput naming the file and every fault."""
     if name == "ilsvrc":
-        return graphs.load_ilsvrc()
+        return store.load_ilsvrc()
     try:
-        return questions.build(questions.read(name))
-    except questions.GraphError as error:
+        return replaying.build(replaying.read(name))
+    except replaying.GraphError as error:
         raise BadInput(error.message, file=name, line=error.line) from error
 
 
@@ -356,6 +348,6 @@ def _owner(username: str, dataset: Dataset) -> User:
 
 
 def _wnids(path: str, net: WordNet) -> list[str]:
-    from evaluation.pools import read_classes
+    from evaluation.readers.pools import read_classes
 
     return read_classes(Path(path), net)

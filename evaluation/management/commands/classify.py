@@ -10,18 +10,17 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from evaluation.cds import classifying
-from evaluation.cds.lines import SequenceLine, read_sequences
+from evaluation.classifiers import classifying, opening, preparing
 from evaluation.management import network_options, sequence_options
 from evaluation.management.commands.sequences import place
-from evaluation.metrics.wordnet import WordNetMissing, load
-from evaluation.networks import classifiers, preparing
-from evaluation.pools import read_classes
-from evaluation.readers import file_sha256
+from evaluation.metrics.wordnet.nouns import WordNetMissing, load
+from evaluation.readers.answers import file_sha256
+from evaluation.readers.pools import read_classes
+from evaluation.readers.sequences import SequenceLine, read_sequences
 from labeling.errors import Refusal
 from labeling.files import BadInput
-from labeling.frozen import canonical
 from labeling.management.contract import ContractCommand, Result, UsageError
+from labeling.release_files.frozen import canonical
 
 Frames = Generator[tuple[str, Any]]
 # Options that say what of a release is shown; frames in a folder are what they are.
@@ -84,7 +83,7 @@ class Command(ContractCommand):
     def deed(self, **options: Any) -> Result:
         frames, out = options["frames"], options["out"]
         source = _of_folder(frames, options) if frames else _of_release(options)
-        classifier = classifiers.load(
+        classifier = opening.load(
             options["model"],
             _classes(options["classes"]),
             device=options["device"],
@@ -121,7 +120,7 @@ class Command(ContractCommand):
     def _classify(
         self,
         source: "Source",
-        classifier: classifiers.Classifier,
+        classifier: opening.Classifier,
         work: classifying.Work,
         batch: int,
     ) -> tuple[int, int]:

@@ -6,20 +6,20 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from evaluation import parts as parts_of_pools
-from evaluation import selecting
 from evaluation.management.commands.wordnet import load
 from evaluation.management.numbers import whole
-from evaluation.metrics.distances import DISTANCES
-from evaluation.metrics.mad import Rule
-from evaluation.metrics.ranking import (
+from evaluation.metrics.mad.ranking import (
     SMOOTHINGS,
     MissingAnswers,
     RankingError,
     counted_images,
     rank,
 )
-from evaluation.readers import read_accuracy, read_answers, read_selection
+from evaluation.metrics.mad.selection import Rule
+from evaluation.metrics.wordnet.distances import DISTANCES
+from evaluation.readers.answers import read_accuracy, read_answers, read_selection
+from evaluation.selection import selecting
+from evaluation.selection import shards as parts_of_pools
 from labeling.files import BadInput
 from labeling.management.contract import ContractCommand, Result, UsageError, table
 

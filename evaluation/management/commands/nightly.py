@@ -1,6 +1,6 @@
 from typing import Any
 
-from evaluation import runs
+from evaluation.benchmarks import runs
 from labeling.management.contract import ContractCommand, Result, table
 
 

@@ -8,15 +8,15 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
+from evaluation.classifiers.scoremaps import folder, reading
+from evaluation.classifiers.scoremaps.planning import Plan
 from evaluation.management import network_options, scoremap_options
 from evaluation.management.scoremap_options import CENTER
-from evaluation.metrics.attribution_recipes import METHODS, Unsuited
-from evaluation.scoremaps import folder, reading
-from evaluation.scoremaps.planning import Plan
-from evaluation.wsol import files
+from evaluation.metrics.attribution.recipes import METHODS, Unsuited
+from evaluation.readers import wsol_folders
 from labeling.errors import Refusal
 from labeling.files import BadInput, atomic_write, first_line
-from labeling.imagestore import saying_full
+from labeling.jobs.image_store import saying_full
 from labeling.management.contract import ContractCommand, Result
 
 
@@ -41,7 +41,7 @@ class Command(ContractCommand):
 
     def deed(self, **options: Any) -> Result:
         scoremap_options.refuse_unfit(options)
-        labels = files.read_labels(options["metadata"])
+        labels = wsol_folders.read_labels(options["metadata"])
         try:
             with saying_full():
                 if options["method"] == CENTER:
@@ -84,7 +84,7 @@ class Command(ContractCommand):
         self, names: list[str], plan: Plan, maps: folder.Folder, options: dict[str, Any]
     ) -> int:
         """How many of the maps made now are constant."""
-        from evaluation.scoremaps import making
+        from evaluation.classifiers.scoremaps import making
 
         frames = _frames([name for name in names if name not in maps.done], options)
         with closing(frames), self.progress(len(names), "map", options["method"]) as bar:
@@ -98,7 +98,7 @@ class Command(ContractCommand):
                 raise _failed(error, options) from None
 
     def _name(self, names: list[str], plan: Plan, options: dict[str, Any]) -> None:
-        from evaluation.scoremaps import making
+        from evaluation.classifiers.scoremaps import making
 
         with (
             closing(_frames(names, options)) as frames,
@@ -116,14 +116,14 @@ def _frames(names: list[str], options: dict[str, Any]) -> Generator[tuple[str, A
         options["images"],
         names,
         options["orientation"] or "upright",
-        files.read_sizes(options["metadata"]) if sizes.is_file() else {},
+        wsol_folders.read_sizes(options["metadata"]) if sizes.is_file() else {},
     )
 
 
 def _centered(names: list[str], options: dict[str, Any]) -> Result:
     import numpy as np
 
-    from evaluation.metrics.wsol import center_gaussian
+    from evaluation.metrics.wsol.box_scores import center_gaussian
 
     side = options["map_size"]
     middle = center_gaussian(side, side).astype(np.float32)

@@ -13,10 +13,10 @@ from django.core.management.base import CommandParser
 from numpy.typing import NDArray
 from PIL import Image
 
-from evaluation.cds.lines import write_sequences
-from evaluation.cds.objects import LeftOut
 from evaluation.management import sequence_options
 from evaluation.management.sequence_options import Shown
+from evaluation.readers.sequences import write_sequences
+from evaluation.sequences.objects import LeftOut
 from labeling.errors import Refusal
 from labeling.files import BadInput, atomic_write
 from labeling.formats.sidecar import file_path

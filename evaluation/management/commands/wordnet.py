@@ -5,17 +5,17 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from evaluation.ilsvrc import embedding_files, label_sets
 from evaluation.management.named_files import named_files
 from evaluation.management.numbers import whole
-from evaluation.mappings import Mapping, places_in, read_mapping
-from evaluation.metrics import similarity as similarities
-from evaluation.metrics import similarity_criteria
-from evaluation.metrics import wordnet as wn
-from evaluation.metrics.distances import DISTANCES, NoPlaceInHierarchy, distance_matrix
-from evaluation.metrics.embeddings import BY
-from evaluation.metrics.gloss_vectors import NOTE
-from evaluation.pools import read_classes
+from evaluation.metrics.wordnet import nouns as wn
+from evaluation.metrics.wordnet import similarity as similarities
+from evaluation.metrics.wordnet import similarity_criteria
+from evaluation.metrics.wordnet.distances import DISTANCES, NoPlaceInHierarchy, distance_matrix
+from evaluation.metrics.wordnet.embeddings import BY
+from evaluation.metrics.wordnet.gloss_vectors import NOTE
+from evaluation.readers import embedding_files, label_sets
+from evaluation.readers.mappings import Mapping, places_in, read_mapping
+from evaluation.readers.pools import read_classes
 from labeling.files import BadInput
 from labeling.management.contract import ContractCommand, Result, table
 from labeling.plurals import count_of

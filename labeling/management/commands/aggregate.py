@@ -7,12 +7,19 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from labeling import votefiles
-from labeling.aggregate_methods import METHODS, Outcome, Task, known_labels, report, with_classes
-from labeling.aggregation import Answers
+from labeling.estimators.aggregation import Answers
 from labeling.files import BadInput
 from labeling.management.contract import ContractCommand, Result, UsageError, table
 from labeling.plurals import count_of
+from labeling.simulation import vote_files
+from labeling.simulation.aggregate_methods import (
+    METHODS,
+    Outcome,
+    Task,
+    known_labels,
+    report,
+    with_classes,
+)
 
 SHOWN = 20
 
@@ -62,9 +69,9 @@ class Command(ContractCommand):
             raise UsageError("--method majority learns nothing from --gold; leave it out")
         if method != "vote-table" and options["yes"] is not None:
             raise UsageError("--yes goes with --method vote-table")
-        sheet = votefiles.read_answers(answers, with_topic=method == "vote-table")
-        known = votefiles.read_truth(gold) if gold else {}
-        right = votefiles.read_truth(truth) if truth else None
+        sheet = vote_files.read_answers(answers, with_topic=method == "vote-table")
+        known = vote_files.read_truth(gold) if gold else {}
+        right = vote_files.read_truth(truth) if truth else None
         self._warn_of_spaces(sheet.answers.classes)
         given = with_classes(sheet.answers, set(known.values()))
         task = Task(answers, given, sheet.topics, gold, known_labels(given, known, gold), options)
@@ -73,7 +80,7 @@ class Command(ContractCommand):
         result["abstentions"] = sheet.abstentions
         result |= self._accuracy(given, outcome, right, truth, set(known))
         if out is not None:
-            votefiles.write_labels(out, result["labels"], result["probabilities"])
+            vote_files.write_labels(out, result["labels"], result["probabilities"])
             result["out"] = str(out)
         return result
 

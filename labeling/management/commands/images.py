@@ -4,7 +4,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from labeling import datasets, images
+from labeling.datasets import datasets, images
 from labeling.errors import Refusal
 from labeling.files import BadInput
 from labeling.management.contract import ContractCommand, Result, table

@@ -4,9 +4,10 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from labeling import jobs, tasks
+from labeling import tasks
 from labeling.errors import Conflict
 from labeling.files import BadInput
+from labeling.jobs import queue
 from labeling.management.contract import ContractCommand, Result, table
 from labeling.models import Job
 
@@ -53,7 +54,7 @@ class Command(ContractCommand):
         return table([tuple(job[name] for name in head) for job in result["jobs"]], head)
 
     def run(self, **_: Any) -> Result:
-        return {"ran": jobs.run_all()}
+        return {"ran": queue.run_all()}
 
     def sweep(self, **_: Any) -> Result:
         return tasks.sweep()
@@ -64,7 +65,7 @@ class Command(ContractCommand):
             raise BadInput(f"there is no job {job}", cure="jobs list shows those there are")
         # The shell speaks for whoever may log in to the machine: no person to name.
         try:
-            jobs.retry(found, None)
+            queue.retry(found, None)
         except Conflict as refusal:
             raise BadInput(str(refusal)) from None
         return {"id": found.pk, "state": Job.State.QUEUED.value}

@@ -6,18 +6,19 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from labeling import exportfiles, exporting, given, part_reading
 from labeling.errors import Refusal
+from labeling.exchange import export_files, part_reading, prior_labels
 from labeling.files import BadInput
 from labeling.formats import FORMATS
 from labeling.formats.label import NAMES, VALUES
 from labeling.formats.label_studio_project import LOCAL_FILES
-from labeling.formats.parted import STATES
 from labeling.management import parts_command, release_options
 from labeling.management.contract import ContractCommand, Result, UsageError, table
 from labeling.management.release_options import find_campaign, find_release, images_in
 from labeling.models import Dataset
+from labeling.parts.model import STATES
 from labeling.plurals import count_of
+from labeling.release_files import exporting
 
 # Of labels, and of objects with their parts; which ones a release has, follows from its kind.
 OUT = list(dict.fromkeys([*FORMATS, *exporting.OBJECT_FORMATS]))
@@ -88,7 +89,7 @@ class Command(ContractCommand):
         if images is not None:
             open_image: exporting.Open | None = images_in(images)
         else:
-            open_image = None if stored is None else exportfiles.images_of(stored)
+            open_image = None if stored is None else export_files.images_of(stored)
         try:
             return exporting.export(frozen, format_name, out, open_image, options)
         except Refusal as refusal:
@@ -127,7 +128,7 @@ class Command(ContractCommand):
     ) -> Result:
         labels, where = exporting.read_labels(path, format_name)
         try:
-            return given.bring_in(
+            return prior_labels.bring_in(
                 goal,
                 self._watched(labels),
                 source or where,

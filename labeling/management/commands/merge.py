@@ -8,12 +8,12 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import CommandParser
 
-from labeling import alpha_shapes, maskfiles
 from labeling.errors import Refusal
 from labeling.files import BadInput
-from labeling.geometry import mask_of
+from labeling.geometry import alpha_shapes, mask_png
+from labeling.geometry.polygons import Polygons
+from labeling.geometry.regions import mask_of
 from labeling.management.contract import ContractCommand, Result, table
-from labeling.polygons import Polygons
 
 
 class Command(ContractCommand):
@@ -45,7 +45,7 @@ class Command(ContractCommand):
         out: Path | None,
         **_: Any,
     ) -> Result:
-        pieces = [maskfiles.read(path, settings.ASSAY_MAX_IMAGE_PIXELS) for path in masks]
+        pieces = [mask_png.read(path, settings.ASSAY_MAX_IMAGE_PIXELS) for path in masks]
         height, width = pieces[0].shape
         for path, piece in zip(masks, pieces, strict=True):
             if piece.shape != (height, width):
@@ -62,7 +62,7 @@ class Command(ContractCommand):
         if merged.apart:
             self.warn(f"the pieces are not joined: that takes radius {merged.joins_at:.6g}")
         if out is not None:
-            maskfiles.write(out, mask_of(merged.polygons, (0, 0, width, height)))
+            mask_png.write(out, mask_of(merged.polygons, (0, 0, width, height)))
         return {
             "radius": merged.radius,
             "area": merged.area,

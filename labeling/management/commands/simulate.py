@@ -8,15 +8,16 @@ from typing import Any, TypeVar
 
 from django.core.management.base import CommandParser
 
-from labeling import policies, simulating, simulating_queries
 from labeling.errors import Refusal
 from labeling.files import BadInput, read_yaml
+from labeling.kinds import policies
 from labeling.management.contract import ContractCommand, Result, UsageError, table
-from labeling.ordering import ORDERS
 from labeling.plurals import count_of
-from labeling.question_graph import Graph, GraphError, build, read, shipped
-from labeling.questions import MODES
-from labeling.simulated_crowd import Crowd, clean_crowd
+from labeling.question_graph.graph import Graph, GraphError, build, read, shipped
+from labeling.question_graph.ordering import ORDERS
+from labeling.question_graph.replaying import MODES
+from labeling.simulation import simulating, simulating_queries
+from labeling.simulation.crowd import Crowd, clean_crowd
 
 Made = TypeVar("Made")
 ILSVRC = "ilsvrc"

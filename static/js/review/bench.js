@@ -2,7 +2,7 @@
    its panel and keys. What was drawn is kept in this browser until it is sent.
 
    HTML: templates/labeling/_bench.html, and <script type="application/json" id="setup"> as
-   labeling/part_overview.py writes it. new Bench({image, save, leave}); open() shows it. */
+   labeling/reports/part_overview.py writes it. new Bench({image, save, leave}); open() shows it. */
 import { Drawing } from "../drawing/drawing.js";
 import { showKeys } from "../parts/keys.js";
 import { Panel } from "../parts/panel.js";

@@ -6,7 +6,7 @@ import random
 import pytest
 from shapely.geometry import LineString, Point, Polygon
 
-from labeling.polygons import clean
+from labeling.geometry.polygons import clean
 from tests.browser.drawing.conftest import area
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]

@@ -4,7 +4,7 @@ import json
 import random
 from pathlib import Path
 
-from evaluation.cds.lines import SequenceLine
+from evaluation.readers.sequences import SequenceLine
 
 DOG, CAT, BUS = "n02084071", "n02121620", "n02924116"
 WOLF, LION, TRUCK = "n02114100", "n02129165", "n04490091"

@@ -3,10 +3,10 @@
 from itertools import product
 from typing import Any
 
-from evaluation.metrics.cds_scores import AVERAGINGS
-from evaluation.metrics.cds_tables import AGAINST
-from evaluation.metrics.foveation import CONTENT_SCHEMES
-from evaluation.metrics.part_order import PART_SCHEMES
+from evaluation.metrics.cds.arrays import AVERAGINGS
+from evaluation.metrics.cds.tables import AGAINST
+from evaluation.metrics.frames.foveation import CONTENT_SCHEMES
+from evaluation.metrics.frames.part_order import PART_SCHEMES
 
 CLASSIFIERS = ["alpha", "beta", "gamma", "people"]
 CATEGORIES = ["n02121620", "n02084071", "n04468005"]

@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from PIL import Image
 from scipy import ndimage
 
-from labeling import frozen
-from labeling.formats.parted import Part, PartedObject, Photograph
-from labeling.frozen import Frozen
-from labeling.polygons import Polygons, as_json
+from labeling.geometry.polygons import Polygons, as_json
+from labeling.parts.model import Part, PartedObject, Photograph
+from labeling.release_files import frozen
+from labeling.release_files.frozen import Frozen
 
 CAT, COW = "n02121620", "n01887787"
 VOCABULARY = {CAT: ("head", "torso", "leg", "tail"), COW: ("head", "horn")}

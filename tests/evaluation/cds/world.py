@@ -8,10 +8,10 @@ from typing import Any
 
 from django.core.files.uploadedfile import SimpleUploadedFile
 
-from evaluation import benchmark_folders
-from evaluation.cds import benchmarks, running
-from evaluation.cds.lines import SequenceLine
+from evaluation.benchmarks import folders
+from evaluation.benchmarks.kinds.cds import benchmarks, running
 from evaluation.models import Benchmark, Run, Submission
+from evaluation.readers.sequences import SequenceLine
 from labeling.models import Campaign, Dataset, User
 from tests.evaluation.cds import results
 from tests.labeling import part_releases
@@ -99,7 +99,7 @@ def run_by_hand(benchmark: Benchmark, user: User) -> Run:
         requested_by=user,
         finished_at=benchmark.created_at,
     )
-    folder = benchmark_folders.run_folder(benchmark, run.pk)
+    folder = folders.run_folder(benchmark, run.pk)
     folder.mkdir(parents=True)
     rows, answers = [], []
     for line in benchmarks.lines_of(benchmark):
@@ -114,7 +114,7 @@ def run_by_hand(benchmark: Benchmark, user: User) -> Run:
         rows += [plain | {"classifier": name} | scores for name in results.CLASSIFIERS]
     for name, lines in ((running.SEQUENCES, rows), (running.ANSWERS, answers)):
         (folder / name).write_text("".join(json.dumps(line) + "\n" for line in lines))
-    frame = benchmark_folders.folder_of(benchmark) / "frames" / "0" / "1.webp"
+    frame = folders.folder_of(benchmark) / "frames" / "0" / "1.webp"
     frame.parent.mkdir(parents=True)
     frame.write_bytes(b"a picture")
     return run

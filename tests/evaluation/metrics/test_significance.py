@@ -15,7 +15,7 @@ from evaluation.metrics.significance import (
     two_proportion_z,
     widened,
 )
-from labeling.intervals import clopper_pearson
+from labeling.estimators.intervals import clopper_pearson
 
 
 def plain(values: np.ndarray, level: float, rounds: int, seed: int) -> tuple[float, float]:

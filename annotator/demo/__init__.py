@@ -1,0 +1,1 @@
+"""The demonstration that `make demo` shows, with its files."""

@@ -1,0 +1,246 @@
+"""The demonstration that `make demo` shows: photographs, made-up classifiers, five annotators, the
+same competition answered (labeled_demonstration.py), a second campaign that asks by a question
+graph (graph_demonstration.py), a third that draws parts (parts_demonstration.py) and benchmarks on
+drawn objects (cds_demonstration.py, released_demonstration.py).
+
+Everything is done through the deeds that pages and commands use, and may be done again unharmed.
+What it is made of lies in annotator/demo/.
+"""
+
+import csv
+import importlib.util
+import json
+import os
+import secrets
+import string
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from django.conf import settings
+from django.core.management import call_command
+from django.db import transaction
+
+from annotator.checks import has_insecure_key
+from annotator.demo import cds, graph, labeled, parts, released
+from evaluation.benchmarks.kinds.mad import competitions
+from evaluation.metrics.wordnet import nouns
+from evaluation.models import Benchmark
+from labeling.campaigns import lifecycle
+from labeling.datasets import images
+from labeling.files import BadInput, atomic_write
+from labeling.models import Campaign, Dataset, User
+from labeling.quality import memberships
+from labeling.quality.gold import add_gold
+
+SOURCE = Path(__file__).resolve().parent
+NAME = "demo"
+CLASSIFIERS = ("aurora", "borealis", "cirrus", "drizzle")
+TOP_K, RESERVE = 4, 3
+RESEARCHER = "alice"
+ANNOTATORS = ("bob", "carol", "dave", "erin", "frank")
+ACCOUNTS = {
+    "admin": "administrator",
+    RESEARCHER: "researcher, runs the competition",
+    **dict.fromkeys(ANNOTATORS, "annotator"),
+}
+PHOTOGRAPHS = {"skimage": "data", "sklearn": "datasets/images"}
+INSTRUCTIONS = "\n\n".join(
+    [
+        "You see a photograph and the name of a thing. Does the photograph contain it?",
+        "Yes, if you see it anywhere in the picture, whole or in part. No, if it is not there; a "
+        "picture or a toy of the thing is not the thing.",
+        "The definition counts, not the name alone: many names have a narrower meaning here than "
+        "in the street.",
+    ]
+)
+EXAMPLE = ("n04326547", "gravel.png", "no", "Loose stones are not a wall.")
+
+
+def load() -> Benchmark:
+    """The demonstration's competition, made on the first call, open for answers.
+
+    Needs the site's own SECRET_KEY or DEBUG, since it makes accounts that may log in.
+    """
+    if has_insecure_key() and not settings.DEBUG:
+        raise BadInput("SECRET_KEY is not set", cure="use make demo, or set SECRET_KEY or DEBUG=1")
+    users = make_users()
+    benchmark = Benchmark.objects.filter(name=NAME).first()
+    if benchmark is None or not labeled.is_loaded():
+        dataset = make_dataset(users[RESEARCHER])
+        selection = select(write_predictions(settings.DATA_DIR / "demo" / "predictions"))
+        labeled.load(users, users[RESEARCHER], dataset, selection, INSTRUCTIONS)
+        benchmark = benchmark or make_competition(users, dataset, selection)
+    members = {name: users[name] for name in ANNOTATORS}
+    for piece in (
+        graph,
+        parts,
+        cds,
+        released,
+    ):
+        piece.load(members, users[RESEARCHER], benchmark.campaign.dataset)
+    return benchmark
+
+
+def accounts_file() -> Path:
+    return Path(settings.DATA_DIR) / "demo-accounts.txt"
+
+
+def make_users() -> dict[str, User]:
+    """The demonstration's users by name. A password once given stays."""
+    known = _passwords()
+    passwords = {name: known.get(name) or _password() for name in ACCOUNTS}
+    # Before the users are there: a crash in between must not leave accounts nobody can enter.
+    if passwords != known:
+        _write_passwords(passwords)
+    users = {}
+    for name in ACCOUNTS:
+        user, created = User.objects.get_or_create(
+            username=name,
+            defaults={
+                "is_staff": name == "admin",
+                "is_superuser": name == "admin",
+                "is_researcher": name in ("admin", RESEARCHER),
+            },
+        )
+        if created or name not in known:
+            user.set_password(passwords[name])
+            user.save(update_fields=["password"])
+        users[name] = user
+    return users
+
+
+def _password() -> str:
+    """60 random bits as three groups that can be read aloud and typed."""
+    letters = "".join(set(string.ascii_lowercase + string.digits) - set("lo01"))
+    return "-".join("".join(secrets.choice(sorted(letters)) for _ in range(4)) for _ in range(3))
+
+
+def _passwords() -> dict[str, str]:
+    if not accounts_file().exists():
+        return {}
+    rows = (line.split() for line in accounts_file().read_text().splitlines())
+    return {row[0]: row[1] for row in rows if len(row) > 2 and row[0] in ACCOUNTS}
+
+
+def _write_passwords(passwords: dict[str, str]) -> None:
+    lines = ["Who may log in, with which password:"]
+    lines += [f"  {name:6} {passwords[name]}  {role}" for name, role in ACCOUNTS.items()]
+    accounts_file().parent.mkdir(parents=True, exist_ok=True)
+    old = os.umask(0o077)
+    try:
+        with atomic_write(accounts_file()) as file:
+            file.write("\n".join(lines) + "\n")
+    finally:
+        os.umask(old)
+
+
+def make_dataset(owner: User) -> Dataset:
+    """The photographs that come with scikit-image and scikit-learn."""
+    dataset, _ = Dataset.objects.get_or_create(
+        name=NAME,
+        defaults={
+            "owner": owner,
+            "description": "Photographs that come with scikit-image and scikit-learn.",
+        },
+    )
+    held = set(dataset.images.values_list("name", flat=True))
+    for row in _rows("images.csv"):
+        if row["image"] not in held:
+            with open(photograph(row["package"], row["image"]), "rb") as file:
+                images.add_file(
+                    dataset, row["image"], file, licence=row["licence"], source=row["source"]
+                )
+    return dataset
+
+
+def photograph(package: str, name: str) -> Path:
+    """Where a package keeps one of its photographs; the package itself is not imported."""
+    spec = importlib.util.find_spec(package)
+    if spec is None or not spec.submodule_search_locations:
+        raise BadInput(f"{package} is not installed", cure="run make setup")
+    return Path(spec.submodule_search_locations[0], PHOTOGRAPHS[package], name)
+
+
+def write_predictions(folder: Path) -> Path:
+    """predictions.csv as the folder that `mad select` reads."""
+    folder.mkdir(parents=True, exist_ok=True)
+    rows = _rows("predictions.csv")
+    names = sorted({row["image"] for row in rows}, key=str.encode)
+    classes = sorted({row["wnid"] for row in rows})
+    by_classifier: dict[str, dict[str, dict[str, str]]] = defaultdict(dict)
+    for row in rows:
+        by_classifier[row["classifier"]][row["image"]] = row
+    _write_lines(folder / "images.txt", names)
+    _write_lines(folder / "classes.txt", classes)
+    for classifier, found in by_classifier.items():
+        labels = [classes.index(found[name]["wnid"]) for name in names]
+        confidences = [float(found[name]["confidence"]) for name in names]
+        with atomic_write(folder / f"{classifier}.labels.npy", "wb") as file:
+            np.save(file, np.array(labels, np.int16))
+        with atomic_write(folder / f"{classifier}.confidences.npy", "wb") as file:
+            np.save(file, np.array(confidences, np.float32))
+    return folder
+
+
+def _write_lines(path: Path, lines: list[str]) -> None:
+    with atomic_write(path) as file:
+        file.write("".join(f"{line}\n" for line in lines))
+
+
+def _rows(name: str) -> list[dict[str, str]]:
+    with open(SOURCE / name, encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def select(predictions: Path) -> list[dict[str, Any]]:
+    """The lines of the selection, meta line first, chosen by `mad select`."""
+    out = predictions.parent / "selection.jsonl"
+    with open(os.devnull, "w") as nowhere:
+        call_command(
+            *("mad", "select", "--predictions", str(predictions), "--out", str(out)),
+            *("--classifiers", ",".join(CLASSIFIERS)),
+            *("--top-k", str(TOP_K), "--reserve", str(RESERVE)),
+            stdout=nowhere,
+        )
+    return [json.loads(line) for line in out.read_text().splitlines()]
+
+
+@transaction.atomic
+def make_competition(
+    users: dict[str, User], dataset: Dataset, selection: list[dict[str, Any]]
+) -> Benchmark:
+    """The competition with its people and gold, open for answers, or nothing of it."""
+    researcher = users[RESEARCHER]
+    benchmark = competitions.create(
+        researcher,
+        name=NAME,
+        title="Demo: 4 simulated classifiers",
+        dataset=dataset,
+        lines=selection,
+        # Five have something to do, also where three agree.
+        policy={"votes": 5, "stop_early": "never"},
+        instructions=INSTRUCTIONS,
+        vocabulary=None,
+        wordnet=nouns.load(),
+    )
+    campaign = benchmark.campaign
+    topic, image, answer, caption = EXAMPLE
+    lifecycle.add_example(campaign, topic, dataset.images.get(name=image), answer, caption)
+    add_gold(campaign, researcher, _rows("gold.csv"))
+    lifecycle.launch(campaign, researcher)
+    invite_annotators(campaign, users)
+    return benchmark
+
+
+def invite_annotators(campaign: Campaign, users: dict[str, User]) -> None:
+    _, secret = memberships.invite(
+        campaign,
+        users[RESEARCHER],
+        "annotator",
+        max_uses=len(ANNOTATORS),
+        note="the demonstration's annotators",
+    )
+    for name in ANNOTATORS:
+        memberships.accept(secret, users[name])

@@ -1,0 +1,194 @@
+"""The demonstration's benchmark of parts: four drawn objects, revealed part by part to made-up
+classifiers.
+
+What carol drew lies in annotator/demo/drawn_parts.json. The classifiers' answers are made up by a
+rule that stands here: each names the object once it has seen so much of it, and before that
+something near or far.
+"""
+
+import csv
+import json
+import uuid
+import zlib
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.db import transaction
+
+from annotator.demo import parts as parts_demonstration
+from evaluation.benchmarks import runs
+from evaluation.benchmarks.kinds.cds import benchmarks
+from evaluation.metrics.frames.foveation import CONTENT_SCHEMES
+from evaluation.metrics.frames.part_order import RANDOM
+from evaluation.models import Benchmark
+from evaluation.readers.sequences import SequenceLine, write_sequences
+from labeling.answers import submitting
+from labeling.assignment import claiming
+from labeling.campaigns import lifecycle
+from labeling.datasets import objects, vocabulary_store
+from labeling.exchange import part_campaigns
+from labeling.files import atomic_write
+from labeling.models import Assignment, Campaign, Dataset, User
+from labeling.parts.model import PartedObject
+from labeling.quality import memberships
+from labeling.releases import freezing
+
+SOURCE = Path(__file__).resolve().parent / "drawn_parts.json"
+NAME, BENCHMARK = "demo-drawn", "demo-cds"
+DREW = parts_demonstration.DREW
+POLICY = parts_demonstration.POLICY | {"votes": 1, "review": "disputed"}
+# Two orders of each category's parts: by chance, and as somebody thinks that people look.
+SEED = 1
+BY_EYE = {
+    "n02121620": ["eye", "nose", "ear", "head", "whiskers", "neck", "torso", "leg", "paw", "tail"],
+    "n00007846": [
+        *("head", "eye", "hair", "mouth", "nose", "eyebrow", "ear", "hand", "torso", "arm"),
+        *("neck", "leg", "foot"),
+    ],
+    "n02374451": ["head", "eye", "muzzle", "ear", "neck", "torso", "leg", "tail", "hoof"],
+}
+# The classes of ILSVRC that count as each category; nothing there is simply a person.
+MAPPING = {
+    "n02121620": ["n02123045", "n02123159", "n02123394", "n02123597", "n02124075"],
+    "n00007846": ["n09835506", "n10148035", "n10565667"],
+    "n02374451": ["n02389026"],
+}
+# What is said of each category when it is known, nearly known, and not known.
+SAID = {
+    "n02121620": ("n02123045", "n02119789", "n03063599"),
+    "n00007846": ("n10148035", "n02480855", "n03724870"),
+    "n02374451": ("n02389026", "n02403003", "n04344873"),
+}
+# The share of the frames that each classifier needs; less where more of the image is shown.
+NEEDS = {"aurora": 0.45, "borealis": 0.6, "cirrus": 0.8}
+HELP = {"intra-object": 0.0, "intra-object-and-neighbourhood": 0.1, "low": 0.05, "higher": 0.25}
+
+
+def load(users: dict[str, User], owner: User, dataset: Dataset) -> Benchmark:
+    """The benchmark over what carol drew, made on the first call. May be called again unharmed.
+
+    users: by name, carol at least. The dataset has a vocabulary and parts_demonstration's objects.
+    """
+    campaign = _drawn_campaign(users[DREW], owner, dataset)
+    found = Benchmark.objects.filter(name=BENCHMARK).first()
+    benchmark = found or benchmarks.create(
+        owner,
+        name=BENCHMARK,
+        title="How much of it must one see?",
+        campaign=campaign,
+        release=freezing.freeze(campaign, owner),
+        part_schemes=[RANDOM, "by-eye"],
+        content_schemes=CONTENT_SCHEMES,
+        orders={"by-eye": BY_EYE},
+        mapping=MAPPING,
+        seed=SEED,
+    )
+    if not benchmark.submissions.exists():
+        predictions = _write_files(benchmark, Path(settings.DATA_DIR) / "demo" / "revealed")
+        benchmarks.add_predictions(benchmark, owner, predictions)
+        runs.request(benchmark, owner)
+    return benchmark
+
+
+@transaction.atomic
+def _drawn_campaign(user: User, owner: User, dataset: Dataset) -> Campaign:
+    """A closed campaign about every object of the file, drawn by this person."""
+    found = Campaign.objects.filter(name=NAME).first()
+    if found is not None:
+        return found
+    drawings = json.loads(SOURCE.read_text(encoding="utf-8"))
+    version = vocabulary_store.in_force(dataset)
+    known = {category.name: category.key for category in vocabulary_store.read(version).categories}
+    objects.put(
+        dataset,
+        [
+            PartedObject(image, known[found["category"]], _corners(found["box"]))
+            for image, found in drawings.items()
+            if "box" in found
+        ],
+        source="drawn by hand for the demonstration",
+        words={key: name for name, key in known.items()},
+    )
+    campaign = part_campaigns.draft(
+        owner,
+        dataset,
+        version=version,
+        name=NAME,
+        title="Objects whose parts are drawn",
+        policy=POLICY,
+        instructions=parts_demonstration.INSTRUCTIONS,
+        settings={"ask_half": False},
+    )
+    lifecycle.launch(campaign, owner)
+    _, secret = memberships.invite(campaign, owner, "annotator", max_uses=1, note="who draws")
+    memberships.accept(secret, user)
+    _draw(user, campaign, drawings)
+    lifecycle.close(campaign, owner)
+    return campaign
+
+
+def _corners(box: list[float]) -> tuple[float, float, float, float]:
+    left, top, width, height = box
+    return (left, top, left + width, top + height)
+
+
+def _draw(user: User, campaign: Campaign, drawings: dict[str, Any]) -> None:
+    while seats := claiming.next_page(user, campaign).seats:
+        tokens = [seat.token for seat in seats]
+        taken = Assignment.objects.filter(token__in=tokens).select_related("question__item__image")
+        sent = [
+            submitting.Sent(
+                uuid.uuid4(),
+                seat.token,
+                {"parts": _said(drawings[seat.question.item.image.name]["parts"]), "half": True},
+                120_000,
+            )
+            for seat in taken
+        ]
+        submitting.submit(user, campaign, sent)
+
+
+def _said(parts: dict[str, Any]) -> dict[str, Any]:
+    return {
+        key: {"state": value} if isinstance(value, str) else {"state": "drawn", "polygons": value}
+        for key, value in parts.items()
+    }
+
+
+def _write_files(benchmark: Benchmark, folder: Path) -> Path:
+    """What `manage.py score cds` reads to say the same: sequences.jsonl, mapping.csv and
+    predictions.csv, whose path it gives."""
+    folder.mkdir(parents=True, exist_ok=True)
+    lines = benchmarks.lines_of(benchmark)
+    write_sequences(folder / "sequences.jsonl", lines)
+    rows = ((category, wnid) for category, wnids in MAPPING.items() for wnid in wnids)
+    _write_csv(folder / "mapping.csv", ("category", "wnid"), rows)
+    said = (
+        (frame, classifier, wnid)
+        for classifier in NEEDS
+        for line in lines
+        for frame, wnid in _answers(classifier, line).items()
+    )
+    _write_csv(folder / "predictions.csv", ("frame", "classifier", "wnid"), said)
+    return folder / "predictions.csv"
+
+
+def _write_csv(path: Path, head: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    with atomic_write(path) as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(head)
+        writer.writerows(rows)
+
+
+def _answers(classifier: str, line: SequenceLine) -> dict[str, str]:
+    """Frame → class: far, then near, then right as more is seen; no two objects are alike."""
+    chance = zlib.crc32(f"{classifier}|{line.image}|{line.part_scheme}".encode()) / 2**32
+    need = NEEDS[classifier] - HELP[line.content_scheme] + (chance - 0.5) * 0.5
+    known, near, far = SAID[line.category]
+    count = len(line.frames)
+    return {
+        frame: known if step / count >= need else near if step / count >= need / 2 else far
+        for step, frame in enumerate(line.frames, 1)
+    }

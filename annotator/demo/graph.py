@@ -1,0 +1,146 @@
+"""The demonstration's second campaign: the same photographs, asked about by a small question graph.
+
+Its graph, gold and the answers that were given already lie in annotator/demo/. The answers are made
+up, so that the pages of quality show something at once: two people took care, and one says yes to
+everything. Two have not begun.
+"""
+
+import csv
+import uuid
+from collections import defaultdict
+from pathlib import Path
+
+from django.db import transaction
+
+from labeling.answers import submitting
+from labeling.assignment import claiming
+from labeling.campaigns import lifecycle
+from labeling.follow_ups import following, opening
+from labeling.models import Assignment, Campaign, Dataset, User
+from labeling.quality import memberships, monitoring
+from labeling.quality.gold import add_gold
+from labeling.question_graph import replaying
+
+SOURCE = Path(__file__).resolve().parent
+NAME = "demo-graph"
+CARELESS, CAREFUL = "frank", ("carol", "dave")
+NOT_ASKED = (
+    "brick.png",
+    "flower.jpg",
+    "grass.png",
+    "gravel.png",
+    "motorcycle_right.png",
+    "page.png",
+)
+# A modest target: two who agree are enough, also against a third. In earnest ask for more.
+POLICY = {
+    "method": "posterior",
+    "assumed_accuracy": 0.92,
+    "target_error": 0.1,
+    "inner_no_error": 0.1,
+    "max_votes": 5,
+    "gold_share": 0.2,
+    "signal_answers": 20,
+    "run_length": 20,
+    "seconds_per_answer": 2,
+    "cost_per_hour": 14,
+    "page_size": 12,
+}
+INSTRUCTIONS = "\n\n".join(
+    [
+        "You see a question and a page of photographs. Tap those that contain it, then press Done.",
+        "What is small, cut off or in the background counts. A picture or a toy of the thing is "
+        "not the thing.",
+    ]
+)
+# On photographs that are neither asked about nor gold of the question.
+EXAMPLES = (
+    ("living", "flower.jpg", "yes", "A plant is a living thing."),
+    ("living", "page.png", "no", "Words do not live."),
+    ("vehicle", "gravel.png", "no", "Nothing here moves anybody."),
+)
+ANSWER_MS = 2100
+
+
+@transaction.atomic
+def load(users: dict[str, User], owner: User, dataset: Dataset) -> Campaign:
+    """The campaign, made on the first call, with what some have answered already; or nothing of it.
+
+    users: by name, those of demonstration.ANNOTATORS at least. May be called again unharmed.
+    """
+    found = Campaign.objects.filter(name=NAME).first()
+    if found is not None:
+        return found
+    campaign = _make(owner, dataset)
+    _join(campaign, owner, [users[name] for name in ("bob", *CAREFUL, "erin", CARELESS)])
+    yes = _yes()
+    for name in (CARELESS, *CAREFUL):
+        _answer(users[name], campaign, None if name == CARELESS else yes[name])
+    following.advance(campaign)
+    monitoring.watch_all(campaign)
+    return campaign
+
+
+def _make(owner: User, dataset: Dataset) -> Campaign:
+    names = dataset.images.exclude(name__in=NOT_ASKED).order_by("name")
+    campaign, _ = opening.draft_graph(
+        owner,
+        replaying.build(replaying.read(SOURCE / "graph.json")),
+        names=list(names.values_list("name", flat=True)),
+        name=NAME,
+        title="What is on these photographs?",
+        dataset=dataset,
+        policy=POLICY,
+        instructions=INSTRUCTIONS,
+    )
+    for topic, image, answer, caption in EXAMPLES:
+        lifecycle.add_example(campaign, topic, dataset.images.get(name=image), answer, caption)
+    add_gold(campaign, owner, _rows("graph_gold.csv"))
+    lifecycle.launch(campaign, owner)
+    return campaign
+
+
+def _join(campaign: Campaign, owner: User, members: list[User]) -> None:
+    _, secret = memberships.invite(
+        campaign, owner, "annotator", max_uses=len(members), note="the demonstration's annotators"
+    )
+    for user in members:
+        memberships.accept(secret, user)
+
+
+def _answer(user: User, campaign: Campaign, yes: set[tuple[str, str]] | None) -> None:
+    """Answers the first questions of all images: yes to these, or to everything."""
+    while seats := claiming.next_page(user, campaign).seats:
+        asked = Assignment.objects.filter(token__in=[seat.token for seat in seats]).values_list(
+            "token", "question__item__image__name", "question__topic"
+        )
+        submitting.submit(
+            user,
+            campaign,
+            [
+                submitting.Sent(
+                    uuid.uuid4(),
+                    token,
+                    "yes" if yes is None or (image, node) in yes else "no",
+                    ANSWER_MS,
+                )
+                for token, image, node in asked
+            ],
+        )
+
+
+def _yes() -> dict[str, set[tuple[str, str]]]:
+    """What each careful person says yes to; gold included."""
+    known = {
+        (row["image"], row["topic"]) for row in _rows("graph_gold.csv") if row["answer"] == "yes"
+    }
+    found: dict[str, set[tuple[str, str]]] = defaultdict(lambda: set(known))
+    for row in _rows("graph_yes.csv"):
+        for name in row["people"].split():
+            found[name].add((row["image"], row["topic"]))
+    return found
+
+
+def _rows(name: str) -> list[dict[str, str]]:
+    with open(SOURCE / name, encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))

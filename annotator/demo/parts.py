@@ -1,0 +1,90 @@
+"""The demonstration's third campaign: the parts of a cat, a person and a horse.
+
+What an import would have known beforehand lies in annotator/demo/parts.json, drawn by hand for this
+purpose: an arm comes in two pieces, which are merged. carol has drawn the cat's head; a reviewer
+has not looked at it yet.
+"""
+
+import uuid
+from pathlib import Path
+from typing import Any
+
+from django.db import transaction
+
+from labeling.answers import submitting
+from labeling.assignment import claiming
+from labeling.campaigns import lifecycle
+from labeling.datasets import vocabulary_store
+from labeling.exchange import part_campaigns, part_imports
+from labeling.models import Assignment, Campaign, Dataset, User
+from labeling.quality import memberships
+
+SOURCE = Path(__file__).resolve().parent / "parts.json"
+NAME = "demo-parts"
+DREW = "carol"
+CAT = "chelsea.png"
+POLICY = {"gold_share": 0, "seconds_per_answer": 180, "cost_per_hour": 14, "page_size": 1}
+INSTRUCTIONS = "\n\n".join(
+    [
+        "Outline each missing part of the object, as far as you see it. Parts may touch, and then "
+        "share their border; they should not overlap.",
+        "Say of a part that is not in the picture that it is not visible, and of one behind "
+        "something else that it is occluded.",
+    ]
+)
+# In pixels of the photograph: the head below the ears, which are cut off by its edge.
+HEAD = [
+    *[[40, 30], [70, 0], [330, 0], [347, 45], [357, 90], [361, 125], [350, 165], [335, 200]],
+    *[[318, 230], [305, 262], [280, 278], [240, 284], [190, 278], [150, 262], [120, 235]],
+    *[[80, 195], [55, 160], [42, 110], [35, 70]],
+]
+
+
+@transaction.atomic
+def load(users: dict[str, User], owner: User, dataset: Dataset) -> Campaign:
+    """The campaign, made on the first call; or nothing of it.
+
+    users: by name, those of demonstration.ANNOTATORS at least. May be called again unharmed.
+    """
+    found = Campaign.objects.filter(name=NAME).first()
+    if found is not None:
+        return found
+    version = vocabulary_store.start(dataset, owner)
+    report = part_imports.Report()
+    bringing = part_imports.Bringing(dataset, version, part_imports.How(), report)
+    bringing.read(SOURCE, "coco")
+    campaign = part_campaigns.draft(
+        owner,
+        dataset,
+        version=version,
+        name=NAME,
+        title="Where are the parts?",
+        policy=POLICY,
+        instructions=INSTRUCTIONS,
+        settings={"ask_half": False},
+    )
+    lifecycle.launch(campaign, owner)
+    _, secret = memberships.invite(
+        campaign, owner, "annotator", max_uses=len(users), note="the demonstration's annotators"
+    )
+    for user in users.values():
+        memberships.accept(secret, user)
+    _draw(users[DREW], campaign)
+    return campaign
+
+
+def _draw(user: User, campaign: Campaign) -> None:
+    """The cat's head, as this person drew it; what else they were given goes back."""
+    drawing: dict[str, Any] = {
+        "parts": {
+            "head": {"state": "drawn", "polygons": [[HEAD]]},
+            "paw": {"state": "not_visible"},
+            "tail": {"state": "not_visible"},
+        },
+        "half": True,
+    }
+    claiming.next_page(user, campaign, campaign.questions.count())
+    mine = Assignment.objects.filter(annotator=user, question__campaign=campaign)
+    token = mine.get(question__item__image__name=CAT).token
+    submitting.submit(user, campaign, [submitting.Sent(uuid.uuid4(), token, drawing, 95_000)])
+    claiming.return_seats_of(user, campaign)

@@ -1,0 +1,111 @@
+"""The demonstration's benchmarks on released labels: where made-up classifiers see drawn objects.
+
+Both stand on the release of the campaign that carol has drawn (cds_demonstration.py). Detections
+and score maps follow rules that stand here: a box that is more or less off, light on a smaller or
+larger piece of the object.
+"""
+
+import csv
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from django.conf import settings
+from numpy.typing import NDArray
+
+from annotator.demo import cds
+from evaluation.benchmarks import runs
+from evaluation.benchmarks.kinds.labeled import benchmarks, paths
+from evaluation.benchmarks.kinds.labeled.truth.ground_truth import DETECTION, TRUTH, WSOL
+from evaluation.models import Benchmark
+from evaluation.readers.wsol_folders import Image, read_boxes
+from labeling.files import atomic_write
+from labeling.models import Campaign, Dataset, User
+
+BOXES, MAPS = "demo-boxes", "demo-maps"
+TITLES = {BOXES: "Where are the objects?", MAPS: "Where does a classifier look?"}
+HEAD = ("image", "wnid", "confidence", "x0", "y0", "x1", "y1")
+# By how much of its side a box is off; above a half one more is seen where nothing is.
+OFF = {"falcon": 0.04, "heron": 0.5, "owl": 0.55}
+# Where in the box it is brightest, in shares of its sides, and how far the light reaches.
+LIGHT = {"glance": (0.5, 0.15, 0.12), "gaze": (0.5, 0.45, 0.3), "stare": (0.5, 0.5, 0.6)}
+SIDE = 224
+
+
+def load(_users: dict[str, User], owner: User, _dataset: Dataset) -> list[Benchmark]:
+    """The two benchmarks, made on the first call. May be called again unharmed."""
+    campaign = Campaign.objects.get(name=cds.NAME)
+    return [
+        _loaded(name, kind, campaign, owner) for name, kind in ((BOXES, DETECTION), (MAPS, WSOL))
+    ]
+
+
+def _loaded(name: str, kind: str, campaign: Campaign, owner: User) -> Benchmark:
+    found = Benchmark.objects.filter(name=name).first()
+    benchmark = found or benchmarks.create(
+        owner, kind=kind, name=name, title=TITLES[name], campaign=campaign
+    )
+    if not benchmark.submissions.exists():
+        truth = paths.truth_folder(benchmark)
+        folder = Path(settings.DATA_DIR) / "demo" / "found" / kind
+        made = _detections(truth, folder) if kind == DETECTION else _score_maps(truth, folder)
+        for classifier, path in made:
+            benchmarks.add_submission(benchmark, owner, classifier, path, path.name)
+        runs.request(benchmark, owner)
+    return benchmark
+
+
+def _detections(truth: Path, folder: Path) -> Iterator[tuple[str, Path]]:
+    """A file of each detector, as `score detection --predictions` reads it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with (truth / TRUTH).open(encoding="utf-8", newline="") as file:
+        objects = list(csv.DictReader(file))
+    for detector, off in OFF.items():
+        path = folder / f"{detector}.csv"
+        with atomic_write(path) as file:
+            writer = csv.writer(file, lineterminator="\n")
+            writer.writerow(HEAD)
+            for row in objects:
+                writer.writerows(_found(detector, off, row))
+        yield detector, path
+
+
+def _found(detector: str, off: float, row: dict[str, str]) -> Iterator[tuple[Any, ...]]:
+    """The object's box, more or less off, and with a bad detector the same again elsewhere."""
+    x0, y0, x1, y1 = (float(row[corner]) for corner in HEAD[3:])
+    right, down = (off * side * _chance(detector, row, side) for side in (x1 - x0, y1 - y0))
+    box = (x0 + max(right, 0), y0 + max(down, 0), x1 + min(right, 0), y1 + min(down, 0))
+    yield (row["image"], row["wnid"], round(0.95 - off / 2, 3), *(round(at, 1) for at in box))
+    if off > 0.5:
+        yield (row["image"], row["wnid"], 0.3, x0, y0, (x0 * 4 + x1) / 5, (y0 * 4 + y1) / 5)
+
+
+def _chance(detector: str, row: dict[str, str], side: float) -> float:
+    """From −1 to 1, always the same of the same object."""
+    return zlib.crc32(f"{detector}|{row['image']}|{row['wnid']}|{side}".encode()) / 2**31 - 1
+
+
+def _score_maps(truth: Path, folder: Path) -> Iterator[tuple[str, Path]]:
+    """A folder of maps of each classifier, as `score wsol --scoremaps` reads it."""
+    images = read_boxes(truth)
+    for classifier, light in LIGHT.items():
+        goal = folder / classifier
+        for image in images:
+            path = goal / f"{image.name}.npy"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            np.save(path, _lit(image, *light))
+        yield classifier, goal
+
+
+def _lit(image: Image, right: float, down: float, reach: float) -> NDArray[np.float32]:
+    """(SIDE, SIDE) a bell over a piece of the image's first box."""
+    x0, y0, x1, y1 = image.boxes[0] / [image.width, image.height, image.width, image.height]
+    place = (np.arange(SIDE) + 0.5) / SIDE
+    across = (place - (x0 + right * (x1 - x0))) / (reach * (x1 - x0))
+    along = (place - (y0 + down * (y1 - y0))) / (reach * (y1 - y0))
+    bell: NDArray[np.float32] = np.exp(-0.5 * (along[:, None] ** 2 + across[None, :] ** 2)).astype(
+        np.float32
+    )
+    return bell

@@ -1,0 +1,142 @@
+"""Labeling for programs: the page's own deeds, with the page's own secrecy.
+
+It lives in the site because seats and their signed addresses do (annotator/pages/seats.py).
+"""
+
+from typing import Any
+
+from django.http import HttpResponse
+from django.urls import reverse
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework import serializers
+from rest_framework.negotiation import BaseContentNegotiation
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from annotator.pages import seats
+from annotator.pages.bodies import MAX_BODY_BYTES, MAX_DURATION_MS
+from labeling.answers import submitting
+from labeling.assignment import claiming
+from labeling.campaigns.access import campaign_for
+from labeling.models import Answer, Assignment
+from labeling.quality import qualifying
+from labeling.web.api.base import Body, CampaignDoors, Doors
+from labeling.web.serializers import AnyField
+
+TOKEN = r"^[0-9a-z]{1,32}$"  # noqa: S105 - a pattern
+
+
+class NextSeatsSerializer(Body):
+    size = serializers.IntegerField(
+        required=False, min_value=1, max_value=100, help_text="Open seats count too."
+    )
+    known = serializers.ListField(
+        child=serializers.CharField(max_length=64),
+        default=list,
+        max_length=5_000,
+        help_text="Topics that need not be described again.",
+    )
+
+
+class SeatSerializer(serializers.Serializer):
+    seat = serializers.CharField(help_text="A random token; answers name it.")
+    topic = serializers.CharField()
+    image = serializers.CharField(help_text="The image's address, signed for you, for 12 hours.")
+
+
+class SeatsSerializer(serializers.Serializer):
+    seats = SeatSerializer(many=True)
+    topics = serializers.DictField(help_text="What people are told of each topic, by its key.")
+    left = serializers.IntegerField(help_text="About how many more you could answer.")
+
+
+class AnswerSerializer(Body):
+    id = serializers.UUIDField(help_text="Made by you; the same again is the same answer.")
+    seat = serializers.RegexField(TOKEN)
+    value = AnyField()
+    duration_ms = serializers.IntegerField(
+        required=False, allow_null=True, default=None, min_value=0, max_value=MAX_DURATION_MS
+    )
+
+
+class AnswersSerializer(Body):
+    answers = AnswerSerializer(many=True, allow_empty=False, max_length=submitting.MAX_BATCH)  # type: ignore[call-arg]
+
+
+class ResultSerializer(serializers.Serializer):
+    id = serializers.UUIDField()
+    status = serializers.ChoiceField([submitting.ACCEPTED, submitting.REFUSED])
+    code = serializers.CharField(allow_blank=True)
+    message = serializers.CharField(allow_blank=True)
+    revision = serializers.IntegerField(allow_null=True)
+
+
+class ResultsSerializer(serializers.Serializer):
+    results = ResultSerializer(many=True)
+
+
+class LabelDoors(CampaignDoors):
+    queryset = Answer.objects.none()
+    serializer_class = SeatsSerializer
+    pagination_class = None
+    max_body_bytes = MAX_BODY_BYTES
+
+    @extend_schema(request=NextSeatsSerializer, responses=SeatsSerializer)
+    def seats(self, request: Request, campaign: str) -> Response:
+        """My open seats, filled up to `size` with new ones. Asking twice claims nothing twice."""
+        row = self.campaign()
+        body = self.read(NextSeatsSerializer)
+        page = qualifying.next_page(self.user, row, body.get("size"))
+        found = seats.describe(page.seats, self.user, row, body["known"])
+        for seat in found["seats"]:
+            _, signature = seat["image"].split("?", 1)
+            seat["image"] = f"{reverse('api:seat-image', args=[seat['seat']])}?{signature}"
+        for topic in found["topics"].values():
+            for example in topic.get("examples", []):
+                example["image"] = request.build_absolute_uri(example["image"])
+        return self.answer(SeatsSerializer, found | {"left": page.left})
+
+    @extend_schema(request=AnswersSerializer, responses=ResultsSerializer)
+    def answers(self, request: Request, campaign: str) -> Response:
+        """What became of each answer, in order. The accepted ones are on disk."""
+        row = self.campaign()
+        body = self.read(AnswersSerializer)
+        sent = [submitting.Sent(**answer) for answer in body["answers"]]
+        return self.answer(ResultsSerializer, {"results": submitting.submit(self.user, row, sent)})
+
+
+class Anything(BaseContentNegotiation):
+    """Images go out as what they are, whatever the client says it takes."""
+
+    def select_parser(self, request: Request, parsers: Any) -> Any:
+        return parsers[0]
+
+    def select_renderer(self, request: Request, renderers: Any, format_suffix: Any = None) -> Any:
+        return renderers[0], renderers[0].media_type
+
+
+class SeatDoors(Doors):
+    queryset = Assignment.objects.none()
+    serializer_class = SeatSerializer
+    pagination_class = None
+    content_negotiation_class = Anything
+    lookup_field = "token"
+    filter_backends: list[Any] = []
+
+    @extend_schema(
+        parameters=[OpenApiParameter("s", str, required=True, description="The signature.")],
+        responses={(200, "image/*"): OpenApiTypes.BINARY},
+    )
+    def image(self, request: Request, token: str) -> HttpResponse:
+        """The image of my own seat, by the address that came with it."""
+        seats.check_signature(token, self.user, request.query_params.get("s", ""))
+        seat = seats.seat_of(self.user, token)
+        campaign_for(self.user, seat.question.campaign.name)
+        return seats.image_response(seat.question.item.image)
+
+    @extend_schema(request=None, responses={204: None})
+    def skip(self, request: Request, token: str) -> Response:
+        """Gives the seat back unanswered. Twice is no error."""
+        claiming.return_seat(self.user, token)
+        return Response(status=204)

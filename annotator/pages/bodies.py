@@ -1,0 +1,156 @@
+"""JSON bodies of the labeling scripts, checked as they enter."""
+
+import functools
+import json
+import uuid
+from collections.abc import Callable
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse, JsonResponse
+
+from labeling.answers import drafts
+from labeling.answers.submitting import check_batch
+from labeling.errors import Refusal, TooLarge
+
+MAX_BODY_BYTES = 256 * 1024
+# One drawing, or its draft, with what is around it.
+MAX_DRAWING_BYTES = drafts.MAX_BYTES + 16 * 1024
+MAX_HELD = 500
+# An hour: more than that was not spent looking at one image.
+MAX_DURATION_MS = 3_600_000
+
+
+def script_only(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+    """A view that speaks JSON: someone logged out gets a 401, not a page to log in on."""
+
+    @functools.wraps(view)
+    def wrapped(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        request.speaks_json = True  # type: ignore[attr-defined]
+        if not request.user.is_authenticated:
+            return JsonResponse(
+                {
+                    "code": "logged_out",
+                    "message": "You are logged out. Log in again; your answers wait here.",
+                    "field": None,
+                },
+                status=401,
+            )
+        return view(request, *args, **kwargs)
+
+    return wrapped
+
+
+def read_drawing(request: HttpRequest) -> dict[str, Any]:
+    """The body as a JSON object that may hold a drawing. Raises TooLarge or Refusal."""
+    return read_object(request, MAX_DRAWING_BYTES, "Take corners away where the outline is smooth.")
+
+
+def read_object(
+    request: HttpRequest, most: int = MAX_BODY_BYTES, cure: str = "Send fewer answers at once."
+) -> dict[str, Any]:
+    """The body as a JSON object of at most so many bytes. Raises TooLarge or Refusal."""
+    # One byte past the limit is asked for, so a length that is missing or forged is caught too.
+    raw = request.read(most + 1)
+    if len(raw) > most:
+        raise TooLarge(f"The body has more than {most // 1024} KiB. {cure}")
+    try:
+        body = json.loads(raw, parse_constant=_refuse_constant)
+    except (ValueError, RecursionError) as error:
+        raise Refusal(f"The body is not JSON: {error}.", code="malformed") from error
+    if not isinstance(body, dict):
+        raise Refusal("The body must be a JSON object.", code="malformed")
+    return body
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is not JSON")
+
+
+def check_user(request: HttpRequest, body: dict[str, Any]) -> None:
+    """Passes when the answers were given by who is logged in now. Raises Refusal.
+
+    A shared browser keeps one person's unsent answers while another logs in.
+    """
+    if body.get("user") != request.user.pk:
+        refusal = Refusal(
+            "Somebody else is logged in now. These answers wait for the person who gave them.",
+            field="user",
+            code="other_user",
+        )
+        refusal.status = 409
+        raise refusal
+
+
+def read_answers(body: dict[str, Any]) -> list[dict[str, Any]]:
+    """The body's answers: {"id": UUID, "seat", "value", "duration_ms"}. Raises Refusal."""
+    answers = body.get("answers")
+    if not isinstance(answers, list) or not answers:
+        raise Refusal('Send "answers": a list with at least one answer.', field="answers")
+    check_batch(answers)
+    return [_answer(answer, index) for index, answer in enumerate(answers)]
+
+
+def _answer(answer: Any, index: int) -> dict[str, Any]:
+    where = f"answers.{index}"
+    if not isinstance(answer, dict):
+        raise Refusal("An answer must be a JSON object.", field=where, code="malformed")
+    if unknown := set(answer) - {"id", "seat", "value", "duration_ms"}:
+        raise Refusal(f"An answer has no {sorted(unknown)[0]!r}.", field=where, code="malformed")
+    return {
+        "id": _uuid(answer.get("id"), f"{where}.id"),
+        "seat": read_token(answer.get("seat"), f"{where}.seat"),
+        "value": answer.get("value"),
+        "duration_ms": _duration(answer.get("duration_ms"), f"{where}.duration_ms"),
+    }
+
+
+def _uuid(value: Any, where: str) -> uuid.UUID:
+    try:
+        return uuid.UUID(value if isinstance(value, str) and len(value) == 36 else "")
+    except ValueError as error:
+        raise Refusal(
+            f"{str(value)[:60]!r} is not an answer's id: a UUID of 36 characters.",
+            field=where,
+            code="malformed",
+        ) from error
+
+
+def read_token(value: Any, where: str) -> str:
+    """A seat's token by its form. Raises Refusal."""
+    if not isinstance(value, str) or not 0 < len(value) <= 32 or not value.isalnum():
+        raise Refusal(f"{str(value)[:60]!r} is not a seat.", field=where, code="malformed")
+    return value
+
+
+def _duration(value: Any, where: str) -> int | None:
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise Refusal(
+            f"duration_ms is {str(value)[:60]!r}; send whole milliseconds, or leave it out.",
+            field=where,
+            code="malformed",
+        )
+    return min(value, MAX_DURATION_MS)
+
+
+def read_version(value: Any, where: str) -> int:
+    """The version that a draft was made from, 0 for none. Raises Refusal."""
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= drafts.MOST:
+        raise Refusal(f"{str(value)[:60]!r} is not a draft's version.", field=where)
+    return value
+
+
+def read_device(value: Any, where: str) -> str:
+    """The random word of a browser, which may be left out. Raises Refusal."""
+    if not isinstance(value, str) or len(value) > 32 or not (value.isalnum() or not value):
+        raise Refusal(f"{str(value)[:60]!r} is not a device's word.", field=where)
+    return value
+
+
+def read_held(body: dict[str, Any]) -> set[str]:
+    """The seats that a script still holds and need not be told of again."""
+    held = body.get("held", [])
+    if not isinstance(held, list) or len(held) > MAX_HELD:
+        raise Refusal(f'"held" must be a list of at most {MAX_HELD} seats.', field="held")
+    return {read_token(token, f"held.{index}") for index, token in enumerate(held)}

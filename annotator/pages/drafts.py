@@ -1,0 +1,57 @@
+"""Unsent drawings by HTTP: saving one, and coming back to a seat where it was left."""
+
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.utils.cache import add_never_cache_headers
+from django.views.decorators.http import require_POST
+
+from annotator.accounts import person
+from annotator.pages import bodies, parts, seats
+from labeling.answers import drafts
+from labeling.campaigns.access import campaign_for
+from labeling.errors import NotYours
+from labeling.models import Assignment, Campaign
+
+
+@require_POST
+@bodies.script_only
+def label_draft(request: HttpRequest, name: str) -> HttpResponse:
+    """{"version"} of the draft now saved; 409 with what another device saved meanwhile."""
+    campaign = campaign_for(person(request), name)
+    body = bodies.read_drawing(request)
+    bodies.check_user(request, body)
+    seat = _seat(request, campaign, body)
+    base = bodies.read_version(body.get("base", 0), "base")
+    device = bodies.read_device(body.get("device", ""), "device")
+    try:
+        version = drafts.save(seat, body.get("content"), base, device)
+    except drafts.Outdated as refusal:
+        found = {} if refusal.draft is None else parts.draft_of(refusal.draft)
+        return JsonResponse(
+            {"version": 0, "content": None, "device": "", "saved_at": None}
+            | found
+            | {"code": refusal.code, "message": refusal.message, "field": refusal.field},
+            status=refusal.status,
+        )
+    return JsonResponse({"version": version})
+
+
+@require_POST
+@bodies.script_only
+def label_seat(request: HttpRequest, name: str) -> HttpResponse:
+    """One of the person's seats as a page of seats tells of it, with its answer and draft."""
+    campaign = campaign_for(person(request), name)
+    body = bodies.read_object(request)
+    bodies.check_user(request, body)
+    seat = _seat(request, campaign, body)
+    shown = [seats.Shown(seat.token, seat.question.topic)]
+    response = JsonResponse(seats.describe(shown, person(request), campaign))
+    add_never_cache_headers(response)
+    return response
+
+
+def _seat(request: HttpRequest, campaign: Campaign, body: dict) -> Assignment:
+    """The seat that the body names. Raises NotYours for one of another campaign, too."""
+    seat = seats.seat_of(person(request), bodies.read_token(body.get("seat"), "seat"))
+    if seat.question.campaign_id != campaign.pk:
+        raise NotYours("This image is not with you, or no longer. Take the next one.")
+    return seat

@@ -1,0 +1,226 @@
+"""What a labeling page is told of a seat: random tokens and signed addresses, nothing else.
+
+Seats look the same whatever stands behind them. An image's address carries a signature over seat
+and person that expires, and the response has the same headers for every image: no name, no hash,
+no date, and nothing that a shared computer would keep on its disk.
+"""
+
+from collections.abc import Collection, Iterable
+from datetime import timedelta
+from typing import Any, NamedTuple
+
+from django.core.signing import BadSignature, SignatureExpired, TimestampSigner
+from django.db.models import Exists, OuterRef
+from django.http import HttpResponse
+from django.urls import reverse
+from django.utils import timezone
+
+from annotator.pages import parts
+from annotator.pages.wording import article_for, headline
+from labeling.answers import window
+from labeling.datasets import images
+from labeling.errors import NotAllowed, NotYours
+from labeling.kinds import policies
+from labeling.models import Answer, Assignment, Campaign, Image, Membership, Topic, User
+
+signer = TimestampSigner(salt="annotator.pages.seats.image")
+LEASED, ANSWERED = Assignment.State.LEASED, Assignment.State.ANSWERED
+# A day's session; the seat itself closes much earlier.
+MAX_AGE = timedelta(hours=12)
+
+
+class Shown(NamedTuple):
+    """A seat as the page knows it."""
+
+    token: str
+    topic: str
+
+
+def image_url(token: str, user: User) -> str:
+    """The address of a seat's image, for this person only and for half a day."""
+    _, signature = signer.sign(f"{token}.{user.pk}").split(signer.sep, 1)
+    return f"{reverse('seat_image', args=[token])}?s={signature}"
+
+
+def check_signature(token: str, user: User, signature: str) -> None:
+    """Passes for what image_url signed. Raises NotAllowed, saying what to do."""
+    try:
+        signer.unsign(f"{token}.{user.pk}{signer.sep}{signature}", max_age=MAX_AGE)
+    except SignatureExpired as error:
+        raise NotAllowed(
+            "This image's address has expired. Reload the page.", code="expired"
+        ) from error
+    except BadSignature as error:
+        raise NotAllowed("This address was not signed for you.", code="forged") from error
+
+
+def seat_of(user: User, token: str) -> Assignment:
+    """The member's own seat while it is open or its answer may still change. Raises NotYours."""
+    seat = (
+        Assignment.objects.filter(token=token, annotator=user)
+        .select_related("question__item__image", "question__campaign__policy")
+        .first()
+    )
+    if seat is None or not is_viewable(user, seat):
+        raise NotYours("This image is not with you, or no longer. Take the next one.")
+    return seat
+
+
+def seats_of(user: User, campaign: Campaign, tokens: Iterable[str]) -> list[tuple[Assignment, Any]]:
+    """The member's own seats among these that may still be looked at, each with its standing
+    answer (None before any), in the order of their tokens."""
+    member = _active_member(user, campaign)
+    if member is None:
+        return []
+    rows = list(
+        Assignment.objects.filter(
+            token__in=list(tokens), annotator=user, question__campaign=campaign
+        )
+        .select_related("question__item__image")
+        .order_by("token")
+    )
+    answered = window.answered_on([seat.pk for seat in rows if seat.state == ANSWERED])
+    found = [
+        seat
+        for seat in rows
+        if seat.state == LEASED
+        or (seat.pk in answered and _is_revisable(member, campaign, seat, answered[seat.pk]))
+    ]
+    latest = _latest_values([seat.pk for seat in found])
+    return [(seat, latest.get(seat.pk)) for seat in found]
+
+
+def _latest_values(seats: Collection[int]) -> dict[int, Any]:
+    """The standing answer on each of these seats (primary keys) that has one. One query."""
+    later = Answer.objects.filter(
+        assignment=OuterRef("assignment"), revision__gt=OuterRef("revision")
+    )
+    rows = Answer.objects.filter(~Exists(later), assignment__in=seats)
+    return dict(rows.values_list("assignment", "value"))
+
+
+def is_viewable(user: User, seat: Assignment) -> bool:
+    """Whether the image may still be looked at: held, or answered so lately that it may change.
+
+    The same for every question, settled or not, gold or not, and the window of answering.submit.
+    """
+    campaign = seat.question.campaign
+    member = _active_member(user, campaign)
+    if member is None or seat.state not in (LEASED, ANSWERED):
+        return False
+    if seat.state == LEASED:
+        return True
+    answered = window.answered_on([seat.pk]).get(seat.pk, window.Answered())
+    return _is_revisable(member, campaign, seat, answered)
+
+
+def _active_member(user: User, campaign: Campaign) -> Membership | None:
+    """The membership, unless the person is blocked: nothing of theirs may change any more."""
+    members = Membership.objects.active().exclude(stage=Membership.Stage.BLOCKED)
+    return members.filter(user=user, campaign=campaign).first()
+
+
+def _is_revisable(
+    member: Membership, campaign: Campaign, seat: Assignment, answered: window.Answered
+) -> bool:
+    return campaign.state != Campaign.State.CLOSED and window.is_open(
+        policies.of(campaign),
+        revisions=answered.revisions,
+        first_at=answered.first_at,
+        further=member.answered - (seat.ordinal or 0),
+        now=timezone.now(),
+    )
+
+
+# Larger images come to a tile as their thumbnail: a hundred photographs straight from a camera
+# would fill a phone's memory. Closer looks get the image itself.
+TILE_PX = 1024
+
+
+def tile_response(image: Image) -> HttpResponse:
+    """The image as one of many on a page: small ones as they are, large ones as thumbnails."""
+    small = max(image.width, image.height) <= TILE_PX
+    with images.open_display(image) if small else images.open_thumbnail(image) as file:
+        return _picture_response(file.read())
+
+
+def image_response(image: Image) -> HttpResponse:
+    """The image as annotators may have it, with headers that are equal for every image."""
+    with images.open_display(image) as file:
+        return _picture_response(file.read())
+
+
+def _picture_response(content: bytes) -> HttpResponse:
+    response = HttpResponse(content, content_type=media_type_of(content))
+    response["Cache-Control"] = "private, no-store"
+    response["Content-Disposition"] = "inline"
+    response["Cross-Origin-Resource-Policy"] = "same-origin"
+    return response
+
+
+SIGNATURES = {
+    b"\xff\xd8\xff": "image/jpeg",
+    b"\x89PNG\r\n\x1a\n": "image/png",
+    b"GIF8": "image/gif",
+    b"RIFF": "image/webp",
+}
+
+
+def media_type_of(content: bytes) -> str:
+    """The type that the bytes themselves say, since a derivative's may differ from its source's."""
+    return next(
+        (name for start, name in SIGNATURES.items() if content.startswith(start)),
+        "application/octet-stream",
+    )
+
+
+def describe(
+    seats: Iterable[Any], user: User, campaign: Campaign, known: Iterable[str] = ()
+) -> dict[str, Any]:
+    """What the labeling script gets: the seats in their order and the topics not yet known."""
+    rows = [
+        {"seat": seat.token, "topic": seat.topic, "image": image_url(seat.token, user)}
+        for seat in seats
+    ]
+    if parts.asks_for(campaign) and rows:
+        rows = parts.told(rows, user, campaign)
+    wanted = {row["topic"] for row in rows} - set(known)
+    return {"seats": rows, "topics": topics_of(campaign, wanted)}
+
+
+def topics_of(campaign: Campaign, keys: set[str]) -> dict[str, dict[str, Any]]:
+    """What the page says about each class, by topic key, with its examples. Two queries."""
+    if not keys:
+        return {}
+    topics = (
+        Topic.objects.filter(campaign=campaign, key__in=keys)
+        .prefetch_related("examples")
+        .order_by("key")
+    )
+    found = {topic.key: describe_topic(topic) for topic in topics}
+    for key in keys - set(found):
+        found[key] = {"name": key, "article": "a"}
+    if parts.asks_for(campaign):
+        return {key: parts.describe_topic(topic, campaign, key) for key, topic in found.items()}
+    return found
+
+
+def describe_topic(topic: Topic) -> dict[str, Any]:
+    name, rest = headline(topic.name)
+    said = [part for part in (rest, topic.definition) if part.lower() not in ("", name.lower())]
+    return {
+        "name": name,
+        "article": article_for(name),
+        "synonyms": topic.synonyms,
+        "definition": "; ".join(said),
+        "url": topic.url,
+        "guidance": topic.guidance,
+        "examples": [
+            {
+                "image": reverse("example_image", args=[example.token]),
+                "answer": example.answer,
+                "caption": example.caption,
+            }
+            for example in topic.examples.all()
+        ],
+    }

@@ -1,0 +1,138 @@
+"""What a person is told of their own work: as a whole, rounded and late, so that no single answer
+is judged here and nothing says which questions have a known answer."""
+
+import re
+from typing import Any
+
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.utils.cache import add_never_cache_headers
+from django.views.decorators.http import require_GET
+
+from annotator.accounts import person
+from labeling.campaigns.access import campaign_for
+from labeling.models import Decision, Membership
+from labeling.quality import monitoring
+
+# Fewer known questions than this say little, and would say much about each.
+FEWEST_KNOWN = 20
+# Fewer questions that others answered too say little of how often one agrees.
+FEWEST_SHARED = 40
+# From the best down: the share of right answers from which on, and its words.
+BANDS = (
+    (0.95, "95 % or more"),
+    (0.9, "90 to 95 %"),
+    (0.8, "80 to 90 %"),
+    (0.7, "70 to 80 %"),
+    (0.0, "less than 70 %"),
+)
+Stage = Membership.Stage
+STAGES = {
+    Stage.TRAINING: "You are in training.",
+    Stage.TEST: "You are taking the test.",
+    Stage.FAILED: "The test was not passed, so there is no work for you here.",
+    Stage.WORKING: "",
+    Stage.PAUSED: "Your work is paused while a researcher looks at it. Your answers are kept.",
+    Stage.BLOCKED: "A researcher has ended your work here. Ask them if you think this is wrong.",
+}
+DECIDED = {
+    Stage.TRAINING: "To training",
+    Stage.TEST: "To the test",
+    Stage.FAILED: "Test not passed",
+    Stage.WORKING: "To work",
+    Stage.PAUSED: "Paused",
+    Stage.BLOCKED: "Ended",
+}
+MOST_DECISIONS = 20
+
+
+@login_required
+@require_GET
+def my_standing(request: HttpRequest, name: str) -> HttpResponse:
+    """One's own figures in a campaign: answers, time, how often right, and what was decided."""
+    campaign = campaign_for(person(request), name)
+    membership = Membership.objects.active().filter(user=person(request), campaign=campaign).first()
+    context = {
+        "campaign": campaign,
+        "membership": membership,
+        "figures": figures(membership) if membership else None,
+        "decisions": decisions_about(membership) if membership else [],
+    }
+    response = render(request, "annotator/standing.html", context)
+    add_never_cache_headers(response)
+    return response
+
+
+def figures(membership: Membership) -> dict[str, Any]:
+    """The figures of the page; None for what is not known yet, or not well enough to be told."""
+    told = monitoring.told(membership)
+    chance = membership.standing.get("chance") or {}
+    return {
+        "stage": STAGES[Stage(membership.stage)],
+        "answered": membership.answered,
+        "seconds": seconds_each(membership),
+        "right": band(told["right"], told["total"]) if told else None,
+        "agreement": tenths(chance.get("agreed", 0), chance.get("answers", 0)),
+    }
+
+
+def seconds_each(membership: Membership) -> float | None:
+    """Mean seconds an answer, to the half second."""
+    if not membership.answered or not membership.worked_ms:
+        return None
+    return round(membership.worked_ms / membership.answered / 500) / 2
+
+
+def band(right: int, total: int) -> str | None:
+    """How often right, in coarse words; None while too few known questions were met.
+
+    >>> band(19, 19), band(18, 20), band(10, 25)
+    (None, '90 to 95 %', 'less than 70 %')
+    """
+    if total < FEWEST_KNOWN:
+        return None
+    return next(words for least, words in BANDS if right / total >= least)
+
+
+def tenths(agreed: int, answers: int) -> str | None:
+    """How often others say the same, to the tenth; None while they share too few questions.
+
+    >>> tenths(39, 39), tenths(87, 100)
+    (None, 'about 9 in 10')
+    """
+    if answers < FEWEST_SHARED:
+        return None
+    return f"about {round(10 * agreed / answers)} in 10"
+
+
+def decisions_about(membership: Membership) -> list[dict[str, Any]]:
+    """What was decided about this person here, the latest first: {"at", "what", "why"}."""
+    kinds = [Decision.Kind.STAGE, Decision.Kind.BLOCK, Decision.Kind.UNBLOCK]
+    rows = Decision.objects.filter(
+        campaign_id=membership.campaign_id,
+        kind__in=kinds,
+        content__annotator=membership.user_id,
+    ).order_by("-pk")[:MOST_DECISIONS]
+    return [
+        {"at": decision.at, "what": _what(decision), "why": discreet(decision.reason)}
+        for decision in rows
+    ]
+
+
+def _what(decision: Decision) -> str:
+    if decision.kind == Decision.Kind.BLOCK:
+        return DECIDED[Stage.BLOCKED]
+    if decision.kind == Decision.Kind.UNBLOCK:
+        return DECIDED[Stage.WORKING]
+    return DECIDED.get(decision.content.get("stage"), "Decided")
+
+
+def discreet(reason: str) -> str:
+    """A reason in words that annotators know: gold, to them, is questions with a known answer.
+
+    >>> discreet("Right on 3 of 9 gold questions; no gold is left.")
+    'Right on 3 of 9 known questions; no known question is left.'
+    """
+    said = re.sub(r"\bgold (?=questions?\b)", "known ", reason, flags=re.IGNORECASE)
+    return re.sub(r"\bgold\b", "known question", said, flags=re.IGNORECASE)

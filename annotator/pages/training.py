@@ -1,0 +1,217 @@
+"""Training and test: questions whose answer is known, before the first real one or again later.
+
+In training every answer is told right or wrong, with the known answer and why; in the test nothing
+is told until its end. Both are ordinary forms, and their answers ordinary answers.
+"""
+
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.cache import add_never_cache_headers
+from django.views.decorators.http import require_http_methods
+
+from annotator.accounts import person
+from annotator.pages import grid, parts, seats
+from annotator.pages.forms import AnswerForm, DrawingForm, new_answer_id
+from labeling.answers import submitting
+from labeling.campaigns.access import campaign_for
+from labeling.errors import Conflict, NotYours
+from labeling.kinds import KINDS
+from labeling.models import Campaign, Decision, Membership
+from labeling.quality import qualifying
+
+Stage = Membership.Stage
+# One question at a time, so that what is told of one helps with the next.
+ONE = 1
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def training(request: HttpRequest, name: str) -> HttpResponse:
+    """The next question of training or test, what came of the one before, or of them all."""
+    campaign = campaign_for(person(request), name)
+    try:
+        membership = qualifying.member_of(person(request), campaign)
+    except NotYours:
+        # Staff may look at every campaign and are trained for none.
+        return redirect("label", campaign.name)
+    if request.method == "POST":
+        return _answered(request, campaign, membership)
+    if "over" in request.GET and (outcome := _outcome(membership)):
+        return _over(request, campaign, membership, outcome)
+    try:
+        return _ask(request, campaign, membership)
+    except Conflict as refusal:
+        context = {"campaign": campaign, "refusal": refusal, "membership": membership}
+        return render(request, "annotator/label_closed.html", context, status=refusal.status)
+
+
+def _ask(request: HttpRequest, campaign: Campaign, membership: Membership) -> HttpResponse:
+    by_page = grid.asks_by_page(campaign)
+    page = qualifying.next_gold(person(request), campaign, None if by_page else ONE)
+    membership.refresh_from_db()
+    if not page.seats:
+        # Through with it, or stopped: the labeling page knows what to say.
+        return redirect("label", campaign.name)
+    shown = seats.describe(page.seats, person(request), campaign)
+    rows = grid.page_of(shown["seats"], campaign) if by_page else shown["seats"][:ONE]
+    context: dict[str, Any] = _context(campaign, membership) | {
+        "first": rows[0],
+        "topic": shown["topics"].get(rows[0]["topic"]),
+        "tiles": _with_small_images(grid.tiles(rows)) if by_page else None,
+        "answer_id": new_answer_id(),
+    }
+    context["begins"] = not context["progress"]["done"]
+    if parts.asks_for(campaign):
+        context["setup"] = _drawing_setup(request, campaign, shown)
+        context["first"] = parts.pictured(rows[0], campaign)
+        return _uncached(render(request, "annotator/training_parts.html", context))
+    return _uncached(render(request, "annotator/training.html", context))
+
+
+def _drawing_setup(
+    request: HttpRequest, campaign: Campaign, shown: dict[str, Any]
+) -> dict[str, Any]:
+    about = {"user": request.user.pk, "campaign": campaign.name}
+    return (
+        about | {"seats": shown["seats"][:ONE], "topics": shown["topics"]} | parts.setup(campaign)
+    )
+
+
+def _context(campaign: Campaign, membership: Membership) -> dict[str, Any]:
+    return {
+        "campaign": campaign,
+        "progress": qualifying.progress(membership),
+        "in_test": membership.stage == Stage.TEST,
+        "kind_template": f"annotator/kinds/{campaign.kind}.html",
+        "choices": KINDS[campaign.kind].choices(campaign.settings),
+        "training": True,
+    }
+
+
+def _with_small_images(tiles: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [tile | {"image": f"{tile['image']}&tile=1"} for tile in tiles]
+
+
+def _answered(request: HttpRequest, campaign: Campaign, membership: Membership) -> HttpResponse:
+    """Takes the answers; in training tells what was right, in the test goes on."""
+    before, attempts = membership.stage, membership.attempts
+    if before not in qualifying.COMING_IN:
+        return redirect("training", campaign.name)
+    sent = _read(request, campaign)
+    progress = qualifying.progress(membership)
+    told = qualifying.feedback(person(request), campaign, sent)
+    membership.refresh_from_db()
+    if before == Stage.TEST:
+        _say(request, told)
+        over = membership.stage != before or membership.attempts != attempts
+        return redirect(f"{reverse('training', args=[campaign.name])}{'?over=1' if over else ''}")
+    found = {
+        seat.token: seat
+        for seat, _ in seats.seats_of(person(request), campaign, [answer.seat for answer in sent])
+    }
+    rows = [
+        _result(request, answer.value, row, found[row["seat"]], campaign)
+        for answer, row in zip(sent, told, strict=True)
+        if row["seat"] in found
+    ]
+    if not rows:
+        _say(request, told)
+        return redirect("training", campaign.name)
+    done = min(progress["of"], progress["done"] + len(rows))
+    context = _context(campaign, membership) | {
+        "progress": progress | {"done": done},
+        "in_test": False,
+        "goes_on_to": membership.stage if membership.stage != before else "",
+        "results": rows,
+        "topic": seats.topics_of(campaign, {rows[0]["topic"]})[rows[0]["topic"]],
+        "by_page": grid.asks_by_page(campaign),
+        "right": sum(bool(row["right"]) for row in rows),
+    }
+    return _uncached(render(request, "annotator/training_told.html", context))
+
+
+def _say(request: HttpRequest, told: list[dict[str, Any]]) -> None:
+    """Why answers were refused, each reason once."""
+    for message in dict.fromkeys(row["message"] for row in told if row["message"]):
+        messages.error(request, message)
+
+
+def _read(request: HttpRequest, campaign: Campaign) -> list[submitting.Sent]:
+    if grid.asks_by_page(campaign):
+        return grid.read(request.POST)
+    form = DrawingForm if parts.asks_for(campaign) else AnswerForm
+    return [submitting.Sent(**form.read(request.POST))]
+
+
+def _result(
+    request: HttpRequest, value: Any, row: dict[str, Any], seat: Any, campaign: Campaign
+) -> dict[str, Any]:
+    """One answer as the page tells of it."""
+    if parts.asks_for(campaign) and row["right"] is not None:
+        row = row | {"compared": parts.compared(value, row["answer"], seat, campaign)}
+    return row | {
+        "topic": seat.question.topic,
+        "image": seats.image_url(seat.token, person(request)),
+        "given": words_of(value, campaign),
+        "known": None if row["right"] is None else words_of(row["answer"], campaign),
+    }
+
+
+def words_of(value: Any, campaign: Campaign) -> str:
+    """An answer in the words of the page."""
+    if parts.asks_for(campaign):
+        return parts.words_of(value, campaign)
+    if isinstance(value, dict):
+        names = {entry["key"]: entry["name"] for entry in campaign.settings.get("vocabulary", [])}
+        return str(names.get(value.get("key"), value.get("key")))
+    labels = {
+        choice["value"]: choice["label"]
+        for choice in KINDS[campaign.kind].choices(campaign.settings)
+    }
+    return str(labels.get(value, value))
+
+
+def _outcome(membership: Membership) -> dict[str, Any] | None:
+    """What came of the last test: right, of, and the stage it led to; None before any."""
+    decision = (
+        Decision.objects.filter(
+            campaign_id=membership.campaign_id,
+            kind=Decision.Kind.STAGE,
+            content__annotator=membership.user_id,
+            content__from=Stage.TEST,
+            actor=None,
+        )
+        .order_by("-pk")
+        .first()
+    )
+    content = decision.content if decision else {}
+    if not content.get("of"):
+        return None
+    return {
+        "right": content["right"],
+        "of": content["of"],
+        "passed": content["stage"] == Stage.WORKING,
+    }
+
+
+def _over(
+    request: HttpRequest, campaign: Campaign, membership: Membership, outcome: dict[str, Any]
+) -> HttpResponse:
+    """What came of the test, and where to go from here."""
+    context = {
+        "campaign": campaign,
+        "outcome": outcome | {"share": outcome["right"] / outcome["of"]},
+        "progress": qualifying.progress(membership),
+        "again": membership.stage == Stage.TEST,
+    }
+    return _uncached(render(request, "annotator/training_over.html", context))
+
+
+def _uncached(response: HttpResponse) -> HttpResponse:
+    add_never_cache_headers(response)
+    return response

@@ -1,0 +1,297 @@
+"""The pages that a person who labels sees: home, joining, labeling and its images."""
+
+from dataclasses import asdict
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.cache import add_never_cache_headers
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from annotator import accounts
+from annotator.accounts import person
+from annotator.pages import bodies, grid, parts, seats
+from annotator.pages.forms import AnswerForm, new_answer_id
+from labeling.answers import submitting
+from labeling.assignment import claiming
+from labeling.assignment.claiming import NOT_WORKING
+from labeling.assignment.waiting import waiting_for
+from labeling.campaigns.access import campaign_for
+from labeling.errors import Conflict, InTraining, NotWorking, NotYours, Refusal
+from labeling.kinds import KINDS, policies
+from labeling.models import Campaign, Example, Membership, User
+from labeling.quality import memberships as people
+from labeling.quality import qualifying
+
+# What home says in place of a button, by the person's stage.
+STOPPED = {str(stage): sentence for stage, (_, sentence) in NOT_WORKING.items()}
+
+
+def stopped_page(
+    request: HttpRequest, campaign: Campaign, membership: Membership | None, refusal: Refusal
+) -> HttpResponse:
+    """Says why there is nothing to label: the campaign rests, or this person's work in it does."""
+    context = {"campaign": campaign, "refusal": refusal, "membership": membership}
+    return render(request, "annotator/label_closed.html", context, status=refusal.status)
+
+
+@require_GET
+def home(request: HttpRequest) -> HttpResponse:
+    """What one can do here: the campaigns to label in and, for researchers, those to run."""
+    if not request.user.is_authenticated:
+        return render(request, "annotator/welcome.html")
+    memberships = list(
+        Membership.objects.active()
+        .filter(user=request.user)
+        .select_related("campaign")
+        .order_by("-last_answered_at", "-joined_at")
+    )
+    # What navigation asks of the account, without another query.
+    person(request).campaign_roles = frozenset(row.role for row in memberships)
+    mine = [row for row in memberships if row.campaign.state != Campaign.State.DRAFT]
+    to_label = [row for row in mine if row.role != Membership.Role.RESEARCHER]
+    # Whether a button leads anywhere: one statement for all of them, and nothing is counted.
+    waits = waiting_for(person(request))
+    for row in memberships:
+        row.waiting = waits.get(row.pk)  # type: ignore[attr-defined]
+        row.stopped = STOPPED.get(row.stage, "")  # type: ignore[attr-defined]
+    return render(
+        request,
+        "annotator/home.html",
+        {
+            "to_label": to_label,
+            # Whose answers are keys; drawing has a sheet of its own.
+            "chooses": not all(parts.asks_for(row.campaign) for row in to_label),
+            "to_run": [row for row in memberships if row.role == Membership.Role.RESEARCHER],
+        },
+    )
+
+
+@require_http_methods(["GET", "POST"])
+def join(request: HttpRequest, secret: str) -> HttpResponse:
+    """An invitation: what it is for, and joining once the person is logged in."""
+    if request.method == "POST":
+        if not request.user.is_authenticated:
+            accounts.remember(request, secret)
+            return redirect("account_login")
+        return _accept(request, secret)
+    invitation = people.find_invitation(secret)
+    if invitation is None:
+        return _unusable(request, secret)
+    # Kept while the person signs up; people.accept looks at the invitation again.
+    accounts.remember(request, secret)
+    context = {"invitation": invitation, "campaign": invitation.campaign, "secret": secret}
+    return _uncached(render(request, "annotator/join.html", context))
+
+
+def _accept(request: HttpRequest, secret: str) -> HttpResponse:
+    accounts.join(request, secret)
+    return redirect("home")
+
+
+def _unusable(request: HttpRequest, secret: str) -> HttpResponse:
+    """Whoever used the link already is a member and simply goes on; others are told why not."""
+    accounts.forget(request)
+    try:
+        if request.user.is_authenticated:
+            people.accept(secret, person(request))
+            return redirect("home")
+        raise Refusal(people.explain(secret), code="invitation_unusable")
+    except Refusal as refusal:
+        refusal.status = 410
+        raise
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def label(request: HttpRequest, name: str) -> HttpResponse:
+    """The labeling page. Without scripts it is a form for one seat, or for one page of them; with
+    scripts it goes on alone."""
+    campaign = campaign_for(person(request), name)
+    if request.method == "POST":
+        return _answer_by_form(request, campaign)
+    membership = _membership(person(request), campaign)
+    try:
+        page, given = _seats_to_show(request, campaign)
+    except InTraining:
+        return redirect("training", campaign.name)
+    except (Conflict, NotWorking) as refusal:
+        return stopped_page(request, campaign, membership, refusal)
+    context: dict[str, Any] = _label_context(request, campaign, page, membership)
+    if parts.asks_for(campaign):
+        context["first"] = parts.pictured(context["first"], campaign)
+        return _uncached(render(request, "annotator/label_parts.html", context))
+    if not grid.asks_by_page(campaign):
+        return _uncached(render(request, "annotator/label.html", context))
+    shown = grid.page_of(page["seats"], campaign) if page["seats"] else []
+    context |= {
+        "tiles": grid.tiles(shown, given),
+        "going_back": given is not None,
+        "has_last": given is None and grid.has_last(request, campaign),
+    }
+    return _uncached(render(request, "annotator/label_grid.html", context))
+
+
+def _seats_to_show(
+    request: HttpRequest, campaign: Campaign
+) -> tuple[dict[str, Any], dict[str, Any] | None]:
+    """The seats of the page: those to go back to if the address asks for them, with what was
+    answered; else those to answer."""
+    token = request.GET.get("seat")
+    if token:
+        seat = seats.seat_of(person(request), bodies.read_token(token, "seat"))
+        if seat.question.campaign_id != campaign.pk:
+            raise NotYours("This image is not with you, or no longer. Take the next one.")
+        shown = seats.Shown(seat.token, seat.question.topic)
+        return seats.describe([shown], person(request), campaign) | {"left": None}, {}
+    if "last" in request.GET and grid.asks_by_page(campaign):
+        return grid.last(request, campaign)
+    return _next_seats(person(request), campaign, held=set(), known=set()), None
+
+
+def _next_seats(user: User, campaign: Campaign, held: set[str], known: set[str]) -> dict[str, Any]:
+    """A page of seats beside those that the person's open tabs hold already."""
+    size = KINDS[campaign.kind].page_size(policies.of(campaign)) + len(held)
+    page = qualifying.next_page(user, campaign, size)
+    fresh = [seat for seat in page.seats if seat.token not in held]
+    described = seats.describe(fresh, user, campaign, known)
+    return described | {"left": page.left, "done": page.answered}
+
+
+def _label_context(
+    request: HttpRequest, campaign: Campaign, page: dict[str, Any], membership: Membership | None
+) -> dict[str, Any]:
+    kind = KINDS[campaign.kind]
+    policy = policies.of(campaign)
+    done = membership.answered if membership else 0
+    first = page["seats"][0] if page["seats"] else None
+    setup = page | {
+        "user": request.user.pk,
+        "campaign": campaign.name,
+        "done": done,
+        "page_size": kind.page_size(policy),
+        "revise_minutes": policy["revise_minutes"],
+        "revise_answers": policy["revise_answers"],
+        "urls": {
+            "page": reverse("label_page", args=[campaign.name]),
+            "answers": reverse("label_answers", args=[campaign.name]),
+            "skip": reverse("label_skip", args=[campaign.name]),
+            "login": f"{reverse('account_login')}?next={request.path}",
+        },
+    }
+    if parts.asks_for(campaign):
+        setup |= parts.setup(campaign)
+    return {
+        "campaign": campaign,
+        "kind_template": f"annotator/kinds/{campaign.kind}.html",
+        "kind_script": f"js/kinds/{campaign.kind}.js",
+        "choices": kind.choices(campaign.settings),
+        "setup": setup,
+        "first": first,
+        "topic": page["topics"].get(first["topic"]) if first else None,
+        "answer_id": new_answer_id(),
+        "done": done,
+        "left": page["left"],
+        "last_seat": request.GET.get("after", ""),
+        "going_back": bool(request.GET.get("seat")),
+    }
+
+
+def _answer_by_form(request: HttpRequest, campaign: Campaign) -> HttpResponse:
+    if "skip" in request.POST:
+        # A page of images has a button for each, which names it; one image is named by the form.
+        named = request.POST["skip"] if grid.asks_by_page(campaign) else request.POST.get("seat")
+        claiming.return_seat(person(request), bodies.read_token(named, "seat"))
+        return redirect("label", campaign.name)
+    if grid.asks_by_page(campaign):
+        return _answer_page(request, campaign)
+    sent = submitting.Sent(**AnswerForm.read(request.POST))
+    [result] = submitting.submit(person(request), campaign, [sent])
+    if result.status != submitting.ACCEPTED:
+        messages.error(request, result.message)
+        return redirect("label", campaign.name)
+    address = reverse("label", args=[campaign.name])
+    return redirect(f"{address}?after={sent.seat}")
+
+
+def _answer_page(request: HttpRequest, campaign: Campaign) -> HttpResponse:
+    sent = grid.read(request.POST)
+    results = submitting.submit(person(request), campaign, sent)
+    grid.remember(request, campaign, sent)
+    for message in dict.fromkeys(result.message for result in results if result.message):
+        messages.error(request, message)
+    return redirect("label", campaign.name)
+
+
+@require_POST
+@bodies.script_only
+def label_page(request: HttpRequest, name: str) -> HttpResponse:
+    """The next seats as JSON: {"seats", "topics", "left", "done"}, "left" as of "done" answers."""
+    campaign = campaign_for(person(request), name)
+    body = bodies.read_object(request)
+    bodies.check_user(request, body)
+    known = body.get("known", [])
+    if not isinstance(known, list) or not all(isinstance(key, str) for key in known):
+        raise Refusal('"known" must be a list of topics.', field="known")
+    page = _next_seats(person(request), campaign, bodies.read_held(body), set(known))
+    return _uncached(JsonResponse(page))
+
+
+@require_POST
+@bodies.script_only
+def label_answers(request: HttpRequest, name: str) -> HttpResponse:
+    """What became of each answer: id, status, code, message and revision, in their order."""
+    campaign = campaign_for(person(request), name)
+    draws = parts.asks_for(campaign)
+    body = bodies.read_drawing(request) if draws else bodies.read_object(request)
+    bodies.check_user(request, body)
+    sent = [submitting.Sent(**answer) for answer in bodies.read_answers(body)]
+    results = submitting.submit(person(request), campaign, sent)
+    return JsonResponse({"results": [asdict(result) for result in results]})
+
+
+@require_POST
+@bodies.script_only
+def label_skip(request: HttpRequest, name: str) -> HttpResponse:
+    """Gives a seat back unanswered, so that somebody else gets it."""
+    campaign_for(person(request), name)
+    body = bodies.read_object(request)
+    bodies.check_user(request, body)
+    claiming.return_seat(person(request), bodies.read_token(body.get("seat"), "seat"))
+    return JsonResponse({"status": "returned"})
+
+
+@login_required
+@require_GET
+def seat_image(request: HttpRequest, token: str) -> HttpResponse:
+    """The image of the person's own seat, by an address signed for them; `tile` in the address
+    asks for it as one of many on a page."""
+    request.speaks_json = True  # type: ignore[attr-defined]
+    seats.check_signature(token, person(request), request.GET.get("s", ""))
+    seat = seats.seat_of(person(request), token)
+    if "tile" in request.GET:
+        return seats.tile_response(seat.question.item.image)
+    return seats.image_response(seat.question.item.image)
+
+
+@login_required
+@require_GET
+def example_image(request: HttpRequest, token: str) -> HttpResponse:
+    """An example's image, for the members of its campaign."""
+    example = Example.objects.filter(token=token).select_related("image", "topic__campaign").first()
+    if example is None:
+        raise NotYours("There is no such example.")
+    campaign_for(person(request), example.topic.campaign.name)
+    return seats.image_response(example.image)
+
+
+def _membership(user: User, campaign: Campaign) -> Membership | None:
+    return Membership.objects.active().filter(user=user, campaign=campaign).first()
+
+
+def _uncached(response: HttpResponse) -> HttpResponse:
+    add_never_cache_headers(response)
+    return response

@@ -1,0 +1,1 @@
+"""Benchmarks, submissions and runs on the site: pages, API, downloads."""

@@ -1,0 +1,56 @@
+"""Results as files to take away, with the same names and headers whatever they are results of."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+from django.http import FileResponse, HttpRequest, HttpResponse, HttpResponseBase
+from django.utils.http import content_disposition_header
+
+from evaluation.benchmarks.figures import FORMS
+from evaluation.benchmarks.tables import as_csv
+from evaluation.models import Benchmark, Run
+
+Response = TypeVar("Response", bound=HttpResponseBase)
+
+
+def name_of(row: Benchmark, run: Run, end: str) -> str:
+    """What a file of a run is called, such as cats-run-7-summary.csv."""
+    return f"{row.name}-run-{run.pk}{end}"
+
+
+def attached(response: Response, name: str) -> Response:
+    """The response as a file of this name to keep."""
+    response["Content-Disposition"] = content_disposition_header(True, name) or ""
+    return response
+
+
+def text(content: str, media_type: str, name: str) -> HttpResponse:
+    return attached(HttpResponse(content, content_type=media_type), name)
+
+
+def lines(path: Path, name: str) -> FileResponse:
+    """A file of a JSON object a line."""
+    # The response closes the file.
+    file = open(path, "rb")  # noqa: SIM115
+    return FileResponse(file, as_attachment=True, filename=name, content_type="application/jsonl")
+
+
+def csv(
+    row: Benchmark, run: Run, table: str, head: Sequence[str], rows: Sequence[Sequence[Any]]
+) -> HttpResponse:
+    """A table of a run's result."""
+    name = name_of(row, run, f"-{table}.csv")
+    return text(as_csv(head, rows), "text/csv; charset=utf-8", name)
+
+
+def figure(
+    request: HttpRequest, row: Benchmark, run: Run, name: str, form: str, content: bytes
+) -> HttpResponse:
+    """A figure of a run's result, to look at, or to keep where the address has ?download."""
+    response = HttpResponse(content, content_type=FORMS[form])
+    # A run's result never changes, so neither does its figure.
+    response["Cache-Control"] = "private, max-age=3600"
+    if "download" in request.GET:
+        attached(response, name_of(row, run, f"-{name}.{form}"))
+    return response

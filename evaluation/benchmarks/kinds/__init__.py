@@ -1,0 +1,1 @@
+"""The kinds of benchmark, a package each."""

@@ -1,0 +1,1 @@
+"""CDS benchmarks: the objects of a release revealed part by part."""

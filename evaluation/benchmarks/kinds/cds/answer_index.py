@@ -1,0 +1,102 @@
+"""Where each sequence lies in a run's answers.jsonl, so that a page of thousands reads a few lines.
+Pure.
+
+A line has a sequence as FORMATS has it, then `answers` and `scores`, which are most of it and are
+not read for the index.
+"""
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import NamedTuple
+
+from labeling.files import BadInput
+from labeling.release_files.line_index import Line, Objects
+
+# The head of a line is small; a quote within a name is written \", so this is the key.
+_REST = re.compile(rb',\s*"answers"\s*:\s*\{')
+
+
+class Place(NamedTuple):
+    """One sequence: its line, from 0, and what it reveals of which object."""
+
+    number: int
+    image: str
+    object: str
+    category: str
+    part_scheme: str
+    content_scheme: str
+
+
+class Thing(NamedTuple):
+    """One object, as pages list it."""
+
+    image: str
+    object: str
+    category: str
+
+
+@dataclass
+class Answers:
+    """The sequences of a run in the order of the file."""
+
+    lines: Sequence[Line]
+    places: list[Place] = field(default_factory=list)
+    # (image, object) → (part scheme, content scheme) → line
+    numbers: dict[tuple[str, str], dict[tuple[str, str], int]] = field(default_factory=dict)
+    things: list[Thing] = field(default_factory=list)
+
+    def add(self, head: Line) -> None:
+        place = Place(
+            len(self.places),
+            head["image"],
+            head.get("object", ""),
+            head["category"],
+            head["part_scheme"],
+            head["content_scheme"],
+        )
+        self.places.append(place)
+        key = place.image, place.object
+        if key not in self.numbers:
+            self.numbers[key] = {}
+            self.things.append(Thing(*key, place.category))
+        self.numbers[key][place.part_scheme, place.content_scheme] = place.number
+
+    def number_of(
+        self, image: str, name: str, part: str | None = None, content: str | None = None
+    ) -> int | None:
+        """The line of an object's sequence: of these schemes, or the first that fits."""
+        found = self.numbers.get((image, name), {})
+        for (here, there), number in found.items():
+            if part in (None, here) and content in (None, there):
+                return number
+        return None
+
+
+def index(path: Path) -> Answers:
+    """Every sequence of an answers.jsonl. Raises BadInput where the file is gone."""
+    try:
+        stated = path.stat()
+    except FileNotFoundError:
+        raise BadInput(
+            "is not on this server", file=path, cure="score the benchmark again"
+        ) from None
+    return _read(path, stated.st_mtime_ns, stated.st_size)
+
+
+@lru_cache(maxsize=8)
+def _read(path: Path, written_ns: int, size: int) -> Answers:
+    """written_ns, size: a file that was written anew is read anew."""
+    lines = Objects(path)
+    found = Answers(lines)
+    start = 0
+    with open(path, "rb") as file:
+        for line in file:
+            rest = _REST.search(line)
+            found.add(json.loads(line[: rest.start()] + b"}" if rest else line))
+            lines.starts.append(start)
+            start += len(line)
+    return found

@@ -1,0 +1,296 @@
+"""CDS benchmarks: the objects of a release revealed part by part, and who named them.
+
+The only writer of their Submission rows, and of their Benchmark rows but `naming` (people.py). A
+benchmark's folder has sequences.jsonl (which frames there are), `predictions/` (a file a
+classifier, named by its hash), `runs/<pk>/` (what a run says of each sequence), `frames/` (what was
+looked at) and `people/` (what people are asked).
+"""
+
+import os
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from typing import IO, Any
+
+from django.db import IntegrityError, transaction
+from django.db.models import Max
+
+from evaluation.benchmarks.folders import folder_of, scratch
+from evaluation.benchmarks.kinds.cds.choosing import Choice, Counted, Plan, check, parts_asked
+from evaluation.benchmarks.kinds.cds.splitting import split
+from evaluation.metrics.wordnet.nouns import UnknownLabel, load
+from evaluation.models import Benchmark, Submission
+from evaluation.readers.answers import file_sha256
+from evaluation.readers.frame_predictions import PEOPLE, read_predictions
+from evaluation.readers.sequences import SequenceLine, parse_line, read_sequences, write_sequences
+from evaluation.sequences.part_orders import as_text
+from labeling.campaigns import lifecycle
+from labeling.errors import Conflict, NotYours, Refusal
+from labeling.files import BadInput
+from labeling.jobs import kept_files
+from labeling.jobs.image_store import saying_full
+from labeling.models import Campaign, Question, Release, User
+from labeling.releases import freezing
+
+LINES = "sequences.jsonl"
+MAX_NAME = 100
+# One file a classifier is open while an upload is cut up.
+MAX_CLASSIFIERS = 100
+
+
+def plan(campaign: Campaign, choice: Choice, release: Release | None = None) -> Plan | None:
+    """What a benchmark of this choice would reveal; None where the campaign has no release yet.
+
+    Raises what `create` does.
+    """
+    _check_campaign(campaign)
+    check(choice)
+    release = release or freezing.latest_kept(campaign)
+    if release is None:
+        _check_settled(campaign)
+        return None
+    frozen = freezing.read(release)
+    counted = Counted(frozen, choice)
+    for _ in counted:
+        pass
+    return counted.plan(release)
+
+
+def create(
+    owner: User,
+    *,
+    name: str,
+    title: str,
+    campaign: Campaign,
+    release: Release | None = None,
+    **chosen: Any,
+) -> Benchmark:
+    """A benchmark on the objects of a release: without one, on the campaign's latest kept one, or
+    on one frozen now.
+
+    chosen: the fields of Choice. All or nothing; the same again by the same person under the same
+    name is the same benchmark. Raises Refusal: another kind of campaign, nothing settled, no part
+    drawn, a scheme without an order, a category without a class; BadInput for a release whose files
+    were damaged, or whose categories the orders do not fit.
+    """
+    choice = Choice(**chosen)
+    lifecycle.check_name(name)
+    if not title.strip():
+        raise Refusal("Give the benchmark a title.", field="title")
+    _check_campaign(campaign)
+    check(choice)
+    release = release or freezing.latest_kept(campaign) or _frozen_now(campaign, owner)
+    with saying_full(), scratch() as folder:
+        counted = Counted(freezing.read(release), choice)
+        write_sequences(folder / LINES, counted)
+        stated = counted.settings(release)
+        standing = Benchmark.objects.filter(name=name, created_by=owner, release=release).first()
+        if standing is not None and standing.settings == stated:
+            return standing
+        try:
+            with transaction.atomic():
+                benchmark = Benchmark.objects.create(
+                    name=name,
+                    title=title.strip()[:200],
+                    kind=Benchmark.Kind.CDS,
+                    campaign=campaign,
+                    release=release,
+                    settings=stated,
+                    created_by=owner,
+                )
+                # What a transaction that never ended may have left under this number.
+                shutil.rmtree(folder_of(benchmark), ignore_errors=True)
+                os.replace(folder, folder_of(benchmark))
+        except IntegrityError as error:
+            raise Conflict(
+                f"A benchmark is already called {name!r}. Choose another name.", field="name"
+            ) from error
+    return benchmark
+
+
+def lines_path(benchmark: Benchmark) -> Path:
+    return folder_of(benchmark) / LINES
+
+
+def lines_of(benchmark: Benchmark) -> list[SequenceLine]:
+    """Which frames reveal which object, in the order of sequences.jsonl."""
+    return read_sequences(lines_path(benchmark))
+
+
+def open_lines(benchmark: Benchmark) -> IO[bytes]:
+    """sequences.jsonl, for the caller to close. Raises Refusal where it is gone."""
+    try:
+        return open(lines_path(benchmark), "rb")
+    except FileNotFoundError:
+        raise Refusal(
+            "The sequences of this benchmark are not on this server any more. Restore the folder "
+            "of benchmarks from a backup, or make the benchmark again under another name."
+        ) from None
+
+
+def first_line_of(benchmark: Benchmark) -> SequenceLine:
+    """The first of lines_of, without reading the others. Raises Refusal where they are gone."""
+    with open_lines(benchmark) as file:
+        return parse_line(file.readline())
+
+
+def orders_text(benchmark: Benchmark) -> str:
+    """orders.json, with which `manage.py sequences` makes the same frames."""
+    stated = benchmark.settings
+    parts = parts_asked(benchmark.campaign)
+    return as_text(parts, stated["orders"], settings={"seed": stated["seed"]})
+
+
+def predictions_path(row: Submission) -> Path:
+    return folder_of(row.benchmark) / "predictions" / f"{row.pk}-{row.sha256[:12]}.csv"
+
+
+def add_predictions(
+    benchmark: Benchmark, actor: User, path: Path, name: str = "predictions.csv"
+) -> list[str]:
+    """The names of the classifiers whose predictions came or changed, out of a file of any number.
+
+    name: what the person calls the file, for messages. A classifier that is here already takes the
+    new predictions in place of its old ones; the same file again changes nothing. All or nothing.
+    Raises BadInput with the line, Refusal for a name or a number that cannot be.
+    """
+    with kept_files.called(name):
+        _check_predictions(benchmark, path)
+    with saying_full(), scratch() as folder:
+        parts = split(path, folder)
+        hashes = {classifier: file_sha256(part) for classifier, part in parts.items()}
+        with transaction.atomic():
+            benchmark = Benchmark.objects.select_for_update().get(pk=benchmark.pk)
+            rows = {row.name: row for row in benchmark.submissions.all()}
+            _check_number(len(rows.keys() | hashes.keys()))
+            changed = [
+                classifier
+                for classifier, sha256 in hashes.items()
+                if classifier not in rows or rows[classifier].sha256 != sha256
+            ]
+            for classifier in changed:
+                row = rows.get(classifier) or enter(benchmark, actor, classifier)
+                _replace(row, parts[classifier], hashes[classifier])
+    return changed
+
+
+def enter(benchmark: Benchmark, actor: User, name: str, *, is_people: bool = False) -> Submission:
+    """A classifier that takes part from now on, after those that do already.
+
+    The caller's transaction holds the benchmark.
+    """
+    last = benchmark.submissions.aggregate(last=Max("position"))["last"]
+    return Submission.objects.create(
+        benchmark=benchmark,
+        name=name,
+        position=0 if last is None else last + 1,
+        is_people=is_people,
+        submitted_by=actor,
+    )
+
+
+def remove_classifier(benchmark: Benchmark, position: int) -> str:
+    """The name of the classifier that stood there and no longer takes part, its file gone.
+
+    Raises NotYours where none stands there, Refusal for the people.
+    """
+    with transaction.atomic():
+        benchmark = Benchmark.objects.select_for_update().get(pk=benchmark.pk)
+        row = benchmark.submissions.filter(position=position).first()
+        if row is None:
+            raise NotYours("The benchmark has no such classifier.")
+        if row.is_people:
+            raise Refusal("People answer in their own campaign; they cannot be removed here.")
+        old = predictions_path(row)
+        transaction.on_commit(lambda: old.unlink(missing_ok=True))
+        row.delete()
+    return row.name
+
+
+def _check_campaign(campaign: Campaign) -> None:
+    if campaign.kind != "parts":
+        raise Refusal(
+            f"{campaign.title} asks for no parts. Choose a campaign in which people draw them.",
+            field="campaign",
+        )
+
+
+def _check_settled(campaign: Campaign) -> None:
+    if not campaign.questions.filter(state=Question.State.SETTLED).exists():
+        raise Refusal(
+            f"No object of {campaign.title} is settled yet. Let people draw its parts first.",
+            field="campaign",
+        )
+
+
+def _check_predictions(benchmark: Benchmark, path: Path) -> None:
+    """Raises BadInput for predictions that are not of the benchmark's frames or of WordNet's nouns,
+    Refusal for names of classifiers that cannot be. Stops at the first of them."""
+    nouns = load()
+
+    def check_class(wnid: str, line: int) -> None:
+        try:
+            nouns.index(wnid)
+        except UnknownLabel:
+            raise BadInput(
+                f"{wnid[:MAX_NAME]!r} is not a noun of WordNet 3.0",
+                path,
+                line,
+                "give a wnid such as n02084071, or none where nothing was named",
+            ) from None
+
+    def check_classifiers(names: Sequence[str]) -> None:
+        _check_classifier(names[-1])
+        _check_number(len(names))
+
+    read_predictions(
+        path, lines_of(benchmark), check_classifiers=check_classifiers, check_class=check_class
+    )
+
+
+def _check_classifier(name: str) -> None:
+    if name.strip().casefold() == PEOPLE:
+        raise Refusal(
+            f"The name {name!r} is kept for the people of the benchmark's own campaign. Give "
+            "the classifier another name.",
+            field="file",
+        )
+    if len(name) > MAX_NAME:
+        raise Refusal(
+            f"The name {name[:40]!r}… has {len(name)} characters. Give the classifier a name "
+            f"of at most {MAX_NAME}.",
+            field="file",
+        )
+    if not name.isprintable() or name != name.strip():
+        # Two names that look alike would be two classifiers.
+        raise Refusal(
+            f"The name {name!r} has characters that cannot be seen. Give the classifier a name of "
+            "printable characters, without spaces around it.",
+            field="file",
+        )
+
+
+def _check_number(number: int) -> None:
+    if number > MAX_CLASSIFIERS:
+        raise Refusal(
+            f"These would be {number} classifiers. A benchmark takes {MAX_CLASSIFIERS}; remove "
+            "some, or make another benchmark.",
+            field="file",
+        )
+
+
+def _replace(row: Submission, part: Path, sha256: str) -> None:
+    """Puts the file in the place of the row's old one, which goes when that is committed."""
+    if row.sha256:
+        old = predictions_path(row)
+        transaction.on_commit(lambda: old.unlink(missing_ok=True))
+    row.sha256 = sha256
+    row.save(update_fields=["sha256"])
+    goal = predictions_path(row)
+    goal.parent.mkdir(exist_ok=True)
+    os.replace(part, goal)
+
+
+def _frozen_now(campaign: Campaign, owner: User) -> Release:
+    _check_settled(campaign)
+    return freezing.freeze(campaign, owner)

@@ -1,0 +1,182 @@
+"""What a CDS benchmark reveals and how it is scored: chosen, checked, counted. Writes nothing."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from evaluation.metrics.frames.foveation import CONTENT_SCHEMES
+from evaluation.metrics.frames.part_order import RANDOM
+from evaluation.metrics.wordnet.similarity import BY, CONVENTIONS
+from evaluation.readers.sequences import SequenceLine
+from evaluation.scoring.cds.scoring import MEASURES
+from evaluation.sequences import part_orders, sequencing
+from evaluation.sequences.objects import LeftOut, parts_of
+from labeling.errors import Refusal
+from labeling.management.contract import to_json
+from labeling.models import Campaign, Release
+from labeling.release_files.frozen import Frozen
+
+MAX_BOOTSTRAP = 10_000
+# Every object has a sequence for each: a file of thousands of orders would keep the site busy.
+MAX_SCHEMES = 50
+# How a run compares and averages; the rest of a benchmark's settings says what is revealed.
+SCORED_BY = ("measure", "convention", "by", "bootstrap", "seed")
+# How many are named of what is wrong.
+LISTED = 5
+
+Orders = Mapping[str, Mapping[str, Sequence[str]]]
+Classes = Mapping[str, Sequence[str]]
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What is revealed, and how it is scored.
+
+    orders: scheme → category (wnid) → its parts in order, of every scheme but `random`. mapping:
+    category → wnids of the classes that are right.
+    """
+
+    part_schemes: Sequence[str] = (RANDOM,)
+    content_schemes: Sequence[str] = CONTENT_SCHEMES
+    orders: Orders | None = None
+    mapping: Classes | None = None
+    seed: int = 0
+    include_empty: bool = False
+    measure: str = "wup"
+    convention: str = "clean"
+    by: str = "wnid"
+    bootstrap: int = 1000
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a benchmark would reveal. left_out: objects without a drawn part."""
+
+    release: int
+    objects: int
+    sequences: int
+    frames: int
+    left_out: int
+    categories: dict[str, str]
+
+
+def categories_of(frozen: Frozen) -> dict[str, str]:
+    """Category (wnid) → its name."""
+    told = frozen.meta["campaign"]["settings"].get("categories", {})
+    return {key: category["name"] for key, category in told.items()}
+
+
+def parts_asked(campaign: Campaign) -> dict[str, list[str]]:
+    """Category (wnid) → keys of its parts that the campaign asks for; none for another kind."""
+    categories = campaign.settings.get("categories", {}).items()
+    return {key: [part["key"] for part in category["parts"]] for key, category in categories}
+
+
+class Counted:
+    """The lines of a choice, once through, counted on the way."""
+
+    def __init__(self, frozen: Frozen, choice: Choice) -> None:
+        self.choice = choice
+        self.names = categories_of(frozen)
+        self.orders = _orders(frozen, choice)
+        self.left_out = LeftOut()
+        self.lines = sequencing.lines_of(
+            frozen, self.orders, choice.content_schemes, choice.include_empty, self.left_out
+        )
+        self.categories: dict[str, str] = {}
+        self.sequences = self.frames = 0
+
+    def __iter__(self) -> Iterator[SequenceLine]:
+        for line in self.lines:
+            self.categories.setdefault(line.category, self.names.get(line.category, ""))
+            self.sequences += 1
+            # A frame belongs to one sequence only.
+            self.frames += len(set(line.frames))
+            yield line
+
+    def plan(self, release: Release) -> Plan:
+        """What was counted. Raises Refusal where that is nothing, or lacks a class."""
+        if not self.sequences:
+            raise Refusal(
+                f"Release {release.number} has no object with a drawn part. Let people draw some, "
+                "or choose another campaign.",
+                field="campaign",
+            )
+        self._check_mapping()
+        schemes = len(self.choice.part_schemes) * len(self.choice.content_schemes)
+        return Plan(
+            release=release.number,
+            objects=self.sequences // schemes,
+            sequences=self.sequences,
+            frames=self.frames,
+            left_out=self.left_out.count,
+            categories=self.categories,
+        )
+
+    def settings(self, release: Release) -> dict[str, Any]:
+        """What the benchmark keeps of the choice and of what it makes, as JSON has it."""
+        made = self.plan(release)
+        stated = asdict(self.choice) | {
+            "orders": self.orders,
+            **{key: getattr(made, key) for key in ("objects", "sequences", "frames", "left_out")},
+        }
+        plain: dict[str, Any] = json.loads(to_json(stated))
+        return plain
+
+    def _check_mapping(self) -> None:
+        if self.choice.mapping is None:
+            return
+        lacking = [
+            f"{key} ({name})"
+            for key, name in self.categories.items()
+            if not self.choice.mapping.get(key)
+        ]
+        if lacking:
+            raise Refusal(
+                f"The mapping has no class for {', '.join(lacking[:LISTED])}. Add a row such as "
+                f"{lacking[0].split()[0]},n02084071 for each, or leave the mapping out.",
+                field="mapping",
+            )
+
+
+def _orders(frozen: Frozen, choice: Choice) -> part_orders.Orders:
+    """The orders of the chosen schemes, in their order. Raises BadInput where they do not fit."""
+    parts = parts_of(frozen)
+    given: dict[str, dict[str, tuple[str, ...]]] = {}
+    if choice.orders:
+        plain = json.loads(json.dumps(choice.orders))
+        given = part_orders.checked_orders(plain, parts)
+    if RANDOM not in given and RANDOM in choice.part_schemes:
+        given |= part_orders.random_orders(parts, choice.seed)
+    return {scheme: given[scheme] for scheme in choice.part_schemes}
+
+
+def check(choice: Choice) -> None:
+    """Raises Refusal for what no benchmark can be made of, whatever the release says."""
+    _check_names("part_schemes", choice.part_schemes, (RANDOM, *(choice.orders or {})))
+    _check_names("content_schemes", choice.content_schemes, CONTENT_SCHEMES)
+    for field, known in (("measure", MEASURES), ("convention", CONVENTIONS), ("by", BY)):
+        if getattr(choice, field) not in known:
+            raise Refusal(
+                f"{getattr(choice, field)!r} is not one of {', '.join(known)}.", field=field
+            )
+    if not 0 <= choice.bootstrap <= MAX_BOOTSTRAP:
+        raise Refusal(f"Take 0 to {MAX_BOOTSTRAP:,} bootstrap rounds.", field="bootstrap")
+    if not 0 <= choice.seed < 2**32:
+        raise Refusal("Take a seed from 0 to 4294967295.", field="seed")
+
+
+def _check_names(field: str, names: Sequence[str], known: Sequence[str]) -> None:
+    if not names:
+        raise Refusal("Choose at least one.", field=field)
+    if len(names) > MAX_SCHEMES:
+        raise Refusal(f"Choose at most {MAX_SCHEMES} of them, not {len(names):,}.", field=field)
+    for name in names:
+        if name not in known:
+            cure = ""
+            if field == "part_schemes":
+                cure = " Bring an order file that has it (manage.py sequences writes orders.json)."
+            raise Refusal(f"{name!r} is not one of: {', '.join(known)}.{cure}", field=field)
+    if len(set(names)) < len(names):
+        raise Refusal("Name each scheme once.", field=field)

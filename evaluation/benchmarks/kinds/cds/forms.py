@@ -1,0 +1,168 @@
+"""The researcher's forms about CDS benchmarks."""
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from django import forms
+from django.core.files.uploadedfile import UploadedFile
+
+from evaluation.benchmarks.kinds.cds.choosing import MAX_BOOTSTRAP, Choice, parts_asked
+from evaluation.metrics.frames.foveation import CONTENT_SCHEMES
+from evaluation.metrics.frames.part_order import RANDOM
+from evaluation.metrics.wordnet.nouns import WordNetMissing, load
+from evaluation.metrics.wordnet.similarity import BY, CONVENTIONS
+from evaluation.readers.mappings import read_mapping
+from evaluation.scoring.cds import wording
+from evaluation.scoring.cds.scoring import MEASURES
+from evaluation.sequences.part_orders import Orders, read_orders
+from labeling.campaigns.access import RESEARCHER, campaigns_for
+from labeling.errors import Refusal
+from labeling.files import BadInput
+from labeling.jobs import kept_files
+from labeling.models import Campaign, User
+from labeling.web.forms.kept import KeepsFiles, KeptFileInput
+
+MEASURED = {
+    "wup": "Wu–Palmer (wup)",
+    "path": "shortest path (path)",
+    "lin": "Lin (lin)",
+    "vector": "glosses (vector)",
+    "vector_pairs": "glosses of neighbours too (vector_pairs)",
+}
+WAYS = {"clean": "clean: ours", "wnsim": "wnsim: WordNet::Similarity, as the paper"}
+NAMED_BY = {"wnid": "by wnid: exact", "word": "by word and its first noun sense, as the paper"}
+# All of WordNet's nouns for each of twenty categories would not fill it.
+MAX_FILE = 16 * 1024 * 1024
+
+
+class CDSForm(KeepsFiles):
+    """A new benchmark on the objects of a parts campaign: what it reveals, how it is scored."""
+
+    title = forms.CharField(max_length=200)
+    name = forms.SlugField(
+        max_length=80, help_text="Its part of the address: lower-case letters, digits and hyphens."
+    )
+    campaign = forms.ModelChoiceField(
+        Campaign.objects.none(),
+        to_field_name="name",
+        help_text="Its latest release is revealed; without one, one is frozen now.",
+    )
+    random = forms.BooleanField(
+        required=False, initial=True, label="Reveal the parts in a random order, by the seed"
+    )
+    orders = forms.FileField(
+        required=False,
+        label="Other orders",
+        help_text=(
+            "orders.json, as manage.py sequences writes it from eye fixations. All its orders "
+            "are revealed."
+        ),
+        widget=KeptFileInput(attrs={"accept": ".json,application/json"}),
+    )
+    content_schemes = forms.MultipleChoiceField(
+        choices=wording.content_choices(),
+        initial=CONTENT_SCHEMES,
+        label="What a frame shows beside the parts",
+        widget=forms.CheckboxSelectMultiple,
+    )
+    include_empty = forms.BooleanField(
+        required=False,
+        label="Begin with a frame without any part",
+        help_text="As the authors’ own program does; their text does not.",
+    )
+    mapping = forms.FileField(
+        required=False,
+        label="Right classes",
+        help_text=(
+            "mapping.csv with the columns category and wnid: which classes are right for each of "
+            "the campaign’s categories (wnids). With it come B-CDS, errors and CL-ratios."
+        ),
+        widget=KeptFileInput(attrs={"accept": ".csv,text/csv"}),
+    )
+    measure = forms.ChoiceField(
+        choices=[(key, MEASURED[key]) for key in MEASURES], label="Similarity"
+    )
+    convention = forms.ChoiceField(choices=[(key, WAYS[key]) for key in CONVENTIONS])
+    by = forms.ChoiceField(choices=[(key, NAMED_BY[key]) for key in BY], label="Classes")
+    bootstrap = forms.IntegerField(
+        min_value=0,
+        max_value=MAX_BOOTSTRAP,
+        initial=1000,
+        label="Bootstrap rounds",
+        help_text="For intervals; 0 for none.",
+    )
+    seed = forms.IntegerField(
+        min_value=0,
+        max_value=2**32 - 1,
+        initial=0,
+        help_text="Of the random order and of the bootstrap.",
+    )
+    most_kept = MAX_FILE
+
+    def __init__(self, *args: Any, user: User, **kwargs: Any) -> None:
+        super().__init__(*args, user=user, **kwargs)
+        mine = campaigns_for(user, RESEARCHER).filter(kind="parts").order_by("title", "pk")
+        self.fields["campaign"].queryset = mine  # type: ignore[attr-defined]
+
+    def clean_orders(self) -> UploadedFile | None:
+        return _small(self.cleaned_data["orders"])
+
+    def clean_mapping(self) -> UploadedFile | None:
+        return _small(self.cleaned_data["mapping"])
+
+    def clean(self) -> dict[str, Any]:
+        data: dict[str, Any] = super().clean() or {}
+        for field, read in (("orders", self._orders), ("mapping", self._mapping)):
+            file = data.get(field)
+            if file is None:
+                continue
+            try:
+                with kept_files.called(file.name):
+                    data[field] = read(self.path(field))
+            except (BadInput, Refusal, WordNetMissing) as error:
+                self.add_error(field, str(error))
+        if not self.errors and not self.part_schemes():
+            self.add_error("random", "Choose the random order, or bring others.")
+        return data
+
+    def _orders(self, path: Path) -> Orders | None:
+        campaign = self.cleaned_data.get("campaign")
+        return None if campaign is None else read_orders(path, parts_asked(campaign))
+
+    def _mapping(self, path: Path) -> dict[str, list[str]]:
+        return read_mapping(path, load()).classes
+
+    def part_schemes(self) -> list[str]:
+        given = list(self.cleaned_data.get("orders") or {})
+        return given + [RANDOM] * (self.cleaned_data["random"] and RANDOM not in given)
+
+    def choice(self) -> Choice:
+        data = self.cleaned_data
+        own = {key: data[key] for key in asdict(Choice()) if key != "part_schemes"}
+        return Choice(part_schemes=self.part_schemes(), **own)
+
+    def main_fields(self) -> list[forms.BoundField]:
+        return [self[name] for name in ("title", "name", "campaign")]
+
+    def revealed_fields(self) -> list[forms.BoundField]:
+        return [self[name] for name in ("random", "orders", "content_schemes", "include_empty")]
+
+    def scored_fields(self) -> list[forms.BoundField]:
+        return [self[name] for name in ("measure", "convention", "by", "bootstrap", "seed")]
+
+
+class PredictionsForm(KeepsFiles):
+    """What classifiers name every frame."""
+
+    file = forms.FileField(
+        label="Predictions",
+        help_text="predictions.csv, as manage.py classify writes it; of one classifier or many.",
+        widget=KeptFileInput(attrs={"accept": ".csv,text/csv", "data-key": "u"}),
+    )
+
+
+def _small(file: UploadedFile | None) -> UploadedFile | None:
+    if file is not None and (file.size is None or file.size > MAX_FILE):
+        raise forms.ValidationError(f"The file is larger than {MAX_FILE // 1024**2} MiB.")
+    return file

@@ -1,0 +1,291 @@
+"""People as a classifier: what single frames show, asked in a campaign of its own.
+
+One person sees one frame of an object, whatever its schemes (labeling/campaigns/subjects.py).
+people/frames.jsonl in the benchmark's folder lists the image of each frame; what people settled on
+comes from the latest release of the campaign. docs/people-as-classifier.md.
+"""
+
+import random
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from django.db import transaction
+
+from evaluation.benchmarks import folders, truth_campaigns
+from evaluation.benchmarks.kinds.cds import benchmarks
+from evaluation.metrics.wordnet.nouns import UnknownLabel, load
+from evaluation.models import Benchmark
+from evaluation.readers.answers import json_lines
+from evaluation.readers.frame_predictions import (
+    NOT_ASKED,
+    NOTHING,
+    PEOPLE,
+    Predictions,
+    frame_places,
+)
+from evaluation.readers.sequences import SequenceLine
+from labeling.campaigns import lifecycle
+from labeling.datasets import datasets
+from labeling.errors import Conflict, Refusal
+from labeling.jobs import queue
+from labeling.kinds import policies
+from labeling.models import Campaign, Dataset, Membership, Release, User
+from labeling.releases import freezing
+
+JOB = "frame campaign"
+QUESTION = "What is it?"
+# Neutral: a benchmark's own title may say what its objects are.
+TITLE = "What is it? Single pictures"
+INSTRUCTIONS = (
+    "You see a part of one object; the rest is black or blurred. Find the object in the list. If "
+    "you are not sure, take what you think is most likely.\n\n"
+    "“None of these”: you know what it is, and the list does not have it. “Too hard to tell”: you "
+    "cannot even guess. Nobody sees two pictures of one object."
+)
+SECONDS_PER_ANSWER = 8.0
+FEWEST, MOST_VOTES = 1, 25
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What people are asked about. objects: at most so many, drawn by the benchmark's seed; None
+    for all."""
+
+    part_schemes: tuple[str, ...]
+    content_schemes: tuple[str, ...]
+    objects: int | None = None
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What asking comes to. people: different people that it takes at least, since each sees one
+    frame of an object. estimate: as campaigns.estimate has it."""
+
+    objects: int
+    sequences: int
+    frames: int
+    people: int
+    estimate: dict[str, Any]
+
+
+def asked_of(
+    benchmark: Benchmark,
+    part_scheme: str | Sequence[str],
+    content_scheme: str | Sequence[str],
+    objects: int | None = None,
+) -> Asked:
+    """The schemes, each given alone or as a list. Raises Refusal for one that is not revealed."""
+    found = []
+    for field, given in (("part_scheme", part_scheme), ("content_scheme", content_scheme)):
+        names = tuple(dict.fromkeys([given] if isinstance(given, str) else given))
+        known = benchmark.settings[f"{field}s"]
+        if not names or not set(names) <= set(known):
+            raise Refusal(f"Choose among what is revealed: {', '.join(known)}.", field=field)
+        found.append(names)
+    if objects is not None and objects < 1:
+        raise Refusal("Ask about one object or more.", field="objects")
+    return Asked(found[0], found[1], objects)
+
+
+def lines_of(benchmark: Benchmark, asked: Asked) -> list[SequenceLine]:
+    """The sequences that people are asked about, in the order of the benchmark."""
+    lines = [
+        line
+        for line in benchmarks.lines_of(benchmark)
+        if line.part_scheme in asked.part_schemes and line.content_scheme in asked.content_schemes
+    ]
+    things = list(dict.fromkeys((line.image, line.object) for line in lines))
+    if asked.objects is None or asked.objects >= len(things):
+        return lines
+    chosen = set(random.Random(benchmark.settings["seed"]).sample(things, asked.objects))
+    return [line for line in lines if (line.image, line.object) in chosen]
+
+
+def cost(benchmark: Benchmark, asked: Asked, votes: int) -> Cost:
+    """What asking costs at most: frames of one object that look alike are asked once."""
+    lines = lines_of(benchmark, asked)
+    frames = Counter({(line.image, line.object): 0 for line in lines})
+    for line in lines:
+        frames[line.image, line.object] += len(set(line.frames))
+    return Cost(
+        objects=len(frames),
+        sequences=len(lines),
+        frames=frames.total(),
+        people=max(frames.values(), default=0) * votes,
+        estimate=lifecycle.estimate(frames.total(), _policy(votes)),
+    )
+
+
+def default_classes(benchmark: Benchmark) -> list[str]:
+    """Wnids: the categories of the benchmark and the classes that its mapping calls right."""
+    mapping = benchmark.settings["mapping"] or {}
+    found = {line.category for line in benchmarks.lines_of(benchmark)}
+    return sorted(found.union(*mapping.values()))
+
+
+def vocabulary_of(benchmark: Benchmark, wnids: Iterable[str] | None = None) -> list[dict[str, str]]:
+    """{"key", "name"} of the classes to choose from. Raises Refusal for what WordNet lacks."""
+    try:
+        return truth_campaigns.classes(wnids or default_classes(benchmark), load())
+    except UnknownLabel as unknown:
+        raise Refusal(
+            f"{unknown.label!r} is not a noun of WordNet 3.0. Give wnids such as n02084071, one a "
+            "line.",
+            field="vocabulary",
+        ) from None
+
+
+def ask(
+    benchmark: Benchmark,
+    actor: User,
+    *,
+    part_scheme: str | Sequence[str],
+    content_scheme: str | Sequence[str],
+    votes: int,
+    vocabulary: Sequence[str] | None = None,
+    objects: int | None = None,
+) -> Campaign:
+    """The draft campaign in which people will name the frames; a job makes them and asks.
+
+    Every frame is named by `votes` people, out of `vocabulary` (wnids). The actor invites people
+    and opens the campaign once its job is done. Raises Refusal, and Conflict where people are asked
+    already.
+    """
+    asked = asked_of(benchmark, part_scheme, content_scheme, objects)
+    if not FEWEST <= votes <= MOST_VOTES:
+        raise Refusal(f"Let {FEWEST} to {MOST_VOTES} people name each frame.", field="votes")
+    classes = vocabulary_of(benchmark, vocabulary)
+    with transaction.atomic():
+        current = Benchmark.objects.select_for_update().get(pk=benchmark.pk)
+        if current.naming_id is not None:
+            raise Conflict(
+                "People are asked already about frames of this benchmark. Make another benchmark "
+                "to ask about other frames."
+            )
+        campaign = lifecycle.create(
+            actor,
+            name=_free_name(Campaign, f"frames-{benchmark.pk}"),
+            title=TITLE,
+            kind="naming",
+            dataset=_dataset(benchmark, actor),
+            instructions=INSTRUCTIONS,
+            settings={"vocabulary": classes, "question": QUESTION},
+            policy=_policy(votes),
+        )
+        benchmark.naming = campaign
+        benchmark.save(update_fields=["naming"])
+        _share(benchmark.campaign, campaign, actor)
+        benchmarks.enter(benchmark, actor, PEOPLE, is_people=True)
+        payload = {
+            "benchmark": benchmark.pk,
+            "part_schemes": asked.part_schemes,
+            "content_schemes": asked.content_schemes,
+            "objects": asked.objects,
+        }
+        queue.enqueue(JOB, str(benchmark.pk), payload, campaign)
+    return campaign
+
+
+def frames_path(benchmark: Benchmark) -> Path:
+    """A line for each frame that people are asked about: {"frame": id, "image": name}."""
+    return folders.folder_of(benchmark) / "people" / "frames.jsonl"
+
+
+def predictions(benchmark: Benchmark) -> Predictions | None:
+    """What people named, as the classifier `people`, by the latest release of their campaign.
+
+    None before anything is settled. A frame of which people said "none of these", or that was
+    dropped as too hard or because they did not agree, is named nothing; one that is not settled
+    counts as not asked, so its sequence has no score of theirs.
+    """
+    said = _settled(benchmark)
+    if not said:
+        return None
+    frames = frame_places(benchmarks.lines_of(benchmark))
+    own = np.full(len(frames), NOT_ASKED, np.int32)
+    classes: dict[str, int] = {}
+    for frame, wnid in said.items():
+        named = wnid not in (None, "none")
+        own[frames[frame]] = classes.setdefault(str(wnid), len(classes)) if named else NOTHING
+    return Predictions((PEOPLE,), {PEOPLE: own}, tuple(classes), frames)
+
+
+def notes(benchmark: Benchmark) -> list[str]:
+    """What a result must tell about its people: how many sequences wait for their answers."""
+    if benchmark.naming is None or not frames_path(benchmark).exists():
+        return []
+    asked, said = set(_images(benchmark)), _settled(benchmark)
+    lines = [line for line in benchmarks.lines_of(benchmark) if asked.issuperset(line.frames)]
+    waiting = sum(not said.keys() >= set(line.frames) for line in lines)
+    if not waiting:
+        return []
+    return [
+        f"People were asked about {len(lines)} sequences; {waiting} of them have frames that are "
+        "not settled yet and are left out of people’s scores."
+    ]
+
+
+def _settled(benchmark: Benchmark) -> dict[str, str | None]:
+    """Frame → what the latest release of the campaign says of it; open frames are left out."""
+    release = latest(benchmark.naming)
+    if release is None or not frames_path(benchmark).exists():
+        return {}
+    said = {line["image"]: line["wnid"] for line in freezing.read(release).answers()}
+    return {frame: said[image] for frame, image in _images(benchmark).items() if image in said}
+
+
+def _images(benchmark: Benchmark) -> dict[str, str]:
+    """Frame → image."""
+    return {row["frame"]: row["image"] for _, row in json_lines(frames_path(benchmark))}
+
+
+def latest(naming: Campaign | None) -> Release | None:
+    """The release that says what the campaign says now, else its newest one."""
+    if naming is None:
+        return None
+    rows = list(naming.releases.order_by("-number"))
+    marks = freezing.marks_of(naming)
+    return next(
+        (row for row in rows if row.counts.get("marks") == marks), rows[0] if rows else None
+    )
+
+
+def _policy(votes: int) -> dict[str, Any]:
+    """So many people name each frame, no more; what they do not agree on is named nothing."""
+    return policies.clean(
+        {
+            "votes": votes,
+            "max_votes": votes,
+            "stop_early": "never",
+            "undecided": "drop",
+            "gold_share": 0,
+            "seconds_per_answer": SECONDS_PER_ANSWER,
+        }
+    )
+
+
+def _share(source: Campaign, naming: Campaign, actor: User) -> None:
+    """Who researches in the benchmark's campaign does in this one. Annotators are invited anew."""
+    role = Membership.Role.RESEARCHER
+    others = source.memberships.active().filter(role=role).exclude(user=actor)
+    Membership.objects.bulk_create(
+        [Membership(user_id=row.user_id, campaign=naming, role=role) for row in others]
+    )
+
+
+def _dataset(benchmark: Benchmark, actor: User) -> Dataset:
+    return datasets.create(
+        actor,
+        name=_free_name(Dataset, f"{benchmark.name[:70]}-frames"),
+        description=f"Frames of {benchmark.title}, which people name one by one.",
+    )
+
+
+def _free_name(model: Any, name: str) -> str:
+    """The name, with a number behind it where it is taken."""
+    tried = (name if number < 2 else f"{name}-{number}" for number in range(1, 1_000))
+    return next(one for one in tried if not model.objects.filter(name=one).exists())

@@ -1,0 +1,185 @@
+"""The job that makes the frames which people name, and asks about them.
+
+It may be killed at any moment and run again: what is there stays, and nothing is asked twice.
+"""
+
+import hashlib
+import io
+import json
+import os
+import random
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image as Pillow
+from PIL.PngImagePlugin import PngInfo
+
+from evaluation.benchmarks.kinds.cds import people
+from evaluation.models import Benchmark
+from evaluation.readers.sequences import SequenceLine
+from evaluation.sequences import sequencing
+from labeling.campaigns import lifecycle, subjects
+from labeling.datasets import images
+from labeling.datasets.image_sources import MAX_NAME, clean_name
+from labeling.errors import Refusal
+from labeling.exchange import export_files
+from labeling.follow_ups import asking, opening
+from labeling.jobs import queue
+from labeling.models import Campaign, Dataset, Image, Item, Job
+from labeling.releases import freezing
+
+Thing = tuple[str, str]
+BATCH = 500
+
+
+def execute(job: Job) -> None:
+    """Adds the frames to the campaign's dataset as images and asks what each shows. May run again.
+
+    Job payload: {"benchmark": pk, "part_schemes", "content_schemes", "objects"}. Raises Refusal and
+    BadInput for a photograph that is gone or another than was released.
+    """
+    benchmark = Benchmark.objects.select_related(
+        "campaign__dataset", "naming__dataset", "release__campaign__dataset"
+    ).get(pk=job.payload["benchmark"])
+    campaign = benchmark.naming
+    assert campaign is not None, "people.ask made the campaign with its job"
+    asked = people.Asked(
+        tuple(job.payload["part_schemes"]),
+        tuple(job.payload["content_schemes"]),
+        job.payload["objects"],
+    )
+    lines = people.lines_of(benchmark, asked)
+    things = _items(benchmark.campaign.dataset, {(line.image, line.object) for line in lines})
+    goal = people.frames_path(benchmark)
+    with _written(goal) as (known, note):
+        for frame, image in _made(job, benchmark, campaign.dataset, lines, things, known):
+            note(frame, image)
+        subjects.bar_witnesses(things.values())
+        _ask(campaign, sorted(set(known.values())), benchmark.settings["seed"])
+
+
+def image_name(frame: str) -> str:
+    """The name of a frame's image: the frame's id, or a hash of it where that cannot be a name."""
+    try:
+        if len(frame) <= MAX_NAME and clean_name(frame) == frame:
+            return frame
+    except Refusal:
+        pass
+    return f"frames/{hashlib.sha256(frame.encode()).hexdigest()}"
+
+
+def png(pixels: NDArray[np.uint8], thing: Thing) -> bytes:
+    """The frame as a file. Frames of one object that look alike are the same file; those of
+    different objects (all black, say) are not, so that each has an object of its own."""
+    said = PngInfo()
+    said.add_text("object", hashlib.sha256("\0".join(thing).encode()).hexdigest())
+    stream = io.BytesIO()
+    Pillow.fromarray(pixels).save(stream, "PNG", pnginfo=said)
+    return stream.getvalue()
+
+
+def _made(
+    job: Job,
+    benchmark: Benchmark,
+    dataset: Dataset,
+    lines: list[SequenceLine],
+    things: dict[Thing, int],
+    known: dict[str, str],
+) -> Iterator[tuple[str, str]]:
+    """(frame, name of its image) of every frame that is not known yet, its image added."""
+    of = {frame: (line.image, line.object) for line in lines for frame in line.frames}
+    left = of.keys() - known.keys()
+    done, total = len(of) - len(left), len(of)
+    release, chosen = benchmark.own_release, benchmark.settings
+    frames = sequencing.frames_of(
+        freezing.read(release),
+        {line.part_scheme: chosen["orders"][line.part_scheme] for line in lines},
+        list(dict.fromkeys(line.content_scheme for line in lines)),
+        export_files.originals_of(release),
+        include_empty=chosen["include_empty"],
+        wanted=left.__contains__,
+    )
+    for frame, pixels in frames:
+        image = _add(dataset, frame, pixels.cpu().numpy(), of[frame])
+        subjects.derive({image.pk: things[of[frame]]})
+        yield frame, image.name
+        done += 1
+        queue.renew(job, done=min(done, total - 1), total=total)
+
+
+def _add(dataset: Dataset, frame: str, pixels: NDArray[np.uint8], thing: Thing) -> Image:
+    """The frame's image: one that an earlier turn added, or a new one, or the one that looks so."""
+    name = image_name(frame)
+    found = dataset.images.filter(name=name).first()
+    if found is None:
+        added = images.add_file(dataset, name, io.BytesIO(png(pixels, thing)))
+        found = added.image or added.duplicate_of
+    assert found is not None
+    return found
+
+
+def _ask(campaign: Campaign, names: list[str], seed: int) -> None:
+    """One question for each image, in an order by chance: what is next tells nothing, and a page
+    has frames of many objects."""
+    topic = opening.NAMING_TOPIC | {"name": people.QUESTION}
+    lifecycle.define_topics(campaign, [topic])
+    random.Random(seed).shuffle(names)
+    items, _ = asking.whole_items(campaign, names)
+    asking.add_item_questions(campaign, [(items[name], topic["key"]) for name in names])
+
+
+def _items(dataset: Dataset, things: set[Thing]) -> dict[Thing, int]:
+    """The item of each object in the dataset of its photographs, by image and name.
+
+    An object that is no longer called so stands for its photograph as a whole: then one person sees
+    one frame of all such objects in it. Raises Refusal for a photograph that is gone.
+    """
+    names = sorted({image for image, _ in things})
+    found: dict[Thing, int] = {}
+    for start in range(0, len(names), BATCH):
+        batch = names[start : start + BATCH]
+        rows = Item.objects.filter(image__dataset=dataset, image__name__in=batch)
+        found |= {
+            (image, name): pk
+            for image, name, pk in rows.filter(region__isnull=False).values_list(
+                "image__name", "name", "pk"
+            )
+        }
+    lost = sorted(things - found.keys())
+    for image, name in lost:
+        photograph = dataset.images.filter(name=image).first()
+        if photograph is None:
+            raise Refusal(
+                f"{image} is no longer in {dataset.name}. Add it by that name, then try again."
+            )
+        whole, _ = Item.objects.get_or_create(image=photograph, region=None)
+        found[image, name] = whole.pk
+    return {thing: found[thing] for thing in things}
+
+
+@contextmanager
+def _written(goal: Path) -> Iterator[tuple[dict[str, str], Any]]:
+    """frames.jsonl as it grows: what an earlier turn wrote, and how to add to it. Whole and under
+    its name when all went well."""
+    part = goal.with_suffix(".part")
+    part.parent.mkdir(parents=True, exist_ok=True)
+    with open(part, "ab+") as file:
+        file.seek(0)
+        # A last line that was cut off is written anew.
+        whole = file.read().rpartition(b"\n")[0]
+        file.truncate(len(whole) + 1 if whole else 0)
+        rows = [json.loads(line) for line in whole.splitlines()]
+        known = {row["frame"]: row["image"] for row in rows}
+
+        def note(frame: str, image: str) -> None:
+            known[frame] = image
+            file.write(json.dumps({"frame": frame, "image": image}).encode() + b"\n")
+            file.flush()
+
+        yield known, note
+        os.fsync(file.fileno())
+    os.replace(part, goal)

@@ -1,0 +1,120 @@
+"""The researcher's page that has people name single frames, with what it will cost."""
+
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods
+
+from evaluation.benchmarks import access
+from evaluation.benchmarks.kinds.cds import people as asking
+from evaluation.metrics.wordnet.nouns import WordNetMissing
+from evaluation.models import Benchmark
+from evaluation.scoring.cds import wording
+from labeling.errors import Refusal
+from labeling.exchange import lists
+from labeling.files import BadInput
+from labeling.models import Job
+from labeling.web.forms import add_refusal
+from labeling.web.views.shared import SignedIn
+
+MAX_WORDS = 1024 * 1024
+
+
+class PeopleForm(forms.Form):
+    """Which frames people name, how many people each, and out of which classes."""
+
+    part_scheme = forms.MultipleChoiceField(
+        label="Part schemes", widget=forms.CheckboxSelectMultiple
+    )
+    content_scheme = forms.MultipleChoiceField(
+        label="Content schemes", widget=forms.CheckboxSelectMultiple
+    )
+    objects = forms.IntegerField(
+        required=False,
+        min_value=1,
+        label="At most so many objects",
+        help_text="Drawn by the benchmark’s seed. Leave it empty for all.",
+    )
+    votes = forms.IntegerField(
+        min_value=asking.FEWEST,
+        max_value=asking.MOST_VOTES,
+        initial=3,
+        label="People who name each frame",
+        help_text="The class that most of them name counts; where they do not agree, none does.",
+    )
+    vocabulary = forms.CharField(
+        required=False,
+        max_length=MAX_WORDS,
+        label="Classes to choose from",
+        widget=forms.Textarea(attrs={"rows": 6, "placeholder": "n02121620\nn02084071"}),
+        help_text=(
+            "Wnids, one a line. Leave it empty for the benchmark’s categories and the classes that "
+            "are right for them. “None of these” and “Too hard to tell” are always there."
+        ),
+    )
+
+    def __init__(self, *args: Any, benchmark: Benchmark, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        stated = benchmark.settings
+        for field, words in (
+            ("part_scheme", {}),
+            ("content_scheme", dict(wording.content_choices())),
+        ):
+            names = stated[f"{field}s"]
+            chosen = self.fields[field]
+            chosen.choices = [(name, words.get(name, name)) for name in names]  # type: ignore[attr-defined]
+            chosen.initial = names[:1]
+
+    def asked(self) -> dict[str, Any]:
+        """What asking.ask takes."""
+        return self.cleaned_data | {
+            "vocabulary": lists.read_names(self.cleaned_data["vocabulary"]) or None
+        }
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def people(request: SignedIn, name: str) -> HttpResponse:
+    """What asking people would cost, the deed, and afterwards how far it is."""
+    row = access.benchmark_for(request.user, name, Benchmark.Kind.CDS)
+    if "fragment" in request.GET and row.naming is not None:
+        shown = {"benchmark": row, "naming": row.naming, "job": _job(row)}
+        return render(request, "evaluation/cds/_people_next.html", shown)
+    form = PeopleForm(request.POST or None, benchmark=row)
+    cost, classes = None, []
+    if request.method == "POST" and form.is_valid():
+        asked = form.asked()
+        try:
+            if "ask" in request.POST:
+                asking.ask(row, request.user, **asked)
+                messages.success(request, "The frames are being made. Nobody is asked yet.")
+                return redirect("evaluation:cds_people", row.name)
+            schemes = asked["part_scheme"], asked["content_scheme"]
+            cost = asking.cost(
+                row, asking.asked_of(row, *schemes, asked["objects"]), asked["votes"]
+            )
+            classes = asking.vocabulary_of(row, asked["vocabulary"])
+        except Refusal as error:
+            cost = None
+            add_refusal(form, error)
+        except (BadInput, WordNetMissing) as error:
+            form.add_error(None, str(error))
+    context: dict[str, Any] = {
+        "benchmark": row,
+        "form": form,
+        "cost": cost,
+        "classes": classes,
+        "naming": row.naming,
+        "job": _job(row),
+    }
+    status = 422 if form.errors else 200
+    return render(request, "evaluation/cds/people.html", context, status=status)
+
+
+def _job(row: Benchmark) -> Job | None:
+    """The work that makes the frames, as it stands."""
+    return Job.objects.filter(kind=asking.JOB, key=str(row.pk)).order_by("-pk").first()

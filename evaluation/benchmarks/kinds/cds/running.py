@@ -1,0 +1,147 @@
+"""How a CDS benchmark is scored: its stored frames, the classifiers' names for them, and people's.
+
+Called by runs.py. What a run says of each sequence goes to files in its folder, the tables into
+the Run.
+"""
+
+import hashlib
+import json
+import shutil
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from evaluation.benchmarks import folders
+from evaluation.benchmarks.kinds.cds import benchmarks, people
+from evaluation.benchmarks.kinds.cds.choosing import SCORED_BY
+from evaluation.metrics.frames.sequences import PartsError
+from evaluation.metrics.wordnet.nouns import WordNetMissing, load
+from evaluation.models import Benchmark, Run, Submission
+from evaluation.readers.answers import require_file
+from evaluation.readers.frame_predictions import Predictions, frame_places, read_predictions
+from evaluation.scoring.cds import scoring
+from labeling.errors import Refusal
+from labeling.files import BadInput, atomic_write
+from labeling.management.contract import to_json
+from labeling.models import Release
+from labeling.release_files.frozen import canonical
+from labeling.releases import freezing
+
+# What fails a run with its sentence: a person mends it, and trying again would say the same.
+REFUSALS: tuple[type[Exception], ...] = (BadInput, PartsError, Refusal, WordNetMissing)
+NOBODY = "Nobody named frames yet. Add the predictions of a classifier, then score."
+SEQUENCES, ANSWERS = "sequences.jsonl", "answers.jsonl"
+
+
+def freeze(benchmark: Benchmark, run: Run) -> Release:
+    """The release whose objects are revealed; what people named is frozen on the way."""
+    if benchmark.naming is not None and freezing.marks_of(benchmark.naming)["last_settlement"]:
+        freezing.freeze(
+            benchmark.naming, run.requested_by, interim=bool(run.settings.get("interim"))
+        )
+    return benchmark.own_release
+
+
+def score(benchmark: Benchmark, release: Release, run: Run) -> dict[str, Any]:
+    """The tables, of strict JSON values; sequences.jsonl and answers.jsonl lie in the run's folder.
+
+    Raises one of REFUSALS.
+    """
+    predictions = predictions_of(benchmark)
+    if predictions is None:
+        raise Refusal(NOBODY)
+    chosen = benchmark.settings
+    named = benchmark.submissions.filter(is_people=True).values_list("name", flat=True)
+    scored = scoring.score(
+        benchmarks.lines_of(benchmark),
+        predictions,
+        load(),
+        scoring.Options(**{key: chosen[key] for key in SCORED_BY}, people=tuple(named)),
+        mapping=chosen["mapping"],
+    )
+    folder = folders.run_folder(benchmark, run.pk)
+    folder.mkdir(parents=True, exist_ok=True)
+    _write(folder / SEQUENCES, scored.sequences())
+    _write(folder / ANSWERS, scored.answers())
+    result = scored.head | {
+        "tables": scored.tables,
+        "notes": [*scored.head["notes"], *people.notes(benchmark)],
+        "release": {"number": release.number, "sha256": release.sha256},
+        "code_version": freezing.code_version(),
+    }
+    plain: dict[str, Any] = json.loads(to_json(result))
+    return plain
+
+
+def predictions_of(benchmark: Benchmark) -> Predictions | None:
+    """What every classifier says of every frame, people last; None where there is nobody.
+
+    Raises BadInput for a file that is gone or does not fit.
+    """
+    machines = benchmark.submissions.filter(is_people=False)
+    while True:
+        rows = list(machines.all())
+        try:
+            return _joined(_each(benchmark, rows))
+        except (BadInput, FileNotFoundError):
+            # A file that was replaced while we read is no fault: read what is there now.
+            if dict(machines.values_list("pk", "sha256")) == {row.pk: row.sha256 for row in rows}:
+                raise
+
+
+def signature_of(benchmark: Benchmark) -> dict[str, Any]:
+    """What a result depends on, cheaply: while it is unchanged a run would say the same."""
+    said = benchmark.naming
+    return {
+        "release": benchmark.own_release.sha256,
+        # Orders and mapping are long, and every run keeps this.
+        "settings": hashlib.sha256(canonical(benchmark.settings)).hexdigest(),
+        "classifiers": [
+            list(row) for row in benchmark.submissions.values_list("name", "sha256", "is_people")
+        ],
+        "naming": freezing.marks_of(said) if said is not None else None,
+    }
+
+
+def obstacle(benchmark: Benchmark) -> str:
+    """Why there is no score yet; "" once a classifier takes part or people named anything."""
+    named = benchmark.naming
+    if benchmark.submissions.filter(is_people=False).exists():
+        return ""
+    return "" if named is not None and freezing.marks_of(named)["last_settlement"] else NOBODY
+
+
+def tidy(run: Run, gone: list[int]) -> None:
+    """Removes the folders of runs that went, and the interim releases of what people named."""
+    for pk in gone:
+        shutil.rmtree(folders.run_folder(run.benchmark, pk), ignore_errors=True)
+    naming = run.benchmark.naming
+    newest = people.latest(naming)
+    if naming is not None and newest is not None:
+        freezing.prune(naming, newest)
+
+
+def _joined(each: Iterable[Predictions]) -> Predictions | None:
+    found: Predictions | None = None
+    for own in each:
+        found = own if found is None else found.joined(own)
+    return found
+
+
+def _each(benchmark: Benchmark, machines: Iterable[Submission]) -> Iterator[Predictions]:
+    """The predictions of every file, then people's; one is held at a time."""
+    lines = benchmarks.lines_of(benchmark)
+    frames = frame_places(lines)
+    for row in machines:
+        path = benchmarks.predictions_path(row)
+        require_file(path, "upload the classifier's predictions again")
+        yield read_predictions(path, lines, frames)
+    said = people.predictions(benchmark) if benchmark.naming is not None else None
+    if said is not None:
+        yield said
+
+
+def _write(path: Path, rows: Iterable[dict[str, Any]]) -> None:
+    with atomic_write(path) as file:
+        for row in rows:
+            file.write(to_json(row) + "\n")

@@ -1,0 +1,237 @@
+"""Frames to look at: drawn when somebody opens a sequence, and kept while they are looked at.
+
+A job draws one sequence into `frames/<number>/<frame>.webp` in the benchmark's folder, frames from
+1, lossless. The folders are a cache: beyond ASSAY_FRAME_SEQUENCES of them, those that nobody looked
+at for longest go. Frames of one benchmark never change, so drawing them twice is drawing the same.
+"""
+
+import os
+import secrets
+import shutil
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+from django.conf import settings
+from django.db import transaction
+from numpy.typing import NDArray
+from PIL import Image
+
+from evaluation.benchmarks import folders
+from evaluation.benchmarks.kinds.cds import benchmarks
+from evaluation.models import Benchmark
+from evaluation.readers.sequences import SequenceLine, parse_line
+from evaluation.sequences import sequencing
+from labeling.errors import NotYours, Refusal
+from labeling.exchange import export_files
+from labeling.files import atomic_write
+from labeling.jobs import queue
+from labeling.models import Job, User
+from labeling.parts.model import PartedObject, Photograph
+from labeling.plurals import count_of
+from labeling.release_files.frozen import IMAGE, Frozen
+from labeling.release_files.frozen_objects import parted
+from labeling.releases import freezing
+
+KIND = "frames"
+FOLDER = "frames"
+# What is on its way out of the cache.
+GONE = ".gone-"
+# More lines or frames than any benchmark has.
+MOST = 10**9
+# Sequences that a person may have waiting to be drawn: some ten seconds of work.
+MOST_WAITING = 10
+# Looking is noted at most so often.
+NOTED_SECONDS = 60
+# The quickest of WebP's lossless ways: 45 ms for 500 × 375 pixels and a tenth larger than the next.
+WEBP: dict[str, Any] = {"lossless": True, "method": 0}
+
+
+@dataclass(frozen=True)
+class State:
+    """How far the frames of a sequence are.
+
+    state: "done", "queued", "running", "failed", or "missing" where nobody asked for them. ready:
+    how many of the `total` can be shown. error: why it failed, as a sentence.
+    """
+
+    state: str
+    ready: int
+    total: int
+    error: str = ""
+
+    @property
+    def is_done(self) -> bool:
+        return self.state == "done"
+
+    def as_dict(self) -> dict[str, Any]:
+        found: dict[str, Any] = {"state": self.state, "ready": self.ready, "total": self.total}
+        return found | ({"error": self.error} if self.error else {})
+
+
+class TooManyWaiting(Refusal):
+    """A person asked for many sequences that are not drawn yet."""
+
+    status = 429
+    code = "too_many_waiting"
+
+
+def ask(benchmark: Benchmark, number: int, actor: User) -> State:
+    """How far the frames of line `number`, from 0, are; a job draws them where none does yet.
+
+    After a failure, asking is trying again. Raises NotYours where there is no such line, and
+    TooManyWaiting: a person's own must not pile up in front of everybody's scores.
+    """
+    with transaction.atomic():
+        # Two who ask at once get one job.
+        Benchmark.objects.select_for_update().get(pk=benchmark.pk)
+        found = state(benchmark, number)
+        if found.state not in {"missing", "failed"}:
+            return found
+        _check_waiting(actor)
+        payload = {"benchmark": benchmark.pk, "number": number, "actor": actor.pk}
+        queue.enqueue(KIND, _key(benchmark, number), payload)
+    return State(Job.State.QUEUED, found.ready, found.total)
+
+
+def state(benchmark: Benchmark, number: int) -> State:
+    """How far they are, as the files and the job say. Raises NotYours where there is no such line.
+
+    One query, and none once they are there.
+    """
+    total = len(line_of(benchmark, number).frames)
+    ready = sum(path.is_file() for path in _paths(benchmark, number, total))
+    if ready == total:
+        return State("done", ready, total)
+    job = Job.objects.filter(kind=KIND, key=_key(benchmark, number)).order_by("-pk").first()
+    if job is None or job.state == Job.State.DONE:
+        return State("missing", ready, total)
+    return State(job.state, ready, total, job.error if job.state == Job.State.FAILED else "")
+
+
+def open_frame(benchmark: Benchmark, number: int, frame: int) -> IO[bytes]:
+    """The frame, from 1, as WebP. Raises FileNotFoundError where it is not drawn."""
+    # A longer number may be no file's name.
+    path = _path(benchmark, min(number, MOST), min(frame, MOST))
+    file = open(path, "rb")  # noqa: SIM115 - closed with the response
+    with suppress(FileNotFoundError):
+        if time.time() - path.parent.stat().st_mtime > NOTED_SECONDS:
+            os.utime(path.parent)
+    return file
+
+
+def is_drawn(benchmark: Benchmark, number: int, frame: int) -> bool:
+    """Whether the frame, from 1, can be shown."""
+    return _path(benchmark, number, frame).is_file()
+
+
+def execute(job: Job) -> None:
+    """Draws the frames of one sequence; may run again. Payload: {"benchmark": pk, "number": n}."""
+    number = job.payload["number"]
+    benchmark = (
+        Benchmark.objects.select_related("release__campaign__dataset")
+        .filter(pk=job.payload["benchmark"])
+        .first()
+    )
+    if benchmark is None or state(benchmark, number).is_done:
+        return
+    line = line_of(benchmark, number)
+    pictures = dict(_drawn(benchmark, line))
+    folder = _folder(benchmark, number)
+    folder.mkdir(parents=True, exist_ok=True)
+    for done, (name, path) in enumerate(
+        zip(line.frames, _paths(benchmark, number, len(line.frames)), strict=True)
+    ):
+        queue.renew(job, done, len(line.frames))
+        with atomic_write(path, "wb") as file:
+            Image.fromarray(pictures[name]).save(file, "WEBP", **WEBP)
+    queue.renew(job, len(line.frames), len(line.frames))
+    forget_unused(folder)
+
+
+def _check_waiting(actor: User) -> None:
+    asked = Job.objects.filter(kind=KIND, payload__actor=actor.pk)
+    waiting = asked.filter(state__in=[Job.State.QUEUED, Job.State.RUNNING]).count()
+    if waiting >= MOST_WAITING:
+        raise TooManyWaiting(
+            f"The frames of {count_of(waiting, 'object')} that you opened are still being drawn. "
+            "Wait until some of them are there, then try again."
+        )
+
+
+def line_of(benchmark: Benchmark, number: int) -> SequenceLine:
+    """Line `number`, from 0, without reading on. Raises NotYours where there is none."""
+    with suppress(FileNotFoundError), open(benchmarks.lines_path(benchmark), "rb") as file:
+        text = next(islice(file, min(number, MOST), None), None)
+        if text is not None:
+            return parse_line(text)
+    raise NotYours("There is no such sequence in this benchmark.")
+
+
+def forget_unused(keep: Path) -> int:
+    """How many sequences left the cache, because others were looked at later. `keep` stays."""
+    found = []
+    for folder in _cached(keep):
+        if folder.name.startswith(GONE):
+            shutil.rmtree(folder, ignore_errors=True)
+        elif folder != keep:
+            with suppress(FileNotFoundError):
+                found.append((folder.stat().st_mtime_ns, folder))
+    too_many = max(0, len(found) + 1 - settings.ASSAY_FRAME_SEQUENCES)
+    for _, folder in sorted(found)[:too_many]:
+        # Renamed first: half a folder would pass for one that is being drawn.
+        leaving = folder.with_name(f"{GONE}{folder.name}-{secrets.token_hex(4)}")
+        with suppress(FileNotFoundError):
+            folder.rename(leaving)
+            shutil.rmtree(leaving, ignore_errors=True)
+    return too_many
+
+
+def _drawn(benchmark: Benchmark, line: SequenceLine) -> list[tuple[str, NDArray[np.uint8]]]:
+    release = benchmark.own_release
+    photo, thing = _object(freezing.read(release), line)
+    return sequencing.render(
+        thing,
+        photo,
+        line,
+        benchmark.settings["orders"][line.part_scheme][line.category],
+        export_files.originals_of(release),
+        include_empty=benchmark.settings["include_empty"],
+    )
+
+
+def _object(frozen: Frozen, line: SequenceLine) -> tuple[Photograph, PartedObject]:
+    """The line's photograph and object, as the release has them."""
+    [photo] = (row for row in frozen.images() if row["name"] == line.image)
+    [thing] = (
+        row
+        for row in frozen.lines("objects.jsonl")
+        if (row["image"], row["object"]) == (line.image, line.object)
+    )
+    return Photograph(**{name: photo[name] for name in IMAGE}), parted(thing, {})
+
+
+def _cached(one: Path) -> Iterator[Path]:
+    """The folders of all sequences of all benchmarks, given one of them."""
+    return one.parents[2].glob(f"*/{FOLDER}/*")
+
+
+def _folder(benchmark: Benchmark, number: int) -> Path:
+    return folders.folder_of(benchmark) / FOLDER / str(number)
+
+
+def _path(benchmark: Benchmark, number: int, frame: int) -> Path:
+    return _folder(benchmark, number) / f"{frame}.webp"
+
+
+def _paths(benchmark: Benchmark, number: int, total: int) -> list[Path]:
+    return [_path(benchmark, number, frame) for frame in range(1, total + 1)]
+
+
+def _key(benchmark: Benchmark, number: int) -> str:
+    return f"{benchmark.pk}:{number}"

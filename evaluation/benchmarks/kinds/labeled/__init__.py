@@ -1,0 +1,3 @@
+"""Benchmarks whose truth is the labels of a release: classification, localization, detection,
+wsol.
+"""

@@ -1,0 +1,305 @@
+"""Benchmarks whose ground truth is the labels of a release, and who takes part in them.
+
+The only writer of their Benchmark and Submission rows. What their folders hold: places.py.
+"""
+
+import os
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+from django.db import IntegrityError, transaction
+from django.db.models import Max
+
+from evaluation.benchmarks.folders import folder_of, scratch
+from evaluation.benchmarks.kinds.labeled import scoremap_zips, scoring
+from evaluation.benchmarks.kinds.labeled.paths import (
+    submission_path,
+    truth_folder,
+    truth_zip,
+    zipped,
+)
+from evaluation.benchmarks.kinds.labeled.settings import checked
+from evaluation.benchmarks.kinds.labeled.truth import ground_truth
+from evaluation.benchmarks.kinds.labeled.truth.ground_truth import WSOL
+from evaluation.benchmarks.kinds.labeled.truth.truth_check import check_readable
+from evaluation.models import Benchmark, Submission
+from evaluation.readers.answers import file_sha256
+from evaluation.readers.wsol_folders import read_boxes
+from labeling.campaigns import lifecycle
+from labeling.errors import Conflict, NotYours, Refusal, TooLarge
+from labeling.files import BadInput
+from labeling.jobs.image_store import saying_full
+from labeling.jobs.kept_files import MAX_BYTES
+from labeling.models import Campaign, Question, Release, User
+from labeling.releases import freezing
+
+TRUTH_GONE = (
+    "The ground truth of this benchmark is not on this server any more. Restore the folder of "
+    "benchmarks from a backup, or make the benchmark again under another name."
+)
+# In the settings, beside what was chosen: the counts of the truth, and how often classifiers that
+# were removed had been scored.
+COUNTS, EARLIER = "truth", "earlier_attempts"
+SENT = "sent"
+MAX_NAME = 100
+MAX_CLASSIFIERS = 100
+# Of a zip of score maps.
+MAX_ZIP_BYTES = 2 * 1024**3
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a benchmark would stand on. truth: counts, as ground_truth.count has them."""
+
+    release: int
+    kind: str
+    truth: dict[str, Any]
+
+
+def plan(campaign: Campaign, kind: str, release: Release | None = None) -> Plan | None:
+    """What a benchmark of this kind would stand on; None where the campaign has no release yet.
+
+    Raises Refusal where the release has nothing of the kind, BadInput for damaged files.
+    """
+    checked(kind, {})
+    release = release or freezing.latest_kept(campaign)
+    if release is None:
+        _check_settled(campaign)
+        return None
+    return Plan(release.number, kind, ground_truth.count(freezing.read(release), kind))
+
+
+def create(
+    owner: User,
+    *,
+    kind: str,
+    name: str,
+    title: str,
+    campaign: Campaign,
+    release: Release | None = None,
+    **settings: Any,
+) -> Benchmark:
+    """A benchmark on the labels of a release: without one, on the campaign's latest kept one, or on
+    one frozen now.
+
+    settings: of DEFAULTS[kind]. All or nothing; the same again by the same person under the same
+    name is the same benchmark. Raises Refusal, with the field; BadInput for damaged files.
+    """
+    stated = checked(kind, settings)
+    lifecycle.check_name(name)
+    if not title.strip():
+        raise Refusal("Give the benchmark a title.", field="title")
+    release = release or freezing.latest_kept(campaign) or _frozen_now(campaign, owner)
+    with saying_full(), scratch() as folder:
+        truth = folder / "truth"
+        truth.mkdir()
+        stated[COUNTS] = ground_truth.write(
+            freezing.read(release), kind, truth, stated.get("inclusive", False)
+        )
+        check_readable(kind, truth, stated)
+        row = Benchmark(name=name, kind=kind, campaign=campaign, release=release, created_by=owner)
+        row.title, row.settings = title.strip()[:200], stated
+        standing = _same(row)
+        if standing is None:
+            zipped(truth, folder / "truth.zip", name)
+            standing = _published(row, folder)
+    return standing
+
+
+def chosen_of(benchmark: Benchmark) -> dict[str, Any]:
+    """What was chosen when it was made: which split it is, and how it is scored."""
+    return {key: value for key, value in benchmark.settings.items() if key not in (COUNTS, EARLIER)}
+
+
+def open_truth(benchmark: Benchmark) -> IO[bytes]:
+    """truth.zip, for the caller to close. Raises Refusal where it is gone."""
+    try:
+        return open(truth_zip(benchmark), "rb")
+    except FileNotFoundError:
+        raise Refusal(TRUTH_GONE) from None
+
+
+def max_bytes(kind: str) -> int:
+    """Of a file that is sent in."""
+    return MAX_ZIP_BYTES if kind == WSOL else MAX_BYTES
+
+
+def check_bytes(kind: str, size: int) -> None:
+    """Raises TooLarge for more than max_bytes."""
+    if size > (most := max_bytes(kind)):
+        raise TooLarge(f"The file is larger than {most // 1024**2:,} MiB.", field="file")
+
+
+def add_submission(
+    benchmark: Benchmark, actor: User, name: str, path: Path, file_name: str
+) -> Submission:
+    """The classifier with its predictions, checked whole against the truth.
+
+    path: a CSV or COCO JSON file; of wsol a zip of <id>.npy, or a folder of them. file_name: what
+    the person calls it, for messages. Under a name that is there already, other predictions take
+    the place of the old ones and count as another attempt; the same again change nothing. All or
+    nothing. Raises BadInput with the place, Refusal, TooLarge.
+    """
+    _check_name(name)
+    if not truth_folder(benchmark).is_dir():
+        raise Refusal(TRUTH_GONE)
+    with saying_full(), scratch() as folder:
+        with scoring.called(folder / SENT, file_name, truth_folder(benchmark)):
+            laid = _laid_out(benchmark, path, folder / SENT, file_name)
+            # Of maps, not of their zip: packed again it would be another attempt.
+            sha256 = scoremap_zips.sha256(laid) if laid.is_dir() else file_sha256(laid)
+            standing = benchmark.submissions.filter(name=name, sha256=sha256).first()
+            if standing is not None and submission_path(standing).exists():
+                return standing
+            scoring.check(benchmark.kind, truth_folder(benchmark), laid, benchmark.settings)
+        with transaction.atomic():
+            benchmark = Benchmark.objects.select_for_update().get(pk=benchmark.pk)
+            row = _entered(benchmark, actor, name, sha256)
+            _place(laid, row)
+    return row
+
+
+def remove(benchmark: Benchmark, position: int) -> str:
+    """The name of the classifier that stood there and no longer takes part, its files gone.
+
+    Its attempts stay counted, should it come again. Raises NotYours where none stands there.
+    """
+    with transaction.atomic():
+        benchmark = Benchmark.objects.select_for_update().get(pk=benchmark.pk)
+        row = benchmark.submissions.filter(position=position).first()
+        if row is None:
+            raise NotYours("The benchmark has no such classifier.")
+        earlier = benchmark.settings.get(EARLIER, {}) | {row.name: row.attempts}
+        benchmark.settings = benchmark.settings | {EARLIER: earlier}
+        benchmark.save(update_fields=["settings"])
+        _remove_later(submission_path(row))
+        row.delete()
+    return row.name
+
+
+def _same(row: Benchmark) -> Benchmark | None:
+    """The very benchmark, where the same person made it before."""
+    kept = ("name", "kind", "release", "created_by")
+    found = Benchmark.objects.filter(**{field: getattr(row, field) for field in kept}).first()
+    if found is None:
+        return None
+    stated = {key: value for key, value in found.settings.items() if key != EARLIER}
+    return found if stated == row.settings else None
+
+
+def _published(row: Benchmark, folder: Path) -> Benchmark:
+    """The row, saved with the folder as its own; or the same one that somebody made meanwhile.
+
+    Raises Conflict where the name is taken.
+    """
+    try:
+        with transaction.atomic():
+            row.save(force_insert=True)
+            # What a transaction that never ended may have left under this number.
+            shutil.rmtree(folder_of(row), ignore_errors=True)
+            os.replace(folder, folder_of(row))
+    except IntegrityError as error:
+        standing = _same(row)
+        if standing is None:
+            raise Conflict(
+                f"A benchmark is already called {row.name!r}. Choose another name.", field="name"
+            ) from error
+        return standing
+    return row
+
+
+def _check_settled(campaign: Campaign) -> None:
+    if not campaign.questions.filter(state=Question.State.SETTLED).exists():
+        raise Refusal(
+            f"Nothing in {campaign.title} is settled yet. Let people answer first.",
+            field="campaign",
+        )
+
+
+def _frozen_now(campaign: Campaign, owner: User) -> Release:
+    _check_settled(campaign)
+    return freezing.freeze(campaign, owner)
+
+
+def _laid_out(benchmark: Benchmark, path: Path, goal: Path, file_name: str) -> Path:
+    """A copy of what was sent, unpacked where it is a zip of score maps; where it is."""
+    if benchmark.kind != WSOL:
+        if path.is_dir():
+            raise BadInput("is a folder", file_name, None, "give a file of predictions")
+        check_bytes(benchmark.kind, path.stat().st_size)
+        shutil.copyfile(path, goal)
+        return goal
+    first = _first_id(benchmark)
+    if path.is_dir():
+        return scoremap_zips.without_top(scoremap_zips.copy(path, goal), first)
+    check_bytes(WSOL, path.stat().st_size)
+    scoremap_zips.unpack(path, goal, len(read_boxes(truth_folder(benchmark))))
+    return scoremap_zips.without_top(goal, first)
+
+
+def _entered(benchmark: Benchmark, actor: User, name: str, sha256: str) -> Submission:
+    """The classifier's row with these predictions; the caller's transaction holds the benchmark."""
+    row = benchmark.submissions.filter(name=name).first()
+    if row is not None:
+        if sha256 != row.sha256:
+            _remove_later(submission_path(row))
+            row.attempts += 1
+        row.sha256 = sha256
+        row.save(update_fields=["sha256", "attempts"])
+        return row
+    if benchmark.submissions.count() >= MAX_CLASSIFIERS:
+        raise Refusal(
+            f"A benchmark takes {MAX_CLASSIFIERS} classifiers. Remove some, or make another.",
+            field="name",
+        )
+    last = benchmark.submissions.aggregate(last=Max("position"))["last"]
+    return Submission.objects.create(
+        benchmark=benchmark,
+        name=name,
+        position=0 if last is None else last + 1,
+        sha256=sha256,
+        attempts=1 + benchmark.settings.get(EARLIER, {}).get(name, 0),
+        submitted_by=actor,
+    )
+
+
+def _place(laid: Path, row: Submission) -> None:
+    """Moves what was laid out to where the row says; the last thing before it is committed."""
+    goal = submission_path(row)
+    goal.parent.mkdir(exist_ok=True)
+    # What a transaction that never ended may have left under this number, or the very same file
+    # that came at this moment.
+    _remove(goal)
+    os.replace(laid, goal)
+
+
+def _remove_later(path: Path) -> None:
+    transaction.on_commit(lambda: _remove(path))
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def _first_id(benchmark: Benchmark) -> str:
+    """The file of the score map that comes first."""
+    return f"{read_boxes(truth_folder(benchmark))[0].name}.npy"
+
+
+def _check_name(name: str) -> None:
+    """Raises Refusal for a name that cannot be seen, or cannot stand in an address."""
+    if not name or not name.isprintable() or name != name.strip():
+        raise Refusal(
+            f"The name {name[:40]!r} is empty or has characters that cannot be seen. Give the "
+            "classifier a name of printable characters, without spaces around it.",
+            field="name",
+        )
+    if len(name) > MAX_NAME:
+        raise Refusal(f"Give the classifier a name of at most {MAX_NAME} characters.", field="name")
+    if "/" in name or "\\" in name or name in {".", ".."}:
+        raise Refusal(f"{name!r} would be a path. Leave slashes out of the name.", field="name")

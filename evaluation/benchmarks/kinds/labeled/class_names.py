@@ -1,0 +1,45 @@
+"""What people call the classes of a benchmark: as its release does, else as WordNet does."""
+
+import json
+from collections.abc import Callable
+from functools import lru_cache
+from pathlib import Path
+
+from evaluation.metrics.wordnet.nouns import UnknownLabel, WordNetMissing, load
+from evaluation.models import Benchmark
+from labeling.files import BadInput
+from labeling.release_files import frozen
+from labeling.releases import freezing
+
+Namer = Callable[[str], str]
+
+
+def namer(row: Benchmark) -> Namer:
+    """A function from a class (a wnid, or any id) to its name; to the id where nobody has one."""
+    release = row.release
+    known = _released(freezing.folder_of(release), release.sha256) if release else {}
+    return lambda key: known.get(key) or _by_wordnet(key)
+
+
+@lru_cache(maxsize=16)
+def _released(folder: Path, sha256: str) -> dict[str, str]:
+    """The names in a release; nothing where its files are gone."""
+    try:
+        categories = frozen.head(folder, sha256)["campaign"]["settings"].get("categories", {})
+        with open(folder / "topics.jsonl", encoding="utf-8") as file:
+            topics = [json.loads(line) for line in file]
+    except (BadInput, OSError):
+        return {}
+    return {
+        **{topic["key"]: topic["name"] for topic in topics},
+        **{key: category["name"] for key, category in categories.items()},
+    }
+
+
+@lru_cache(maxsize=4096)
+def _by_wordnet(key: str) -> str:
+    try:
+        net = load()
+        return net.synset(net.index(key)).lemmas[0]
+    except (UnknownLabel, WordNetMissing):
+        return key

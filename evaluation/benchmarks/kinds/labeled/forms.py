@@ -1,0 +1,121 @@
+"""The researcher's forms about benchmarks on released labels."""
+
+from typing import Any
+
+from django import forms
+
+from evaluation.benchmarks.kinds.labeled import wording
+from evaluation.benchmarks.kinds.labeled.benchmarks import max_bytes
+from evaluation.benchmarks.kinds.labeled.settings import DEFAULTS
+from evaluation.metrics.wsol.box_scores import LARGEST_SIZE, MOST_THRESHOLDS
+from evaluation.models import Benchmark
+from labeling.campaigns.access import RESEARCHER, campaigns_for
+from labeling.models import Campaign, User
+from labeling.web.forms.kept import KeepsFiles, KeptFileInput
+
+WSOL = "wsol"
+
+
+class CampaignForm(forms.Form):
+    """Whose labels are to be the truth."""
+
+    campaign = forms.ModelChoiceField(
+        Campaign.objects.none(),
+        to_field_name="name",
+        empty_label="Choose …",
+        help_text="Its latest release is the truth, for good.",
+    )
+
+    def __init__(self, *args: Any, user: User, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        mine = campaigns_for(user, RESEARCHER).order_by("title", "pk")
+        self.fields["campaign"].queryset = mine  # type: ignore[attr-defined]
+
+
+class ReleasedForm(CampaignForm):
+    """A new benchmark on the labels of a campaign: its kind, which split it is, how it scores."""
+
+    kind = forms.ChoiceField(
+        choices=list(wording.KINDS.items()), error_messages={"required": "Choose a kind."}
+    )
+    title = forms.CharField(max_length=200)
+    name = forms.SlugField(
+        max_length=80, help_text="Its part of the address: lower-case letters, digits and hyphens."
+    )
+    split = forms.ChoiceField(choices=list(wording.SPLITS.items()), widget=forms.RadioSelect)
+    protocol = forms.ChoiceField(choices=list(wording.PROTOCOLS.items()))
+    normalize = forms.ChoiceField(
+        choices=list(wording.NORMALIZATIONS.items()), label="Scores of a map"
+    )
+    size = forms.IntegerField(
+        min_value=1,
+        max_value=LARGEST_SIZE,
+        help_text="Side of the maps under the reference protocol.",
+    )
+    thresholds = forms.IntegerField(
+        min_value=1, max_value=MOST_THRESHOLDS, help_text="At 0, 1/n, 2/n, …"
+    )
+    inclusive = forms.BooleanField(
+        required=False, label="x1 and y1 are the last pixel of a box, not one past it"
+    )
+    strict = forms.BooleanField(
+        required=False, label="IoU must be above 0.5; the published kit accepts 0.5 itself"
+    )
+    confidence = forms.FloatField(
+        min_value=0.5,
+        max_value=0.9999,
+        label="Level of the intervals",
+        widget=forms.NumberInput(attrs={"step": "any"}),
+    )
+    seed = forms.IntegerField(min_value=0, max_value=2**32 - 1, help_text="Of the intervals.")
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["campaign"].widget = forms.HiddenInput()
+        kind = self.data.get("kind", "")
+        for settings in DEFAULTS.values():
+            for name, usual in settings.items():
+                self.fields[name].initial = usual
+        for name in self.fields.keys() & {key for own in DEFAULTS.values() for key in own}:
+            # Another kind's settings are hidden, and may be missing.
+            if kind in DEFAULTS and name not in DEFAULTS[kind]:
+                self.fields[name].required = False
+
+    def settings(self) -> dict[str, Any]:
+        """Those that the chosen kind has."""
+        return {name: self.cleaned_data[name] for name in DEFAULTS[self.cleaned_data["kind"]]}
+
+    def main_fields(self) -> list[forms.BoundField]:
+        return [self[name] for name in ("title", "name", "split")]
+
+    def map_fields(self) -> list[forms.BoundField]:
+        return [self[name] for name in ("protocol", "normalize", "size", "thresholds")]
+
+    def other_fields(self) -> list[forms.BoundField]:
+        return [self[name] for name in ("confidence", "seed")]
+
+    def has_scoring_faults(self) -> bool:
+        """Whether the folded part has a fault to show."""
+        names = {key for own in DEFAULTS.values() for key in own} - {"split"}
+        return any(self[name].errors for name in names)
+
+
+class SubmissionForm(KeepsFiles):
+    """What one classifier says to every image."""
+
+    name = forms.CharField(
+        max_length=100,
+        label="Classifier",
+        help_text="A name that is here already takes the new file in place of its old one.",
+        widget=forms.TextInput(attrs={"data-key": "n", "autocomplete": "off"}),
+    )
+    file = forms.FileField(label="Predictions", widget=KeptFileInput)
+
+    def __init__(self, *args: Any, benchmark: Benchmark, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.most_kept = max_bytes(benchmark.kind)
+        is_wsol = benchmark.kind == WSOL
+        accept = ".zip,application/zip" if is_wsol else ".csv,.json,text/csv,application/json"
+        field = self.fields["file"]
+        field.label = "Score maps" if is_wsol else "Predictions"
+        field.widget = KeptFileInput(attrs={"accept": accept, "data-key": "u"})

@@ -1,0 +1,184 @@
+"""What is drawn over a photograph and said below it: true and predicted boxes, verdicts, in words.
+Pure.
+
+Boxes are x0, y0, x1, y1 in pixels of the image. A shape's tone is truth, right, wrong or missed;
+each has a stroke and a mark of its own, so that colour is not needed to tell them apart.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from evaluation.benchmarks.kinds.labeled.images import outcomes
+from evaluation.benchmarks.kinds.labeled.images.outcomes import Line, Outcome
+
+Namer = Callable[[str], str]
+MARKS = {"truth": "", "right": "✓ ", "wrong": "✗ ", "missed": "missed: "}
+# On a card; a photograph under a hundred boxes shows nothing.
+MOST_ON_CARD = 12
+# Letters, in shares of the longer side of the photograph.
+CARD_LETTERS, PAGE_LETTERS = 0.05, 0.028
+
+
+@dataclass(frozen=True)
+class Shape:
+    """A box to draw. label: what stands at its left, text_y: where the base line of that is."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+    tone: str
+    label: str
+    text_y: float
+
+
+@dataclass(frozen=True)
+class Said:
+    """One thing that a classifier said, or missed. value: its confidence, IoU or share in words."""
+
+    tone: str
+    name: str
+    value: str = ""
+
+
+def shapes(
+    kind: str, line: Line, outcome: Outcome, number: str, name: Namer, letters: float
+) -> list[Shape]:
+    """The boxes of an outcome, true ones first. letters: the height of a label in pixels."""
+    drawn = {"localization": _located, "detection": _detected, "wsol": _mapped}.get(kind)
+    if drawn is None:
+        return []
+    return [
+        _shape(box, tone, f"{MARKS[tone]}{label}".strip(), letters)
+        for box, tone, label in drawn(line, outcome, number, name)
+        if box is not None
+    ]
+
+
+Drawn = Iterator[tuple[Sequence[float] | None, str, str]]
+
+
+def _shape(box: Sequence[float], tone: str, label: str, letters: float) -> Shape:
+    x0, y0, x1, y1 = (round(float(value), 2) for value in box[:4])
+    above = y0 - 0.3 * letters if y0 > 1.3 * letters else y0 + 1.1 * letters
+    # True boxes are named at their lower edge, predicted ones, which may be near, at the upper one.
+    is_true = tone in ("truth", "missed")
+    text = max(y0 + letters, y1 - 0.4 * letters) if is_true else above
+    width, height = (round(max(0.0, end - start), 2) for start, end in ((x0, x1), (y0, y1)))
+    return Shape(x0, y0, width, height, tone, label, round(text, 1))
+
+
+def _true_boxes(line: Line, name: Namer) -> Drawn:
+    for box in line["truth"]:
+        yield box, "truth", name(box[4]) if len(box) > 4 else name(line["classes"][0])
+
+
+def _located(line: Line, outcome: Outcome, number: str, name: Namer) -> Drawn:
+    yield from _true_boxes(line, name)
+    boxes = outcome.get("boxes") or []
+    right = _right_box(line, outcome)
+    for at, (label, box) in enumerate(zip(outcome.get("labels") or [], boxes, strict=False)):
+        yield box, "right" if at == right else "wrong", name(label)
+
+
+def _right_box(line: Line, outcome: Outcome) -> int | None:
+    """Which of the five boxes made the outcome right: the best placed of the right class."""
+    if not outcome.get("right"):
+        return None
+    placed = [
+        (max((iou(box, true) for true in line["truth"] if true[4] == label), default=0.0), -at)
+        for at, (label, box) in enumerate(zip(outcome["labels"], outcome["boxes"], strict=False))
+        if box is not None and label in line["classes"]
+    ]
+    return -max(placed)[1] if placed else None
+
+
+def _detected(line: Line, outcome: Outcome, number: str, name: Namer) -> Drawn:
+    missed = [[*box[1:5], box[0]] for box in outcome.get("missed") or ()]
+    for box in line["truth"]:
+        if list(box) not in missed:
+            yield box, "truth", name(box[4])
+    for box in missed:
+        yield box, "missed", name(box[4])
+    for label, confidence, *box, hit, _ in outcome.get("found") or ():
+        yield box, "right" if hit else "wrong", f"{name(label)} {share(confidence)}"
+
+
+def _mapped(line: Line, outcome: Outcome, number: str, name: Namer) -> Drawn:
+    yield from _true_boxes(line, name)
+    own = outcome.get(number)
+    if isinstance(own, dict):
+        yield own["box"], "right" if own["right"] else "wrong", f"IoU {share(own['iou'])}"
+
+
+def share(value: float | None) -> str:
+    """Two digits behind the point; a dash for nothing.
+
+    >>> share(0.8142), share(None)
+    ('0.81', '–')
+    """
+    return "–" if value is None else f"{value:.2f}"
+
+
+def iou(a: Sequence[float], b: Sequence[float]) -> float:
+    """IoU of two boxes with exclusive ends, for drawing; scores have their own conventions.
+
+    >>> iou((0, 0, 2, 2), (1, 0, 3, 2))
+    0.3333333333333333
+    """
+    wide = max(0.0, min(a[2], b[2]) - max(a[0], b[0]))
+    high = max(0.0, min(a[3], b[3]) - max(a[1], b[1]))
+    both = wide * high
+    areas = [(box[2] - box[0]) * (box[3] - box[1]) for box in (a, b)]
+    union = sum(areas) - both
+    return both / union if union > 0 else 0.0
+
+
+def said(kind: str, line: Line, outcome: Outcome, number: str, name: Namer) -> list[Said]:
+    """What the classifier said of the image, in its order, each right or wrong."""
+    told = {"detection": _said_found, "wsol": _said_mapped}.get(kind, _said_labels)
+    return list(told(line, outcome, number, name))
+
+
+def _said_labels(line: Line, outcome: Outcome, number: str, name: Namer) -> Iterator[Said]:
+    for label in outcome.get("labels") or ():
+        yield Said("right" if label in line["classes"] else "wrong", name(label))
+    if "iou" in outcome:
+        yield Said("plain", "IoU with the right class", share(outcome["iou"]))
+    if outcome.get("height"):
+        yield Said("plain", "height above the right class", f"{outcome['height']:g}")
+
+
+def _said_found(line: Line, outcome: Outcome, number: str, name: Namer) -> Iterator[Said]:
+    for label, confidence, _, _, _, _, hit, overlap in outcome.get("found") or ():
+        place = f", IoU {share(overlap)}" if overlap else ""
+        yield Said("right" if hit else "wrong", name(label), f"{share(confidence)}{place}")
+    for label, *_ in outcome.get("missed") or ():
+        yield Said("missed", name(label), "missed")
+
+
+def _said_mapped(line: Line, outcome: Outcome, number: str, name: Namer) -> Iterator[Said]:
+    for own in outcomes.NUMBERS["wsol"]:
+        value = outcome.get(own.key)
+        if isinstance(value, dict):
+            tone = "right" if value["right"] else "wrong"
+            yield Said(tone, own.words, f"IoU {share(value['iou'])}")
+        elif own.key in outcome:
+            yield Said("plain", own.words, share(value))
+
+
+def only(line: Line, outcome: Outcome, label: str) -> tuple[Line, Outcome]:
+    """Of a detection what is of one class, of others all: a class that was asked for."""
+    if "found" not in outcome:
+        return line, outcome
+    return line | {"truth": [box for box in line["truth"] if box[4] == label]}, {
+        key: [row for row in outcome.get(key) or () if row[0] == label]
+        for key in ("found", "missed")
+    }
+
+
+def shortened(outcome: Outcome) -> Outcome:
+    """Of a detection the surest, as many as a card has room for."""
+    if "found" not in outcome:
+        return outcome
+    return outcome | {"found": outcome["found"][:MOST_ON_CARD]}

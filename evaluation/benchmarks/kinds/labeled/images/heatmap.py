@@ -1,0 +1,61 @@
+"""Score maps as pictures to lay over photographs. Pure."""
+
+import io
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+
+from evaluation.readers.answers import NO_ARRAY
+from labeling.files import BadInput
+
+# A layer is stretched over its photograph, and score maps are coarse.
+MOST_PX = 512
+# What no map of scores has; a map on disk is only read where it is drawn.
+MOST_VALUES = 100_000_000
+# From cold, which lets the photograph through, to hot. Told apart by lightness too.
+COLOURS = np.array([[38, 12, 81], [137, 34, 106], [227, 89, 50], [249, 201, 50]], np.float64)
+FAINTEST, STRONGEST = 30, 215
+
+
+def layer(path: Path) -> bytes:
+    """A WebP of at most MOST_PX pixels a side, the more opaque the higher the score.
+
+    path: a .npy of 2-D floats. A map of one value is faint throughout; what is not finite counts as
+    the least. Raises BadInput for a file that is no such map.
+    """
+    scores = _scaled(_read(path))
+    levels = np.linspace(0, 1, len(COLOURS))
+    colours = [np.interp(scores, levels, COLOURS[:, channel]) for channel in range(3)]
+    opacity = FAINTEST + (STRONGEST - FAINTEST) * scores
+    pixels = np.stack([*colours, opacity], axis=-1).astype(np.uint8)
+    stream = io.BytesIO()
+    Image.fromarray(pixels, "RGBA").save(stream, "WEBP", quality=80, method=2)
+    return stream.getvalue()
+
+
+def _read(path: Path) -> NDArray[np.float64]:
+    """(H, W) with every so many-th row and column, so that neither is longer than MOST_PX."""
+    cure = "bring the score maps anew"
+    try:
+        kept = np.load(path, mmap_mode="r", allow_pickle=False)
+    except NO_ARRAY:
+        raise BadInput("is no array of numpy's", path, None, cure) from None
+    is_map = isinstance(kept, np.ndarray) and kept.ndim == 2 and kept.dtype.kind in "fiu"
+    if not is_map or not 0 < kept.size <= MOST_VALUES:
+        raise BadInput("is no map of scores", path, None, cure)
+    step = max(1, -(-max(kept.shape) // MOST_PX))
+    return np.array(kept[::step, ::step], np.float64)
+
+
+def _scaled(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    """From 0 to 1; 0 throughout where all are equal."""
+    finite = np.isfinite(scores)
+    if not finite.any():
+        return np.zeros_like(scores)
+    # Halved, or the difference of the largest floats would overflow.
+    halves = scores / 2
+    low, high = halves[finite].min(), halves[finite].max()
+    known = np.where(finite, halves, low) - low
+    return known / (high - low) if high > low else np.zeros_like(scores)

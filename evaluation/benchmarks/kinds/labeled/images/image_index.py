@@ -1,0 +1,218 @@
+"""Which lines of a run's images.jsonl stand behind a number, so that a page reads only its own.
+Pure.
+
+The file is read once, line by line; what is kept of it (where each line begins, and the cases that
+every image falls into, by class and classifier) is some 20 bytes an entry. It lies beside the file
+for the next process, as images.index.npz.
+"""
+
+import json
+from array import array
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evaluation.benchmarks.kinds.labeled.images import outcomes
+from evaluation.benchmarks.kinds.labeled.images.outcomes import Line
+from evaluation.readers.answers import NO_ARRAY
+from labeling.files import BadInput, atomic_write
+from labeling.release_files.line_index import Objects
+
+# Changes with what the arrays mean: an older file is made anew.
+FORM = 1
+SUFFIX = ".index.npz"
+ARRAYS = ("starts", "image", "name", "classifier", "bits")
+
+
+@dataclass
+class Behind:
+    """The lines of a run, and who stands behind which number.
+
+    image, name, classifier, bits: (E,) an entry for each image, class and classifier that falls
+    into any case, in the order of the images; name and classifier are places in `names` and
+    `classifiers`.
+    """
+
+    kind: str
+    lines: Objects
+    names: list[str]
+    classifiers: list[str]
+    image: NDArray[np.uint32]
+    name: NDArray[np.uint32]
+    classifier: NDArray[np.uint16]
+    bits: NDArray[np.uint64]
+
+    def __len__(self) -> int:
+        return len(self.lines)
+
+    def numbers(self, classifier: str) -> list[outcomes.Number]:
+        """The numbers that anything of this classifier stands behind."""
+        seen = int(np.bitwise_or.reduce(self.bits[self._of(classifier, "")], initial=0))
+        places = outcomes.bits_of(self.kind)
+        return [
+            number
+            for number in outcomes.NUMBERS[self.kind]
+            if any(seen & bit for bit in places[number.key].values())
+        ]
+
+    def images(
+        self, classifier: str, number: str, case: str = "", name: str = ""
+    ) -> NDArray[np.uint32]:
+        """The images of the case in the order of the file; without a case, those of any.
+
+        name: a class; without one, all images, also those that fall into no case.
+        """
+        if not case and not name:
+            return np.arange(len(self), dtype=np.uint32)
+        mine = self._of(classifier, name)
+        wanted = np.uint64(self._mask(number, case))
+        return _different(self.image[mine & (self.bits & wanted > 0)])
+
+    def counts(self, classifier: str, number: str, name: str = "") -> dict[str, int]:
+        """Images of every case; "" for all. Cases of one number may share images."""
+        mine = self._of(classifier, name)
+        image, bits = self.image[mine], self.bits[mine]
+        found = {"": len(_different(image)) if name else len(self)}
+        for case, bit in outcomes.bits_of(self.kind)[number].items():
+            found[case] = len(_different(image[bits & np.uint64(bit) > 0]))
+        return found
+
+    def named(self, classifier: str) -> list[tuple[str, int]]:
+        """Every class that any entry of this classifier has, with its images; by name."""
+        mine = self.classifier == self._place(classifier)
+        counts = np.bincount(self.name[mine], minlength=len(self.names))
+        return sorted((self.names[at], int(n)) for at, n in enumerate(counts) if n)
+
+    def _of(self, classifier: str, name: str) -> NDArray[np.bool_]:
+        mine: NDArray[np.bool_] = self.classifier == self._place(classifier)
+        if name:
+            at = self.names.index(name) if name in self.names else len(self.names)
+            mine = mine & (self.name == at)
+        return mine
+
+    def _place(self, classifier: str) -> int:
+        return self.classifiers.index(classifier)
+
+    def _mask(self, number: str, case: str) -> int:
+        bits = outcomes.bits_of(self.kind)[number]
+        return bits[case] if case else sum(bits.values())
+
+
+def _different(ordered: NDArray[np.uint32]) -> NDArray[np.uint32]:
+    """Each value once; equal ones stand together."""
+    return ordered[np.append(True, ordered[1:] != ordered[:-1])] if len(ordered) else ordered
+
+
+def index(path: Path, kind: str) -> Behind:
+    """What stands behind the numbers of a run. Raises BadInput where the file is gone."""
+    try:
+        stated = path.stat()
+    except FileNotFoundError:
+        raise BadInput(
+            "is not on this server", file=path, cure="score the benchmark again"
+        ) from None
+    return _kept(path, kind, stated.st_mtime_ns, stated.st_size)
+
+
+@lru_cache(maxsize=8)
+def _kept(path: Path, kind: str, written_ns: int, size: int) -> Behind:
+    """written_ns, size: a file that was written anew is read anew."""
+    beside = path.with_suffix(SUFFIX)
+    stamp = [FORM, kind, written_ns, size]
+    found = _read_index(beside, path, stamp)
+    if found is None:
+        found = _read_lines(path, kind)
+        _write_index(beside, found, stamp)
+    return found
+
+
+@dataclass
+class _Entries:
+    """Entries while a file is read."""
+
+    kind: str
+    image: array = field(default_factory=lambda: array("I"))
+    name: array = field(default_factory=lambda: array("I"))
+    classifier: array = field(default_factory=lambda: array("H"))
+    bits: array = field(default_factory=lambda: array("Q"))
+    names: dict[str, int] = field(default_factory=dict)
+    classifiers: dict[str, int] = field(default_factory=dict)
+
+    def add(self, at: int, line: Line) -> None:
+        for classifier, outcome in line["outcomes"].items():
+            who = self.classifiers.setdefault(classifier, len(self.classifiers))
+            if outcome is None:
+                continue
+            for name, bits in outcomes.sorted_in(self.kind, line, outcome).items():
+                self.image.append(at)
+                self.name.append(self.names.setdefault(name, len(self.names)))
+                self.classifier.append(who)
+                self.bits.append(bits)
+
+
+def _read_lines(path: Path, kind: str) -> Behind:
+    lines, entries = Objects(path), _Entries(kind)
+    start = 0
+    with open(path, "rb") as file:
+        for at, line in enumerate(file):
+            entries.add(at, json.loads(line))
+            lines.starts.append(start)
+            start += len(line)
+    return Behind(
+        kind,
+        lines,
+        list(entries.names),
+        list(entries.classifiers),
+        np.frombuffer(entries.image, np.uint32),
+        np.frombuffer(entries.name, np.uint32),
+        np.frombuffer(entries.classifier, np.uint16),
+        np.frombuffer(entries.bits, np.uint64),
+    )
+
+
+def _write_index(beside: Path, found: Behind, stamp: list[Any]) -> None:
+    """For the next process. Where the disk is full or not ours to write, it reads anew."""
+    words = json.dumps([stamp, found.names, found.classifiers]).encode()
+    arrays = {key: getattr(found, key) for key in ARRAYS[1:]}
+    starts = np.frombuffer(found.lines.starts, np.uint64)
+    try:
+        with atomic_write(beside, "wb") as file:
+            np.savez(file, words=np.frombuffer(words, np.uint8), starts=starts, **arrays)
+    except OSError:
+        return
+
+
+def _read_index(beside: Path, path: Path, stamp: list[Any]) -> Behind | None:
+    """What lies beside the file; None where nothing does that belongs to it."""
+    try:
+        # Opened here: numpy leaves a zip open that it cannot read.
+        with open(beside, "rb") as file, np.load(file, allow_pickle=False) as kept:
+            stood, names, classifiers = json.loads(kept["words"].tobytes())
+            if stood != stamp:
+                return None
+            starts, *columns = (kept[key] for key in ARRAYS)
+    except NO_ARRAY:
+        return None
+    lines = Objects(path, array("Q", starts.tobytes()))
+    return Behind(stamp[1], lines, names, classifiers, *columns)
+
+
+def around(images: NDArray[np.uint32], number: int) -> dict[str, int | None]:
+    """The images before and after this one among those of a case, and its place, from 1.
+
+    >>> around(np.array([3, 8, 9], np.uint32), 8)
+    {'at': 2, 'of': 3, 'previous': 3, 'next': 9}
+    """
+    at = int(np.searchsorted(images, number))
+    inside = at < len(images) and int(images[at]) == number
+    after = at + 1 if inside else at
+    return {
+        "at": at + 1 if inside else None,
+        "of": len(images),
+        "previous": int(images[at - 1]) if at > 0 else None,
+        "next": int(images[after]) if after < len(images) else None,
+    }

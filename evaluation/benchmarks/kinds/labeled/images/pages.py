@@ -1,0 +1,284 @@
+"""What the pages about single images show: those behind a number as cards, and one large."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+from django.core.paginator import Paginator
+from django.urls import reverse
+
+from evaluation.benchmarks.kinds.labeled import class_names, paths, running
+from evaluation.benchmarks.kinds.labeled.images import box_overlays, image_index, outcomes
+from evaluation.benchmarks.kinds.labeled.images.image_index import Behind
+from evaluation.models import Benchmark, Run
+from labeling.errors import Refusal
+from labeling.files import BadInput
+from labeling.models import Image
+
+PAGE = 24
+GONE = "The images of this run are not on this server any more. Score the benchmark again."
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Which images: of which classifier's number, case and class ("" for any)."""
+
+    classifier: str
+    number: str
+    case: str = ""
+    name: str = ""
+
+    def query(self, **other: str) -> str:
+        """For an address; what is "" is left out."""
+        said = {
+            "classifier": self.classifier,
+            "number": self.number,
+            "case": self.case,
+            "class": self.name,
+        } | other
+        return urlencode({key: value for key, value in said.items() if value})
+
+
+@dataclass(frozen=True)
+class Viewed:
+    """What one page shows: of which run, of what was asked for, and what its classes are called."""
+
+    row: Benchmark
+    run: Run
+    asked: Asked
+    name: class_names.Namer
+
+    @cached_property
+    def has_maps(self) -> bool:
+        """Whether the score maps that the run scored are there to be shown."""
+        is_wsol = self.row.kind == Benchmark.Kind.WSOL
+        return is_wsol and map_folder(self.row, self.run, self.asked.classifier) is not None
+
+    def address(self, number: int) -> str:
+        """Of one image's page, among the images that were asked for."""
+        path = reverse("evaluation:released_image", args=[self.row.name, self.run.pk, number])
+        return f"{path}?{self.asked.query()}"
+
+    def map_address(self, number: int) -> str | None:
+        """Of the score map of one image; None where there is none to show."""
+        if not self.has_maps:
+            return None
+        path = reverse("evaluation:released_map", args=[self.row.name, self.run.pk, number])
+        return f"{path}?{urlencode({'classifier': self.asked.classifier})}"
+
+
+def behind_of(row: Benchmark, run: Run) -> Behind:
+    """The images of the run. Raises Refusal where their file is gone."""
+    try:
+        return image_index.index(running.images_path(row, run.pk), row.kind)
+    except BadInput:
+        raise Refusal(GONE) from None
+
+
+def asked_in(found: Behind, query: Mapping[str, str]) -> Asked:
+    """What the address asks for; what it asks for in vain falls back to the first there is."""
+    classifier = _known(query.get("classifier", ""), found.classifiers)
+    numbers = {own.key: own for own in _numbers(found, classifier)}
+    number = _known(query.get("number", ""), list(numbers))
+    case = query.get("case", "")
+    name = query.get("class", "")
+    keys = [own.key for own in numbers[number].cases] if number else []
+    return Asked(
+        classifier,
+        number,
+        case if case in keys else "",
+        name if name in found.names else "",
+    )
+
+
+def _known(wanted: str, known: Sequence[str]) -> str:
+    return wanted if wanted in known else (known[0] if known else "")
+
+
+def _numbers(found: Behind, classifier: str) -> list[outcomes.Number]:
+    return found.numbers(classifier) if classifier else []
+
+
+def images(row: Benchmark, run: Run, query: Mapping[str, str]) -> dict[str, Any]:
+    """A page of the images that the address asks for, with how many are in each case."""
+    found = behind_of(row, run)
+    asked = asked_in(found, query)
+    viewed = Viewed(row, run, asked, class_names.namer(row))
+    context = {"asked": asked, "choices": _choices(found, viewed), "kind": row.kind}
+    if not asked.number:
+        return context | {"tabs": [], "cards": [], "page_obj": None}
+    chosen = found.images(asked.classifier, asked.number, asked.case, asked.name)
+    page = Paginator(chosen.tolist(), PAGE).get_page(query.get("page"))
+    lines = [(number, found.lines[number]) for number in page.object_list]
+    photographs = _photographs(row, [line["image"] for _, line in lines])
+    return context | {
+        "tabs": _tabs(found, asked),
+        "page_obj": page,
+        "query": asked.query(),
+        "cards": [
+            _card(viewed, number, line, photographs.get(line["image"])) for number, line in lines
+        ],
+    }
+
+
+def _choices(found: Behind, viewed: Viewed) -> dict[str, Any]:
+    classifier = viewed.asked.classifier
+    named = found.named(classifier) if classifier else []
+    return {
+        "classifiers": found.classifiers,
+        "numbers": [(own.key, own.words) for own in _numbers(found, classifier)],
+        "classes": sorted(
+            ((key, viewed.name(key), count) for key, count in named),
+            key=lambda row: row[1].casefold(),
+        ),
+    }
+
+
+def _tabs(found: Behind, asked: Asked) -> list[dict[str, Any]]:
+    counts = found.counts(asked.classifier, asked.number, asked.name)
+    every = outcomes.Case("", "all", "plain")
+    return [
+        {
+            "case": case,
+            "images": counts[case.key],
+            "query": asked.query(case=case.key),
+            "is_shown": case.key == asked.case,
+        }
+        for case in (every, *_number(found.kind, asked).cases)
+    ]
+
+
+def _number(kind: str, asked: Asked) -> outcomes.Number:
+    return next(own for own in outcomes.NUMBERS[kind] if own.key == asked.number)
+
+
+def _card(viewed: Viewed, number: int, line: outcomes.Line, image: Image | None) -> dict[str, Any]:
+    kind, asked, name = viewed.row.kind, viewed.asked, viewed.name
+    outcome = line["outcomes"].get(asked.classifier) or {}
+    picture = _picture(viewed, number, line, image, is_small=True)
+    letters = box_overlays.CARD_LETTERS * max(picture["width"], picture["height"])
+    if asked.name:
+        line, outcome = box_overlays.only(line, outcome, asked.name)
+    shown = box_overlays.shortened(outcome)
+    said = box_overlays.said(kind, line, shown, asked.number, name)
+    return {
+        "image": line["image"],
+        "url": viewed.address(number),
+        "classes": [name(key) for key in line["classes"]],
+        "picture": picture,
+        "letters": letters,
+        "shapes": box_overlays.shapes(kind, line, shown, asked.number, name, letters),
+        "map": viewed.map_address(number),
+        "said": said[: 2 * box_overlays.MOST_ON_CARD],
+        "more": len(outcome.get("found") or ()) - len(shown.get("found") or ()),
+        "badges": _badges(kind, line, outcome, asked),
+    }
+
+
+def _badges(
+    kind: str, line: outcomes.Line, outcome: outcomes.Outcome, asked: Asked
+) -> list[outcomes.Case]:
+    """Into which cases of the number the image falls; of a case and its parts the parts."""
+    number = _number(kind, asked)
+    keys = {case for name, case in number.told(line, outcome) if asked.name in ("", name)}
+    there = [case for case in number.cases if case.key in keys]
+    told = {case.within for case in there}
+    return [case for case in there if case.key not in told]
+
+
+def map_folder(row: Benchmark, run: Run, classifier: str) -> Path | None:
+    """The folder of the score maps that the run scored; None where others took their place."""
+    submission = row.submissions.filter(name=classifier).first()
+    said = run.settings.get("signature", {}).get("submissions", ())
+    if submission is None or [classifier, submission.sha256] not in [own[:2] for own in said]:
+        return None
+    folder = paths.submission_path(submission)
+    return folder if folder.is_dir() else None
+
+
+def _photographs(row: Benchmark, names: Sequence[str]) -> dict[str, Image]:
+    """The photographs of these names, while the dataset still has them."""
+    rows = row.campaign.dataset.images.filter(name__in=names)
+    return {image.name: image for image in rows}
+
+
+def _picture(
+    viewed: Viewed, number: int, line: outcomes.Line, image: Image | None, *, is_small: bool
+) -> dict[str, Any]:
+    """Its size in pixels, and its address; "" where the photograph left the dataset."""
+    if image is None:
+        ends = [box[2:4] for box in line["truth"]] or [[1, 1]]
+        width, height = (max(1.0, *(end[axis] for end in ends)) for axis in (0, 1))
+        return {"width": width, "height": height, "url": ""}
+    row = viewed.row
+    if is_small:
+        url = reverse("labeling:thumbnail", args=[row.campaign.dataset.name, image.pk])
+    else:
+        url = reverse("evaluation:released_photo", args=[row.name, viewed.run.pk, number])
+    return {"width": image.width, "height": image.height, "url": url}
+
+
+def image(row: Benchmark, run: Run, number: int, query: Mapping[str, str]) -> dict[str, Any] | None:
+    """One image large, with what every classifier said; None where there is no such line."""
+    found = behind_of(row, run)
+    if number >= len(found):
+        return None
+    asked, line = asked_in(found, query), found.lines[number]
+    viewed = Viewed(row, run, asked, class_names.namer(row))
+    photograph = _photographs(row, [line["image"]]).get(line["image"])
+    picture = _picture(viewed, number, line, photograph, is_small=False)
+    letters = box_overlays.PAGE_LETTERS * max(picture["width"], picture["height"])
+    outcome = line["outcomes"].get(asked.classifier) or {}
+    context: dict[str, Any] = {
+        "asked": asked,
+        "query": asked.query(),
+        "kind": row.kind,
+        "image": line["image"],
+        "classes": [viewed.name(key) for key in line["classes"]],
+        "picture": picture,
+        "letters": letters,
+        "shapes": box_overlays.shapes(row.kind, line, outcome, asked.number, viewed.name, letters),
+        "map": viewed.map_address(number),
+    }
+    if not asked.number:
+        return context | {"ways": {}, "columns": []}
+    chosen = found.images(asked.classifier, asked.number, asked.case, asked.name)
+    return context | {
+        "ways": _ways(viewed, image_index.around(chosen, number)),
+        "case": next(own for own in _tabs(found, asked) if own["is_shown"]),
+        "columns": _columns(viewed, line),
+        "following": _after(found.classifiers, asked),
+    }
+
+
+def _columns(viewed: Viewed, line: outcomes.Line) -> list[dict[str, Any]]:
+    """What every classifier said of the image."""
+    kind, asked = viewed.row.kind, viewed.asked
+    return [
+        {
+            "classifier": classifier,
+            "query": asked.query(classifier=classifier),
+            "is_shown": classifier == asked.classifier,
+            "said": box_overlays.said(kind, line, told or {}, asked.number, viewed.name),
+            "badges": _badges(kind, line, told or {}, asked),
+        }
+        for classifier, told in line["outcomes"].items()
+    ]
+
+
+def _ways(viewed: Viewed, places: dict[str, int | None]) -> dict[str, Any]:
+    beside = {key: places[key] for key in ("previous", "next")}
+    return places | {
+        key: None if place is None else viewed.address(place) for key, place in beside.items()
+    }
+
+
+def _after(classifiers: Sequence[str], asked: Asked) -> str | None:
+    """The query of the next classifier, after the last the first; None for a single one."""
+    if len(classifiers) < 2:
+        return None
+    at = classifiers.index(asked.classifier)
+    return asked.query(classifier=classifiers[(at + 1) % len(classifiers)])

@@ -1,0 +1,82 @@
+"""The images behind the numbers of a run, for those who research in the benchmark's campaign."""
+
+from django.contrib.auth.decorators import login_required
+from django.http import Http404, HttpResponse
+from django.shortcuts import get_object_or_404, render
+from django.views.decorators.http import require_GET
+
+from evaluation.benchmarks import access
+from evaluation.benchmarks.kinds.labeled.images import heatmap, outcomes, pages
+from evaluation.models import Benchmark, Run
+from labeling.errors import NotYours
+from labeling.files import BadInput
+from labeling.web.views.shared import SignedIn, display_response, query_of
+
+
+@login_required
+@require_GET
+def images(request: SignedIn, name: str, pk: int) -> HttpResponse:
+    """Cards of the images behind a number, by case and class."""
+    row, chosen = _scored(request, name, pk)
+    context = pages.images(row, chosen, request.GET)
+    context |= {"benchmark": row, "run": chosen}
+    return render(request, "evaluation/released/images.html", context)
+
+
+@login_required
+@require_GET
+def image(request: SignedIn, name: str, pk: int, number: int) -> HttpResponse:
+    """One of them large, with what every classifier said."""
+    row, chosen = _scored(request, name, pk)
+    context = pages.image(row, chosen, number, request.GET)
+    if context is None:
+        raise Http404
+    context |= {"benchmark": row, "run": chosen, "back": query_of(request)}
+    return render(request, "evaluation/released/image.html", context)
+
+
+@login_required
+@require_GET
+def photo(request: SignedIn, name: str, pk: int, number: int) -> HttpResponse:
+    """The photograph, upright and of the size that people see when they label."""
+    row, chosen = _scored(request, name, pk)
+    line = _line(row, chosen, number)
+    found = row.campaign.dataset.images.filter(name=line["image"]).first()
+    if found is None:
+        raise NotYours("This photograph left the dataset.")
+    return display_response(found)
+
+
+@login_required
+@require_GET
+def score_map(request: SignedIn, name: str, pk: int, number: int) -> HttpResponse:
+    """A classifier's score map as a translucent picture."""
+    row, chosen = _scored(request, name, pk)
+    line = _line(row, chosen, number)
+    folder = pages.map_folder(row, chosen, request.GET.get("classifier", ""))
+    if folder is None or row.kind != Benchmark.Kind.WSOL:
+        raise Http404
+    try:
+        content = heatmap.layer(folder / f"{line['image']}.npy")
+    except BadInput:
+        raise Http404 from None
+    response = HttpResponse(content, content_type="image/webp")
+    response["Cache-Control"] = "private, max-age=3600"
+    return response
+
+
+def _line(row: Benchmark, run: Run, number: int) -> outcomes.Line:
+    found = pages.behind_of(row, run)
+    if number >= len(found):
+        raise Http404
+    line: outcomes.Line = found.lines[number]
+    return line
+
+
+def _scored(request: SignedIn, name: str, pk: int) -> tuple[Benchmark, Run]:
+    """The benchmark and its run. Raises NotYours, or Http404 where nothing is scored."""
+    row = access.benchmark_for(request.user, name)
+    chosen = get_object_or_404(row.runs.select_related("release"), pk=pk, state=Run.State.DONE)
+    if row.kind not in outcomes.NUMBERS:
+        raise Http404
+    return row, chosen

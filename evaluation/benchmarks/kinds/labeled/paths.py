@@ -1,0 +1,41 @@
+"""Where the files of a benchmark on released labels lie in its folder.
+
+truth/: what `score KIND` reads; truth.zip: the same to take away; submissions/: a file of
+predictions or a folder of score maps a classifier, named by its hash; runs/<pk>/: what a run says
+of each image.
+"""
+
+import shutil
+import zipfile
+from pathlib import Path
+
+from evaluation.benchmarks.folders import folder_of
+from evaluation.models import Benchmark, Submission
+
+# So much of a hash tells the files of one classifier apart.
+_DIGITS = 12
+
+
+def truth_folder(benchmark: Benchmark) -> Path:
+    return folder_of(benchmark) / "truth"
+
+
+def truth_zip(benchmark: Benchmark) -> Path:
+    return folder_of(benchmark) / "truth.zip"
+
+
+def submission_path(row: Submission) -> Path:
+    """The predictions (CSV or COCO JSON), or the folder of score maps (wsol)."""
+    return folder_of(row.benchmark) / "submissions" / f"{row.pk}-{row.sha256[:_DIGITS]}"
+
+
+def zipped(folder: Path, goal: Path, name: str) -> None:
+    """The files of the folder as a zip, below a folder of that name; the same bytes each time."""
+    with zipfile.ZipFile(goal, "w", zipfile.ZIP_DEFLATED, compresslevel=3) as archive:
+        for path in sorted(path for path in folder.rglob("*") if path.is_file()):
+            entry = zipfile.ZipInfo(f"{name}/{path.relative_to(folder).as_posix()}")
+            stored = path.suffix == ".png"
+            entry.compress_type = zipfile.ZIP_STORED if stored else zipfile.ZIP_DEFLATED
+            entry.external_attr = 0o644 << 16
+            with path.open("rb") as source, archive.open(entry, "w", force_zip64=True) as out:
+                shutil.copyfileobj(source, out)

@@ -1,0 +1,82 @@
+"""Score maps as they come: a zip of <id>.npy, or a folder of them, laid out in a folder of ours."""
+
+import hashlib
+import os
+import shutil
+from pathlib import Path
+
+from labeling.datasets import archives
+from labeling.datasets.image_sources import Refused, in_zip, open_zip
+from labeling.errors import Refusal
+from labeling.files import BadInput
+
+# Ten thousand maps of 224 × 224 in float64 have four.
+MAX_UNPACKED_BYTES = 16 * 1024**3
+# Beside the maps there may be a word about them.
+MORE_FILES = 1000
+ENDING = ".npy"
+
+
+def unpack(path: Path, folder: Path, images: int) -> Path:
+    """The folder with the maps of a zip, which is below `folder`, a new one. Raises Refusal, naming
+    the file in the zip.
+
+    images: how many maps are expected. A zip whose maps all lie in one folder is taken as if it
+    held that folder's content.
+    """
+    _check_entries(path, 2 * (images + MORE_FILES))
+    limits = archives.Limits(
+        endings=(ENDING,),
+        files=images + MORE_FILES,
+        bytes=MAX_UNPACKED_BYTES,
+        cure="Pack the score maps of the benchmark's images alone, as <id>.npy.",
+    )
+    with path.open("rb") as file:
+        archives.unpack(file, folder, limits)
+    return folder
+
+
+def copy(path: Path, folder: Path) -> Path:
+    """The maps of a folder, copied into `folder`, a new one. Raises BadInput for a link."""
+    folder.mkdir()
+    for found in sorted(path.rglob(f"*{ENDING}")):
+        if found.is_symlink() or not found.is_file():
+            raise BadInput("is no plain file", found, None, "put the score map itself there")
+        goal = folder / found.relative_to(path)
+        goal.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(found, goal)
+    return folder
+
+
+def without_top(folder: Path, first: str) -> Path:
+    """The folder, or the only one in it where the map of the first image lies there."""
+    inner = list(folder.iterdir())
+    if len(inner) == 1 and not (folder / first).exists() and (inner[0] / first).is_file():
+        return inner[0]
+    return folder
+
+
+def sha256(folder: Path) -> str:
+    """One hash over the names and contents of the maps below a folder."""
+    whole = hashlib.sha256()
+    for path in sorted(folder.rglob(f"*{ENDING}")):
+        with path.open("rb") as file:
+            content = hashlib.file_digest(file, "sha256").digest()
+        whole.update(os.fsencode(path.relative_to(folder).as_posix()) + b"\0" + content)
+    return whole.hexdigest()
+
+
+def _check_entries(path: Path, most: int) -> None:
+    """Raises Refusal for more than `most` entries, and for what is no file of its own: a link, a
+    locked one, a zip in the zip."""
+    with path.open("rb") as file, open_zip(file, most) as archive:
+        for found in in_zip(archive, path.stat().st_size):
+            if isinstance(found, Refused) and not _is_of_system(found.file):
+                raise Refusal(f"{found.file[:200]}: {found.why}", field="file")
+
+
+def _is_of_system(name: str) -> bool:
+    parts = name.lower().split("/")
+    return any(
+        part.startswith(".") or part in {"__macosx", "thumbs.db", "desktop.ini"} for part in parts
+    )

@@ -1,0 +1,91 @@
+"""What the API takes and sends of benchmarks on released labels."""
+
+from rest_framework import serializers
+
+from evaluation.benchmarks.kinds.labeled.settings import SPLITS
+from evaluation.benchmarks.kinds.labeled.truth.ground_truth import KINDS
+from evaluation.metrics.wsol import box_scores
+from evaluation.models import Submission
+from labeling.web.api.base import Body
+
+
+class ReleasedRequest(Body):
+    kind = serializers.ChoiceField(choices=KINDS)
+    campaign = serializers.CharField(max_length=80, help_text="Whose labels are the truth.")
+    release = serializers.IntegerField(
+        min_value=1,
+        max_value=2**31 - 1,
+        required=False,
+        help_text="By default the latest one; without any, one is frozen.",
+    )
+
+
+class NewReleasedSerializer(ReleasedRequest):
+    name = serializers.CharField(max_length=80)
+    title = serializers.CharField(max_length=200)
+    split = serializers.ChoiceField(
+        choices=SPLITS, required=False, help_text="Of a test split each further look is counted."
+    )
+    confidence = serializers.FloatField(
+        required=False, help_text="Of the intervals, between 0 and 1. Not of wsol."
+    )
+    seed = serializers.IntegerField(
+        min_value=0, max_value=2**32 - 1, required=False, help_text="Not of wsol."
+    )
+    inclusive = serializers.BooleanField(
+        required=False,
+        help_text="x1 and y1 of rows are the last pixel. Of localization and detection.",
+    )
+    strict = serializers.BooleanField(
+        required=False, help_text="An IoU of 0.5 is not enough. Of localization."
+    )
+    protocol = serializers.ChoiceField(
+        choices=box_scores.PROTOCOLS, required=False, help_text="Of wsol."
+    )
+    normalize = serializers.ChoiceField(
+        choices=box_scores.NORMALIZATIONS, required=False, help_text="Of wsol."
+    )
+    size = serializers.IntegerField(
+        min_value=1,
+        max_value=box_scores.LARGEST_SIZE,
+        required=False,
+        help_text="Side of the maps under `reference`, of wsol.",
+    )
+    thresholds = serializers.IntegerField(
+        min_value=1,
+        max_value=box_scores.MOST_THRESHOLDS,
+        required=False,
+        help_text="How many, of wsol.",
+    )
+
+
+class LeftOutSerializer(serializers.Serializer):
+    why = serializers.CharField()
+    images = serializers.IntegerField()
+
+
+class TruthSerializer(serializers.Serializer):
+    images = serializers.IntegerField()
+    classes = serializers.IntegerField()
+    objects = serializers.IntegerField(help_text="Boxes; 0 of classification.")
+    masks = serializers.BooleanField(help_text="Whether pixels are scored too (wsol of parts).")
+    left_out = LeftOutSerializer(many=True)
+    notes = serializers.ListField(child=serializers.CharField())
+
+
+class ReleasedPlanSerializer(serializers.Serializer):
+    release = serializers.IntegerField()
+    kind = serializers.ChoiceField(choices=KINDS)
+    truth = TruthSerializer()
+
+
+class SubmissionUpload(Body):
+    file = serializers.FileField(
+        help_text="CSV or COCO JSON, as `score KIND` takes it; of wsol a zip of <image>.npy."
+    )
+
+
+class ReleasedSubmissionSerializer(serializers.ModelSerializer):
+    class Meta:
+        model = Submission
+        fields = ("name", "position", "sha256", "attempts", "created_at")

@@ -1,0 +1,1 @@
+"""The truth that a release holds, written as the files that `score` reads."""

@@ -1,0 +1,252 @@
+"""Ground truth out of a frozen release: the very files that `score KIND` reads. No database.
+
+What nobody decided is left out, and counted. Boxes are in pixels of the image, x1 and y1 exclusive
+unless somebody asks for the last pixel.
+"""
+
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from evaluation.benchmarks.kinds.labeled.truth.csv_writer import Sheets
+from evaluation.benchmarks.kinds.labeled.truth.scenes import Box, Scene, has_parts, scenes
+from evaluation.benchmarks.kinds.labeled.truth.wsol_truth import WsolFolder
+from labeling.errors import Refusal
+from labeling.plurals import count_of
+from labeling.release_files.frozen import Frozen
+
+CLASSIFICATION, LOCALIZATION, DETECTION, WSOL = KINDS = (
+    "classification",
+    "localization",
+    "detection",
+    "wsol",
+)
+TRUTH, IMAGES, EXCLUDED = "truth.csv", "images.csv", "excluded.csv"
+BOXED = ("image", "wnid", "x0", "y0", "x1", "y1")
+SIZED = ("image", "width", "height")
+# Why an image is in no truth.
+SEVERAL = "several classes are in it"
+NONE = "no class is in it"
+UNKNOWN = "no class is known to be in it"
+NO_BOX = "its class has no box"
+
+Counts = dict[str, Any]
+
+
+def write(frozen: Frozen, kind: str, folder: Path, inclusive: bool = False) -> Counts:
+    """What `score KIND` reads, into a folder that is there; what comes back is as count has it.
+
+    classification: truth.csv (image,wnid). localization: truth.csv (image,wnid,x0,y0,x1,y1) and
+    images.csv (image,width,height). detection: these, images without objects too, and excluded.csv
+    (image,wnid) of the pairs that nobody decided. inclusive: x1 and y1 are the last pixel. wsol:
+    the folder that WSOL users have; of releases with parts masks/ as well, the same with masks.
+    Raises Refusal where the release has nothing of the kind.
+    """
+    return _made(frozen, kind, folder, inclusive)
+
+
+def count(frozen: Frozen, kind: str) -> Counts:
+    """{"images", "classes", "objects", "masks", "left_out": [{"why", "images"}], "notes"} of what
+    write writes: nothing is written here.
+
+    objects: boxes; 0 of classification. masks: whether there are any. Raises as write does.
+    """
+    return _made(frozen, kind, None, False)
+
+
+def _made(frozen: Frozen, kind: str, folder: Path | None, inclusive: bool) -> Counts:
+    tally = Tally()
+    with Sheets(folder) as sheets:
+        take = _taker(frozen, kind, folder, sheets, tally, inclusive)
+        for scene in scenes(frozen, with_objects=kind == WSOL and folder is not None):
+            take(scene)
+    _check(frozen, kind, tally)
+    return tally.told(frozen, kind)
+
+
+class Tally:
+    """What is counted while the images pass by."""
+
+    def __init__(self) -> None:
+        self.images = self.objects = self.masks = 0
+        self.classes: set[str] = set()
+        self.left_out: Counter[str] = Counter()
+        # Images that stay, of which another class is undecided; pairs that detection leaves out,
+        # and the images that these are of;
+        # objects that were not settled, in images that stay.
+        self.undecided = self.excluded = self.lacking = self.unsettled = 0
+
+    def the_class(self, scene: Scene, boxed: bool) -> str | None:
+        """The one class that is in the image; None where it is left out, which is counted.
+
+        boxed: it needs a box, too.
+        """
+        if len(scene.boxes) != 1:
+            unknown = UNKNOWN if scene.undecided else NONE
+            self.left_out[SEVERAL if scene.boxes else unknown] += 1
+            return None
+        [key] = scene.boxes
+        if boxed and not scene.boxes[key]:
+            self.left_out[NO_BOX] += 1
+            return None
+        self.images += 1
+        self.classes.add(key)
+        self.undecided += bool(scene.undecided)
+        if boxed:
+            self.objects += len(scene.boxes[key])
+            self.unsettled += sum(map(len, scene.unsettled.values()))
+        return key
+
+    def told(self, frozen: Frozen, kind: str) -> Counts:
+        return {
+            "images": self.images,
+            "classes": len(self.classes),
+            "objects": self.objects,
+            "masks": bool(self.masks),
+            "left_out": [
+                {"why": why, "images": self.left_out[why]}
+                for why in (SEVERAL, NONE, UNKNOWN, NO_BOX)
+                if self.left_out[why]
+            ],
+            "notes": list(self._notes(frozen, kind)),
+        }
+
+    def _notes(self, frozen: Frozen, kind: str) -> list[str]:
+        """What a reader of the figures must know of the truth."""
+        waiting = frozen.meta["counts"]["open"] + frozen.meta["counts"]["review"]
+        ignored = ", and in masks they are ignored" if self.masks else ""
+        said = (
+            (
+                waiting,
+                ("question was", "questions were"),
+                "open when the release was frozen and missing from the truth",
+            ),
+            (
+                self.undecided,
+                ("image is", "images are"),
+                "kept of which another class is undecided",
+            ),
+            (
+                self.excluded,
+                ("pair of image and class is", "pairs of image and class are"),
+                f"left out, on {self.lacking:,} of {count_of(self.images, 'image')}, which stay "
+                "for their other classes: nobody decided whether the class is there, or not all "
+                "of its objects have a box",
+            ),
+            (
+                self.unsettled,
+                ("object was", "objects were"),
+                "asked about and not settled: the truth lacks their boxes" + ignored,
+            ),
+        )
+        return [f"{count_of(number, *forms)} {words}" for number, forms, words in said if number]
+
+
+def _taker(
+    frozen: Frozen,
+    kind: str,
+    folder: Path | None,
+    sheets: Sheets,
+    tally: Tally,
+    inclusive: bool,
+) -> Callable[[Scene], None]:
+    """What takes the images of a kind one by one."""
+    if kind == CLASSIFICATION:
+        return _Classification(sheets, tally)
+    if kind == LOCALIZATION:
+        return _Localization(sheets, tally, inclusive)
+    if kind == DETECTION:
+        return _Detection(sheets, tally, inclusive)
+    assert kind == WSOL, kind
+    return _Wsol(WsolFolder(sheets, folder, has_parts(frozen)), tally)
+
+
+class _Classification:
+    def __init__(self, sheets: Sheets, tally: Tally) -> None:
+        self.sheets, self.tally = sheets, tally
+        sheets.row(TRUTH, "image", "wnid")
+
+    def __call__(self, scene: Scene) -> None:
+        key = self.tally.the_class(scene, boxed=False)
+        if key is not None:
+            self.sheets.row(TRUTH, scene.photo.name, key)
+
+
+class _Boxed:
+    def __init__(self, sheets: Sheets, tally: Tally, inclusive: bool) -> None:
+        self.sheets, self.tally, self.inclusive = sheets, tally, inclusive
+        sheets.row(TRUTH, *BOXED)
+        sheets.row(IMAGES, *SIZED)
+
+    def write(self, scene: Scene, key: str) -> None:
+        for box in scene.boxes[key]:
+            corners = last_pixel(box) if self.inclusive else box
+            self.sheets.row(TRUTH, scene.photo.name, key, *corners)
+
+    def size(self, scene: Scene) -> None:
+        self.sheets.row(IMAGES, scene.photo.name, scene.photo.width, scene.photo.height)
+
+
+class _Localization(_Boxed):
+    def __call__(self, scene: Scene) -> None:
+        key = self.tally.the_class(scene, boxed=True)
+        if key is not None:
+            self.size(scene)
+            self.write(scene, key)
+
+
+class _Detection(_Boxed):
+    def __init__(self, sheets: Sheets, tally: Tally, inclusive: bool) -> None:
+        super().__init__(sheets, tally, inclusive)
+        sheets.row(EXCLUDED, "image", "wnid")
+
+    def __call__(self, scene: Scene) -> None:
+        self.size(scene)
+        self.tally.images += 1
+        self.tally.unsettled += sum(map(len, scene.unsettled.values()))
+        # A class whose boxes are not all known punishes whoever finds the others.
+        lacking = scene.unsettled.keys() | {key for key, boxes in scene.boxes.items() if not boxes}
+        excluded = scene.undecided | lacking
+        for key in sorted(excluded):
+            self.sheets.row(EXCLUDED, scene.photo.name, key)
+        self.tally.excluded += len(excluded)
+        self.tally.lacking += bool(excluded)
+        for key in sorted(scene.boxes.keys() - excluded):
+            self.write(scene, key)
+            self.tally.classes.add(key)
+            self.tally.objects += len(scene.boxes[key])
+
+
+class _Wsol:
+    def __init__(self, folder: WsolFolder, tally: Tally) -> None:
+        self.folder, self.tally = folder, tally
+
+    def __call__(self, scene: Scene) -> None:
+        key = self.tally.the_class(scene, boxed=True)
+        if key is not None:
+            self.tally.masks += self.folder.add(scene, key)
+
+
+def last_pixel(box: Box) -> Box:
+    """The box with its last pixel as x1, y1; what is thinner than a pixel stays as long as one."""
+    x0, y0, x1, y1 = box
+    return x0, y0, max(x0, x1 - 1), max(y0, y1 - 1)
+
+
+def _check(frozen: Frozen, kind: str, tally: Tally) -> None:
+    """Raises Refusal where there is nothing to score."""
+    title, number = frozen.meta["campaign"]["title"], frozen.meta.get("number")
+    name = f"Release {number} of {title}" if number else f"This release of {title}"
+    if kind != CLASSIFICATION and not tally.objects:
+        raise Refusal(
+            f"{name} has no box of an object, so it can be the truth of a classification only. "
+            "Choose that, or a campaign whose labels have boxes.",
+            field="kind",
+        )
+    if not tally.images:
+        raise Refusal(
+            f"{name} has no image of which exactly one class is known to be in it. Let people "
+            "answer more, or choose another campaign.",
+            field="campaign",
+        )

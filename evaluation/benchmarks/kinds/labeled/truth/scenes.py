@@ -1,0 +1,86 @@
+"""What a frozen release says of each image, as ground truth needs it. No database.
+
+unknown is never taken for no. Image by image, so memory stays flat.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import repeat
+
+from labeling.formats import Label, Photo
+from labeling.parts.model import PartedObject
+from labeling.release_files import exporting
+from labeling.release_files.frozen import Frozen
+from labeling.release_files.frozen_labels import Groups
+
+Box = tuple[float, float, float, float]
+
+
+@dataclass(frozen=True)
+class Scene:
+    """An image and what is in it.
+
+    boxes: class → boxes of its objects, of the classes that are in the image; x0 y0 x1 y1 in
+    pixels, x1 and y1 exclusive, cut at the image's border; none where nobody drew any. undecided:
+    classes of the release of which nobody decided whether they are there. objects: those whose
+    parts are settled, where they were asked for. unsettled: class → boxes of the objects that were
+    asked about in vain.
+    """
+
+    photo: Photo
+    boxes: dict[str, list[Box]]
+    undecided: frozenset[str]
+    objects: list[PartedObject] = field(default_factory=list)
+    unsettled: dict[str, list[Box]] = field(default_factory=dict)
+
+
+def has_parts(frozen: Frozen) -> bool:
+    """Whether people drew the parts of objects."""
+    return "objects.jsonl" in frozen.meta["files"]
+
+
+def scenes(frozen: Frozen, with_objects: bool = False) -> Iterator[Scene]:
+    """Every image of the release, in the order of images.jsonl.
+
+    with_objects: with what people drew, which takes ten times as long to read.
+    """
+    known = frozenset(exporting.classes_of(frozen))
+    parted = has_parts(frozen)
+    objects: Iterable[list[PartedObject]] = repeat([])
+    if parted and with_objects:
+        objects = (things for _, things in frozen.objects(rest=False))
+    answers = Groups(frozen.answers() if parted else ())
+    for (photo, labels), things in zip(exporting.pages(frozen), objects, strict=False):
+        unsettled: dict[str, list[Box]] = {}
+        for line in answers.of(photo.name):
+            if line["contains"] is None and line["box"] is not None:
+                unsettled.setdefault(line["wnid"], []).extend(inside([line["box"]], photo))
+        boxes, undecided = _said(labels, known, photo)
+        yield Scene(photo, boxes, undecided, things, unsettled)
+
+
+def _said(
+    labels: Sequence[Label], known: frozenset[str], photo: Photo
+) -> tuple[dict[str, list[Box]], frozenset[str]]:
+    """Class → boxes of those that are there, and the classes that nobody decided on."""
+    boxes: dict[str, list[Box]] = {}
+    absent = set()
+    for label in labels:
+        if label.value == "yes":
+            boxes.setdefault(label.key, []).extend(inside(label.boxes, photo))
+        elif label.value == "no":
+            absent.add(label.key)
+    return boxes, known - boxes.keys() - absent
+
+
+def inside(boxes: Sequence[Sequence[float]], photo: Photo) -> list[Box]:
+    """The boxes as far as they lie in the image; those that do not are left out.
+
+    >>> inside([(-2, 0, 4.5, 9), (9, 9, 12, 12)], Photo("a.png", 8, 8))
+    [(0.0, 0.0, 4.5, 8.0)]
+    """
+    cut = [
+        (max(0.0, x0), max(0.0, y0), min(float(photo.width), x1), min(float(photo.height), y1))
+        for x0, y0, x1, y1 in boxes
+    ]
+    return [box for box in cut if box[0] < box[2] and box[1] < box[3]]

@@ -1,0 +1,1 @@
+"""MAD competitions: a campaign on a selection, scored as ranks."""

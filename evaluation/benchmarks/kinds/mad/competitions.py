@@ -1,0 +1,479 @@
+"""MAD competitions: from a selection to questions, replacements, and what joins later.
+
+The only writer of Selection, and of the Benchmark and Submission rows of this kind. A pair's images
+follow one rule, the same that `mad rank` applies to a file (ranking.standing_images): the first
+images of its list that were not dropped, as many as it had within top_k.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote
+
+from django.db import transaction
+from django.db.models import Count, F, Q
+
+from evaluation.metrics.wordnet.nouns import Synset, UnknownLabel, WordNet
+from evaluation.models import Benchmark, Selection, Submission
+from evaluation.readers import selections
+from evaluation.readers.selections import Line, SelectionFile
+from labeling.campaigns import lifecycle
+from labeling.db.sql import retried
+from labeling.errors import Conflict, Refusal
+from labeling.files import BadInput
+from labeling.follow_ups import asking
+from labeling.kinds import policies
+from labeling.models import Campaign, Dataset, Decision, Image, Job, Question, User
+from labeling.plurals import count_of
+from labeling.reports import forecasts
+
+BATCH = 1000
+LISTED = 10
+DEFAULTS: dict[str, Any] = {"smoothing": "laplace", "bootstrap": 2000, "seed": 0}
+Key = tuple[str, str]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a competition would ask, and what it lacks."""
+
+    classifiers: list[str]
+    pairs: int
+    images: int
+    questions: int
+    wnids: int
+    estimate: dict[str, Any]
+    missing: list[str]
+    missing_reserve: list[str]
+
+
+def plan(selection: SelectionFile, dataset: Dataset, policy: dict[str, Any] | None = None) -> Plan:
+    """Counts, cost by the policy, and the images that the dataset lacks, chosen or in reserve."""
+    questions = selection.questions()
+    chosen = {image for image, _ in questions}
+    there = _images_in(dataset, {line.image for line in selection.lines})
+    every = {line.image for line in selection.lines}
+    return Plan(
+        classifiers=selection.classifiers,
+        pairs=len({frozenset(line.pair) for line in selection.lines}),
+        images=len(chosen),
+        questions=len(questions),
+        wnids=len({wnid for _, wnid in questions}),
+        estimate=estimate(len(questions), policies.clean_new(policy)),
+        missing=sorted(chosen - there),
+        missing_reserve=sorted(every - chosen - there),
+    )
+
+
+def estimate(questions: int, policy: dict[str, Any]) -> dict[str, Any]:
+    """What so many questions cost, without gold: it is added later, if at all."""
+    return forecasts.estimate(forecasts.listed(questions), policy | {"gold_share": 0})
+
+
+def create(
+    owner: User,
+    *,
+    name: str,
+    title: str,
+    dataset: Dataset,
+    lines: SelectionFile | Sequence[dict[str, Any]],
+    wordnet: WordNet,
+    policy: dict[str, Any] | None = None,
+    instructions: str = "",
+    vocabulary: Sequence[str] | None = None,
+    settings: dict[str, Any] | None = None,
+) -> Benchmark:
+    """A benchmark over a draft campaign that asks each (image, class) of the selection once.
+
+    lines: a selection that was read, or the objects of its lines, the meta line first.
+    vocabulary: wnids to choose the true label from; by default the classes of the selection.
+    settings: smoothing, bootstrap and seed of its runs. All or nothing; the same selection under
+    the same name by the same person again is the same benchmark. Raises Refusal listing the chosen
+    images that the dataset lacks (those in reserve may come later).
+    """
+    selection = selections.from_rows(lines, wordnet)
+    stated = DEFAULTS | (settings or {})
+    stated |= {"meta": selection.meta, "selection_sha256": selection.sha256()}
+    stated["vocabulary"] = _checked_vocabulary(vocabulary, wordnet)
+    standing = Benchmark.objects.filter(name=name, created_by=owner).first()
+    if standing and standing.settings.get("selection_sha256") == stated["selection_sha256"]:
+        return standing
+    if Benchmark.objects.filter(name=name).exists():
+        raise Conflict(
+            f"A benchmark is already called {name!r}. Choose another name.", field="name"
+        )
+    _refuse_missing(selection, dataset)
+    with transaction.atomic():
+        campaign = lifecycle.create(
+            owner,
+            name=name,
+            title=title,
+            kind="contains",
+            dataset=dataset,
+            instructions=instructions,
+            policy=policy,
+        )
+        benchmark = Benchmark.objects.create(
+            name=name,
+            title=campaign.title,
+            campaign=campaign,
+            settings=stated,
+            created_by=owner,
+        )
+        _add_submissions(benchmark, owner, selection.classifiers, first=0)
+        _add_lines(benchmark, selection, wordnet)
+    return benchmark
+
+
+@retried
+def add_classifier(
+    benchmark: Benchmark,
+    actor: User,
+    lines: SelectionFile | Sequence[dict[str, Any]],
+    wordnet: WordNet,
+) -> list[str]:
+    """The names of the classifiers that joined with the lines of `mad add`; only their pairs are
+    asked about.
+
+    Lines that are there already are passed over, so sending a file twice adds nothing; one that
+    says otherwise of a pair is a Conflict. All or nothing.
+    """
+    selection = selections.from_rows(lines, wordnet)
+    selections.check_same_rule(benchmark.settings["meta"], selection.meta, "the joining selection")
+    with transaction.atomic():
+        benchmark = Benchmark.objects.select_for_update().get(pk=benchmark.pk)
+        old = list(benchmark.submissions.values_list("name", flat=True))
+        used = {name for line in selection.lines for name in line.pair}
+        new = [name for name in selection.classifiers if name in used and name not in old]
+        fresh = _lines_of_new_pairs(benchmark, selection, set(old))
+        if not fresh:
+            return []
+        part = SelectionFile(selection.meta, fresh)
+        _refuse_missing(part, benchmark.campaign.dataset)
+        _add_submissions(benchmark, actor, new, first=len(old))
+        _add_lines(benchmark, part, wordnet)
+        # A shared image may have been too hard already: it never enters the new pairs.
+        waiting = _drop(benchmark, _dropped_keys(benchmark, {line.image for line in fresh}))
+        benchmark.settings["meta"] |= {"classifiers": [*old, *new]}
+        benchmark.save(update_fields=["settings"])
+    _refuse_waiting(waiting)
+    return new
+
+
+@retried
+def replace_dropped(job: Job) -> None:
+    """Takes a dropped question's image out of the pairs that asked it; each takes its next reserve.
+
+    Job payload: {"question": pk}. What is taken stays taken. Pairs whose reserve is missing from
+    the dataset keep a gap, and the job fails naming the images; retried, it fills every gap there
+    is. A campaign without a benchmark has nothing to replace.
+    """
+    question = Question.objects.select_related("item__image").get(pk=job.payload["question"])
+    with transaction.atomic():
+        benchmark = (
+            Benchmark.objects.select_for_update()
+            .filter(campaign_id=question.campaign_id, kind=Benchmark.Kind.MAD)
+            .select_related("campaign__dataset")
+            .first()
+        )
+        if benchmark is None:
+            return
+        still = Question.objects.filter(pk=question.pk, state=Question.State.DROPPED).exists()
+        keys = {(question.item.image.name, question.topic)} if still else set()
+        waiting = _drop(benchmark, keys)
+    _refuse_waiting(waiting)
+
+
+def selection_of(benchmark: Benchmark) -> SelectionFile:
+    """The whole selection as it now is, joined classifiers included; ready for `mad rank`."""
+    meta = benchmark.settings["meta"]
+    names = benchmark.submissions.values_list("name", flat=True)
+    meta = meta | {"classifiers": selections.in_order(meta, names)}
+    rows = benchmark.selections.values_list(
+        "first__name",
+        "second__name",
+        "rank",
+        "image",
+        "first_label",
+        "second_label",
+        "first_confidence",
+        "second_confidence",
+        "distance",
+    )
+    lines = [
+        Line((a, b), rank, image, (x, y), (p, q), distance)
+        for a, b, rank, image, x, y, p, q, distance in rows
+    ]
+    return SelectionFile(meta, lines)
+
+
+def set_accuracies(benchmark: Benchmark, accuracies: dict[str, float | None]) -> int:
+    """How many classifiers' accuracies changed. Raises Refusal for a name that does not compete."""
+    rows = {row.name: row for row in benchmark.submissions.all()}
+    if unknown := sorted(set(accuracies) - set(rows)):
+        raise Refusal(
+            f"No classifier here is called {unknown[0]!r}. They are: {', '.join(rows)}.",
+            field="accuracy",
+        )
+    changed = []
+    for name, value in accuracies.items():
+        if value is not None and not 0 <= value <= 100:
+            raise Refusal(
+                f"The accuracy of {name} is {value:g}; give a share or a percentage.",
+                field="accuracy",
+            )
+        if rows[name].accuracy != value:
+            rows[name].accuracy = value
+            changed.append(rows[name])
+    Submission.objects.bulk_update(changed, ["accuracy"])
+    return len(changed)
+
+
+def topic_of(synset: Synset) -> dict[str, Any]:
+    """What people are told of a class: name, synonyms, gloss and where to read more."""
+    name, *synonyms = synset.lemmas
+    page = quote(name[:1].upper() + name[1:].replace(" ", "_"))
+    return {
+        "key": synset.wnid,
+        "name": name,
+        "synonyms": synonyms,
+        "definition": synset.gloss,
+        "url": f"https://en.wikipedia.org/wiki/{page}",
+    }
+
+
+def _checked_vocabulary(wnids: Sequence[str] | None, wordnet: WordNet) -> list[str] | None:
+    if not wnids:
+        return None
+    try:
+        return [wordnet.wnid(wordnet.index(wnid)) for wnid in dict.fromkeys(wnids)]
+    except UnknownLabel as error:
+        raise Refusal(f"The vocabulary: {error}.", field="vocabulary") from error
+
+
+def _images_in(dataset: Dataset, names: Iterable[str]) -> set[str]:
+    wanted = sorted(names)
+    found: set[str] = set()
+    for start in range(0, len(wanted), BATCH):
+        rows = Image.objects.filter(dataset=dataset, name__in=wanted[start : start + BATCH])
+        found.update(rows.values_list("name", flat=True))
+    return found
+
+
+def _refuse_missing(selection: SelectionFile, dataset: Dataset) -> None:
+    chosen = {line.image for line in selection.chosen()}
+    if missing := sorted(chosen - _images_in(dataset, chosen)):
+        absent = count_of(len(missing), "chosen image is", "chosen images are")
+        raise Refusal(
+            f"{absent} not in the dataset {dataset.name!r}: {_some(missing)}. "
+            "Add them (manage.py images add), then try again.",
+            field="selection",
+            code="missing_images",
+        )
+
+
+def _some(names: Sequence[str]) -> str:
+    listed = ", ".join(names[:LISTED])
+    return listed if len(names) <= LISTED else f"{listed} and {len(names) - LISTED} more"
+
+
+def _add_submissions(benchmark: Benchmark, actor: User, names: Sequence[str], first: int) -> None:
+    Submission.objects.bulk_create(
+        [
+            Submission(benchmark=benchmark, name=name, position=first + place, submitted_by=actor)
+            for place, name in enumerate(names)
+        ]
+    )
+
+
+def _add_lines(benchmark: Benchmark, selection: SelectionFile, wordnet: WordNet) -> None:
+    places = {row.name: row for row in benchmark.submissions.all()}
+    Selection.objects.bulk_create(
+        [
+            Selection(
+                benchmark=benchmark,
+                first=places[line.pair[0]],
+                second=places[line.pair[1]],
+                rank=line.rank,
+                image=line.image,
+                first_label=line.labels[0],
+                second_label=line.labels[1],
+                first_confidence=line.confidences[0],
+                second_confidence=line.confidences[1],
+                distance=line.distance,
+                state=Selection.State.CHOSEN
+                if line.rank <= selection.top_k
+                else Selection.State.RESERVE,
+            )
+            for line in selection.lines
+        ],
+        batch_size=BATCH,
+    )
+    # Reserves' classes as well: WordNet need not be there when one is called.
+    lifecycle.define_topics(
+        benchmark.campaign,
+        [topic_of(wordnet.synset(wordnet.index(wnid))) for wnid in selection.wnids()],
+    )
+    dropped = _dropped_keys(benchmark, {line.image for line in selection.chosen()})
+    _ask(benchmark, [key for key in selection.questions() if key not in dropped])
+
+
+def _ask(benchmark: Benchmark, keys: Sequence[Key], lane: int = Question.Lane.FRESH) -> None:
+    if keys:
+        added = asking.add_questions(benchmark.campaign, keys, lane=lane)
+        if added.missing_images:
+            # Deleted since it was looked for.
+            raise Conflict(f"Images left the dataset: {_some(added.missing_images)}. Try again.")
+
+
+def _lines_of_new_pairs(
+    benchmark: Benchmark, selection: SelectionFile, old: set[str]
+) -> list[Line]:
+    known = {(frozenset(line.pair), line.rank): line for line in selection_of(benchmark).lines}
+    fresh = []
+    for line in selection.lines:
+        same = known.get((frozenset(line.pair), line.rank))
+        if same is not None and same.image == line.image:
+            continue
+        if same is not None or set(line.pair) <= old:
+            raise Conflict(
+                f"The pair {line.pair[0]} – {line.pair[1]} competes already, with other images. "
+                "Send only the lines of the classifier that joins (mad add).",
+                field="selection",
+            )
+        fresh.append(line)
+    return fresh
+
+
+def _dropped_keys(benchmark: Benchmark, images: Iterable[str]) -> set[Key]:
+    """Which questions about these images were dropped as too hard."""
+    names = sorted(images)
+    found: set[Key] = set()
+    for start in range(0, len(names), BATCH):
+        rows = Question.objects.filter(
+            campaign_id=benchmark.campaign_id,
+            state=Question.State.DROPPED,
+            item__image__name__in=names[start : start + BATCH],
+        )
+        found.update(rows.values_list("item__image__name", "topic"))
+    return found
+
+
+def _drop(benchmark: Benchmark, keys: set[Key]) -> list[str]:
+    """Drops what these questions make unusable and fills the gaps; reserve images that are missing.
+
+    The caller holds the benchmark's row, so drops that race come one after the other.
+    """
+    gone = [
+        row
+        for row in benchmark.selections.filter(image__in={image for image, _ in keys})
+        .exclude(state=Selection.State.DROPPED)
+        .select_related("first", "second")
+        if {(row.image, row.first_label), (row.image, row.second_label)} & keys
+    ]
+    Selection.objects.filter(pk__in=[row.pk for row in gone]).update(state=Selection.State.DROPPED)
+    taken, waiting = _fill(benchmark)
+    # Before asking, which holds the campaign's row: questions are locked first (seats.py).
+    _withdraw_unneeded(benchmark, {key for row in gone for key in _keys_of(row)} - keys)
+    _ask(benchmark, [key for row in taken for key in _keys_of(row)], Question.Lane.RETURNED)
+    Decision.objects.bulk_create(
+        [_record(benchmark, row, "left") for row in gone]
+        + [_record(benchmark, row, "entered") for row in taken]
+    )
+    return waiting
+
+
+def _fill(benchmark: Benchmark) -> tuple[list[Selection], list[str]]:
+    """The reserves that enter pairs with a gap, and missing images that should have."""
+    top_k = benchmark.settings["meta"]["top_k"]
+    chosen, reserve = Selection.State.CHOSEN, Selection.State.RESERVE
+    gaps = (
+        benchmark.selections.order_by()
+        .values("first", "second")
+        .annotate(
+            wanted=Count("pk", filter=Q(rank__lte=top_k)),
+            standing=Count("pk", filter=Q(state=chosen)),
+            left=Count("pk", filter=Q(state=reserve)),
+        )
+        .filter(standing__lt=F("wanted"), left__gt=0)
+    )
+    taken: list[Selection] = []
+    waiting: list[str] = []
+    for gap in gaps:
+        rows = list(
+            benchmark.selections.filter(first=gap["first"], second=gap["second"], state=reserve)
+            .select_related("first", "second")
+            .order_by("rank")
+        )
+        dropped = _dropped_keys(benchmark, {row.image for row in rows})
+        there = _images_in(benchmark.campaign.dataset, {row.image for row in rows})
+        needed = gap["wanted"] - gap["standing"]
+        for row in rows:
+            if not needed:
+                break
+            if dropped.intersection(_keys_of(row)):
+                row.state = Selection.State.DROPPED
+            elif row.image in there:
+                row.state = chosen
+                taken.append(row)
+                needed -= 1
+            else:
+                # The list's order is the method's: the next one may not overtake it.
+                waiting.append(row.image)
+                break
+        Selection.objects.bulk_update([r for r in rows if r.state != reserve], ["state"])
+    return taken, sorted(set(waiting))
+
+
+def _keys_of(row: Selection) -> list[Key]:
+    return [(row.image, row.first_label), (row.image, row.second_label)]
+
+
+def _withdraw_unneeded(benchmark: Benchmark, keys: set[Key]) -> None:
+    """Stops asking what no pair needs any more; what was settled stays settled."""
+    images = {image for image, _ in keys}
+    needed = {
+        key
+        for row in benchmark.selections.filter(image__in=images, state=Selection.State.CHOSEN)
+        for key in _keys_of(row)
+    }
+    idle = keys - needed
+    rows = Question.objects.filter(
+        campaign_id=benchmark.campaign_id,
+        item__image__name__in={image for image, _ in idle},
+        state__in=[Question.State.OPEN, Question.State.REVIEW],
+    ).values_list("pk", "item__image__name", "topic")
+    pks = [pk for pk, image, topic in rows if (image, topic) in idle]
+    if pks:
+        asking.withdraw_questions(
+            benchmark.campaign, pks, None, "The image was too hard on its other question."
+        )
+
+
+def _record(benchmark: Benchmark, row: Selection, deed: str) -> Decision:
+    return Decision(
+        campaign=benchmark.campaign,
+        kind=Decision.Kind.DROP,
+        content={
+            "deed": deed,
+            "pair": [row.first.name, row.second.name],
+            "rank": row.rank,
+            "image": row.image,
+        },
+        reason="Too hard for people; the pair takes the next image of its reserve."
+        if deed == "left"
+        else "Takes the place of an image that was too hard.",
+    )
+
+
+def _refuse_waiting(images: list[str]) -> None:
+    if images:
+        raise BadInput(
+            f"the next reserve images are not in the dataset: {_some(images)}",
+            cure="add them to the dataset, then try the job again",
+        )
+
+
+def class_names(campaign: Campaign) -> dict[str, str]:
+    """wnid → the name that people see."""
+    return dict(campaign.topics.values_list("key", "name"))

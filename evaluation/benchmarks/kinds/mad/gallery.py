@@ -1,0 +1,156 @@
+"""The counterexamples of a pair: its images, both predictions and what people said of them.
+
+Read live, for looking at; scores come from frozen releases alone (runs.py).
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from evaluation.benchmarks import truth_campaigns
+from evaluation.benchmarks.kinds.mad import competitions
+from evaluation.models import Benchmark, Selection, Submission
+from labeling.consensus import settling
+from labeling.models import Image, Question
+
+CASES = ("I", "II", "III", "pending", "dropped")
+WORDS = {"yes": "yes", "no": "no", "hard": "too hard", "not_photo": "not a photograph"}
+
+
+@dataclass
+class Prediction:
+    """One classifier's label for the image, and what people said to it."""
+
+    classifier: str
+    wnid: str
+    name: str
+    confidence: float
+    question: int | None = None
+    state: str = ""
+    # True and False once settled.
+    right: bool | None = None
+    votes: list[tuple[str, int]] = field(default_factory=list)
+    distance_to_truth: float | None = None
+
+
+@dataclass
+class Entry:
+    """One image of the pair."""
+
+    selection: Selection
+    image_id: int | None
+    predictions: list[Prediction]
+    case: str
+    truth: str = ""
+    truth_name: str = ""
+    asked_for_truth: bool = False
+
+
+def entries(benchmark: Benchmark, first: Submission, second: Submission) -> list[Entry]:
+    """The images that stand for the pair or were dropped from it, by rank; reserves stay out."""
+    rows = list(
+        benchmark.selections.filter(first=first, second=second)
+        .exclude(state=Selection.State.RESERVE)
+        .select_related("first", "second")
+        .order_by("rank")
+    )
+    images = [row.image for row in rows]
+    questions = _questions(benchmark, images)
+    votes = settling.tallies(benchmark.campaign, [pk for pk, _ in questions.values()])
+    values = truth_campaigns.settled_values(benchmark.campaign, set(images))
+    names = competitions.class_names(benchmark.campaign)
+    ids = dict(
+        Image.objects.filter(dataset=benchmark.campaign.dataset, name__in=images).values_list(
+            "name", "pk"
+        )
+    )
+    found = []
+    for row in rows:
+        predictions = [
+            _prediction(row, classifier, wnid, confidence, names, questions, votes, values)
+            for classifier, wnid, confidence in (
+                (first.name, row.first_label, row.first_confidence),
+                (second.name, row.second_label, row.second_confidence),
+            )
+        ]
+        found.append(Entry(row, ids.get(row.image), predictions, _case(row, predictions)))
+    _add_truths(benchmark, found, names)
+    return found
+
+
+def counts(found: Sequence[Entry]) -> list[tuple[str, int]]:
+    """How many entries each case has, in the order of CASES."""
+    tally = Counter(entry.case for entry in found)
+    return [(case, tally[case]) for case in CASES]
+
+
+def _questions(benchmark: Benchmark, images: list[str]) -> dict[tuple[str, str], tuple[int, str]]:
+    rows = Question.objects.filter(
+        campaign_id=benchmark.campaign_id, round=0, item__image__name__in=images
+    ).values_list("item__image__name", "topic", "pk", "state")
+    return {(image, topic): (pk, state) for image, topic, pk, state in rows}
+
+
+def _prediction(
+    row: Selection,
+    classifier: str,
+    wnid: str,
+    confidence: float,
+    names: dict[str, str],
+    questions: dict[tuple[str, str], tuple[int, str]],
+    votes: dict[int, Counter[str]],
+    values: dict[tuple[str, str], Any],
+) -> Prediction:
+    prediction = Prediction(classifier, wnid, names.get(wnid, wnid), confidence)
+    prediction.question, prediction.state = questions.get((row.image, wnid), (None, ""))
+    value = values.get((row.image, wnid))
+    if value in ("yes", "no"):
+        prediction.right = value == "yes"
+    if prediction.question is not None:
+        said = votes.get(prediction.question, Counter())
+        prediction.votes = [(WORDS.get(word, word), count) for word, count in said.most_common()]
+    return prediction
+
+
+def _case(row: Selection, predictions: Sequence[Prediction]) -> str:
+    if row.state == Selection.State.DROPPED:
+        return "dropped"
+    right = [prediction.right for prediction in predictions]
+    if None in right:
+        return "pending"
+    return ("III", "II", "I")[sum(map(bool, right))]
+
+
+def _add_truths(benchmark: Benchmark, found: Sequence[Entry], names: dict[str, str]) -> None:
+    if benchmark.naming is None:
+        return
+    wrong = [entry for entry in found if entry.case == "III"]
+    images = [entry.selection.image for entry in wrong]
+    asked = set(
+        benchmark.naming.questions.filter(item__image__name__in=images).values_list(
+            "item__image__name", flat=True
+        )
+    )
+    settled = truth_campaigns.true_labels(benchmark, images)
+    words = {"none": "none of the classes", "dropped": "too hard to tell"}
+    classes = {entry["key"]: entry["name"] for entry in benchmark.naming.settings["vocabulary"]}
+    for entry in wrong:
+        entry.asked_for_truth = entry.selection.image in asked
+        entry.truth = settled.get(entry.selection.image, "")
+        if entry.truth:
+            entry.truth_name = words.get(entry.truth) or classes.get(entry.truth, entry.truth)
+            _measure(benchmark, entry)
+
+
+def _measure(benchmark: Benchmark, entry: Entry) -> None:
+    from evaluation.metrics.wordnet import nouns
+
+    measured = truth_campaigns.distances_to(
+        entry.truth,
+        [prediction.wnid for prediction in entry.predictions],
+        benchmark.settings["meta"].get("distance", "weighted"),
+        nouns.load(),
+    )
+    for prediction, distance in zip(entry.predictions, measured, strict=True):
+        prediction.distance_to_truth = distance

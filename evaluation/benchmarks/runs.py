@@ -1,0 +1,431 @@
+"""Runs: a benchmark scored on a frozen release. The only writer of Run.
+
+Scores never come from live answers: a run freezes first, then scores what was frozen, as the
+benchmark's kind does (SCORERS). Runs asked for by people and by the night are kept; interim ones,
+made by the clock while people answer, are replaced by the next.
+"""
+
+import logging
+import time
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any, Protocol
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models import Q, QuerySet
+from django.utils import timezone
+
+from evaluation.benchmarks.kinds.cds import running as cds_running
+from evaluation.benchmarks.kinds.labeled import running as released_running
+from evaluation.benchmarks.kinds.mad import scoring
+from evaluation.models import Benchmark, Run
+from labeling.assignment import claiming
+from labeling.consensus import calibrating, settling
+from labeling.errors import Conflict
+from labeling.jobs import queue
+from labeling.models import Campaign, Job, Release, User
+from labeling.quality import monitoring
+from labeling.releases import freezing
+
+logger = logging.getLogger(__name__)
+
+STEPS = 3
+# How often it is looked whether another worker has ended.
+LOOK_SECONDS = 0.5
+UNFINISHED = (Run.State.QUEUED, Run.State.RUNNING)
+AT_WORK = (Campaign.State.OPEN, Campaign.State.PAUSED)
+NIGHTLY = "nightly"
+# How long a night's done jobs are kept.
+KEPT = timedelta(days=7)
+# The jobs that settle or watch: the freeze waits for a campaign's own, at most so long.
+BEFORE_FREEZING = ("advance", "calibrate", "look again", "question dropped", "watch")
+FREEZE_PATIENCE = timedelta(hours=1)
+# What changes nothing where nobody answers any more.
+AT_WORK_STEPS = ("watch", "calibrate")
+
+
+class Scorer(Protocol):
+    """What a kind of benchmark does in a run; a module for each."""
+
+    @property
+    def REFUSALS(self) -> tuple[type[Exception], ...]:
+        """What fails a run with its sentence while the job is done: nothing is broken."""
+
+    def freeze(self, benchmark: Benchmark, run: Run) -> Release:
+        """The release that is scored."""
+
+    def score(self, benchmark: Benchmark, release: Release, run: Run, /) -> dict[str, Any]:
+        """The result, of strict JSON values. Raises one of REFUSALS."""
+
+    def signature_of(self, benchmark: Benchmark) -> dict[str, Any]:
+        """What a result depends on, cheaply: while it is unchanged a run would say the same."""
+
+    def obstacle(self, benchmark: Benchmark, /) -> str:
+        """Why there is nothing to score yet, as a sentence for people; "" once there is."""
+
+    def tidy(self, run: Run, gone: list[int], /) -> None:
+        """Removes what only the interim runs that went (their ids) stood on."""
+
+
+SCORERS: dict[str, Scorer] = {
+    Benchmark.Kind.MAD: scoring,
+    Benchmark.Kind.CDS: cds_running,
+    Benchmark.Kind.CLASSIFICATION: released_running,
+    Benchmark.Kind.LOCALIZATION: released_running,
+    Benchmark.Kind.DETECTION: released_running,
+    Benchmark.Kind.WSOL: released_running,
+}
+
+
+def request(benchmark: Benchmark, actor: User | None = None, *, interim: bool = False) -> Run:
+    """The run that waits to score this benchmark: a new one with its job, or the one in the queue.
+
+    A run that has begun does not count: it may have frozen too early.
+    """
+    with transaction.atomic():
+        Benchmark.objects.select_for_update().get(pk=benchmark.pk)
+        run = benchmark.runs.filter(state=Run.State.QUEUED).first()
+        if run is not None and interim:
+            return run
+        if run is not None and not run.settings.get("interim"):
+            return run
+        if run is not None:
+            # Somebody asks for what the clock was about to do: now it is theirs, and kept.
+            run.settings = run.settings | {"interim": False}
+            run.requested_by = actor
+            run.save(update_fields=["settings", "requested_by"])
+            return run
+        run = Run.objects.create(
+            benchmark=benchmark, requested_by=actor, settings={"interim": interim}
+        )
+        queue.enqueue("score", f"run {run.pk}", {"run": run.pk}, benchmark.campaign)
+    return run
+
+
+def obstacle(benchmark: Benchmark) -> str:
+    """Why there is nothing to score yet, as a sentence for people; "" once there is."""
+    return scorer_of(benchmark).obstacle(benchmark)
+
+
+def score_now(benchmark: Benchmark, actor: User | None = None) -> Run:
+    """The run that somebody asks for. Raises Conflict while there is nothing to score."""
+    if reason := obstacle(benchmark):
+        raise Conflict(reason, code="nothing_to_score")
+    return request(benchmark, actor)
+
+
+def execute(job: Job) -> None:
+    """Freezes, scores and keeps the result, once. Job payload: {"run": pk}.
+
+    Where there is no score yet (the scorer's REFUSALS) the run fails with that reason, and the job
+    is done: nothing is broken. Any other failure is kept on the run and raised again.
+    """
+    run = (
+        Run.objects.select_related(
+            "benchmark__campaign", "benchmark__release", "benchmark__naming", "requested_by"
+        )
+        .filter(pk=job.payload["run"])
+        .first()
+    )
+    if run is None or run.state == Run.State.DONE:
+        return
+    Run.objects.filter(pk=run.pk).exclude(state=Run.State.DONE).update(
+        state=Run.State.RUNNING, error=""
+    )
+    benchmark = run.benchmark
+    scorer = scorer_of(benchmark)
+    signature: dict[str, Any] = {}
+    release: Release | None = None
+    try:
+        queue.renew(job, 0, STEPS)
+        signature = scorer.signature_of(benchmark)
+        release = scorer.freeze(benchmark, run)
+        queue.renew(job, 1, STEPS)
+        result = scorer.score(benchmark, release, run)
+        queue.renew(job, 2, STEPS)
+    except scorer.REFUSALS as error:
+        _finish(run, Run.State.FAILED, signature, release, error=_sentence(error))
+    except queue.LeaseLost:
+        raise
+    except Exception as error:
+        _finish(run, Run.State.FAILED, {}, None, error=queue.explain(error))
+        raise
+    else:
+        _finish(run, Run.State.DONE, signature, release, result=result)
+    _forget_interim(run)
+
+
+def latest(benchmark: Benchmark) -> Run | None:
+    """The newest run with a result."""
+    return benchmark.runs.filter(state=Run.State.DONE).select_related("release").first()
+
+
+def job_of(run: Run) -> Job | None:
+    """The newest job that scores for this run."""
+    return Job.objects.filter(kind="score", key=f"run {run.pk}").order_by("-pk").first()
+
+
+def scorer_of(benchmark: Benchmark) -> Scorer:
+    """How this kind of benchmark is frozen and scored."""
+    return SCORERS[benchmark.kind]
+
+
+def has_changed(benchmark: Benchmark) -> bool:
+    """Whether anything that a result depends on changed since the last run, and there is something
+    to score."""
+    now = scorer_of(benchmark).signature_of(benchmark)
+    last = benchmark.runs.exclude(state__in=UNFINISHED).defer("result").first()
+    if last is not None and last.settings.get("signature") == now:
+        return False
+    return not obstacle(benchmark)
+
+
+def rescore_changed() -> list[Run]:
+    """Interim runs for benchmarks in which something settled, one at most every
+    ASSAY_RESCORE_SECONDS each."""
+    _fail_abandoned()
+    patience = timezone.now() - timedelta(seconds=settings.ASSAY_RESCORE_SECONDS)
+    return [
+        request(benchmark, interim=True)
+        for benchmark in _active()
+        if not benchmark.runs.filter(state__in=UNFINISHED).exists()
+        and not benchmark.runs.filter(created_at__gt=patience).exists()
+        and has_changed(benchmark)
+    ]
+
+
+def nightly(progress: Any = None) -> dict[str, int]:
+    """Counts of the questions settled, releases frozen and runs done: a round of its own of what
+    the clock starts every night, here and now, with all jobs that wait: cron needs no worker.
+    What a worker of the site takes of it is waited for."""
+    night = start_night(timezone.now().isoformat())
+    queue.run_all(progress.update if progress else None)
+    before: set[int] = set()
+    while waiting := _unfinished(night):
+        if waiting == before:
+            time.sleep(LOOK_SECONDS)
+        for pk in sorted(waiting):
+            queue.run(pk)
+        before = waiting
+    counts = {"settle": 0, "freeze": 0, "score": 0}
+    found = Job.objects.filter(kind=NIGHTLY, key__endswith=f":{night}")
+    for payload in list(found.values_list("payload", flat=True)):
+        if payload["step"] in counts:
+            counts[payload["step"]] += payload.get("count", 0)
+        if "run" in payload:
+            counts["score"] += Run.objects.filter(pk=payload["run"], state=Run.State.DONE).exists()
+    return {"settled": counts["settle"], "releases": counts["freeze"], "runs": counts["score"]}
+
+
+def _unfinished(night: str) -> set[int]:
+    """The jobs of the night, those of its runs among them, that wait or run."""
+    mine = Job.objects.filter(kind=NIGHTLY, key__endswith=f":{night}")
+    scored = mine.filter(payload__has_key="run").values_list("payload__run", flat=True)
+    runs_of = Q(kind="score", key__in=[f"run {pk}" for pk in scored])
+    found = Job.objects.filter(Q(pk__in=mine.values("pk")) | runs_of).filter(
+        _pending_without_error()
+    )
+    return set(found.values_list("pk", flat=True))
+
+
+def _pending_without_error() -> Q:
+    """Jobs that run, or wait and have not failed: when those are tried again is the sweep's."""
+    return Q(state=Job.State.RUNNING) | Q(state=Job.State.QUEUED, error="")
+
+
+def start_night(night: str | None = None) -> str:
+    """The name of the night's round, whose first jobs are queued unless they were before.
+
+    A job for each campaign and step, each of which queues the next and the last one for each
+    benchmark; a campaign that is a draft has its benchmarks scored, and nothing else.
+    night: the nearest, by default, so that a second clock or a repeated message starts nothing.
+    Removes what rounds of more than a week ago got done.
+    """
+    now = timezone.now()
+    if night is None:
+        # Half a day to either side of the hour: a clock may be ahead, and a message late.
+        at = now - timedelta(hours=settings.ASSAY_NIGHTLY_HOUR) + timedelta(hours=12)
+        night = at.date().isoformat()
+    Job.objects.filter(kind=NIGHTLY, state=Job.State.DONE, finished_at__lt=now - KEPT).delete()
+    claiming.return_expired()
+    for campaign in _campaigns():
+        _enqueue_step(night, "settle", campaign)
+    for benchmark in _benchmarks().filter(campaign__state=Campaign.State.DRAFT):
+        _enqueue_score(night, benchmark)
+    return night
+
+
+def execute_nightly(job: Job) -> None:
+    """The job "nightly": one step of a night's round. Harmless to run twice. However it ends, the
+    next step is queued, since a step that fails is tried again and holds up nothing."""
+    night, step = job.payload["night"], job.payload["step"]
+    if step == "score":
+        benchmark = _benchmarks().filter(pk=job.payload["benchmark"]).first()
+        run = _score_nightly(benchmark) if benchmark else None
+        _keep(job, {"run": run.pk} if run else {})
+        return
+    assert job.campaign is not None, "a step names its campaign"
+    if step == "freeze" and _is_early(job):
+        raise queue.TooEarly
+    try:
+        _keep(job, {"count": int(NIGHT_STEPS[step](job.campaign))})
+    finally:
+        _ask_next(night, step, job.campaign)
+
+
+def _is_early(job: Job) -> bool:
+    """Whether what still waits or runs may change what would be frozen; not for ever."""
+    assert job.campaign is not None, "a step names its campaign"
+    if job.created_at <= timezone.now() - FREEZE_PATIENCE:
+        return False
+    return job.campaign.jobs.filter(_pending_without_error(), kind__in=BEFORE_FREEZING).exists()
+
+
+def _settle_leftovers(campaign: Campaign) -> int:
+    """How many questions settled that had their votes but, by a crash, no verdict."""
+    return settling.settle_complete(campaign)
+
+
+def _watch(campaign: Campaign) -> int:
+    return len(monitoring.watch_all(campaign)) if campaign.state in AT_WORK else 0
+
+
+def _calibrate(campaign: Campaign) -> bool:
+    return campaign.state in AT_WORK and calibrating.calibrate_nightly(campaign)
+
+
+def _freeze(campaign: Campaign) -> bool:
+    """Whether there is a release more than before."""
+    if not _differs(campaign):
+        return False
+    before = campaign.releases.count()
+    freezing.freeze(campaign)
+    return campaign.releases.count() > before
+
+
+# First watching: gold that retires and people whom it blocks change what standings rest on.
+NIGHT_STEPS: dict[str, Callable[[Campaign], int]] = {
+    "settle": _settle_leftovers,
+    "watch": _watch,
+    "calibrate": _calibrate,
+    "freeze": _freeze,
+}
+
+
+def _score_nightly(benchmark: Benchmark) -> Run | None:
+    """The run that scores what changed; none where nothing did."""
+    _fail_abandoned()
+    kept = benchmark.runs.filter(state=Run.State.DONE).first()
+    stale = kept is not None and kept.settings.get("interim")
+    return request(benchmark) if stale or has_changed(benchmark) else None
+
+
+def _ask_next(night: str, step: str, campaign: Campaign) -> None:
+    steps = list(NIGHT_STEPS)
+    following = [
+        name
+        for name in steps[steps.index(step) + 1 :]
+        if campaign.state in AT_WORK or name not in AT_WORK_STEPS
+    ]
+    if following:
+        _enqueue_step(night, following[0], campaign)
+        return
+    for benchmark in _benchmarks().filter(campaign=campaign):
+        _enqueue_score(night, benchmark)
+
+
+def _enqueue_step(night: str, step: str, campaign: Campaign) -> None:
+    with transaction.atomic():
+        # Whoever else starts this night waits here, then finds the job, in whatever state.
+        Campaign.objects.select_for_update(no_key=True, of=("self",)).get(pk=campaign.pk)
+        _enqueue_once(f"{campaign.pk}:{step}:{night}", {"night": night, "step": step}, campaign)
+
+
+def _enqueue_score(night: str, benchmark: Benchmark) -> None:
+    with transaction.atomic():
+        Benchmark.objects.select_for_update(no_key=True, of=("self",)).get(pk=benchmark.pk)
+        payload = {"night": night, "step": "score", "benchmark": benchmark.pk}
+        _enqueue_once(f"benchmark {benchmark.pk}:score:{night}", payload, benchmark.campaign)
+
+
+def _enqueue_once(key: str, payload: dict[str, Any], campaign: Campaign) -> None:
+    if not Job.objects.filter(kind=NIGHTLY, key=key).exists():
+        queue.enqueue(NIGHTLY, key, payload, campaign)
+
+
+def _keep(job: Job, result: dict[str, int]) -> None:
+    Job.objects.filter(pk=job.pk).update(payload=job.payload | result)
+
+
+def _fail_abandoned() -> None:
+    """Fails the runs whose job was given up without a word from its worker.
+
+    An unfinished run keeps the clock from asking for another.
+    """
+    for run in Run.objects.filter(state__in=UNFINISHED).only("pk"):
+        job = job_of(run)
+        if job is not None and job.state == Job.State.FAILED:
+            Run.objects.filter(pk=run.pk, state__in=UNFINISHED).update(
+                state=Run.State.FAILED, error=job.error, finished_at=job.finished_at
+            )
+
+
+def _campaigns() -> QuerySet[Campaign]:
+    return Campaign.objects.exclude(state=Campaign.State.DRAFT).order_by("pk")
+
+
+def _active() -> QuerySet[Benchmark]:
+    return _benchmarks().exclude(campaign__state=Campaign.State.DRAFT)
+
+
+def _benchmarks() -> QuerySet[Benchmark]:
+    return Benchmark.objects.select_related("campaign", "release", "naming").order_by("pk")
+
+
+def _differs(campaign: Campaign) -> bool:
+    marks = freezing.marks_of(campaign)
+    last = campaign.releases.order_by("-number").first()
+    if last is None:
+        return bool(marks["last_settlement"])
+    return bool(last.counts.get("interim")) or last.counts.get("marks") != marks
+
+
+def _finish(
+    run: Run,
+    state: str,
+    signature: dict[str, Any],
+    release: Release | None,
+    *,
+    result: dict[str, Any] | None = None,
+    error: str = "",
+) -> None:
+    # Only from RUNNING: a job that ran twice keeps its first result.
+    Run.objects.filter(pk=run.pk, state=Run.State.RUNNING).update(
+        state=state,
+        release=release,
+        result=result,
+        error=error,
+        settings=run.settings | {"signature": signature},
+        finished_at=timezone.now(),
+    )
+
+
+def _sentence(error: Exception) -> str:
+    """The error with its cure, as a sentence for people."""
+    said, cure = str(error), getattr(error, "cure", None)
+    said += f"; {cure}" if cure and cure not in said else ""
+    return said if said.endswith((".", "!", "?")) else f"{said}."
+
+
+def _forget_interim(run: Run) -> None:
+    """Removes the interim runs before this one, and what they alone stood on."""
+    run.refresh_from_db()
+    if run.state != Run.State.DONE or run.release is None:
+        return
+    older = run.benchmark.runs.filter(pk__lt=run.pk, settings__interim=True).exclude(
+        state__in=UNFINISHED
+    )
+    gone = list(older.values_list("pk", flat=True))
+    older.filter(pk__in=gone).delete()
+    scorer_of(run.benchmark).tidy(run, gone)

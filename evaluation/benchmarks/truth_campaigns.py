@@ -1,0 +1,167 @@
+"""Where both classifiers are wrong: asking people for the true label, and how far each was off."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from django.db import transaction
+
+from evaluation.metrics.wordnet import distances
+from evaluation.metrics.wordnet.nouns import WordNet
+from evaluation.models import Benchmark, Selection
+from labeling.campaigns import lifecycle
+from labeling.errors import Refusal
+from labeling.follow_ups import opening
+from labeling.kinds import policies
+from labeling.models import Campaign, Membership, Question, Settlement, User
+
+BATCH = 500
+
+
+def both_wrong(benchmark: Benchmark, rows: Iterable[Selection]) -> list[Selection]:
+    """Those of the rows of which people said no to both labels."""
+    rows = list(rows)
+    said = settled_values(benchmark.campaign, {row.image for row in rows})
+    return [
+        row
+        for row in rows
+        if said.get((row.image, row.first_label)) == "no"
+        and said.get((row.image, row.second_label)) == "no"
+    ]
+
+
+def ask_true_label(
+    benchmark: Benchmark, actor: User, rows: Sequence[Selection], wordnet: WordNet
+) -> Campaign:
+    """The open campaign that asks what these images show, out of the competition's classes.
+
+    Opened once for a benchmark, for the members it then has; more images may follow, and asking
+    about one again changes nothing. Raises Refusal when one of the rows has a right or an unsettled
+    prediction.
+    """
+    if not rows:
+        raise Refusal("There is no image here on which both classifiers were wrong.")
+    wrong = both_wrong(benchmark, rows)
+    if len(wrong) < len(rows):
+        raise Refusal(
+            f"{len(rows) - len(wrong)} of these images have a prediction that people did not "
+            "call wrong. The true label is asked only where both are."
+        )
+    with transaction.atomic():
+        benchmark = Benchmark.objects.select_for_update().get(pk=benchmark.pk)
+        if benchmark.naming is None:
+            benchmark.naming = _open(benchmark, actor, wordnet)
+            benchmark.save(update_fields=["naming"])
+        campaign = benchmark.naming
+        images = [row.image for row in wrong]
+        opening.ask(campaign, opening.naming_pairs(campaign.dataset, images))
+        if campaign.state == Campaign.State.DRAFT:
+            lifecycle.launch(campaign, actor)
+    return campaign
+
+
+def vocabulary_of(benchmark: Benchmark, wordnet: WordNet) -> list[dict[str, str]]:
+    """The competition's classes, by name; a name that two classes share shows its synonyms too."""
+    wnids = benchmark.settings.get("vocabulary") or sorted(
+        {
+            wnid
+            for pair in benchmark.selections.values_list("first_label", "second_label")
+            for wnid in pair
+        }
+    )
+    return classes(wnids, wordnet)
+
+
+def classes(wnids: Iterable[str], wordnet: WordNet) -> list[dict[str, str]]:
+    """{"key": wnid, "name"} of each class once, by name, no name twice: a first lemma that two
+    share shows the synonyms too, and where these are the same, what kind of thing it is.
+
+    Raises UnknownLabel for what is no noun of WordNet.
+    """
+    indices = {wnid: wordnet.index(wnid) for wnid in wnids}
+    lemmas = {wnid: wordnet.synset(index).lemmas for wnid, index in indices.items()}
+    names = _distinct(
+        {wnid: found[0] for wnid, found in lemmas.items()},
+        {wnid: ", ".join(found) for wnid, found in lemmas.items()},
+    )
+    kinds = {
+        wnid: f"{name} ({wordnet.first_lemma((wordnet.hypernyms(indices[wnid]) or [0])[0])})"
+        for wnid, name in names.items()
+    }
+    names = _distinct(names, kinds)
+    names = _distinct(names, {wnid: f"{name} ({wnid})" for wnid, name in names.items()})
+    return sorted(
+        ({"key": wnid, "name": name} for wnid, name in names.items()),
+        key=lambda entry: (entry["name"].lower(), entry["key"]),
+    )
+
+
+def _distinct(names: dict[str, str], longer: dict[str, str]) -> dict[str, str]:
+    """The names, longer where several have the same."""
+    counts = Counter(name.casefold() for name in names.values())
+    return {
+        wnid: longer[wnid] if counts[name.casefold()] > 1 else name for wnid, name in names.items()
+    }
+
+
+def true_labels(benchmark: Benchmark, images: Iterable[str]) -> dict[str, str]:
+    """image → what people settled on: a wnid, "none" of the classes, or "dropped" as too hard.
+
+    Images still open, or never asked about, are left out.
+    """
+    if benchmark.naming is None:
+        return {}
+    values = settled_values(benchmark.naming, set(images))
+    return {
+        image: value["key"] if isinstance(value, dict) else str(value)
+        for (image, _), value in values.items()
+    }
+
+
+def distances_to(
+    truth: str, labels: Sequence[str], distance: str, wordnet: WordNet
+) -> list[float | None]:
+    """How far each label is from the true one, by the competition's distance; None without one."""
+    if truth in ("none", "dropped"):
+        return [None] * len(labels)
+    wnids = list(dict.fromkeys([truth, *labels]))
+    matrix = distances.distance_matrix(wordnet, [wordnet.index(w) for w in wnids], distance)
+    return [float(matrix[0, wnids.index(label)]) for label in labels]
+
+
+def settled_values(campaign: Campaign, images: set[str]) -> dict[tuple[str, str], Any]:
+    """(image, topic) → the standing value of each settled or dropped question on these images."""
+    names = sorted(images)
+    found: dict[tuple[str, str], Any] = {}
+    for start in range(0, len(names), BATCH):
+        rows = (
+            Settlement.objects.filter(
+                question__campaign=campaign,
+                question__state__in=[Question.State.SETTLED, Question.State.DROPPED],
+                question__item__image__name__in=names[start : start + BATCH],
+            )
+            .order_by("pk")
+            .values_list("question__item__image__name", "question__topic", "value")
+        )
+        for image, topic, value in rows:
+            found[image, topic] = value
+    return found
+
+
+def _open(benchmark: Benchmark, actor: User, wordnet: WordNet) -> Campaign:
+    source = benchmark.campaign
+    campaign = opening.draft(
+        actor,
+        name=f"{source.name[:70]}-labels",
+        title=f"{source.title}: true labels",
+        kind="naming",
+        dataset=source.dataset,
+        instructions="Choose what the image shows. If several classes fit, take the most precise.",
+        vocabulary=vocabulary_of(benchmark, wordnet),
+        policy=policies.of(source),
+    )
+    members = source.memberships.active().exclude(user=actor)
+    Membership.objects.bulk_create(
+        [Membership(user_id=row.user_id, campaign=campaign, role=row.role) for row in members]
+    )
+    return campaign

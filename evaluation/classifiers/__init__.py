@@ -1,0 +1,1 @@
+"""Opening networks and running them on images. Needs torch; no Django."""

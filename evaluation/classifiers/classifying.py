@@ -1,0 +1,227 @@
+"""Frames through a classifier into a predictions file; a run that was stopped goes on. No Django.
+
+Batches are kept as they are done in a file beside the goal, `.<name>.work`: first a line with the
+settings, then a line a batch. Torch is imported inside functions.
+"""
+
+import contextlib
+import csv
+import fcntl
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+
+from evaluation.classifiers import resuming
+from labeling.files import BadInput, atomic_write
+from labeling.image_files import FORMATS
+from labeling.release_files.frozen import ahead
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from evaluation.classifiers.opening import Classifier
+
+TOP = 5
+BATCH = 32
+Row = list[str]
+
+
+@dataclass
+class Work:
+    """A predictions file that is being made, and the frames that it has already.
+
+    rows are strings: frame, classifier, then wnid and confidence, the likeliest first.
+    """
+
+    out: Path
+    path: Path
+    file: IO[bytes]
+    done: set[str] = field(default_factory=set)
+    added: int = 0
+
+    def add(self, rows: list[Row]) -> None:
+        """Keeps a batch. Killed in the middle, the file lacks all of it."""
+        self.file.write(_line(rows))
+        self.file.flush()
+        self.added += len(rows)
+
+    def finish(self) -> int:
+        """How many rows the predictions file has, now that it is there and whole."""
+        count = 0
+        with atomic_write(self.out) as file:
+            writer = csv.writer(file, lineterminator="\n")
+            for rows in _batches(self.path):
+                if count == 0:
+                    writer.writerow(columns((len(rows[0]) - 2) // 2))
+                writer.writerows(rows)
+                count += len(rows)
+            if count == 0:
+                raise BadInput("there are no frames to classify", cure="give some that have parts")
+        self.path.unlink()
+        return count
+
+
+@contextlib.contextmanager
+def opened(out: Path, settings: Mapping[str, Any], restart: bool = False) -> Iterator[Work]:
+    """The work on a predictions file: what a stopped run of the same settings left, else new.
+
+    settings: everything that the predictions depend on, as JSON. restart: forget what is there.
+    Raises BadInput: the settings of what is there are others; another run is at it; the folder
+    does not exist.
+    """
+    if out.is_dir():
+        raise BadInput("is a folder, expected a file name", file=out, cure="give a file name")
+    if not out.parent.is_dir():
+        raise BadInput("its folder does not exist", file=out, cure=f"create {out.parent}")
+    path = out.parent / f".{out.name}.work"
+    with open(path, "a+b") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise BadInput(
+                "another run is at it", file=out, cure="wait for it, or give another --out"
+            ) from None
+        if restart:
+            file.truncate(0)
+        yield Work(out, path, file, _resumed(file, path, json.loads(json.dumps(settings))))
+
+
+def classify(
+    frames: Iterable[tuple[str, "Tensor"]],
+    classifier: "Classifier",
+    work: Work,
+    batch: int = BATCH,
+    watch: Callable[[int], object] | None = None,
+) -> int:
+    """How many frames were classified: those that the work does not have yet.
+
+    frames: id and (H, W, 3) uint8, of any size; a batch takes them from one sequence after the
+    other, and no more are held. The five likeliest classes are kept, or as many as there are;
+    among equal ones the first class comes first. watch: is told how many more are done.
+    Raises BadInput where the network gives something that is not a number.
+    """
+    import torch
+
+    before = work.added
+    names: list[str] = []
+    images: list[Tensor] = []
+
+    def classified() -> None:
+        work.add(_rows(names, classifier, classifier(torch.stack(images))))
+        if watch is not None:
+            watch(len(names))
+        names.clear()
+        images.clear()
+
+    for name, frame in frames:
+        if name in work.done:
+            continue
+        names.append(name)
+        images.append(classifier.prepare(frame))
+        if len(names) == batch:
+            classified()
+    if names:
+        classified()
+    return work.added - before
+
+
+def read_frames(files: Iterable[tuple[str, Path]]) -> Iterator[tuple[str, "Tensor"]]:
+    """The frames in image files, by id: (H, W, 3) uint8; a few are read ahead.
+
+    Raises BadInput for a file that is missing or is no image.
+    """
+    import torch
+
+    for name, pixels in ahead(_read, files):
+        yield name, torch.from_numpy(pixels)
+
+
+def columns(classes: int) -> Row:
+    """The header for so many classes a frame.
+
+    >>> columns(2)
+    ['frame', 'classifier', 'wnid', 'confidence', 'wnid_2', 'confidence_2']
+    """
+    further = (f"{name}_{at}" for at in range(2, classes + 1) for name in ("wnid", "confidence"))
+    return ["frame", "classifier", "wnid", "confidence", *further]
+
+
+def _read(file: tuple[str, Path]) -> tuple[str, NDArray[np.uint8]]:
+    name, path = file
+    cure = "run sequences again: it writes what is missing"
+    try:
+        with Image.open(path, formats=FORMATS) as image:
+            return name, np.array(image.convert("RGB"))
+    except FileNotFoundError:
+        raise BadInput("the frame is missing", file=path, cure=cure) from None
+    # Pillow raises these for broken chunks and for sizes that would fill the memory.
+    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError):
+        raise BadInput(
+            "the frame cannot be read", file=path, cure=f"remove it and {cure}"
+        ) from None
+
+
+def _rows(names: list[str], classifier: "Classifier", probabilities: "Tensor") -> list[Row]:
+    # Stable: equal ones stay in the order of the classes, which topk does not promise.
+    values, at = probabilities.sort(dim=1, descending=True, stable=True)
+    wrong = (~probabilities.isfinite().all(1)).nonzero()
+    if len(wrong):
+        raise BadInput(
+            f"{classifier.name} gives no number for the frame {names[int(wrong[0])]}",
+            cure="look at its weights and at --mean and --std",
+        )
+    rows = []
+    for name, chances, indices in zip(
+        names, values[:, :TOP].tolist(), at[:, :TOP].tolist(), strict=True
+    ):
+        row = [name, classifier.name]
+        for chance, index in zip(chances, indices, strict=True):
+            row += [classifier.classes[index], f"{chance:.6g}"]
+        rows.append(row)
+    return rows
+
+
+def _resumed(file: IO[bytes], path: Path, settings: dict[str, Any]) -> set[str]:
+    """The frames that are done; a batch that was not wholly written is cut off."""
+    file.seek(0)
+    head = file.readline()
+    if not head.endswith(b"\n"):
+        file.truncate(0)
+        file.write(_line({"settings": settings}))
+        file.flush()
+        return set()
+    _check_settings(head, settings, path)
+    done: set[str] = set()
+    whole = file.tell()
+    for line in file:
+        if not line.endswith(b"\n"):
+            break
+        done.update(row[0] for row in json.loads(line))
+        whole += len(line)
+    file.truncate(whole)
+    return done
+
+
+def _check_settings(head: bytes, settings: dict[str, Any], path: Path) -> None:
+    try:
+        before = json.loads(head)["settings"]
+    except (ValueError, KeyError, TypeError):
+        raise BadInput("is no work file", file=path, cure="begin anew with --restart") from None
+    resuming.refuse_other(before, settings, path, "--restart to begin anew")
+
+
+def _batches(path: Path) -> Iterator[list[Row]]:
+    with open(path, "rb") as file:
+        next(file)
+        for line in file:
+            yield json.loads(line)
+
+
+def _line(value: Any) -> bytes:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"

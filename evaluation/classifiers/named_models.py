@@ -1,0 +1,187 @@
+"""Networks that torchvision and timm have by name, with weights that are here already. No Django.
+
+Nothing is downloaded: weights are those in the library's own cache, or in a file. The libraries are
+in requirements-models.txt and are imported inside functions.
+"""
+
+import difflib
+import pickle
+import warnings
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from evaluation.classifiers.model_files import Opened, imported
+from evaluation.classifiers.preparing import Preparation
+from evaluation.readers.answers import file_sha256, require_file
+from labeling.files import BadInput
+
+# What timm calls weights in a repository of the hub, the better one first.
+HUB_FILES = ("model.safetensors", "pytorch_model.bin")
+
+
+def load(
+    library: str, name: str, classes: int, weights: Path | None, random_weights: bool
+) -> Opened:
+    """The named network, prepared for as its library says, with weights; see classifiers.load."""
+    if weights is not None and random_weights:
+        raise BadInput("weights are given and random ones asked for", cure="leave out one of them")
+    make = {"torchvision": _torchvision, "timm": _timm}[library]
+    # None: as many as the library's weights have. A fresh network has one for each class.
+    outputs = classes if weights is not None or random_weights else None
+    with warnings.catch_warnings():
+        # Some announce that later versions will begin with other random weights.
+        warnings.simplefilter("ignore", FutureWarning)
+        network, preparation, said = seeded(lambda: make(name, outputs))
+    if weights is not None:
+        fill(network, weights)
+        said = f"{weights.name}, sha256 {file_sha256(weights)}"
+    network.eval()
+    return Opened(preparation, network.to, said)
+
+
+def seeded(make: Callable[[], Any]) -> Any:
+    """What is made, with the same random weights each time."""
+    import torch
+
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        return make()
+
+
+def _torchvision(name: str, outputs: int | None) -> tuple[Any, Preparation, str]:
+    import torch
+
+    models = imported("torchvision", "torchvision.models")
+    known = models.list_models(module=models)
+    if name not in known:
+        raise _unknown("torchvision", name, known)
+    own = models.get_model_weights(name).DEFAULT
+    shown = own.transforms()
+    preparation = Preparation(
+        size=(shown.crop_size[0], shown.crop_size[0]),
+        mean=tuple(shown.mean),
+        std=tuple(shown.std),
+        interpolation=shown.interpolation.value,
+        crop_share=shown.crop_size[0] / shown.resize_size[0],
+    )
+    if outputs is not None:
+        return models.get_model(name, weights=None, num_classes=outputs), preparation, "random"
+    file = _cached(own.url)
+    if file is None:
+        folder = Path(torch.hub.get_dir()) / "checkpoints"
+        raise _missing(f"torchvision's weights of {name}", f"fetch {own.url} into {folder}")
+    # Looked at before torchvision reads it: it would run code that hides in it.
+    _state(file)
+    return models.get_model(name, weights=own), preparation, str(own)
+
+
+def _timm(name: str, outputs: int | None) -> tuple[Any, Preparation, str]:
+    timm = imported("timm")
+    # hf-hub:… and local-dir:… would fetch or run what they find there.
+    if ":" in name or "/" in name or not timm.is_model(name):
+        raise _unknown("timm", name, timm.list_models())
+    said = "random"
+    if outputs is not None:
+        network = timm.create_model(name, pretrained=False, num_classes=outputs)
+    else:
+        config = timm.get_pretrained_cfg(name)
+        file = None if config is None else _timm_file(config)
+        if file is None:
+            where = config and (config.hf_hub_id or config.url)
+            raise _missing(
+                f"timm's weights of {name}",
+                f"fetch {where} into timm's cache" if where else "train some",
+            )
+        if file.suffix in {".bin", ".pth", ".pt"}:
+            _state(file)
+        overlay = {"file": str(file)}
+        network = timm.create_model(name, pretrained=True, pretrained_cfg_overlay=overlay)
+        said = f"{file.name}, sha256 {file_sha256(file)}"
+    config = timm.data.resolve_data_config({}, model=network)
+    _, height, width = config["input_size"]
+    preparation = Preparation(
+        size=(height, width),
+        mean=tuple(config["mean"]),
+        std=tuple(config["std"]),
+        interpolation=config["interpolation"],
+        crop_share=config["crop_pct"],
+    )
+    return network, preparation, said
+
+
+def _timm_file(config: Any) -> Path | None:
+    """Pretrained weights in the cache of the hub, or in torch's, where timm looks for them too."""
+    if config.hf_hub_id:
+        hub = imported("huggingface_hub")
+        name, _, revision = config.hf_hub_id.partition("@")
+        for file in [config.hf_hub_filename] if config.hf_hub_filename else HUB_FILES:
+            found = hub.try_to_load_from_cache(name, file, revision=revision or None)
+            if isinstance(found, str):
+                return Path(found)
+    return _cached(config.url) if config.url else None
+
+
+def _cached(url: str) -> Path | None:
+    """What torch keeps of an address, if it does."""
+    import torch
+
+    file = Path(torch.hub.get_dir()) / "checkpoints" / Path(urlsplit(url).path).name
+    return file if file.is_file() else None
+
+
+def fill(network: Any, path: Path) -> None:
+    """Puts the file's weights into the network, all of them."""
+    try:
+        network.load_state_dict(_state(path))
+    except RuntimeError as error:
+        lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+        raise BadInput(
+            f"does not fit the network ({lines[min(1, len(lines) - 1)][:300]})",
+            file=path,
+            cure="give weights of this network, with as many outputs as there are classes",
+        ) from None
+
+
+def _state(path: Path) -> Mapping[str, Any]:
+    """Names and tensors of a file that holds nothing else; nothing in it is run.
+
+    Also those under "state_dict", as training scripts save them, and of several GPUs ("module.").
+    """
+    import torch
+
+    require_file(path, "give a file that torch.save(model.state_dict()) wrote")
+    try:
+        if path.suffix == ".safetensors":
+            state = imported("safetensors", "safetensors.torch").load_file(str(path))
+        else:
+            state = torch.load(path, map_location="cpu", weights_only=True)
+    except (pickle.UnpicklingError, RuntimeError, EOFError, ValueError, KeyError):
+        raise BadInput(
+            "is no file of weights alone", file=path, cure="save model.state_dict(), not the model"
+        ) from None
+    if isinstance(state, Mapping) and isinstance(state.get("state_dict"), Mapping):
+        state = state["state_dict"]
+    if not isinstance(state, Mapping) or not all(map(torch.is_tensor, state.values())):
+        raise BadInput(
+            "holds something else than names and tensors",
+            file=path,
+            cure="save model.state_dict()",
+        )
+    return {str(name).removeprefix("module."): value for name, value in state.items()}
+
+
+def _unknown(library: str, name: str, known: Iterable[str]) -> BadInput:
+    near = difflib.get_close_matches(name, list(known), 3)
+    return BadInput(
+        f"{library} has no classifier {name!r}",
+        cure=f"did you mean {', '.join(near)}?" if near else f"look at {library}'s list_models()",
+    )
+
+
+def _missing(what: str, how: str) -> BadInput:
+    return BadInput(
+        f"{what} are not on this machine, and nothing is downloaded",
+        cure=f"{how}, or give --weights FILE, or try it with --random-weights",
+    )

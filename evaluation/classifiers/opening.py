@@ -1,0 +1,225 @@
+"""Classifiers that look at images: from a library, a file or an import path. No Django.
+
+`load` opens one, tries it on two images and checks how many classes it tells apart. Files of
+TorchScript, exported programs and ONNX carry code that runs here, as import paths do: they are for
+the command line, never for uploads. Torch is imported inside functions.
+"""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from evaluation.classifiers import imported_models, model_files, named_models
+from evaluation.classifiers.preparing import Preparation
+from evaluation.readers.answers import file_sha256, require_file
+from labeling.files import BadInput, first_line
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+LIBRARIES = ("torchvision", "timm")
+NAMED = re.compile(r"([A-Za-z0-9_.-]+)=(.+)")
+# As long as a submission's name in the database may be.
+LONGEST_NAME = 100
+# Probabilities of a network that computes with half precision are off by so much.
+TOLERANCE = 2e-3
+
+
+@dataclass(frozen=True)
+class Classifier:
+    """A network, its classes in the order of its outputs, and what it takes.
+
+    network: (B, 3, height, width) float32 on the device → (B, C) of what it gives: "probabilities"
+    or "logits", which softmax makes probabilities of. source: what was loaded, as results name it.
+    """
+
+    name: str
+    classes: tuple[str, ...]
+    preparation: Preparation
+    device: str
+    source: Mapping[str, Any]
+    network: Callable[["Tensor"], "Tensor"]
+    gives: str = "logits"
+
+    def prepare(self, frame: "Tensor") -> "Tensor":
+        """(3, height, width) float32 on the classifier's device, of a (H, W, 3) uint8 frame."""
+        return self.preparation(frame.to(self.device))
+
+    def outputs(self, batch: "Tensor") -> "Tensor":
+        """(B, C) float32 of what the network gives, through which gradients come back."""
+        return _outputs(self.network, batch)
+
+    def __call__(self, batch: "Tensor") -> "Tensor":
+        """(B, C) float32 probabilities of a batch of prepared frames (B, 3, height, width)."""
+        found = _inferred(self.network, batch)
+        return found if self.gives == "probabilities" else found.softmax(1)
+
+
+def load(
+    spec: str,
+    classes: Sequence[str],
+    *,
+    device: str = "cpu",
+    name: str = "",
+    weights: Path | None = None,
+    random_weights: bool = False,
+    preparing: Mapping[str, Any] | None = None,
+) -> Classifier:
+    """The classifier of a spec: torchvision:NAME, timm:NAME, FILE.pt, FILE.pt2, FILE.onnx or
+    package.module:factory.
+
+    `name=spec` names it, as name does. classes: wnids in the order of its outputs. weights: of a
+    named model, a state_dict or safetensors; without them the library's own, where this machine has
+    them: nothing is downloaded. random_weights: none at all, the same ones each time. preparing:
+    fields of Preparation that differ from the model's own.
+    Raises BadInput: no such model, library, file or weights; another number of outputs than
+    classes; another size than the network takes.
+    """
+    named, spec = _split(spec)
+    device = checked_device(device)
+    library, _, model = spec.partition(":")
+    if library in LIBRARIES and model:
+        found = named_models.load(library, model, len(classes), weights, random_weights)
+        source: dict[str, Any] = {"model": spec, "weights": found.weights}
+        default = model
+    elif imported_models.SPEC.fullmatch(spec) and not Path(spec).exists():
+        found = imported_models.load(spec, weights)
+        source = {"model": spec, "weights": found.weights}
+        default = model
+    else:
+        _refuse_weights(weights, random_weights)
+        place = Path(spec)
+        require_file(
+            place,
+            "give torchvision:NAME, timm:NAME, or a .pt, .pt2 or .onnx file, or package.module:f",
+        )
+        found = model_files.load(place, device)
+        source = {"model": place.name, "sha256": file_sha256(place)}
+        default = place.stem
+    given = {key: value for key, value in (preparing or {}).items() if value is not None}
+    try:
+        preparation = replace(found.preparation, **given)
+    except ValueError as error:
+        raise BadInput(str(error)) from None
+    network = found.on(device)
+    gives = _tried(network, preparation, device, len(classes), spec)
+    return Classifier(
+        name=_checked_name(name or named or default),
+        classes=tuple(classes),
+        preparation=preparation,
+        device=device,
+        source=source | {"gives": gives},
+        network=network,
+        gives=gives,
+    )
+
+
+def checked_device(name: str) -> str:
+    """A device of torch's that works here; "auto" is a GPU where there is one. Raises BadInput."""
+    import torch
+
+    if name == "auto":
+        return "cuda" if torch.cuda.is_available() else "cpu"
+    try:
+        torch.zeros(1, device=name)
+    except (RuntimeError, AssertionError, NotImplementedError) as error:
+        raise BadInput(
+            f"the device {name} is not usable ({first_line(error)})",
+            cure="give auto, cpu, cuda or cuda:1",
+        ) from None
+    return name
+
+
+def _split(spec: str) -> tuple[str, str]:
+    """The name and the rest of `name=spec`; a file whose name has such a sign is a file."""
+    match = NAMED.fullmatch(spec)
+    return (match[1], match[2]) if match and not Path(spec).exists() else ("", spec)
+
+
+def _checked_name(name: str) -> str:
+    if not name.strip() or len(name) > LONGEST_NAME or not name.isprintable():
+        raise BadInput(
+            f"the classifier's name is {name[:40]!r}",
+            cure=f"give one of 1 to {LONGEST_NAME} printable characters with --name",
+        )
+    return name
+
+
+def _refuse_weights(weights: Path | None, random_weights: bool) -> None:
+    if weights is not None or random_weights:
+        raise BadInput(
+            "the model is a file, which has its own weights",
+            cure="leave out --weights and --random-weights, or name a model of a library",
+        )
+
+
+def _tried(
+    network: Callable[["Tensor"], "Tensor"],
+    preparation: Preparation,
+    device: str,
+    classes: int,
+    spec: str,
+) -> str:
+    """What the network gives, of a black image and of noise: "probabilities" or "logits".
+
+    Decided once: row by row, a chance sum of 1 would turn one frame's confidences into others.
+    """
+    import torch
+
+    height, width = preparation.size
+    # Drawn on the CPU, whatever the device: the same images everywhere.
+    noise = torch.rand((1, height, width, 3), generator=torch.Generator().manual_seed(0))
+    images = torch.cat([torch.zeros_like(noise), noise]).mul(255).to(torch.uint8)
+    batch = torch.stack([preparation(image.to(device)) for image in images])
+    try:
+        found = _inferred(network, batch)
+    except BadInput:
+        raise
+    # Networks raise whatever they like; what they said is in the message.
+    except Exception as error:
+        raise BadInput(
+            f"{spec} does not take images of 3 × {height} × {width} ({_reason(error)})",
+            cure="give the height and width it was made for with --size",
+        ) from error
+    if found.shape != (2, classes):
+        raise BadInput(
+            f"{spec} gives {_shape(found)} for two images, the classes are {classes}",
+            cure="list one wnid a line for each output, in their order",
+        )
+    sums = found.sum(1)
+    near = (found >= 0).all() and ((sums - 1).abs() <= TOLERANCE).all()
+    return "probabilities" if bool(near) else "logits"
+
+
+def _inferred(network: Callable[["Tensor"], "Tensor"], batch: "Tensor") -> "Tensor":
+    import torch
+
+    with torch.inference_mode():
+        return _outputs(network, batch)
+
+
+def _outputs(network: Callable[["Tensor"], "Tensor"], batch: "Tensor") -> "Tensor":
+    import torch
+
+    found = network(batch)
+    # The further outputs are those of auxiliary heads.
+    if isinstance(found, tuple | list) and found:
+        found = found[0]
+    if not isinstance(found, torch.Tensor):
+        raise BadInput(
+            f"the network gives a {type(found).__name__}, expected (images, classes)",
+            cure="save it so that it gives one tensor of logits or probabilities",
+        )
+    return found.float()
+
+
+def _shape(found: "Tensor") -> str:
+    return " × ".join(map(str, found.shape)) or "one number"
+
+
+def _reason(error: Exception) -> str:
+    """The last line: TorchScript tells where it was, then what was wrong."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return first_line(Exception(lines[-1]) if lines else error)

@@ -1,0 +1,120 @@
+"""Images through a network into score maps, a batch at a time. No Django."""
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, nullcontext
+from itertools import islice
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from evaluation.classifiers.opening import Classifier
+from evaluation.classifiers.scoremaps.folder import Folder
+from evaluation.classifiers.scoremaps.planning import Plan
+from evaluation.metrics.attribution.cam import denser
+from evaluation.metrics.attribution.gradients import relus_met, score_maps
+from evaluation.metrics.attribution.recipes import Unsuited
+from labeling.files import BadInput
+
+Frame = tuple[str, NDArray[np.uint8]]
+
+
+def make(
+    frames: Iterable[Frame],
+    plan: Plan,
+    folder: Folder,
+    batch: int = 32,
+    watch: Callable[[int], object] | None = None,
+) -> int:
+    """How many of the maps are constant. frames: id and (H, W, 3) of those that lack one.
+
+    batch: how many images, or noised and interpolated copies, the network is given at once. watch:
+    is told how many more are done. Raises Unsuited where the network lacks what the method needs,
+    BadInput where a map has something that is no number.
+    """
+    constant = 0
+    with _strides(plan):
+        for number, (names, images) in enumerate(_batches(frames, plan, batch)):
+            if number == 0:
+                _refuse_no_relu(plan, images)
+            maps = _resized(_maps(names, images, plan, batch), plan)
+            _refuse_no_number(names, maps, plan.classifier)
+            for name, scores in zip(names, maps.cpu().numpy(), strict=True):
+                folder.write(name, scores)
+                constant += int(scores.min() == scores.max())
+            if watch is not None:
+                watch(len(names))
+    return constant
+
+
+def named(frames: Iterable[Frame], plan: Plan, batch: int = 32) -> Iterator[tuple[str, str]]:
+    """Id and likeliest class of every image."""
+    for names, images in _batches(frames, plan, batch):
+        with torch.no_grad():
+            likeliest = plan.classifier.outputs(images).argmax(1).tolist()
+        yield from zip(names, (plan.classifier.classes[at] for at in likeliest), strict=True)
+
+
+def _batches(frames: Iterable[Frame], plan: Plan, batch: int) -> Iterator[tuple[list[str], Tensor]]:
+    """Ids and prepared images (B, 3, H, W); fewer at once where many gradients make a map."""
+    waiting = iter(frames)
+    while part := list(islice(waiting, max(batch // plan.recipe.averages, 1))):
+        images = [plan.classifier.prepare(torch.from_numpy(pixels)) for _, pixels in part]
+        yield [name for name, _ in part], torch.stack(images)
+
+
+def _maps(names: list[str], images: Tensor, plan: Plan, batch: int) -> Tensor:
+    outputs = plan.classifier.outputs
+    if plan.labels is None:
+        with torch.no_grad():
+            classes = outputs(images).argmax(1)
+    else:
+        classes = torch.tensor([plan.labels[name] for name in names], device=images.device)
+    return score_maps(outputs, images, classes, plan.recipe, _start(plan, images), batch)
+
+
+def _start(plan: Plan, images: Tensor) -> Tensor:
+    """(3, 1, 1) the colour that integrated gradients begin with, as the network takes it."""
+    if plan.baseline == "zero":
+        return images.new_zeros((3, 1, 1))
+    mean, std = (
+        images.new_tensor(getattr(plan.classifier.preparation, name)) for name in ("mean", "std")
+    )
+    return (-mean / std).view(3, 1, 1)
+
+
+def _resized(maps: Tensor, plan: Plan) -> Tensor:
+    shape = (plan.side, plan.side)
+    if plan.resize == "none" or maps.shape[1:] == shape:
+        return maps
+    found = torch.nn.functional.interpolate(
+        maps[:, None], size=shape, mode=plan.resize, align_corners=False
+    )
+    return found[:, 0]
+
+
+def _strides(plan: Plan) -> AbstractContextManager[Any]:
+    if plan.grid is None:
+        return nullcontext()
+    network = plan.classifier.network
+    if not isinstance(network, torch.nn.Module) or isinstance(network, torch.jit.ScriptModule):
+        raise Unsuited("its strides stand fast in its file, so its grid cannot be changed")
+    empty = torch.zeros((1, 3, *plan.classifier.preparation.size), device=plan.classifier.device)
+    return denser(network, empty, plan.grid)
+
+
+def _refuse_no_relu(plan: Plan, images: Tensor) -> None:
+    guided = plan.recipe.method.startswith("guided")
+    if guided and not relus_met(plan.classifier.outputs, images[:1]):
+        raise Unsuited("no ReLU of it was met, which guided backpropagation changes")
+
+
+def _refuse_no_number(names: list[str], maps: Tensor, classifier: Classifier) -> None:
+    wrong = (~maps.isfinite().flatten(1).all(1)).nonzero()
+    if len(wrong):
+        raise BadInput(
+            f"{classifier.name} gives no numbers in the map of {names[int(wrong[0])]}",
+            cure="look at its weights and at --mean and --std",
+        )

@@ -1,0 +1,74 @@
+"""The images that score maps are made of, in a folder as WSOL users have it. No Django.
+
+Ids are paths below the folder. Images are read ahead of the network.
+"""
+
+from collections.abc import Generator, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+
+from evaluation.readers.wsol_folders import MOST_PIXELS
+from labeling import image_files
+from labeling.files import BadInput
+from labeling.release_files.frozen import ahead
+
+# As a person sees it, or as the file has its pixels, whatever its EXIF says.
+ORIENTATIONS = ("upright", "stored")
+Size = tuple[int, int]
+
+
+def refuse_missing(folder: Path, names: Sequence[str]) -> None:
+    """Raises BadInput for the first image that is not there, before anything is done."""
+    for name in names:
+        if not (folder / name).is_file():
+            raise BadInput("the image is missing", file=folder / name, cure="check --images")
+
+
+def read(
+    folder: Path, names: Sequence[str], orientation: str, sizes: Mapping[str, Size]
+) -> Generator[tuple[str, NDArray[np.uint8]]]:
+    """Each image by its id, (H, W, 3).
+
+    sizes: the width and height that some should have. Raises BadInput for one that cannot be read
+    or has another size.
+    """
+
+    def one(name: str) -> tuple[str, NDArray[np.uint8]]:
+        path = folder / name
+        pixels = _pixels(path, orientation)
+        size = pixels.shape[1], pixels.shape[0]
+        if sizes.get(name, size) != size:
+            wanted = " × ".join(map(str, sizes[name]))
+            other = ORIENTATIONS[1 - ORIENTATIONS.index(orientation)]
+            raise BadInput(
+                f"is {size[0]} × {size[1]}, image_sizes.txt says {wanted}",
+                file=path,
+                cure=f"give --orientation {other}, or mend image_sizes.txt",
+            )
+        return name, pixels
+
+    yield from ahead(one, names)
+
+
+def _pixels(path: Path, orientation: str) -> NDArray[np.uint8]:
+    try:
+        if orientation == "stored":
+            with Image.open(path, formats=image_files.FORMATS) as image:
+                return np.array(image.convert("RGB"))
+        with open(path, "rb") as file:
+            return np.array(image_files.upright(file, max_pixels=MOST_PIXELS))
+    # Pillow raises these for broken chunks and for sizes that would fill the memory.
+    except (
+        image_files.BadImage,
+        OSError,
+        ValueError,
+        SyntaxError,
+        Image.DecompressionBombError,
+    ) as error:
+        said = str(error) if isinstance(error, image_files.BadImage) else "It cannot be decoded."
+        raise BadInput(
+            f"cannot be read as an image: {said}", file=path, cure="mend it, or leave out its id"
+        ) from None

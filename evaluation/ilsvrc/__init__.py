@@ -1,1 +1,0 @@
-"""ILSVRC: classification, localization and detection against files; and hp@k."""

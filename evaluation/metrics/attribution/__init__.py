@@ -1,0 +1,1 @@
+"""Score maps of a classifier: CAM and gradients. Needs torch."""

@@ -1,0 +1,184 @@
+"""Class activation maps: the classifier's own logits at every place, before their mean.
+
+Source: Zhou et al., "Learning Deep Features for Discriminative Localization" (CVPR 2016). Strides
+are lowered as Choe et al. (TPAMI 2022, table II) do for maps of 14 × 14 and 28 × 28.
+"""
+
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
+
+from evaluation.metrics.attribution.guided import name_of
+from evaluation.metrics.attribution.recipes import Unsuited
+
+# So many maps before the class weights are looked through: what may lie between is a few views.
+LOOKED_AT = 8
+# Sums in another order than the network's differ by so much of the largest value.
+TOLERANCE = 1e-3
+
+
+def class_activation_maps(
+    network: Callable[[Tensor], Tensor], images: Tensor, classes: Tensor
+) -> Tensor:
+    """(B, h, w) where the class of each image is, on the grid of the last feature map.
+
+    Its mean over the places is the class's logit, less its bias. images: (B, 3, H, W), classes:
+    (B,) indices of outputs. The network ends in a mean over a feature map, then class weights; or
+    in a mean over one map a class. Nothing in it is named: calls are watched, and the map is the
+    last one whose mean is what the class weights were given.
+    Raises Unsuited where there is none: other layers between, a file that hides its layers.
+    """
+    with torch.no_grad(), _Watching(images) as seen:
+        outputs = network(images)
+    if seen.weighted is not None:
+        inputs, weight = seen.weighted
+        features = _of_mean(inputs, seen.maps)
+        if features is not None and len(weight) == outputs.shape[1]:
+            features = _of_all(features, images)
+            weights = weight.detach().float()[classes]
+            return torch.einsum("bdhw,bd->bhw", features.float(), weights)
+    features = _of_mean(outputs, seen.maps)
+    if features is None:
+        raise Unsuited(
+            "its outputs are not class weights times the mean of a feature map, which CAM needs"
+        )
+    features = _of_all(features, images)
+    return features[torch.arange(len(images), device=features.device), classes].float()
+
+
+class _Watching(TorchFunctionMode):
+    """Keeps the last maps that were made, and the last product with weights."""
+
+    def __init__(self, images: Tensor) -> None:
+        super().__init__()
+        self.maps: deque[Tensor] = deque([images], LOOKED_AT)
+        self.weighted: tuple[Tensor, Tensor] | None = None
+
+    def __torch_function__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
+    ) -> Any:
+        found = func(*args, **(kwargs or {}))
+        if not isinstance(found, Tensor):
+            return found
+        if found.dim() == 4 and found.shape[1:].numel() > max(found.shape[1:]):
+            self.maps.append(found)
+        name = name_of(func).removesuffix(".default")
+        if name == "linear" and found.dim() == 2:
+            self.weighted = args[0], args[1] if len(args) > 1 else kwargs["weight"]
+        elif name == "conv2d" and found.shape[2:] == (1, 1) and args[0].shape[2:] == (1, 1):
+            self.weighted = args[0].flatten(1), args[1].flatten(1)
+        return found
+
+
+def _of_all(features: Tensor, images: Tensor) -> Tensor:
+    """Those of the images, without what an exported program was filled up with at the end."""
+    if len(features) < len(images):
+        raise Unsuited(
+            f"it takes {len(features)} images at once, and only the last of them were seen"
+        )
+    return features[: len(images)]
+
+
+def _of_mean(means: Tensor, maps: "deque[Tensor]") -> Tensor | None:
+    """(≥ B, D, h, w) the latest map whose means over the places begin with these (B, D)."""
+    for found in reversed(maps):
+        for features in (found, found.permute(0, 3, 1, 2)):
+            first = features[: len(means)]
+            # A single place is the mean already, of a map that came before.
+            if first.shape[2:].numel() == 1 or first.shape[:2] != means.shape[:2]:
+                continue
+            if _same(first.mean((2, 3)), means):
+                return features
+    return None
+
+
+def _same(found: Tensor, wanted: Tensor) -> bool:
+    most = wanted.abs().amax()
+    return bool(((found - wanted).abs() <= TOLERANCE * most).all())
+
+
+@contextmanager
+def denser(module: nn.Module, images: Tensor, side: int) -> Iterator[None]:
+    """Within it the module's last maps have `side` × `side` places: its last strides are 1.
+
+    Weights stay; they were learned at the wider stride unless the network was trained so. Pools
+    that take every place once become the identity. images: (1, 3, H, W), to try it on. Afterwards
+    all strides are as before, also when the block raises.
+    Raises Unsuited where no strides give that side.
+    """
+    changed: list[tuple[nn.Module, dict[str, Any]]] = []
+    try:
+        sides = [_lower(module, images, side, changed)]
+        while sides[-1] < side:
+            sides.append(_lower(module, images, side, changed))
+        if sides[-1] != side:
+            said = ", ".join(f"{one} × {one}" for one in sides)
+            raise Unsuited(f"the strides of its layers give {said} places, not {side} × {side}")
+        yield
+    finally:
+        for layer, before in changed:
+            for name, value in before.items():
+                setattr(layer, name, value)
+
+
+def _lower(
+    module: nn.Module, images: Tensor, side: int, changed: list[tuple[nn.Module, dict[str, Any]]]
+) -> int:
+    """The side of the last maps; where it is too small the last strides become 1 for next time."""
+    met = _sides(module, images)
+    if not met:
+        raise Unsuited("it has no layers with strides that could be lowered")
+    last = min(after for _, _, after in met)
+    if last >= side:
+        return last
+    strided = [(layer, before) for layer, before, _ in met if max(_pair(layer.stride)) > 1]
+    if not strided:
+        raise Unsuited(f"its maps have {last} × {last} places, and no stride is left to lower")
+    smallest = min(before for _, before in strided)
+    for layer, before in strided:
+        if before == smallest:
+            _make_stride_one(layer, changed)
+    return last
+
+
+def _sides(module: nn.Module, images: Tensor) -> list[tuple[Any, int, int]]:
+    """Every layer that may have a stride, with the longer side of its maps before and after."""
+    met: list[tuple[Any, int, int]] = []
+
+    def note(layer: nn.Module, args: tuple[Any, ...], found: Any) -> None:
+        before = max(args[0].shape[-2:])
+        # Maps of a single place are means already: those of squeeze-and-excitation.
+        if before > 1:
+            met.append((layer, before, max(found.shape[-2:])))
+
+    kinds = (nn.Conv2d, nn.MaxPool2d, nn.AvgPool2d)
+    hooks = [
+        layer.register_forward_hook(note) for layer in module.modules() if isinstance(layer, kinds)
+    ]
+    try:
+        with torch.no_grad():
+            module(images)
+    except RuntimeError:
+        raise Unsuited("with strides of 1 its branches do not fit together any more") from None
+    finally:
+        for hook in hooks:
+            hook.remove()
+    return met
+
+
+def _make_stride_one(layer: Any, changed: list[tuple[nn.Module, dict[str, Any]]]) -> None:
+    now: dict[str, Any] = {"stride": (1, 1)}
+    if not isinstance(layer, nn.Conv2d) and _pair(layer.kernel_size) == _pair(layer.stride):
+        now |= {"kernel_size": 1, "padding": 0}
+    changed.append((layer, {name: getattr(layer, name) for name in now}))
+    for name, value in now.items():
+        setattr(layer, name, value)
+
+
+def _pair(value: int | tuple[int, int]) -> tuple[int, int]:
+    return (value, value) if isinstance(value, int) else value

@@ -1,0 +1,1 @@
+"""The Contextual Dissimilarity Score and every table of it."""

@@ -1,0 +1,179 @@
+"""The scores of a CDS benchmark as arrays, and the averages over them under weights of objects.
+
+Letters: O objects, G categories, P part schemes, K content schemes, C classifiers, R rounds. An
+array of scores is (O, P, K, C), NaN where there is no such sequence. A round is a resample: how
+often each object was drawn, (R, O); the plain averages are those of one that draws each once.
+"""
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Counts = NDArray[np.int32]
+# The text of the paper, and the authors' script.
+AVERAGINGS = ("text", "script")
+# Numbers held at once by a batch of rounds: a bound on memory, some tens of MB.
+_HELD = 1_000_000
+
+
+@dataclass(frozen=True)
+class Scores:
+    """What every classifier scored on every sequence.
+
+    categories, part_schemes, content_schemes, classifiers: their names, in the order of the axes.
+    images, objects: (O,) ids; category: (O,) numbers, ascending; cluster: (O,) the image's number
+    within its category. cds, b_cds: (O, P, K, C). frames, wrong: (O, P, K, C) how many frames were
+    seen, and how many of them were named wrongly; last_wrong: 1 where the last one was. The last
+    three and b_cds are None without a mapping. machines: numbers of the classifiers that are
+    compared with each other.
+    """
+
+    categories: tuple[str, ...]
+    part_schemes: tuple[str, ...]
+    content_schemes: tuple[str, ...]
+    classifiers: tuple[str, ...]
+    images: tuple[str, ...]
+    objects: tuple[str, ...]
+    category: Ints
+    cluster: Ints
+    machines: tuple[int, ...]
+    cds: Floats
+    frames: Ints
+    b_cds: Floats | None = None
+    wrong: Ints | None = None
+    last_wrong: Ints | None = None
+
+    @property
+    def measures(self) -> dict[str, Floats]:
+        return {"cds": self.cds} | ({"b_cds": self.b_cds} if self.b_cds is not None else {})
+
+    def members(self) -> Iterator[slice]:
+        """The objects of each category."""
+        ends = np.searchsorted(self.category, np.arange(len(self.categories) + 1)).tolist()
+        return (slice(*pair) for pair in itertools.pairwise(ends))
+
+    def batch(self) -> int:
+        """How many rounds may be held at once."""
+        _, parts, contents, classifiers = self.cds.shape
+        cells = len(self.categories) * parts * contents * classifiers * len(self.measures)
+        return max(1, _HELD // max(cells, len(self.images)))
+
+
+def draws(scores: Scores, rounds: int, seed: int, batch: int | None = None) -> Iterator[Counts]:
+    """Batches of rounds, (batch, O): images drawn with replacement within each category.
+
+    Every round draws as many images of a category as it has; all objects of an image in that
+    category, with all their sequences, come together. Each category has random numbers of its own,
+    so the rounds are the same however they are cut into batches.
+    """
+    seeds = np.random.SeedSequence(seed).spawn(len(scores.categories))
+    generators = [np.random.default_rng(own) for own in seeds]
+    batch = batch or scores.batch()
+    for start in range(0, rounds, batch):
+        size = min(batch, rounds - start)
+        found = np.empty((size, len(scores.images)), np.int32)
+        for generator, own in zip(generators, scores.members(), strict=True):
+            cluster = scores.cluster[own]
+            count = int(cluster.max()) + 1
+            drawn = generator.integers(0, count, (size, count))
+            drawn += np.arange(size)[:, None] * count
+            times = np.bincount(drawn.ravel(), minlength=size * count).reshape(size, count)
+            found[:, own] = times[:, cluster]
+        yield found
+
+
+def once(scores: Scores) -> Counts:
+    """(1, O): the round that draws every object once."""
+    return np.ones((1, len(scores.images)), np.int32)
+
+
+def weighted_medians(values: Floats, owner: Ints, weights: Counts) -> Floats:
+    """Medians of the columns of values (n, J) in every round of weights (R, O): (R, J).
+
+    owner: (n,) the object of each row; its values count as often as it was drawn. The mean of the
+    middle two where they are an even number. NaN counts for nothing; a column in which nothing was
+    drawn has the median NaN.
+    """
+    from evaluation.metrics.cds.kernels import medians
+
+    order = np.argsort(values, axis=0)
+    known = len(values) - np.isnan(values).sum(axis=0)
+    found = np.full((len(weights), values.shape[1]), np.nan)
+    ordered = np.ascontiguousarray(np.take_along_axis(values, order, 0).T)
+    medians(ordered, np.ascontiguousarray(owner[order].T), known, weights, found)
+    return found
+
+
+def cells(scores: Scores, values: Floats, weights: Counts) -> Floats:
+    """(R, G, P, K, C): the median over a category's images, for each of their scores."""
+    return _by_category(scores, values[:, None], weights)
+
+
+def pooled(scores: Scores, values: Floats, weights: Counts, axis: int) -> Floats:
+    """(R, G, X, C): the median over a category's images and the schemes of one axis together.
+
+    axis 1: over part schemes, X is K; axis 2: over content schemes, X is P.
+    """
+    return _by_category(scores, np.moveaxis(values, axis, 1), weights)
+
+
+def _by_category(scores: Scores, values: Floats, weights: Counts) -> Floats:
+    """(R, G, …): medians over a category's objects and over axis 1 of values (O, S, …)."""
+    schemes, rest = values.shape[1], values.shape[2:]
+    found = []
+    for own in scores.members():
+        count = own.stop - own.start
+        flat = values[own].reshape(count * schemes, -1)
+        owner = np.repeat(np.arange(count), schemes)
+        found.append(weighted_medians(flat, owner, np.ascontiguousarray(weights[:, own])))
+    return np.stack(found, axis=1).reshape(len(weights), len(found), *rest)
+
+
+def mean(values: Floats, axis: int) -> Floats:
+    """The mean of what is not NaN along an axis; NaN over nothing."""
+    known = ~np.isnan(values)
+    count = known.sum(axis=axis)
+    total: Floats = np.where(known, values, 0).sum(axis=axis)
+    return np.where(count > 0, total / np.maximum(count, 1), np.nan)
+
+
+def median(values: Floats, axis: int) -> Floats:
+    """The median of what is not NaN along an axis; NaN over nothing."""
+    ordered = np.sort(values, axis=axis)
+    count = np.expand_dims((~np.isnan(values)).sum(axis=axis), axis)
+    low = np.take_along_axis(ordered, np.maximum(count - 1, 0) // 2, axis)
+    high = np.take_along_axis(ordered, np.minimum(count // 2, ordered.shape[axis] - 1), axis)
+    found: Floats = np.squeeze((low + high) / 2, axis)
+    return found
+
+
+def averages(
+    scores: Scores, values: Floats, weights: Counts, by_cell: Floats
+) -> dict[tuple[str, ...], Floats]:
+    """Both rules' averages of a measure: ("content", rule) is (R, K, C), ("part", rule) (R, P, C).
+
+    text: the median over images, its mean over the schemes of the other kind, its mean over
+    categories. script: the median over images and those schemes together, its median over
+    categories. by_cell: `cells` of the same.
+    """
+    return {
+        ("content", "text"): mean(mean(by_cell, 2), 1),
+        ("part", "text"): mean(mean(by_cell, 3), 1),
+        ("content", "script"): median(pooled(scores, values, weights, 1), 1),
+        ("part", "script"): median(pooled(scores, values, weights, 2), 1),
+    }
+
+
+def shares(scores: Scores, part: Ints, whole: Ints, weights: Counts) -> Floats:
+    """(R, G, …): Σ part / Σ whole over the drawn objects of each category; part, whole (O, …)."""
+    both = np.stack([part, whole], axis=1).reshape(len(part), -1).astype(float)
+    found = np.stack([weights[:, own] @ both[own] for own in scores.members()], axis=1)
+    top, bottom = np.moveaxis(found.reshape(*found.shape[:2], 2, *part.shape[1:]), 2, 0)
+    with np.errstate(invalid="ignore"):
+        share: Floats = top / bottom
+    return share

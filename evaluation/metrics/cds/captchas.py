@@ -1,0 +1,91 @@
+"""Frames that people may know and machines do not: candidates for CAPTCHAs.
+
+Source: Sarvadevabhatla et al. (2016), Supplement C, 1.5.1.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from evaluation.metrics.cds.arrays import Floats, Scores
+from evaluation.metrics.cds.hardness import Hardness, order
+
+Row = dict[str, Any]
+# So many easy images take turns beside the hard ones.
+EASY = 10
+
+
+@dataclass(frozen=True)
+class Sequence:
+    """A sequence as candidates need it; owner: the number of its object."""
+
+    owner: int
+    part_scheme: str
+    content_scheme: str
+    frames: tuple[str, ...]
+
+
+def candidates(scores: Scores, found: list[Hardness], sequences: Iterable[Sequence]) -> list[Row]:
+    """Sequences with frames i, 1 < i < ⌊s · N⌋, those of the hardest objects first.
+
+    s is an object's least hardness over both forms, `of` the classifier or content scheme that it
+    is the hardness of (the first at a tie). first, last: the least and the largest such i;
+    sequences without one are left out. The pair is an easy image of another category, by s.
+    """
+    threshold, of = thresholds(found)
+    partner = _partners(scores, threshold)
+    rows = []
+    for one in sequences:
+        s, count = float(threshold[one.owner]), len(one.frames)
+        # A hair, for a product that should be whole.
+        last = int(np.floor(s * count + 1e-9)) - 1 if s == s else 0
+        if last < 2:
+            continue
+        pair = partner[one.owner]
+        rows.append(
+            {
+                "image": scores.images[one.owner],
+                "object": scores.objects[one.owner],
+                "category": scores.categories[scores.category[one.owner]],
+                "part_scheme": one.part_scheme,
+                "content_scheme": one.content_scheme,
+                "frames": count,
+                "threshold": s,
+                "of": of[one.owner],
+                "first": 2,
+                "last": last,
+                "frame_ids": list(one.frames[1:last]),
+                "pair_image": scores.images[pair] if pair is not None else None,
+                "pair_object": scores.objects[pair] if pair is not None else None,
+            }
+        )
+    return sorted(rows, key=_hardest_first)
+
+
+def thresholds(found: list[Hardness]) -> tuple[Floats, list[str]]:
+    """(O,) the least hardness of each object over all forms, and what it is the hardness of."""
+    values = np.stack([form.values for form in found])
+    least = np.where(np.isnan(values), np.inf, values)
+    first = least.argmin(axis=0)
+    low = least[first, np.arange(values.shape[1])]
+    return np.where(np.isinf(low), np.nan, low), [found[i].of for i in first.tolist()]
+
+
+def _partners(scores: Scores, threshold: Floats) -> list[int | None]:
+    """For each object one of the ten easiest of other categories, in turns."""
+    ranked = order(scores, threshold)
+    easy: dict[int, list[int]] = {}
+    found: list[int | None] = []
+    for place, category in enumerate(scores.category.tolist()):
+        if category not in easy:
+            easy[category] = ranked[scores.category[ranked] != category][:EASY].tolist()
+        mine = easy[category]
+        found.append(mine[place % len(mine)] if mine else None)
+    return found
+
+
+def _hardest_first(row: Row) -> tuple[Any, ...]:
+    names = ("category", "image", "object", "part_scheme", "content_scheme")
+    return (-row["threshold"], *(row[name] for name in names))

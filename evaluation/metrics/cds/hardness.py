@@ -1,0 +1,120 @@
+"""How hard an image is: the median CDS of its sequences, and galleries of the easy and the hard.
+
+Source: Sarvadevabhatla et al. (2016), Supplement C, 1.5.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from evaluation.metrics.cds import arrays as cs
+from evaluation.metrics.cds.arrays import Floats, Ints, Scores
+from evaluation.metrics.cds.statistics import plain
+
+Row = dict[str, Any]
+EASIEST, MIDDLE, HARDEST = 3, 4, 3
+# Numbers held at once: a bound on memory, 32 MB.
+_HELD = 4_000_000
+
+
+@dataclass(frozen=True)
+class Hardness:
+    """values: (O,) of every object in one form. form: "content_scheme" or "classifier", over all of
+    the other; of: which of them. low, high: (O,) intervals, NaN without rounds."""
+
+    form: str
+    of: str
+    values: Floats
+    low: Floats
+    high: Floats
+
+
+def hardness(scores: Scores, rounds: int, seed: int, level: float) -> list[Hardness]:
+    """Both forms: for each content scheme over machines and part schemes, then for each machine
+    over content and part schemes.
+
+    The interval says how far the median rests on which sequences there are: an object's own are
+    drawn with replacement, since drawing images leaves the hardness of an image as it is.
+    """
+    found = []
+    machines = list(scores.machines)
+    forms = [
+        ("content_scheme", name, scores.cds[:, :, k, :][..., machines])
+        for k, name in enumerate(scores.content_schemes)
+    ]
+    forms += [("classifier", scores.classifiers[c], scores.cds[..., c]) for c in machines]
+    for form, name, values in forms:
+        flat = values.reshape(len(values), -1)
+        low, high = _intervals(flat, rounds, seed, level)
+        found.append(Hardness(form, name, cs.median(flat, 1), low, high))
+    return found
+
+
+def _intervals(values: Floats, rounds: int, seed: int, level: float) -> tuple[Floats, Floats]:
+    """Of each row's median, when its values (O, S) are drawn with replacement."""
+    both = np.full((2, len(values)), np.nan)
+    if not rounds:
+        return both[0], both[1]
+    ordered, known = np.sort(values, axis=1), (~np.isnan(values)).sum(axis=1)
+    ends = [(1 - level) / 2, (1 + level) / 2]
+    for count in np.unique(known[known > 0]).tolist():
+        # The values of a row are alike to chance, so places in order may be drawn as well, and
+        # rows of one length share them.
+        drawn = np.random.default_rng([seed, count]).integers(0, count, (rounds, count))
+        middle = np.sort(drawn, axis=1)[:, [(count - 1) // 2, count // 2]]
+        own = np.flatnonzero(known == count)
+        for start in range(0, len(own), max(1, _HELD // rounds)):
+            some = own[start : start + max(1, _HELD // rounds)]
+            medians = ordered[some][:, middle].mean(axis=2)
+            both[:, some] = np.quantile(medians, ends, axis=1)
+    return both[0], both[1]
+
+
+def order(scores: Scores, values: Floats) -> Ints:
+    """Objects from the easiest to the hardest; equal ones by category, image and name; none of
+    unknown hardness."""
+    # Objects stand in that order, and the sort is stable. Sums may differ in their last bits.
+    ranked = np.argsort(values.round(12), kind="stable")
+    return ranked[~np.isnan(values[ranked])]
+
+
+def galleries(count: int) -> list[str]:
+    """For each rank from 0 the gallery it is in: "easiest" 3, "median" 4, "hardest" 3, or "".
+
+    With fewer than ten the easiest are taken first, then the hardest, then the middle of the rest.
+
+    >>> galleries(5)
+    ['easiest', 'easiest', 'easiest', 'hardest', 'hardest']
+    """
+    found = [""] * count
+    easiest = min(EASIEST, count)
+    hardest = min(HARDEST, count - easiest)
+    rest = count - easiest - hardest
+    middle = min(MIDDLE, rest)
+    start = easiest + (rest - middle) // 2
+    found[:easiest] = ["easiest"] * easiest
+    found[count - hardest :] = ["hardest"] * hardest
+    found[start : start + middle] = ["median"] * middle
+    return found
+
+
+def rows(scores: Scores, found: list[Hardness]) -> Iterator[Row]:
+    """One row for each form and object, the easiest first (rank 1)."""
+    for form in found:
+        ranked = order(scores, form.values)
+        names = galleries(len(ranked))
+        for rank, (place, gallery) in enumerate(zip(ranked.tolist(), names, strict=True), start=1):
+            yield {
+                "form": form.form,
+                "of": form.of,
+                "image": scores.images[place],
+                "object": scores.objects[place],
+                "category": scores.categories[scores.category[place]],
+                "hardness": plain(form.values[place]),
+                "low": plain(form.low[place]),
+                "high": plain(form.high[place]),
+                "rank": rank,
+                "gallery": gallery,
+            }

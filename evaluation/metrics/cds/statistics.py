@@ -1,0 +1,162 @@
+"""Everything that the tables of a CDS benchmark tell, in each round of a bootstrap.
+
+`statistics` gives the plain numbers when it is handed the one round that draws everything once, so
+a point and its interval are by construction of the same formula.
+"""
+
+from collections.abc import Callable, Hashable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evaluation.metrics.cds import arrays as cs
+from evaluation.metrics.cds.arrays import AVERAGINGS, Counts, Floats, Scores
+
+# Equal scores may differ in their last bits, being sums in another order.
+SAME = 1e-12
+ERRORS = ("frames", "whole")
+Found = dict[Hashable, NDArray[Any]]
+
+
+def statistics(scores: Scores, weights: Counts) -> Found:
+    """Statistics of every round, each (R, …), under these keys:
+
+    (measure, "content", averaging): (R, K, C); (measure, "part", averaging): (R, P, C);
+    (measure, "lowest") and (measure, "highest"): (R, G) number of the classifier that has the
+    lowest, or highest, median most often; (measure, "wins", which): (R, G, C) how often; (measure,
+    "ties"): (R, G); with a mapping "error" and "mean_error" (R, C), ("errors", averaging, error)
+    (R, K), and (measure, "correlation", averaging, error): (R, 2) Pearson and Spearman.
+    """
+    found: Found = {}
+    for measure, values in scores.measures.items():
+        by_cell = cs.cells(scores, values, weights)
+        told = cs.averages(scores, values, weights, by_cell) | winners(scores, by_cell)
+        for key, value in told.items():
+            found[measure, *key] = value
+    if scores.wrong is not None:
+        found |= _errors(scores, weights)
+        for measure in scores.measures:
+            for averaging in AVERAGINGS:
+                overall = _over_machines(scores, found[measure, "content", averaging])
+                found[measure, "scores", averaging] = overall
+                for error in ERRORS:
+                    pair = (overall, found["errors", averaging, error])
+                    found[measure, "correlation", averaging, error] = np.stack(
+                        [pearson(*pair), spearman(*pair)], axis=1
+                    )
+    return found
+
+
+def resampled(
+    make: Callable[[Counts], Found], scores: Scores, rounds: int, seed: int
+) -> Found | None:
+    """`make` of every batch of rounds, one after the other; None for no rounds."""
+    batches = [make(weights) for weights in cs.draws(scores, rounds, seed)]
+    if not batches:
+        return None
+    return {key: np.concatenate([batch[key] for batch in batches]) for key in batches[0]}
+
+
+def interval(found: Floats, level: float) -> tuple[Floats, Floats]:
+    """The percentile interval of each statistic of found (R, …), NaN left out."""
+    ends = [(1 - level) / 2, (1 + level) / 2]
+    if not np.isnan(found).any():
+        low, high = np.quantile(found, ends, axis=0)
+        return low, high
+    flat = found.reshape(len(found), -1)
+    both = np.full((2, flat.shape[1]), np.nan)
+    for column, values in enumerate(flat.T):
+        known = values[~np.isnan(values)]
+        if len(known):
+            both[:, column] = np.quantile(known, ends)
+    low, high = both.reshape(2, *found.shape[1:])
+    return low, high
+
+
+def plain(value: float | np.floating[Any]) -> float | None:
+    """A Python number; None for NaN, which JSON lacks."""
+    return None if np.isnan(value) else float(value)
+
+
+def winners(scores: Scores, by_cell: Floats) -> dict[tuple[str, ...], Floats]:
+    """Who has the lowest, and who the highest, median of a category most often.
+
+    by_cell: (R, G, P, K, C). Every part × content scheme is one contest of the machines; a shared
+    first place counts for each. Among equal wins the one with the smaller (for the highest: larger)
+    mean, then the earlier name.
+    """
+    machines = sorted(scores.machines, key=lambda c: scores.classifiers[c])
+    shape = (*by_cell.shape[:2], -1, len(machines))
+    contests = by_cell[..., machines].reshape(shape)
+    found: dict[tuple[str, ...], Floats] = {}
+    shared = np.zeros(contests.shape[:3], bool)
+    for which, sign in (("lowest", 1.0), ("highest", -1.0)):
+        signed = np.where(np.isnan(contests), np.inf, sign * contests)
+        won = (signed <= signed.min(axis=3, keepdims=True) + SAME) & np.isfinite(signed)
+        shared |= won.sum(axis=3) > 1
+        wins = won.sum(axis=2)
+        best = _first(wins, np.nan_to_num(cs.mean(sign * contests, 2), nan=np.inf))
+        all_wins = np.zeros((*wins.shape[:2], len(scores.classifiers)))
+        all_wins[..., machines] = wins
+        found[which,] = np.array(machines, float)[best]
+        found["wins", which] = all_wins
+    found["ties",] = shared.sum(axis=2).astype(float)
+    return found
+
+
+def _first(wins: NDArray[np.int64], means: Floats) -> NDArray[np.int64]:
+    """Number of the one with most wins, then with the smaller mean, then the first; over axis 2."""
+    most = wins == wins.max(axis=2, keepdims=True)
+    means = np.where(most, means, np.inf)
+    fit = most & (means <= means.min(axis=2, keepdims=True) + SAME)
+    return fit.argmax(axis=2)
+
+
+def _errors(scores: Scores, weights: Counts) -> Found:
+    assert scores.wrong is not None
+    assert scores.last_wrong is not None
+    seen = (scores.frames > 0).astype(np.int64)
+    both = (1, 2)
+    whole = cs.shares(scores, scores.last_wrong.sum(both), seen.sum(both), weights)
+    found: Found = {"error": cs.median(whole, 1), "mean_error": cs.mean(whole, 1)}
+    for error, part, of in (
+        ("frames", scores.wrong, scores.frames),
+        ("whole", scores.last_wrong, seen),
+    ):
+        each = cs.mean(cs.median(cs.shares(scores, part, of, weights), 1), 1)
+        together = cs.median(cs.shares(scores, part.sum(1), of.sum(1), weights), 1)
+        found["errors", "text", error] = _over_machines(scores, each)
+        found["errors", "script", error] = _over_machines(scores, together)
+    return found
+
+
+def _over_machines(scores: Scores, values: Floats) -> Floats:
+    """(R, K) of (R, K, C)."""
+    return cs.mean(values[..., list(scores.machines)], 2)
+
+
+def pearson(a: Floats, b: Floats) -> Floats:
+    """(R,): Pearson's r of the rows of a and b, (R, K), where both are known; NaN for constants."""
+    known = ~(np.isnan(a) | np.isnan(b))
+    a, b = (np.where(known, x, np.nan) for x in (a, b))
+    a, b = (np.nan_to_num(x - cs.mean(x, 1)[:, None]) for x in (a, b))
+    own, other = (a * a).sum(1), (b * b).sum(1)
+    flat = np.minimum(own, other) <= SAME**2
+    with np.errstate(invalid="ignore", divide="ignore"):
+        r: Floats = (a * b).sum(1) / np.sqrt(own * other)
+    return np.where(flat, np.nan, np.clip(r, -1, 1))
+
+
+def spearman(a: Floats, b: Floats) -> Floats:
+    """(R,): Spearman's ρ likewise; ties share their mean rank."""
+    known = ~(np.isnan(a) | np.isnan(b))
+    return pearson(_ranks(np.where(known, a, np.nan)), _ranks(np.where(known, b, np.nan)))
+
+
+def _ranks(values: Floats) -> Floats:
+    """Ranks along axis 1; NaN stays NaN."""
+    rounded = values.round(12)
+    below = (rounded[:, :, None] > rounded[:, None, :]).sum(2)
+    equal = (rounded[:, :, None] == rounded[:, None, :]).sum(2)
+    return np.where(np.isnan(values), np.nan, below + (equal + 1) / 2)

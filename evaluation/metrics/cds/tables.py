@@ -1,0 +1,210 @@
+"""The tables of a CDS benchmark as rows of plain numbers and names, with bootstrap intervals.
+
+Source: Sarvadevabhatla et al. (2016), Tables 1 to 3 and Supplements C to E. docs/cds.md tells what
+each answers. low and high are None without rounds; what is not a number is None.
+"""
+
+import itertools
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from evaluation.metrics.cds.arrays import AVERAGINGS, Floats, Scores
+from evaluation.metrics.cds.statistics import ERRORS, SAME, Found, interval, plain, spearman
+
+Row = dict[str, Any]
+# What a content scheme improves upon: each adds something to the other.
+AGAINST = {"intra-object-and-neighbourhood": "intra-object", "higher": "low"}
+# Fewer points have no correlation worth telling.
+LEAST_SCHEMES = 3
+# Points whose orders are few enough to try them all, 7! = 5040.
+_EXACT = 7
+
+
+class Tables:
+    """The rows of every table.
+
+    point, rounds: `statistics` of the plain round, and of those of the bootstrap, None for none.
+    """
+
+    def __init__(self, scores: Scores, point: Found, rounds: Found | None, level: float) -> None:
+        self.scores, self.point, self.rounds, self.level = scores, point, rounds, level
+
+    def values(self, key: Any) -> tuple[Floats, Floats, Floats]:
+        """A statistic's plain value and the two ends of its interval."""
+        value = self.point[key][0]
+        if self.rounds is None:
+            return value, np.full_like(value, np.nan), np.full_like(value, np.nan)
+        return value, *interval(self.rounds[key], self.level)
+
+    def error(self) -> Iterator[Row]:
+        """Table 1: the median over categories of the share wrong at the last frame."""
+        if "error" not in self.point:
+            return
+        value, low, high = self.values("error")
+        for number, name in enumerate(self.scores.classifiers):
+            yield {
+                "classifier": name,
+                "error": plain(value[number]),
+                "low": plain(low[number]),
+                "high": plain(high[number]),
+                "mean": plain(self.point["mean_error"][0, number]),
+                "categories": len(self.scores.categories),
+            }
+
+    def by_content_scheme(self) -> Iterator[Row]:
+        """Table 2: averages of each classifier at each content scheme, and what context adds.
+
+        improvement: (old − new) / old, negative where it got worse. best: no machine is lower.
+        """
+        for measure in self.scores.measures:
+            for averaging in AVERAGINGS:
+                yield from self._by_content_scheme(measure, averaging)
+
+    def _by_content_scheme(self, measure: str, averaging: str) -> Iterator[Row]:
+        key = (measure, "content", averaging)
+        value, low, high = self.values(key)
+        schemes = self.scores.content_schemes
+        for k, scheme in enumerate(schemes):
+            against = AGAINST.get(scheme)
+            gain = [np.full(len(self.scores.classifiers), np.nan)] * 3
+            if against in schemes:
+                gain = self._improvements(key, schemes.index(against), k)
+            else:
+                against = None
+            best = np.nanmin(value[k, list(self.scores.machines)], initial=np.inf)
+            for c in np.flatnonzero(~np.isnan(value[k])).tolist():
+                yield {
+                    "classifier": self.scores.classifiers[c],
+                    "content_scheme": scheme,
+                    "measure": measure,
+                    "averaging": averaging,
+                    "value": plain(value[k, c]),
+                    "low": plain(low[k, c]),
+                    "high": plain(high[k, c]),
+                    "improvement": plain(gain[0][c]),
+                    "improvement_low": plain(gain[1][c]),
+                    "improvement_high": plain(gain[2][c]),
+                    "against": against,
+                    "best": c in self.scores.machines and bool(value[k, c] <= best + SAME),
+                }
+
+    def _improvements(self, key: Any, old: int, new: int) -> list[Floats]:
+        """(old − new) / old of each classifier, and the two ends of its interval."""
+        value = improvement(self.point[key][0, old], self.point[key][0, new])
+        if self.rounds is None:
+            return [value, np.full_like(value, np.nan), np.full_like(value, np.nan)]
+        each = improvement(self.rounds[key][:, old], self.rounds[key][:, new])
+        return [value, *interval(each, self.level)]
+
+    def by_part_scheme(self) -> Iterator[Row]:
+        """Averages of each classifier at each part scheme."""
+        for measure in self.scores.measures:
+            for averaging in AVERAGINGS:
+                value, low, high = self.values((measure, "part", averaging))
+                for p, c in zip(*np.nonzero(~np.isnan(value)), strict=True):
+                    yield {
+                        "classifier": self.scores.classifiers[c],
+                        "part_scheme": self.scores.part_schemes[p],
+                        "measure": measure,
+                        "averaging": averaging,
+                        "value": plain(value[p, c]),
+                        "low": plain(low[p, c]),
+                        "high": plain(high[p, c]),
+                    }
+
+    def best_and_worst(self) -> Iterator[Row]:
+        """Table 3: who is lowest, and who highest, most often over part × content schemes.
+
+        lowest_share, highest_share: in how many of the rounds it was the same one. ties: schemes
+        where several shared the lowest or the highest. No row for a category nobody saw.
+        """
+        _, parts, contents, _ = self.scores.cds.shape
+        for measure in self.scores.measures:
+            seen = self.point[measure, "wins", "lowest"][0].any(axis=1)
+            for g in np.flatnonzero(seen).tolist():
+                row: Row = {"category": self.scores.categories[g], "measure": measure}
+                for which in ("lowest", "highest"):
+                    best = int(self.point[measure, which][0, g])
+                    wins = int(self.point[measure, "wins", which][0, g, best])
+                    share = None
+                    if self.rounds is not None:
+                        share = float((self.rounds[measure, which][:, g] == best).mean())
+                    row |= {
+                        which: self.scores.classifiers[best],
+                        f"{which}_wins": wins,
+                        f"{which}_share": share,
+                    }
+                ties = int(self.point[measure, "ties"][0, g])
+                yield row | {"combinations": parts * contents, "ties": ties}
+
+    def error_correlation(self) -> Iterator[Row]:
+        """Do scores say what errors say? One point a content scheme, averaged over machines.
+
+        error: "frames", the share of wrong frames, or "whole", wrong at the last. No rows without
+        a mapping, or with fewer than three content schemes.
+        """
+        if "error" not in self.point:
+            return
+        for measure in self.scores.measures:
+            for averaging in AVERAGINGS:
+                for error in ERRORS:
+                    row = self._correlation(measure, averaging, error)
+                    if row is not None:
+                        yield row
+
+    def _correlation(self, measure: str, averaging: str, error: str) -> Row | None:
+        score = self.point[measure, "scores", averaging][0]
+        wrong = self.point["errors", averaging, error][0]
+        known = np.flatnonzero(~np.isnan(score + wrong))
+        if len(known) < LEAST_SCHEMES:
+            return None
+        value, low, high = self.values((measure, "correlation", averaging, error))
+        pearson_p, spearman_p = p_values(score[known], wrong[known])
+        return {
+            "measure": measure,
+            "averaging": averaging,
+            "error": error,
+            "pearson": plain(value[0]),
+            "pearson_p": plain(pearson_p),
+            "pearson_low": plain(low[0]),
+            "pearson_high": plain(high[0]),
+            "spearman": plain(value[1]),
+            "spearman_p": plain(spearman_p),
+            "spearman_low": plain(low[1]),
+            "spearman_high": plain(high[1]),
+            "content_schemes": [self.scores.content_schemes[k] for k in known.tolist()],
+            "errors": wrong[known].tolist(),
+            "scores": score[known].tolist(),
+        }
+
+
+def improvement(old: Any, new: Any) -> Any:
+    """(old − new) / old, of arrays or numbers; NaN where old is 0.
+
+    >>> round(100 * float(improvement(0.5264, 0.4319)), 2)
+    17.95
+    """
+    before = np.where(np.asarray(old) == 0, np.nan, old)
+    return (before - new) / before
+
+
+def p_values(a: Floats, b: Floats) -> tuple[float, float]:
+    """Of Pearson's r and Spearman's ρ, two-sided; NaN where one is constant.
+
+    Pearson's is scipy's; with four points it is 1 − |r|. Spearman's is exact for up to seven
+    points, the share of all orders that have a ρ as large, and scipy's approximation for more.
+    """
+    from scipy import stats
+
+    # As `spearman` does: sums may differ in their last bits.
+    a, b = a.round(12), b.round(12)
+    if np.ptp(a) <= SAME or np.ptp(b) <= SAME:
+        return np.nan, np.nan
+    if len(a) > _EXACT:
+        return float(stats.pearsonr(a, b).pvalue), float(stats.spearmanr(a, b).pvalue)
+    orders = np.array(list(itertools.permutations(b)))
+    each = spearman(np.broadcast_to(a, orders.shape), orders)
+    as_large = np.abs(each) >= abs(spearman(a[None], b[None])[0]) - SAME
+    return float(stats.pearsonr(a, b).pvalue), float(as_large.mean())

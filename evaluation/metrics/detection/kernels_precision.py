@@ -1,0 +1,99 @@
+# mypy: disable-error-code="assignment,return-value"
+# numba infers the types of these loops; a hint cannot say them all.
+"""Average precisions of many bootstrap rounds at once, compiled. Import this inside functions only.
+
+A block of rounds goes through the detections together: what a detection weighs in each of them lies
+side by side in memory, so the machine adds them in a few steps.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+# It settles where machine code is kept, before numba is imported.
+from labeling.numba_cache import njit
+
+# Rounds in a block: their weights are one line of cache.
+BLOCK = 64
+_LOW = np.uint64(0xFFFFFFFF)
+_HALF = np.uint64(32)
+
+
+@njit(nogil=True, cache=True)
+def draw_images(seeds: NDArray[np.uint64], weights: NDArray[np.uint8]) -> None:
+    """How often each of N images is drawn in N draws with replacement, for BLOCK rounds.
+
+    seeds: (BLOCK,) one a round, from which its draws follow by SplitMix64 (Steele et al. 2014).
+    weights: (N, BLOCK), overwritten. Numbers under N by Lemire's method (2019), which favours none.
+    An image drawn over 255 times of many would wrap; that has a chance under 1e-500.
+    """
+    images = np.uint64(len(weights))
+    # 2^32 modulo N: draws whose lower half is under it are drawn again.
+    uneven = (np.uint64(1) << _HALF) % images
+    counts = np.zeros(len(weights), np.uint8)
+    for r in range(BLOCK):
+        state = seeds[r]
+        counts[:] = 0
+        drawn = np.uint64(0)
+        while drawn < images:
+            state += np.uint64(0x9E3779B97F4A7C15)
+            mixed = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+            mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+            mixed = mixed ^ (mixed >> np.uint64(31))
+            for half in (mixed & _LOW, mixed >> _HALF):
+                product = half * images
+                if drawn < images and (product & _LOW) >= uneven:
+                    counts[product >> _HALF] += np.uint8(1)
+                    drawn += np.uint64(1)
+        for i in range(len(weights)):
+            weights[i, r] = counts[i]
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def weighted_precisions(
+    weights: NDArray[np.uint8],
+    found: NDArray[np.int32],
+    hit: NDArray[np.bool_],
+    ends: NDArray[np.int64],
+    objects: NDArray[np.int32],
+    object_ends: NDArray[np.int64],
+    ap: NDArray[np.float64],
+) -> None:
+    """AP of C classes in BLOCK rounds, NaN in those in which no object of the class was drawn.
+
+    weights: (N, BLOCK). found: (D,) the images of the detections, class by class, the surest first;
+    hit: whether each found an object; ends: (C,) where each class ends. objects: the images of the
+    objects, class by class. ap: (C, BLOCK), overwritten. A detection that weighs w stands w times.
+    """
+    positives = np.empty(BLOCK, np.int32)
+    true = np.empty(BLOCK, np.int32)
+    every = np.empty(BLOCK, np.int32)
+    best = np.empty(BLOCK, np.float64)
+    area = np.empty(BLOCK, np.float64)
+    start, object_start = 0, 0
+    for c in range(len(ends)):
+        positives[:], true[:], every[:], best[:], area[:] = 0, 0, 0, 0, 0
+        for k in range(object_start, object_ends[c]):
+            own = weights[objects[k]]
+            for r in range(BLOCK):
+                positives[r] += own[r]
+        for d in range(start, ends[c]):
+            own = weights[found[d]]
+            for r in range(BLOCK):
+                every[r] += own[r]
+            if hit[d]:
+                for r in range(BLOCK):
+                    true[r] += own[r]
+        # Backwards, so that the highest precision from here on is known at every hit.
+        for d in range(ends[c] - 1, start - 1, -1):
+            own = weights[found[d]]
+            if hit[d]:
+                for r in range(BLOCK):
+                    precision = np.float64(true[r]) / np.float64(max(every[r], 1))
+                    best[r] = max(best[r], precision)
+                    area[r] += own[r] * best[r]
+                    true[r] -= own[r]
+            for r in range(BLOCK):
+                every[r] -= own[r]
+        for r in range(BLOCK):
+            ap[c, r] = area[r] / positives[r] if positives[r] else np.nan
+        start, object_start = ends[c], object_ends[c]

@@ -1,0 +1,105 @@
+"""Bins of classes brought to one mean scale, and how well a submission does in each.
+
+Source: Russakovsky et al. (2015), §6.3.4 and Figure 14.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evaluation.metrics.significance import ROUNDS, Interval, settled_interval
+
+# A bin of fewer classes shows nothing, and sets no scale for the others.
+LEAST = 5
+# Random numbers held at once: a bound on memory, 16 MB.
+_HELD = 4_000_000
+
+
+@dataclass(frozen=True)
+class Bin:
+    """What a bin came to.
+
+    classes, scale, value: how many, their mean scale and value before; kept, kept_scale,
+    kept_value: after. NaN for none. interval: of kept_value; None where the bin is left out.
+    """
+
+    classes: int
+    scale: float
+    value: float
+    kept: int
+    kept_scale: float
+    kept_value: float
+    interval: Interval | None
+
+
+def match(
+    bins: NDArray[np.integer],
+    count: int,
+    scales: NDArray[np.floating],
+    values: NDArray[np.floating],
+    level: float,
+    generator: np.random.Generator,
+) -> tuple[float, list[Bin]]:
+    """The target and all bins, after the largest classes of each were dropped.
+
+    bins: (C,) in which bin, from 0 to count − 1, each class is; scales, values: (C,), finite. The
+    target is the least mean scale of a bin of LEAST classes or more; NaN where there is none. Every
+    other bin loses its largest class (of equal ones the later) until its mean is as close to the
+    target as can be, and all its classes where already the smallest lies above. The bounds come
+    from ROUNDS rounds: the classes of each such bin are drawn with replacement and matched again,
+    with the target of the round. Bins left with fewer than LEAST classes have no interval.
+    """
+    order = [np.flatnonzero(bins == b) for b in range(count)]
+    order = [own[np.argsort(scales[own], kind="stable")] for own in order]
+    large = [b for b, own in enumerate(order) if len(own) >= LEAST]
+    target = min((float(scales[order[b]].sum() / len(order[b])) for b in large), default=np.nan)
+    kept = [_kept(scales[own], target) for own in order]
+    shown = [b for b in large if kept[b] >= LEAST]
+    bounds = _bounds([order[b] for b in large], scales, values, level, generator) if shown else []
+    intervals = dict(zip(large, bounds, strict=False))
+    found = []
+    for b, own in enumerate(order):
+        stays = own[: kept[b]]
+        before = len(own), _mean(scales[own]), _mean(values[own])
+        after = len(stays), _mean(scales[stays]), _mean(values[stays])
+        found.append(Bin(*before, *after, intervals[b] if b in shown else None))
+    return target, found
+
+
+def _kept(scales: NDArray[np.floating], target: float) -> int:
+    from evaluation.metrics.detection.kernels_scales import keep
+
+    once = np.ones(len(scales), np.int64)
+    return 0 if np.isnan(target) else int(keep(np.asarray(scales, np.float64), once, target))
+
+
+def _bounds(
+    order: list[NDArray[np.int64]],
+    scales: NDArray[np.floating],
+    values: NDArray[np.floating],
+    level: float,
+    generator: np.random.Generator,
+) -> list[Interval]:
+    """The interval of each bin; rounds are drawn once and serve all of them."""
+    from evaluation.metrics.detection.kernels_scales import matched_rounds
+
+    begins = np.concatenate([[0], np.cumsum([len(own) for own in order])]).astype(np.int64)
+    joined = np.concatenate(order)
+    own_scales, own_values = (np.asarray(x, float)[joined] for x in (scales, values))
+    batch = max(1, _HELD // len(joined))
+    parts = []
+    for start in range(0, ROUNDS, batch):
+        size = min(batch, ROUNDS - start), len(joined)
+        drawn = generator.integers(0, 1 << 32, size, np.uint32)
+        parts.append(matched_rounds(drawn, begins, own_scales, own_values))
+    means = np.concatenate(parts)
+
+    def bounds_of(b: int) -> Interval:
+        return settled_interval(lambda size: means[:size, b], level, ROUNDS, ROUNDS)
+
+    return [bounds_of(b) for b in range(len(order))]
+
+
+def _mean(values: NDArray[np.floating]) -> float:
+    return float(values.mean()) if len(values) else float("nan")

@@ -1,0 +1,84 @@
+"""How far each pixel of a crop is from each part: exact squared distances, in whole numbers.
+
+Distances to several parts together are the minimum over them, so each part is measured once.
+"""
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+# No pixel of the part in this column; its square and a crop's width still fit 32 bits.
+_NONE = 30_000
+# Numbers held at once: a bound on memory, 256 MB.
+_HELD = 1 << 26
+
+
+def disk_reach(radius: int) -> NDArray[np.int64]:
+    """(radius + 1,) how many pixels a disk reaches up in the columns 0 to radius from its centre.
+
+    >>> disk_reach(4).tolist()
+    [4, 3, 3, 2, 0]
+    """
+    return np.array([math.isqrt(radius**2 - x**2) for x in range(radius + 1)], np.int64)
+
+
+class PartDistances:
+    """Squared distances, (H, W) int32, to the pixels of a step, dilated by a disk.
+
+    steps: (H, W) int16. compiled: by numba on the CPU, else by torch on the device; both are exact.
+    """
+
+    def __init__(
+        self, steps: NDArray[np.int16], count: int, radius: int, device: Any, compiled: bool
+    ) -> None:
+        from evaluation.metrics.frames import kernels
+
+        self.steps, self.reach = np.array(steps, order="C"), disk_reach(radius)
+        self.boxes = kernels.extents(self.steps, count)
+        self.device, self.compiled = device, compiled
+
+    def of(self, step: int) -> "Tensor":
+        """Distances to a step that has pixels."""
+        import torch
+
+        from evaluation.metrics.frames import kernels
+
+        if not self.compiled:
+            mask = torch.from_numpy(self.steps == step).to(self.device)
+            return squared_distances(mask, self.reach, *map(int, self.boxes[step, [1, 3]]))
+        out = np.empty(self.steps.shape, np.int32)
+        kernels.squared_distances(self.steps, step, self.boxes[step], self.reach, out)
+        return torch.from_numpy(out)
+
+
+def squared_distances(mask: "Tensor", reach: NDArray[np.int64], left: int, right: int) -> "Tensor":
+    """(H, W) int32 squared distances to a mask dilated by a disk, on the mask's device.
+
+    mask: (H, W) bool with a pixel; left, right (exclusive): the columns that have one.
+    """
+    import torch
+
+    height, width = mask.shape
+    radius = len(reach) - 1
+    begin, end = max(left - radius, 0), min(right + radius, width)
+    rows = torch.arange(height, dtype=torch.int32, device=mask.device)[:, None]
+    own = mask[:, begin:end]
+    above = torch.where(own, rows, -_NONE).cummax(0).values
+    below = torch.where(own, rows, _NONE).flip(0).cummin(0).values.flip(0)
+    vertical = torch.minimum(rows - above, below - rows).clamp_(max=_NONE)
+    far = torch.nn.functional.pad(vertical, (radius, radius), value=_NONE)
+    shifts = range(-radius, radius + 1)
+    dilated = torch.stack(
+        [far[:, radius + at : radius + at + end - begin] - int(reach[abs(at)]) for at in shifts]
+    ).amin(0)
+    depth = dilated.clamp_(min=0) ** 2
+    columns = torch.arange(width, dtype=torch.int32, device=mask.device)
+    along = (columns[:, None] - columns[None, begin:end]) ** 2
+    chunk = max(1, _HELD // max(1, along.numel()))
+    parts = [(one[:, None, :] + along).amin(-1) for one in depth.split(chunk)]
+    return torch.cat(parts)

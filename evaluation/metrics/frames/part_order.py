@@ -1,0 +1,207 @@
+"""In which order the parts of a category are shown: by where people look, or at random.
+
+Source: Sarvadevabhatla et al. 2016, §4.1. Sums are kept as fractions, so ties are ties and
+the order of the images changes nothing. What the text leaves open: docs/sequences.md.
+"""
+
+import zlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evaluation.metrics.frames.sequences import REST_NAMES, PartsError
+
+FIXATION_SCHEMES = ("E_U", "E_US", "E_A", "E_AS")
+RANDOM = "random"
+PART_SCHEMES = (*FIXATION_SCHEMES, RANDOM)
+
+Shares = dict[str, Fraction]
+
+
+@dataclass(frozen=True)
+class SeenObject:
+    """An object in an image that people looked at.
+
+    parts: name → (H, W), not 0 where the part is, in pixels of the whole image; all instances of a
+    name in one mask. area: the object's own, in pixels. gazes: per person (n, 2) integers, row and
+    column from 0, in the order of looking. name: for messages.
+    """
+
+    parts: Mapping[str, NDArray[Any]]
+    area: float
+    gazes: Sequence[NDArray[np.integer[Any]]]
+    name: str = "the object"
+
+
+@dataclass(frozen=True)
+class PartOrder:
+    """parts: the first to show first. shares: part → its importance, together 1 (none for random).
+
+    objects: how many had a fixation on a part. settings: what the order came from.
+    """
+
+    scheme: str
+    parts: tuple[str, ...]
+    shares: dict[str, float]
+    objects: int
+    settings: dict[str, Any] = field(default_factory=dict)
+
+
+def orders_by_fixations(
+    objects: Iterable[SeenObject], vocabulary: Sequence[str], drop_first: bool = False
+) -> dict[str, PartOrder]:
+    """Scheme → order of a category's parts, for the four schemes by eye fixations.
+
+    Per object, E_U counts fixations on a part and E_US weighs the jth of a person's N_k by
+    (N_k − j + 1) / N_k; each is divided by its sum over the object's parts. E_A and E_AS divide
+    these by the part's share of the object's area. Then sum over objects, divide by the sum over
+    parts, largest first; ties by E_U, then by name. A fixation on no part counts in N_k only; one
+    on several parts counts for each; a part without area counts 0. drop_first leaves out each
+    person's first fixation (the cross in the centre) before anything is counted.
+    Objects are read one by one. Raises PartsError: a part outside the vocabulary, masks of several
+    sizes, a fixation outside, an object without area, no fixation on any part.
+    """
+    sums = ShareSums(vocabulary, drop_first)
+    for one in objects:
+        sums.add(one)
+    return sums.orders()
+
+
+class ShareSums:
+    """What a category's objects add to the importance of its parts, object by object.
+
+    For who meets objects of several categories in turn; orders_by_fixations says how.
+    """
+
+    def __init__(self, vocabulary: Sequence[str], drop_first: bool = False) -> None:
+        self.names, self.drop_first = _distinct(vocabulary), drop_first
+        self.sums = {scheme: dict.fromkeys(self.names, Fraction(0)) for scheme in FIXATION_SCHEMES}
+        self.seen = 0
+
+    def add(self, one: SeenObject) -> None:
+        own = object_shares(one, self.names, self.drop_first)
+        self.seen += any(own["E_U"].values())
+        for scheme, shares in own.items():
+            for name, share in shares.items():
+                self.sums[scheme][name] += share
+
+    def orders(self) -> dict[str, PartOrder]:
+        if not self.seen:
+            raise PartsError(
+                "no fixation lies on a part of the category",
+                "give images with fixations on it, or order its parts at random",
+            )
+        return {
+            scheme: _order(scheme, self.sums, self.seen, self.drop_first)
+            for scheme in FIXATION_SCHEMES
+        }
+
+
+def object_shares(
+    one: SeenObject, vocabulary: Sequence[str], drop_first: bool = False
+) -> dict[str, Shares]:
+    """Scheme → part → what the object adds to its importance; 0 all over without fixations."""
+    masks = {name: np.asarray(mask) != 0 for name, mask in one.parts.items()}
+    masks = {name: mask for name, mask in masks.items() if name not in REST_NAMES}
+    _refuse(one, masks, vocabulary)
+    counts, weights = dict.fromkeys(masks, Fraction(0)), dict.fromkeys(masks, Fraction(0))
+    for gaze in one.gazes:
+        rows, columns = _places(one, masks, gaze)[int(drop_first) :].T
+        total = len(rows)
+        for name, mask in masks.items():
+            hit = np.flatnonzero(mask[rows, columns])
+            counts[name] += len(hit)
+            # The sum of (N − j + 1) with j from 1.
+            weights[name] += Fraction(int((total - hit).sum()), max(total, 1))
+    areas = {name: int(mask.sum()) for name, mask in masks.items()}
+    even, early = _normalised(counts), _normalised(weights)
+    return {
+        "E_U": even,
+        "E_US": early,
+        "E_A": _by_area(even, areas, one.area),
+        "E_AS": _by_area(early, areas, one.area),
+    }
+
+
+def random_order(vocabulary: Sequence[str], seed: int, category: str = "") -> PartOrder:
+    """A category's parts shuffled: the same for the same seed, category and set of parts.
+
+    >>> random_order(["a", "b", "c"], 1).parts == random_order(["c", "a", "b"], 1).parts
+    True
+    """
+    names = sorted(_distinct(vocabulary))
+    generator = np.random.default_rng([seed, zlib.crc32(category.encode())])
+    parts = tuple(names[int(place)] for place in generator.permutation(len(names)))
+    return PartOrder(RANDOM, parts, {}, 0, {"seed": seed, "category": category})
+
+
+def _order(scheme: str, sums: Mapping[str, Shares], objects: int, drop_first: bool) -> PartOrder:
+    own, even = sums[scheme], sums["E_U"]
+    whole = sum(own.values())
+    parts = sorted(own, key=lambda name: (-own[name], -even[name], name))
+    shares = {name: float(own[name] / whole) for name in parts}
+    return PartOrder(scheme, tuple(parts), shares, objects, {"drop_first": drop_first})
+
+
+def _normalised(values: Shares) -> Shares:
+    whole = sum(values.values())
+    return {name: value / whole for name, value in values.items()} if whole else values
+
+
+def _by_area(shares: Shares, areas: Mapping[str, int], whole: float) -> Shares:
+    return {
+        name: share * Fraction(whole) / areas[name] if areas[name] else Fraction(0)
+        for name, share in shares.items()
+    }
+
+
+def _distinct(vocabulary: Sequence[str]) -> list[str]:
+    names = [name for name in vocabulary if name not in REST_NAMES]
+    if not names or len(set(names)) < len(names):
+        raise PartsError(
+            f"the category's parts are {', '.join(names) or 'none'}", "name each part once"
+        )
+    return names
+
+
+def _refuse(
+    one: SeenObject, masks: Mapping[str, NDArray[np.bool_]], vocabulary: Sequence[str]
+) -> None:
+    strange = sorted(set(masks) - set(vocabulary))
+    if strange:
+        raise PartsError(
+            f"{one.name} has parts that the category does not: {', '.join(strange)}",
+            f"the category has {', '.join(vocabulary)}",
+        )
+    if len({mask.shape for mask in masks.values()}) > 1:
+        told = ", ".join(f"{name} {mask.shape}" for name, mask in masks.items())
+        raise PartsError(f"masks of {one.name} differ in size: {told}", "give the whole image's")
+    if not (np.isfinite(one.area) and one.area > 0):
+        raise PartsError(
+            f"{one.name} has an area of {one.area}", "give the object's own area in pixels"
+        )
+
+
+def _places(
+    one: SeenObject, masks: Mapping[str, NDArray[np.bool_]], gaze: NDArray[Any]
+) -> NDArray[np.int64]:
+    """(n, 2) the fixations of a person, checked."""
+    places = np.asarray(gaze).reshape(-1, 2)
+    if places.dtype.kind not in "iu" and len(places):
+        raise PartsError(
+            f"fixations of {one.name} are {places.dtype}", "give whole rows and columns from 0"
+        )
+    for mask in masks.values():
+        outside = ((places < 0) | (places >= mask.shape)).any(axis=1)
+        if outside.any():
+            row, column = places[outside][0]
+            raise PartsError(
+                f"a fixation of {one.name} is at row {row}, column {column}, outside "
+                f"{mask.shape[0]} rows and {mask.shape[1]} columns",
+                "give rows and columns from 0 and masks of the whole image",
+            )
+    return places.astype(np.int64)

@@ -1,0 +1,1 @@
+"""ILSVRC's classification errors, and hp@k."""

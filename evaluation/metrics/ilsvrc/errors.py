@@ -1,0 +1,80 @@
+"""The errors of ILSVRC's image classification: top-k and hierarchical.
+
+Source: Russakovsky et al. (2015), §4.1. An image has one class; a submission names up to five.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evaluation.metrics.wordnet.common_ancestors import ancestry, richest
+from evaluation.metrics.wordnet.nouns import ROOT, WordNet
+
+# Classes of the truth whose heights are computed at once: a bound on memory beside many classes.
+_BLOCK = 2000
+ABSENT = -1
+
+
+def wrong_at(
+    truth: NDArray[np.integer], predicted: NDArray[np.integer], k: int
+) -> NDArray[np.bool_]:
+    """(N,) whether none of the first k predictions is the class of the image.
+
+    truth: (N,) class numbers from 0. predicted: (N, K) numbers of the same classes, best first,
+    ABSENT where a rank is missing, which is wrong. Ranks above K are missing.
+
+    >>> wrong_at(np.array([3, 4]), np.array([[1, 3], [4, -1]]), 1).tolist()
+    [True, False]
+    """
+    return ~(predicted[:, :k] == truth[:, None]).any(axis=1)
+
+
+def hierarchical_errors(
+    wordnet: WordNet,
+    classes: Sequence[int],
+    truth: NDArray[np.integer],
+    predicted: NDArray[np.integer],
+    k: int = 5,
+) -> NDArray[np.int16]:
+    """(N,) the least cost of the first k predictions; the error is the mean over images.
+
+    A prediction costs the least height of an ancestor that it shares with the class, and nothing
+    where it is the class. classes: (C,) synsets under entity; truth, predicted: numbers of them, as
+    in wrong_at(). What is absent costs what the farthest class costs, the height of entity.
+    """
+    rows, row_of = np.unique(truth, return_inverse=True)
+    columns = np.unique(predicted[:, :k])
+    columns = columns[columns >= 0]
+    farthest = wordnet.heights[wordnet.index(ROOT)]
+    errors = np.full(len(truth), farthest, np.int16)
+    column_of = np.zeros(len(classes) + 1, np.int64)
+    column_of[columns] = np.arange(len(columns))
+    # ABSENT finds the last column, which is as far as can be.
+    column_of[ABSENT] = len(columns)
+    for start in range(0, len(rows), _BLOCK):
+        own = rows[start : start + _BLOCK]
+        heights = np.full((len(own), len(columns) + 1), farthest, np.int16)
+        heights[:, :-1] = shared_heights(
+            wordnet, [classes[i] for i in own.tolist()], [classes[i] for i in columns.tolist()]
+        )
+        mine = (row_of >= start) & (row_of < start + _BLOCK)
+        places = column_of[predicted[mine, :k]]
+        costs = heights[row_of[mine, None] - start, places]
+        errors[mine] = costs.min(axis=1, initial=farthest)
+    return errors
+
+
+def shared_heights(
+    wordnet: WordNet, rows: Sequence[int], columns: Sequence[int]
+) -> NDArray[np.int16]:
+    """(R, C) least height of a common ancestor, 0 for a synset and itself.
+
+    Height is the longest way down to a leaf in the whole of WordNet. Where several ancestors are
+    common the least height counts, which need not be the deepest. All synsets lie under entity.
+    """
+    above = ancestry(wordnet, rows, columns)
+    heights = wordnet.heights[above.nodes]
+    shared = heights[richest(above, -heights.astype(float))]
+    same = np.asarray(rows)[:, None] == np.asarray(columns)[None, :]
+    return np.where(same, np.int16(0), shared)

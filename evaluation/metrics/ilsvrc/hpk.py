@@ -1,0 +1,166 @@
+"""Hierarchical precision at k, and hits at k beside it.
+
+Source: Frome et al. (2013), DeViSE, appendix A.3. Their hierarchy was ImageNet's own of 2011; ours
+is WordNet 3.0's noun graph of hypernym links, walked up and down. It lacks their shortcuts, so that
+sets of the 1000 classes are smaller than in their Table 1.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evaluation.metrics.ilsvrc.errors import wrong_at
+from evaluation.metrics.wordnet.nouns import WordNet
+
+KS = (1, 2, 5, 10, 20)
+HIERARCHY = "WordNet 3.0 nouns, hypernym links, undirected hops"
+
+
+@dataclass(frozen=True)
+class CorrectSets:
+    """The hCorrectSets of T true labels among V valid ones.
+
+    ks: ascending. begins: (T + 1,); members: numbers of valid labels, nearest first, those of true
+    label t from begins[t] on; levels: for each the place of the least k whose set has it. A set of
+    a k has those of every smaller k.
+    """
+
+    ks: tuple[int, ...]
+    valid: int
+    begins: NDArray[np.int64]
+    members: NDArray[np.int32]
+    levels: NDArray[np.int8]
+
+    def members_at(self, true: int, k: int) -> NDArray[np.int32]:
+        """Numbers of the valid labels in the set of a true label, nearest first."""
+        own = slice(int(self.begins[true]), int(self.begins[true + 1]))
+        return self.members[own][self.levels[own] <= self.ks.index(k)]
+
+    def sizes(self) -> NDArray[np.int64]:
+        """(T, len(ks)) labels in each set."""
+        true = np.repeat(np.arange(len(self.begins) - 1), np.diff(self.begins))
+        own = np.zeros((len(self.begins) - 1, len(self.ks)), np.int64)
+        np.add.at(own, (true, self.levels), 1)
+        return own.cumsum(axis=1)
+
+
+def correct_sets(
+    wordnet: WordNet,
+    valid: Sequence[int],
+    true: Sequence[int] | None = None,
+    ks: Sequence[int] = KS,
+) -> CorrectSets:
+    """The hCorrectSet of every true label for every k: the radius widens by whole hops until the
+    set has at least k valid labels.
+
+    valid: synsets, each once; true: synsets, the valid ones where not given. ks ascend from 1 up.
+    Where fewer than k valid labels can be reached, the set has those. Every k starts anew in the
+    paper, which gives the same sets.
+    """
+    if not ks or list(ks) != sorted(set(ks)) or ks[0] < 1:
+        raise ValueError(f"ks are {ks}, expected whole numbers from 1, ascending")
+    if len(set(valid)) != len(valid):
+        raise ValueError("a valid label comes twice")
+    from evaluation.metrics.ilsvrc.kernels import widen
+
+    sources = valid if true is None else true
+    start, near, kept = _graph(wordnet, [*valid, *sources])
+    place = np.full(len(wordnet), -1, np.int64)
+    place[kept] = np.arange(len(kept))
+    label = np.full(len(kept), -1, np.int32)
+    label[place[list(valid)]] = np.arange(len(valid))
+    found = widen(start, near, label, place[list(sources)], np.array(ks, np.int64))
+    return CorrectSets(tuple(ks), len(valid), *found)
+
+
+def hits_in_sets(
+    sets: CorrectSets, truth: NDArray[np.integer], predicted: NDArray[np.integer]
+) -> NDArray[np.int32]:
+    """(N, len(ks)): of the first k predictions, how many are in the hCorrectSet. hp@k: mean / k.
+
+    truth: (N,) numbers of true labels; predicted: (N, K) numbers of valid labels, best first,
+    negative for what is no valid label or absent. Ranks above K are absent, which is wrong.
+    """
+    from evaluation.metrics.ilsvrc.kernels import count_in_sets
+
+    return count_in_sets(
+        sets.begins,
+        sets.members,
+        sets.levels,
+        sets.valid,
+        truth.astype(np.int64, copy=False),
+        np.ascontiguousarray(predicted, np.int32),
+        np.array(sets.ks, np.int64),
+    )
+
+
+def hits_at(
+    truth: NDArray[np.integer], predicted: NDArray[np.integer], ks: Sequence[int] = KS
+) -> NDArray[np.bool_]:
+    """(N, len(ks)) whether the true label is among the first k predictions."""
+    return ~np.stack([wrong_at(truth, predicted, k) for k in ks], axis=1)
+
+
+def mean_sizes(sets: CorrectSets, truth: NDArray[np.integer] | None = None) -> dict[int, float]:
+    """The mean size of the sets of each k, over images with these true labels, or over the labels.
+
+    NaN for none.
+    """
+    sizes = sets.sizes() if truth is None else sets.sizes()[truth]
+    means = sizes.mean(axis=0) if len(sizes) else np.full(len(sets.ks), np.nan)
+    return dict(zip(sets.ks, means.tolist(), strict=True))
+
+
+def labels_within(wordnet: WordNet, given: Sequence[int], hops: int) -> list[int]:
+    """All synsets at most so many undirected hops from one of those given, in WordNet's order.
+
+    The zero-shot label sets of the paper are these for 2 and 3 hops, met with another list.
+    """
+    child, parent = _edges(wordnet)
+    near = np.zeros(len(wordnet), bool)
+    near[list(given)] = True
+    for _ in range(hops):
+        wider = near.copy()
+        wider[parent[near[child]]] = True
+        wider[child[near[parent]]] = True
+        if (wider == near).all():
+            break
+        near = wider
+    found: list[int] = np.flatnonzero(near).tolist()
+    return found
+
+
+def _edges(wordnet: WordNet) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    child = np.repeat(np.arange(len(wordnet)), np.diff(wordnet.up_start))
+    return child, wordnet.up.astype(np.int64)
+
+
+def _graph(
+    wordnet: WordNet, wanted: Sequence[int]
+) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int64]]:
+    """Neighbours of every node of the undirected graph without twigs that lead to nothing wanted.
+
+    No shortest way between what is wanted goes through a twig. Returns where the neighbours of each
+    node begin, the neighbours, and the synsets that the nodes are.
+    """
+    child, parent = _edges(wordnet)
+    keep = np.zeros(len(wordnet), bool)
+    keep[list(wanted)] = True
+    while True:
+        ends = np.bincount(child, minlength=len(keep)) + np.bincount(parent, minlength=len(keep))
+        twig = (ends == 1) & ~keep
+        stays = ~(twig[child] | twig[parent])
+        if stays.all():
+            break
+        child, parent = child[stays], parent[stays]
+    kept = np.flatnonzero(keep | (ends > 0))
+    place = np.zeros(len(keep), np.int64)
+    place[kept] = np.arange(len(kept))
+    one = np.concatenate([child, parent])
+    other = np.concatenate([parent, child])
+    order = np.argsort(one, kind="stable")
+    counts = np.bincount(place[one], minlength=len(kept))
+    start = np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
+    return start, place[other[order]].astype(np.int32), kept

@@ -1,0 +1,3 @@
+"""MAD: selecting the images on which two classifiers disagree most, and ranking from people's
+answers.
+"""

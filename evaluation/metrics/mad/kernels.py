@@ -1,0 +1,226 @@
+# mypy: disable-error-code="assignment,return-value"
+# numba infers the types of these loops; a hint cannot say them all.
+"""Loops that numpy cannot carry, compiled by numba. Import this inside functions only.
+
+Compiling costs seconds once; the machine code is kept beside the source, or, where the source
+cannot be written to, under the person's cache folder. Every loop has a plain twin in the tests.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from labeling.numba_cache import njit
+
+# Every so many lines of a list of images, where the line begins.
+STRIDE = 64
+_BLOCK = 2048
+_NEWLINE = 10
+
+
+@njit(nogil=True, cache=True)
+def scan_lines(
+    text: NDArray[np.uint8], marks: NDArray[np.int64], seen: NDArray[np.int64]
+) -> tuple[int, bool, int]:
+    """Number of lines, whether they ascend strictly by bytes, and the OR of all bytes.
+
+    Fills marks with the start of every STRIDE-th line as far as it reaches (call again with a
+    longer one), and seen with the first line (from 1) that is empty, that holds NUL, that holds a
+    carriage return; 0 where there is none. The last line may lack its line break.
+    """
+    size = text.shape[0]
+    lines, start, before, before_size = 0, 0, 0, 0
+    ascending = True
+    mixed = np.uint8(0)
+    while start < size:
+        if lines % STRIDE == 0 and lines // STRIDE < marks.shape[0]:
+            marks[lines // STRIDE] = start
+        end = start
+        # Compare with the line above and look for the end in one go.
+        while end < size and end - start < before_size and text[end] == text[before + end - start]:
+            end += 1
+        same = end - start
+        for at in range(end, size):
+            if text[at] == _NEWLINE:
+                break
+            end = at + 1
+        here, above = end - start, before_size
+        if lines > 0:
+            if same < here and same < above:
+                ascending &= text[start + same] > text[before + same]
+            else:
+                ascending &= here > above
+        lines += 1
+        lowest = np.uint8(255)
+        returns = False
+        for at in range(start, end):
+            mixed |= text[at]
+            lowest = min(lowest, text[at])
+            returns |= text[at] == 13
+        if here == 0 and seen[0] == 0:
+            seen[0] = lines
+        if lowest == 0 and seen[1] == 0:
+            seen[1] = lines
+        if returns and seen[2] == 0:
+            seen[2] = lines
+        before, before_size = start, here
+        start = end + 1
+    return lines, ascending, mixed
+
+
+@njit(nogil=True, cache=True)
+def hash_lines(text: NDArray[np.uint8], part: int, parts: int, hashes: NDArray[np.uint64]) -> int:
+    """How many lines have a hash of this part (hash % parts == part); fills hashes as it reaches.
+
+    FNV-1a, 64 bits, with a final mix.
+    """
+    found = 0
+    value = np.uint64(14695981039346656037)
+    prime = np.uint64(1099511628211)
+    size = text.shape[0]
+    for at in range(size + 1):
+        if at == size and (size == 0 or text[size - 1] == _NEWLINE):
+            break
+        if at == size or text[at] == _NEWLINE:
+            value ^= value >> np.uint64(32)
+            if value % np.uint64(parts) == np.uint64(part):
+                if found < hashes.shape[0]:
+                    hashes[found] = value
+                found += 1
+            value = np.uint64(14695981039346656037)
+        else:
+            value = (value ^ np.uint64(text[at])) * prime
+    return found
+
+
+@njit(nogil=True, cache=True)
+def line_start(text: NDArray[np.uint8], marks: NDArray[np.int64], line: int) -> int:
+    """Where a line (from 0) begins."""
+    at = marks[line // STRIDE]
+    for _ in range(line % STRIDE):
+        while text[at] != _NEWLINE:
+            at += 1
+        at += 1
+    return at
+
+
+@njit(nogil=True, cache=True)
+def line_before(text: NDArray[np.uint8], marks: NDArray[np.int64], line: int, other: int) -> bool:
+    """Whether a line comes before another by its bytes."""
+    a, b = line_start(text, marks, line), line_start(text, marks, other)
+    size = text.shape[0]
+    while True:
+        end_a = a >= size or text[a] == _NEWLINE
+        end_b = b >= size or text[b] == _NEWLINE
+        if end_a or end_b:
+            return end_a and not end_b
+        if text[a] != text[b]:
+            return text[a] < text[b]
+        a += 1
+        b += 1
+
+
+@njit(nogil=True, cache=True)
+def best_per_cell(
+    labels_a,
+    labels_b,
+    keys_a,
+    keys_b,
+    first,
+    threshold,
+    alive,
+    need,
+    count,
+    keys,
+    images,
+    opened,
+    opened_count,
+    in_order,
+    text,
+    marks,
+):
+    """Takes images first, first + 1, … into the cells: each keeps its best by (key, image id).
+
+    labels_a, labels_b: (n,) int16 or int32 under C. keys_a, keys_b: (n,) uint16 or uint32, ordered
+    as the confidences. alive: one bit a cell (a · C + b, low bits first), 0 where nothing is
+    wanted; it stays in the cache, which the other tables do not. need (C, C) keys: an image below
+    it cannot enter the cell (raised here as cells fill up). count (C, C) uint16; keys and images
+    (C, C, m), the best first. opened (C · C,): the cells with images, opened_count of them.
+    in_order: image ids ascend, so a later image never beats an earlier one of the same key.
+    Returns opened_count.
+    """
+    size = keys.shape[2]
+    classes = np.uint32(need.shape[0])
+    flags = np.zeros(_BLOCK, np.uint8)
+    eights = flags.view(np.uint64)
+    picked = np.empty(_BLOCK, np.uint32)
+    for begin in range(0, labels_a.shape[0], _BLOCK):
+        end = min(begin + _BLOCK, labels_a.shape[0])
+        block_a, block_b = labels_a[begin:end], labels_b[begin:end]
+        sure_a, sure_b = keys_a[begin:end], keys_b[begin:end]
+        # Simple enough for the compiler to do many at once.
+        for i in range(end - begin):
+            flags[i] = (min(sure_a[i], sure_b[i]) >= threshold) & (block_a[i] != block_b[i])
+        flags[end - begin :] = 0
+        found = np.uint32(0)
+        for eight in range((end - begin + 7) // 8):
+            if eights[eight] == 0:
+                continue
+            # No branch: which of these pass is as good as random, and a wrong guess costs more.
+            for i in range(eight * 8, min(eight * 8 + 8, end - begin)):
+                at = np.uint32(i)
+                cell = np.uint32(block_a[at]) * classes + np.uint32(block_b[at])
+                bit = alive[cell >> np.uint32(3)] >> np.uint8(cell & np.uint32(7))
+                picked[found] = at
+                found += np.uint32(bit & np.uint8(1) & flags[at])
+        for place in range(found):
+            i = begin + np.int64(picked[place])
+            a, b = labels_a[i], labels_b[i]
+            key = min(keys_a[i], keys_b[i])
+            if key < need[a, b]:
+                continue
+            image = first + i
+            filled = np.int64(count[a, b])
+            at = filled
+            while at > 0 and (
+                keys[a, b, at - 1] < key
+                or (
+                    not in_order
+                    and keys[a, b, at - 1] == key
+                    and line_before(text, marks, image, images[a, b, at - 1])
+                )
+            ):
+                at -= 1
+            if at == size:
+                continue
+            for move in range(min(filled, size - 1), at, -1):
+                keys[a, b, move] = keys[a, b, move - 1]
+                images[a, b, move] = images[a, b, move - 1]
+            keys[a, b, at] = key
+            images[a, b, at] = image
+            if filled == 0:
+                opened[opened_count] = np.int64(a) * need.shape[0] + b
+                opened_count += 1
+            if filled < size:
+                count[a, b] = filled + 1
+            if count[a, b] == size:
+                # In order, a later image of the worst key loses its tie.
+                need[a, b] = max(need[a, b], keys[a, b, size - 1] + np.int64(in_order))
+    return opened_count
+
+
+@njit(nogil=True, cache=True)
+def nth_best(
+    groups: NDArray[np.int64], merits: NDArray[np.int64], count: int, nth: int
+) -> NDArray[np.int64]:
+    """(count,) the nth greatest merit of each group; 0 for a group with fewer. Merits exceed 0."""
+    best = np.zeros((count, nth), np.int64)
+    for i in range(groups.shape[0]):
+        row = best[groups[i]]
+        at = nth
+        while at > 0 and row[at - 1] < merits[i]:
+            if at < nth:
+                row[at] = row[at - 1]
+            at -= 1
+        if at < nth:
+            row[at] = merits[i]
+    return best[:, nth - 1].copy()

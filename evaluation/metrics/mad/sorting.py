@@ -1,0 +1,116 @@
+"""MAD's reduction by sorting on a torch device: for a GPU, and for tables too large to index.
+
+The same candidates as mad.PairReducer finds, on any device. Import this inside functions only.
+"""
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from evaluation.metrics.mad.selection import (
+    CHUNK,
+    Candidates,
+    ImageIds,
+    Levels,
+    Predictions,
+    Rule,
+    bound,
+)
+
+# Keys of confidences in [0, 1] stay under 2^30 as float32 bits.
+_KEY_BITS = 31
+_LARGEST = (1 << _KEY_BITS) - 1
+
+
+class SortingReducer:
+    """Reduces the predictions of one pair after another to candidates, on one device.
+
+    Images of a cell are ranked by one stable sort of (cell, −key); images come in their order, so
+    among equals the earlier stands first. Where ids do not ascend as numbers do, all that tie with
+    the last one kept stay, and the host decides among them by id.
+    """
+
+    def __init__(
+        self, levels: Levels, rule: Rule, ids: ImageIds, prune: bool = True, device: str = "cpu"
+    ) -> None:
+        self.levels, self.rule, self.ids, self.prune = levels, rule, ids, prune
+        self.device = torch.device(device)
+        self._level = torch.from_numpy(levels.of).to(self.device).reshape(-1)
+
+    def reduce(self, a: Predictions, b: Predictions, part: slice) -> Candidates:
+        """The candidates among the images of part (start and stop given)."""
+        least = 0
+        packed = torch.zeros(0, dtype=torch.int64, device=self.device)
+        images = packed.clone()
+        for start in range(part.start, part.stop, CHUNK):
+            piece = slice(start, min(start + CHUNK, part.stop))
+            new, found = self._passing(a, b, piece, least)
+            packed, images = self._best(torch.cat([packed, new]), torch.cat([images, found]))
+            if self.prune and piece.stop < part.stop:
+                least = bound(self._candidates(packed, images), self.levels, self.rule, self.ids)
+                kept = self._merits(packed) >= least
+                packed, images = packed[kept], images[kept]
+        return self._resolved(self._candidates(packed, images))
+
+    def _passing(
+        self, a: Predictions, b: Predictions, piece: slice, least: int
+    ) -> tuple[Tensor, Tensor]:
+        """Cells and keys, packed, and numbers of the images that pass the thresholds."""
+        confidence = [
+            torch.from_numpy(p.confidences[piece].astype(np.float32) + np.float32(0)).to(
+                self.device
+            )
+            for p in (a, b)
+        ]
+        label = [torch.from_numpy(p.labels[piece].astype(np.int64)).to(self.device) for p in (a, b)]
+        smaller = torch.minimum(*confidence)
+        passes = (smaller.double() >= self.rule.min_confidence) & (label[0] != label[1])
+        cell = (label[0] * len(self.levels.of) + label[1])[passes]
+        key = smaller[passes].view(torch.int32).to(torch.int64)
+        images = torch.nonzero(passes).reshape(-1) + piece.start
+        packed = (cell << _KEY_BITS) | (_LARGEST - key)
+        if least:
+            kept = self._merits(packed) >= least
+            packed, images = packed[kept], images[kept]
+        return packed, images
+
+    def _best(self, packed: Tensor, images: Tensor) -> tuple[Tensor, Tensor]:
+        """The best of each cell; with ids out of order, also what ties with the last of them."""
+        if len(packed) == 0:
+            return packed, images
+        packed, order = torch.sort(packed, stable=True)
+        images = images[order]
+        cell = packed >> _KEY_BITS
+        start = torch.searchsorted(cell, cell)
+        place = torch.arange(len(packed), device=self.device)
+        if not self.ids.in_order:
+            place = torch.searchsorted(packed, packed)
+        kept = place - start < self.rule.per_cell
+        return packed[kept], images[kept]
+
+    def _merits(self, packed: Tensor) -> Tensor:
+        level = self._level[packed >> _KEY_BITS].to(torch.int64)
+        return (level << 32) | (_LARGEST - (packed & _LARGEST))
+
+    def _candidates(self, packed: Tensor, images: Tensor) -> Candidates:
+        cells = (packed >> _KEY_BITS).cpu().numpy()
+        keys = (_LARGEST - (packed & _LARGEST)).cpu().numpy().astype(np.uint32)
+        a, b = np.divmod(cells, max(1, len(self.levels.of)))
+        return Candidates(a.astype(np.int32), b.astype(np.int32), keys, images.cpu().numpy())
+
+    def _resolved(self, found: Candidates) -> Candidates:
+        """Exactly the best of each cell, ties settled by id."""
+        if self.ids.in_order or len(found) == 0:
+            return found
+        names = self.ids.take(found.images)
+        cells = (found.a.astype(np.int64) * len(self.levels.of) + found.b).tolist()
+        keys = found.keys.tolist()
+        order = sorted(range(len(found)), key=lambda i: (cells[i], -keys[i], names[i]))
+        kept: list[int] = []
+        before, held = -1, 0
+        for i in order:
+            held = held + 1 if cells[i] == before else 1
+            before = cells[i]
+            if held <= self.rule.per_cell:
+                kept.append(i)
+        return found.where(np.array(kept, np.int64))

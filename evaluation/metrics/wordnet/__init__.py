@@ -1,0 +1,1 @@
+"""WordNet's nouns: distances, similarities, glosses, embeddings."""

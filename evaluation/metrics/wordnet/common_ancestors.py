@@ -1,0 +1,244 @@
+"""The common ancestor of two synsets that a measure of similarity asks for, many pairs at once.
+
+The hierarchy above some classes is small (1,700 synsets above ILSVRC's 1,000). Every synset of it
+is laid as a block over the classes below it and the best block wins: a maximum of integers, whose
+low bits name the synset.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evaluation.metrics.wordnet.nouns import WordNet
+
+VIRTUAL = -1
+# Edges up to what is no ancestor: more than any path, and twice it fits in int16 beside any key.
+FAR = 4096
+# Edges over an ancestor stay below it: the longest root path of WordNet 3.0's nouns has 18, and 19
+# with an instance at its end.
+EDGES = 64
+
+
+@dataclass(frozen=True)
+class Ancestry:
+    """All synsets above R rows and C columns of classes, U of them, from the top down.
+
+    nodes: (U,) int64 synset numbers, VIRTUAL for the virtual root. They are in the order of depth,
+    then descending number, so that of equals the last is deepest, then the first of WordNet.
+    depth: (U,) int64, nodes on the longest root path, 1 for a top. parents: for each, the places of
+    its hypernyms. rows: (U, R') int16, fewest edges from a class up to a synset, FAR where it is no
+    ancestor, classes once each and in the order of a walk; row_places: (R,) where each row went.
+    columns, column_places: the same. needed: places of the synsets that can be a deepest or nearest
+    common ancestor: not those of a single child, above which nothing joins.
+    """
+
+    nodes: NDArray[np.int64]
+    depth: NDArray[np.int64]
+    parents: list[list[int]]
+    rows: NDArray[np.int16]
+    columns: NDArray[np.int16]
+    row_places: NDArray[np.int64]
+    column_places: NDArray[np.int64]
+    needed: NDArray[np.int64]
+
+    @property
+    def base(self) -> int:
+        """The power of two that is above every place."""
+        return 1 << (len(self.nodes) - 1).bit_length()
+
+
+def ancestry(
+    wordnet: WordNet,
+    rows: Sequence[int],
+    columns: Sequence[int] | None = None,
+    virtual: bool = False,
+    instances: bool = False,
+) -> Ancestry:
+    """What lies above some classes. virtual: under one root above all tops, as WordNet::Similarity
+    has it. instances: instance links lead up as well. columns: the rows again where not given. Both
+    may be empty.
+    """
+    columns = rows if columns is None else columns
+    parents = _parents(wordnet, {*rows, *columns}, virtual, instances)
+    depth = _depths(parents)
+    nodes = sorted(parents, key=lambda node: (depth[node], -node))
+    place = {node: i for i, node in enumerate(nodes)}
+    up = [[place[p] for p in parents[node]] for node in nodes]
+    walk = _walk(up)
+    row_order, row_places = _once([place[i] for i in rows], walk)
+    column_order, column_places = _once([place[i] for i in columns], walk)
+    children = np.bincount([p for above in up for p in above], minlength=len(nodes))
+    children[row_order] = children[column_order] = 2
+    return Ancestry(
+        nodes=np.array(nodes, np.int64),
+        depth=np.array([depth[node] for node in nodes], np.int64),
+        parents=up,
+        rows=_edges_up(up, row_order),
+        columns=_edges_up(up, column_order),
+        row_places=row_places,
+        column_places=column_places,
+        needed=np.flatnonzero(children != 1),
+    )
+
+
+def _parents(
+    wordnet: WordNet, classes: set[int], virtual: bool, instances: bool
+) -> dict[int, list[int]]:
+    parents: dict[int, list[int]] = {VIRTUAL: []} if virtual else {}
+    rest = list(classes)
+    while rest:
+        node = rest.pop()
+        if node not in parents:
+            above = wordnet.parents(node) if instances else wordnet.hypernyms(node)
+            rest.extend(above)
+            parents[node] = above or ([VIRTUAL] if virtual else [])
+    return parents
+
+
+def _depths(parents: dict[int, list[int]]) -> dict[int, int]:
+    depth: dict[int, int] = {}
+
+    def of(node: int) -> int:
+        if node not in depth:
+            depth[node] = 1 + max((of(parent) for parent in parents[node]), default=0)
+        return depth[node]
+
+    for node in parents:
+        of(node)
+    return depth
+
+
+def _walk(up: list[list[int]]) -> list[tuple[int, ...]]:
+    """For each synset one of its root paths: in their order, what hangs together lies together."""
+    paths: list[tuple[int, ...]] = []
+    for i, above in enumerate(up):
+        paths.append((*paths[above[0]], i) if above else (i,))
+    return paths
+
+
+def _once(places: list[int], walk: list[tuple[int, ...]]) -> tuple[list[int], NDArray[np.int64]]:
+    order = sorted(set(places), key=walk.__getitem__)
+    found = {place: i for i, place in enumerate(order)}
+    return order, np.array([found[place] for place in places], np.int64)
+
+
+def _edges_up(up: list[list[int]], order: list[int]) -> NDArray[np.int16]:
+    edges = np.full((len(up), len(order)), FAR, np.int16)
+    edges[order, np.arange(len(order))] = 0
+    for child in range(len(up) - 1, -1, -1):
+        for parent in up[child]:
+            np.minimum(edges[parent], edges[child] + np.int16(1), out=edges[parent])
+    return edges
+
+
+def by_any_way(above: Ancestry, edges: NDArray[np.int16]) -> NDArray[np.int16]:
+    """Fewest edges from classes to their ancestors where the way may lead over what lies higher.
+
+    edges: rows or columns of the ancestry, of that shape, and FAR where it is.
+    """
+    ways = edges.copy()
+    for child, parents in enumerate(above.parents):
+        for parent in parents:
+            np.minimum(ways[child], ways[parent] + np.int16(1), out=ways[child])
+    ways[edges == FAR] = FAR
+    return ways
+
+
+def deepest(above: Ancestry, any_way: bool = False, name: bool = False) -> NDArray[np.integer]:
+    """(R, C) of the deepest common ancestor, the depth and the edges from both over it, in one key.
+
+    Of equally deep ones that with fewer edges, then the first of WordNet. Read keys with
+    depth_and_edges(), or with named() where `name` is given; negative where nothing is common.
+    any_way: edges as by_any_way() counts them.
+    """
+    rows, columns = above.rows, above.columns
+    if any_way:
+        rows, columns = by_any_way(above, rows), by_any_way(above, columns)
+    return _best(above, above.depth * EDGES + EDGES - 1, rows, columns, name)
+
+
+def nearest(above: Ancestry, name: bool = False) -> NDArray[np.integer]:
+    """(R, C) of the common ancestor over which the way is shortest, in keys as of deepest().
+
+    The key without a name is EDGES - 1 less the edges. Ties: the deepest, then the first.
+    """
+    keys = np.full(len(above.nodes), EDGES - 1)
+    return _best(above, keys, above.rows, above.columns, name)
+
+
+def richest(above: Ancestry, content: NDArray[np.float64]) -> NDArray[np.int64]:
+    """(R, C) places of the common ancestors with the largest content, negative where there is none.
+
+    content: (U,), none is NaN. Ties: the deepest, then the first.
+    """
+    order = np.argsort(content, kind="stable")
+    rank = np.empty(len(order), np.int64)
+    rank[order] = np.arange(len(order))
+    rows, columns = (np.where(edges < FAR, 0, FAR) for edges in (above.rows, above.columns))
+    everything = np.arange(len(order))
+    best = _blocks(above, rank, rows * 1024, columns * 1024, everything, np.dtype(np.int32))
+    best = best[np.ix_(above.row_places, above.column_places)].astype(np.int64)
+    return np.where(best < 0, -1, order[best])
+
+
+def depth_and_edges(keys: NDArray[np.integer]) -> tuple[NDArray[np.integer], NDArray[np.integer]]:
+    """The two numbers in the keys of deepest()."""
+    return keys // EDGES, EDGES - 1 - keys % EDGES
+
+
+def named(above: Ancestry, keys: NDArray[np.integer]) -> NDArray[np.int64]:
+    """Synset numbers that keys made with `name` stand for; VIRTUAL where nothing is common."""
+    common = keys >= 0
+    return np.where(common, above.nodes[np.where(common, keys % above.base, 0)], VIRTUAL)
+
+
+def _best(
+    above: Ancestry,
+    keys: NDArray[np.int64],
+    rows: NDArray[np.int16],
+    columns: NDArray[np.int16],
+    name: bool,
+) -> NDArray[np.integer]:
+    kind: np.dtype = np.dtype(np.int16)
+    if name:
+        kind = np.dtype(np.int64)
+        keys = keys * above.base + np.arange(len(keys))
+        rows, columns = rows.astype(kind) * above.base, columns.astype(kind) * above.base
+    best = _blocks(above, keys, rows, columns, above.needed, kind)
+    return best[above.row_places][:, above.column_places]
+
+
+def _blocks(
+    above: Ancestry,
+    keys: NDArray[np.int64],
+    rows: NDArray[np.integer],
+    columns: NDArray[np.integer],
+    chosen: NDArray[np.int64],
+    kind: np.dtype,
+) -> NDArray[np.integer]:
+    """Maximum over the chosen synsets of key − row − column, negative where none is common."""
+    best = np.full((rows.shape[1], columns.shape[1]), -1, kind)
+    if not best.size or not len(chosen):
+        return best
+    keys = keys.astype(kind)
+    row_ends, column_ends = _ends(above.rows[chosen]), _ends(above.columns[chosen])
+    for i, (r0, r1), (c0, c1) in zip(
+        chosen.tolist(), row_ends.tolist(), column_ends.tolist(), strict=True
+    ):
+        if r0 < r1 and c0 < c1:
+            part = best[r0:r1, c0:c1]
+            left = keys[i] - rows[i, r0:r1].astype(kind, copy=False)
+            np.maximum(part, left[:, None] - columns[i, None, c0:c1], out=part, casting="unsafe")
+    return best
+
+
+def _ends(edges: NDArray[np.integer]) -> NDArray[np.int64]:
+    """(U, 2): the first class below a synset and the end of the last; nothing between for none."""
+    below = edges < FAR
+    none = ~below.any(axis=1)
+    first = below.argmax(axis=1)
+    last = below.shape[1] - below[:, ::-1].argmax(axis=1)
+    last[none] = 0
+    return np.stack([first, last], axis=1)

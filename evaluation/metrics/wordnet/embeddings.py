@@ -1,0 +1,115 @@
+"""From embeddings of words to predicted synsets.
+
+Source: Frome et al. (2013), DeViSE, appendix A.2. Terms are words and phrases, one vector each; a
+term may name several synsets and a synset have several terms.
+"""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evaluation.metrics.wordnet.nouns import WordNet
+
+BY = ("first", "random", "mean")
+# Terms looked for, for each prediction that is wanted.
+TERMS_PER_LABEL = 4
+# Similarities held at once: a bound on memory, 64 MB.
+_HELD = 16_000_000
+
+
+def term_labels(wordnet: WordNet, terms: Sequence[str], labels: Sequence[int]) -> list[list[int]]:
+    """For every term the numbers of the labels that have it among their lemmas, ascending.
+
+    labels: synsets. Letter case and blanks against underscores do not tell terms apart. The paper
+    leaves the order among the synsets of a term open; ours is that of the labels.
+    """
+    having: dict[str, list[int]] = {}
+    for number, label in enumerate(labels):
+        for lemma in dict.fromkeys(map(_same, wordnet.lemmas(label))):
+            having.setdefault(lemma, []).append(number)
+    return [having.get(_same(term), []) for term in terms]
+
+
+def label_vectors(
+    wordnet: WordNet,
+    labels: Sequence[int],
+    vectors: Mapping[str, NDArray[np.floating]],
+    by: str = "first",
+    generator: np.random.Generator | None = None,
+) -> NDArray[np.float64]:
+    """(V, D) the vector that a synset is trained towards, NaN where none of its terms has one.
+
+    by: `first` of its terms in WordNet's order, a `random` one (which needs a generator), or the
+    `mean`; terms without a vector are passed over. vectors: by term.
+    """
+    if by not in BY:
+        raise ValueError(f"by is {by!r}, expected one of {', '.join(BY)}")
+    if by == "random" and generator is None:
+        raise ValueError("a random term needs a generator")
+    known = {_same(term): np.asarray(vector, float) for term, vector in vectors.items()}
+    size = len(next(iter(known.values()))) if known else 0
+    found = np.full((len(labels), size), np.nan)
+    for number, label in enumerate(labels):
+        lemmas = dict.fromkeys(map(_same, wordnet.lemmas(label)))
+        own = [known[lemma] for lemma in lemmas if lemma in known]
+        if own and by == "mean":
+            found[number] = np.mean(own, axis=0)
+        elif own:
+            place = generator.integers(len(own)) if by == "random" and generator else 0
+            found[number] = own[place]
+    return found
+
+
+def nearest_labels(
+    queries: NDArray[np.floating],
+    term_vectors: NDArray[np.floating],
+    labels_of_term: Sequence[Sequence[int]],
+    k: int,
+    nearest: int | None = None,
+) -> NDArray[np.int32]:
+    """(N, k) numbers of the predicted labels, best first, −1 where there are no more.
+
+    The nearest terms by cosine (4 k of them, or `nearest`), each replaced by all its labels, of
+    which the first occurrence stays, cut at k. queries: (N, D); term_vectors: (T, D), none zero.
+    Terms of equal similarity go by their order; a term of no label takes a place of the nearest.
+    """
+    wanted = min(TERMS_PER_LABEL * k if nearest is None else nearest, len(term_vectors))
+    found = np.full((len(queries), k), -1, np.int32)
+    if not wanted:
+        return found
+    terms = _unit(term_vectors)
+    batch = max(1, _HELD // len(terms))
+    for start in range(0, len(queries), batch):
+        similar = _unit(queries[start : start + batch]) @ terms.T
+        for row, own in enumerate(similar, start):
+            labels: dict[int, None] = {}
+            for term in _largest(own, wanted):
+                labels.update(dict.fromkeys(labels_of_term[term]))
+                if len(labels) >= k:
+                    break
+            first = list(labels)[:k]
+            found[row, : len(first)] = first
+    return found
+
+
+def _largest(values: NDArray[np.float64], count: int) -> list[int]:
+    """Places of the largest values, the largest first, equal ones in their order."""
+    if count < len(values):
+        least = np.partition(values, len(values) - count)[len(values) - count]
+        above = np.flatnonzero(values > least)
+        level = np.flatnonzero(values == least)[: count - len(above)]
+        places = np.concatenate([above, level])
+    else:
+        places = np.arange(len(values))
+    order = np.lexsort((places, -values[places]))
+    found: list[int] = places[order].tolist()
+    return found
+
+
+def _unit(vectors: NDArray[np.floating]) -> NDArray[np.float64]:
+    return np.asarray(vectors, float) / np.linalg.norm(vectors, axis=1, keepdims=True)
+
+
+def _same(term: str) -> str:
+    return " ".join(term.replace("_", " ").lower().split())

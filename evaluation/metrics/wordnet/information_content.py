@@ -1,0 +1,84 @@
+"""How much a synset says: −ln of its share of the words that people tagged, from cntlist.rev.
+
+cntlist.rev comes with WordNet: how often each sense was met in the tagged texts. A synset counts
+for all above it, an instance for the classes that it is one of. Nothing is smoothed: what no text
+used has no information content.
+"""
+
+import functools
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evaluation.metrics.wordnet.nouns import ROOT, WordNet, WordNetMissing
+
+
+@functools.lru_cache(maxsize=2)
+def sense_counts(wordnet: WordNet) -> NDArray[np.int64]:
+    """(N,) how often each synset itself was tagged, over all its lemmas.
+
+    Senses go by their keys: the numbers beside them are in part those of an older WordNet, and 265
+    of the nouns are none any more; these count for nothing. Raises WordNetMissing where the folder
+    has no cntlist.rev, or one of another kind.
+    """
+    path = wordnet.folder / "cntlist.rev"
+    keys = wordnet.sense_keys()
+    counts = np.zeros(len(wordnet), np.int64)
+    try:
+        for line in path.read_text(encoding="utf-8").splitlines():
+            key, _, times = line.split()
+            if key in keys:
+                counts[keys[key]] += int(times)
+    except (OSError, ValueError) as error:
+        raise WordNetMissing(f"{path} cannot be read ({error})") from error
+    if not counts.any():
+        raise WordNetMissing(f"{path} counts no nouns of WordNet 3.0")
+    return counts
+
+
+@functools.lru_cache(maxsize=4)
+def information_content(wordnet: WordNet, convention: str = "clean") -> NDArray[np.float64]:
+    """(N,) information content of every synset; NaN where no text used it or what is below it.
+
+    `clean` adds a synset's count to each of its ancestors once, `wnsim` once for each path up to
+    it, as WordNet::Similarity does. Shares are of what entity has.
+    """
+    counts = _totals(wordnet, convention)
+    content = np.full(len(wordnet), np.nan)
+    used = counts > 0
+    content[used] = -np.log(counts[used] / counts[wordnet.index(ROOT)])
+    # −ln 1 is −0.
+    content[content == 0] = 0
+    return content
+
+
+def counted(wordnet: WordNet, convention: str = "clean") -> int:
+    """How many tagged words entity stands for: all, once or once a path."""
+    return int(_totals(wordnet, convention)[wordnet.index(ROOT)])
+
+
+@functools.lru_cache(maxsize=4)
+def _totals(wordnet: WordNet, convention: str) -> NDArray[np.int64]:
+    own = sense_counts(wordnet)
+    if convention == "wnsim":
+        return _once_a_path(wordnet, own)
+    totals = np.zeros_like(own)
+    for index in np.flatnonzero(own).tolist():
+        totals[list(wordnet.ancestors(index, instances=True))] += own[index]
+    return totals
+
+
+def _once_a_path(wordnet: WordNet, own: NDArray[np.int64]) -> NDArray[np.int64]:
+    totals = own.copy()
+    start, up = wordnet.links_up
+    waiting = np.bincount(up, minlength=len(own))
+    ready = np.flatnonzero(waiting == 0).tolist()
+    # A synset is whole when all below it have passed theirs on.
+    while ready:
+        child = ready.pop()
+        for parent in up[start[child] : start[child + 1]].tolist():
+            totals[parent] += totals[child]
+            waiting[parent] -= 1
+            if waiting[parent] == 0:
+                ready.append(parent)
+    return totals

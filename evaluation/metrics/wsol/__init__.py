@@ -1,0 +1,1 @@
+"""Scores of weakly supervised object localization: boxes and masks of score maps."""

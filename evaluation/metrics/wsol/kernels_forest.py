@@ -1,0 +1,152 @@
+# mypy: disable-error-code="assignment,return-value,no-untyped-def,call-overload,call-arg"
+# numba infers the types of these loops, and its hints lack _nrt.
+"""Sets of pixels that grow and join as a threshold moves, and the boxes that they have had.
+
+Pixels are taken level by level into a forest of sets. Each set whose box is about to change tells
+where it stood until then. Most pixels touch one set and lie within its box, which their rings say
+already. Compiled by numba: import this inside functions only. Loops that make no array are compiled
+without counts of who holds one (_nrt=False): those took most of their time.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from evaluation.metrics.wsol.kernels_rings import DX, DY, FIRST, NONE, OTHERS
+from labeling.numba_cache import njit
+
+# The columns of boxes: (S, 6) int32. Corners in the framed map, X1 and Y1 inclusive. SINCE is the
+# level from which on the box stands, TOP a place in its first row.
+X0, Y0, X1, Y1, SINCE, TOP = range(6)
+# The columns of told: (T, 7) int32. A box stood between two levels.
+TOLD_X0, TOLD_Y0, TOLD_X1, TOLD_Y1, TOLD_FROM, TOLD_TO, TOLD_TOP = range(7)
+# Places in counts, (4,) int64: sets so far, rows told, the greatest sum so far and its set.
+USED, TOLD, MOST, LARGEST = range(4)
+# Rows of told, and what must be free: a pixel joins four sets at most, each tells once or twice.
+ROWS, SPARE = 4096, 16
+
+
+class Forest(NamedTuple):
+    """S sets at most. labels: (P,) a set that each pixel came to. parents: (S,), a root is its own.
+
+    sums: (S,) of what the pixels of a root are worth. boxes, told, counts: as above.
+    """
+
+    labels: Any
+    parents: Any
+    sums: Any
+    boxes: Any
+    told: Any
+    counts: Any
+
+
+@njit(nogil=True, cache=True)
+def planted(order, rings, kinds):
+    """A forest with room for these pixels: a set begins where one touches none."""
+    count = 1
+    for p in order:
+        count += kinds[rings[p]] & FIRST == NONE
+    return Forest(
+        np.zeros(rings.shape[0], np.int32),
+        np.zeros(count, np.int32),
+        np.zeros(count, np.int64),
+        np.zeros((count, 6), np.int32),
+        np.empty((ROWS, 7), np.int32),
+        np.zeros(4, np.int64),
+    )
+
+
+@njit(nogil=True, cache=True, _nrt=False, inline="always")
+def root(parents, at):
+    """The root of a set; on the way each set is hung to its parent's parent."""
+    up = parents[at]
+    while up != at:
+        parents[at] = parents[up]
+        at, up = up, parents[up]
+    return at
+
+
+@njit(nogil=True, cache=True, _nrt=False)
+def mingle(p, level, kind, wide, labels, parents, sums, boxes, told, counts):
+    """The set of a pixel that begins one, or joins several, or lies beyond the box of its own.
+
+    kind: of its ring. labels: (P,) a set that each pixel came to.
+    """
+    y = p // wide
+    x = p - y * wide
+    first, others = kind & FIRST, kind >> OTHERS
+    if first == NONE:
+        at = counts[USED]
+        counts[USED] += 1
+        parents[at] = at
+        boxes[at, X0], boxes[at, Y0], boxes[at, X1], boxes[at, Y1] = x, y, x, y
+        boxes[at, SINCE], boxes[at, TOP] = level, p
+        return at
+    at = np.int64(root(parents, labels[p + DY[first] * wide + DX[first]]))
+    for i in range(8):
+        if others >> i & 1:
+            other = np.int64(root(parents, labels[p + DY[i] * wide + DX[i]]))
+            if other != at:
+                at = _join(at, other, level, parents, sums, boxes, told, counts)
+    widen(at, (x, y, x, y), p, level, boxes, told, counts)
+    return at
+
+
+@njit(nogil=True, cache=True, _nrt=False)
+def _join(one, other, level, parents, sums, boxes, told, counts):
+    """The set of both: that with the larger box, which then is the likelier to stay."""
+    if _spread(boxes, other) > _spread(boxes, one):
+        one, other = other, one
+    tell(other, level, boxes, told, counts)
+    corners = boxes[other, X0], boxes[other, Y0], boxes[other, X1], boxes[other, Y1]
+    widen(one, corners, boxes[other, TOP], level, boxes, told, counts)
+    parents[other] = one
+    sums[one] += sums[other]
+    return one
+
+
+@njit(nogil=True, cache=True, _nrt=False)
+def widen(at, corners, top, level, boxes, told, counts):
+    """The box of a set takes in another with this top; where that changes it, it is told."""
+    x0, y0, x1, y1 = corners
+    if x0 < boxes[at, X0] or y0 < boxes[at, Y0] or x1 > boxes[at, X1] or y1 > boxes[at, Y1]:
+        tell(at, level, boxes, told, counts)
+        boxes[at, SINCE] = level
+        if y0 < boxes[at, Y0]:
+            boxes[at, TOP] = top
+        boxes[at, X0], boxes[at, Y0] = min(boxes[at, X0], x0), min(boxes[at, Y0], y0)
+        boxes[at, X1], boxes[at, Y1] = max(boxes[at, X1], x1), max(boxes[at, Y1], y1)
+
+
+@njit(nogil=True, cache=True, _nrt=False, inline="always")
+def _spread(boxes, at):
+    return (boxes[at, X1] - boxes[at, X0] + 1) * (boxes[at, Y1] - boxes[at, Y0] + 1)
+
+
+@njit(nogil=True, cache=True, _nrt=False)
+def tell(at, level, boxes, told, counts):
+    """Writes down the box of a set, if it stood at some threshold up to this level."""
+    since = boxes[at, SINCE]
+    if since == level:
+        return
+    row = counts[TOLD]
+    counts[TOLD] += 1
+    told[row, TOLD_X0], told[row, TOLD_Y0] = boxes[at, X0], boxes[at, Y0]
+    told[row, TOLD_X1], told[row, TOLD_Y1] = boxes[at, X1], boxes[at, Y1]
+    told[row, TOLD_FROM], told[row, TOLD_TO] = min(since, level), max(since, level)
+    told[row, TOLD_TOP] = boxes[at, TOP]
+
+
+@njit(nogil=True, cache=True, _nrt=False)
+def begins_before(one, other, p, flat, wide, labels, parents, boxes):
+    """Whether the first pixel by rows of a set comes before another's, p being the last taken."""
+    if boxes[one, Y0] != boxes[other, Y0]:
+        return boxes[one, Y0] < boxes[other, Y0]
+    row = boxes[one, Y0] * wide
+    begin, end = min(boxes[one, X0], boxes[other, X0]), max(boxes[one, X1], boxes[other, X1]) + 1
+    for q in range(row + begin, row + end):
+        if flat[q] > flat[p] or (flat[q] == flat[p] and q <= p):
+            at = root(parents, labels[q])
+            if at in (one, other):
+                return at == one
+    return False

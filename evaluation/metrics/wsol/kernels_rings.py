@@ -1,0 +1,115 @@
+# mypy: disable-error-code="assignment,return-value,no-untyped-def"
+# numba infers the types of these loops; a hint cannot say them all.
+"""Which of a pixel's eight neighbours are taken before it, and what that says about its set.
+
+Pixels are taken by level, and by rows within one. Compiled by numba: import this inside functions
+only.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from labeling.numba_cache import njit
+
+# East, north-east, north, … in turn, anticlockwise as the picture is seen; y goes down. Bit i of a
+# ring is neighbour i.
+DX = np.array([1, 1, 0, -1, -1, -1, 0, 1])
+DY = np.array([0, -1, -1, -1, 0, 1, 1, 1])
+
+
+# What a ring says of the pixel within, in one number. The lowest four bits: a neighbour of a set
+# that it joins, NONE where there is no such set. PLAIN: it joins one set, and lies within its box.
+# From bit OTHERS on: a bit for one neighbour of each further set (the same set may come twice).
+FIRST, NONE, PLAIN, OTHERS = 15, 8, 16, 8
+
+
+def _kinds(diagonal: bool) -> NDArray[np.int32]:
+    """(256,) of sets whose pixels are side by side, or may also touch at corners."""
+    return np.array([_kind(ring, diagonal) for ring in range(256)], np.int32)
+
+
+def _kind(ring: int, diagonal: bool) -> int:
+    taken = [i for i in range(8) if ring >> i & 1]
+    touching = [i for i in taken if diagonal or i % 2 == 0]
+    sets = _joined(taken, diagonal)
+    ones = sorted({min(i for i in touching if sets[i] == sets[j]) for j in touching})
+    # The pixel lies beyond a side of the box only where nothing of its set is beside it or there.
+    beyond = any(
+        all((side + turn) % 8 not in touching for turn in (-2, -1, 0, 1, 2))
+        for side in (0, 2, 4, 6)
+    )
+    plain = PLAIN * (len(ones) == 1 and not beyond)
+    return (ones[0] if ones else NONE) + plain + sum(1 << OTHERS + i for i in ones[1:])
+
+
+def _joined(taken: list[int], diagonal: bool) -> dict[int, int]:
+    """For each neighbour the first one that it hangs together with through the ring."""
+    sets = {i: i for i in taken}
+    for _ in taken:
+        for i in taken:
+            for j in taken:
+                apart = abs(DX[i] - DX[j]), abs(DY[i] - DY[j])
+                if max(apart) <= 1 and (diagonal or sum(apart) == 1):
+                    sets[i] = sets[j] = min(sets[i], sets[j])
+    return sets
+
+
+def _enclosed(ring: int) -> int:
+    """By how many halves of a pixel the pixel adds to what the centres of its set enclose.
+
+    Four centres in a square make a whole, three a half.
+    """
+    corners = (sum(ring >> (at + turn) % 8 & 1 for turn in (-1, 0, 1)) for at in (1, 3, 5, 7))
+    return sum(count >= 2 for count in corners)
+
+
+JOINS, HOLES = _kinds(diagonal=True), _kinds(diagonal=False)
+ENCLOSED = np.array([_enclosed(ring) for ring in range(256)], np.int32)
+
+
+@njit(nogil=True, cache=True)
+def downwards(flat, wide):
+    """(P,) uint8 the ring of each pixel where the highest level comes first; 0 in the frame."""
+    rings = np.zeros(flat.shape[0], np.uint8)
+    count = wide - 2
+    for start in range(wide + 1, flat.shape[0] - wide, wide):
+        here, out = flat[start : start + count], rings[start : start + count]
+        north, south = flat[start - wide - 1 :], flat[start + wide - 1 :]
+        west, east = flat[start - 1 :], flat[start + 1 :]
+        for x in range(count):
+            level = here[x]
+            out[x] = (
+                np.uint8(east[x] > level)
+                | np.uint8(north[x + 2] >= level) << np.uint8(1)
+                | np.uint8(north[x + 1] >= level) << np.uint8(2)
+                | np.uint8(north[x] >= level) << np.uint8(3)
+                | np.uint8(west[x] >= level) << np.uint8(4)
+                | np.uint8(south[x] > level) << np.uint8(5)
+                | np.uint8(south[x + 1] > level) << np.uint8(6)
+                | np.uint8(south[x + 2] > level) << np.uint8(7)
+            )
+    return rings
+
+
+@njit(nogil=True, cache=True)
+def upwards(flat, wide):
+    """(P,) uint8 the same where the lowest level comes first; the frame is taken before all."""
+    rings = np.zeros(flat.shape[0], np.uint8)
+    count = wide - 2
+    for start in range(wide + 1, flat.shape[0] - wide, wide):
+        here, out = flat[start : start + count], rings[start : start + count]
+        north, south = flat[start - wide - 1 :], flat[start + wide - 1 :]
+        west, east = flat[start - 1 :], flat[start + 1 :]
+        for x in range(count):
+            level = here[x]
+            out[x] = (
+                np.uint8(east[x] < level)
+                | np.uint8(north[x + 2] <= level) << np.uint8(1)
+                | np.uint8(north[x + 1] <= level) << np.uint8(2)
+                | np.uint8(north[x] <= level) << np.uint8(3)
+                | np.uint8(west[x] <= level) << np.uint8(4)
+                | np.uint8(south[x] < level) << np.uint8(5)
+                | np.uint8(south[x + 1] < level) << np.uint8(6)
+                | np.uint8(south[x + 2] < level) << np.uint8(7)
+            )
+    return rings

@@ -1,0 +1,135 @@
+"""Scores of weakly supervised object localization by pixels: PxAP, mPxAP and PxAcc.
+
+Source: Choe et al., "Evaluation for Weakly Supervised Object Localization" (TPAMI 2022), §3.3 and
+§4.1. All of it comes from two histograms a class: scores on the object, and beside it.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evaluation.metrics.wsol.box_scores import Floats, Protocol, add_scores, fitted
+
+BACKGROUND, FOREGROUND, IGNORED = 0, 1, 255
+
+Counts = NDArray[np.int64]
+
+
+def truth_of(masks: list[NDArray[np.bool_]], ignore: list[NDArray[np.bool_]]) -> NDArray[np.uint8]:
+    """FOREGROUND where any mask is, else IGNORED where any ignore region is, else BACKGROUND."""
+    truth = np.full(masks[0].shape, BACKGROUND, np.uint8)
+    for region in ignore:
+        truth[region] = IGNORED
+    for mask in masks:
+        truth[mask] = FOREGROUND
+    return truth
+
+
+def nearest(mask: NDArray[np.bool_], size: int) -> NDArray[np.bool_]:
+    """(size, size): each pixel from the place that its upper left corner falls on, as OpenCV.
+
+    >>> nearest(np.array([[True, False, False]]), 2)
+    array([[ True, False],
+           [ True, False]])
+    """
+    rows, columns = (
+        np.minimum((np.arange(size) * (1 / (size / old))).astype(np.int64), old - 1)
+        for old in mask.shape
+    )
+    return mask[rows[:, None], columns[None, :]]
+
+
+def curves_of(counts: Counts) -> tuple[Floats, Floats, Floats]:
+    """(n,) precision, recall and share of pixels right at each threshold; NaN over nothing.
+
+    counts: (2, n + 1) scores beside the object and on it, in the bins [τ_k, τ_k+1), then those of
+    1. A pixel is called object where its score is in bin k or above.
+    """
+    false, true = counts[:, ::-1].cumsum(axis=1)[:, ::-1][:, :-1]
+    outside, inside = counts.sum(axis=1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        precision, recall = true / (true + false), true / inside
+        right = (true + (outside - false)) / (outside + inside)
+    return precision, recall, right
+
+
+def average_precision(counts: Counts) -> float:
+    """Σ precision · gain in recall, from the highest threshold down; NaN without an object.
+
+    >>> average_precision(np.array([[2, 0, 0], [0, 0, 2]]))
+    1.0
+    """
+    # An empty bin above 1, as the authors' code has it: recall starts at 0.
+    false, true = np.pad(counts, ((0, 0), (0, 1)))[:, ::-1].cumsum(axis=1)
+    if true[-1] == 0:
+        return float("nan")
+    called = (true + false)[1:]
+    some = called != 0
+    gains = np.diff(true / true[-1])[some]
+    return float((true[1:][some] / called[some] * gains).sum())
+
+
+@dataclass
+class MaskScore:
+    """Histograms of every class; add() each image, or join() those of others, then result().
+
+    The order of images changes nothing: what is kept are counts.
+    """
+
+    protocol: Protocol
+    images: int = 0
+    classes: dict[str, Counts] = field(default_factory=dict)
+
+    def add(self, scores: NDArray[Any], truth: NDArray[np.uint8], label: str) -> None:
+        """Takes one image in. truth: (h, w), as truth_of gives it; ignored pixels count nowhere.
+
+        paper: the map is resized to the truth. reference: both are size × size.
+        """
+        scores, scale = fitted(scores, self.protocol, truth.shape[1], truth.shape[0])
+        if scores.shape != truth.shape:
+            raise ValueError(f"truth has shape {truth.shape}, expected {scores.shape}")
+        add_scores(self._counts(label), scores, truth, scale)
+        self.images += 1
+
+    def join(self, other: "MaskScore") -> None:
+        """Takes in what another has counted on other images."""
+        self.images += other.images
+        for label, counts in other.classes.items():
+            self._counts(label).__iadd__(counts)
+
+    def result(self, curves: bool = False) -> dict[str, Any]:
+        """pxap over all pixels, mpxap the mean over classes, per_class, and px_acc at its best τ.
+
+        A class without object pixels has NaN and is left out of the mean.
+        """
+        every = sum(self.classes.values(), np.zeros((2, self.protocol.thresholds + 1), np.int64))
+        per_class = {
+            label: average_precision(self.classes[label]) for label in sorted(self.classes)
+        }
+        known = [value for value in per_class.values() if not np.isnan(value)]
+        precision, recall, right = curves_of(every)
+        best = int(right.argmax())
+        found: dict[str, Any] = {
+            "pxap": average_precision(every),
+            "mpxap": float(np.mean(known)) if known else float("nan"),
+            "per_class": per_class,
+            "px_acc": {
+                "accuracy": float(right[best]),
+                "threshold": float(self.protocol.taus[best]),
+            },
+        }
+        if curves:
+            found["curves"] = {
+                "thresholds": self.protocol.taus,
+                "px_prec": precision,
+                "px_rec": recall,
+                "px_acc": right,
+                "background_histogram": every[BACKGROUND],
+                "foreground_histogram": every[FOREGROUND],
+            }
+        return found
+
+    def _counts(self, label: str) -> Counts:
+        return self.classes.setdefault(label, np.zeros((2, self.protocol.thresholds + 1), np.int64))

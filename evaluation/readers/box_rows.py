@@ -1,0 +1,207 @@
+"""Boxes as files have them, with their images and classes, and what of them is refused. No Django.
+
+Every reader gives Rows; what is wrong with a row is said with its place in the file. Inside,
+corners are image pixels with x1 and y1 exclusive.
+"""
+
+import math
+from array import array
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evaluation.metrics.detection.precision import Boxes
+from labeling.files import BadInput
+
+# No photograph shows so many objects, and no detector says so much of one that is of use.
+MOST_OBJECTS = 1_000
+MOST_DETECTIONS = 10_000
+# Files count pixels from 0 or from 1, and round: a box may leave its image by so much.
+EDGE_PX = 1.0
+# Of any corner. Areas of larger boxes would overflow, and their overlap be no number.
+FARTHEST_PX = 1e9
+EDGES = ("x0", "y0", "x1", "y1")
+Fail = Callable[[str, str], BadInput]
+
+
+class Classes(Protocol):
+    """Labels as they are written → numbers from 0. Raises BadInput for what is no class."""
+
+    @property
+    def names(self) -> list[str]: ...
+
+    def __call__(self, label: str, path: Path, line: int) -> int: ...
+
+
+class Listed:
+    """The classes that a file lists; another one is refused."""
+
+    def __init__(self, names: Sequence[str], source: Path) -> None:
+        self.names = list(names)
+        self.source = source
+        self._numbers = {name: i for i, name in enumerate(self.names)}
+
+    def __call__(self, label: str, path: Path, line: int) -> int:
+        number = self._numbers.get(label)
+        if number is None:
+            cure = f"name a class of {self.source}, or remove the row"
+            raise BadInput(f"unknown class {label[:80]!r}", path, line, cure)
+        return number
+
+
+class Images:
+    """Names of images → numbers from 0, with sizes where they are known.
+
+    listed: no others may come. by_id: numbers by the ids that other files call images by.
+    """
+
+    def __init__(self) -> None:
+        self.places: dict[str, int] = {}
+        self.sizes: dict[int, tuple[float, float]] = {}
+        self.by_id: dict[Any, int] = {}
+        self.listed: Path | None = None
+
+    def add(self, name: str, path: Path, line: int | None = None) -> int:
+        """The number of an image that comes only once. Raises BadInput where it came before."""
+        if name in self.places:
+            raise BadInput(f"image {name[:200]!r} comes again", path, line, "keep one of them")
+        return self(name, path, line)
+
+    def __call__(self, name: str, path: Path, line: int | None) -> int:
+        """The number of an image, which is new where none were listed."""
+        place = self.places.get(name)
+        if place is not None:
+            return place
+        if not name:
+            raise BadInput("the image is empty", path, line, "name the image")
+        if self.listed is not None:
+            cure = f"remove the row, or add the image to {self.listed}"
+            raise BadInput(f"unknown image {name[:200]!r}", path, line, cure)
+        return self.places.setdefault(name, len(self.places))
+
+    def number(self) -> None:
+        """Counts images from 1 in their order, where nothing gave them ids."""
+        if not self.by_id:
+            self.by_id = dict(enumerate(self.places.values(), 1))
+
+    def resize(self, place: int, width: Any, height: Any) -> bool:
+        """Whether width and height are those of an image; if so, they are kept."""
+        try:
+            size = (float(width), float(height))
+        except (TypeError, ValueError, OverflowError):
+            return False
+        good = all(math.isfinite(side) and side > 0 for side in size)
+        if good:
+            self.sizes[place] = size
+        return good
+
+    def size_table(self) -> NDArray[np.float64]:
+        """(N, 2) widths and heights, infinite where they are not known."""
+        found = np.full((len(self.places), 2), np.inf)
+        if self.sizes:
+            found[list(self.sizes)] = list(self.sizes.values())
+        return found
+
+
+@dataclass(frozen=True)
+class Rows:
+    """M boxes of a file. places: (M,) lines, or numbers of what `unit` names, all from 1; of a
+    folder, in which of its files."""
+
+    path: Path
+    unit: str
+    boxes: Boxes
+    confidences: NDArray[np.float64]
+    places: NDArray[np.int64]
+    files: Sequence[Path] | None = None
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+    def bad(self, row: int, message: str, cure: str) -> BadInput:
+        """The refusal of a row, counted from 0."""
+        path = self.files[row] if self.files is not None else self.path
+        return fault(path, self.unit, int(self.places[row]), message, cure)
+
+
+def fault(path: Path, unit: str, place: int, message: str, cure: str) -> BadInput:
+    """What is wrong at a place: a line where unit is empty, else the place-th of what it names."""
+    if unit:
+        return BadInput(f"{unit} {place}: {message}", path, None, cure)
+    return BadInput(message, path, place, cure)
+
+
+class Gathered:
+    """Rows as they are read, one after the other."""
+
+    def __init__(self) -> None:
+        self._whole = array("q")
+        self._real = array("d")
+
+    def add(
+        self, image: int, class_: int, confidence: float, corners: Sequence[float], place: int
+    ) -> None:
+        self._whole.extend((image, class_, place))
+        self._real.append(confidence)
+        self._real.extend(corners)
+
+    def rows(self, path: Path, unit: str = "", inclusive: bool = False) -> Rows:
+        """inclusive: the corners that came in have x1 and y1 inside the box."""
+        whole = np.array(self._whole, np.int64).reshape(-1, 3)
+        real = np.array(self._real, np.float64).reshape(-1, 5)
+        corners = np.ascontiguousarray(real[:, 1:])
+        corners[:, 2:] += float(inclusive)
+        boxes = Boxes(whole[:, 0].copy(), whole[:, 1].copy(), corners)
+        return Rows(path, unit, boxes, real[:, 0].copy(), whole[:, 2].copy())
+
+
+def check(rows: Rows, images: Images, most: int) -> None:
+    """Raises BadInput for the first row that is no box of its image, or one too many.
+
+    Boxes have an area, and leave an image of known size by EDGE_PX at most. most: boxes an image.
+    """
+    corners = rows.boxes.corners
+    _refuse(rows, ~np.isfinite(corners).all(axis=1), "a corner is not finite", "give numbers")
+    _refuse(
+        rows, ~np.isfinite(rows.confidences), "the confidence is not finite", "give a finite number"
+    )
+    far = (np.abs(corners) > FARTHEST_PX).any(axis=1)
+    _refuse(rows, far, f"a corner is over {FARTHEST_PX:,.0f} pixels away", "give pixels")
+    empty = (corners[:, 2:] <= corners[:, :2]).any(axis=1)
+    _refuse(rows, empty, "the box is inside out or empty", "x0 and y0 are its upper left corner")
+    size = images.size_table()[rows.boxes.images]
+    outside = (corners[:, :2] < -EDGE_PX).any(axis=1) & np.isfinite(size[:, 0])
+    outside |= (corners[:, 2:] > size + EDGE_PX).any(axis=1)
+    _refuse(rows, outside, "the box leaves its image", "cut it at the edges of the image")
+    counts = np.bincount(rows.boxes.images, minlength=1)
+    if counts.max() > most:
+        image = int(np.argmax(counts > most))
+        row = np.flatnonzero(rows.boxes.images == image)[most]
+        cure = "keep the surest" if most == MOST_DETECTIONS else "is it one image?"
+        raise rows.bad(int(row), f"its image has more than {most:,} boxes", cure)
+
+
+def _refuse(rows: Rows, wrong: Any, message: str, cure: str) -> None:
+    if wrong.any():
+        raise rows.bad(int(np.argmax(wrong)), message, cure)
+
+
+def numbers(cells: Sequence[Any], names: Sequence[str], fail: Fail) -> list[float]:
+    """The cells as floats; raises what `fail(message, cure)` makes of one that is no number."""
+    try:
+        return [float(cell) for cell in cells]
+    except (TypeError, ValueError, OverflowError):
+        at = next(i for i, cell in enumerate(cells) if not _is_number(cell))
+        raise fail(f"{names[at]} is {str(cells[at])[:80]!r}", "give a number") from None
+
+
+def _is_number(cell: Any) -> bool:
+    try:
+        float(cell)
+    except (TypeError, ValueError, OverflowError):
+        return False
+    return True

@@ -1,0 +1,302 @@
+"""truth.csv and predictions.csv of a classification, or ILSVRC's own text files. No Django."""
+
+import math
+import re
+from array import array
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evaluation.metrics.ilsvrc.errors import ABSENT
+from evaluation.metrics.wordnet.nouns import UnknownLabel, WordNet
+from evaluation.readers.answers import require_file, text_lines
+from labeling.files import BadInput
+from labeling.plurals import count_of
+from labeling.simulation.vote_files import rows
+
+# Nothing is measured beyond this rank.
+RANKS = 20
+# No lemma of WordNet's nouns has half as many characters.
+LONGEST_LABEL = 200
+COLUMNS = ("image", "rank", "wnid", "confidence")
+_ID_FIELD = re.compile(r"ILSVRC\d{4}\w*_ID")
+
+
+@dataclass(frozen=True)
+class Classified:
+    """N images with their class and up to K predictions each.
+
+    classes: names as the result writes them, wnids, or ids where the files have ids and nothing
+    says what they mean. synsets: of the classes, None in that case. truth: (N,), predicted: (N, K)
+    numbers of classes, ABSENT where a rank is missing. repeated: predictions that named a class
+    again on the same image and were made ABSENT. places: where each class of the truth first came.
+    """
+
+    images: list[str]
+    classes: list[str]
+    synsets: list[int] | None
+    truth: NDArray[np.int64]
+    predicted: NDArray[np.int32]
+    repeated: int
+    truth_file: Path
+    places: dict[int, int]
+
+
+class Labels:
+    """Labels as they are written → numbers from 0, one for each synset under entity."""
+
+    def __init__(self, wordnet: WordNet) -> None:
+        self.wordnet = wordnet
+        self.synsets: list[int] = []
+        self._numbers: dict[str, int] = {}
+        self._of_synset: dict[int, int] = {}
+
+    def __call__(self, label: str, path: Path, line: int) -> int:
+        number = self._numbers.get(label)
+        if number is None:
+            number = self._numbers[label] = self._find(label.strip(), path, line)
+        return number
+
+    def _find(self, label: str, path: Path, line: int) -> int:
+        if len(label) > LONGEST_LABEL:
+            cure = "give a wnid: n02084071"
+            raise BadInput(f"the label has {len(label)} characters", path, line, cure)
+        try:
+            synset = self.wordnet.find(label)
+        except UnknownLabel as error:
+            cure = "give one of these wnids" if error.candidates else "give a wnid: n02084071"
+            raise BadInput(str(error), path, line, cure) from error
+        if self.wordnet.depth[synset] < 0:
+            raise BadInput(
+                f"{label!r} is an instance, which has no place among the classes",
+                path,
+                line,
+                "name a class, not an instance",
+            )
+        number = self._of_synset.setdefault(synset, len(self.synsets))
+        if number == len(self.synsets):
+            self.synsets.append(synset)
+        return number
+
+    @property
+    def names(self) -> list[str]:
+        return [self.wordnet.wnid(synset) for synset in self.synsets]
+
+
+def read_classified(truth: Path, predictions: Path, wordnet: WordNet) -> Classified:
+    """`image,wnid` rows and `image,rank,wnid[,confidence]` rows, ranks from 1.
+
+    Labels are wnids, dog.n.01 or a lemma of one sense. Images without predictions and ranks that
+    are missing are allowed. Raises BadInput with the line for an unknown label, an image that comes
+    twice in the truth, one of predictions that the truth lacks, a rank that is no whole number from
+    1 or comes again for an image, and a confidence that is no number. Confidences order nothing.
+    """
+    labels = Labels(wordnet)
+    images, classes, places = _read_truth(truth, labels)
+    cells = array("q")
+    line = 0
+    for line, (image, rank_text, wnid, confidence) in rows(predictions, COLUMNS, COLUMNS[3:]):
+        place = images.get(image)
+        if place is None:
+            raise BadInput(
+                f"the truth lacks the image {image!r}",
+                predictions,
+                line,
+                f"remove the row, or add the image to {truth}",
+            )
+        rank = _rank(rank_text, predictions, line)
+        if confidence and not _is_number(confidence):
+            raise BadInput(
+                f"the confidence is {confidence!r}", predictions, line, "give a number, or nothing"
+            )
+        label = labels(wnid, predictions, line)
+        cells.extend((place, rank, label, line))
+    if not line:
+        raise BadInput("there are no predictions below the header", predictions, None, "add rows")
+    predicted = _arranged(np.array(cells).reshape(-1, 4), list(images), predictions)
+    predicted, repeated = _once(predicted)
+    return Classified(
+        list(images),
+        labels.names,
+        labels.synsets,
+        np.array(classes, np.int64),
+        predicted,
+        repeated,
+        truth,
+        places,
+    )
+
+
+def read_devkit(
+    truth: Path, predictions: Path, wordnet: WordNet, meaning: dict[int, tuple[str, int]] | None
+) -> Classified:
+    """ILSVRC's text files: an id a line, and up to five a line, best first; line i is image i.
+
+    meaning: id → wnid and where it came from, see read_ids(); without it classes are ids. Raises
+    BadInput with the line for what is no id, an id without a meaning, and for another number of
+    lines than the truth has. An id of 0 or −1 and an empty line stand for no prediction.
+    """
+    labels = Labels(wordnet)
+    ids: dict[int, int] = {}
+
+    def number(text: str, path: Path, line: int) -> int:
+        value = _id(text, path, line)
+        if value < 1:
+            return ABSENT
+        if meaning is None:
+            return ids.setdefault(value, len(ids))
+        if value not in meaning:
+            raise BadInput(
+                f"the id {value} has no class", path, line, "give the list of classes of these ids"
+            )
+        return labels(meaning[value][0], path, line)
+
+    classes, places = _truth_ids(truth, number)
+    lines = _content(predictions, len(classes))
+    if len(lines) != len(classes):
+        raise BadInput(
+            f"has {count_of(len(lines), 'line')}, {truth} has {len(classes)}",
+            predictions,
+            None,
+            "give a line for each image",
+        )
+    predicted = np.full((len(lines), RANKS), ABSENT, np.int32)
+    for place, text in enumerate(lines):
+        own = [number(word, predictions, place + 1) for word in text.split()]
+        predicted[place, : len(own)] = own[:RANKS]
+    predicted, repeated = _once(predicted)
+    return Classified(
+        [str(i + 1) for i in range(len(lines))],
+        labels.names if meaning is not None else [str(i) for i in ids],
+        labels.synsets if meaning is not None else None,
+        np.array(classes, np.int64),
+        predicted,
+        repeated,
+        truth,
+        places,
+    )
+
+
+def read_ids(path: Path) -> dict[int, tuple[str, int]]:
+    """What ids mean: id → (wnid, line), from the kit's meta.mat or a list whose line i is id i.
+
+    Raises BadInput for a file that is neither.
+    """
+    require_file(path, "give the kit's meta.mat, or a list of wnids whose line i is id i")
+    if path.suffix == ".mat":
+        return {number: (wnid, 0) for number, wnid in _meta(path)}
+    found = {}
+    for line, text in enumerate(text_lines(path), 1):
+        wnid = text.split()[0] if text.split() else ""
+        if not re.fullmatch(r"n\d{8}", wnid):
+            raise BadInput(f"{wnid!r} is no wnid", path, line, "write a wnid on each line")
+        found[line] = (wnid, line)
+    return found
+
+
+def _read_truth(path: Path, labels: Labels) -> tuple[dict[str, int], list[int], dict[int, int]]:
+    images: dict[str, int] = {}
+    classes: list[int] = []
+    places: dict[int, int] = {}
+    for line, (image, wnid) in rows(path, ("image", "wnid")):
+        if not image:
+            raise BadInput("the image is empty", path, line, "name the image")
+        if image in images:
+            raise BadInput(f"image {image!r} comes again", path, line, "keep one row for an image")
+        images[image] = len(images)
+        classes.append(labels(wnid, path, line))
+        places.setdefault(classes[-1], line)
+    if not images:
+        raise BadInput("there are no images below the header", path, None, "add image,wnid rows")
+    return images, classes, places
+
+
+def _truth_ids(
+    path: Path, number: Callable[[str, Path, int], int]
+) -> tuple[list[int], dict[int, int]]:
+    classes: list[int] = []
+    places: dict[int, int] = {}
+    for line, text in enumerate(_content(path), 1):
+        found = number(text.strip(), path, line)
+        if found == ABSENT:
+            raise BadInput("the image has no class", path, line, "give an id from 1")
+        classes.append(found)
+        places.setdefault(found, line)
+    if not classes:
+        raise BadInput("there are no images", path, None, "write an id on each line")
+    return classes, places
+
+
+def _content(path: Path, least: int = 0) -> list[str]:
+    """The lines of a text file without empty ones at its end, of which so many may count."""
+    require_file(path, "check the path")
+    lines = text_lines(path)
+    while len(lines) > least and not lines[-1].strip():
+        lines.pop()
+    return lines
+
+
+def _rank(text: str, path: Path, line: int) -> int:
+    # int() also takes 1_000 and digits of other scripts.
+    if not re.fullmatch(r"\s*0*[1-9][0-9]{0,8}\s*", text, re.ASCII):
+        raise BadInput(f"the rank is {text!r}", path, line, "number the predictions 1, 2, 3, …")
+    return int(text)
+
+
+def _id(text: str, path: Path, line: int) -> int:
+    if not re.fullmatch(r"-?[0-9]{1,9}", text, re.ASCII):
+        raise BadInput(f"{text!r} is no id", path, line, "write whole numbers from 1")
+    return int(text)
+
+
+def _is_number(text: str) -> bool:
+    try:
+        return math.isfinite(float(text))
+    except ValueError:
+        return False
+
+
+def _arranged(cells: NDArray[np.int64], images: list[str], path: Path) -> NDArray[np.int32]:
+    """(N, K) labels of rows (image, rank, label, line); refuses a rank that comes again."""
+    place, rank, label, line = cells.T
+    order = np.lexsort((line, rank, place))
+    again = np.flatnonzero((np.diff(place[order]) == 0) & (np.diff(rank[order]) == 0))
+    if len(again):
+        row = order[again + 1][np.argmin(line[order[again + 1]])]
+        raise BadInput(
+            f"rank {rank[row]} of image {images[place[row]]!r} comes again",
+            path,
+            int(line[row]),
+            "keep one row for each image and rank",
+        )
+    kept = rank <= RANKS
+    predicted = np.full((len(images), RANKS), ABSENT, np.int32)
+    predicted[place[kept], rank[kept] - 1] = label[kept]
+    return predicted
+
+
+def _once(predicted: NDArray[np.int32]) -> tuple[NDArray[np.int32], int]:
+    """A class named twice on an image counts at its first rank; how many were made ABSENT."""
+    found = predicted.copy()
+    for rank in range(1, predicted.shape[1]):
+        own = predicted[:, rank, None]
+        found[((predicted[:, :rank] == own) & (own != ABSENT)).any(axis=1), rank] = ABSENT
+    return found, int((found != predicted).sum())
+
+
+def _meta(path: Path) -> list[tuple[int, str]]:
+    from scipy.io import loadmat
+    from scipy.io.matlab import MatReadError
+
+    try:
+        synsets: Any = np.atleast_1d(loadmat(path, squeeze_me=True)["synsets"])
+        [field] = [name for name in synsets.dtype.names or () if _ID_FIELD.fullmatch(name)]
+        return [(int(row[field]), str(row["WNID"])) for row in synsets]
+    except (MatReadError, ValueError, KeyError, TypeError, IndexError, NotImplementedError):
+        raise BadInput(
+            "is no meta.mat of ILSVRC", path, None, "it holds synsets with ILSVRC…_ID and WNID"
+        ) from None

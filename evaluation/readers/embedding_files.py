@@ -1,0 +1,203 @@
+"""Vectors of terms and of images from files, and predictions or targets made of them. No Django.
+
+Source: Frome et al. (2013), DeViSE, appendix A.2.
+"""
+
+import csv
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evaluation.metrics.ilsvrc import hpk
+from evaluation.metrics.wordnet.embeddings import label_vectors, nearest_labels, term_labels
+from evaluation.metrics.wordnet.nouns import WordNet
+from evaluation.readers.answers import NO_ARRAY, require_file, text_lines
+from evaluation.readers.pools import read_classes
+from labeling.files import BadInput, atomic_write
+from labeling.plurals import count_of
+
+Result = dict[str, Any]
+MOST_RANKS = 10_000
+FORM = "give an .npz with terms (T,) and vectors (T, D), or a .csv of term,number,number,…"
+
+
+@dataclass(frozen=True)
+class Terms:
+    """T terms, each once, and their vectors (T, D), none of them zero."""
+
+    names: list[str]
+    vectors: NDArray[np.float64]
+
+
+def read_terms(path: Path) -> Terms:
+    """The vectors of terms, from .npz or .csv without a header.
+
+    Raises BadInput, with the line of a .csv or the term, for a term that is empty or comes again, a
+    vector of another length, of zeros, or with what is not a finite number.
+    """
+    require_file(path, FORM)
+    names, vectors = _npz_terms(path) if path.suffix == ".npz" else _csv_terms(path)
+    if not names or not vectors.shape[1]:
+        raise BadInput("there are no terms", path, None, FORM)
+    first: dict[str, int] = {}
+    usable = _directed(vectors)
+    for place, name in enumerate(names):
+        line = place + 1 if path.suffix != ".npz" else None
+        if not name.strip():
+            raise BadInput(f"term {place + 1} is empty", path, line, "name the term")
+        if name in first:
+            raise BadInput(f"the term {name!r} comes again", path, line, "keep one vector of it")
+        if not usable[place]:
+            said = f"the vector of {name!r} is zero or not finite"
+            raise BadInput(said, path, line, "it has no direction: remove the term")
+        first[name] = place
+    return Terms(names, vectors)
+
+
+def read_vectors(path: Path) -> NDArray[np.floating]:
+    """(N, D) vectors of images from an .npy of floats.
+
+    Raises BadInput for another shape or type, and for a row that is zero or not finite.
+    """
+    require_file(path, "give an .npy of floats, a row an image")
+    try:
+        found: NDArray[np.floating] = np.load(path, mmap_mode="r", allow_pickle=False)
+    except NO_ARRAY:
+        raise BadInput("is no .npy", path, None, "save it with numpy.save") from None
+    if not isinstance(found, np.ndarray) or found.ndim != 2 or found.dtype.kind != "f":
+        raise BadInput("holds no table of floats", path, None, "save (N, D) floats, a row an image")
+    usable = _directed(found)
+    if not usable.all():
+        said = f"row {int(np.argmin(usable)) + 1} is zero or not finite"
+        raise BadInput(said, path, None, "every image needs a direction")
+    return found
+
+
+def predict(
+    wordnet: WordNet,
+    terms: Path,
+    vectors: Path,
+    images: Path,
+    labels: Path,
+    out: Path,
+    k: int = max(hpk.KS),
+    nearest: int | None = None,
+) -> Result:
+    """Writes `image,rank,wnid` rows: the labels of the terms nearest to each image.
+
+    images: an id a line, as many as vectors; labels: wnids that may be predicted; nearest: so many
+    terms are looked at, 4 k where it is not given. Raises BadInput for what is wrong with a file.
+    """
+    if k > MOST_RANKS:
+        raise BadInput(f"k is {k}", cure=f"take at most {MOST_RANKS:,}, nothing beyond is scored")
+    known, queries = read_terms(terms), read_vectors(vectors)
+    if queries.shape[1] != known.vectors.shape[1]:
+        said = f"has {queries.shape[1]} numbers a row, {terms} has {known.vectors.shape[1]}"
+        raise BadInput(said, vectors, None, "both are points of one space")
+    names = _images(images, len(queries), vectors)
+    listed = read_classes(labels, wordnet)
+    own = term_labels(wordnet, known.names, [wordnet.index(wnid) for wnid in listed])
+    found = nearest_labels(queries, known.vectors, own, k, nearest)
+    with atomic_write(out) as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(("image", "rank", "wnid"))
+        for image, row in zip(names, found.tolist(), strict=True):
+            writer.writerows((image, i, listed[n]) for i, n in enumerate(row, 1) if n >= 0)
+    reached = {n for numbers in own for n in numbers}
+    return {
+        "images": len(names),
+        "predictions": int((found >= 0).sum()),
+        "short": int((found < 0).any(axis=1).sum()),
+        "terms": len(known.names),
+        "terms_of_no_label": sum(not numbers for numbers in own),
+        "labels": len(listed),
+        "labels_of_no_term": len(listed) - len(reached),
+        "k": k,
+        "nearest": min(4 * k if nearest is None else nearest, len(known.names)),
+        "out": str(out),
+    }
+
+
+def embed(
+    wordnet: WordNet, terms: Path, labels: Path, out: Path, by: str = "first", seed: int = 0
+) -> Result:
+    """Writes an .npy (V, D): the vector that each label is trained towards, a row a label.
+
+    Rows of labels none of whose terms has a vector are NaN; the result lists them.
+    """
+    known = read_terms(terms)
+    listed = read_classes(labels, wordnet)
+    found = label_vectors(
+        wordnet,
+        [wordnet.index(wnid) for wnid in listed],
+        dict(zip(known.names, known.vectors, strict=True)),
+        by,
+        np.random.default_rng(seed),
+    )
+    with atomic_write(out, "wb") as file:
+        np.save(file, found, allow_pickle=False)
+    bare = [bool(np.isnan(row).any()) for row in found]
+    return {
+        "labels": len(listed),
+        "without_vector": [wnid for wnid, none in zip(listed, bare, strict=True) if none],
+        "by": by,
+        "seed": seed if by == "random" else None,
+        "out": str(out),
+    }
+
+
+def _directed(vectors: NDArray[np.floating]) -> NDArray[np.bool_]:
+    """(N,) whether a row has a direction: its length is finite and not 0."""
+    squares = np.einsum("ij,ij->i", vectors, vectors, dtype=np.float64, casting="unsafe")
+    found: NDArray[np.bool_] = np.isfinite(squares) & (squares > 0)
+    return found
+
+
+def _images(path: Path, count: int, vectors: Path) -> list[str]:
+    require_file(path, "list an image a line, in the order of the vectors")
+    names = text_lines(path)
+    first: dict[str, int] = {}
+    for line, name in enumerate(names, 1):
+        if not name.strip() or name in first:
+            said = f"image {name!r} comes again" if name.strip() else "the line is empty"
+            raise BadInput(said, path, line, "list every image once")
+        first[name] = line
+    if len(names) != count:
+        said = f"has {count_of(len(names), 'image')}, {vectors} has {count_of(count, 'row')}"
+        raise BadInput(said, path, None, "list an image for each row")
+    return names
+
+
+def _npz_terms(path: Path) -> tuple[list[str], NDArray[np.float64]]:
+    try:
+        with open(path, "rb") as file, np.load(file, allow_pickle=False) as kept:
+            names, vectors = kept["terms"], kept["vectors"]
+    except NO_ARRAY:
+        raise BadInput("holds no terms and vectors", path, None, FORM) from None
+    good = names.ndim == 1 and names.dtype.kind == "U" and vectors.dtype.kind == "f"
+    if not good or vectors.ndim != 2 or len(names) != len(vectors):
+        said = f"terms are {names.dtype} {names.shape}, vectors {vectors.dtype} {vectors.shape}"
+        raise BadInput(said, path, None, FORM)
+    return names.tolist(), vectors.astype(np.float64)
+
+
+def _csv_terms(path: Path) -> tuple[list[str], NDArray[np.float64]]:
+    names: list[str] = []
+    vectors: list[list[float]] = []
+    reader = csv.reader(text_lines(path), strict=True)
+    try:
+        for line, (name, *cells) in enumerate(filter(None, reader), 1):
+            names.append(name)
+            vectors.append([float(cell) for cell in cells])
+            if not cells or len(vectors[-1]) != len(vectors[0]):
+                said = f"{name!r} has {len(cells)} numbers, the first term {len(vectors[0])}"
+                raise BadInput(said, path, line, "give every term one vector")
+    except ValueError:
+        said = f"the vector of {names[-1]!r} has what is no number"
+        raise BadInput(said, path, reader.line_num, FORM) from None
+    except csv.Error as error:
+        raise BadInput(f"is not CSV ({error})", path, reader.line_num, FORM) from None
+    return names, np.array(vectors, np.float64)

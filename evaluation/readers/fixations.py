@@ -1,0 +1,157 @@
+"""Eye fixations of PASCAL-S as published (MATLAB v7.3) → checked arrays. Free of Django."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evaluation.readers.answers import require_file
+from labeling.files import BadInput, StrPath
+from labeling.plurals import count_of
+
+# More than any experiment has: images, or the fixations of one image three times.
+MOST_VALUES = 10_000_000
+# A row, a column, a person, a side of an image.
+LARGEST = 2**31
+_SAVE = "save it in MATLAB with -v7.3, or take the file as published"
+
+
+@dataclass(frozen=True)
+class Gazes:
+    """What people looked at in one image: per person (n, 2) rows and columns from 0, in order.
+
+    size: height and width of the image, None where the file of sizes was not given.
+    """
+
+    people: tuple[NDArray[np.int64], ...]
+    size: tuple[int, int] | None = None
+
+
+def read_pascal_s(fixations: StrPath, sizes: StrPath | None = None) -> list[Gazes]:
+    """The gazes of every image, the first being PASCAL-S's image 1.
+
+    fixations: pascalFix.mat, a cell per image of rows (row, column, person), from 1, a person's
+    together and in order. sizes: pascalSize.mat, (height, width) of each.
+    Raises BadInput naming the file and the image (from 1): not MATLAB v7.3, no such variable,
+    another shape, numbers that are not whole, places outside the image.
+    """
+    extents = None if sizes is None else _sizes(Path(sizes))
+    path = Path(fixations)
+    found = []
+    with _opened(path) as file, _readable(path):
+        cells = _variable(file, "fixCell", path)
+        if cells.dtype != object or 1 not in cells.shape:
+            raise BadInput("fixCell is no list of cells", file=path, cure=_SAVE)
+        if extents is not None and len(extents) != cells.size:
+            raise BadInput(
+                f"has {count_of(cells.size, 'image')}, {sizes} has {len(extents)}",
+                file=path,
+                cure="give both files of one data set",
+            )
+        for number, reference in enumerate(cells.ravel(), start=1):
+            size = None if extents is None else extents[number - 1]
+            found.append(
+                Gazes(_people(_cell(file, reference, number, path), number, size, path), size)
+            )
+    return found
+
+
+def _opened(path: Path) -> Any:
+    import h5py
+
+    require_file(path, "check the path")
+    try:
+        return h5py.File(path)
+    except OSError:
+        raise BadInput("is not a MATLAB v7.3 file", file=path, cure=_SAVE) from None
+
+
+@contextmanager
+def _readable(path: Path) -> Iterator[None]:
+    """HDF5 raises whatever it likes where a file is broken inside."""
+    try:
+        yield
+    except (RuntimeError, OSError, KeyError, TypeError, ValueError) as error:
+        raise BadInput(f"is broken inside ({error})", file=path, cure=_SAVE) from None
+
+
+def _values(data: Any, what: str, path: Path) -> NDArray[Any]:
+    """What a dataset holds. A few bytes may declare more than any memory: that is refused."""
+    if data.size is None or data.size > MOST_VALUES:
+        raise BadInput(
+            f"{what} says it has {data.size or 'no'} values, expected at most {MOST_VALUES:,}",
+            file=path,
+            cure=_SAVE,
+        )
+    return np.asarray(data[()])
+
+
+def _variable(file: Any, name: str, path: Path) -> NDArray[Any]:
+    import h5py
+
+    if not isinstance(file.get(name), h5py.Dataset):
+        told = ", ".join(key for key in file if not key.startswith("#")) or "nothing"
+        raise BadInput(f"has no variable {name}, it has {told}", file=path, cure=_SAVE)
+    return _values(file[name], name, path)
+
+
+def _cell(file: Any, reference: Any, number: int, path: Path) -> NDArray[Any]:
+    try:
+        return _values(file[reference], f"image {number}", path)
+    except (AttributeError, KeyError, OSError, RuntimeError, TypeError, ValueError):
+        raise BadInput(f"image {number}: its cell leads nowhere", file=path, cure=_SAVE) from None
+
+
+def _sizes(path: Path) -> list[tuple[int, int]]:
+    with _opened(path) as file, _readable(path):
+        values = _variable(file, "sizeData", path)
+    if values.ndim != 2 or values.shape[0] != 2 or values.dtype.kind not in "fiu":
+        raise BadInput(
+            f"sizeData has shape {values.shape[::-1]}, expected (images, 2)", file=path, cure=_SAVE
+        )
+    if not ((values >= 1) & (values <= LARGEST) & (values % 1 == 0)).all():
+        raise BadInput("sizeData has sizes that are not whole pixels", file=path, cure=_SAVE)
+    return [(int(height), int(width)) for height, width in values.T]
+
+
+def _people(
+    values: NDArray[Any], number: int, size: tuple[int, int] | None, path: Path
+) -> tuple[NDArray[np.int64], ...]:
+    """Per person the fixations of one cell: (3, n) as HDF5 has it, columns before rows."""
+    if values.dtype.kind in "iu" and values.shape == (2,) and not values.any():
+        # So MATLAB stores an empty array: its shape.
+        return ()
+    if values.ndim != 2 or values.shape[0] != 3 or values.dtype.kind not in "fiu":
+        raise BadInput(
+            f"image {number}: has shape {values.shape[::-1]}, expected rows of (row, column, "
+            "person)",
+            file=path,
+            cure=_SAVE,
+        )
+    rows, columns, people = values
+    with np.errstate(invalid="ignore"):
+        wrong = ~((values >= 1) & (values <= LARGEST) & (values % 1 == 0)).all(axis=0)
+    if size is not None:
+        wrong |= (rows > size[0]) | (columns > size[1])
+    if wrong.any():
+        at = int(np.flatnonzero(wrong)[0])
+        within = "" if size is None else f" within {size[0]} rows and {size[1]} columns"
+        raise BadInput(
+            f"image {number}: fixation {at + 1} is at row {rows[at]:g}, column {columns[at]:g}, "
+            f"person {people[at]:g}, expected whole numbers from 1{within}",
+            file=path,
+            cure="leave the fixation out",
+        )
+    starts = np.flatnonzero(np.diff(people, prepend=0)).tolist()
+    if len(set(people[starts])) < len(starts):
+        raise BadInput(
+            f"image {number}: a person's fixations are not together",
+            file=path,
+            cure="sort them by person, each in the order of looking",
+        )
+    places = np.stack([rows, columns], axis=1).astype(np.int64) - 1
+    return tuple(np.split(places, starts[1:])) if len(places) else ()

@@ -1,0 +1,166 @@
+"""predictions.csv: what each classifier says of every frame. No Django."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evaluation.readers.sequences import SequenceLine
+from labeling.files import BadInput
+from labeling.simulation.vote_files import rows
+
+COLUMNS = ("frame", "classifier", "wnid")
+# The classifier that people are; no other may be called so.
+PEOPLE = "people"
+# What stands for a class where there is none.
+NOTHING, NOT_ASKED = -1, -2
+_UNREAD = -3
+# Characters of a name in a message.
+LONGEST_NAMED = 200
+
+
+@dataclass(frozen=True)
+class Predictions:
+    """What each classifier named, frame by frame.
+
+    wnids: for a classifier (F,) int32 places in `classes`; NOTHING where it named nothing, which
+    is wrong and like no class; NOT_ASKED where nobody asked it (people see few frames): a sequence
+    with such a frame has no score of that classifier. classes: as the files write them. frames: id
+    → place 0 … F − 1. places: where a class first came, a file and a line, or None.
+    """
+
+    classifiers: tuple[str, ...]
+    wnids: dict[str, NDArray[np.int32]]
+    classes: tuple[str, ...]
+    frames: dict[str, int]
+    places: tuple[tuple[str, int] | None, ...] = ()
+
+    def place(self, class_: int) -> tuple[str | None, int | None]:
+        """File and line where a class first came, None, None where it came from no file."""
+        found = self.places[class_] if class_ < len(self.places) else None
+        return found or (None, None)
+
+    def joined(self, other: "Predictions") -> "Predictions":
+        """Both together, with the classifiers of the other after these.
+
+        Both were read for the same lines. Raises BadInput for a classifier that both have.
+        """
+        twice = sorted(set(self.classifiers) & set(other.classifiers))
+        if twice:
+            raise BadInput(
+                f"classifier {twice[0]!r} is in two files of predictions",
+                cure="give each classifier a name of its own, or one of the files",
+            )
+        if self.frames != other.frames:
+            raise ValueError("these predictions are of other sequences")
+        classes = {name: number for number, name in enumerate(self.classes)}
+        moved = [classes.setdefault(name, len(classes)) for name in other.classes]
+        # The last ones take NOTHING and NOT_ASKED to themselves.
+        table = np.array([*moved, NOT_ASKED, NOTHING], np.int32)
+        places = [
+            self.places[i] if i < len(self.places) else None for i in range(len(self.classes))
+        ]
+        places += [None] * (len(classes) - len(places))
+        for number, place in zip(moved, other.places, strict=False):
+            places[number] = places[number] or place
+        return Predictions(
+            (*self.classifiers, *other.classifiers),
+            self.wnids | {name: table[own] for name, own in other.wnids.items()},
+            tuple(classes),
+            self.frames,
+            tuple(places),
+        )
+
+
+def frame_places(lines: Iterable[SequenceLine]) -> dict[str, int]:
+    """A number for every distinct frame, in the order of the lines."""
+    places: dict[str, int] = {}
+    for line in lines:
+        for frame in line.frames:
+            places.setdefault(frame, len(places))
+    return places
+
+
+def read_predictions(
+    path: Path,
+    lines: Iterable[SequenceLine],
+    frames: dict[str, int] | None = None,
+    *,
+    check_classifiers: Callable[[Sequence[str]], object] | None = None,
+    check_class: Callable[[str, int], object] | None = None,
+) -> Predictions:
+    """The predictions of a CSV with the columns frame, classifier, wnid, and others as it likes.
+
+    frames: `frame_places(lines)`, for those who read several files. An empty wnid: the classifier
+    named nothing. Raises BadInput with the line for a frame that no sequence has, or that comes
+    twice for a classifier, for an empty name, for frames that a classifier lacks, and for no rows.
+    Whether a class is of WordNet is checked when they are scored. Where the file may be anybody's,
+    check_classifiers is told the names so far with each new one, check_class each new class and its
+    line, and both may raise: else names and classes without end would fill the memory.
+    """
+    frames = frame_places(lines) if frames is None else frames
+    classes: dict[str, int] = {}
+    places: list[tuple[str, int] | None] = []
+    found: dict[str, NDArray[np.int32]] = {}
+    for line, (frame, classifier, wnid) in rows(path, COLUMNS, others=True):
+        place = frames.get(frame)
+        if place is None:
+            raise BadInput(
+                f"no sequence has the frame {_short(frame)}",
+                path,
+                line,
+                "remove the row, or give the sequences that the predictions were made for",
+            )
+        own = found.get(classifier)
+        if own is None:
+            if not classifier.strip():
+                raise BadInput("the classifier is empty", path, line, "name the classifier")
+            if check_classifiers is not None:
+                check_classifiers([*found, classifier])
+            own = found[classifier] = np.full(len(frames), _UNREAD, np.int32)
+        if own[place] != _UNREAD:
+            raise BadInput(
+                f"frame {_short(frame)} comes again for {_short(classifier)}",
+                path,
+                line,
+                "keep one row for each frame and classifier",
+            )
+        wnid = wnid.strip()
+        number = classes.setdefault(wnid, len(classes)) if wnid else NOTHING
+        if number == len(places):
+            if check_class is not None:
+                check_class(wnid, line)
+            places.append((str(path), line))
+        own[place] = number
+    if not found:
+        raise BadInput("there are no predictions below the header", path, None, "add rows")
+    _refuse_missing(path, found, frames)
+    return Predictions(tuple(found), found, tuple(classes), frames, tuple(places))
+
+
+def _short(name: str) -> str:
+    """What messages call a frame or a classifier, whose name may fill a page.
+
+    >>> _short("cats/0.png/01")
+    "'cats/0.png/01'"
+    """
+    return repr(name) if len(name) <= LONGEST_NAMED else f"{name[:LONGEST_NAMED]!r}…"
+
+
+def _refuse_missing(
+    path: Path, found: dict[str, NDArray[np.int32]], frames: dict[str, int]
+) -> None:
+    for classifier, own in found.items():
+        missing = np.flatnonzero(own == _UNREAD)
+        if len(missing):
+            ids = list(frames)
+            first = ", ".join(_short(ids[i]) for i in missing[:5].tolist())
+            raise BadInput(
+                f"{_short(classifier)} lacks {len(missing)} of {len(frames)} frames: {first}"
+                + (", …" if len(missing) > 5 else ""),
+                path,
+                None,
+                "classify these frames too; a frame without an answer gets an empty wnid",
+            )

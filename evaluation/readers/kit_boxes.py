@@ -1,0 +1,182 @@
+"""What ILSVRC's kit reads: XML of true boxes, texts of predictions, and lists. No Django.
+
+Its pixels are inclusive, as the kit counts them, and are compared as they stand: nothing is moved
+by the one pixel that lies between counting from 0 and from 1.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as ET
+
+from evaluation.readers.box_rows import Gathered, Images, Listed, Rows, fault, numbers
+from labeling.files import BadInput
+from labeling.plurals import count_of
+
+XML_EDGES = ("xmin", "ymin", "xmax", "ymax")
+# Five boxes a line are under 300 letters.
+LONGEST_LINE = 1 << 16
+RANKS = 5
+ClassOf = Callable[[int, Path, int], int]
+
+
+def read_folder(
+    folder: Path, images: Images, known: Listed | None = None
+) -> tuple[Rows, list[str]]:
+    """The boxes of a folder of XML files, one an image, also of those without objects.
+
+    An image is named by its file without .xml, and there are no others. known: the classes there
+    may be; without it those that come, which are returned. Raises BadInput naming the file and the
+    object.
+    """
+    files = sorted(folder.rglob("*.xml"))
+    if not files:
+        raise BadInput("holds no XML files", folder, None, "give the folder of the annotations")
+    gathered = Gathered()
+    names: dict[str, int] = {}
+    paths: list[Path] = []
+    listed = images.listed
+    for file in files:
+        place = images(file.stem, file, None) if listed else images.add(file.stem, file)
+        root = _parsed(file)
+        if (size := root.find("size")) is not None:
+            images.resize(place, size.findtext("width"), size.findtext("height"))
+        for at, found in enumerate(root.iter("object"), 1):
+            name = (found.findtext("name") or "").strip()
+            class_ = _class(name, names, known, file, at)
+            gathered.add(place, class_, 1.0, _edges(found, file, at), at)
+            paths.append(file)
+    images.listed = listed or folder
+    rows = gathered.rows(folder, "object", inclusive=True)
+    return replace(rows, files=paths), list(names)
+
+
+def read_ranked(path: Path, images: Images, class_of: ClassOf) -> Rows:
+    """Localization: line i is image i, with up to five `id x0 y0 x1 y1`, the best first."""
+    gathered = Gathered()
+    line = 0
+    for line, words in _lines(path, blank=True):
+        if len(words) % 5 or len(words) > 5 * RANKS:
+            cure = "write up to five groups of id x0 y0 x1 y1"
+            raise BadInput(f"the line has {len(words)} numbers", path, line, cure)
+        image = images.by_id.get(line)
+        if image is None and words:
+            raise BadInput(f"there is no image {line}", path, line, "give a line for each image")
+        for rank in range(len(words) // 5):
+            id_, *corners = _numbers(words[5 * rank : 5 * rank + 5], path, line)
+            if id_ > 0:
+                assert image is not None
+                class_ = class_of(_whole(id_, path, line), path, line)
+                gathered.add(image, class_, RANKS - rank, corners, line)
+    if line < len(images.by_id):
+        said = f"has {count_of(line, 'line')} for {count_of(len(images.by_id), 'numbered image')}"
+        raise BadInput(said, path, None, "give a line for each image; list them with --images")
+    return gathered.rows(path, inclusive=True)
+
+
+def read_detections(path: Path, images: Images, class_of: ClassOf) -> Rows:
+    """Detection: `image_id class_id confidence x0 y0 x1 y1` rows."""
+    gathered = Gathered()
+    for line, words in _lines(path):
+        if len(words) != 7:
+            cure = "write image_id class_id confidence x0 y0 x1 y1"
+            raise BadInput(f"the line has {len(words)} numbers", path, line, cure)
+        image_id, class_id, confidence, *corners = _numbers(words, path, line)
+        image = _image(image_id, images, path, line)
+        class_ = class_of(_whole(class_id, path, line), path, line)
+        gathered.add(image, class_, confidence, corners, line)
+    return gathered.rows(path, inclusive=True)
+
+
+def read_list(path: Path, images: Images) -> None:
+    """A list of the kit's: an image a line and its number; without one, lines number them."""
+    for line, words in _lines(path):
+        if len(words) > 2:
+            raise BadInput("is no image and its number", path, line, "write name and number")
+        number = _whole(_numbers(words[1:], path, line)[0], path, line) if words[1:] else line
+        if number in images.by_id:
+            raise BadInput(f"the number {number} comes again", path, line, "number them anew")
+        images.by_id[number] = images.add(words[0], path, line)
+
+
+def read_excluded(
+    path: Path, images: Images, class_of: ClassOf
+) -> Iterator[tuple[int | None, int]]:
+    """Numbers of images, or of images and classes, a line each: image and class, −1 for all."""
+    for line, words in _lines(path):
+        if len(words) > 2:
+            raise BadInput("is no image and class", path, line, "write image_id class_id")
+        ids = [_whole(value, path, line) for value in _numbers(words, path, line)]
+        yield images.by_id.get(ids[0]), class_of(ids[1], path, line) if ids[1:] else -1
+
+
+def _lines(path: Path, blank: bool = False) -> Iterator[tuple[int, list[str]]]:
+    """Line number and words of every line; blank: also of those without."""
+    with open(path, "rb") as file:
+        number = 0
+        while line := file.readline(LONGEST_LINE):
+            number += 1
+            if len(line) == LONGEST_LINE:
+                raise BadInput("the line is too long", path, number, "is it a text of the kit?")
+            try:
+                words = line.decode("utf-8-sig" if number == 1 else "utf-8").split()
+            except UnicodeDecodeError:
+                raise BadInput("is not UTF-8", path, number, "save it as plain text") from None
+            if words or blank:
+                yield number, words
+
+
+def _numbers(words: list[str], path: Path, line: int) -> list[float]:
+    def fail(message: str, cure: str) -> BadInput:
+        return BadInput(message, path, line, cure)
+
+    return numbers(words, [f"number {i}" for i in range(1, len(words) + 1)], fail)
+
+
+def _whole(value: float, path: Path, line: int) -> int:
+    if value != value // 1 or abs(value) > 1e9:
+        raise BadInput(f"{value} is no id", path, line, "write whole numbers from 1")
+    return int(value)
+
+
+def _image(value: float, images: Images, path: Path, line: int) -> int:
+    image = images.by_id.get(_whole(value, path, line))
+    if image is None:
+        cure = "list the images with their numbers with --images"
+        raise BadInput(f"there is no image {value:g}", path, line, cure)
+    return image
+
+
+def _parsed(path: Path) -> Any:
+    from defusedxml import DefusedXmlException
+    from defusedxml.ElementTree import parse
+
+    try:
+        return parse(path, forbid_dtd=True).getroot()
+    except ET.ParseError as error:
+        raise BadInput("is not XML", path, error.position[0], "export it anew") from None
+    except DefusedXmlException:
+        cure = "take the DOCTYPE out"
+        raise BadInput("declares entities, which are not read", path, None, cure) from None
+
+
+def _class(name: str, names: dict[str, int], known: Listed | None, path: Path, at: int) -> int:
+    if not name:
+        raise fault(path, "object", at, "has no name", "name its class")
+    if known is None:
+        return names.setdefault(name, len(names))
+    try:
+        return known(name, path, at)
+    except BadInput as bad:
+        raise fault(path, "object", at, bad.message, bad.cure or "") from None
+
+
+def _edges(found: Any, path: Path, at: int) -> list[float]:
+    def fail(message: str, cure: str) -> BadInput:
+        return fault(path, "object", at, message, cure)
+
+    bounds = found.find("bndbox")
+    if bounds is None:
+        raise fail("has no bndbox", "write xmin, ymin, xmax and ymax")
+    return numbers([bounds.findtext(name) for name in XML_EDGES], XML_EDGES, fail)

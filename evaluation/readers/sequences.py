@@ -1,0 +1,169 @@
+"""sequences.jsonl: which frames reveal which object, in which order. No Django."""
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from evaluation.readers.answers import json_lines
+from labeling.files import BadInput, atomic_write
+
+NAMES = ("image", "category", "part_scheme", "content_scheme")
+
+
+@dataclass(frozen=True)
+class SequenceLine:
+    """One object revealed part by part, by one part scheme and one content scheme.
+
+    image: its id; object: which of its objects, "" where it has one. frames: ids in order, the last
+    one the whole object; an id twice where a frame repeats the one before. present, parts: how many
+    of the category's M parts the object has, None where nobody says. line: where it stands in its
+    file, None for one that was never written.
+    """
+
+    image: str
+    category: str
+    part_scheme: str
+    content_scheme: str
+    frames: tuple[str, ...]
+    object: str = ""
+    present: int | None = None
+    parts: int | None = None
+    line: int | None = field(default=None, compare=False, repr=False)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The line as FORMATS has it; what nobody says is left out."""
+        row: dict[str, Any] = {
+            "image": self.image,
+            "category": self.category,
+            "part_scheme": self.part_scheme,
+            "content_scheme": self.content_scheme,
+            "frames": list(self.frames),
+        }
+        beside = {"object": self.object or None, "present": self.present, "parts": self.parts}
+        return row | {key: value for key, value in beside.items() if value is not None}
+
+
+def read_sequences(path: Path) -> list[SequenceLine]:
+    """The lines of a sequences.jsonl, in its order; further keys are passed over.
+
+    Raises BadInput with the line for a value of another type, a sequence without frames, one that
+    comes twice, an object of two categories, and a frame of two sequences. Where objects are not
+    named, objects of different categories in one image are different objects.
+    """
+    found: list[SequenceLine] = []
+    check = _Once(path)
+    for number, value in json_lines(path):
+        line = _checked(value, path, number)
+        check(line, number)
+        found.append(line)
+    if not found:
+        raise BadInput("there are no sequences", path, None, "give a file that sequences wrote")
+    return found
+
+
+def write_sequences(path: Path, lines: Iterable[SequenceLine]) -> None:
+    """The file that read_sequences reads back, there once it is whole."""
+    with atomic_write(path) as file:
+        for line in lines:
+            file.write(json.dumps(line.as_dict(), ensure_ascii=False) + "\n")
+
+
+def parse_line(text: str | bytes) -> SequenceLine:
+    """A line that write_sequences wrote; nothing is checked."""
+    row = json.loads(text)
+    return SequenceLine(**row | {"frames": tuple(row["frames"])})
+
+
+def _checked(value: dict[str, Any], path: Path, number: int) -> SequenceLine:
+    for name in NAMES:
+        if not isinstance(value.get(name), str) or not value[name]:
+            raise BadInput(
+                f"{name} is {value.get(name)!r}, expected a text",
+                path,
+                number,
+                f"name the {name.replace('_', ' ')}",
+            )
+    frames = value.get("frames")
+    if not isinstance(frames, list) or not all(isinstance(i, str) and i for i in frames):
+        raise BadInput(
+            "frames is not a list of frame ids", path, number, 'write "frames": ["a", "b"]'
+        )
+    if not frames:
+        raise BadInput("the sequence has no frames", path, number, "list its frames, or remove it")
+    name = value.get("object", "")
+    if not isinstance(name, str):
+        raise BadInput(
+            f"object is {name!r}, expected a text",
+            path,
+            number,
+            "name the object, or leave it",
+        )
+    present, parts = _counts(value, path, number)
+    return SequenceLine(
+        **{name: value[name] for name in NAMES},
+        frames=tuple(frames),
+        object=name,
+        present=present,
+        parts=parts,
+        line=number,
+    )
+
+
+def _counts(value: dict[str, Any], path: Path, number: int) -> tuple[int | None, int | None]:
+    """How many parts the object has, and how many it may have; None, None where nobody says."""
+    present, parts = value.get("present"), value.get("parts")
+    if present is None and parts is None:
+        return None, None
+    if not (type(present) is int and type(parts) is int and 0 <= present <= parts and parts):
+        raise BadInput(
+            f"present is {present!r} and parts {parts!r}, expected 0 ≤ present ≤ parts",
+            path,
+            number,
+            "count the object's parts and its category's, or leave both",
+        )
+    return present, parts
+
+
+class _Once:
+    """Refuses what may come once only."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.sequences: dict[tuple[str, ...], int] = {}
+        self.categories: dict[tuple[str, str], tuple[str, int]] = {}
+        self.frames: dict[str, int] = {}
+
+    def __call__(self, line: SequenceLine, number: int) -> None:
+        key = (line.image, line.object, line.category, line.part_scheme, line.content_scheme)
+        first = self.sequences.setdefault(key, number)
+        if first != number:
+            raise self.refused(
+                f"{_name(line)} has the sequence of line {first} again", number, "keep one of them"
+            )
+        if line.object:
+            category, first = self.categories.setdefault(
+                (line.image, line.object), (line.category, number)
+            )
+            if category != line.category:
+                raise self.refused(
+                    f"{_name(line)} is a {line.category!r}, in line {first} it is a {category!r}",
+                    number,
+                    "give an object one category",
+                )
+        for frame in line.frames:
+            first = self.frames.setdefault(frame, number)
+            if first != number:
+                raise self.refused(
+                    f"frame {frame!r} is of the sequence in line {first} too",
+                    number,
+                    "give every sequence frames of its own",
+                )
+
+    def refused(self, what: str, number: int, cure: str) -> BadInput:
+        return BadInput(what, self.path, number, cure)
+
+
+def _name(line: SequenceLine) -> str:
+    return f"object {line.object!r} of {line.image!r}" if line.object else f"{line.image!r}"

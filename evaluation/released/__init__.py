@@ -1,1 +1,0 @@
-"""Benchmarks on the labels of a release: WSOL, classification, localization, detection."""

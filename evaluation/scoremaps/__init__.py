@@ -1,1 +1,0 @@
-"""Score maps of many images: a folder of .npy files, as WSOL users have it."""

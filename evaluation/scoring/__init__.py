@@ -1,0 +1,1 @@
+"""One module for each `score` verb: files in, every figure out. No Django."""

@@ -1,0 +1,200 @@
+"""What lies behind a mean over classes: which are easy, and what size and kind do. No Django.
+
+Source: Russakovsky et al. (2015), §6.3 and Appendix B. Values are accuracies (1 − error) or APs by
+class, higher is better; NaN for a class that has none, which is left out of everything.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evaluation.metrics.detection import object_scale
+from evaluation.metrics.detection.precision import Boxes
+from evaluation.metrics.statistics import pearson, spearman
+from evaluation.scoring.class_properties import Codes, by_property
+
+Result = dict[str, Any]
+HISTOGRAM_BINS = 20
+EDGES = [i / HISTOGRAM_BINS for i in range(HISTOGRAM_BINS + 1)]
+LISTED = 10
+MATCHING = (
+    "of each bin the classes of largest scale are dropped until its mean scale is as close as can "
+    "be to the least mean of a bin of five classes or more"
+)
+SCALE = "mean share of the image that an instance takes, over all instances of the class"
+CPL = "ordered pairs of a class's instances, in one image too, with IoU 0.5 or more in unit images"
+NEIGHBOURS = "boxes of the same class and image that overlap or touch"
+
+
+def analyse(
+    values: Mapping[str, float],
+    images: Mapping[str, int],
+    measure: str,
+    scales: Mapping[str, float] | None = None,
+    properties: Mapping[str, Codes] | None = None,
+    seed: int = 0,
+) -> Result:
+    """All that follows from one value a class: by class, by scale, by property.
+
+    values, images (how many a class has), scales (share of the image) and properties by class.
+    measure: what the values are, as the result names it. by_scale is None without scales,
+    properties without scales and properties.
+    """
+    scaled = by_scale(values, scales) if scales is not None else None
+    found = by_properties(values, scales, properties, seed) if scales and properties else None
+    return {
+        "measure": measure,
+        "per_class": per_class(values, images),
+        "by_scale": scaled,
+        "properties": found,
+    }
+
+
+def accuracies(
+    wrong: NDArray[np.bool_], classes: Sequence[str]
+) -> tuple[dict[str, float], dict[str, int]]:
+    """class → its accuracy, and class → its images, of the (N,) errors of images; classes sorted.
+
+    >>> accuracies(np.array([True, False, False]), ["n1", "n1", "n2"])
+    ({'n1': 0.5, 'n2': 1.0}, {'n1': 2, 'n2': 1})
+    """
+    images = Counter(classes)
+    right = Counter(wnid for wnid, error in zip(classes, wrong.tolist(), strict=True) if not error)
+    ordered = sorted(images)
+    return {c: right[c] / images[c] for c in ordered}, {c: images[c] for c in ordered}
+
+
+def per_class(values: Mapping[str, float], images: Mapping[str, int]) -> Result:
+    """Histogram in twenty bins, range, and the easiest and hardest ten.
+
+    The last bin has what is 1. Equal classes go by wnid, the easiest and the hardest both; `tied`
+    says of how many equal ones the last is listed.
+    """
+    known = {wnid: value for wnid, value in values.items() if not math.isnan(value)}
+    rows = [{"wnid": c, "value": value, "images": images.get(c)} for c, value in values.items()]
+    # 0.6 belongs above its edge, and so does what is a rounding below it; 1 to the last bin.
+    bins = np.floor(np.array([*known.values()]) * HISTOGRAM_BINS + 1e-9).astype(np.int64)
+    counts = np.bincount(bins.clip(0, HISTOGRAM_BINS - 1), minlength=HISTOGRAM_BINS)
+    low, high = min(known.values(), default=math.nan), max(known.values(), default=math.nan)
+    return {
+        "classes": len(known),
+        "mean": float(np.mean([*known.values()])) if known else math.nan,
+        "histogram": {"edges": EDGES, "counts": counts.tolist()},
+        "range": {"lowest": low, "highest": high, "difference": high - low},
+        "easiest": _extremes(known, images, -1),
+        "hardest": _extremes(known, images, 1),
+        "rows": sorted(rows, key=lambda row: str(row["wnid"])),
+    }
+
+
+def _extremes(values: Mapping[str, float], images: Mapping[str, int], sign: int) -> Result:
+    order = sorted(values, key=lambda wnid: (sign * values[wnid], wnid))[:LISTED]
+    last = values[order[-1]] if order else math.nan
+    return {
+        "rows": [{"wnid": c, "value": values[c], "images": images.get(c)} for c in order],
+        "tied": {
+            "value": last,
+            "classes": sum(value == last for value in values.values()),
+            "listed": sum(values[wnid] == last for wnid in order),
+        },
+    }
+
+
+def by_scale(values: Mapping[str, float], scales: Mapping[str, float]) -> Result:
+    """Value against scale, one row a class that has both, and how they go together."""
+    both = [c for c in sorted(values) if c in scales and not math.isnan(values[c])]
+    own, other = [scales[c] for c in both], [values[c] for c in both]
+    return {
+        "classes": len(both),
+        "without_scale": sum(c not in scales for c in values),
+        "correlation": pearson(own, other),
+        "rank_correlation": spearman(own, other),
+        "rows": [{"wnid": c, "scale": scales[c], "value": values[c]} for c in both],
+        "convention": SCALE,
+    }
+
+
+def by_properties(
+    values: Mapping[str, float],
+    scales: Mapping[str, float],
+    properties: Mapping[str, Codes],
+    seed: int = 0,
+) -> Result:
+    """§6.3.4: what classes of each size, deformability, texture and kind come to at equal scale."""
+    classes = [c for c in sorted(values) if c in scales and c in properties]
+    classes = [c for c in classes if not math.isnan(values[c])]
+    return {
+        "classes": len(classes),
+        "left_out": len(values) - len(classes),
+        "matching": MATCHING,
+        **by_property(
+            [properties[c] for c in classes],
+            np.array([scales[c] for c in classes], float),
+            np.array([values[c] for c in classes], float),
+            np.random.default_rng(seed),
+        ),
+    }
+
+
+def chance(
+    boxes: Boxes, sizes: NDArray[np.floating], names: Sequence[str], inclusive: bool
+) -> Result:
+    """How hard the objects are to find: scale, CPL, instances and neighbours of every class.
+
+    boxes: true ones; sizes: (I, 2) width and height by number of the image; names: of the classes.
+    The head has the means over classes that have boxes, as the paper gives them; CPL over those of
+    two instances or more. `instances_per_image` counts images that have the class.
+    """
+    own_sizes = np.asarray(sizes, float)[boxes.images]
+    shares = object_scale.image_shares(boxes.corners, own_sizes, inclusive)
+    groups = boxes.images * len(names) + boxes.classes
+    beside = object_scale.neighbours(groups, boxes.corners, inclusive)
+    order = np.argsort(boxes.classes, kind="stable")
+    ends = np.cumsum(np.bincount(boxes.classes, minlength=len(names))).tolist()
+    rows = []
+    for first, last, name in zip([0, *ends], ends, names, strict=False):
+        if first == last:
+            continue
+        own = order[first:last]
+        positive = len(np.unique(boxes.images[own]))
+        rows.append(
+            {
+                "wnid": name,
+                "images": positive,
+                "instances": len(own),
+                "scale": float(shares[own].mean()),
+                "cpl": object_scale.chance_performance(
+                    boxes.corners[own], own_sizes[own], inclusive
+                ),
+                "instances_per_image": len(own) / positive,
+                "neighbours_per_instance": float(beside[own].mean()),
+            }
+        )
+    return _difficulty(sorted(rows, key=lambda row: str(row["wnid"])))
+
+
+def _difficulty(rows: list[Result]) -> Result:
+    known = [row for row in rows if not math.isnan(row["cpl"])]
+
+    def mean(name: str, among: list[Result]) -> float:
+        return float(np.mean([row[name] for row in among])) if among else math.nan
+
+    return {
+        "classes": len(rows),
+        "scale": mean("scale", rows),
+        "cpl": mean("cpl", known),
+        "instances_per_image": mean("instances_per_image", rows),
+        "neighbours_per_instance": mean("neighbours_per_instance", rows),
+        "cpl_scale_correlation": pearson([r["cpl"] for r in known], [r["scale"] for r in known]),
+        "rows": rows,
+        "conventions": {"scale": SCALE, "cpl": CPL, "neighbours": NEIGHBOURS},
+    }
+
+
+def scales_of(difficulty: Result) -> dict[str, float]:
+    """class → scale, from what chance() gives."""
+    return {row["wnid"]: row["scale"] for row in difficulty["rows"]}

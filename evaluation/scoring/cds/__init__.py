@@ -1,0 +1,1 @@
+"""`score cds`: sequences and predictions → CDS and every table. No Django."""

@@ -1,0 +1,278 @@
+"""Sequences and predictions → CDS of every sequence and every table. No Django.
+
+Source: Sarvadevabhatla, Venkatraman, Venkatesh Babu (2016). docs/cds.md tells every table.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evaluation.metrics import bands
+from evaluation.metrics.cds import formulas
+from evaluation.metrics.significance import mcnemar
+from evaluation.metrics.wordnet.nouns import WordNet
+from evaluation.metrics.wordnet.similarity import BY, CONVENTIONS
+from evaluation.readers.frame_predictions import NOT_ASKED, Predictions
+from evaluation.readers.sequences import SequenceLine
+from evaluation.scoring.cds.similarity import Meanings
+from evaluation.scoring.cds.tabulating import few_objects, tables_of
+from labeling.files import BadInput
+
+Row = dict[str, Any]
+# Means that differ by less are equal.
+SAME = 1e-12
+# Those whose values lie in [0, 1], as CDS needs them.
+MEASURES = ("wup", "path", "lin", "vector", "vector_pairs")
+
+
+@dataclass(frozen=True)
+class Options:
+    """How CDS is computed. bootstrap: rounds, 0 for no intervals. people: classifiers that stand
+    beside the machines: in the tables by scheme, but not in what compares machines or images.
+    captchas: at most so many candidates are listed."""
+
+    measure: str = "wup"
+    convention: str = "clean"
+    by: str = "wnid"
+    bootstrap: int = 1000
+    seed: int = 0
+    level: float = 0.95
+    people: tuple[str, ...] = ()
+    captchas: int = 1000
+
+
+@dataclass(frozen=True)
+class Scored:
+    """What `score` found. similarities, right: classifier → (Q,) of all frames in order."""
+
+    head: Row
+    tables: dict[str, Any]
+    lines: Sequence[SequenceLine]
+    predictions: Predictions
+    names: dict[str, str]
+    starts: NDArray[np.int64]
+    frames: NDArray[np.int32]
+    similarities: dict[str, NDArray[np.float64]]
+    right: dict[str, NDArray[np.bool_]] | None
+    cds: dict[str, NDArray[np.float64]]
+    b_cds: dict[str, NDArray[np.float64]] | None
+
+    def sequences(self) -> Iterator[Row]:
+        """FORMATS' rows, with the object: one for each line and each classifier that saw it."""
+        for number, line in enumerate(self.lines):
+            for classifier in self.predictions.classifiers:
+                scores = self.scores(number, classifier)
+                if scores:
+                    yield {
+                        "image": line.image,
+                        "object": line.object,
+                        "category": line.category,
+                        "part_scheme": line.part_scheme,
+                        "content_scheme": line.content_scheme,
+                        "classifier": classifier,
+                        **scores,
+                    }
+
+    def scores(self, number: int, classifier: str) -> dict[str, float]:
+        """cds, and b_cds with a mapping, of a line; empty where the classifier was not asked."""
+        value = float(self.cds[classifier][number])
+        if value != value:
+            return {}
+        if self.b_cds is None:
+            return {"cds": value}
+        return {"cds": value, "b_cds": float(self.b_cds[classifier][number])}
+
+    def answers(self) -> Iterator[Row]:
+        """Each line with every classifier's answer to every frame, and its scores.
+
+        {…line, "answers": {classifier: [{"wnid", "name", "similarity", "right"}, …]}, "scores":
+        {classifier: {"cds", "b_cds"}}}; wnid and name are None where nothing was named, right is
+        None without a mapping, and a classifier that was not asked is left out.
+        """
+        for number, line in enumerate(self.lines):
+            scores = {name: self.scores(number, name) for name in self.predictions.classifiers}
+            scores = {name: own for name, own in scores.items() if own}
+            yield line.as_dict() | {
+                "answers": {name: self._said(number, name) for name in scores},
+                "scores": scores,
+            }
+
+    def _said(self, number: int, classifier: str) -> list[Row]:
+        at = slice(int(self.starts[number]), int(self.starts[number + 1]))
+        said = self.predictions.wnids[classifier][self.frames[at]].tolist()
+        similar = self.similarities[classifier][at].tolist()
+        right = self.right[classifier][at].tolist() if self.right else [None] * len(said)
+        rows = []
+        for place, x, ok in zip(said, similar, right, strict=True):
+            wnid = self.predictions.classes[place] if place >= 0 else None
+            name = self.names[wnid] if wnid is not None else None
+            rows.append({"wnid": wnid, "name": name, "similarity": x, "right": ok})
+        return rows
+
+    def result(self) -> Row:
+        """What `score cds --json` prints."""
+        return self.head | {"sequences": list(self.sequences()), "tables": self.tables}
+
+
+def score(
+    lines: Sequence[SequenceLine],
+    predictions: Predictions,
+    wordnet: WordNet,
+    options: Options | None = None,
+    mapping: dict[str, list[str]] | None = None,
+    names: dict[str, str] | None = None,
+) -> Scored:
+    """CDS of every sequence and classifier, B-CDS with a mapping, and every table.
+
+    mapping: category → wnids that are right for it. names: wnid → what to call it, for some or
+    all. Raises BadInput: a measure that CDS cannot take, a category or a class that WordNet does
+    not know (with the line it came on), a category that the mapping lacks, a frame that the
+    predictions lack.
+    """
+    options = options or Options()
+    _check(options)
+    if not lines:
+        raise BadInput("there are no sequences", cure="give sequences")
+    starts, frames = _flat(lines, predictions)
+    categories, category = np.unique([line.category for line in lines], return_inverse=True)
+    of_frame = np.repeat(category, np.diff(starts))
+    meanings = Meanings(
+        wordnet, lines, predictions, options.measure, options.convention, options.by
+    )
+    table = meanings.similarities(categories.tolist())
+    instances = meanings.instances(categories.tolist())
+    allowed = meanings.right(categories.tolist(), mapping) if mapping is not None else None
+    similarities: dict[str, NDArray[np.float64]] = {}
+    right: dict[str, NDArray[np.bool_]] = {}
+    cds_of, b_cds_of = {}, {}
+    for name in predictions.classifiers:
+        said = predictions.wnids[name][frames]
+        asked = np.logical_and.reduceat(said != NOT_ASKED, starts[:-1])
+        similarities[name] = table[of_frame, said]
+        cds_of[name] = np.where(asked, formulas.cds(similarities[name], starts), np.nan)
+        if allowed is not None:
+            right[name] = allowed[of_frame, said]
+            b_cds_of[name] = np.where(asked, formulas.cds(right[name], starts), np.nan)
+    apart = _apart(lines, cds_of, options)
+    known = (cds_of, None, None) if allowed is None else (cds_of, b_cds_of, right)
+    tables, notes = tables_of(
+        lines,
+        starts,
+        *known,
+        rounds=options.bootstrap,
+        seed=options.seed,
+        level=options.level,
+        people=options.people,
+        captchas=options.captchas,
+    )
+    return Scored(
+        head=_head(lines, predictions, options, mapping, [*meanings.notes(allowed), *notes])
+        | {"category_names": meanings.categories(categories.tolist())}
+        | ({"instances": instances} if instances else {})
+        | {"sure": apart.as_payload()},
+        tables=tables,
+        lines=lines,
+        predictions=predictions,
+        names=meanings.names(names or {}),
+        starts=starts,
+        frames=frames,
+        similarities=similarities,
+        right=known[2],
+        cds=cds_of,
+        b_cds=known[1],
+    )
+
+
+def _apart(
+    lines: Sequence[SequenceLine], cds_of: dict[str, NDArray[np.float64]], options: Options
+) -> bands.Order:
+    """Which machines are told apart, the least mean CDS first, by the sign test over objects.
+
+    An object speaks for the machine with the lower mean CDS over its sequences; objects that one of
+    the two did not see, and equal means, speak for none.
+    """
+    keys = [(line.category, line.image, line.object) for line in lines]
+    number = {key: i for i, key in enumerate(dict.fromkeys(keys))}
+    owner = np.array([number[key] for key in keys])
+    counts = np.bincount(owner, minlength=len(number))
+    means = {
+        name: np.bincount(owner, values, len(number)) / counts
+        for name, values in cds_of.items()
+        if name not in options.people
+    }
+    # Who saw no object whole is in no order.
+    means = {name: own for name, own in means.items() if not np.isnan(own).all()}
+
+    def is_apart(a: str, b: str) -> bool:
+        lower, higher = (
+            int((difference > SAME).sum())
+            for difference in (means[b] - means[a], means[a] - means[b])
+        )
+        return lower > higher and mcnemar(lower, higher) <= 1 - options.level
+
+    ranked = sorted(means, key=lambda name: (float(np.nanmean(means[name])), name))
+    return bands.order(ranked, is_apart, options.level)
+
+
+def _head(
+    lines: Sequence[SequenceLine],
+    predictions: Predictions,
+    options: Options,
+    mapping: dict[str, list[str]] | None,
+    notes: list[str],
+) -> Row:
+    return {
+        "classifiers": list(predictions.classifiers),
+        "similarity": options.measure,
+        "convention": options.convention,
+        "by": options.by,
+        "bootstrap": {
+            "rounds": options.bootstrap,
+            "seed": options.seed,
+            "level": options.level,
+        },
+        "mapping": mapping,
+        "images": len({line.image for line in lines}),
+        "objects": len({(line.image, line.object, line.category) for line in lines}),
+        "sequences": len(lines),
+        "few_objects": few_objects(lines) if options.bootstrap else [],
+        "notes": notes,
+    }
+
+
+def _check(options: Options) -> None:
+    if options.measure not in MEASURES:
+        raise BadInput(
+            f"CDS needs similarities from 0 to 1, and {options.measure!r} has others",
+            cure=f"take one of {', '.join(MEASURES)}",
+        )
+    for what, value, known in (
+        ("convention", options.convention, CONVENTIONS),
+        ("by", options.by, BY),
+    ):
+        if value not in known:
+            raise BadInput(f"{what} is {value!r}", cure=f"take one of {', '.join(known)}")
+
+
+def _flat(
+    lines: Sequence[SequenceLine], predictions: Predictions
+) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """Where each sequence starts, (S + 1,), and the place of every frame in order, (Q,)."""
+    starts = np.zeros(len(lines) + 1, np.int64)
+    np.cumsum([len(line.frames) for line in lines], out=starts[1:])
+    frames = np.empty(int(starts[-1]), np.int32)
+    for line, start in zip(lines, starts.tolist(), strict=False):
+        try:
+            frames[start : start + len(line.frames)] = [
+                predictions.frames[frame] for frame in line.frames
+            ]
+        except KeyError as missing:
+            raise BadInput(
+                f"the predictions lack the frame {missing.args[0]!r}",
+                line=line.line,
+                cure="give predictions that were made for these sequences",
+            ) from None
+    return starts, frames

@@ -1,0 +1,120 @@
+"""Scores of sequences → every table of a CDS benchmark, and what is to be noted. No Django."""
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evaluation.metrics.cds import arrays as cs
+from evaluation.metrics.cds import captchas as cds_captchas
+from evaluation.metrics.cds import hardness, histograms
+from evaluation.metrics.cds.arrays import Counts, Scores
+from evaluation.metrics.cds.statistics import Found, resampled, statistics
+from evaluation.metrics.cds.tables import LEAST_SCHEMES, Tables
+from evaluation.readers.sequences import SequenceLine
+from evaluation.scoring.cds import arrays
+
+# Objects of a category below which its interval is not to be relied on.
+FEW = 5
+LISTED = 5
+Row = dict[str, Any]
+Floats = NDArray[np.float64]
+
+
+def tables_of(
+    lines: Sequence[SequenceLine],
+    starts: NDArray[np.int64],
+    cds: dict[str, Floats],
+    b_cds: dict[str, Floats] | None,
+    right: dict[str, NDArray[np.bool_]] | None,
+    *,
+    rounds: int,
+    seed: int,
+    level: float,
+    people: Sequence[str],
+    captchas: int,
+) -> tuple[Row, list[str]]:
+    """Every table by its name in FORMATS, and notes on what they lack."""
+    at = arrays.places(lines)
+    scores = arrays.scores(at, starts, cds, b_cds, right, people)
+    counted = arrays.histograms(at, lines, starts, right, cds)
+
+    def everything(weights: Counts) -> Found:
+        return statistics(scores, weights) | counted.counts(scores, weights)
+
+    point = everything(cs.once(scores))
+    drawn = resampled(everything, scores, rounds, seed)
+    tables = Tables(scores, point, drawn, level)
+    hard = hardness.hardness(scores, rounds, seed, level)
+    sequences = (
+        cds_captchas.Sequence(owner, line.part_scheme, line.content_scheme, line.frames)
+        for owner, line in zip(at.owner.tolist(), lines, strict=True)
+    )
+    candidates = cds_captchas.candidates(scores, hard, sequences)
+    found: Row = {
+        "averaging": "text",
+        "error": list(tables.error()),
+        "by_content_scheme": list(tables.by_content_scheme()),
+        "by_part_scheme": list(tables.by_part_scheme()),
+        "best_and_worst": list(tables.best_and_worst()),
+        "error_correlation": list(tables.error_correlation()),
+        "cl_ratio": list(histograms.cl_rows(scores, point, drawn, level)),
+        "hardness": list(hardness.rows(scores, hard)),
+        "part_presence": list(histograms.presence_rows(scores, point, drawn, level)),
+        "captchas": candidates[:captchas],
+    }
+    notes = _notes(scores, lines, cds, right is not None, rounds)
+    if len(candidates) > captchas:
+        notes.append(
+            f"CAPTCHA candidates: of {len(candidates)} sequences the {captchas} hardest are listed"
+        )
+    return found, notes
+
+
+def few_objects(lines: Sequence[SequenceLine]) -> list[str]:
+    """Categories with so few objects that resampling them says little, sorted."""
+    known = Counter(category for category, _, _ in {(x.category, x.image, x.object) for x in lines})
+    return sorted(category for category, count in known.items() if count < FEW)
+
+
+def _notes(
+    scores: Scores,
+    lines: Sequence[SequenceLine],
+    cds: dict[str, Floats],
+    mapped: bool,
+    rounds: int,
+) -> list[str]:
+    notes = []
+    combinations = scores.cds.shape[1] * scores.cds.shape[2]
+    if len(lines) != len(scores.images) * combinations:
+        notes.append(
+            f"{len(lines)} of {len(scores.images) * combinations} sequences are there: not every "
+            "object has every part scheme with every content scheme; averages take what there is"
+        )
+    for name, own in cds.items():
+        asked = int((~np.isnan(own)).sum())
+        if asked < len(lines):
+            notes.append(
+                f"{name} saw {asked} of {len(lines)} sequences: it is in the tables by scheme, and "
+                "not compared in the others"
+            )
+    if not mapped:
+        notes.append(
+            "without a mapping there is no B-CDS, no error, no correlation with it and no CL-ratio"
+        )
+    elif len(scores.content_schemes) < LEAST_SCHEMES:
+        notes.append(
+            f"a correlation with error needs {LEAST_SCHEMES} content schemes, and there are "
+            f"{len(scores.content_schemes)}"
+        )
+    if rounds and (few := few_objects(lines)):
+        told = ", ".join(few[:LISTED]) + (" …" if len(few) > LISTED else "")
+        notes.append(
+            f"fewer than {FEW} objects of {told}: intervals draw objects within their category, "
+            "and so few hardly differ from draw to draw"
+        )
+    if all(line.parts is None for line in lines):
+        notes.append("the sequences do not say how many parts objects have: no part presence")
+    return notes

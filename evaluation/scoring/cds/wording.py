@@ -1,0 +1,47 @@
+"""What pages, forms, figures and commands call the scores, rules and schemes of CDS. Pure."""
+
+from evaluation.metrics.frames.foveation import CONTENT_SCHEMES
+
+SCORES = {"cds": "CDS", "b_cds": "B-CDS"}
+AVERAGING = {
+    "text": "median over images, mean over part schemes, mean over categories",
+    "script": "median over images and part schemes pooled, median over categories",
+}
+# What an object's hardness is of: the values of `form` in that table.
+HARDNESS = {"content_scheme": "content scheme", "classifier": "classifier"}
+PART_SCHEMES_TOLD = {
+    "E_U": "fixations on the part",
+    "E_US": "fixations, the earlier the heavier",
+    "E_A": "fixations by area",
+    "E_AS": "early fixations by area",
+    "random": "shuffled by the seed",
+}
+CONTENT_SCHEMES_CALLED = {
+    "intra-object": "object only",
+    "intra-object-and-neighbourhood": "with neighbourhood",
+    "low": "low detail",
+    "higher": "higher detail",
+}
+CONTENT_SCHEMES_TOLD = {
+    "intra-object": "parts on black",
+    "intra-object-and-neighbourhood": "parts in a black box, the image around it",
+    "low": "all there, blurred strongly away from the parts",
+    "higher": "all there, blurred less",
+}
+
+
+def content_scheme(key: str) -> str:
+    """What to call a content scheme; one of a file's own is called as it is.
+
+    >>> content_scheme("low"), content_scheme("mine")
+    ('low detail', 'mine')
+    """
+    return CONTENT_SCHEMES_CALLED.get(key, key)
+
+
+def content_choices() -> list[tuple[str, str]]:
+    """The content schemes for a form: each with its name, its key and what a frame of it shows."""
+    return [
+        (key, f"{content_scheme(key).capitalize()} ({key}): {CONTENT_SCHEMES_TOLD[key]}")
+        for key in CONTENT_SCHEMES
+    ]

@@ -1,0 +1,166 @@
+"""Size, deformability, texture and kind of classes: the file of them, and figures by them.
+
+Source: Russakovsky et al. (2015), §6.3.4. Values of a class that has none of its own are the mean
+of those of the classes below it, as in the paper. No Django.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evaluation.metrics.detection.matched_bins import Bin, match
+from evaluation.metrics.statistics import pearson
+from evaluation.metrics.wordnet.nouns import WordNet
+from evaluation.readers.class_files import Labels
+from labeling.files import BadInput
+from labeling.simulation.vote_files import rows
+
+Result = dict[str, Any]
+BINS = {
+    "size": ("XS", "S", "M", "L", "XL"),
+    "deformability": ("rigid", "deformable"),
+    "texture": ("none", "low", "medium", "high"),
+    "natural": ("man-made", "natural"),
+}
+LEVEL = 0.95
+NONE, LOW = 0, 1
+
+
+class Codes(NamedTuple):
+    """Places among BINS."""
+
+    size: int
+    deformability: int
+    texture: int
+    natural: int
+
+
+def read_properties(path: Path, wordnet: WordNet) -> dict[int, Codes]:
+    """synset → its properties, of `wnid,size,deformability,texture,natural` rows.
+
+    Raises BadInput with the line for an unknown class, one that comes again, and for an empty cell
+    or one that is none of the words.
+    """
+    labels = Labels(wordnet)
+    found: dict[int, Codes] = {}
+    for line, (wnid, *cells) in rows(path, ("wnid", *BINS)):
+        synset = labels.synsets[labels(wnid, path, line)]
+        if synset in found:
+            raise BadInput(f"{wnid} comes again", path, line, "keep one row for a class")
+        found[synset] = Codes(
+            *(_code(name, text, path, line) for name, text in zip(BINS, cells, strict=True))
+        )
+    if not found:
+        raise BadInput("there are no classes below the header", path, None, "add a row for each")
+    return found
+
+
+def _code(name: str, text: str, path: Path, line: int) -> int:
+    words = [word.lower() for word in BINS[name]]
+    if text.strip().lower() not in words:
+        said = f"{text!r}" if text.strip() else "empty"
+        raise BadInput(f"the {name} is {said}", path, line, f"write one of {', '.join(BINS[name])}")
+    return words.index(text.strip().lower())
+
+
+def properties_of(
+    classes: Mapping[str, int], given: Mapping[int, Codes], wordnet: WordNet
+) -> tuple[dict[str, Codes], int]:
+    """class → its properties, and how many took them from the classes below.
+
+    classes: synset by name. Means are rounded to the nearest value, a half to the smaller. A class
+    without its own values and without any below is left out.
+    """
+    below: dict[int, list[Codes]] = {}
+    wanted = set(classes.values()) - set(given)
+    for synset, codes in given.items():
+        for above in wordnet.ancestors(synset) & wanted:
+            below.setdefault(above, []).append(codes)
+    found, averaged = {}, 0
+    for name, synset in classes.items():
+        if synset in given:
+            found[name] = given[synset]
+        elif synset in below:
+            means = np.mean(below[synset], axis=0).tolist()
+            found[name] = Codes(*(math.ceil(mean - 0.5) for mean in means))
+            averaged += 1
+    return found, averaged
+
+
+def by_property(
+    properties: Sequence[Codes],
+    scales: NDArray[np.float64],
+    values: NDArray[np.float64],
+    generator: np.random.Generator,
+) -> Result:
+    """The bins of Figure 14, each row of the figure matched within itself.
+
+    properties, scales, values: of C classes. Rows: one for each property, deformability of man-made
+    and natural classes, and no or low texture of both.
+    """
+    codes = np.array(properties, np.int64).reshape(-1, len(BINS))
+    size, deformability, texture, natural = codes.T
+    untextured = np.where(texture <= LOW, 2 * natural + texture, -1)
+    rows_of = {
+        "size": (size, list(BINS["size"])),
+        "deformability": (deformability, list(BINS["deformability"])),
+        "texture": (texture, list(BINS["texture"])),
+        "natural": (natural, list(BINS["natural"])),
+        "natural_deformability": (
+            2 * natural + deformability,
+            _both(BINS["natural"], BINS["deformability"]),
+        ),
+        "natural_texture": (untextured, _both(BINS["natural"], BINS["texture"][: LOW + 1])),
+    }
+    return {
+        "level": LEVEL,
+        "figures": {
+            name: _figure(bins, words, scales, values, generator)
+            for name, (bins, words) in rows_of.items()
+        },
+        "correlations": {
+            "deformability_natural": pearson(deformability, natural),
+            "texture_natural": pearson(texture, natural),
+        },
+    }
+
+
+def _both(one: Sequence[str], other: Sequence[str]) -> list[str]:
+    return [f"{a}, {b}" for a in one for b in other]
+
+
+def _figure(
+    bins: NDArray[np.int64],
+    words: Sequence[str],
+    scales: NDArray[np.float64],
+    values: NDArray[np.float64],
+    generator: np.random.Generator,
+) -> Result:
+    target, found = match(bins, len(words), scales, values, LEVEL, generator)
+    shown = [own.kept_scale for own in found if own.interval]
+    return {
+        "target_scale": target,
+        "scale_range": [min(shown), max(shown)] if shown else None,
+        "bins": [_row(word, own) for word, own in zip(words, found, strict=True)],
+    }
+
+
+def _row(word: str, own: Bin) -> Result:
+    kept = own.interval is not None
+    return {
+        "bin": word,
+        "classes": own.classes,
+        "scale": own.scale,
+        "value": own.value,
+        "matched": {
+            "classes": own.kept,
+            "scale": own.kept_scale,
+            "value": own.kept_value if kept else math.nan,
+            "interval": [own.interval.low, own.interval.high] if own.interval else None,
+        },
+        "left_out": not kept,
+    }

@@ -1,0 +1,201 @@
+"""What a classification is worth: every figure of `score classification`. No Django."""
+
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evaluation.metrics.ilsvrc import errors as ilsvrc
+from evaluation.metrics.ilsvrc import hpk
+from evaluation.metrics.significance import MOST_ROUNDS, mean_interval
+from evaluation.metrics.wordnet.nouns import ROOT, WordNet
+from evaluation.readers.class_files import RANKS, Classified
+from evaluation.readers.pools import read_classes
+from evaluation.scoring.comparing import compare
+from labeling.files import BadInput
+from labeling.plurals import count_of
+
+Result = dict[str, Any]
+Figure = Callable[..., Result]
+IDS = "unknown: the classes are ids"
+
+
+def score(
+    found: Classified,
+    wordnet: WordNet,
+    valid_labels: Path | None = None,
+    confidence: float = 0.999,
+    seed: int = 0,
+) -> Result:
+    """Errors, hp@k and hit@k with their intervals.
+
+    valid_labels: a list of wnids from which hCorrectSets are drawn, those of the truth where it is
+    not given. Raises BadInput for a class of the truth that the list lacks.
+    """
+    notes: list[str] = []
+    figure = _figures(confidence, seed, notes)
+    truth, predicted = found.truth, found.predicted
+    top1, top5 = (ilsvrc.wrong_at(truth, predicted, k) for k in (1, 5))
+    hits = hpk.hits_at(truth, predicted)
+    result: Result = {
+        "images": len(truth),
+        "classes": len(np.unique(truth)),
+        "top1_error": figure(top1, 1),
+        "top5_error": figure(top5, 1),
+        "hierarchical_error": None,
+        "hp_at_k": None,
+        "hit_at_k": {str(k): figure(hits[:, i], 1) for i, k in enumerate(hpk.KS)},
+        "hierarchy": IDS,
+        "valid_labels": None,
+        "mean_correct_set_size": None,
+    }
+    if found.synsets is None:
+        notes.append("no list says what the ids mean: no hierarchical error, no hp@k")
+    else:
+        errors = ilsvrc.hierarchical_errors(wordnet, found.synsets, truth, predicted)
+        result["hierarchical_error"] = figure(errors, 1, int(wordnet.heights[wordnet.index(ROOT)]))
+        result["hierarchy"] = hpk.HIERARCHY
+        result |= _hierarchical_precision(found, wordnet, valid_labels, figure, notes)
+    notes += _notes(found)
+    return result | {"confidence": confidence, "seed": seed, "notes": notes}
+
+
+def score_all(
+    found: Mapping[str, Classified],
+    wordnet: WordNet,
+    valid_labels: Path | None = None,
+    confidence: float = 0.999,
+    seed: int = 0,
+) -> Result:
+    """The figures of the first submission; of several, those of each, and their comparison by
+    top-5 errors. found: by name, on one truth."""
+    scored = {
+        name: score(own, wordnet, valid_labels, confidence, seed) for name, own in found.items()
+    }
+    result = dict(next(iter(scored.values())))
+    if len(found) > 1:
+        errors = {name: wrong(own) for name, own in found.items()}
+        classes = true_classes(next(iter(found.values())))
+        result["submissions"] = [{"name": name, **own} for name, own in scored.items()]
+        result["comparison"] = compare(errors, classes, confidence, seed)
+    return result
+
+
+def wrong(found: Classified) -> NDArray[np.bool_]:
+    """(N,) whether the first five predictions lack the class of the image."""
+    return ilsvrc.wrong_at(found.truth, found.predicted, 5)
+
+
+def true_classes(found: Classified) -> list[str]:
+    """The name of the class of each image."""
+    return [found.classes[number] for number in found.truth.tolist()]
+
+
+def outcomes(found: Classified, wordnet: WordNet | None = None) -> Iterator[Result]:
+    """What became of each image, in the order of the truth.
+
+    labels: the first five, None where a rank is absent; rank: of the class of the image, from 1;
+    height: its hierarchical cost, None without wordnet or where the classes are ids.
+    """
+    truth, predicted = found.truth, found.predicted
+    names = [*found.classes, None]
+    heights: list[int | None] = [None] * len(truth)
+    if wordnet is not None and found.synsets is not None:
+        heights = ilsvrc.hierarchical_errors(wordnet, found.synsets, truth, predicted).tolist()
+    right = predicted == truth[:, None]
+    ranks = np.where(right.any(axis=1), right.argmax(axis=1) + 1, 0).tolist()
+    for image, own, five, rank, height in zip(
+        found.images, truth.tolist(), predicted[:, :5].tolist(), ranks, heights, strict=True
+    ):
+        while five and five[-1] == ilsvrc.ABSENT:
+            five.pop()
+        outcome = {
+            "labels": [names[number] for number in five],
+            "top1": rank == 1,
+            "top5": 1 <= rank <= 5,
+            "height": height,
+            "rank": rank or None,
+        }
+        yield {"image": image, "classes": [names[own]], "truth": [], "outcome": outcome}
+
+
+def _figures(confidence: float, seed: int, notes: list[str]) -> Figure:
+    generator = np.random.default_rng(seed)
+
+    def figure(values: NDArray[Any], scale: float, most: float | None = None) -> Result:
+        """most: what an image may be worth at most, where that is not the scale."""
+        low, high, rounds, stable = mean_interval(
+            values, confidence, generator, bounds=(0, scale if most is None else most)
+        )
+        if not stable:
+            notes.append(f"an interval had not settled after {MOST_ROUNDS} rounds")
+        value = float(np.mean(values))
+        return {
+            "value": value / scale,
+            "interval": [low / scale, high / scale],
+            "rounds": rounds,
+        }
+
+    return figure
+
+
+def _hierarchical_precision(
+    found: Classified,
+    wordnet: WordNet,
+    valid_labels: Path | None,
+    figure: Figure,
+    notes: list[str],
+) -> Result:
+    assert found.synsets is not None
+    true = np.unique(found.truth)
+    listed = [found.synsets[i] for i in true.tolist()]
+    if valid_labels is not None:
+        listed = _listed(valid_labels, wordnet, found)
+    place = {synset: i for i, synset in enumerate(listed)}
+    # The last one stands for ABSENT.
+    number = np.array([*(place.get(synset, -1) for synset in found.synsets), -1], np.int32)
+    sets = hpk.correct_sets(wordnet, listed, [found.synsets[i] for i in true.tolist()])
+    predicted = number[found.predicted]
+    row = np.searchsorted(true, found.truth)
+    hits = hpk.hits_in_sets(sets, row, predicted)
+    outside = int((predicted < 0).sum() - (found.predicted < 0).sum())
+    if outside:
+        words = ("prediction is no valid label", "predictions are no valid labels")
+        notes.append(f"{count_of(outside, *words)}: wrong in hp@k")
+    if len(listed) < max(hpk.KS):
+        notes.append(f"valid labels: {len(listed):,}; larger k find no more")
+    return {
+        "hp_at_k": {str(k): figure(hits[:, i], k) for i, k in enumerate(hpk.KS)},
+        "valid_labels": len(listed),
+        "mean_correct_set_size": {str(k): size for k, size in hpk.mean_sizes(sets, row).items()},
+    }
+
+
+def _listed(path: Path, wordnet: WordNet, found: Classified) -> list[int]:
+    listed = [wordnet.index(wnid) for wnid in read_classes(path, wordnet)]
+    known = set(listed)
+    for number, line in found.places.items():
+        assert found.synsets is not None
+        if found.synsets[number] not in known:
+            raise BadInput(
+                f"{found.classes[number]} is no valid label",
+                found.truth_file,
+                line,
+                f"add it to {path}, or remove its images",
+            )
+    return listed
+
+
+def _notes(found: Classified) -> Iterator[str]:
+    there = found.predicted >= 0
+    ranks = int(np.flatnonzero(there.any(axis=0)).max(initial=-1)) + 1
+    silent = int((~there.any(axis=1)).sum())
+    if ranks < RANKS:
+        yield f"predictions go to rank {ranks}: what is absent beyond it counts as wrong"
+    if silent:
+        yield f"{count_of(silent, 'image has', 'images have')} no prediction: wrong"
+    if found.repeated:
+        again = count_of(found.repeated, "prediction names", "predictions name")
+        yield f"{again} a class again: only the first counts"

@@ -1,0 +1,152 @@
+"""Several submissions on the same images: which differ, and the best of all. No Django.
+
+Source: Russakovsky et al. (2015), §6.2, §6.3 and §6.4.1.
+"""
+
+import itertools
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evaluation.metrics import bands
+from evaluation.metrics.significance import (
+    difference_of_errors,
+    mcnemar,
+    mean_interval,
+    two_proportion_z,
+)
+from evaluation.scoring.analysis import accuracies
+
+Result = dict[str, Any]
+BY_CLASS = "for each class the submission that is best on it; mean over classes"
+BY_IMAGE = "an image is wrong where every submission is"
+
+
+def compare(
+    wrong: Mapping[str, NDArray[np.bool_]],
+    classes: Sequence[str],
+    confidence: float = 0.999,
+    seed: int = 0,
+) -> Result:
+    """Every pair of two or more submissions tested, and the "optimistic" model over all of them.
+
+    wrong: (N,) by name of the submission, of the same images in the same order; classes: (N,) the
+    class of each. Raises ValueError for arrays of other lengths.
+    """
+    for name, own in wrong.items():
+        if len(own) != len(classes):
+            raise ValueError(f"{name} has {len(own)} images, expected {len(classes)}")
+    generator = np.random.default_rng(seed)
+    by_class = {name: accuracies(own, classes)[0] for name, own in wrong.items()}
+    all_wrong = np.logical_and.reduce([*wrong.values()]) if wrong else np.zeros(0, bool)
+    low, high, *_ = mean_interval(all_wrong, confidence, generator, bounds=(0, 1))
+    best = best_by_class(by_class)
+    pairs = list(_pairs(wrong, confidence, generator))
+    errors = {name: _mean(own) for name, own in wrong.items()}
+    return {
+        "images": len(classes),
+        "confidence": confidence,
+        "sure": sure(errors, pairs, confidence).as_payload(),
+        "pairs": pairs,
+        "optimistic": {
+            "by_class": {
+                "error": 1 - mean_of(best),
+                "classes_won": classes_won(by_class),
+                "convention": BY_CLASS,
+            },
+            "by_image": {
+                "error": {"value": _mean(all_wrong), "interval": [low, high]},
+                "convention": BY_IMAGE,
+            },
+        },
+    }
+
+
+def sure(
+    values: Mapping[str, float], pairs: Sequence[Result], level: float, less_is_better: bool = True
+) -> bands.Order:
+    """Which of the submissions' order is sure, by the tests of every two on the same images.
+
+    values: what the submissions are ordered by. pairs: as compare() has them: McNemar's p where
+    there is one, else the interval of the difference, which then must not hold 0.
+    """
+    tested = {frozenset((pair["first"], pair["second"])): pair for pair in pairs}
+
+    def is_apart(a: str, b: str) -> bool:
+        pair = tested.get(frozenset((a, b)), {"difference": {}})
+        if "mcnemar_p" in pair:
+            p = pair["mcnemar_p"]
+            return p is not None and values[a] != values[b] and bool(p <= 1 - level)
+        low, high = pair["difference"].get("interval") or (None, None)
+        return low is not None and high is not None and not low <= 0 <= high
+
+    sign = 1 if less_is_better else -1
+    known = [name for name, value in values.items() if not math.isnan(value)]
+    ranked = sorted(known, key=lambda name: (sign * values[name], name))
+    return bands.order(ranked, is_apart, level)
+
+
+def best_by_class(values: Mapping[str, Mapping[str, float]]) -> dict[str, float]:
+    """class → the highest of what the submissions reach on it, accuracy or AP; NaN where none has
+    any.
+
+    >>> best_by_class({"A": {"n1": 0.5, "n2": 0.1}, "B": {"n1": 0.2, "n2": 0.4}})
+    {'n1': 0.5, 'n2': 0.4}
+    """
+    classes = dict.fromkeys(itertools.chain.from_iterable(values.values()))
+    found = {}
+    for wnid in classes:
+        known = [own[wnid] for own in values.values() if not math.isnan(own.get(wnid, math.nan))]
+        found[wnid] = max(known, default=math.nan)
+    return found
+
+
+def classes_won(values: Mapping[str, Mapping[str, float]]) -> dict[str, int]:
+    """submission → in how many classes it is the best; those that share it all win, at 0 nobody.
+
+    >>> classes_won({"A": {"n1": 0.5, "n2": 0.0}, "B": {"n1": 0.5, "n2": 0.0}})
+    {'A': 1, 'B': 1}
+    """
+    best = best_by_class(values)
+    return {
+        name: sum(own.get(wnid) == value and value > 0 for wnid, value in best.items())
+        for name, own in values.items()
+    }
+
+
+def mean_of(values: Mapping[str, float]) -> float:
+    """The mean over classes that have a value; NaN for none."""
+    known = [value for value in values.values() if not math.isnan(value)]
+    return math.fsum(known) / len(known) if known else math.nan
+
+
+def _pairs(
+    wrong: Mapping[str, NDArray[np.bool_]], confidence: float, generator: np.random.Generator
+) -> Iterator[Result]:
+    for (first, a), (second, b) in itertools.combinations(wrong.items(), 2):
+        errors = int(a.sum()), int(b.sum())
+        only_first, only_second = int((a & ~b).sum()), int((b & ~a).sum())
+        test = two_proportion_z(errors[0], len(a), errors[1], len(b)) if len(a) else None
+        difference = a.astype(np.int8) - b.astype(np.int8)
+        low, high, *_ = difference_of_errors(only_first, only_second, len(a), confidence, generator)
+        yield {
+            "first": first,
+            "second": second,
+            "errors": list(errors),
+            "difference": {"value": _mean(difference), "interval": [low, high]},
+            "only_first_wrong": only_first,
+            "only_second_wrong": only_second,
+            "both_wrong": int((a & b).sum()),
+            "z": test.z if test else math.nan,
+            # Of the side that is seen: the chance of so many more errors in the worse one.
+            "p_one_sided": test.two_sided / 2 if test else math.nan,
+            "p_two_sided": test.two_sided if test else math.nan,
+            "mcnemar_p": mcnemar(only_first, only_second),
+        }
+
+
+def _mean(values: NDArray[Any]) -> float:
+    return float(values.mean()) if len(values) else math.nan

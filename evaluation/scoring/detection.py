@@ -1,0 +1,321 @@
+"""What detections are worth: every figure of `score detection`. No Django."""
+
+import itertools
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evaluation.metrics.detection.bootstrap import (
+    PrecisionIntervals,
+    Resampled,
+    difference_interval,
+    precision_intervals,
+)
+from evaluation.metrics.detection.precision import (
+    SLACK_PX,
+    Boxes,
+    Precisions,
+    average_precisions,
+    best_overlaps,
+    pair_iou,
+)
+from evaluation.metrics.significance import FEW, ROUNDS, Interval, widened
+from evaluation.readers.box_files import (
+    CROWDS,
+    Options,
+    Truth,
+    read_excluded,
+    read_found,
+    read_truth,
+)
+from evaluation.readers.box_rows import Rows
+from evaluation.scoring.comparing import BY_CLASS, best_by_class, classes_won, mean_of, sure
+from labeling.plurals import count_of
+
+Result = dict[str, Any]
+# Of an image, the surest detections that `outcomes` tells.
+MOST_TOLD = 100
+THRESHOLD = f"IoU of min(0.5, wh / ((w + {SLACK_PX})(h + {SLACK_PX}))) or more"
+AVERAGE = "area under the highest precision at this recall or more (PASCAL VOC)"
+
+
+@dataclass(frozen=True)
+class Detected:
+    """A submission matched. names: of all N images; labels: of the classes. truth: the objects that
+    count; found, confidences: the detections that count, in the order of the file."""
+
+    names: list[str]
+    labels: list[str]
+    truth: Boxes
+    found: Boxes
+    confidences: NDArray[np.float64]
+    measured: Precisions
+    excluded: int
+    notes: list[str]
+
+
+def read(truth: Path, predictions: Path, options: Options) -> Detected:
+    """The detections of a file against the truth. Raises BadInput with the place of a fault."""
+    [found] = read_all(truth, {predictions.stem: predictions}, options).values()
+    return found
+
+
+def read_all(truth: Path, predictions: Mapping[str, Path], options: Options) -> dict[str, Detected]:
+    """Several submissions by name, on the same images; the truth is read once."""
+    known = read_truth(truth, options)
+    own = len(known.images.places)
+    rows = {name: read_found(path, known, options) for name, path in predictions.items()}
+    excluded, unknown = read_excluded(known, options)
+    shared = list(_notes(known, own, unknown))
+    return {name: _detected(known, found, excluded, shared) for name, found in rows.items()}
+
+
+def score(found: Detected, options: Options) -> Result:
+    """Mean AP and the AP of every class with their intervals, and what they stand on."""
+    return _scored(found, _bootstrapped(found, options), options)
+
+
+def score_all(found: Mapping[str, Detected], options: Options) -> Result:
+    """The figures of the first submission; of several, those of each, what they won, and pairs."""
+    drawn = {name: _bootstrapped(own, options) for name, own in found.items()}
+    scored = {name: _scored(own, drawn[name], options) for name, own in found.items()}
+    result = dict(next(iter(scored.values())))
+    if len(found) > 1:
+        result["submissions"] = [{"name": name, **own} for name, own in scored.items()]
+        result["comparison"] = _comparison(found, drawn, options)
+        result["classes_won"] = result["comparison"]["optimistic"]["by_class"]["classes_won"]
+    return result
+
+
+def precisions_of(found: Detected) -> dict[str, float]:
+    """class → its AP, of the classes that have objects."""
+    known = np.flatnonzero(found.measured.positives).tolist()
+    return {found.labels[c]: float(found.measured.ap[c]) for c in known}
+
+
+def images_of(found: Detected) -> dict[str, int]:
+    """class → how many images have it."""
+    pairs = np.unique(np.stack([found.truth.classes, found.truth.images]), axis=1)
+    counts = np.bincount(pairs[0], minlength=len(found.labels))
+    return {found.labels[c]: int(counts[c]) for c in np.flatnonzero(counts).tolist()}
+
+
+def outcomes(found: Detected) -> Iterator[Result]:
+    """Image by image: the true boxes, the surest detections with what they hit, and the missed."""
+    counts = np.arange(len(found.names) + 1)
+    told = _Told.of(found)
+    objects = np.argsort(found.truth.images, kind="stable")
+    object_ends = np.searchsorted(found.truth.images[objects], counts)
+    ends = np.searchsorted(found.found.images[told.order], counts)
+    for i, name in enumerate(found.names):
+        own = objects[object_ends[i] : object_ends[i + 1]].tolist()
+        boxes = [found.truth.corners[k].tolist() for k in own]
+        labels = [found.labels[found.truth.classes[k]] for k in own]
+        true = list(zip(own, boxes, labels, strict=True))
+        yield {
+            "image": name,
+            "classes": sorted(set(labels)),
+            "truth": [[*box, label] for _, box, label in true],
+            "outcome": {
+                "found": told.rows(ends[i], min(ends[i + 1], ends[i] + MOST_TOLD)),
+                "missed": [[label, *box] for k, box, label in true if not told.taken[k]],
+            },
+        }
+
+
+@dataclass(frozen=True)
+class _Told:
+    """Detections by image, the surest first (order). By their own numbers: hit, and iou, with the
+    object that was taken, else the best with any of the class. taken: (K,) whether objects were."""
+
+    of_: Detected
+    order: NDArray[np.int64]
+    hit: NDArray[np.bool_]
+    iou: NDArray[np.float64]
+    taken: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, found: Detected) -> "_Told":
+        measured, boxes = found.measured, found.found
+        hit, taken = np.zeros(len(boxes), bool), np.zeros(len(found.truth), bool)
+        own = measured.order[measured.hits]
+        objects = measured.taken[measured.hits]
+        hit[own], taken[objects] = True, True
+        iou = best_overlaps(found.truth, boxes, inclusive=False)
+        iou[own] = pair_iou(boxes.corners[own], found.truth.corners[objects], inclusive=False)
+        order = np.lexsort((-found.confidences, boxes.images))
+        return cls(found, order, hit, iou, taken)
+
+    def rows(self, start: int, end: int) -> list[list[Any]]:
+        """wnid, confidence, x0, y0, x1, y1, whether it is a hit, IoU."""
+        own, found = self.order[start:end], self.of_
+        columns = zip(
+            found.found.classes[own].tolist(),
+            found.confidences[own].tolist(),
+            found.found.corners[own].tolist(),
+            self.hit[own].tolist(),
+            self.iou[own].tolist(),
+            strict=True,
+        )
+        return [[found.labels[c], sure, *box, hit, iou] for c, sure, box, hit, iou in columns]
+
+
+def _detected(truth: Truth, rows: Rows, excluded: NDArray[np.int64], notes: list[str]) -> Detected:
+    objects, found = truth.objects.boxes, rows.boxes
+    objects, counts = objects.of(objects.outside(excluded)), found.outside(excluded)
+    found, confidences = found.of(counts), rows.confidences[counts]
+    labels = truth.classes.names
+    measured = average_precisions(objects, found, confidences, len(labels), inclusive=False)
+    names = list(truth.images.places)
+    return Detected(
+        names, labels, objects, found, confidences, measured, len(excluded), list(notes)
+    )
+
+
+def _bootstrapped(found: Detected, options: Options) -> PrecisionIntervals | None:
+    if not options.most_rounds:
+        return None
+    drawn = Resampled.of(found.measured, found.truth, found.found, len(found.names))
+    most = max(options.most_rounds, ROUNDS)
+    generator = np.random.default_rng(options.seed)
+    return precision_intervals(drawn, options.confidence, generator, most_rounds=most)
+
+
+def _scored(found: Detected, drawn: PrecisionIntervals | None, options: Options) -> Result:
+    measured = found.measured
+    own = np.flatnonzero((measured.positives > 0) | (measured.detections > 0)).tolist()
+    by_class = drawn.by_class if drawn else {}
+    per_class = {
+        found.labels[c]: {
+            "ap": _number(measured.ap[c]),
+            "positives": int(measured.positives[c]),
+            "detections": int(measured.detections[c]),
+            **_interval(
+                _widened(by_class.get(c), measured.ap[c], int(measured.positives[c]), options)
+            ),
+        }
+        for c in own
+    }
+    bare = int((measured.positives[own] == 0).sum())
+    return {
+        "mean_ap": {
+            "value": _number(measured.mean_ap),
+            **_interval(_mean_interval(found, drawn, options)),
+        },
+        "per_class": per_class,
+        "images": len(found.names),
+        "classes": len(own) - bare,
+        "boxes": len(found.truth),
+        "detections": len(found.found),
+        "excluded": found.excluded,
+        "matching": THRESHOLD,
+        "averaging": AVERAGE,
+        "confidence": options.confidence,
+        "seed": options.seed,
+        "notes": [*found.notes, *_doubts(bare, drawn)],
+    }
+
+
+def _doubts(bare: int, drawn: PrecisionIntervals | None) -> Iterator[str]:
+    if bare:
+        told = count_of(bare, "class has", "classes have")
+        yield f"{told} detections and no objects: no AP, and in no mean"
+    if drawn is None:
+        return
+    if not drawn.mean.stable:
+        yield f"the interval of the mean AP had not settled after {drawn.mean.rounds} rounds"
+    loose = sum(not own.stable for own in drawn.by_class.values())
+    if loose:
+        told = count_of(loose, "class", "classes")
+        yield f"the intervals of {told} had not settled after their rounds"
+
+
+def _comparison(
+    found: Mapping[str, Detected],
+    drawn: Mapping[str, PrecisionIntervals | None],
+    options: Options,
+) -> Result:
+    """By how much the mean AP of each is above that of each after it, and the best of all."""
+    pairs = []
+    means = {name: own.measured.mean_ap for name, own in found.items()}
+    for first, second in itertools.combinations(found, 2):
+        bounds = _interval(_difference(first, second, found, drawn, options))
+        difference = {"value": _number(means[first] - means[second]), **bounds}
+        pairs.append({"first": first, "second": second, "difference": difference})
+    values = {name: precisions_of(own) for name, own in found.items()}
+    best = {
+        "mean_ap": _number(mean_of(best_by_class(values))),
+        "classes_won": classes_won(values),
+        "convention": BY_CLASS,
+    }
+    return {
+        "confidence": options.confidence,
+        "sure": sure(means, pairs, options.confidence, less_is_better=False).as_payload(),
+        "pairs": pairs,
+        "optimistic": {"by_class": best},
+    }
+
+
+def _difference(
+    first: str,
+    second: str,
+    found: Mapping[str, Detected],
+    drawn: Mapping[str, PrecisionIntervals | None],
+    options: Options,
+) -> Interval | None:
+    """By rounds of the same images; of few images as wide as both intervals allow."""
+    a, b = drawn[first], drawn[second]
+    if not (a and b):
+        return None
+    paired = difference_interval(a, b, options.confidence)
+    if _units(found[first]) >= 2 * FEW:
+        return paired
+    own, other = (_mean_interval(found[name], drawn[name], options) for name in (first, second))
+    assert own, "a was drawn"
+    assert other, "b was drawn"
+    low, high = min(paired.low, own.low - other.high), max(paired.high, own.high - other.low)
+    return paired._replace(low=low, high=high)
+
+
+def _interval(own: Interval | None) -> Result:
+    if own is None:
+        return {"interval": None, "rounds": 0}
+    return {"interval": [_number(own.low), _number(own.high)], "rounds": own.rounds}
+
+
+def _units(found: Detected) -> int:
+    """Images with objects: one without any tells nothing of what is found."""
+    return len(np.unique(found.truth.images))
+
+
+def _mean_interval(
+    found: Detected, drawn: PrecisionIntervals | None, options: Options
+) -> Interval | None:
+    mean = drawn.mean if drawn else None
+    return _widened(mean, found.measured.mean_ap, _units(found), options)
+
+
+def _widened(own: Interval | None, value: float, units: int, options: Options) -> Interval | None:
+    """Of few objects (or images) resampling finds nothing to doubt: an AP of 1 would be sure."""
+    return own and widened(own, float(value), units, options.confidence)
+
+
+def _number(value: float) -> float | None:
+    """NaN is null in JSON."""
+    return None if math.isnan(value) else float(value)
+
+
+def _notes(truth: Truth, own: int, unknown: int) -> Iterator[str]:
+    more = len(truth.images.places) - own
+    if more:
+        told = count_of(more, "image of the predictions is", "images of the predictions are")
+        yield f"{told} not in the truth: taken as without objects"
+    if unknown:
+        yield f"{unknown} excluded rows name images that are not there"
+    if len(truth.crowds):
+        yield f"{count_of(len(truth.crowds), *CROWDS)} excluded"

@@ -1,0 +1,113 @@
+"""A result and what lies behind it: by class, by the scale of objects, by property. No Django.
+
+One call for `score classification`, `localization` and `detection`, and for the site.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from evaluation.metrics.wordnet.nouns import UnknownLabel, WordNet
+from evaluation.readers import box_files
+from evaluation.scoring.analysis import analyse, chance, scales_of
+from evaluation.scoring.class_properties import properties_of, read_properties
+from evaluation.scoring.comparing import best_by_class
+from labeling.files import BadInput
+from labeling.plurals import count_of
+
+Result = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What to explain by. boxes: true ones, read with `options`, whose images need sizes unless
+    `sizes_needed` is off; properties: a file of them, which needs boxes."""
+
+    boxes: Path | None = None
+    options: box_files.Options = field(default_factory=box_files.Options)
+    sizes_needed: bool = True
+    properties: Path | None = None
+
+
+def explain(
+    result: Result,
+    values: Mapping[str, Mapping[str, float]],
+    images: Mapping[str, int],
+    measure: str,
+    asked: Asked,
+    wordnet: WordNet | None = None,
+) -> Result:
+    """The result with `analysis` of each submission and of the best by class, and `objects`.
+
+    values: by submission and class, the first submission first; see analysis.analyse(). The result
+    has `submissions` where there are several. Properties need wordnet. Raises
+    BadInput for what is wrong with the files that are asked for.
+    """
+    objects = difficulty(asked) if asked.boxes else None
+    scales = scales_of(objects) if objects else None
+    classes = dict.fromkeys(name for own in values.values() for name in own)
+    notes, kinds = [], None
+    if scales is not None and not scales.keys() & classes.keys():
+        cure = "give boxes of the classes of the truth"
+        raise BadInput("none of its classes is in the truth", asked.boxes, None, cure)
+    if asked.properties:
+        assert wordnet is not None
+        kinds, averaged = _kinds(classes, asked.properties, wordnet)
+        if averaged:
+            notes.append(
+                count_of(averaged, "class has", "classes have")
+                + " the mean properties of the classes below"
+            )
+
+    def behind(own: Mapping[str, float]) -> Result:
+        return analyse(own, images, measure, scales, kinds, asked.options.seed)
+
+    explained = {name: behind(own) for name, own in values.items()}
+    found = result | {"analysis": next(iter(explained.values())), "objects": objects}
+    if asked.boxes and not objects:
+        notes.append("sizes of images are missing: nothing is told by the scale of objects")
+    found["notes"] = [*result["notes"], *notes]
+    if len(values) > 1:
+        found["submissions"] = [
+            own | {"analysis": explained[own["name"]]} for own in result["submissions"]
+        ]
+        compared = result.get("comparison", {})
+        optimistic = compared.get("optimistic", {})
+        by_class = optimistic.get("by_class", {}) | {"analysis": behind(best_by_class(values))}
+        found["comparison"] = compared | {"optimistic": optimistic | {"by_class": by_class}}
+    return found
+
+
+def difficulty(asked: Asked) -> Result | None:
+    """How hard the objects of true boxes are to find; None without sizes that are not needed."""
+    assert asked.boxes is not None
+    truth = box_files.read_truth(asked.boxes, asked.options)
+    sizes = truth.images.size_table()
+    places = truth.objects.boxes.images
+    missing = np.isinf(sizes[places, 0])
+    if missing.any():
+        if not asked.sizes_needed:
+            return None
+        row = int(np.argmax(missing))
+        name = list(truth.images.places)[places[row]]
+        cure = "give image,width,height rows with --images"
+        raise truth.objects.bad(row, f"the size of image {name!r} is not known", cure)
+    # The readers make right edges exclusive.
+    return chance(truth.objects.boxes, sizes, truth.classes.names, inclusive=False)
+
+
+def _kinds(classes: Mapping[str, None], path: Path, wordnet: WordNet) -> tuple[Any, int]:
+    synsets = {}
+    for name in classes:
+        try:
+            synsets[name] = wordnet.index(name)
+        except UnknownLabel:
+            continue
+    kinds, averaged = properties_of(synsets, read_properties(path, wordnet), wordnet)
+    if not kinds:
+        cure = "give rows of classes of the truth, or of classes below them"
+        raise BadInput("none of its classes is in the truth", path, None, cure)
+    return kinds, averaged

@@ -1,0 +1,249 @@
+"""What a single-object localization is worth: every figure of `score localization`. No Django."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evaluation.metrics.detection.precision import Boxes, best_overlaps, localized
+from evaluation.metrics.ilsvrc.errors import ABSENT
+from evaluation.metrics.significance import ROUNDS, mean_interval
+from evaluation.readers.box_files import (
+    CROWDS,
+    Options,
+    Truth,
+    read_excluded,
+    read_found,
+    read_truth,
+)
+from evaluation.readers.box_rows import Rows
+from evaluation.scoring.comparing import compare
+from labeling.files import BadInput
+from labeling.plurals import count_of
+
+Result = dict[str, Any]
+K = 5
+
+
+@dataclass(frozen=True)
+class Localized:
+    """N images that count, and up to K predictions of each, the surest first.
+
+    names: of the images; classes: the wnid of each. truth: (N,) its number in `labels`. objects:
+    their boxes, images numbered as here. predicted: (N, K) numbers of labels, ABSENT where a rank
+    is missing; boxes: (N, K, 4), overlaps: (N, K) the best IoU with a box of the image where the
+    class is right, else 0. strict: an IoU of 0.5 is not enough. notes: what reading left out.
+    """
+
+    names: list[str]
+    classes: list[str]
+    labels: list[str]
+    truth: NDArray[np.int64]
+    objects: Boxes
+    predicted: NDArray[np.int64]
+    boxes: NDArray[np.float64]
+    overlaps: NDArray[np.float64]
+    excluded: int
+    strict: bool
+    notes: list[str]
+
+    @property
+    def right(self) -> NDArray[np.bool_]:
+        """(N, K) whether each prediction has both the class and a box of the image."""
+        return localized(self.overlaps, self.strict)
+
+
+def read(truth: Path, predictions: Path, options: Options) -> Localized:
+    """The predictions of a file against the truth. Raises BadInput with the place of a fault."""
+    [found] = read_all(truth, {predictions.stem: predictions}, options).values()
+    return found
+
+
+def read_all(
+    truth: Path, predictions: Mapping[str, Path], options: Options
+) -> dict[str, Localized]:
+    """Several submissions by name, on the same images; the truth is read once."""
+    counted = _Counted.of(read_truth(truth, options), options)
+    return {
+        name: counted.localized(read_found(path, counted.known, options, ranked=True))
+        for name, path in predictions.items()
+    }
+
+
+def score(found: Localized, options: Options) -> Result:
+    """The localization error with its interval, and what it stands on."""
+    errors = wrong(found)
+    low, high, rounds, stable = mean_interval(
+        errors,
+        options.confidence,
+        np.random.default_rng(options.seed),
+        most_rounds=max(options.most_rounds, ROUNDS),
+        bounds=(0, 1),
+    )
+    named = (found.predicted == found.truth[:, None]).any(axis=1)
+    notes = list(found.notes)
+    if not stable:
+        notes.append(f"the interval had not settled after {rounds} rounds")
+    return {
+        "error": {"value": float(errors.mean()), "interval": [low, high], "rounds": rounds},
+        "class_error": float(1 - named.mean()),
+        "convention": "IoU above 0.5" if found.strict else "IoU of 0.5 or more",
+        "images": len(found.names),
+        "classes": len(np.unique(found.truth)),
+        "boxes": len(found.objects),
+        "excluded": found.excluded,
+        "confidence": options.confidence,
+        "seed": options.seed,
+        "notes": notes,
+    }
+
+
+def score_all(found: Mapping[str, Localized], options: Options) -> Result:
+    """The figures of the first submission; of several, those of each, and their comparison."""
+    scored = {name: score(own, options) for name, own in found.items()}
+    result = dict(next(iter(scored.values())))
+    if len(found) > 1:
+        first = next(iter(found.values()))
+        errors = {name: wrong(own) for name, own in found.items()}
+        result["submissions"] = [{"name": name, **own} for name, own in scored.items()]
+        result["comparison"] = compare(errors, first.classes, options.confidence, options.seed)
+    return result
+
+
+def wrong(found: Localized) -> NDArray[np.bool_]:
+    """(N,) whether none of the K predictions of an image is right."""
+    return np.logical_not(found.right.any(axis=1))
+
+
+def outcomes(found: Localized) -> Iterator[Result]:
+    """Image by image, in the order of names: the true boxes, and what was said of it."""
+    right = found.right
+    ends = np.searchsorted(found.objects.images, np.arange(len(found.names) + 1))
+    for i, name in enumerate(found.names):
+        there = found.predicted[i] != ABSENT
+        own = found.objects.corners[ends[i] : ends[i + 1]].tolist()
+        yield {
+            "image": name,
+            "classes": [found.classes[i]],
+            "truth": [[*box, found.classes[i]] for box in own],
+            "outcome": {
+                "labels": [found.labels[c] for c in found.predicted[i][there].tolist()],
+                "boxes": found.boxes[i][there].tolist(),
+                "iou": float(found.overlaps[i].max()),
+                "class_right": bool((found.predicted[i] == found.truth[i]).any()),
+                "right": bool(right[i].any()),
+            },
+        }
+
+
+@dataclass(frozen=True)
+class _Counted:
+    """The images that count. place: (I,) their numbers from 0 by those of `known`, ABSENT for one
+    that is left out; kept: (N,) the way back; class_of: (I,)."""
+
+    known: Truth
+    class_of: NDArray[np.int64]
+    place: NDArray[np.int64]
+    kept: NDArray[np.int64]
+    objects: Boxes
+    excluded: int
+    strict: bool
+    notes: list[str]
+
+    @classmethod
+    def of(cls, known: Truth, options: Options) -> "_Counted":
+        """Raises BadInput where nothing is left, and for an image with a second class."""
+        class_of = _classes(known)
+        excluded, unknown = read_excluded(known, options)
+        drawn = class_of != ABSENT
+        out = np.zeros(len(class_of), bool)
+        out[excluded[:, 0]] = True
+        kept = np.flatnonzero(drawn & ~out)
+        if not len(kept):
+            raise BadInput("every image is excluded", options.exclude, None, "leave some")
+        place = np.full(len(class_of), ABSENT, np.int64)
+        place[kept] = np.arange(len(kept))
+        known.images.listed = known.images.listed or known.path
+        objects = _by_image(_renumbered(known.objects.boxes, place))
+        notes = list(_notes(int((~drawn).sum()), unknown, len(known.crowds)))
+        return cls(
+            known, class_of, place, kept, objects, int((drawn & out).sum()), options.strict, notes
+        )
+
+    def localized(self, rows: Rows) -> Localized:
+        """Predictions by their rank: by confidence, then by their order in the file."""
+        found = _renumbered(rows.boxes, self.place)
+        counts = self.place[rows.boxes.images] != ABSENT
+        order = np.lexsort((-rows.confidences[counts], found.images))
+        found = found.of(order)
+        rank = np.arange(len(found)) - np.searchsorted(found.images, found.images)
+        notes = [*self.notes, *_told(rank, found, len(self.kept))]
+        found, rank = found.of(rank < K), rank[rank < K]
+        shape = (len(self.kept), K)
+        predicted, overlaps = np.full(shape, ABSENT, np.int64), np.zeros(shape)
+        boxes = np.zeros((*shape, 4))
+        at = (found.images, rank)
+        predicted[at], boxes[at] = found.classes, found.corners
+        overlaps[at] = best_overlaps(self.objects, found, inclusive=False)
+        names, labels = list(self.known.images.places), self.known.classes.names
+        truth = self.class_of[self.kept]
+        return Localized(
+            [names[i] for i in self.kept.tolist()],
+            [labels[c] for c in truth.tolist()],
+            labels,
+            truth,
+            self.objects,
+            predicted,
+            boxes,
+            overlaps,
+            self.excluded,
+            self.strict,
+            notes,
+        )
+
+
+def _renumbered(boxes: Boxes, place: NDArray[np.int64]) -> Boxes:
+    """The boxes of images that count, by their new numbers."""
+    kept = boxes.of(place[boxes.images] != ABSENT)
+    return Boxes(place[kept.images], kept.classes, kept.corners)
+
+
+def _by_image(boxes: Boxes) -> Boxes:
+    return boxes.of(np.argsort(boxes.images, kind="stable"))
+
+
+def _classes(truth: Truth) -> NDArray[np.int64]:
+    """(I,) the class of every image, ABSENT without boxes. Raises BadInput for a second class."""
+    boxes = truth.objects.boxes
+    class_of = np.full(len(truth.images.places), ABSENT, np.int64)
+    # Backwards, so that the first row of an image stays.
+    class_of[boxes.images[::-1]] = boxes.classes[::-1]
+    other = class_of[boxes.images] != boxes.classes
+    if other.any():
+        row = int(np.argmax(other))
+        names = truth.classes.names
+        first, second = names[class_of[boxes.images[row]]], names[boxes.classes[row]]
+        said = f"its image has the class {first}, here {second}"
+        raise truth.objects.bad(row, said, "give each image one class, or score detection")
+    return class_of
+
+
+def _notes(undrawn: int, unknown: int, crowds: int) -> Iterator[str]:
+    if undrawn:
+        yield f"{count_of(undrawn, 'image has', 'images have')} no true box: left out"
+    if unknown:
+        yield f"{unknown} excluded rows name images that are not there"
+    if crowds:
+        yield f"{count_of(crowds, *CROWDS)} excluded"
+
+
+def _told(rank: NDArray[np.int64], found: Boxes, images: int) -> Iterator[str]:
+    beyond = int((rank >= K).sum())
+    silent = images - len(np.unique(found.images))
+    if beyond:
+        yield f"{count_of(beyond, 'prediction')} beyond the five surest of their image do not count"
+    if silent:
+        yield f"{count_of(silent, 'image has', 'images have')} no prediction: wrong"

@@ -1,0 +1,1 @@
+"""`score wsol`: score maps against ground truth. No Django."""

@@ -1,0 +1,118 @@
+"""cues.csv: patches with labels of what they show, counted, and what they say of each class.
+
+No Django. The formulas are in evaluation.metrics.wsol.cues.
+"""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from evaluation.metrics.wsol import cues as wsol_cues
+from labeling.files import BadInput
+from labeling.simulation.vote_files import rows
+
+COLUMNS = ("class", "cue", "region", "with_class", "without_class")
+REGIONS = ("foreground", "background")
+# More patches than any data set has; sums stay exact.
+MOST = 10**15
+# Of one class: every pair of a foreground and a background cue is told.
+MOST_CUES = 1000
+
+
+@dataclass
+class Cues:
+    """Of one class: its cues, which of them belong to the object, and their patches.
+
+    counts: of each cue, in images without the class and with it.
+    """
+
+    names: list[str] = field(default_factory=list)
+    foreground: list[bool] = field(default_factory=list)
+    counts: list[tuple[int, int]] = field(default_factory=list)
+
+
+def read_cues(path: Path) -> dict[str, Cues]:
+    """Class → its cues, from a CSV with the columns of COLUMNS.
+
+    Raises BadInput with the line for an empty name, a region other than REGIONS, a count that is no
+    whole number, a cue that comes twice for a class, more than MOST_CUES for one; and for a class
+    without a cue of one region.
+    """
+    classes: dict[str, Cues] = {}
+    first: dict[tuple[str, str], int] = {}
+    for line, cells in rows(path, COLUMNS):
+        label, cue, region, *counts = (cell.strip() for cell in cells)
+        if not label or not cue:
+            raise BadInput("a name is empty", path, line, "name the class and the cue")
+        if region not in REGIONS:
+            raise BadInput(f"the region is {region!r}", path, line, f"write {' or '.join(REGIONS)}")
+        if first.setdefault((label, cue), line) != line:
+            raise BadInput(
+                f"{cue} is already a cue of {label} in line {first[label, cue]}",
+                path,
+                line,
+                "add their patches up in one row",
+            )
+        mine = classes.setdefault(label, Cues())
+        if len(mine.names) == MOST_CUES:
+            raise BadInput(
+                f"{label} has more than {MOST_CUES:,} cues", path, line, "put alike cues together"
+            )
+        mine.names.append(cue)
+        mine.foreground.append(region == "foreground")
+        given, without = (_count(cell, path, line) for cell in counts)
+        mine.counts.append((without, given))
+    _check(classes, path)
+    return classes
+
+
+def _count(cell: str, path: Path, line: int) -> int:
+    if not (cell.isascii() and cell.isdigit() and len(cell) < 20 and int(cell) <= MOST):
+        raise BadInput(
+            f"{cell!r} is no number of patches", path, line, f"write whole numbers up to {MOST:,}"
+        )
+    return int(cell)
+
+
+def _check(classes: dict[str, Cues], path: Path) -> None:
+    if not classes:
+        raise BadInput(
+            "there are no rows below the header", path, None, f"add {','.join(COLUMNS)} rows"
+        )
+    for label, cues in classes.items():
+        for at, region in enumerate(REGIONS):
+            if (at == 0) not in cues.foreground:
+                raise BadInput(f"{label} has no {region} cue", path, None, "add one")
+
+
+def score(classes: dict[str, Cues]) -> dict[str, Any]:
+    """{"well_posed": share of classes, "classes": {class: what told() gives}}."""
+    found = {label: told(cues) for label, cues in classes.items()}
+    share = float(np.mean([row["well_posed"] for row in found.values()]))
+    return {"well_posed": share, "classes": found}
+
+
+def told(cues: Cues) -> dict[str, Any]:
+    """{"well_posed", "least_alpha", "posteriors": {cue: p}, "alpha": rows of two cues}, of a class.
+
+    alpha is infinite where the background cue never comes with the class, and NaN where neither
+    does, or a cue has no patches; least_alpha leaves NaN out. Of a class that is well_posed all but
+    those are 1 or more.
+    """
+    counts, foreground = np.array(cues.counts), np.array(cues.foreground)
+    ratios = wsol_cues.posterior_ratios(counts, foreground)
+    names = np.array(cues.names)
+    pairs = [
+        {"foreground": str(one), "background": str(other), "alpha": float(ratios[i, j])}
+        for i, one in enumerate(names[foreground])
+        for j, other in enumerate(names[~foreground])
+    ]
+    known = ratios[~np.isnan(ratios)]
+    return {
+        "well_posed": wsol_cues.well_posed(counts, foreground),
+        "least_alpha": float(known.min()) if known.size else float("nan"),
+        "posteriors": dict(zip(cues.names, wsol_cues.posteriors(counts).tolist(), strict=True)),
+        "alpha": pairs,
+    }

@@ -1,0 +1,127 @@
+"""What stands behind the numbers of `score wsol`: every image at the thresholds they state."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from evaluation.metrics.wsol import box_scores
+from evaluation.metrics.wsol.mask_scores import MaskScore, curves_of
+from evaluation.metrics.wsol.threshold_boxes import Cut, Found
+from evaluation.readers import wsol_folders
+from evaluation.scoring.wsol.scoring import in_parts, reader
+
+Outcome = dict[str, Any]
+
+
+def box_outcomes(
+    metadata: Path,
+    scoremaps: Path | None,
+    protocol: box_scores.Protocol,
+    result: dict[str, Any],
+    predictions: Path | None = None,
+) -> Iterator[Outcome]:
+    """What each image adds to a result of score_boxes, in the order of image_ids.txt.
+
+    Yields {"image", "classes": [label], "truth": [[x0, y0, x1, y1], …], "outcome"}; the outcome has
+    `max_box_acc` (the largest component's box), each IoU of `max_box_acc_v2` (the box that fits
+    best) and, with predictions, `top1_localization`, each {"iou", "box", "right"} at the threshold
+    that the result states. Boxes are in pixels of the image, None where the map has none there. The
+    shares of `right` are the accuracies of the result. As many images are held as are worked on.
+    """
+    images = wsol_folders.read_boxes(metadata)
+    named = wsol_folders.read_named(predictions, images) if predictions else None
+    read = reader(scoremaps, protocol, [image.name for image in images])
+    numbers = _thresholds(result, protocol)
+
+    def outcomes(part: list[wsol_folders.Image]) -> list[Outcome]:
+        return [
+            {
+                "image": image.name,
+                "classes": [image.label],
+                "truth": image.boxes.tolist(),
+                "outcome": _outcome(
+                    Cut(read(image.name), image.boxes, image.width, image.height, protocol),
+                    numbers,
+                    named is None or named[image.name],
+                ),
+            }
+            for image in part
+        ]
+
+    for part in in_parts(outcomes, images):
+        yield from part
+
+
+def _thresholds(result: dict[str, Any], protocol: box_scores.Protocol) -> dict[str, int]:
+    """Which threshold each number of the result takes."""
+    best = {"max_box_acc": result["max_box_acc"], **result["max_box_acc_v2"]}
+    del best["mean"]
+    if "top1_localization" in result:
+        best["top1_localization"] = result["top1_localization"]
+    return {name: _place(row["threshold"], protocol) for name, row in best.items()}
+
+
+def _place(threshold: float, protocol: box_scores.Protocol) -> int:
+    return int(np.abs(protocol.taus - threshold).argmin())
+
+
+def _outcome(cut: Cut, numbers: dict[str, int], named: bool) -> Outcome:
+    found = {}
+    for name, k in numbers.items():
+        if name in ("max_box_acc", "top1_localization"):
+            right = named or name == "max_box_acc"
+            found[name] = _told(cut.largest(k), box_scores.LARGEST_DELTA, right)
+        else:
+            found[name] = _told(cut.best(k), float(name))
+    return found
+
+
+def _told(found: Found, delta: float, named: bool = True) -> Outcome:
+    return {"iou": found.iou, "box": found.box, "right": named and found.iou >= delta}
+
+
+def mask_outcomes(
+    metadata: Path,
+    masks: Path,
+    scoremaps: Path | None,
+    protocol: box_scores.Protocol,
+    result: dict[str, Any],
+) -> Iterator[Outcome]:
+    """What each image adds to a result of score_masks, in the order of image_ids.txt.
+
+    Yields {"image", "classes": [label], "truth": [], "outcome": {"px_acc", "px_prec", "px_rec"}}:
+    of its own pixels at the threshold of `px_acc`; None over nothing.
+    """
+    images = wsol_folders.read_masked(metadata, masks)
+    read = reader(scoremaps, protocol, [image.name for image in images])
+    size = protocol.size if protocol.name == "reference" else None
+    k = _place(result["px_acc"]["threshold"], protocol)
+
+    def outcomes(part: list[wsol_folders.MaskedImage]) -> list[Outcome]:
+        found = []
+        for image in part:
+            alone = MaskScore(protocol)
+            truth = wsol_folders.read_truth(image, metadata / "localization.txt", size)
+            alone.add(read(image.name), truth, image.label)
+            found.append(
+                {
+                    "image": image.name,
+                    "classes": [image.label],
+                    "truth": [],
+                    "outcome": _pixels(alone, image.label, k),
+                }
+            )
+        return found
+
+    for part in in_parts(outcomes, images):
+        yield from part
+
+
+def _pixels(alone: MaskScore, label: str, k: int) -> dict[str, float | None]:
+    precision, recall, right = (curve[k] for curve in curves_of(alone.classes[label]))
+    return {
+        name: None if np.isnan(value) else float(value)
+        for name, value in (("px_acc", right), ("px_prec", precision), ("px_rec", recall))
+    }

@@ -1,0 +1,1 @@
+"""Part sequences of a release's objects: crops, part orders, frames. No Django."""

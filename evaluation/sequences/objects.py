@@ -1,0 +1,134 @@
+"""Objects of a release as sequences show them: drawn parts, crops and masks. No Django."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evaluation.metrics.frames.sequences import REST_NAMES
+from labeling.files import BadInput
+from labeling.geometry import crops, regions
+from labeling.geometry.crops import Crop
+from labeling.geometry.polygons import Polygons
+from labeling.parts.model import PartedObject, Photograph
+from labeling.release_files.frozen import Frozen
+
+# How many of the objects that are left out are named.
+NAMED = 5
+TIGHT = "intra-object"
+
+
+@dataclass(frozen=True)
+class DrawnObject:
+    """An object of a release that has parts. parts: key → polygons, of those that are drawn."""
+
+    photo: Photograph
+    thing: PartedObject
+    parts: Mapping[str, Polygons]
+
+    @property
+    def title(self) -> str:
+        """What messages call it."""
+        return f"{self.thing.name or 'the object'} in {self.photo.name}"
+
+    def crop(self, content: str) -> Crop:
+        """What a content scheme shows: intra-object the tight crop, the others the widened one.
+
+        In whole pixels of the image. Raises BadInput where it holds none.
+        """
+        size = self.photo.width, self.photo.height
+        box = self.thing.box
+        if content == TIGHT:
+            found = crops.tight(box, *size)
+        elif self.thing.crop is not None:
+            found = crops.tight(self.thing.crop, *size)
+        else:
+            found, _ = crops.widened(box, *size)
+        if found[0] >= found[2] or found[1] >= found[3]:
+            raise BadInput(
+                f"the box of {self.title} lies outside the image",
+                cure="mend its box and freeze the release again",
+            )
+        return found
+
+    def masks(self, crop: Crop) -> dict[str, NDArray[np.bool_]]:
+        """Part → (H, W) of the crop, True where a pixel's centre lies in it."""
+        return {key: regions.mask_of(polygons, crop) for key, polygons in self.parts.items()}
+
+    def whole_mask(self, polygons: Polygons) -> NDArray[np.bool_]:
+        """(H, W) of the whole image."""
+        return regions.mask_of(polygons, (0, 0, self.photo.width, self.photo.height))
+
+
+@dataclass
+class LeftOut:
+    """Objects without any drawn part: how many, and the first few by name."""
+
+    count: int = 0
+    first: list[str] = field(default_factory=list)
+
+    def add(self, thing: PartedObject) -> None:
+        self.count += 1
+        if len(self.first) < NAMED:
+            self.first.append(f"{thing.image}/{thing.name}")
+
+
+def drawn_objects(
+    frozen: Frozen, left_out: LeftOut | None = None
+) -> Iterator[tuple[Photograph, list[DrawnObject]]]:
+    """Every image of the release that has objects with drawn parts, and these.
+
+    Objects without a drawn part are told to left_out. Image by image; memory stays flat. Raises
+    BadInput for a release without parts, and for a drawn part that the category does not have.
+    """
+    vocabulary = parts_of(frozen)
+    for photo, things in frozen.objects(rest=False):
+        found = []
+        for thing in things:
+            one = drawn(photo, thing, vocabulary)
+            if one.parts:
+                found.append(one)
+            elif left_out is not None:
+                left_out.add(thing)
+        if found:
+            yield photo, found
+
+
+def drawn(
+    photo: Photograph, thing: PartedObject, vocabulary: Mapping[str, tuple[str, ...]]
+) -> DrawnObject:
+    """The object with its drawn parts. Raises BadInput for one that its category does not have."""
+    parts = {
+        part.key: part.polygons
+        for part in thing.parts
+        if part.state == "drawn" and part.origin != "made" and part.polygons
+    }
+    found = DrawnObject(photo, thing, parts)
+    known = vocabulary.get(thing.category, ())
+    for key in parts:
+        if key not in known:
+            raise BadInput(
+                f"{found.title} has the part {key}, which its category {thing.category} does not "
+                f"have ({', '.join(known) or 'it has none'})",
+                cure="add the part to the vocabulary or take it from the object, and freeze again",
+            )
+    return found
+
+
+def parts_of(frozen: Frozen) -> dict[str, tuple[str, ...]]:
+    """Category → keys of its parts, in the vocabulary's order; categories without parts go.
+
+    Raises BadInput for a release of a campaign that is not about parts.
+    """
+    if "objects.jsonl" not in frozen.meta["files"]:
+        raise BadInput(
+            "the release has no objects with parts",
+            file=frozen.folder,
+            cure="give a release of a campaign of kind parts",
+        )
+    found = {
+        category: tuple(key for key in names if key not in REST_NAMES)
+        for category, names in frozen.parts().items()
+    }
+    return {category: parts for category, parts in found.items() if parts}

@@ -1,0 +1,276 @@
+"""Part orders of a release's categories: by eye fixations, at random, from a file. No Django."""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from evaluation.metrics.frames.part_order import (
+    FIXATION_SCHEMES,
+    RANDOM,
+    SeenObject,
+    ShareSums,
+    random_order,
+)
+from evaluation.metrics.frames.sequences import PartsError, checked_order
+from evaluation.readers.answers import parsed, require_file, text_lines
+from evaluation.readers.fixations import Gazes
+from evaluation.sequences.objects import DrawnObject, drawn_objects, parts_of
+from labeling.files import BadInput, StrPath, atomic_write
+from labeling.release_files.frozen import Frozen
+
+# Part scheme → category → its parts, the first to show first.
+Orders = Mapping[str, Mapping[str, tuple[str, ...]]]
+Parts = Mapping[str, Sequence[str]]
+SCHEME_NAME = re.compile(r"[A-Za-z0-9_.-]{1,40}")
+IMAGE_ENDINGS = (".jpg", ".png", ".jpeg")
+_FORM = 'write {"orders": {"scheme": {"category": ["part", …]}}}'
+
+
+@dataclass(frozen=True)
+class OrdersByFixations:
+    """orders: the four schemes. shares: scheme → category → part → importance, together 1.
+
+    settings: how they came about, as orders.json tells it.
+    """
+
+    orders: dict[str, dict[str, tuple[str, ...]]]
+    shares: dict[str, dict[str, dict[str, float]]]
+    settings: dict[str, Any]
+
+
+def random_orders(parts: Parts, seed: int) -> dict[str, dict[str, tuple[str, ...]]]:
+    """The scheme "random" alone: each category's parts shuffled by seed and category."""
+    found = {category: random_order(keys, seed, category) for category, keys in parts.items()}
+    return {RANDOM: {category: order.parts for category, order in found.items()}}
+
+
+def orders_by_fixations(
+    frozen: Frozen,
+    gazes: Sequence[Gazes],
+    numbers: Mapping[str, int],
+    drop_first: bool = False,
+    fallback: str | None = None,
+    seed: int = 0,
+) -> OrdersByFixations:
+    """E_U, E_US, E_A and E_AS of every category that the release has objects of.
+
+    numbers: image name → its place in gazes, from 0; the release's other images add nothing. An
+    object's area is that of its outline, where nobody knows it that of its parts together.
+    fallback: "random" orders the parts of a category without fixations by seed, and settings tell.
+    One image is held at a time. Raises BadInput: a category without a fixation on any of its parts,
+    naming it; fixations for another size than the image's.
+    """
+    found = _Found({}, parts_of(frozen), drop_first)
+    for photo, things in drawn_objects(frozen):
+        place = numbers.get(photo.name)
+        for one in things:
+            found.of(one.thing.category)
+        if place is None or not gazes[place].people:
+            continue
+        _check_size(photo.name, (photo.height, photo.width), gazes[place], place)
+        found.images += 1
+        for one in things:
+            found.add(one, gazes[place])
+    return found.ordered(fallback, seed)
+
+
+def numbers_of(frozen: Frozen, count: int, listed: StrPath | None = None) -> dict[str, int]:
+    """Image name → place from 0 among so many images with fixations.
+
+    listed: a file whose line i names the release's image for image i, empty for none; without it
+    image i is `i.jpg`, `i.png` or `i.jpeg`. Raises BadInput: more lines than images, a name twice
+    or not in the release, no image at all.
+    """
+    known = {row["name"] for row in frozen.images()}
+    if listed is None:
+        named = {f"{i + 1}{ending}": i for i in range(count) for ending in IMAGE_ENDINGS}
+        found = {name: place for name, place in named.items() if name in known}
+        file, cure = frozen.folder, "say which image is which: --fixation-images FILE"
+    else:
+        file, cure = Path(listed), "let line i name the release's image for image i"
+        found = _listed(file, known, count)
+    if not found:
+        raise BadInput("none of the release's images has fixations", file=file, cure=cure)
+    return found
+
+
+def read_orders(path: StrPath, parts: Parts) -> dict[str, dict[str, tuple[str, ...]]]:
+    """The orders in a file such as write_orders makes, of the categories in `parts`.
+
+    parts: category → its parts. A scheme may leave categories out. Raises BadInput naming the
+    file, and the scheme and category: another form, a part that is unknown, twice, or left out.
+    """
+    file = Path(path)
+    require_file(file, "check the path")
+    try:
+        content = parsed(file.read_text(encoding="utf-8-sig"))
+    except (ValueError, RecursionError):
+        raise BadInput("is not JSON", file=file, cure=_FORM) from None
+    return checked_orders(content.get("orders") if isinstance(content, dict) else None, parts, file)
+
+
+def checked_orders(
+    value: Any, parts: Parts, file: StrPath | None = None
+) -> dict[str, dict[str, tuple[str, ...]]]:
+    """Orders as JSON has them, checked as read_orders says."""
+    if not isinstance(value, dict) or not value:
+        raise BadInput("has no orders", file=file, cure=_FORM)
+    found: dict[str, dict[str, tuple[str, ...]]] = {}
+    for scheme, categories in value.items():
+        if not SCHEME_NAME.fullmatch(scheme):
+            raise BadInput(
+                f"the part scheme is named {scheme[:60]!r}",
+                file=file,
+                cure="take 1 to 40 of the letters, digits and _ . -",
+            )
+        if not isinstance(categories, dict):
+            raise BadInput(f"the part scheme {scheme} has no categories", file=file, cure=_FORM)
+        found[scheme] = {
+            category: _checked(order, parts[category], scheme, category, file)
+            for category, order in categories.items()
+            if category in parts
+        }
+    return found
+
+
+def write_orders(
+    path: StrPath,
+    parts: Parts,
+    orders: Orders,
+    shares: Mapping[str, Any] | None = None,
+    settings: Mapping[str, Any] | None = None,
+) -> None:
+    """orders.json; read_orders reads it back."""
+    with atomic_write(path) as file:
+        file.write(as_text(parts, orders, shares, settings))
+
+
+def as_text(
+    parts: Parts,
+    orders: Orders,
+    shares: Mapping[str, Any] | None = None,
+    settings: Mapping[str, Any] | None = None,
+) -> str:
+    """What orders.json holds: the same for the same orders."""
+    content = {
+        "parts": parts,
+        "orders": orders,
+        "shares": shares or {},
+        "settings": settings or {},
+    }
+    return json.dumps(content, ensure_ascii=False, indent=1) + "\n"
+
+
+@dataclass
+class _Found:
+    """What fixations say of each category so far."""
+
+    sums: dict[str, ShareSums]
+    parts: dict[str, tuple[str, ...]]
+    drop_first: bool
+    images: int = 0
+    areas: dict[str, int] = field(default_factory=lambda: {"outline": 0, "parts": 0})
+
+    def of(self, category: str) -> ShareSums:
+        """The category's sums; from now on it must have fixations."""
+        if category not in self.sums:
+            self.sums[category] = ShareSums(self.parts[category], self.drop_first)
+        return self.sums[category]
+
+    def add(self, one: DrawnObject, gazes: Gazes) -> None:
+        masks = {key: one.whole_mask(polygons) for key, polygons in one.parts.items()}
+        known = one.thing.outline
+        if known:
+            area = int(one.whole_mask(known).sum())
+        else:
+            area = int(np.logical_or.reduce(list(masks.values())).sum())
+        if not area:
+            return
+        self.areas["outline" if known else "parts"] += 1
+        try:
+            self.of(one.thing.category).add(SeenObject(masks, area, gazes.people, one.title))
+        except PartsError as error:
+            raise BadInput(error.message, cure=error.cure) from None
+
+    def ordered(self, fallback: str | None, seed: int) -> OrdersByFixations:
+        orders: dict[str, dict[str, tuple[str, ...]]] = {name: {} for name in FIXATION_SCHEMES}
+        shares: dict[str, dict[str, dict[str, float]]] = {name: {} for name in FIXATION_SCHEMES}
+        without = [category for category, sums in self.sums.items() if not sums.seen]
+        if without and fallback != RANDOM:
+            raise BadInput(
+                f"no fixation lies on a part of {', '.join(without)}",
+                cure="give images of it with fixations, or order its parts at random",
+            )
+        for category, sums in self.sums.items():
+            if category in without:
+                parts = random_order(self.parts[category], seed, category).parts
+                for scheme in FIXATION_SCHEMES:
+                    orders[scheme][category] = parts
+                continue
+            for scheme, order in sums.orders().items():
+                orders[scheme][category] = order.parts
+                shares[scheme][category] = order.shares
+        return OrdersByFixations(orders, shares, self._settings(without, seed))
+
+    def _settings(self, without: list[str], seed: int) -> dict[str, Any]:
+        told: dict[str, Any] = {
+            "images": self.images,
+            "objects": {category: sums.seen for category, sums in self.sums.items()},
+            "drop_first": self.drop_first,
+            # Of how many objects the area was that of their outline, or of their parts together.
+            "areas": self.areas,
+        }
+        return told | ({"random_for_lack_of_fixations": without, "seed": seed} if without else {})
+
+
+def _check_size(name: str, size: tuple[int, int], gazes: Gazes, place: int) -> None:
+    if gazes.size is not None and gazes.size != size:
+        raise BadInput(
+            f"{name} has {size[1]} × {size[0]} pixels, image {place + 1} of the fixations "
+            f"{gazes.size[1]} × {gazes.size[0]}",
+            cure="let line i of --fixation-images name the release's image for image i",
+        )
+
+
+def _listed(file: Path, known: set[str], count: int) -> dict[str, int]:
+    require_file(file, "check the path")
+    found: dict[str, int] = {}
+    for number, name in enumerate(map(str.strip, text_lines(file)), 1):
+        if not name:
+            continue
+        wrong = None
+        if number > count:
+            wrong = f"there are {count} images with fixations, this is one more"
+        elif name not in known:
+            wrong = f"{name} is not in the release"
+        elif name in found:
+            wrong = f"{name} stands here twice"
+        if wrong:
+            raise BadInput(
+                wrong, file=file, line=number, cure="let line i name the image for image i, or none"
+            )
+        found[name] = number - 1
+    return found
+
+
+def _checked(
+    order: Any, parts: Sequence[str], scheme: str, category: str, file: StrPath | None
+) -> tuple[str, ...]:
+    where = f"the part scheme {scheme}, category {category}"
+    if not isinstance(order, list) or not all(isinstance(part, str) for part in order):
+        raise BadInput(f"{where}: is no list of parts", file=file, cure=_FORM)
+    twice = sorted(part for part, count in Counter(order).items() if count > 1)
+    if twice:
+        raise BadInput(
+            f"{where}: names {', '.join(twice)} twice", file=file, cure="name each part once"
+        )
+    try:
+        return tuple(checked_order(order, parts))
+    except PartsError as error:
+        raise BadInput(f"{where}: {error.message}", file=file, cure=error.cure) from None

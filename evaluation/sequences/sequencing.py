@@ -1,0 +1,331 @@
+"""From a release to its sequences: their lines, and their frames as tensors. No Django.
+
+Torch is imported inside functions.
+"""
+
+import io
+from collections import deque
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import IO, TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evaluation.metrics.frames.foveation import CONTENT_SCHEMES, SharedCrop
+from evaluation.metrics.frames.sequences import PartSequence, PartsError, sequence
+from evaluation.readers.sequences import SequenceLine
+from evaluation.sequences.objects import DrawnObject, LeftOut, drawn, drawn_objects
+from evaluation.sequences.part_orders import Orders
+from labeling.files import BadInput
+from labeling.formats.reading import MOST_PIXELS
+from labeling.geometry.crops import Crop
+from labeling.image_files import BadImage, upright
+from labeling.parts.model import PartedObject, Photograph
+from labeling.release_files.frozen import Frozen
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+Open = Callable[[str], IO[bytes]]
+# Sequences that are made or wait for the reader: so many, and so many bytes of frames and of what
+# they are made from.
+AHEAD, AHEAD_BYTES = 4, 256 << 20
+# For a pixel: a pyramid of six levels, distances to nine parts.
+OBJECT_BYTES = 6 * 12 + 9 * 4
+
+
+def lines_of(
+    frozen: Frozen,
+    orders: Orders,
+    content_schemes: Sequence[str] = CONTENT_SCHEMES,
+    include_empty: bool = False,
+    left_out: LeftOut | None = None,
+) -> Iterator[SequenceLine]:
+    """A line for each object, part scheme and content scheme, in this order; no pixels are read.
+
+    left_out: is told the objects that have no drawn part. Raises BadInput.
+    """
+    for _, things in drawn_objects(frozen, left_out):
+        for one in things:
+            yield from _lines(one, orders, content_schemes, include_empty)
+
+
+def frame_ids(
+    prefix: str, order: Sequence[str], present: Collection[str], include_empty: bool = False
+) -> tuple[str, ...]:
+    """The ids of a sequence's frames: a part that is missing repeats the frame before.
+
+    >>> frame_ids("a", ["head", "tail", "leg"], {"head", "leg"})
+    ('a/01', 'a/01', 'a/03', 'a/04')
+    >>> frame_ids("a", ["head", "leg"], {"leg"}, include_empty=True)
+    ('a/01', 'a/01', 'a/03', 'a/04')
+    """
+    shown = [True] * include_empty + [part in present for part in order] + [True]
+    found: list[str] = []
+    for number, adds in enumerate(shown, 1):
+        found.append(found[-1] if found and not adds else f"{prefix}/{number:02}")
+    return tuple(found)
+
+
+def frames_of(
+    frozen: Frozen,
+    orders: Orders,
+    content_schemes: Sequence[str],
+    open_image: Open,
+    *,
+    include_empty: bool = False,
+    wanted: Callable[[str], bool] | None = None,
+    device: Any = "cpu",
+    threads: int = 2,
+) -> Generator[tuple[str, "Tensor"]]:
+    """Every distinct frame once, by its id: (H, W, 3) uint8 on the device, in order of lines_of.
+
+    open_image: called in the reader's thread, once for a photograph whose objects are wanted.
+    wanted: of which ids; a sequence without any is not rendered. Frames that look the same may be
+    one tensor: do not write into them. `threads` render, a sequence each, a little ahead of the
+    reader: memory is flat however many objects there are. Raises BadInput naming what is wrong.
+    """
+    found = _wanted(frozen, orders, content_schemes, include_empty, wanted)
+    pool = ThreadPoolExecutor(threads, "frames", initializer=_one_thread)
+    try:
+        ready = _prepared(pool, found, open_image, device)
+        for line, made in _rendered(pool, _one_ahead(ready), orders, include_empty):
+            for name, frame in _distinct(line, made):
+                if wanted is None or wanted(name):
+                    yield name, frame
+    finally:
+        pool.shutdown(cancel_futures=True)
+        _as_before()
+
+
+def render(
+    thing: PartedObject,
+    photo: Photograph,
+    line: SequenceLine,
+    order: Sequence[str],
+    open_image: Open,
+    *,
+    include_empty: bool = False,
+    device: Any = "cpu",
+) -> list[tuple[str, NDArray[np.uint8]]]:
+    """The distinct frames of one sequence, in order, by id: (H, W, 3) uint8, sRGB.
+
+    order: of the parts of the object's category. include_empty: as the line was made with.
+    """
+    one = drawn(photo, thing, {thing.category: tuple(order)})
+    photograph = _decode(photo, _opened(photo, open_image))
+    shown = _Revealed(one, photograph, [line.content_scheme], device)
+    made = shown.frames(line.content_scheme, order, include_empty)
+    return [(name, frame.cpu().numpy()) for name, frame in _distinct(line, made)]
+
+
+class _Revealed:
+    """An object ready to be revealed: what its content schemes show, each crop once."""
+
+    def __init__(
+        self,
+        one: DrawnObject,
+        photograph: NDArray[np.uint8],
+        content_schemes: Sequence[str],
+        device: Any,
+    ) -> None:
+        self.one = one
+        self.crops: dict[Crop, SharedCrop] = {}
+        self.sequences: dict[tuple[Crop, tuple[str, ...]], PartSequence] = {}
+        for content in content_schemes:
+            crop = one.crop(content)
+            if crop not in self.crops:
+                x0, y0, x1, y1 = crop
+                image = photograph[y0:y1, x0:x1]
+                self.crops[crop] = SharedCrop(image, one.masks(crop), device)
+            self.crops[crop].prepare([content])
+
+    def frames(self, content: str, order: Sequence[str], include_empty: bool) -> list["Tensor"]:
+        crop, box = self.one.crop(content), self.one.thing.box
+        x0, y0 = crop[:2]
+        found = self._sequence(crop, tuple(order), include_empty)
+        inside = (box[0] - x0, box[1] - y0, box[2] - x0, box[3] - y0)
+        return list(self.crops[crop].frames(found, content, inside))
+
+    def _sequence(self, crop: Crop, order: tuple[str, ...], include_empty: bool) -> PartSequence:
+        """The steps of a crop by an order, the same for every content scheme that shows it."""
+        found = self.sequences.get((crop, order))
+        if found is None:
+            try:
+                found = sequence(order, self.crops[crop].masks, include_empty)
+            except PartsError as error:
+                raise BadInput(f"{self.one.title}: {error.message}", cure=error.cure) from None
+            self.sequences[crop, order] = found
+        return found
+
+
+_Scene = tuple[Photograph, list[tuple[DrawnObject, list[SequenceLine]]]]
+_Ready = tuple[DrawnObject, list[SequenceLine], "Future[_Revealed]"]
+
+
+def _wanted(
+    frozen: Frozen,
+    orders: Orders,
+    content_schemes: Sequence[str],
+    include_empty: bool,
+    wanted: Callable[[str], bool] | None,
+) -> Iterator[_Scene]:
+    """Images with the objects and sequences of which a frame is wanted."""
+    for photo, things in drawn_objects(frozen):
+        found = []
+        for one in things:
+            lines = list(_lines(one, orders, content_schemes, include_empty))
+            if wanted is not None:
+                lines = [line for line in lines if any(map(wanted, line.frames))]
+            if lines:
+                found.append((one, lines))
+        if found:
+            yield photo, found
+
+
+def _prepared(
+    pool: ThreadPoolExecutor, scenes: Iterable[_Scene], open_image: Open, device: Any
+) -> Iterator[_Ready]:
+    """Every object with its sequences, being made ready."""
+    for photo, found in scenes:
+        # Here and not in the pool: who opens may use a database, whose connection is a thread's.
+        photograph = pool.submit(_decode, photo, _opened(photo, open_image))
+        for one, lines in found:
+            contents = list(dict.fromkeys(line.content_scheme for line in lines))
+            yield one, lines, pool.submit(_make_ready, one, photograph, contents, device)
+
+
+def _one_ahead(ready: Iterable[_Ready]) -> Iterator[_Ready]:
+    """The same, the next one asked for before the last is given."""
+    before = None
+    for one in ready:
+        if before is not None:
+            yield before
+        before = one
+    if before is not None:
+        yield before
+
+
+def _rendered(
+    pool: ThreadPoolExecutor, ready: Iterable[_Ready], orders: Orders, include_empty: bool
+) -> Iterator[tuple[SequenceLine, list["Tensor"]]]:
+    """Every sequence with its frames; a few are made while one is read.
+
+    What a task waits for was handed to the pool before it, so that they never wait in a circle.
+    """
+    waiting: deque[tuple[int, SequenceLine, Future[list[Tensor]]]] = deque()
+    for one, lines, shown in ready:
+        for line in lines:
+            order = orders[line.part_scheme][line.category]
+            x0, y0, x1, y1 = one.crop(line.content_scheme)
+            task = pool.submit(_make_frames, shown, line.content_scheme, order, include_empty)
+            size = (x1 - x0) * (y1 - y0) * (3 * len(set(line.frames)) + OBJECT_BYTES)
+            waiting.append((size, line, task))
+            while len(waiting) > AHEAD or sum(size for size, _, _ in waiting) > AHEAD_BYTES:
+                _, line, task = waiting.popleft()
+                yield line, task.result()
+    while waiting:
+        _, line, task = waiting.popleft()
+        yield line, task.result()
+
+
+def _make_ready(
+    one: DrawnObject, photograph: "Future[NDArray[np.uint8]]", contents: list[str], device: Any
+) -> _Revealed:
+    return _Revealed(one, photograph.result(), contents, device)
+
+
+def _make_frames(
+    shown: "Future[_Revealed]", content: str, order: Sequence[str], include_empty: bool
+) -> list["Tensor"]:
+    return shown.result().frames(content, order, include_empty)
+
+
+def _one_thread() -> None:
+    """Threads that each render an object must not wait for each other's threads of torch."""
+    import torch
+
+    torch.set_num_threads(1)
+
+
+def _as_before() -> None:
+    """Threads that begin later have as many of torch's as the reader's own again."""
+    import torch
+
+    torch.set_num_threads(torch.get_num_threads())
+
+
+def _distinct(line: SequenceLine, made: Sequence["Tensor"]) -> Iterator[tuple[str, "Tensor"]]:
+    before = None
+    for name, frame in zip(line.frames, made, strict=True):
+        if name != before:
+            yield name, frame
+        before = name
+
+
+def _lines(
+    one: DrawnObject, orders: Orders, content_schemes: Sequence[str], include_empty: bool
+) -> Iterator[SequenceLine]:
+    thing = one.thing
+    for scheme, categories in orders.items():
+        order = categories.get(thing.category)
+        if order is None:
+            raise BadInput(
+                f"the part scheme {scheme} orders no parts of {thing.category}, of which "
+                f"{one.title} is one",
+                cure="add the category to the orders",
+            )
+        for content in content_schemes:
+            yield SequenceLine(
+                image=one.photo.name,
+                category=thing.category,
+                part_scheme=scheme,
+                content_scheme=content,
+                frames=frame_ids(
+                    f"{one.photo.name}/{thing.name}/{scheme}/{content}",
+                    order,
+                    one.parts,
+                    include_empty,
+                ),
+                object=thing.name,
+                present=len(one.parts),
+                parts=len(order),
+            )
+
+
+def _opened(photo: Photograph, open_image: Open) -> IO[bytes]:
+    try:
+        return open_image(photo.name)
+    except FileNotFoundError:
+        raise BadInput(
+            "the photograph is missing", file=photo.name, cure="put it there, by that name"
+        ) from None
+    except OSError as error:
+        raise BadInput(
+            f"the photograph cannot be opened: {(error.strerror or str(error)).lower()}",
+            file=photo.name,
+            cure="check who may read it",
+        ) from None
+
+
+def _decode(photo: Photograph, file: IO[bytes]) -> NDArray[np.uint8]:
+    """(H, W, 3) uint8, sRGB, upright; closes the file. Raises BadInput where it is not the
+    release's photograph."""
+    try:
+        with file:
+            shown = upright(io.BytesIO(file.read()), max_pixels=MOST_PIXELS)
+    except (BadImage, OSError) as bad:
+        raise BadInput(
+            f"the photograph cannot be read: {bad}",
+            file=photo.name,
+            cure="put the right file there",
+        ) from None
+    if shown.size != (photo.width, photo.height):
+        raise BadInput(
+            f"the photograph has {shown.width} × {shown.height} pixels, the release says "
+            f"{photo.width} × {photo.height}",
+            file=photo.name,
+            cure="give the photograph that the parts were drawn on",
+        )
+    return np.asarray(shown)

@@ -1,1 +1,0 @@
-"""Weakly supervised object localization: score maps against boxes and masks."""

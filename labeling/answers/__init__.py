@@ -1,0 +1,1 @@
+"""Answers submitted, drafts kept, and how long an answer may be revised."""

@@ -1,0 +1,106 @@
+"""Unsent work on a seat, kept as it grows: it comes back after a crash, and on another machine.
+
+A draft is saved by whoever holds the seat, each time from a version they name, so that two devices
+never overwrite each other unseen. It goes when the answer is accepted.
+"""
+
+import json
+from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from labeling.db.sql import writing
+from labeling.errors import Conflict, Refusal, TooLarge
+from labeling.kinds import policies
+from labeling.models import Assignment, Draft
+
+MAX_BYTES = 1024 * 1024
+# A draft begins at the seconds since then: begun anew after it was forgotten, it never has a number
+# again that some device still holds, since nobody saves more often than once a second for long.
+EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
+# A version as the database keeps it.
+MOST = 2**31 - 1
+
+
+class Outdated(Conflict):
+    """Another device saved meanwhile. draft: what it saved; None where the draft is gone."""
+
+    code = "draft_conflict"
+
+    def __init__(self, draft: Draft | None) -> None:
+        super().__init__(
+            "This was changed on another device meanwhile. Choose which one to go on with; "
+            "neither is lost.",
+            field="base",
+        )
+        self.draft = draft
+
+
+def save(seat: Assignment, content: Any, base: int, device: str = "") -> int:
+    """The version under which the draft is kept from now on; the seat's lease begins anew.
+
+    base: the version that this one was made from, 0 for none. Raises Outdated when the draft has
+    another by now, TooLarge, and Refusal for what is no JSON object that a database takes.
+    """
+    content = check(content)
+    now = timezone.now()
+    with writing():
+        version = _put(seat, content, base, device, now)
+        until = now + timedelta(minutes=policies.of(seat.question.campaign)["lease_minutes"])
+        # A lease that runs longer, of what was sent back to be mended, is not cut short.
+        Assignment.objects.filter(
+            pk=seat.pk, state=Assignment.State.LEASED, leased_until__lt=until
+        ).update(leased_until=until)
+    return version
+
+
+def _put(seat: Assignment, content: dict[str, Any], base: int, device: str, now: datetime) -> int:
+    fields = {"content": content, "device": device, "saved_at": now}
+    drafts = Draft.objects.filter(assignment=seat)
+    if base:
+        if drafts.filter(version=base).update(version=base + 1, **fields):
+            return base + 1
+        raise Outdated(drafts.first())
+    version = max(1, int((now - EPOCH).total_seconds()))
+    try:
+        with transaction.atomic():
+            Draft.objects.create(assignment=seat, version=version, **fields)
+    except IntegrityError:
+        raise Outdated(drafts.first()) from None
+    return version
+
+
+def check(content: Any) -> dict[str, Any]:
+    """The content, if it can be kept. Raises TooLarge or Refusal."""
+    if not isinstance(content, dict):
+        raise Refusal("A draft must be a JSON object.", field="content")
+    try:
+        # PostgreSQL takes neither NUL nor half a character in JSON, and no number is infinite.
+        text = json.dumps(content, ensure_ascii=False, allow_nan=False)
+        size = len(text.encode())
+    except (ValueError, RecursionError) as error:
+        raise Refusal(
+            "The draft has a number or text that no JSON has.", field="content"
+        ) from error
+    if "\\u0000" in text:
+        raise Refusal("The draft has a NUL character.", field="content")
+    if size > MAX_BYTES:
+        raise TooLarge(
+            f"This drawing takes {size // 1024:,} KiB, and the server keeps {MAX_BYTES // 1024:,}. "
+            "It stays in your browser; take corners away where the outline is smooth.",
+            field="content",
+        )
+    return content
+
+
+def of(seats: Iterable[Assignment]) -> dict[int, Draft]:
+    """The drafts of these seats, by the seat's primary key. One query."""
+    return {draft.assignment_id: draft for draft in Draft.objects.filter(assignment__in=seats)}
+
+
+def forget(seats: Iterable[int]) -> None:
+    """Deletes the drafts of these seats, named by primary key: their answers were accepted."""
+    Draft.objects.filter(assignment_id__in=list(seats)).delete()

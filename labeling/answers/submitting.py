@@ -1,0 +1,433 @@
+"""Answers come in, a batch at a time: the only writer of Answer.
+
+A batch is one transaction and a fixed number of statements. What is good in it is accepted, what is
+not gets its own refusal, and sending it again gives the first result again.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django.utils import timezone
+
+from labeling.answers import drafts, window
+from labeling.assignment import quotas
+from labeling.assignment.candidates import NOT_A_MEMBER
+from labeling.assignment.claiming import NOT_WORKING, NOT_YOUR_SEAT, return_seat
+from labeling.consensus import settling
+from labeling.db.sql import Locked, execute, fetch, locking, marks, moment, retried, writing
+from labeling.errors import NotYours, Refusal, TooLarge
+from labeling.jobs import queue
+from labeling.kinds import KINDS, About, clean_answer, is_drawn, policies
+from labeling.models import Answer, Assignment, Campaign, Job, Membership, Question, User
+
+MAX_BATCH = 100
+MAX_DURATION_MS = 2**31 - 1
+# An answer that took longer than this was a pause: no more of it counts as work.
+LONGEST_WORK_MS = 120_000
+# After so many answers of a person somebody looks how they work; gold or not, so it tells nothing.
+WATCH_EVERY = 10
+
+ACCEPTED, REFUSED = "accepted", "refused"
+skip = return_seat
+
+MESSAGES = {
+    "not_your_seat": NOT_YOUR_SEAT,
+    "conflict": (
+        "This answer was sent before with another content. The first one stands; "
+        "to change it, send a new answer for the same image."
+    ),
+    "question_closed": (
+        "Another answer has made this question unnecessary. Nothing is lost; take the next one."
+    ),
+    "revision_closed": (
+        "It is too late to change this answer. The one you gave before stands; go on with the next."
+    ),
+    "campaign_closed": (
+        "The campaign was closed before this answer arrived. Everything you sent earlier is kept."
+    ),
+    "blocked": NOT_WORKING[Membership.Stage.BLOCKED][1],
+    "bad_id": "The answer has no proper id; give a UUID made for this answer alone.",
+    "bad_duration": "duration_ms must be a whole number of milliseconds, 0 or more, or nothing.",
+}
+
+
+@dataclass(frozen=True)
+class Sent:
+    """An answer as it came: its id is the client's, its seat a token."""
+
+    id: UUID
+    seat: str
+    value: Any
+    duration_ms: int | None = None
+
+
+@dataclass(frozen=True)
+class Result:
+    """What became of an answer. Gold, late and counted answers give the same."""
+
+    id: UUID
+    status: str
+    code: str
+    message: str
+    revision: int | None
+
+
+@dataclass
+class _Seat:
+    """A seat of this person as the batch goes through it."""
+
+    pk: int
+    token: str
+    state: str
+    ordinal: int | None
+    question_id: int
+    # Whether its lease would still run, had it not gone back.
+    in_lease: bool
+    # What it asks about, where answers are drawings.
+    about: About | None = None
+    revisions: int = 0
+    first_at: datetime | None = None
+    # Its first answer came when there was no seat left for it.
+    late: bool = False
+    changed: bool = False
+
+
+@dataclass
+class _Batch:
+    """What is known while a batch is decided, and what will be written."""
+
+    now: datetime
+    member: "_Member"
+    seats: dict[str, _Seat]
+    known: dict[UUID, tuple[str, Any, int | None, int]]
+    questions: dict[int, Locked]
+    new: list[Answer] = field(default_factory=list)
+    taken: set[int] = field(default_factory=set)
+    answered: int = 0
+
+
+@dataclass(frozen=True)
+class _Member:
+    pk: int
+    answered: int
+    stage: str
+    campaign_state: str
+    kind: Any
+    settings: dict[str, Any]
+    policy: dict[str, Any]
+    has_quota: bool
+
+
+def submit(user: User, campaign: Campaign, answers: Sequence[Sent]) -> list[Result]:
+    """One result for each answer, in order; the good ones are committed when this returns.
+
+    The same id with the same body gives the first result again, with another body a conflict. A
+    new id on an answered seat is a revision, while the policy's window is open: until both
+    revise_minutes and revise_answers further answers have passed (window.py); on a seat that a
+    reviewer sent back, at any time. A seat whose lease ran out is
+    taken again if its question still has one free; else the answer is kept and late. Answers are
+    accepted while the campaign or the person's work is paused (the person's: late once the seat's
+    lease is over), and no longer once the campaign is closed or the person blocked. Raises TooLarge
+    for more than 100 answers, NotYours for those who are not members.
+    """
+    check_batch(answers)
+    return _submit(user, campaign, answers) if answers else []
+
+
+def check_batch(answers: Sequence[Any]) -> None:
+    """Passes for as many answers as come at once. Raises TooLarge."""
+    if len(answers) > MAX_BATCH:
+        raise TooLarge(
+            f"{len(answers)} answers came at once; send at most {MAX_BATCH}.", field="answers"
+        )
+
+
+@retried
+def _submit(user: User, campaign: Campaign, answers: Sequence[Sent]) -> list[Result]:
+    tokens = sorted({sent.seat for sent in answers if _is_token(sent.seat)})
+    with writing():
+        member = _lock_member(user, campaign)
+        batch = _Batch(
+            member=member,
+            questions=_lock_asked(user, campaign, tokens),
+            # Under the locks: votes on a question are told apart by their moments (judging.py).
+            now=timezone.now(),
+            seats=_seats(user, campaign, tokens, drawn=is_drawn(member.kind)),
+            known=_known(user, answers),
+        )
+        results = [_decide(batch, sent) for sent in answers]
+        _write(batch)
+        if batch.new and member.has_quota:
+            quotas.recount(member.pk)
+        _watch(user, campaign, batch)
+    return results
+
+
+def _lock_member(user: User, campaign: Campaign) -> _Member:
+    """The member, locked: what one person sends from two places takes turns."""
+    row = (
+        Membership.objects.active()
+        .filter(user=user, campaign=campaign)
+        .select_for_update(no_key=True, of=("self",))
+        .select_related("campaign__policy")
+        .first()
+    )
+    if row is None:
+        raise NotYours(NOT_A_MEMBER)
+    return _Member(
+        pk=row.pk,
+        answered=row.answered,
+        stage=row.stage,
+        campaign_state=row.campaign.state,
+        kind=KINDS[row.campaign.kind],
+        settings=row.campaign.settings,
+        policy=policies.of(row.campaign),
+        has_quota=row.topics is not None,
+    )
+
+
+def _lock_asked(user: User, campaign: Campaign, tokens: Sequence[str]) -> dict[int, Locked]:
+    """The questions of these seats, locked by id. Gold, shared by everybody, is left unlocked:
+    nothing about it is counted.
+
+    The plus signs keep SQLite from looking through everything this person or campaign ever had
+    instead of a few tokens: it has no statistics to know better.
+    """
+    if not tokens:
+        return {}
+    rows = fetch(
+        "SELECT id, campaign_id, state, seats_free, policy_id, graph_id "  # noqa: S608
+        "FROM labeling_question WHERE id IN "
+        f"(SELECT question_id FROM labeling_assignment WHERE token IN ({marks(tokens)}) "
+        "AND +annotator_id = %s) "
+        f"AND +campaign_id = %s AND state <> 'gold' ORDER BY id{locking()}",
+        [*tokens, user.pk, campaign.pk],
+    )
+    return {row[0]: Locked(*row) for row in rows}
+
+
+def _seats(
+    user: User, campaign: Campaign, tokens: Sequence[str], *, drawn: bool
+) -> dict[str, _Seat]:
+    """This person's seats by token, with how often and since when each was answered; what was sent
+    back is answered anew."""
+    if not tokens:
+        return {}
+    rows = fetch(
+        "SELECT a.id, a.token, a.state, a.ordinal, a.question_id, "  # noqa: S608
+        "COALESCE(a.leased_until >= %s, false) FROM labeling_assignment a "
+        f"JOIN labeling_question q ON q.id = a.question_id WHERE a.token IN ({marks(tokens)}) "
+        "AND +a.annotator_id = %s AND +q.campaign_id = %s",
+        [moment(timezone.now()), *tokens, user.pk, campaign.pk],
+    )
+    seats = {row[1]: _Seat(*row) for row in rows}
+    by_pk = {seat.pk: seat for seat in seats.values()}
+    for pk, answered in window.answered_on(list(by_pk)).items():
+        seat = by_pk[pk]
+        seat.revisions, seat.first_at, seat.late = (
+            answered.revisions,
+            answered.first_at,
+            answered.late,
+        )
+    if drawn:
+        for pk, about in _about(by_pk):
+            by_pk[pk].about = about
+    return seats
+
+
+def _about(seats: Iterable[int]) -> Iterator[tuple[int, About]]:
+    rows = Assignment.objects.filter(pk__in=list(seats)).values_list(
+        "pk",
+        "question__topic",
+        "question__item__image__width",
+        "question__item__image__height",
+    )
+    for pk, topic, width, height in rows:
+        yield pk, About(topic, width, height)
+
+
+def _known(user: User, answers: Sequence[Sent]) -> dict[UUID, tuple[str, Any, int | None, int]]:
+    """Answers that came before under these ids, as (seat, value, duration, revision); somebody
+    else's has no seat that matches."""
+    ids = [sent.id for sent in answers if isinstance(sent.id, UUID)]
+    rows = Answer.objects.filter(pk__in=ids).values_list(
+        "pk",
+        "assignment__annotator_id",
+        "assignment__token",
+        "value",
+        "duration_ms",
+        "revision",
+    )
+    return {
+        pk: (token if annotator == user.pk else "", value, duration, revision)
+        for pk, annotator, token, value, duration, revision in rows
+    }
+
+
+def _decide(batch: _Batch, sent: Sent) -> Result:
+    try:
+        return Result(sent.id, ACCEPTED, "", "", _accept(batch, sent))
+    except Refusal as refusal:
+        return Result(sent.id, REFUSED, refusal.code, refusal.message, None)
+
+
+def _accept(batch: _Batch, sent: Sent) -> int:
+    """The revision that this answer is. Raises the Refusal it deserves."""
+    if not isinstance(sent.id, UUID):
+        raise _refusal("bad_id")
+    seat = batch.seats.get(sent.seat) if _is_token(sent.seat) else None
+    if sent.id in batch.known:
+        return _check_again(batch, sent, seat)
+    value = _clean_value(batch, sent, seat)
+    duration = _clean_duration(sent.duration_ms)
+    if seat is None:
+        raise _refusal("not_your_seat")
+    if batch.member.campaign_state == Campaign.State.CLOSED:
+        raise _refusal("campaign_closed")
+    if batch.member.stage == Membership.Stage.BLOCKED:
+        raise _refusal("blocked")
+    question = batch.questions.get(seat.question_id)
+    if seat.state == Assignment.State.ANSWERED:
+        _check_window(batch, seat)
+    elif question is not None:
+        _take_again(batch, seat, question)
+    batch.new.append(
+        Answer(
+            id=sent.id,
+            assignment_id=seat.pk,
+            revision=seat.revisions,
+            value=value,
+            duration_ms=duration,
+            late=seat.late or (question is not None and question.state != Question.State.OPEN),
+            created_at=batch.now,
+        )
+    )
+    if not seat.revisions:
+        batch.answered += 1
+        seat.ordinal = batch.member.answered + batch.answered
+    if seat.state != Assignment.State.ANSWERED:
+        seat.state, seat.changed = Assignment.State.ANSWERED.value, True
+        seat.first_at = batch.now
+    batch.known[sent.id] = (seat.token, value, duration, seat.revisions)
+    seat.revisions += 1
+    return seat.revisions - 1
+
+
+def _check_again(batch: _Batch, sent: Sent, seat: _Seat | None) -> int:
+    """The revision that this answer was when it first came. Raises a conflict for another body."""
+    *body, revision = batch.known[sent.id]
+    value = sent.value
+    if is_drawn(batch.member.kind) and seat is not None:
+        # A drawing is kept on tenths of a pixel, however it was sent.
+        value = _clean_value(batch, sent, seat)
+    if body != [sent.seat, value, sent.duration_ms]:
+        raise _refusal("conflict")
+    return revision
+
+
+def _clean_value(batch: _Batch, sent: Sent, seat: _Seat | None) -> Any:
+    if seat is None and is_drawn(batch.member.kind):
+        raise _refusal("not_your_seat")
+    about = seat.about if seat else None
+    return clean_answer(batch.member.kind, sent.value, batch.member.settings, about)
+
+
+def _refusal(code: str) -> Refusal:
+    return Refusal(MESSAGES[code], code=code)
+
+
+def _is_token(seat: Any) -> bool:
+    # Whatever else came is no seat, and some of it (a NUL) no database takes.
+    return isinstance(seat, str) and re.fullmatch("[0-9a-f]{32}", seat) is not None
+
+
+def _clean_duration(duration: Any) -> int | None:
+    if duration is None:
+        return None
+    if isinstance(duration, bool) or not isinstance(duration, int):
+        raise _refusal("bad_duration")
+    if not 0 <= duration <= MAX_DURATION_MS:
+        raise _refusal("bad_duration")
+    return duration
+
+
+def _check_window(batch: _Batch, seat: _Seat) -> None:
+    assert seat.ordinal is not None
+    if not window.is_open(
+        batch.member.policy,
+        revisions=seat.revisions,
+        first_at=seat.first_at,
+        further=batch.member.answered + batch.answered - seat.ordinal,
+        now=batch.now,
+    ):
+        raise _refusal("revision_closed")
+
+
+def _take_again(batch: _Batch, seat: _Seat, question: Locked) -> None:
+    """A seat whose lease ran out is ours again if its question still has one; without one the
+    answer is late, as it is for a person who was stopped since. Gold always has one, and so nothing
+    is refused here that gold is not.
+
+    But for a question that another answer closed in its graph: there is nothing to keep.
+    """
+    if question.state == Question.State.WITHDRAWN and question.graph_id is not None:
+        raise _refusal("question_closed")
+    if seat.state == Assignment.State.LEASED or question.state != Question.State.OPEN:
+        return
+    # Seats gathered before would let somebody work on whose work was stopped.
+    stopped = batch.member.stage != Membership.Stage.WORKING and not seat.in_lease
+    if question.seats_free and not stopped:
+        batch.questions[question.id] = question._replace(seats_free=question.seats_free - 1)
+        batch.taken.add(question.id)
+    else:
+        seat.late = True
+
+
+def _write(batch: _Batch) -> None:
+    if not batch.new:
+        return
+    Answer.objects.bulk_create(batch.new)
+    rows = [
+        part for seat in batch.seats.values() if seat.changed for part in (seat.pk, seat.ordinal)
+    ]
+    if rows:
+        execute(
+            f"WITH sent (id, ordinal) AS (VALUES {marks(rows, 2)}) "  # noqa: S608
+            "UPDATE labeling_assignment SET state = 'answered', ordinal = sent.ordinal "
+            "FROM sent WHERE labeling_assignment.id = sent.id",
+            rows,
+        )
+    if batch.taken:
+        # One person has one seat on a question, so each of these gives one.
+        taken = sorted(batch.taken)
+        execute(
+            "UPDATE labeling_question SET seats_free = seats_free - 1 "  # noqa: S608
+            f"WHERE id IN ({marks(taken)})",
+            taken,
+        )
+    if is_drawn(batch.member.kind):
+        drafts.forget(answer.assignment_id for answer in batch.new)
+    longest = getattr(batch.member.kind, "LONGEST_WORK_MS", LONGEST_WORK_MS)
+    worked = sum(min(answer.duration_ms or 0, longest) for answer in batch.new)
+    execute(
+        "UPDATE labeling_membership SET answered = answered + %s, worked_ms = worked_ms + %s, "
+        "last_answered_at = %s WHERE id = %s",
+        [batch.answered, worked, moment(batch.now), batch.member.pk],
+    )
+    settling.settle_locked(list(batch.questions.values()))
+
+
+def _watch(user: User, campaign: Campaign, batch: _Batch) -> None:
+    before, after = batch.member.answered, batch.member.answered + batch.answered
+    if after // WATCH_EVERY > before // WATCH_EVERY:
+        ask_watch(campaign, user.pk)
+
+
+def ask_watch(campaign: Campaign, user_pk: int) -> Job:
+    """The job that watches this person."""
+    payload = {"campaign": campaign.pk, "user": user_pk}
+    return queue.enqueue("watch", f"{campaign.pk}:{user_pk}", payload, campaign)

@@ -1,0 +1,395 @@
+"""Reading the lanes: which questions a person could be given next, from their cursors onward.
+
+Nothing here locks or writes. A question that gains a seat gets a new ticket, and tickets become
+visible in order, so a reader never again needs what was once seen or full.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from operator import itemgetter
+from typing import Any, NamedTuple
+
+from labeling.db.sql import fetch, marks
+from labeling.errors import NotYours
+from labeling.kinds import KINDS, policies
+from labeling.models import Campaign, Question, User
+
+RETURNED, FRESH, GOLD = Question.Lane.RETURNED, Question.Lane.FRESH, Question.Lane.GOLD
+NOT_A_MEMBER = "There is no such campaign, or you were not invited to it."
+# Every fourth page begins with fresh questions, so that returned ones cannot hold them up for ever.
+FRESH_EVERY = 4
+# Candidates read for every seat wanted, since others may take some first.
+OVERSAMPLE = 3
+# The window grows while nearly all that it shows was seen by this person.
+WIDEST_WINDOW = 5_000
+# Rows read of one topic in one lane, or of gold: a page may be short of these, never empty.
+ENOUGH_ROWS = 800
+# Of what this person gave back or let lapse.
+MOST_AGAIN = 1_000
+
+
+@dataclass(frozen=True)
+class Reader:
+    """A member, how far they have read in each lane, and the campaign as it stands now.
+
+    by_topic: pages hold questions of one topic. share: of gold among what this person is given.
+    quota: how many questions of which topics are left to them; None where they get any.
+    """
+
+    membership_id: int
+    user_id: int
+    campaign_id: int
+    cursors: tuple[int, int, int]
+    pages: int
+    answered: int
+    role: str
+    stage: str
+    share: float
+    state: str
+    floors: tuple[int, int]
+    last_ticket: int
+    questions_asked: int
+    questions_free: int
+    counted_at: datetime | None
+    policy: dict[str, Any]
+    by_topic: bool
+    quota: dict[str, int] | None
+
+    @property
+    def fresh_first(self) -> bool:
+        return self.pages % FRESH_EVERY == FRESH_EVERY - 1
+
+    @property
+    def turns(self) -> tuple[int, int]:
+        """The lanes of ordinary questions in the order in which this page is filled from them."""
+        return (FRESH, RETURNED) if self.fresh_first else (RETURNED, FRESH)
+
+    def start(self, lane: int) -> int:
+        """The ticket from which they read on: newcomers are spared what has long been full."""
+        if lane == GOLD:
+            return self.cursors[lane]
+        return max(self.cursors[lane], self.floors[lane])
+
+
+class Candidate(NamedTuple):
+    """A question with a free seat that this person could be given.
+
+    answer: of gold, as text; None for others. again: they held a seat on it and gave it back.
+    """
+
+    id: int
+    subject: int
+    ticket: int
+    topic: str
+    answer: str | None = None
+    again: bool = False
+
+
+@dataclass
+class Scan:
+    """What a lane offers one person.
+
+    most: rows to read, None for as many as it takes. first, last: tickets of the first and last
+    question read, seen ones too; None if none was. exhausted: whether the lane was read to its end.
+    dealt: answers of the gold read that this person has been given.
+    """
+
+    lane: int
+    start: int
+    wanted: int
+    window: int
+    most: int | None = None
+    candidates: list[Candidate] = field(default_factory=list)
+    first: int | None = None
+    last: int | None = None
+    rows: int = 0
+    exhausted: bool = False
+    dealt: Counter[str] = field(default_factory=Counter)
+
+    def cursor(self, taken: set[int]) -> int:
+        """How far they have read once they hold `taken`: up to just before the first candidate
+        left behind, so that one skipped because it was locked, or off topic, comes first next
+        time."""
+        for candidate in self.candidates:
+            if candidate.id not in taken:
+                return candidate.ticket - 1
+        return self.position
+
+    @property
+    def position(self) -> int:
+        return self.start if self.last is None else self.last
+
+    @property
+    def wants_more(self) -> bool:
+        if self.exhausted or len(self.candidates) >= self.wanted:
+            return False
+        return self.most is None or self.rows < self.most
+
+    def absorb(self, rows: Sequence[tuple[Any, ...]]) -> None:
+        """Rows of one window, as WINDOW selects them; a union promises no order."""
+        rows = sorted(rows, key=itemgetter(3))
+        for _, pk, subject, ticket, topic, seat, answer in rows:
+            if seat in UNSEEN:
+                self.candidates.append(Candidate(pk, subject, ticket, topic, answer))
+            elif answer is not None:
+                self.dealt[answer] += 1
+        if rows:
+            self.first = rows[0][3] if self.first is None else self.first
+            self.last = rows[-1][3]
+        self.rows += len(rows)
+        # A window of no rows asks for nothing, so the lane is at its end.
+        self.exhausted = not self.window or len(rows) < self.window
+        self.window = min(self.window * 4, WIDEST_WINDOW)
+        if self.most is not None:
+            self.window = min(self.window, max(0, self.most - self.rows))
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What one person could be given, as read without locks.
+
+    held: their open seats, by id; held_topics: of which topics. topic: that of the page, None
+    where topics mix. scans: the lanes in their order, from which cursors move. candidates: for each
+    lane, what this page may take. again: questions of which they gave a seat back, gold apart; read
+    only when nothing else is left, so that neither returns sooner than the other.
+    """
+
+    held: list[int]
+    held_topics: Counter[str]
+    topic: str | None
+    scans: list[Scan]
+    candidates: list[list[Candidate]]
+    again: list[Candidate]
+    golden_again: list[Candidate]
+
+    @property
+    def overtaken(self) -> bool:
+        """Whether others took all of the topic between the two statements that read: what is next
+        in turn was there, and is gone. There may be other topics."""
+        was_there = any(scan.candidates for scan in self.scans[:2])
+        return (
+            self.topic is not None and not self.held and was_there and not any(self.candidates[:2])
+        )
+
+    @property
+    def at_the_end(self) -> bool:
+        return all(scan.exhausted for scan in self.scans[:2])
+
+
+READER = """
+SELECT b.id, b.cursor_returned, b.cursor_fresh, b.cursor_gold, b.pages, b.answered, b.role,
+    b.stage, b.gold_share, c.state, c.floor_returned, c.floor_fresh, c.last_ticket,
+    c.questions_asked, c.questions_free, c.counted_at, p.content, b.topics
+FROM labeling_membership b
+JOIN labeling_campaign c ON c.id = b.campaign_id
+JOIN labeling_policy p ON p.id = c.policy_id
+WHERE b.user_id = %s AND b.campaign_id = %s AND b.left_at IS NULL
+"""
+
+
+def reader(user: User, campaign: Campaign) -> Reader:
+    """The member as a reader of the campaign. Raises NotYours for anybody else."""
+    rows = fetch(READER, [user.pk, campaign.pk])
+    if not rows:
+        raise NotYours(NOT_A_MEMBER)
+    row = rows[0]
+    policy = policies.DEFAULTS | json.loads(row[16])
+    return Reader(
+        membership_id=row[0],
+        user_id=user.pk,
+        campaign_id=campaign.pk,
+        cursors=(row[1], row[2], row[3]),
+        pages=row[4],
+        answered=row[5],
+        role=row[6],
+        stage=row[7],
+        # A rule that asks for less holds at once, before anybody was watched again.
+        share=min(policy["gold_share"], policy["gold_share"] if row[8] is None else row[8]),
+        state=row[9],
+        floors=(row[10], row[11]),
+        last_ticket=row[12],
+        questions_asked=row[13],
+        questions_free=row[14],
+        # SQLite keeps UTC and does not say so.
+        counted_at=row[15] and row[15].replace(tzinfo=UTC),
+        policy=policy,
+        by_topic=topic_pages(campaign),
+        quota=None if row[17] is None else json.loads(row[17]),
+    )
+
+
+def topic_pages(campaign: Campaign) -> bool:
+    """Whether the campaign's kind hands out pages of one topic each."""
+    return getattr(KINDS[campaign.kind], "TOPIC_PAGES", False)
+
+
+# A seat that was closed can be leased anew; one that this person gave back comes when all else is
+# done (AGAIN), and is passed like one they answered.
+UNSEEN = (None, "closed")
+# The seat is a scalar subquery, not an anti-join: it is looked up in the unique index for each row
+# read, and no planner can turn it into one over everything the person ever answered. Rows that
+# they have seen come back too, so the cursor can pass them. States are written out, not passed:
+# SQLite uses a partial index only for what it can read in the statement. A seat given back on
+# another question about the same subject keeps nobody from this one; any seat on one does where the
+# subject is below 0, since both show a part of one thing (subjects.py).
+COLUMNS = """q.lane, q.id, COALESCE(q.subject, q.id) AS subject, q.ticket, q.topic,
+        (SELECT CASE WHEN a.question_id <> q.id AND a.subject < 0 THEN 'elsewhere'
+                WHEN a.question_id <> q.id AND a.state = 'returned' THEN 'closed'
+                ELSE a.state END FROM labeling_assignment a
+         WHERE a.annotator_id = %s AND a.subject = COALESCE(q.subject, q.id)) AS seat"""
+NO_ANSWER = "CAST(NULL AS text) AS answer FROM labeling_question q"
+# What gold is balanced by. No drawing is like another, so all of them are one word.
+WORD_OF_GOLD = "CASE WHEN g.answer -> 'parts' IS NULL THEN CAST(g.answer AS text) ELSE 'drawn' END"
+GOLD_ANSWER = (
+    f"{WORD_OF_GOLD} AS answer FROM labeling_question q "
+    "JOIN labeling_gold g ON g.question_id = q.id"
+)
+
+
+def _window_of(source: str, about: str = "") -> str:
+    return f"""
+SELECT * FROM (
+    SELECT {COLUMNS}, {source}
+    WHERE q.campaign_id = %s AND q.lane = %s{about} AND q.ticket > %s AND q.seats_free > 0
+    ORDER BY q.ticket LIMIT %s
+) AS w
+"""  # noqa: S608
+
+
+def _windows_about(topics: Sequence[str]) -> list[str]:
+    """As WINDOWS, for somebody whose quota names these topics."""
+    return [_window_of(source, f" AND q.topic IN ({marks(topics)})") for source in SOURCES]
+
+
+OF_TOPIC = " AND q.topic = %s AND q.graph_id IS NOT NULL"
+SOURCES = (NO_ANSWER, NO_ANSWER, GOLD_ANSWER)
+WINDOWS = [_window_of(source) for source in SOURCES]
+TOPIC_WINDOWS = [_window_of(source, OF_TOPIC) for source in SOURCES]
+HELD = """
+SELECT -1 AS lane, a.id, 0 AS subject, 0 AS ticket, q.topic, a.state AS seat,
+    CAST(NULL AS text) AS answer
+FROM labeling_assignment a JOIN labeling_question q ON q.id = a.question_id
+WHERE a.annotator_id = %s AND a.state = 'leased' AND q.campaign_id = %s
+"""
+EVERYTHING = " UNION ALL ".join([*WINDOWS, HELD])
+AGAIN = f"""
+SELECT q.lane, q.id, a.subject, q.ticket, q.topic,
+    (SELECT {WORD_OF_GOLD} FROM labeling_gold g WHERE g.question_id = q.id)
+FROM labeling_assignment a JOIN labeling_question q ON q.id = a.question_id
+WHERE a.annotator_id = %s AND a.state = 'returned' AND q.campaign_id = %s AND q.seats_free > 0
+ORDER BY q.lane, q.ticket LIMIT %s
+"""  # noqa: S608
+
+
+def read(person: Reader, size: int) -> Reading:
+    """What this person holds and could be given: at least `size` candidates of each lane in the
+    order of their tickets, or the lane to its end; for a page of one topic, of that topic.
+
+    One statement, and another for a topic's page, unless nearly all of a window was seen.
+    """
+    scans = []
+    for lane in Question.Lane.values:
+        # A page of one topic needs of each lane no more than where it begins.
+        wanted = 1 if person.by_topic else size
+        most = ENOUGH_ROWS if lane == GOLD else None
+        scans.append(_scan(person, lane, person.start(lane), wanted, size, most))
+    about = sorted(person.quota) if person.quota is not None else []
+    statements = _windows_about(about) if about else WINDOWS
+    windows = [part for scan in scans for part in _window(person, scan, *about)]
+    everything = EVERYTHING if statements is WINDOWS else " UNION ALL ".join([*statements, HELD])
+    rows = fetch(everything, [*windows, person.user_id, person.campaign_id])
+    for scan in scans:
+        scan.absorb([row for row in rows if row[0] == scan.lane])
+        while scan.wants_more:
+            scan.absorb(fetch(statements[scan.lane], _window(person, scan, *about)))
+    held = [row for row in rows if row[0] < 0]
+    again = _again(person) if all(scan.exhausted for scan in scans[:2]) else []
+    topic = _topic(person, held, scans, again) if person.by_topic else None
+    candidates = [scan.candidates for scan in scans]
+    if topic is not None and len(held) < size:
+        candidates = _of_topic(person, size, topic, scans)
+        if any(scan.candidates for scan in scans[:2]):
+            # Nothing comes again while anything else is left.
+            again = []
+        again = [one for one in again if one.topic == topic]
+    return Reading(
+        held=[row[1] for row in held],
+        held_topics=Counter(row[4] for row in held),
+        topic=topic,
+        scans=scans,
+        candidates=candidates,
+        again=[one for one in again if one.answer is None],
+        golden_again=[one for one in again if one.answer is not None],
+    )
+
+
+def _scan(person: Reader, lane: int, start: int, wanted: int, size: int, most: int | None) -> Scan:
+    if (lane == GOLD and not person.share) or person.quota == {}:
+        return Scan(lane, start, 0, 0)
+    return Scan(lane, start, wanted, size * OVERSAMPLE, most)
+
+
+def _window(person: Reader, scan: Scan, *about: str) -> list[Any]:
+    return [person.user_id, person.campaign_id, scan.lane, *about, scan.position, scan.window]
+
+
+def _topic(
+    person: Reader,
+    held: Sequence[tuple[Any, ...]],
+    scans: Sequence[Scan],
+    again: Sequence[Candidate],
+) -> str | None:
+    """What this page is about: what the open seats are, else what is next in turn."""
+    if held:
+        return str(held[0][4])
+    for lane in person.turns:
+        if scans[lane].candidates:
+            return scans[lane].candidates[0].topic
+    return next((one.topic for one in again if one.answer is None), None)
+
+
+def _of_topic(
+    person: Reader, size: int, topic: str, heads: Sequence[Scan]
+) -> list[list[Candidate]]:
+    """The candidates of one topic in each lane. Everything before a lane's first candidate was
+    seen, so reading begins there, and the topic that is next in turn is found at once."""
+    scans = [
+        _scan(person, head.lane, head.cursor(set()), size, size, ENOUGH_ROWS)
+        for head in heads
+        if head.candidates
+    ]
+    if not scans:
+        return [[] for _ in heads]
+    rows = fetch(
+        " UNION ALL ".join(TOPIC_WINDOWS[scan.lane] for scan in scans),
+        [part for scan in scans for part in _window(person, scan, topic)],
+    )
+    for scan in scans:
+        scan.absorb([row for row in rows if row[0] == scan.lane])
+        while scan.wants_more:
+            scan.absorb(fetch(TOPIC_WINDOWS[scan.lane], _window(person, scan, topic)))
+    heads[GOLD].dealt = next((scan.dealt for scan in scans if scan.lane == GOLD), Counter())
+    found = {scan.lane: scan.candidates for scan in scans}
+    return [found.get(head.lane, []) for head in heads]
+
+
+def _again(person: Reader) -> list[Candidate]:
+    """What this person gave back or let lapse and what still has a seat, returned ones first."""
+    rows = fetch(AGAIN, [person.user_id, person.campaign_id, MOST_AGAIN])
+    return [
+        Candidate(pk, subject, ticket, topic, answer, again=True)
+        for _, pk, subject, ticket, topic, answer in rows
+        if person.quota is None or topic in person.quota
+    ]
+
+
+def gold_about(person: Reader, scan: Scan, topics: Iterable[str]) -> list[Candidate]:
+    """Gold of these topics that this person has not seen, where the window had none of them."""
+    keys = sorted(topics)
+    window = _window_of(GOLD_ANSWER, f" AND q.topic IN ({marks(keys)})")
+    more = Scan(GOLD, scan.start, scan.wanted, scan.window)
+    more.absorb(fetch(window, _window(person, more, *keys)))
+    return more.candidates

@@ -1,0 +1,486 @@
+"""Who labels what next: pages of seats, leases, gold mixed in.
+
+A page is claimed in a handful of statements: read each lane from the person's cursors, take what
+nobody else is taking, move the cursors. Seats that run out or are given back return to the queue
+under a new ticket. docs/assigning.md says why nothing is lost, overfilled or starved.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.utils import timezone
+
+from labeling.assignment import candidates as lanes
+from labeling.assignment import counters, gold_mixing
+from labeling.assignment.candidates import FRESH, GOLD, RETURNED, Candidate, Reader, Reading
+from labeling.db.sql import (
+    Raced,
+    execute,
+    fetch,
+    free,
+    lock_questions,
+    locking,
+    moment,
+    numbers,
+    retried,
+    writing,
+)
+from labeling.errors import CampaignClosed, Conflict, InTraining, Newcomer, NotWorking, NotYours
+from labeling.models import Assignment, Campaign, Decision, Membership, User
+from labeling.models.people import new_token
+
+# A page of the largest size, and the next one fetched ahead while it is worked on.
+LARGEST_PAGE = 200
+# How often a page is tried for that stays empty because others were quicker.
+ATTEMPTS = 10
+EXPIRED_AT_ONCE = 100
+EXPIRED_BATCHES = 50
+
+NOT_YOUR_SEAT = "This image is not yours to answer, or no longer. Take the next one."
+CLOSED = {
+    Campaign.State.DRAFT: "This campaign has not been opened yet. Come back when it has.",
+    Campaign.State.PAUSED: (
+        "This campaign is paused. What you have answered is kept; come back later for more."
+    ),
+    Campaign.State.CLOSED: "This campaign is closed. Thank you; there is nothing left to answer.",
+}
+Stage = Membership.Stage
+IN_TRAINING = (
+    "Before the first real question there is a short training. Open this page to start it."
+)
+# Whole sentences about the whole of somebody's work: none names an answer or an image.
+NOT_WORKING = {
+    Stage.FAILED: (
+        "not_qualified",
+        "Thank you for taking the test. It was not passed, so there is no work for you here.",
+    ),
+    Stage.PAUSED: (
+        "paused",
+        "Your work here is paused while a researcher looks at it. What you have answered is kept.",
+    ),
+    Stage.BLOCKED: (
+        "blocked",
+        "A researcher has ended your work in this campaign. Ask them if you think this is wrong.",
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Seat:
+    """One question on a person's page. Only the token may leave the server."""
+
+    token: str
+    question_id: int
+    topic: str
+    image_id: int
+    image_name: str
+
+
+@dataclass(frozen=True)
+class Page:
+    """A person's open seats, in the order of their random tokens, and about how many more this
+    person could answer, these included, as worked out when they had answered so many. None of it
+    tells gold from the rest."""
+
+    seats: list[Seat]
+    left: int
+    answered: int = 0
+
+    @property
+    def topic(self) -> str | None:
+        """What all of these seats are about, if it is one thing."""
+        topics = {seat.topic for seat in self.seats}
+        return topics.pop() if len(topics) == 1 else None
+
+
+@dataclass(frozen=True)
+class Fill:
+    """What became of an attempt to fill a page.
+
+    missing: seats wanted but not got. behind: candidates left behind for others who held them.
+    empty: whether the person has no open seat at all. share: of gold. ahead: about how many
+    answers lie beyond those given. answered: how many they had given when this was read.
+    """
+
+    missing: int
+    behind: int
+    empty: bool
+    share: float
+    ahead: int
+    answered: int = 0
+
+
+def next_page(user: User, campaign: Campaign, size: int | None = None) -> Page:
+    """The person's open seats, filled up to `size` (the policy's page_size) with new ones.
+
+    So a reload claims nothing twice; the leases of open seats begin anew. Where the kind hands out
+    topics, all seats are about one, that of the seats already open if there are any, and the page
+    is short rather than mixed. Empty only when there is nothing this person could answer now.
+    Raises NotYours for those who are not members, CampaignClosed unless the campaign is open,
+    InTraining and NotWorking by the person's stage, and Newcomer for a first page where people are
+    trained or tested first: qualifying.next_page begins that, then comes here.
+    """
+    for attempt in range(ATTEMPTS):
+        # What others hold is skipped twice, then waited for: an empty page must mean the end.
+        fill = _fill(user, campaign, size, skip=attempt < 2)
+        if not fill.missing or not (fill.behind or return_expired()):
+            break
+        if attempt >= 2 and not fill.empty:
+            break
+    seats = open_seats(user, campaign)
+    left = len(seats) + _beyond(fill, len(seats)) if seats else 0
+    return Page(seats, left, fill.answered)
+
+
+def _beyond(fill: Fill, shown: int) -> int:
+    """About how many more come after the seats shown.
+
+    Without gold this is as near as the lanes were read. With gold it falls by one with each answer,
+    whatever was answered: counting what ordinary questions remain would tell, page by page, how
+    many of the seats were gold. So it knows of those only whether there are any.
+    """
+    if not fill.ahead or not fill.share:
+        return fill.ahead
+    return max(1, fill.ahead - shown)
+
+
+OPEN_SEATS = """
+SELECT a.token, q.id, q.topic, i.image_id, m.name
+FROM labeling_assignment a
+JOIN labeling_question q ON q.id = a.question_id
+JOIN labeling_item i ON i.id = q.item_id
+JOIN labeling_image m ON m.id = i.image_id
+WHERE a.annotator_id = %s AND a.state = 'leased' AND q.campaign_id = %s
+ORDER BY a.ordinal IS NULL, a.token
+"""
+
+
+def open_seats(user: User, campaign: Campaign) -> list[Seat]:
+    """The seats this person holds and has not answered: where they left off. First what was
+    answered once and sent back."""
+    return [Seat(*row) for row in fetch(OPEN_SEATS, [user.pk, campaign.pk])]
+
+
+@retried
+def _fill(user: User, campaign: Campaign, size: int | None, skip: bool) -> Fill:
+    """Reads before the transaction and claims inside it, so that SQLite's one writer is brief."""
+    person = lanes.reader(user, campaign)
+    if person.state != Campaign.State.OPEN:
+        raise CampaignClosed(CLOSED[Campaign.State(person.state)])
+    _check_stage(person)
+    size = min(size or person.policy["page_size"], LARGEST_PAGE)
+    hand = _hand(person, lanes.read(person, size))
+    held = hand.reading.held
+    missing = max(0, size - len(held))
+    taken: set[int] = set()
+    if held or hand.moves() or (missing and hand.ordinary):
+        with writing():
+            taken = _claim(hand, missing, skip)
+    if person.quota is None:
+        # Who reads some topics only has not seen what the others still need.
+        counters.raise_floors(person, hand.reading.scans[:2])
+    got = len(taken & {candidate.id for candidate in hand.ordinary})
+    return Fill(
+        missing=missing - len(taken),
+        behind=len(hand.ordinary) - got + hand.reading.overtaken,
+        empty=not (held or taken),
+        share=person.share,
+        ahead=_ahead(hand, got),
+        answered=person.answered,
+    )
+
+
+def _check_stage(person: Reader) -> None:
+    """Raises Newcomer, InTraining or NotWorking unless the person works here."""
+    stage = Stage(person.stage)
+    if _is_new(person):
+        raise Newcomer(IN_TRAINING)
+    if stage in (Stage.TRAINING, Stage.TEST):
+        raise InTraining(IN_TRAINING)
+    if stage != Stage.WORKING:
+        code, message = NOT_WORKING[stage]
+        raise NotWorking(message, code=code)
+
+
+def _is_new(person: Reader) -> bool:
+    """Whether this is an annotator's first page where people are trained or tested first."""
+    wanted = person.policy["training_questions"] or person.policy["test_questions"]
+    return bool(
+        wanted
+        and not person.pages
+        and not person.answered
+        and person.stage == Stage.WORKING
+        and person.role == Membership.Role.ANNOTATOR
+        and not has_been_trained(person.user_id, person.campaign_id)
+    )
+
+
+def has_been_trained(user_id: int, campaign_id: int) -> bool:
+    """Whether the person has been through training and test, or a researcher let them in."""
+    return Decision.objects.filter(
+        campaign_id=campaign_id,
+        kind__in=[Decision.Kind.STAGE, Decision.Kind.UNBLOCK],
+        content__annotator=user_id,
+    ).exists()
+
+
+@dataclass(frozen=True)
+class Hand:
+    """What could be given to one person: ordinary candidates in the order of their turn, gold."""
+
+    person: Reader
+    reading: Reading
+    ordinary: list[Candidate]
+    golden: list[Candidate]
+
+    def cursors(self, taken: set[int]) -> list[int]:
+        return [scan.cursor(taken) for scan in self.reading.scans]
+
+    def moves(self) -> bool:
+        """Whether a cursor moves even if nothing is taken: past what was seen meanwhile."""
+        pairs = zip(self.cursors(set()), self.person.cursors, strict=True)
+        return any(new > old for new, old in pairs)
+
+    def deal(self, missing: int) -> list[Candidate]:
+        """The gold for a page of that many seats.
+
+        Gold that was given back returns when what else was given back does, and as often.
+        """
+        next_ones = self.ordinary[:missing]
+        again = sum(one.again for one in next_ones)
+        wanted = gold_mixing.slots(missing, self.person.share)
+        back = gold_mixing.slots(wanted, again / len(next_ones)) if again else 0
+        scan, about = self.reading.scans[GOLD], self.ordinary
+        return [
+            *gold_mixing.deal(self.person, scan, self.reading.golden_again, about, back),
+            *gold_mixing.deal(self.person, scan, self.golden, about, wanted - back),
+        ]
+
+
+def _hand(person: Reader, reading: Reading) -> Hand:
+    # One person sees a subject once, whichever lane it waits in.
+    by_subject: dict[int, Candidate] = {}
+    for candidates in (*(reading.candidates[lane] for lane in person.turns), reading.again):
+        for candidate in candidates:
+            by_subject.setdefault(candidate.subject, candidate)
+    golden = [one for one in reading.candidates[GOLD] if one.subject not in by_subject]
+    return Hand(person, reading, _within_quota(person, reading, by_subject.values()), golden)
+
+
+def _within_quota(
+    person: Reader, reading: Reading, candidates: Iterable[Candidate]
+) -> list[Candidate]:
+    """Those that the person's quota leaves to them beside their open seats, first come first."""
+    if person.quota is None:
+        return list(candidates)
+    left = Counter(person.quota) - reading.held_topics
+    chosen = []
+    for candidate in candidates:
+        if left[candidate.topic] > 0:
+            left[candidate.topic] -= 1
+            chosen.append(candidate)
+    return chosen
+
+
+def _claim(hand: Hand, missing: int, skip: bool) -> set[int]:
+    """The questions now taken by this person, gold included, at most `missing`."""
+    person, now = hand.person, timezone.now()
+    cursors = _lock_member(person)
+    # Without an ordinary question there is no gold either, or people would answer it for ever.
+    golden = hand.deal(missing) if missing and hand.ordinary and person.share else []
+    taken = _take(hand, missing - len(golden), skip)
+    if len(taken) < missing - len(golden):
+        # The last page is short, and gold has the same share in it as in any other.
+        gold = gold_mixing.slots(round(len(taken) / (1 - person.share)), person.share)
+        golden = golden[:gold]
+    chosen = [candidate for candidate in hand.ordinary if candidate.id in taken] + golden
+    leased_until = now + timedelta(minutes=person.policy["lease_minutes"])
+    _seat(person, chosen, now, leased_until)
+    _extend(hand.reading.held, leased_until)
+    taken |= {candidate.id for candidate in golden}
+    _move(person, [max(pair) for pair in zip(cursors, hand.cursors(taken), strict=True)])
+    return taken
+
+
+def _lock_member(person: Reader) -> tuple[int, int, int]:
+    """The cursors as they stand, locked: one person's tabs take turns. Raises Raced when another
+    one has claimed a page, or their stage has changed, since the lanes were read."""
+    rows = fetch(
+        "SELECT pages, stage, cursor_returned, cursor_fresh, cursor_gold "  # noqa: S608
+        f"FROM labeling_membership WHERE id = %s AND left_at IS NULL{locking()}",
+        [person.membership_id],
+    )
+    if not rows or rows[0][:2] != (person.pages, person.stage):
+        raise Raced
+    return rows[0][2:]
+
+
+def _take(hand: Hand, wanted: int, skip: bool) -> set[int]:
+    """The candidates of which a free seat is now ours: at most `wanted`, first come first."""
+    pks = [candidate.id for candidate in hand.ordinary]
+    if not pks or wanted <= 0:
+        return set()
+    # Who waits for locks takes them in the order that everyone keeps.
+    order = f"lane {'DESC' if hand.person.fresh_first else 'ASC'}, ticket" if skip else "id"
+    if skip and (again := [candidate.id for candidate in hand.ordinary if candidate.again]):
+        order = f"id IN ({numbers(again)}), {order}"
+    rows = fetch(
+        "WITH chosen AS MATERIALIZED (SELECT id FROM labeling_question "  # noqa: S608
+        f"WHERE id IN ({numbers(pks)}) AND seats_free > 0 AND state = 'open' "
+        f"ORDER BY {order} LIMIT %s{locking(skip=skip)}) "
+        "UPDATE labeling_question SET seats_free = seats_free - 1 "
+        "WHERE id IN (SELECT id FROM chosen) RETURNING id",
+        [wanted],
+    )
+    return {pk for (pk,) in rows}
+
+
+def _seat(
+    person: Reader, chosen: Sequence[Candidate], now: datetime, leased_until: datetime
+) -> None:
+    """Leases a seat on each question; one that this person gave back is leased anew.
+
+    It keeps its token while it is about the same question: an answer that was on its way when the
+    lease ran out still finds its seat.
+    """
+    if not chosen:
+        return
+    rows = ",".join(f"({numbers((one.id, one.subject))},%s)" for one in chosen)
+    seated = fetch(
+        f"WITH taken (question_id, subject, token) AS (VALUES {rows}) "  # noqa: S608
+        "INSERT INTO labeling_assignment (question_id, annotator_id, subject, token, state, "
+        "leased_until, created_at) "
+        # Without a WHERE, SQLite would read ON as a part of the join.
+        "SELECT question_id, %s, subject, token, 'leased', %s, %s FROM taken WHERE true "
+        "ON CONFLICT (annotator_id, subject) DO UPDATE SET state = 'leased', "
+        "leased_until = excluded.leased_until, question_id = excluded.question_id, "
+        "token = CASE WHEN labeling_assignment.question_id = excluded.question_id "
+        "THEN labeling_assignment.token ELSE excluded.token END "
+        "WHERE labeling_assignment.state IN ('returned', 'closed') "
+        # Of one thing a person sees one part, ever (subjects.py).
+        "AND (labeling_assignment.subject >= 0 "
+        "OR labeling_assignment.question_id = excluded.question_id) RETURNING id",
+        [*(new_token() for _ in chosen), person.user_id, moment(leased_until), moment(now)],
+    )
+    if len(seated) != len(chosen):
+        raise Raced
+
+
+def _extend(held: Sequence[int], leased_until: datetime) -> None:
+    if held:
+        execute(
+            # What was sent back to be mended is held for longer.
+            "UPDATE labeling_assignment SET leased_until = %s "  # noqa: S608
+            f"WHERE id IN ({numbers(held)}) AND state = 'leased' AND leased_until < %s",
+            [moment(leased_until)] * 2,
+        )
+
+
+def _move(person: Reader, cursors: Sequence[int]) -> None:
+    execute(
+        "UPDATE labeling_membership SET cursor_returned = %s, cursor_fresh = %s, "
+        "cursor_gold = %s, pages = pages + 1 WHERE id = %s",
+        [*cursors, person.membership_id],
+    )
+
+
+def _ahead(hand: Hand, got: int) -> int:
+    """About how many answers this person has still to give, 0 at the end; see _beyond.
+
+    Without gold: how many questions lie beyond this page, exact when the lanes were read to the
+    end. With gold: those of the page too, and gold at its share.
+    """
+    person, reading = hand.person, hand.reading
+    if person.quota is not None:
+        left = sum(person.quota.values()) - len(reading.held) - got
+        return max(0, left) if len(hand.ordinary) > got else 0
+    unseen = {one.subject for scan in reading.scans[:2] for one in scan.candidates}
+    unseen |= {one.subject for one in hand.ordinary}
+    beyond = len(unseen) - got
+    if reading.at_the_end and (not beyond or not person.share):
+        return beyond
+    counts = counters.counts(person)
+    if not person.share:
+        held = len(reading.held)
+        return max(beyond, min(counts.free, counts.asked - person.answered) - held - got)
+    # In tens: a count that falls with each ordinary answer would tell it from gold.
+    free_seats = -(-counts.free // 10) * 10
+    answers = min(free_seats, counts.asked - person.answered * (1 - person.share))
+    return max(1, round(answers / (1 - person.share)))
+
+
+def return_seat(user: User, token: str) -> None:
+    """Gives a seat back unanswered (skip): the question goes to the end of the fresh lane, for
+    others first. Twice is no error. Raises NotYours, or Conflict once it was answered."""
+    seat = Assignment.objects.filter(token=token, annotator=user).values_list("pk", "state").first()
+    if seat is None:
+        raise NotYours(NOT_YOUR_SEAT, code="not_your_seat")
+    if not _give_back([seat[0]], FRESH):
+        state = Assignment.objects.values_list("state", flat=True).get(pk=seat[0])
+        if state == Assignment.State.ANSWERED:
+            raise Conflict("You have answered this one already. You may change your answer.")
+
+
+def return_seats_of(user: User, campaign: Campaign) -> int:
+    """How many open seats this person gave back, all at once: they left."""
+    held = Assignment.objects.filter(
+        annotator=user, question__campaign=campaign, state=Assignment.State.LEASED
+    )
+    return _give_back(list(held.values_list("pk", flat=True)), RETURNED)
+
+
+def return_expired() -> int:
+    """How many seats returned to the queue because their lease ran out.
+
+    A few at a time, each few in a transaction of milliseconds; any number of processes may do it
+    at once.
+    """
+    count = 0
+    for _ in range(EXPIRED_BATCHES):
+        now = timezone.now()
+        pks = [pk for (pk,) in fetch(EXPIRED, [moment(now), EXPIRED_AT_ONCE])]
+        returned = _give_back(pks, RETURNED, expired_at=now) if pks else 0
+        count += returned
+        if returned < EXPIRED_AT_ONCE:
+            break
+    return count
+
+
+# The state is written out so that SQLite uses the partial index.
+EXPIRED = """
+SELECT id FROM labeling_assignment WHERE state = 'leased' AND leased_until < %s
+ORDER BY leased_until LIMIT %s
+"""
+
+
+@retried
+def _give_back(pks: Iterable[int], lane: int, expired_at: datetime | None = None) -> int:
+    """How many of these seats were still leased (and, if said, expired) and are now free again."""
+    pks = list(pks)
+    if not pks:
+        return 0
+    expired = "" if expired_at is None else " AND leased_until < %s"
+    with writing():
+        # A question's row never moves to another id, so it is read before it is locked. Questions
+        # that someone works on keep their expired seats until the next round.
+        questions = lock_questions(
+            (pk for (pk,) in fetch(_QUESTIONS.format(numbers(pks)), [])),
+            skip=expired_at is not None,
+        )
+        if not questions:
+            return 0
+        ids = [question.id for question in questions]
+        rows = fetch(
+            "UPDATE labeling_assignment SET state = 'returned' "  # noqa: S608
+            f"WHERE id IN ({numbers(pks)}) AND question_id IN ({numbers(ids)}) "
+            f"AND state = 'leased'{expired} RETURNING question_id",
+            [moment(expired_at)] if expired_at else [],
+        )
+        seats = Counter(question_id for (question_id,) in rows)
+        free([question for question in questions if seats[question.id]], seats, lane)
+    return len(rows)
+
+
+_QUESTIONS = "SELECT question_id FROM labeling_assignment WHERE id IN ({})"

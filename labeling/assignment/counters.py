@@ -1,0 +1,110 @@
+"""What keeps the next page cheap: floors that newcomers start from, counts kept on the campaign.
+
+All of it may be late or never happen; then pages are slower or "left" is vaguer, never wrong.
+"""
+
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Any, NamedTuple
+
+from django.utils import timezone
+
+from labeling.assignment.candidates import Reader, Scan
+from labeling.db.sql import execute, fetch, locking, moment
+from labeling.models import Campaign
+
+FLOOR_COLUMNS = ("floor_returned", "floor_fresh")
+# A floor moves only when it spares newcomers this much: the campaign's row is wanted by others.
+FLOOR_STEP = 1_000
+# Counting is cheap in small campaigns, so there it happens with a page; else the sweep does it.
+SMALL = 20_000
+COUNT_AFTER = timedelta(minutes=1)
+COUNT_ANYWAY_AFTER = timedelta(minutes=15)
+
+
+class Counts(NamedTuple):
+    """Questions asked (gold and withdrawn left out) as far as one person could answer them, and how
+    many have a free seat."""
+
+    asked: int
+    free: int
+
+
+def raise_floors(person: Reader, scans: Sequence[Scan]) -> None:
+    """Moves a lane's floor to just below the first free seat that a reader from the floor met."""
+    for lane, scan in enumerate(scans):
+        floor = person.floors[lane]
+        if scan.start != floor:
+            continue
+        # Read before the lane was: whatever had a ticket by then was there to be seen.
+        empty = person.last_ticket if scan.exhausted else floor
+        reached = empty if scan.first is None else scan.first - 1
+        if reached - floor >= FLOOR_STEP:
+            _raise(person.campaign_id, lane, reached)
+
+
+def _raise(campaign_id: int, lane: int, reached: int) -> None:
+    column = FLOOR_COLUMNS[lane]
+    _set(campaign_id, f"{column} = %s", [reached], f"AND {column} < %s", [reached])
+
+
+def _set(
+    campaign_id: int, what: str, values: list[Any], when: str = "", having: Sequence[Any] = ()
+) -> None:
+    # Skipped while a long deed (adding a million questions) holds the campaign's row.
+    execute(
+        f"UPDATE labeling_campaign SET {what} WHERE id = (SELECT id FROM labeling_campaign "  # noqa: S608
+        f"WHERE id = %s {when}{locking(skip=True)})",
+        [*values, campaign_id, *having],
+    )
+
+
+def counts(person: Reader) -> Counts:
+    """The campaign's counts as last taken; taken now where that is cheap or long overdue."""
+    patience = COUNT_AFTER if person.questions_asked < SMALL else COUNT_ANYWAY_AFTER
+    if person.counted_at is None or timezone.now() - person.counted_at > patience:
+        return recount(person.campaign_id)
+    return Counts(person.questions_asked, person.questions_free)
+
+
+def recount(campaign_id: int) -> Counts:
+    """The campaign's counts, taken now and kept on its row."""
+    [(asked, free)] = fetch(
+        # Of several questions about one subject a person is asked one.
+        "SELECT (SELECT COUNT(*) - COUNT(subject) + COUNT(DISTINCT subject) "
+        "FROM labeling_question WHERE campaign_id = %s "
+        "AND state IN ('open', 'settled', 'dropped', 'review')), "
+        "(SELECT COUNT(*) FROM labeling_question WHERE campaign_id = %s "
+        "AND lane IN (0, 1) AND seats_free > 0)",
+        [campaign_id, campaign_id],
+    )
+    _set(
+        campaign_id,
+        "questions_asked = %s, questions_free = %s, counted_at = %s",
+        [asked, free, moment(timezone.now())],
+    )
+    return Counts(asked, free)
+
+
+def sweep() -> int:
+    """How many open campaigns had their floors and counts brought up to date."""
+    now = timezone.now()
+    rows = Campaign.objects.filter(state=Campaign.State.OPEN).values_list(
+        "pk", "floor_returned", "floor_fresh", "counted_at"
+    )
+    for pk, *floors, counted_at in rows:
+        for lane, floor in enumerate(floors):
+            _sweep_floor(pk, lane, floor)
+        if counted_at is None or now - counted_at > COUNT_AFTER:
+            recount(pk)
+    return len(rows)
+
+
+def _sweep_floor(campaign_id: int, lane: int, floor: int) -> None:
+    first = fetch(
+        "SELECT ticket FROM labeling_question WHERE campaign_id = %s AND lane = %s "
+        "AND ticket > %s AND seats_free > 0 ORDER BY ticket LIMIT 1",
+        [campaign_id, lane, floor],
+    )
+    if first and first[0][0] - 1 - floor >= FLOOR_STEP:
+        _raise(campaign_id, lane, first[0][0] - 1)

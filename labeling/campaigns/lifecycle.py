@@ -1,0 +1,278 @@
+"""Open, change, pause and close campaigns."""
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from labeling.errors import Conflict, Refusal
+from labeling.jobs import queue
+from labeling.kinds import KINDS, deciding, policies
+from labeling.models import (
+    Campaign,
+    Dataset,
+    Decision,
+    Example,
+    Image,
+    Membership,
+    Policy,
+    Topic,
+    User,
+)
+
+State = Campaign.State
+NAME_PATTERN = re.compile(r"[a-z0-9][a-z0-9_-]{0,79}")
+# Words that the site's own addresses use in a campaign's place.
+RESERVED_NAMES = {"new", "label", "join"}
+BATCH = 2_000
+
+
+def create(
+    owner: User,
+    *,
+    name: str,
+    title: str,
+    kind: str,
+    dataset: Dataset,
+    instructions: str = "",
+    settings: dict[str, Any] | None = None,
+    policy: dict[str, Any] | None = None,
+) -> Campaign:
+    """A draft campaign under its first policy, with its owner as researcher."""
+    check_name(name)
+    if kind not in KINDS:
+        raise Refusal(
+            f"There is no question kind {kind!r}. Choose one of: {', '.join(KINDS)}.", field="kind"
+        )
+    if not title.strip():
+        raise Refusal("Give the campaign a title; people see it on their page.", field="title")
+    cleaned_settings = KINDS[kind].clean_settings(settings or {})
+    content = policies.clean_new(getattr(KINDS[kind], "POLICY", {}) | (policy or {}))
+    policies.check_method(KINDS[kind], content)
+    try:
+        with transaction.atomic():
+            campaign = Campaign.objects.create(
+                name=name,
+                title=title.strip()[:200],
+                kind=kind,
+                dataset=dataset,
+                instructions=instructions,
+                settings=cleaned_settings,
+                created_by=owner,
+            )
+            campaign.policy = Policy.objects.create(campaign=campaign, version=1, content=content)
+            campaign.save(update_fields=["policy"])
+            Membership.objects.create(
+                user=owner, campaign=campaign, role=Membership.Role.RESEARCHER
+            )
+            _record(campaign, Decision.Kind.STATE, owner, {"state": State.DRAFT})
+    except IntegrityError as error:
+        raise Conflict(
+            f"A campaign is already called {name!r}. Choose another name.", field="name"
+        ) from error
+    return campaign
+
+
+def check_name(name: str) -> None:
+    """Passes for a name that can stand in an address. Raises Refusal."""
+    if not NAME_PATTERN.fullmatch(name) or name in RESERVED_NAMES:
+        raise Refusal(
+            f"{name!r} cannot be a name: use 1 to 80 lower-case letters, digits, '-' and '_', "
+            "starting with a letter or digit.",
+            field="name",
+        )
+
+
+def change(campaign: Campaign, actor: User, **fields: Any) -> Campaign:
+    """The campaign with another title, instructions or settings. Its kind and dataset stay."""
+    allowed = {"title", "instructions", "settings"}
+    if unknown := set(fields) - allowed:
+        raise Refusal(
+            f"A campaign's {sorted(unknown)[0]} cannot be changed; only "
+            f"{', '.join(sorted(allowed))} can.",
+            field=sorted(unknown)[0],
+        )
+    if "title" in fields and not str(fields["title"]).strip():
+        raise Refusal("Give the campaign a title; people see it on their page.", field="title")
+    if "settings" in fields:
+        kind = KINDS[campaign.kind]
+        kept = {key: campaign.settings[key] for key in getattr(kind, "KEPT_SETTINGS", ())}
+        fields["settings"] = kind.clean_settings(fields["settings"] | kept)
+    with transaction.atomic():
+        for key, value in fields.items():
+            setattr(campaign, key, value)
+        campaign.save(update_fields=list(fields))
+        _record(campaign, Decision.Kind.STATE, actor, {"changed": sorted(fields)})
+        if "settings" in fields and campaign.graph_id is not None:
+            # What a "no" closes may be another thing now.
+            queue.enqueue("look again", str(campaign.pk), campaign=campaign)
+    return campaign
+
+
+def change_policy(campaign: Campaign, actor: User, content: dict[str, Any]) -> Policy:
+    """The next version of the policy. Questions already open keep theirs.
+
+    Keys that content does not name have their defaults (policies.clean_next).
+    """
+    cleaned = policies.clean_next(campaign, content)
+    policies.check_method(KINDS[campaign.kind], cleaned)
+    with transaction.atomic():
+        campaign = Campaign.objects.select_for_update().select_related(None).get(pk=campaign.pk)
+        if campaign.policy is not None and policies.of(campaign) == cleaned:
+            return campaign.policy
+        # The last version may be that of a pilot (piloting.py), which was never in force.
+        last = campaign.policies.latest("version").version
+        policy = Policy.objects.create(campaign=campaign, version=last + 1, content=cleaned)
+        campaign.policy = policy
+        campaign.save(update_fields=["policy"])
+        _record(campaign, Decision.Kind.POLICY, actor, {"version": policy.version})
+    return policy
+
+
+def define_topics(campaign: Campaign, topics: Iterable[dict[str, Any]]) -> int:
+    """How many topics were written. A topic that is there keeps its guidance and examples.
+
+    topics: dicts with "key" and "name"; "synonyms", "definition" and "url" where known.
+    """
+    rows = [
+        Topic(
+            campaign=campaign,
+            key=topic["key"],
+            name=topic["name"],
+            synonyms=topic.get("synonyms", []),
+            definition=topic.get("definition", ""),
+            url=topic.get("url", ""),
+        )
+        for topic in topics
+    ]
+    Topic.objects.bulk_create(
+        rows,
+        batch_size=BATCH,
+        update_conflicts=True,
+        unique_fields=["campaign", "key"],
+        update_fields=["name", "synonyms", "definition", "url"],
+    )
+    return len(rows)
+
+
+def change_topic(campaign: Campaign, key: str, actor: User, **fields: Any) -> Topic:
+    """The topic with another name, synonyms, definition, url or guidance."""
+    topic = topic_of(campaign, key)
+    allowed = {"name", "synonyms", "definition", "url", "guidance"}
+    if unknown := set(fields) - allowed:
+        raise Refusal(f"A topic has no {sorted(unknown)[0]}.", field=sorted(unknown)[0])
+    with transaction.atomic():
+        for name, value in fields.items():
+            setattr(topic, name, value)
+        topic.save(update_fields=list(fields))
+        _record(campaign, Decision.Kind.STATE, actor, {"topic": key, "changed": sorted(fields)})
+    return topic
+
+
+def topic_of(campaign: Campaign, key: str) -> Topic:
+    topic = campaign.topics.filter(key=key).first()
+    if topic is None:
+        raise Refusal(f"The campaign has no topic {key!r}. Define it first.", field="topic")
+    return topic
+
+
+def add_example(
+    campaign: Campaign, key: str, image: Image, answer: str, caption: str = ""
+) -> Example:
+    """An image shown beside the topic's question with its right answer, yes or no."""
+    if answer not in ("yes", "no"):
+        raise Refusal(f"An example shows yes or no; {answer!r} came.", field="answer")
+    if image.dataset_id != campaign.dataset_id:
+        raise Refusal("The example's image is not in the campaign's dataset.", field="image")
+    example, _ = Example.objects.update_or_create(
+        topic=topic_of(campaign, key),
+        image=image,
+        defaults={"answer": answer, "caption": caption[:200]},
+    )
+    return example
+
+
+def remove_example(campaign: Campaign, example_id: int) -> None:
+    Example.objects.filter(topic__campaign=campaign, pk=example_id).delete()
+
+
+MOVES: dict[str, tuple[set[str], str]] = {
+    "launch": ({State.DRAFT}, State.OPEN),
+    "pause": ({State.OPEN}, State.PAUSED),
+    "resume": ({State.PAUSED}, State.OPEN),
+    "close": ({State.DRAFT, State.OPEN, State.PAUSED}, State.CLOSED),
+}
+
+
+def move(campaign: Campaign, actor: User | None, deed: str) -> Campaign:
+    """The campaign after `deed` (launch, pause, resume or close). Doing it twice is no error."""
+    if deed not in MOVES:
+        raise Refusal(f"A campaign cannot {deed!r}. It can: {', '.join(MOVES)}.", field="deed")
+    origins, target = MOVES[deed]
+    now = timezone.now()
+    stamp = {State.OPEN: "opened_at", State.CLOSED: "closed_at"}.get(State(target))
+    with transaction.atomic():
+        current = Campaign.objects.select_for_update().get(pk=campaign.pk)
+        if current.state != target:
+            if current.state not in origins:
+                raise Conflict(f"The campaign is {current.state}; you cannot {deed} it now.")
+            if deed == "launch" and not current.questions.asked().exists():
+                raise Conflict("The campaign asks nothing yet. Add questions, then launch it.")
+            current.state = target
+            if stamp and getattr(current, stamp) is None:
+                setattr(current, stamp, now)
+            current.save(update_fields=["state", "opened_at", "closed_at"])
+            _record(current, Decision.Kind.STATE, actor, {"state": target})
+    campaign.refresh_from_db(fields=["state", "opened_at", "closed_at"])
+    return campaign
+
+
+def launch(campaign: Campaign, actor: User | None) -> Campaign:
+    return move(campaign, actor, "launch")
+
+
+def pause(campaign: Campaign, actor: User | None) -> Campaign:
+    return move(campaign, actor, "pause")
+
+
+def resume(campaign: Campaign, actor: User | None) -> Campaign:
+    return move(campaign, actor, "resume")
+
+
+def close(campaign: Campaign, actor: User | None) -> Campaign:
+    return move(campaign, actor, "close")
+
+
+def estimate(questions: int, policy: dict[str, Any], votes: float | None = None) -> dict[str, Any]:
+    """What asking will cost: answers, how many of them to gold, hours of people's time, and money.
+
+    votes: answers a question took so far, where that is known. Without it, what the policy comes to
+    by itself: the fixed number, or what people of the assumed accuracy would need to be sure enough
+    (judging.expected_votes). Ties, abstentions and replacements come on top and are not foreseen.
+    """
+    each = deciding.expected_votes(policies.DEFAULTS | policy) if votes is None else votes
+    votes_in_all = questions * each
+    answers = round(votes_in_all / (1 - policy["gold_share"]))
+    hours = answers * policy["seconds_per_answer"] / 3600
+    return {
+        "questions": questions,
+        "answers": answers,
+        "gold": answers - round(votes_in_all),
+        "hours": hours,
+        "cost": hours * policy["cost_per_hour"],
+        "currency": policy["currency"],
+    }
+
+
+def _record(
+    campaign: Campaign,
+    kind: str,
+    actor: User | None,
+    content: dict[str, Any],
+    reason: str = "",
+) -> None:
+    Decision.objects.create(
+        campaign=campaign, kind=kind, actor=actor, content=content, reason=reason[:500]
+    )

@@ -1,0 +1,36 @@
+"""Who sees which name of whom, one rule for pages, API and messages.
+
+Staff of a campaign, that is its researchers and reviewers, see each other by username; annotators
+appear to them under their pseudonym; annotators see nobody. Administrators of the site count as
+staff. Whoever left keeps the role they had. What belongs to no campaign (datasets, vocabularies,
+imports, runs) is shown to researchers only and made by them alone: by username. Releases name
+people anew (release_votes.py).
+"""
+
+from functools import cached_property
+
+from labeling.campaigns.access import RESEARCHER, REVIEWER
+from labeling.models import Campaign, Membership, User
+
+STAFF = (RESEARCHER, REVIEWER)
+
+
+def name_of(membership: Membership) -> str:
+    """The member's name as staff of the campaign see it."""
+    is_staff = membership.role in STAFF or membership.user.is_staff
+    return membership.user.username if is_staff else membership.user.pseudonym
+
+
+class Names:
+    """Names of people as staff of one campaign see them. One query, by the first name asked for."""
+
+    def __init__(self, campaign: Campaign) -> None:
+        self.campaign = campaign
+
+    @cached_property
+    def staff(self) -> frozenset[int]:
+        members = self.campaign.memberships.filter(role__in=STAFF)
+        return frozenset(members.values_list("user", flat=True))
+
+    def of(self, user: User) -> str:
+        return user.username if user.is_staff or user.pk in self.staff else user.pseudonym

@@ -1,0 +1,3 @@
+"""Votes become verdicts: votes read, questions settled, reviewed, and calibrations learned and
+kept.
+"""

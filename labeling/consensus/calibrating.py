@@ -1,0 +1,107 @@
+"""Learn what a campaign's answers say of its people and topics, and put it in force.
+
+Learning reads all answers and holds three numbers of each. docs/quality.md, How answers become a
+consensus.
+"""
+
+from typing import Any
+
+from django.db.models import Sum
+from django.utils import timezone
+
+from labeling.consensus import calibrations
+from labeling.db.sql import retried, writing
+from labeling.jobs import queue
+from labeling.kinds import policies
+from labeling.models import Calibration, Campaign, Job, User
+
+# When a calibration was made, which is no part of what it says.
+_MOMENT = ("learned_at", "answered")
+
+
+def calibrate(campaign: Campaign, actor: User | None = None, reason: str = "") -> Calibration:
+    """The calibration that all answers up to now give, in force from now on.
+
+    One that says what the calibration in force says is not made again. actor: whoever asked, for
+    its reason. Answers are read in chunks, outside of any transaction.
+    """
+    # Learning needs numpy and the compiled loops, which no page should load.
+    from labeling.consensus import learned_skills
+    from labeling.graphs import learned_order
+
+    campaign = Campaign.objects.select_related("policy").get(pk=campaign.pk)
+    answered = _answered(campaign)
+    content = learned_skills.learn(campaign, calibrations.in_force(campaign).voided)
+    if campaign.settings.get("order") == "learned":
+        content["statistics"] = learned_order.statistics(campaign)
+    if actor is not None:
+        reason = f"{reason or 'asked for'} ({actor.username})"
+    return _put_in_force(campaign.pk, content | {"answered": answered}, reason)
+
+
+@retried
+def _put_in_force(campaign_id: int, content: dict[str, Any], reason: str) -> Calibration:
+    with writing():
+        campaign = Campaign.objects.select_for_update(no_key=True).get(pk=campaign_id)
+        current = Calibration.objects.filter(pk=campaign.calibration_id or 0).first()
+        # Who is void may have changed while the answers were read.
+        content = content | {"voided": current.content.get("voided", []) if current else []}
+        if current is not None and _meaning(current.content) == _meaning(content):
+            return current
+        now = timezone.now().isoformat()
+        made = calibrations.create(campaign_id, content | {"learned_at": now}, reason)
+        Campaign.objects.filter(pk=campaign_id).update(calibration=made)
+        return made
+
+
+def _meaning(content: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in content.items() if key not in _MOMENT}
+
+
+def _answered(campaign: Campaign) -> int:
+    return campaign.memberships.aggregate(total=Sum("answered"))["total"] or 0
+
+
+def wanted(campaign: Campaign) -> bool:
+    """Whether anything in the campaign goes by what calibrations say."""
+    return (
+        policies.of(campaign)["method"] != "majority" or campaign.settings.get("order") == "learned"
+    )
+
+
+def due(campaign: Campaign) -> bool:
+    """Whether enough answers came since the last calibration to work standings out anew."""
+    if not wanted(campaign):
+        return False
+    [last] = Campaign.objects.filter(pk=campaign.pk).values_list("calibration__content__answered")
+    return _answered(campaign) - (last[0] or 0) >= policies.of(campaign)["calibrate_answers"]
+
+
+def ask(campaign: Campaign) -> bool:
+    """Whether a calibration was due and now waits as a job; asking twice makes one."""
+    if not due(campaign):
+        return False
+    queue.enqueue("calibrate", str(campaign.pk), campaign=campaign)
+    return True
+
+
+def ask_now(campaign: Campaign, actor: User) -> Job:
+    """The job that works standings out anew because this person wants it, due or not."""
+    return queue.enqueue("calibrate", str(campaign.pk), {"actor": actor.pk}, campaign=campaign)
+
+
+def execute(job: Job) -> None:
+    """The job "calibrate" of a campaign: what somebody asked for, or if it is still due when its
+    turn comes."""
+    assert job.campaign is not None, "a calibrate job names its campaign"
+    if "actor" in job.payload:
+        calibrate(job.campaign, User.objects.filter(pk=job.payload["actor"]).first())
+    elif due(job.campaign):
+        calibrate(job.campaign, reason="after many answers")
+
+
+def calibrate_nightly(campaign: Campaign) -> bool:
+    """Whether the campaign has another calibration now: one that goes by calibrations."""
+    if not wanted(campaign):
+        return False
+    return calibrate(campaign, reason="every night").pk != campaign.calibration_id

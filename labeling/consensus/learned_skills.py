@@ -1,0 +1,267 @@
+"""What a calibration says, learned from all answers of a campaign (calibrating.py keeps it).
+
+For yes and no: Dawid–Skene over every vote that counts, with gold as known labels, so everyone gets
+a confusion matrix. For many classes: how often each is right, errors spread evenly over the others.
+"""
+
+from array import array
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from labeling.consensus.calibrations import classes_of
+from labeling.consensus.votes import sent_back_since
+from labeling.estimators.aggregation import Floats, Ints, vote_counts
+from labeling.estimators.dawid_skene import DawidSkene, dawid_skene
+from labeling.estimators.vote_tables import CALIBRATION_VOTES, learn_vote_tables
+from labeling.kinds import KINDS, policies
+from labeling.models import Answer, Campaign, Question
+
+CHUNK = 1_000
+# Pseudo-answers that everyone gave: two right and one wrong to each truth, so that a few answers
+# make nobody perfect, and a crowd that always says the same stays better than chance.
+RIGHT, WRONG = 2.0, 1.0
+# Pseudo-questions with the policy's prior, and those that hold a topic's share to the campaign's.
+CAMPAIGN_PRIOR, TOPIC_PRIOR = 2.0, 20.0
+# A step that gains less than this moves no standing that anybody could tell.
+TOLERANCE = 1e-4
+ROUNDS = 100
+DIGITS = 6
+
+
+@dataclass
+class Votes:
+    """N votes as numbers; of I questions the topic and, for gold, the known word (else -1).
+
+    people, questions, words: (N,). topics, known: (I,). Questions that nobody could answer are
+    not among them. names of people are their ids, sorted.
+    """
+
+    people: NDArray[np.int64]
+    questions: NDArray[np.int64]
+    words: NDArray[np.int64]
+    topics: list[str]
+    known: NDArray[np.int64]
+    ids: list[int]
+
+
+@dataclass
+class _Reading:
+    people: "array[int]" = field(default_factory=lambda: array("q"))
+    questions: "array[int]" = field(default_factory=lambda: array("q"))
+    words: "array[int]" = field(default_factory=lambda: array("q"))
+    topics: list[str] = field(default_factory=list)
+    known: "array[int]" = field(default_factory=lambda: array("q"))
+
+
+def learn(campaign: Campaign, voided: frozenset[int] = frozenset()) -> dict[str, Any]:
+    """The content of a calibration but for `voided` and when it was made. Equal answers give equal
+    content, on either database."""
+    classes = classes_of(campaign.kind, campaign.settings)
+    policy, kind = policies.of(campaign), KINDS[campaign.kind]
+    if hasattr(kind, "learn"):
+        chunks = _answered(campaign, voided)
+        found = ((answers, gold) for chunk in chunks for _, _, gold, answers in chunk)
+        return {"classes": list(classes)} | kind.learn(found, policy)
+    votes = read(campaign, classes, voided)
+    learned = _two(votes, policy) if len(classes) == 2 else _many(votes, policy, len(classes))
+    return {"classes": list(classes)} | learned
+
+
+def read(campaign: Campaign, classes: tuple[str, ...], voided: frozenset[int]) -> Votes:
+    """Every vote on what is asked, and on gold in use: each person's latest revision that was not
+    late. Abstentions say nothing of the truth and are left out."""
+    kind = KINDS[campaign.kind]
+    code = {word: number for number, word in enumerate(classes)}
+    reading = _Reading()
+    for chunk in _answered(campaign, voided):
+        for _, topic, gold, answers in chunk:
+            said = [(person, kind.vote(value)) for person, value in answers.items()]
+            known = -1 if gold is None else code.get(kind.vote(gold) or "", -1)
+            _keep(reading, [(p, code[word]) for p, word in said if word in code], topic, known)
+    return _numbered(reading)
+
+
+def _answered(
+    campaign: Campaign, voided: frozenset[int]
+) -> Iterator[list[tuple[int, str, Any, dict[int, Any]]]]:
+    """(id, topic, known answer, {person: latest answer that counts}) by id, many at a time."""
+    for chunk in _questions(campaign):
+        rows = (
+            Answer.objects.filter(assignment__question_id__in=[row[0] for row in chunk], late=False)
+            .exclude(sent_back_since())
+            .exclude(assignment__annotator__in=voided)
+            .order_by("assignment__question_id", "assignment__annotator_id", "revision")
+            .values_list("assignment__question_id", "assignment__annotator_id", "value")
+        )
+        latest: dict[int, dict[int, Any]] = {}
+        for question, person, value in rows:
+            latest.setdefault(question, {})[person] = value
+        yield [(pk, topic, gold, latest.get(pk, {})) for pk, topic, gold in chunk]
+
+
+def _questions(campaign: Campaign) -> Iterator[list[tuple[int, str, Any]]]:
+    """(id, topic, known answer) by id, a thousand at a time; retired gold, which was usually
+    wrong, and withdrawn questions are left out."""
+    last = 0
+    while True:
+        rows = (
+            Question.objects.filter(campaign=campaign, pk__gt=last, gold__retired_at=None)
+            .exclude(state=Question.State.WITHDRAWN)
+            .order_by("pk")
+            .values_list("pk", "topic", "gold__answer")[:CHUNK]
+        )
+        chunk = list(rows)
+        if not chunk:
+            return
+        yield chunk
+        last = chunk[-1][0]
+
+
+def _keep(reading: _Reading, said: list[tuple[int, int]], topic: str, known: int) -> None:
+    if not said:
+        return
+    reading.people.extend(person for person, _ in said)
+    reading.words.extend(word for _, word in said)
+    reading.questions.extend([len(reading.topics)] * len(said))
+    reading.topics.append(topic)
+    reading.known.append(known)
+
+
+def _numbered(reading: _Reading) -> Votes:
+    ids, people = np.unique(np.array(reading.people, np.int64), return_inverse=True)
+    return Votes(
+        people.reshape(-1),
+        np.array(reading.questions, np.int64),
+        np.array(reading.words, np.int64),
+        reading.topics,
+        np.array(reading.known, np.int64),
+        ids.tolist(),
+    )
+
+
+def _two(votes: Votes, policy: dict[str, Any]) -> dict[str, Any]:
+    base = np.array([1 - policy["prior_yes"], policy["prior_yes"]])
+    found = dawid_skene(
+        votes.people,
+        votes.questions,
+        votes.words,
+        n_annotators=len(votes.ids),
+        n_items=len(votes.topics),
+        n_classes=2,
+        class_prior=CAMPAIGN_PRIOR * base,
+        confusion_prior=[[RIGHT, WRONG], [WRONG, RIGHT]],
+        known=votes.known,
+        # Gold is balanced on purpose, and says nothing of how common a yes is.
+        known_in_prior=False,
+        tolerance=TOLERANCE,
+    )
+    answers, gold = _counts(votes)
+    return {
+        "annotators": {
+            str(pk): {
+                "confusion": _rounded(found.confusions[person]),
+                "answers": int(answers[person]),
+                "gold": int(gold[person]),
+            }
+            for person, pk in enumerate(votes.ids)
+        },
+        "prior": _priors(votes, found, base),
+        "tables": _tables(votes, found, policy),
+    }
+
+
+def _counts(votes: Votes) -> tuple[Ints, Ints]:
+    """(A,) votes of each person, and how many of them were on gold."""
+    golden = votes.people[votes.known[votes.questions] >= 0]
+    n = len(votes.ids)
+    return np.bincount(votes.people, minlength=n), np.bincount(golden, minlength=n)
+
+
+def _priors(votes: Votes, found: DawidSkene, base: Floats) -> dict[str, list[float]]:
+    """[P(no), P(yes)] of the campaign under "*", and of each topic, shrunk to the campaign's."""
+    asked = votes.known < 0
+    shares = found.posteriors[asked]
+    whole = (shares.sum(axis=0) + CAMPAIGN_PRIOR * base) / (len(shares) + CAMPAIGN_PRIOR)
+    topics = np.array(votes.topics, object)[asked]
+    priors = {"*": _rounded(whole)}
+    names, place = np.unique(topics.astype(str), return_inverse=True)
+    sums = np.column_stack(
+        [np.bincount(place.reshape(-1), shares[:, word], len(names)) for word in (0, 1)]
+    )
+    for name, row in zip(names.tolist(), sums, strict=True):
+        priors[name] = _rounded((row + TOPIC_PRIOR * whole) / (row.sum() + TOPIC_PRIOR))
+    return priors
+
+
+def _tables(votes: Votes, found: DawidSkene, policy: dict[str, Any]) -> dict[str, Any]:
+    """Vote tables of the topics that have a pilot, if the policy goes by them."""
+    counts = vote_counts(votes.questions, votes.words, len(votes.topics), 2)
+    # Gold is no random sample of its topic.
+    pilot = (counts.sum(axis=1) >= CALIBRATION_VOTES) & (votes.known < 0)
+    if policy["method"] != "vote-table" or not pilot.any():
+        return {}
+    tables = learn_vote_tables(
+        counts[pilot, 1],
+        counts[pilot, 0],
+        good=found.posteriors[pilot, 1],
+        topic=[votes.topics[place] for place in np.flatnonzero(pilot)],
+        size=policy["max_votes"],
+    )
+    return {
+        topic: {"cells": [_rounded(row) for row in table.cells], "images": table.images}
+        for topic, table in tables.items()
+        if topic
+    }
+
+
+def _many(votes: Votes, policy: dict[str, Any], n_classes: int) -> dict[str, Any]:
+    accuracy = accuracies(votes, n_classes, policy["assumed_accuracy"])
+    answers, gold = _counts(votes)
+    return {
+        "annotators": {
+            str(pk): {
+                "accuracy": round(float(accuracy[person]), DIGITS),
+                "answers": int(answers[person]),
+                "gold": int(gold[person]),
+            }
+            for person, pk in enumerate(votes.ids)
+        }
+    }
+
+
+def accuracies(votes: Votes, n_classes: int, assumed: float) -> Floats:
+    """(A,) how often each person names the right one of many classes, by expectation maximisation.
+
+    One coin each: whoever errs names any other class alike, and classes are equally likely. Only
+    classes that somebody named are held, so memory grows with the votes alone.
+    """
+    pairs, place = np.unique(votes.questions * n_classes + votes.words, return_inverse=True)
+    place = place.reshape(-1)
+    question, word = pairs // n_classes, pairs % n_classes
+    unnamed = n_classes - np.bincount(question, minlength=len(votes.topics))
+    known = votes.known[question]
+    n = len(votes.ids)
+    given = np.bincount(votes.people, minlength=n)
+    accuracy = np.full(n, assumed)
+    for _ in range(ROUNDS):
+        gains = np.log(accuracy) - np.log((1 - accuracy) / (n_classes - 1))
+        scores = np.bincount(place, gains[votes.people], len(pairs))
+        top = np.zeros(len(votes.topics))
+        np.maximum.at(top, question, scores)
+        weights = np.exp(scores - top[question])
+        total = np.bincount(question, weights, len(top)) + unnamed * np.exp(-top)
+        right = np.where(known >= 0, word == known, weights / total[question])
+        expected = np.bincount(votes.people, right[place], n)
+        before, accuracy = accuracy, (expected + RIGHT) / (given + RIGHT + WRONG)
+        if np.abs(accuracy - before).max(initial=0.0) < 10**-DIGITS:
+            break
+    return accuracy
+
+
+def _rounded(values: Any) -> Any:
+    """As lists, to the digits that are kept: the last ones differ from machine to machine."""
+    return np.round(np.asarray(values, float), DIGITS).tolist()

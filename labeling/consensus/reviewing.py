@@ -1,0 +1,255 @@
+"""Reviewers decide: what the votes could not, and where the policy says so everything before it
+counts. A verdict is a Settlement and a Decision; what is sent back goes to whoever gave it.
+
+Every deed can say which settlement the reviewer looked at (`seen`); when another one stands by now,
+somebody else was quicker, or the question came back with another answer, and nothing happens.
+"""
+
+from collections.abc import Collection, Sequence
+from datetime import timedelta
+from typing import Any
+
+from django.utils import timezone
+
+from labeling.db.sql import Locked, execute, lock_questions, moment, numbers, retried, writing
+from labeling.errors import Conflict, NotYours, Refusal
+from labeling.jobs import queue
+from labeling.kinds import KINDS, About, clean_answer, is_drawn, policies
+from labeling.models import (
+    Answer,
+    Assignment,
+    Campaign,
+    Decision,
+    Membership,
+    Policy,
+    Question,
+    SentBack,
+    Settlement,
+    User,
+)
+
+State = Question.State
+DROP = "drop"
+LONGEST_NOTE = 2_000
+GONE = "This question is not in review, or no longer. Take the next one."
+CHANGED = (
+    "Another reviewer was quicker, or there is a new answer to this question. Look at it again."
+)
+NOBODY_MENDS = (
+    "Whoever drew this works here no longer, so nobody could mend it. Correct it yourself, or drop "
+    "the image."
+)
+CLOSED = (
+    "The campaign is closed, so nobody could mend it. Accept it, correct it, or drop the image."
+)
+
+
+@retried
+def decide(
+    campaign: Campaign,
+    question_id: int,
+    actor: User,
+    value: Any,
+    reason: str = "",
+    *,
+    seen: int | None = None,
+) -> Settlement:
+    """The settlement that a reviewer's verdict on a question in review makes.
+
+    value: an answer that is no abstention, or "drop" to give the image up (its pair's next one
+    follows, as after a dropping vote). The votes stay as they are and are named by the settlement,
+    which stands whatever becomes of them. Raises Conflict when somebody has decided meanwhile.
+    """
+    value = clean_verdict(campaign, value, about(campaign, question_id))
+    with writing():
+        question, latest = _lock(campaign, question_id, seen)
+        return _settle(campaign, question, latest, actor, value, reason)
+
+
+@retried
+def accept(
+    campaign: Campaign, question_id: int, actor: User, reason: str = "", *, seen: int | None = None
+) -> Settlement:
+    """The settlement that says what the votes gave, and that a reviewer has looked at it.
+
+    Raises Conflict as decide does, and where the votes gave nothing that could be accepted.
+    """
+    with writing():
+        question, latest = _lock(campaign, question_id, seen)
+        if latest is None or latest.value is None:
+            raise Conflict("The answers gave nothing here that could be accepted. Decide yourself.")
+        return _settle(campaign, question, latest, actor, latest.value, reason, accepted=True)
+
+
+@retried
+def send_back(
+    campaign: Campaign,
+    question_id: int,
+    actor: User,
+    note: str,
+    *,
+    seen: int | None = None,
+    answers: Collection[str] | None = None,
+) -> list[SentBack]:
+    """What was sent back: these drawings (ids) of those that count, by default all whose people
+    still work here.
+
+    They count no more, and stay. Their seats are leased to the same people again, with the note,
+    for the policy's return_hours; after that others are asked too. The question is open meanwhile.
+    Raises Refusal without a note or for answers that do not count here, Conflict as decide does and
+    where nobody could mend it, as in a closed campaign.
+    """
+    note = note.strip()
+    if not is_drawn(KINDS[campaign.kind]):
+        raise Refusal("Only drawings are sent back; decide this question yourself.")
+    if not note or len(note) > LONGEST_NOTE:
+        raise Refusal(
+            f"Say in a note what to mend, in at most {LONGEST_NOTE:,} characters; whoever drew it "
+            "reads it.",
+            field="note",
+        )
+    with writing():
+        question, latest = _lock(campaign, question_id, seen)
+        if Campaign.objects.filter(pk=campaign.pk, state=Campaign.State.CLOSED).exists():
+            raise Conflict(CLOSED)
+        chosen = _chosen(campaign, latest, answers)
+        rows = SentBack.objects.bulk_create(
+            SentBack(assignment_id=answer.assignment_id, answer=answer, note=note, reviewer=actor)
+            for answer in chosen
+        )
+        _lease_again(question, [answer.assignment_id for answer in chosen])
+        _change(question, State.OPEN)
+        content = {"sent_back": [answer.assignment.annotator_id for answer in chosen]}
+        _record(campaign, actor, question, State.OPEN, content, note)
+        _follow(campaign, question)
+    return rows
+
+
+def _lock(
+    campaign: Campaign, question_id: int, seen: int | None
+) -> tuple[Locked, Settlement | None]:
+    """The question in review, locked, and the settlement that stands."""
+    locked = lock_questions([question_id])
+    if not locked or locked[0].campaign_id != campaign.pk:
+        raise NotYours("There is no such question in this campaign.")
+    if locked[0].state != State.REVIEW:
+        raise Conflict(GONE)
+    latest = Settlement.objects.filter(question_id=question_id).order_by("-pk").first()
+    if seen is not None and (latest is None or latest.pk != seen):
+        raise Conflict(CHANGED)
+    return locked[0], latest
+
+
+def _settle(
+    campaign: Campaign,
+    question: Locked,
+    latest: Settlement | None,
+    actor: User,
+    value: Any,
+    reason: str,
+    *,
+    accepted: bool = False,
+) -> Settlement:
+    state, stated = (State.DROPPED, "dropped") if value == DROP else (State.SETTLED, value)
+    settlement = Settlement.objects.create(
+        question_id=question.id,
+        policy_id=question.policy_id,
+        value=stated,
+        answers=latest.answers if latest else [],
+        reviewed=True,
+    )
+    _change(question, state)
+    content = {"value": _word(campaign, stated)} | ({"accepted": True} if accepted else {})
+    _record(campaign, actor, question, state, content, reason)
+    if value == DROP:
+        queue.enqueue("question dropped", str(question.id), {"question": question.id}, campaign)
+    _follow(campaign, question)
+    return settlement
+
+
+def _change(question: Locked, state: str) -> None:
+    follows = question.graph_id is not None
+    Question.objects.filter(pk=question.id).update(state=state, follow_up=follows)
+
+
+def _follow(campaign: Campaign, question: Locked) -> None:
+    if question.graph_id is not None:
+        queue.enqueue("advance", str(campaign.pk), campaign=campaign)
+
+
+def _word(campaign: Campaign, value: Any) -> Any:
+    """What a decision keeps of a verdict: a drawing stands in its settlement."""
+    kind = KINDS[campaign.kind]
+    return kind.tally_name(value) if is_drawn(kind) else value
+
+
+def _record(
+    campaign: Campaign,
+    actor: User,
+    question: Locked,
+    state: str,
+    content: dict[str, Any],
+    reason: str,
+) -> None:
+    Decision.objects.create(
+        campaign=campaign,
+        kind=Decision.Kind.REVIEW,
+        actor=actor,
+        content={"question": question.id, "state": state, **content},
+        reason=reason[:500],
+    )
+
+
+def _chosen(
+    campaign: Campaign, latest: Settlement | None, answers: Collection[str] | None
+) -> Sequence[Answer]:
+    counted = latest.answers if latest else []
+    if answers is not None and (not answers or not set(answers) <= set(counted)):
+        raise Refusal("Choose among the drawings that count here.", field="answers")
+    at_work = campaign.memberships.active().filter(stage=Membership.Stage.WORKING)
+    found = list(
+        Answer.objects.filter(
+            pk__in=counted if answers is None else list(answers),
+            assignment__annotator__in=at_work.values("user"),
+        )
+        .select_related("assignment")
+        .order_by("assignment_id")
+    )
+    if not found:
+        raise Conflict(NOBODY_MENDS)
+    return found
+
+
+def _lease_again(question: Locked, seats: Sequence[int]) -> None:
+    content = Policy.objects.values_list("content", flat=True).get(pk=question.policy_id)
+    hours = (policies.DEFAULTS | content)["return_hours"]
+    execute(
+        "UPDATE labeling_assignment SET state = 'leased', leased_until = %s "  # noqa: S608
+        f"WHERE id IN ({numbers(seats)}) AND state = '{Assignment.State.ANSWERED.value}'",
+        [moment(timezone.now() + timedelta(hours=hours))],
+    )
+
+
+def about(campaign: Campaign, question_id: int) -> About | None:
+    """What the question is about, where answers are drawings. Raises NotYours."""
+    if not is_drawn(KINDS[campaign.kind]):
+        return None
+    row = (
+        campaign.questions.filter(pk=question_id)
+        .values_list("topic", "item__image__width", "item__image__height")
+        .first()
+    )
+    if row is None:
+        raise NotYours("There is no such question in this campaign.")
+    return About(*row)
+
+
+def clean_verdict(campaign: Campaign, value: Any, about: About | None = None) -> Any:
+    """The verdict, if it decides something. about: where answers are drawings. Raises Refusal."""
+    if value == DROP:
+        return DROP
+    kind = KINDS[campaign.kind]
+    cleaned = clean_answer(kind, value, campaign.settings, about)
+    if kind.vote(cleaned) is None:
+        raise Refusal("A verdict decides: give an answer, or drop the image.", field="value")
+    return cleaned

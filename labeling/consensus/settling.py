@@ -1,0 +1,389 @@
+"""Answers become consensus: settled inline under the question's lock, and recomputed on demand.
+
+A question is complete when it has no free seat and none under lease. Its verdict follows from the
+votes that were not late, less those of people who are void (judging.py), so what stands can always
+be computed again. When somebody is blocked or a block is lifted, `replay` does so.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+from labeling.consensus import calibrations
+from labeling.consensus.votes import (
+    Judged,
+    Rules,
+    all_verdicts,
+    history_of,
+    places_of,
+    rules_by,
+    rules_of,
+    same,
+    verdict_on,
+    votes_on,
+)
+from labeling.db.sql import Locked, execute, free, lock_questions, marks, numbers, retried, writing
+from labeling.estimators.intervals import share_interval
+from labeling.jobs import queue
+from labeling.kinds import KINDS
+from labeling.kinds.deciding import Vote
+from labeling.models import Answer, Assignment, Campaign, Question, Settlement
+
+State = Question.State
+RETURNED = Question.Lane.RETURNED
+DECIDED = (State.SETTLED, State.DROPPED, State.REVIEW)
+CHUNK = 1_000
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A question whose standing settlement is not what its answers give."""
+
+    question: int
+    stands: dict[str, Any] | None
+    rebuilt: dict[str, Any] | None
+
+
+def settle(question_ids: Iterable[int]) -> int:
+    """How many of these questions were decided now; locks them until the transaction ends.
+
+    A question that wants more votes gets the seats for them, in the lane of returned ones.
+    """
+    return settle_locked(lock_questions(question_ids))
+
+
+def settle_locked(questions: Sequence[Locked]) -> int:
+    """As settle, for open questions that this transaction has locked, with their seats as they are
+    now. Queries do not grow with the questions, but for one job for each that was dropped."""
+    full = [q for q in questions if q.state == State.OPEN and q.seats_free == 0]
+    if not full:
+        return 0
+    # Under the lock: whoever answers the same question commits before we look, or after we go.
+    waiting = _under_lease(full)
+    complete = [question for question in full if not waiting[question.id]]
+    judged = all_verdicts(complete, votes_on([question.id for question in complete]))
+    decided = [one for one in judged if not one.verdict.more]
+    wanting = {one.question.id: one.verdict.more for one in judged if one.verdict.more}
+    _record(decided)
+    free([q for q in complete if q.id in wanting], wanting, RETURNED)
+    _follow_up([one.question for one in decided])
+    return len(decided)
+
+
+def _record(decided: Sequence[Judged]) -> None:
+    """Writes the settlements and states, and asks for what must follow a dropped question."""
+    if not decided:
+        return
+    Settlement.objects.bulk_create(
+        [
+            Settlement(
+                question_id=one.question.id,
+                policy_id=one.question.policy_id,
+                calibration_id=one.calibration_id,
+                value=one.verdict.value,
+                probability=one.verdict.probability,
+                answers=one.answers,
+            )
+            for one in decided
+        ]
+    )
+    rows = [part for one in decided for part in (one.question.id, one.verdict.state)]
+    execute(
+        f"WITH decided (id, state) AS (VALUES {marks(rows, 2)}) "  # noqa: S608
+        "UPDATE labeling_question SET state = decided.state, seats_free = 0, "
+        "follow_up = follow_up OR graph_id IS NOT NULL "
+        "FROM decided WHERE labeling_question.id = decided.id",
+        rows,
+    )
+    dropped = [one.question for one in decided if one.verdict.state == State.DROPPED]
+    campaigns = Campaign.objects.in_bulk({question.campaign_id for question in dropped})
+    for question in dropped:
+        queue.enqueue(
+            "question dropped",
+            str(question.id),
+            {"question": question.id},
+            campaigns[question.campaign_id],
+        )
+
+
+def _follow_up(changed: Sequence[Locked]) -> None:
+    """Has following.py look at the images of questions that were flagged. Last of all locks."""
+    asked = {question.campaign_id for question in changed if question.graph_id is not None}
+    for campaign in Campaign.objects.filter(pk__in=asked).order_by("pk") if asked else ():
+        queue.enqueue("advance", str(campaign.pk), campaign=campaign)
+
+
+def _under_lease(questions: Sequence[Locked]) -> Counter[int]:
+    """How many seats of each question somebody holds."""
+    return Counter(
+        Assignment.objects.filter(
+            question_id__in=[question.id for question in questions],
+            state=Assignment.State.LEASED,
+        ).values_list("question_id", flat=True)
+    )
+
+
+@dataclass
+class Replayed:
+    """What became of questions that were judged again.
+
+    decided: questions with another verdict than before, or a first one. reopened: decided ones that
+    people are asked again.
+    """
+
+    decided: int = 0
+    reopened: int = 0
+    wanting: dict[int, int] = field(default_factory=dict)
+    changed: list[Locked] = field(default_factory=list)
+
+    def add(self, other: "Replayed") -> None:
+        self.decided += other.decided
+        self.reopened += other.reopened
+        self.wanting |= other.wanting
+        self.changed += other.changed
+
+    def give(self) -> None:
+        """Frees the seats that open questions are short of, in the lane of returned ones. Takes
+        the campaign's row, so after the locks of all questions."""
+        short = [question for question in self.changed if question.id in self.wanting]
+        for start in range(0, len(short), CHUNK):
+            free(short[start : start + CHUNK], self.wanting, RETURNED)
+        _follow_up(self.changed)
+
+
+def replay(question_ids: Iterable[int]) -> Replayed:
+    """Judges these questions again and gives them the seats they want; see replay_locked."""
+    found = replay_locked(lock_questions(question_ids))
+    found.give()
+    return found
+
+
+def replay_locked(
+    questions: Sequence[Locked], coming: tuple[int | None, Any] | None = None
+) -> Replayed:
+    """Judges questions again that this transaction has locked, whatever their state: when others
+    are void, or when withdrawn ones came back as open ones without seats. `give` must follow.
+
+    coming: id and moment of the calibration about to come in force. A question that the same votes
+    decided before goes back to that very settlement, by what was known then: what was learned in
+    between changes nothing that comes back. What a reviewer decided stands. Gold and withdrawn
+    questions are left alone. Queries do not grow with the questions, but for one job for each that
+    is dropped; do a thousand at a time.
+    """
+    found = Replayed()
+    questions = [q for q in questions if q.state == State.OPEN or q.state in DECIDED]
+    if not questions:
+        return found
+    ids = [question.id for question in questions]
+    votes, held, history = votes_on(ids), _under_lease(questions), history_of(ids)
+    rules = rules_by({question.policy_id for question in questions}, coming)
+    places = places_of(questions, rules)
+    decided: list[Judged] = []
+    open_with: dict[int, int] = {}
+    for question in questions:
+        past = history.get(question.id, [])
+        standing = past[-1] if past and question.state in DECIDED else None
+        if standing is not None and standing.reviewed:
+            continue
+        judged = _restored(question, votes[question.id], past, rules[question.policy_id], places)
+        wanted = max(0, judged.verdict.more - held[question.id])
+        if not judged.verdict.more:
+            if standing is None or not same(judged, standing):
+                decided.append(judged)
+        elif question.state != State.OPEN or wanted != question.seats_free:
+            found.reopened += question.state != State.OPEN
+            # Seats beyond those wanted go at once; those that are short come with a ticket.
+            open_with[question.id] = min(wanted, question.seats_free)
+            found.changed.append(question._replace(state=State.OPEN.value))
+            if wanted > question.seats_free:
+                found.wanting[question.id] = wanted - question.seats_free
+    found.decided = len(decided)
+    found.changed += [judged.question for judged in decided]
+    _open_again(open_with)
+    _close_seats([one.question.id for one in decided if one.question.state == State.OPEN])
+    _record(decided)
+    return found
+
+
+def _restored(
+    question: Locked,
+    votes: Sequence[Vote],
+    past: Sequence[Settlement],
+    rules: Rules,
+    places: dict[int, tuple[str, bool]],
+) -> Judged:
+    """The earliest settlement that these votes still give by what was known then, else the verdict
+    by what is known now."""
+    for settlement in past:
+        if settlement.reviewed or settlement.policy_id != question.policy_id:
+            continue
+        judged = verdict_on(question, votes, rules_of(settlement, rules), places)
+        if not judged.verdict.more and same(judged, settlement):
+            return replace(judged, calibration_id=settlement.calibration_id)
+    return verdict_on(question, votes, rules, places)
+
+
+def _open_again(seats: dict[int, int]) -> None:
+    if not seats:
+        return
+    rows = [part for pair in seats.items() for part in pair]
+    execute(
+        f"WITH again (id, seats) AS (VALUES {marks(rows, 2)}) "  # noqa: S608
+        "UPDATE labeling_question SET state = 'open', seats_free = again.seats, "
+        "follow_up = follow_up OR (graph_id IS NOT NULL AND state <> 'open') "
+        "FROM again WHERE labeling_question.id = again.id",
+        rows,
+    )
+
+
+def _close_seats(question_ids: Sequence[int]) -> None:
+    """Takes the seats of questions that need nobody any more."""
+    if question_ids:
+        execute(
+            "UPDATE labeling_assignment SET state = 'closed' "  # noqa: S608
+            f"WHERE question_id IN ({numbers(question_ids)}) AND state = 'leased'",
+            [],
+        )
+
+
+def settle_complete(campaign: Campaign) -> int:
+    """How many questions were decided that had all their votes and were still open.
+
+    Submitting settles inline, so there are none unless rows came in another way.
+    """
+    count = 0
+    for chunk in _chunks(campaign, [State.OPEN], seats_free=0):
+        count += _settle_chunk([question.id for question in chunk])
+    return count
+
+
+@retried
+def _settle_chunk(question_ids: Sequence[int]) -> int:
+    with writing():
+        return settle(question_ids)
+
+
+def _chunks(campaign: Campaign, states: Iterable[str], **more: Any) -> Iterator[list[Locked]]:
+    """The campaign's questions in these states by id, a thousand at a time."""
+    last = 0
+    while True:
+        rows = (
+            Question.objects.filter(campaign=campaign, state__in=list(states), pk__gt=last, **more)
+            .order_by("pk")
+            .values_list("pk", "campaign_id", "state", "seats_free", "policy_id", "graph_id")[
+                :CHUNK
+            ]
+        )
+        chunk = [Locked(*row) for row in rows]
+        if not chunk:
+            return
+        yield chunk
+        last = chunk[-1].id
+
+
+def rebuild(campaign: Campaign) -> Iterator[Difference]:
+    """Every question whose settlement, computed again from its answers, differs from what stands.
+
+    Each is judged by its own policy and by what was known of people when it settled. What a
+    reviewer decided does not follow from the answers, and is left out. Writes nothing, and reads a
+    thousand questions at a time. Answers that come in meanwhile may show as differences: rebuild a
+    campaign that is paused or closed.
+    """
+    for chunk in _chunks(campaign, [State.OPEN, *DECIDED]):
+        ids = [question.id for question in chunk]
+        votes, held, history = votes_on(ids), _under_lease(chunk), history_of(ids)
+        standing = {pk: past[-1] for pk, past in history.items()}
+        asked = [_as_settled(question, standing.get(question.id)) for question in chunk]
+        rules = rules_by({question.policy_id for question in asked})
+        places = places_of(asked, rules)
+        for question in asked:
+            stands = standing.get(question.id) if question.state in DECIDED else None
+            if stands is not None and stands.reviewed:
+                continue
+            by = rules[question.policy_id]
+            if stands is not None:
+                by = rules_of(stands, by)
+            judged = verdict_on(question, votes[question.id], by, places)
+            complete = question.seats_free == 0 and not held[question.id]
+            difference = Difference(
+                question.id,
+                _stated(question, stands),
+                _content(judged) if complete and not judged.verdict.more else None,
+            )
+            if difference.stands != difference.rebuilt:
+                yield difference
+
+
+def _as_settled(question: Locked, settlement: Settlement | None) -> Locked:
+    """The question under the policy by which it was settled, where it is."""
+    if settlement is None or question.state not in DECIDED:
+        return question
+    return question._replace(policy_id=settlement.policy_id)
+
+
+def _content(judged: Judged) -> dict[str, Any]:
+    return {
+        "state": str(judged.verdict.state),
+        "value": judged.verdict.value,
+        "probability": judged.verdict.probability,
+        "policy": judged.question.policy_id,
+        "answers": judged.answers,
+    }
+
+
+def _stated(question: Locked, settlement: Settlement | None) -> dict[str, Any] | None:
+    if question.state == State.OPEN:
+        return None
+    if settlement is None:
+        return {"state": question.state}
+    return {
+        "state": question.state,
+        "value": settlement.value,
+        "probability": settlement.probability,
+        "policy": settlement.policy_id,
+        "answers": settlement.answers,
+    }
+
+
+def tallies(campaign: Campaign, question_ids: Sequence[int]) -> dict[int, Counter[str]]:
+    """How many people gave which answer to each question that has votes, abstentions too.
+
+    Everyone's last answer that was not late, void people left out; answers in the order of their
+    names.
+    """
+    kind = KINDS[campaign.kind]
+    voided = calibrations.in_force(campaign).voided
+    found = {}
+    for question, votes in votes_on(question_ids).items():
+        last = [vote.revisions[-1][2] for vote in votes if vote.annotator not in voided]
+        if last:
+            found[question] = Counter(sorted(kind.tally_name(value) for value in last))
+    return found
+
+
+class Support(NamedTuple):
+    """What a settlement stands on: how many of its votes could answer, how many of these said what
+    was settled, and the 95 % interval (Wilson) of that share; None where its probability is another
+    than the share, or there is none."""
+
+    votes: int
+    agreed: int
+    interval: tuple[float, float] | None
+
+
+def support(campaign: Campaign, settlements: Iterable[Settlement]) -> dict[int, Support]:
+    """The support of these settlements by question, from the answers that they name. One query."""
+    kind, rows = KINDS[campaign.kind], list(settlements)
+    wanted = {pk for row in rows for pk in row.answers}
+    said = {
+        str(pk): kind.vote(value)
+        for pk, value in Answer.objects.filter(pk__in=wanted).values_list("pk", "value")
+    }
+    found = {}
+    for row in rows:
+        words = [word for pk in row.answers if (word := said.get(str(pk))) is not None]
+        agreed = words.count(kind.vote(row.value)) if row.value is not None else 0
+        interval = share_interval(agreed, len(words), row.probability)
+        found[row.question_id] = Support(len(words), agreed, interval)
+    return found

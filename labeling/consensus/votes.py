@@ -1,0 +1,169 @@
+"""Questions as the database has them, judged: whose votes, by which policy, and by what was known.
+
+Reads only, a fixed number of queries however many questions there are. consensus.py acts on it.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from types import ModuleType
+from typing import Any
+
+from django.db.models import Exists, OuterRef
+
+from labeling.consensus import calibrations
+from labeling.db.sql import Locked
+from labeling.graphs import store
+from labeling.kinds import KINDS, Verdict, deciding, policies
+from labeling.kinds.deciding import Skills, Vote
+from labeling.models import Answer, Policy, Question, SentBack, Settlement
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A question's verdict with the answers it counts (their ids, sorted) and whose skills weighed
+    them: None where all weighed the same and nobody was void."""
+
+    question: Locked
+    verdict: Verdict
+    answers: list[str]
+    calibration_id: int | None
+
+
+@dataclass(frozen=True)
+class Rules:
+    """By what a question is judged."""
+
+    kind: ModuleType
+    policy: dict[str, Any]
+    skills: Skills
+    calibration_id: int | None
+
+
+def sent_back_since() -> Exists:
+    """Whether an answer, or a later one of the same seat, was sent back: then it counts no more."""
+    return Exists(
+        SentBack.objects.filter(
+            assignment=OuterRef("assignment"), answer__revision__gte=OuterRef("revision")
+        )
+    )
+
+
+def votes_on(question_ids: Sequence[int]) -> dict[int, list[Vote]]:
+    """Everyone's revisions that count, by question: not late, nor sent back or older than that."""
+    rows = (
+        Answer.objects.filter(assignment__question_id__in=question_ids, late=False)
+        .exclude(sent_back_since())
+        .order_by("assignment_id", "revision")
+        .values_list(
+            "assignment__question_id",
+            "assignment__annotator_id",
+            "assignment_id",
+            "created_at",
+            "id",
+            "value",
+        )
+    )
+    votes: dict[int, list[Vote]] = defaultdict(list)
+    last = None
+    for question, annotator, seat, created_at, pk, value in rows:
+        if seat != last:
+            votes[question].append(Vote(annotator, []))
+        votes[question][-1].revisions.append((created_at, str(pk), value))
+        last = seat
+    return votes
+
+
+def all_verdicts(questions: Sequence[Locked], votes: dict[int, list[Vote]]) -> list[Judged]:
+    """The verdict on each by the rules in force."""
+    if not questions:
+        return []
+    rules = rules_by({question.policy_id for question in questions})
+    places = places_of(questions, rules)
+    return [
+        verdict_on(question, votes.get(question.id, []), rules[question.policy_id], places)
+        for question in questions
+    ]
+
+
+def verdict_on(
+    question: Locked, votes: Sequence[Vote], rules: Rules, places: dict[int, tuple[str, bool]]
+) -> Judged:
+    """The verdict that these votes give by these rules."""
+    topic, inner = places.get(question.id, ("", False))
+    verdict, counted = deciding.judge(
+        rules.kind, votes, rules.policy, rules.skills, topic=topic, inner=inner
+    )
+    # Sorted, so that a settlement is the same bytes however the rows were read.
+    answers = sorted(pk for pk, _ in counted)
+    weighed = rules.policy["method"] != "majority" or rules.skills.voided
+    return Judged(question, verdict, answers, rules.calibration_id if weighed else None)
+
+
+def rules_by(
+    policy_ids: Iterable[int], coming: tuple[int | None, Any] | None = None
+) -> dict[int, Rules]:
+    """The rules by policy; coming: id and moment of the calibration about to come in force."""
+    rows = Policy.objects.filter(pk__in=set(policy_ids)).values_list(
+        "pk",
+        "content",
+        "campaign_id",
+        "campaign__kind",
+        "campaign__calibration_id",
+        "campaign__calibration__created_at",
+    )
+    rules = {}
+    for pk, content, campaign_id, kind, current, current_at in rows:
+        policy = policies.DEFAULTS | content
+        calibration_id, made_at = coming or (current, current_at)
+        known = calibrations.skills(calibration_id, made_at)
+        if policy["method"] != "majority" and hasattr(KINDS[kind], "classes"):
+            known = calibrations.among_classes(known, campaign_id)
+        rules[pk] = Rules(KINDS[kind], policy, known, calibration_id)
+    return rules
+
+
+def places_of(questions: Sequence[Locked], rules: dict[int, Rules]) -> dict[int, tuple[str, bool]]:
+    """The topic of each, and whether others hang on it in the question graph; of those alone that
+    are not settled by majority, which asks for neither."""
+    asked = [q for q in questions if rules[q.policy_id].policy["method"] != "majority"]
+    if not asked:
+        return {}
+    ids = [question.id for question in asked]
+    topics = dict(Question.objects.filter(pk__in=ids).values_list("pk", "topic"))
+    known = {pk: store.of(pk) for pk in {q.graph_id for q in asked} if pk is not None}
+    places = {}
+    for question in asked:
+        topic, graph = topics[question.id], known.get(question.graph_id or 0)
+        at = graph.index.get(topic) if graph else None
+        inner = graph is not None and at is not None and bool(graph.nodes[at].children)
+        places[question.id] = (topic, inner)
+    return places
+
+
+def rules_of(settlement: Settlement, rules: Rules) -> Rules:
+    """The rules as they were for this settlement, but with those void who are void now."""
+    made_at = settlement.calibration.created_at if settlement.calibration else None
+    known = calibrations.skills(settlement.calibration_id, made_at)
+    now = rules.skills
+    known = replace(known, voided=now.voided, classes=now.classes)
+    return replace(rules, skills=known, calibration_id=settlement.calibration_id)
+
+
+def same(judged: Judged, settlement: Settlement) -> bool:
+    """Whether the settlement says just this, by the same answers and policy."""
+    return (
+        judged.verdict.value == settlement.value
+        and judged.verdict.probability == settlement.probability
+        and judged.answers == settlement.answers
+        and judged.question.policy_id == settlement.policy_id
+    )
+
+
+def history_of(question_ids: Sequence[int]) -> dict[int, list[Settlement]]:
+    """The settlements of each question; the last one stands, while it is decided."""
+    history: dict[int, list[Settlement]] = defaultdict(list)
+    rows = Settlement.objects.filter(question_id__in=question_ids).select_related("calibration")
+    for settlement in rows.defer("calibration__content").order_by("pk"):
+        history[settlement.question_id].append(settlement)
+    return history

@@ -1,0 +1,84 @@
+"""Uploads laid out as files: one file, or what a zip holds, below a folder of ours. No database.
+
+Names inside a zip become paths only after they were cleaned; bombs and tricks are refused.
+"""
+
+import errno
+import zipfile
+import zlib
+from collections.abc import Collection
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from labeling.datasets.image_sources import Found, Refused, clean_name, in_zip, open_zip
+from labeling.errors import Refusal, TooLarge
+
+MIB = 1024 * 1024
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What of a zip is read, and how much. endings: of the files wanted (".json"); others are
+    passed over. bytes: unpacked. cure: what to do where it is too much."""
+
+    endings: Collection[str]
+    files: int
+    bytes: int
+    cure: str
+
+
+def one_file(file: Any, path: Path) -> Path:
+    """The path, now with the upload in it."""
+    with path.open("wb") as out:
+        while part := file.read(MIB):
+            out.write(part)
+    return path
+
+
+def unpack(file: Any, folder: Path, limits: Limits) -> None:
+    """Writes the zip's wanted files below the folder, which is new. Raises Refusal."""
+    folder.mkdir()
+    file.seek(0, 2)
+    size = file.tell()
+    file.seek(0)
+    left = limits.bytes
+    # As many folders again: they are entries of their own.
+    with open_zip(file, 2 * limits.files) as archive:
+        for number, found in enumerate(in_zip(archive, size), 1):
+            if number > limits.files:
+                raise TooLarge(
+                    f"The zip has over {limits.files:,} files. {limits.cure}", field="file"
+                )
+            if isinstance(found, Refused):
+                # Hidden files that an operating system adds, most of all.
+                continue
+            if Path(found.name).suffix.lower() in limits.endings:
+                left -= _unpack_one(found, folder, left, limits)
+
+
+def _unpack_one(found: Found, folder: Path, left: int, limits: Limits) -> int:
+    goal = folder / clean_name(found.name)
+    written = 0
+    try:
+        goal.parent.mkdir(parents=True, exist_ok=True)
+        with found.open() as source, goal.open("xb") as out:
+            while part := source.read(MIB):
+                written += len(part)
+                if written > left:
+                    raise TooLarge(
+                        f"The zip unpacks to over {limits.bytes // MIB} MiB. {limits.cure}",
+                        field="file",
+                    )
+                out.write(part)
+    except (FileExistsError, NotADirectoryError):
+        raise Refusal(f"{found.name} is in the zip twice. Pack it once.", field="file") from None
+    except OSError as error:
+        if error.errno != errno.ENAMETOOLONG:
+            raise
+        raise Refusal(
+            f"{found.name[:80]}… has too long a name. Shorten it.", field="file"
+        ) from None
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError):
+        raise Refusal(f"{found.name} is damaged. Pack the zip again.", field="file") from None
+    return written

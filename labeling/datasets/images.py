@@ -1,0 +1,489 @@
+"""Images come in, and what annotators see of them is made. The only writer of Image.
+
+A file is read, judged and stored before its row exists; a row that is refused takes its file along,
+so neither is ever there without the other. Storage names are random: nothing that travels tells a
+name, a hash or an order. See docs/images.md.
+"""
+
+import hashlib
+import io
+import logging
+import zipfile
+import zlib
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, nullcontext, suppress
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import IO, TypedDict
+
+from django.conf import settings
+from django.core.files.base import File
+from django.db import IntegrityError, models, transaction
+
+from labeling.datasets.image_report import Report
+from labeling.datasets.image_sources import (
+    MAX_LICENCE,
+    MAX_SOURCE,
+    Found,
+    Refused,
+    clean_name,
+    in_folder,
+    in_manifest,
+    in_zip,
+    open_zip,
+    printable,
+)
+from labeling.errors import Conflict, Refusal, TooLarge
+from labeling.image_files import BadImage, Encoded, check, derive
+from labeling.jobs import queue
+from labeling.jobs.image_store import StorageFull, media_type_of, remove, write
+from labeling.models import Dataset, Image, Import, Job
+from labeling.plurals import count_of
+
+logger = logging.getLogger(__name__)
+
+DERIVATIVES = "derivatives"
+# One job makes the derivatives of so many neighbouring images: enough work for a message, short
+# enough to be spread over workers.
+BLOCK = 200
+# So many files are looked up in the database at a time.
+BATCH = 100
+CHUNK_BYTES = 1024 * 1024
+# What is asked of images that are there already.
+_KNOWN = ("dataset", "sha256", "name", "came_with")
+
+Source = Iterable[Found | Refused]
+Watch = Callable[[int], None]
+
+
+class _Said(TypedDict):
+    licence: str
+    source: str
+    watch: Watch | None
+
+
+@dataclass(frozen=True)
+class Added:
+    """The new image, or the one of this dataset that has the same content."""
+
+    image: Image | None
+    duplicate_of: Image | None = None
+
+
+@dataclass(frozen=True)
+class Goal:
+    """Where files go and what is said of those that say nothing themselves."""
+
+    dataset: Dataset
+    licence: str = ""
+    source: str = ""
+    came_with: Import | None = None
+
+    def brought(self, image: Image, name: str) -> bool:
+        """Whether this very import added the file already: it was cut off and runs again."""
+        ours = self.came_with is not None and image.came_with_id == self.came_with.pk
+        return ours and image.name == name
+
+
+class NameTaken(Conflict):
+    code = "name_taken"
+
+
+class Picture(File):
+    """An open derivative and its media type."""
+
+    def __init__(self, file: IO[bytes], media_type: str) -> None:
+        # Without the storage's name: it would be the same for everyone who sees the image.
+        super().__init__(file, name="")
+        self.media_type = media_type
+
+
+# Adding
+
+
+def add_file(
+    dataset: Dataset, name: str, fileobj: IO[bytes], *, licence: str = "", source: str = ""
+) -> Added:
+    """The image of this one file. Raises Refusal with a sentence; then nothing has changed."""
+    # The file stays open: it is the caller's.
+    found = Found(name, name, lambda: nullcontext(fileobj), 0)
+    name = clean_name(name)
+    content = _read(found)
+    sha256 = hashlib.sha256(content).hexdigest()
+    same = dataset.images.filter(sha256=sha256).first()
+    if same is not None:
+        return Added(None, same)
+    if dataset.images.filter(name=name).exists():
+        raise _name_taken(name)
+    return _store(dataset, name, content, licence, source)
+
+
+def add_folder(
+    dataset: Dataset,
+    path: str | Path,
+    *,
+    licence: str = "",
+    source: str = "",
+    watch: Watch | None = None,
+) -> Report:
+    """Every image below the folder, named by its path in it."""
+    return _add_whole(dataset, in_folder(Path(path)), licence, source, watch)
+
+
+def add_zip(
+    dataset: Dataset,
+    file: IO[bytes] | str | Path,
+    *,
+    licence: str = "",
+    source: str = "",
+    watch: Watch | None = None,
+) -> Report:
+    """Every image in the archive, named by its path in it; nothing is unpacked to disk."""
+    if isinstance(file, str | Path):
+        with Path(file).open("rb") as opened:
+            return add_zip(dataset, opened, licence=licence, source=source, watch=watch)
+    size = zip_bytes(file)
+    with open_zip(file) as archive:
+        return _add_whole(dataset, in_zip(archive, size), licence, source, watch)
+
+
+def zip_bytes(file: IO[bytes]) -> int:
+    """Bytes of the zip, which then stands at its start. Raises TooLarge."""
+    size = file.seek(0, io.SEEK_END)
+    if size > settings.ASSAY_MAX_UPLOAD_BYTES:
+        raise TooLarge(
+            f"The zip has {size:,} bytes; at most {settings.ASSAY_MAX_UPLOAD_BYTES:,} are taken. "
+            "Split it, or have the folder imported on the server.",
+            field="file",
+        )
+    file.seek(0)
+    return size
+
+
+def add_manifest(
+    dataset: Dataset,
+    path: str | Path,
+    *,
+    licence: str = "",
+    source: str = "",
+    watch: Watch | None = None,
+) -> Report:
+    """Every image that the CSV lists; licence and source are for rows that say none."""
+    return _add_whole(dataset, in_manifest(Path(path)), licence, source, watch)
+
+
+def add_path(
+    dataset: Dataset,
+    path: str | Path,
+    *,
+    licence: str = "",
+    source: str = "",
+    watch: Watch | None = None,
+) -> Report:
+    """What lies at the path: a folder, a .csv manifest, or else a zip."""
+    path = Path(path)
+    if not path.exists():
+        raise Refusal(f"There is no {printable(str(path))}. Check the path.", field="path")
+    said: _Said = {"licence": licence, "source": source, "watch": watch}
+    if path.is_dir():
+        return add_folder(dataset, path, **said)
+    if path.suffix.lower() == ".csv":
+        return add_manifest(dataset, path, **said)
+    return add_zip(dataset, path, **said)
+
+
+def _add_whole(
+    dataset: Dataset, files: Source, licence: str, source: str, watch: Watch | None
+) -> Report:
+    report = Report()
+    add_all(Goal(dataset, licence, source), files, report, watch)
+    return report
+
+
+def add_all(goal: Goal, files: Source, report: Report, watch: Watch | None = None) -> None:
+    """Adds the files and writes into the report what became of each; what a StorageFull or a killed
+    process left undone is done by calling it again."""
+    files = iter(files)
+    try:
+        while batch := list(islice(files, BATCH)):
+            _add_batch(goal, batch, report, watch)
+    except StorageFull as full:
+        raise StorageFull(
+            f"{full.message} {count_of(report.added, 'image was', 'images were')} added and stay. "
+            "Then import the same again: what is there is passed over."
+        ) from full
+
+
+def _add_batch(
+    goal: Goal, batch: list[Found | Refused], report: Report, watch: Watch | None
+) -> None:
+    """Adds a batch. Every file is read twice, so that no more than one is in memory at a time."""
+    hashes: dict[int, str] = {}
+    names: dict[int, str] = {}
+    for place, found in enumerate(batch):
+        with _refusals(report, found):
+            if isinstance(found, Refused):
+                raise Refusal(found.why)
+            names[place] = clean_name(found.name)
+            hashes[place] = _hash(found)
+    images = goal.dataset.images
+    known = {
+        image.sha256: image for image in images.filter(sha256__in=hashes.values()).only(*_KNOWN)
+    }
+    taken = set(images.filter(name__in=names.values()).values_list("name", flat=True))
+    for place, found in enumerate(batch):
+        with _refusals(report, found):
+            if place in hashes and isinstance(found, Found):
+                name = names[place]
+                same = known.get(hashes[place])
+                if same is None:
+                    if name in taken:
+                        raise _name_taken(name)
+                    same = _add_found(goal, found, name, report)
+                    known.setdefault(hashes[place], same)
+                    taken.add(name)
+                elif not goal.brought(same, name):
+                    report.duplicate(found.file, same.name)
+        if watch:
+            watch(1)
+
+
+def _add_found(goal: Goal, found: Found, name: str, report: Report) -> Image:
+    """Adds the file and counts it; or the image of that content that came meanwhile."""
+    licence, source = found.licence or goal.licence, found.source or goal.source
+    added = _store(goal.dataset, name, _read(found), licence, source, goal.came_with)
+    if added.image is not None:
+        report.added += 1
+        return added.image
+    assert added.duplicate_of is not None
+    if not goal.brought(added.duplicate_of, name):
+        report.duplicate(found.file, added.duplicate_of.name)
+    return added.duplicate_of
+
+
+@contextmanager
+def _refusals(report: Report, found: Found | Refused) -> Iterator[None]:
+    """Turns what is said against one file into a line of the report; a full disk ends it all."""
+    try:
+        yield
+    except StorageFull:
+        raise
+    except Refusal as refusal:
+        report.refuse(found.file, refusal.message)
+
+
+def _store(
+    dataset: Dataset,
+    name: str,
+    content: bytes,
+    licence: str,
+    source: str,
+    came_with: Import | None = None,
+) -> Added:
+    """The image, its file stored first and its row after it; raises Refusal for a bad file."""
+    if len(licence) > MAX_LICENCE:
+        raise Refusal(f"The licence is longer than {MAX_LICENCE} characters.", field="licence")
+    if len(source) > MAX_SOURCE:
+        raise Refusal(f"The source is longer than {MAX_SOURCE} characters.", field="source")
+    if "\0" in licence + source:
+        raise Refusal("The licence or the source has a NUL character. Remove it.", field="licence")
+    try:
+        checked = check(io.BytesIO(content), max_pixels=settings.ASSAY_MAX_IMAGE_PIXELS)
+    except BadImage as bad:
+        raise Refusal(str(bad), field="file", code="bad_image") from bad
+    image = Image(
+        dataset=dataset,
+        name=name,
+        sha256=hashlib.sha256(content).hexdigest(),
+        media_type=checked.media_type,
+        bytes=len(content),
+        width=checked.width,
+        height=checked.height,
+        licence=licence,
+        source=source,
+        came_with=came_with,
+    )
+    stored = write("file", content, checked.media_type)
+    image.file = stored
+    try:
+        with transaction.atomic():
+            image.save(force_insert=True)
+            _ask_for_derivatives(image)
+    except IntegrityError:
+        remove("file", stored)
+        same = dataset.images.filter(sha256=image.sha256).first()
+        if same is not None:
+            return Added(None, same)
+        if dataset.images.filter(name=name).exists():
+            raise _name_taken(name) from None
+        raise
+    except BaseException:
+        remove("file", stored)
+        raise
+    return Added(image)
+
+
+def _name_taken(name: str) -> NameTaken:
+    return NameTaken(
+        f"The dataset has another image named {printable(name)}. Rename this one.", field="name"
+    )
+
+
+def _read(found: Found) -> bytes:
+    """All of the file, within the limit."""
+    content = b"".join(_pieces(found))
+    if not content:
+        raise Refusal("The file is empty.", field="file", code="bad_image")
+    return content
+
+
+def _hash(found: Found) -> str:
+    digest = hashlib.sha256()
+    for piece in _pieces(found):
+        digest.update(piece)
+    return digest.hexdigest()
+
+
+def _pieces(found: Found) -> Iterator[bytes]:
+    """The file piece by piece: asked for all at once, Python sets aside the limit's size."""
+    limit = settings.ASSAY_MAX_IMAGE_BYTES
+    if found.bytes > limit:
+        raise _too_large(limit)
+    count = 0
+    with _reading(found) as file:
+        while piece := file.read(CHUNK_BYTES):
+            count += len(piece)
+            # An archive may say less than it holds.
+            if count > limit:
+                raise _too_large(limit)
+            yield piece
+
+
+@contextmanager
+def _reading(found: Found) -> Iterator[IO[bytes]]:
+    """The open file; what goes wrong while reading becomes a Refusal."""
+    try:
+        with found.open() as file:
+            yield file
+    except (zipfile.BadZipFile, EOFError, zlib.error) as error:
+        raise Refusal(f"It is damaged in the archive ({error}). Pack it again.") from None
+    except (NotImplementedError, RuntimeError):
+        raise Refusal("It is packed in a way that is not read here. Use plain zip.") from None
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise Refusal(f"It cannot be read: {reason}.") from None
+
+
+def _too_large(limit: int) -> TooLarge:
+    return TooLarge(f"It is larger than {limit:,} bytes, the limit here.", field="file")
+
+
+# Derivatives
+
+
+def make_derivatives(job: Job) -> None:
+    """Makes what is missing in the job's block of neighbouring images; may run twice unharmed.
+
+    An image that cannot be made does not hold up the others; the job then fails, naming them.
+    """
+    block = job.payload["block"]
+    missing = Image.objects.filter(
+        models.Q(display="") | models.Q(thumbnail=""),
+        dataset=job.payload["dataset"],
+        pk__gte=block * BLOCK,
+        pk__lt=(block + 1) * BLOCK,
+    ).order_by("pk")
+    waiting, broken = list(missing), []
+    for done, image in enumerate(waiting):
+        queue.renew(job, done=done, total=len(waiting))
+        try:
+            _derive(image)
+        except (Refusal, FileNotFoundError) as error:
+            logger.warning("no derivatives of image %s: %s", image.pk, error)
+            broken.append(image.name)
+    queue.renew(job, done=len(waiting), total=len(waiting))
+    if broken:
+        names = ", ".join(broken[:5]) + (" …" if len(broken) > 5 else "")
+        raise Refusal(
+            f"{len(broken)} of {len(waiting)} images could not be drawn, because their files are "
+            f"missing or damaged: {names}. Restore the files, then try again."
+        )
+
+
+def open_display(image: Image) -> Picture:
+    """What annotators see, open for reading; made on the spot where its job has not run."""
+    return _open("display", image)
+
+
+def open_thumbnail(image: Image) -> Picture:
+    """A small WebP, open for reading; made on the spot where its job has not run."""
+    return _open("thumbnail", image)
+
+
+def open_original(image: Image) -> IO[bytes]:
+    """The file as it was added, open for reading."""
+    opened: IO[bytes] = image.file.storage.open(str(image.file.name))
+    return opened
+
+
+def derivative_jobs(dataset: Dataset) -> models.QuerySet[Job]:
+    """The dataset's jobs: they belong to no campaign."""
+    return Job.objects.filter(kind=DERIVATIVES, key__startswith=f"{dataset.pk}:")
+
+
+def _ask_for_derivatives(image: Image) -> None:
+    block = image.pk // BLOCK
+    queue.enqueue(
+        DERIVATIVES,
+        f"{image.dataset_id}:{block}",
+        {"dataset": image.dataset_id, "block": block},
+    )
+
+
+def _open(kind: str, image: Image) -> Picture:
+    stored = getattr(image, kind)
+    if stored:
+        with suppress(FileNotFoundError):
+            return Picture(stored.storage.open(stored.name), media_type_of(stored.name))
+        # Lost from the storage (restored without its derivatives): made anew.
+        Image.objects.filter(pk=image.pk, **{kind: stored.name}).update(**{kind: ""})
+        setattr(image, kind, "")
+    try:
+        _derive(image)
+    except FileNotFoundError:
+        raise Refusal(
+            "The file of this image is missing on the server. Tell whoever runs the campaign.",
+            code="file_missing",
+        ) from None
+    made = getattr(image, kind)
+    if not made:
+        raise Refusal("This image was deleted.", code="file_missing")
+    return Picture(made.storage.open(made.name), media_type_of(made.name))
+
+
+def _derive(image: Image) -> None:
+    """Sets the image's display and thumbnail, leaving alone what another process has set."""
+    with image.file.storage.open(str(image.file.name)) as original:
+        try:
+            display, thumbnail = derive(
+                io.BytesIO(original.read()), max_pixels=settings.ASSAY_MAX_IMAGE_PIXELS
+            )
+        except BadImage as bad:
+            raise Refusal(str(bad), code="bad_image") from bad
+    _keep(image, "display", display)
+    _keep(image, "thumbnail", thumbnail)
+
+
+def _keep(image: Image, kind: str, made: Encoded) -> None:
+    name = write(kind, made.content, made.media_type)
+    try:
+        ours = Image.objects.filter(pk=image.pk, **{kind: ""}).update(**{kind: name})
+    except BaseException:
+        remove(kind, name)
+        raise
+    if not ours:
+        remove(kind, name)
+    # Another process was first, or the image is gone: theirs stands.
+    names = Image.objects.filter(pk=image.pk).values_list(kind, flat=True)
+    setattr(image, kind, name if ours else names.first() or "")

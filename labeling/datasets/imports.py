@@ -1,0 +1,314 @@
+"""Images that come in through a job: kept first, then added one by one, with a report.
+
+What was sent is in the storage before its row exists, so that a worker on any machine finds it. The
+job may be killed and run again: files that it added are known by the row. See docs/images.md.
+"""
+
+import secrets
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.core.files.base import File
+from django.core.files.storage import default_storage
+from django.db import transaction
+from django.utils import timezone
+
+from labeling.datasets import images
+from labeling.datasets.datasets import check_may_add
+from labeling.datasets.image_report import Report
+from labeling.datasets.image_sources import (
+    Found,
+    Refused,
+    clean_name,
+    count_entries,
+    in_folder,
+    in_manifest,
+    in_zip,
+    open_zip,
+)
+from labeling.errors import NotYours, Refusal
+from labeling.image_files import stated_pixels
+from labeling.jobs import queue, uploads
+from labeling.models import Dataset, Import, Job, User
+
+KIND = "import images"
+FOLDER = "imports/"
+# A few small files may be added while the sender waits; everything else takes a job.
+SMALL_FILES = 20
+SMALL_BYTES = 50 * 1024 * 1024
+# Decoding takes a second for 40 million pixels, whatever the bytes: a blank image packs well.
+SMALL_PIXELS = 100_000_000
+# The directory of a zip with more entries is read by the job alone: 20 µs each.
+SMALL_ENTRIES = 10_000
+# So many duplicates and as many refused files are listed; the counts are of all.
+LISTED = 2000
+
+Stream = Callable[[], Iterator[Found | Refused]]
+
+
+@dataclass(frozen=True)
+class Sent:
+    """An uploaded file under the name that it is to have; a zip counts by what is in it."""
+
+    name: str
+    file: File
+    is_zip: bool
+
+
+def are_small(files: Sequence[Sent]) -> bool:
+    """Whether the files may be added at once, while their sender waits."""
+    together = sum(sent.file.size for sent in files)
+    few = len(files) <= SMALL_FILES and together <= SMALL_BYTES
+    return few and not any(sent.is_zip for sent in files) and _pixels(files) <= SMALL_PIXELS
+
+
+def _pixels(files: Sequence[Sent]) -> int:
+    """Pixels of all the files together, as their headers say; each file is at its start again."""
+    count = 0
+    for sent in files:
+        file: Any = sent.file
+        count += stated_pixels(file, max_pixels=settings.ASSAY_MAX_IMAGE_PIXELS)
+        file.seek(0)
+    return count
+
+
+def add_small(dataset: Dataset, files: Sequence[Sent], *, licence: str, source: str) -> Report:
+    """What became of each file, added here and now."""
+    report = Report()
+    for sent in files:
+        try:
+            added = images.add_file(dataset, sent.name, sent.file, licence=licence, source=source)
+        except images.StorageFull:
+            raise
+        except Refusal as refusal:
+            report.refuse(sent.name, refusal.message)
+            continue
+        if added.duplicate_of is not None:
+            report.duplicate(sent.name, added.duplicate_of.name)
+        else:
+            report.added += 1
+    return report
+
+
+def of_uploads(
+    dataset: Dataset, actor: User, files: Sequence[Sent], *, licence: str = "", source: str = ""
+) -> Import:
+    """The import of these files, which are kept until it is done.
+
+    Raises Refusal for a zip that is none, too large or a bomb; then nothing is kept.
+    """
+    check_may_add(actor, dataset)
+    for sent in files:
+        if sent.is_zip:
+            _check_zip(sent)
+    forget_old()
+    kept: list[dict[str, Any]] = []
+    try:
+        for sent in files:
+            kept.append(_keep(sent))
+        first = files[0].name
+        name = first if len(files) == 1 else f"{first} and {len(files) - 1} more"
+        return _enqueue(dataset, actor, name, uploads=kept, licence=licence, source=source)
+    except BaseException:
+        _remove(kept)
+        raise
+
+
+def of_path(
+    dataset: Dataset, actor: User, path: str, *, licence: str = "", source: str = ""
+) -> Import:
+    """The import of what lies below the import folder. Raises Refusal for a path that is not."""
+    check_may_add(actor, dataset)
+    import_root_path(path)
+    return _enqueue(dataset, actor, path, path=path, licence=licence, source=source)
+
+
+def import_for(dataset: Dataset, pk: int) -> Import:
+    """The dataset's import of that id, with its job. Raises NotYours."""
+    found = dataset.imports.select_related("job", "created_by").filter(pk=pk).first()
+    if found is None:
+        raise NotYours("The dataset has no such import.")
+    return found
+
+
+def retry(row: Import, actor: User) -> None:
+    """Tries a failed import again; what it added already stays. Raises Conflict if it has not
+    failed."""
+    check_may_add(actor, row.dataset)
+    queue.retry(row.job, actor)
+
+
+def report_of(row: Import) -> Report:
+    """The import's report, its lists as long as they were kept."""
+    return Report(
+        added=row.added,
+        duplicates=row.report.get("duplicates", []),
+        refused=row.report.get("refused", []),
+        duplicate_count=row.duplicates,
+        refused_count=row.refused,
+    )
+
+
+def forget_old() -> int:
+    """How many uploads were removed that no import waits for any more."""
+    wanted = Import.objects.filter(job__state__in=[Job.State.QUEUED, Job.State.RUNNING])
+    lists = wanted.values_list("uploads", flat=True)
+    kept = {upload["stored"] for rows in lists for upload in rows}
+    return uploads.forget_old(FOLDER, kept)
+
+
+def import_root_path(relative: str) -> Path:
+    """The path below ASSAY_IMPORT_ROOT. Raises Refusal for one that is not there or leads out.
+
+    Both are told in the same words: who asks learns nothing of the rest of the disk.
+    """
+    if not settings.ASSAY_IMPORT_ROOT:
+        raise Refusal(
+            "This site imports no folders of its own. Upload the images, or ask whoever runs it "
+            "to set ASSAY_IMPORT_ROOT.",
+            field="path",
+        )
+    root = Path(settings.ASSAY_IMPORT_ROOT).resolve()
+    lost = Refusal(
+        "There is nothing of that name in the import folder. Give a path inside it, "
+        "not a URL and not an absolute one.",
+        field="path",
+    )
+    try:
+        path = (root / clean_name(relative)).resolve(strict=True)
+    except (OSError, RuntimeError, ValueError, Refusal):
+        raise lost from None
+    if not path.is_relative_to(root):
+        raise lost
+    return path
+
+
+def execute(job: Job) -> None:
+    """Adds the import's files and writes its report; may be cut off anywhere and run again."""
+    row = Import.objects.select_related("dataset").get(pk=job.payload["import"])
+    if row.finished_at is None:
+        report = Report(listed=LISTED)
+        try:
+            _add(job, row, report)
+        except queue.LeaseLost:
+            raise
+        except Exception:
+            _write(job, row, report, None)
+            raise
+        _write(job, row, report, timezone.now())
+    _remove(row.uploads)
+
+
+def _add(job: Job, row: Import, report: Report) -> None:
+    with _stream_of(row) as stream:
+        # A manifest's faults are found while its rows are counted, before anything is added.
+        total = sum(1 for _ in stream())
+        done = 0
+
+        def watch(count: int) -> None:
+            nonlocal done
+            done += count
+            queue.renew(job, done=done, total=total)
+
+        goal = images.Goal(row.dataset, row.licence, row.source, row)
+        images.add_all(goal, stream(), report, watch)
+
+
+def _write(job: Job, row: Import, report: Report, finished_at: datetime | None) -> None:
+    """Keeps the report while the job is ours. Raises LeaseLost."""
+    ours = Import.objects.filter(pk=row.pk, job__state=Job.State.RUNNING, job__claim=job.claim)
+    changed = ours.update(
+        # Not the report's count: a run that was cut off has added some before.
+        added=row.images.count(),
+        duplicates=report.duplicate_count,
+        refused=report.refused_count,
+        report={"duplicates": report.duplicates, "refused": report.refused},
+        finished_at=finished_at,
+    )
+    if not changed:
+        raise queue.LeaseLost(f"job {job.pk} went to another worker")
+
+
+@contextmanager
+def _stream_of(row: Import) -> Iterator[Stream]:
+    """A function that gives the import's files from the start, as often as it is called."""
+    with ExitStack() as opened:
+        if row.path:
+            yield _stream_at(import_root_path(row.path), opened)
+            return
+        if not all(default_storage.exists(upload["stored"]) for upload in row.uploads):
+            raise Refusal(
+                "What was uploaded is gone: it is kept for a week. Upload it again; what is there "
+                "is passed over."
+            )
+        streams = [_stream_in(upload, opened) for upload in row.uploads]
+        yield lambda: chain.from_iterable(stream() for stream in streams)
+
+
+def _stream_at(path: Path, opened: ExitStack) -> Stream:
+    if path.is_dir():
+        return partial(in_folder, path)
+    if path.suffix.lower() == ".csv":
+        return partial(in_manifest, path)
+    return _stream_of_zip(opened.enter_context(path.open("rb")), opened)
+
+
+def _stream_in(upload: dict[str, Any], opened: ExitStack) -> Stream:
+    stored = upload["stored"]
+    if upload["zip"]:
+        return _stream_of_zip(opened.enter_context(default_storage.open(stored)), opened)
+    name = upload["file"]
+    found = Found(name, name, partial(default_storage.open, stored), upload["bytes"])
+    return lambda: iter([found])
+
+
+def _stream_of_zip(file: Any, opened: ExitStack) -> Stream:
+    size = images.zip_bytes(file)
+    return partial(in_zip, opened.enter_context(open_zip(file)), size)
+
+
+def _check_zip(sent: Sent) -> None:
+    """Passes for an archive that can be read and is no bomb; its place ends up at its start.
+
+    Of one with many entries only their number is checked here: the job does the rest.
+    """
+    file: Any = sent.file
+    size = images.zip_bytes(file)
+    if count_entries(file) <= SMALL_ENTRIES:
+        with open_zip(file) as archive:
+            next(in_zip(archive, size), None)
+    file.seek(0)
+
+
+def _keep(sent: Sent) -> dict[str, Any]:
+    """What its import keeps of a file that is in the storage now. Raises StorageFull."""
+    # Read first: a file that lies on the disk may be moved away by the storage.
+    size = sent.file.size
+    stored = uploads.keep(sent.file, FOLDER)
+    return {"file": sent.name, "stored": stored, "bytes": size, "zip": sent.is_zip}
+
+
+def _remove(kept: Sequence[dict[str, Any]]) -> None:
+    for upload in kept:
+        # What is left over is removed by forget_old.
+        with suppress(Exception):
+            default_storage.delete(upload["stored"])
+
+
+def _enqueue(dataset: Dataset, actor: User, name: str, **fields: Any) -> Import:
+    with transaction.atomic():
+        # The job knows its import by its id, and the import its job: so the job comes first.
+        job = queue.enqueue(KIND, f"{dataset.pk}:{secrets.token_hex(8)}")
+        row = Import.objects.create(
+            dataset=dataset, name=name[:1000], created_by=actor, job=job, **fields
+        )
+        job.payload = {"import": row.pk}
+        job.save(update_fields=["payload"])
+    return row

@@ -1,0 +1,438 @@
+"""Objects of a dataset's images with their given parts: items with a region, and labels on them.
+
+An object is an Item that has a box and a name. Its GivenLabels say its category (key: a wnid, no
+geometry), its outline ("object") and its parts (key: of the vocabulary); see docs/parts.md.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.db import transaction
+from django.db.models import QuerySet, prefetch_related_objects
+from django.utils import timezone
+
+from labeling.errors import Refusal
+from labeling.geometry import crops
+from labeling.geometry.polygons import as_json, from_json
+from labeling.models import Dataset, GivenLabel, Image, Item
+from labeling.parts.model import (
+    OUTLINE,
+    Merge,
+    Part,
+    PartedObject,
+    merge_content,
+    merge_of,
+    of_merges,
+)
+
+BATCH = 2_000
+LONGEST = {"name": 80, "key": 64, "source": 200}
+
+OnFault = Callable[[PartedObject, Refusal], None]
+OnPut = Callable[[PartedObject, Item], None]
+
+
+def of(dataset: Dataset) -> QuerySet[Item]:
+    """The dataset's objects, by image and in the order in which they came."""
+    found = Item.objects.filter(image__dataset=dataset, region__isnull=False)
+    return found.order_by("image_id", "pk")
+
+
+def category_of(item: Item) -> str:
+    """The object's category, a wnid; "" for an item that is no object."""
+    return _category([*item.given_labels.all()]) if item.region is not None else ""
+
+
+def described(items: Iterable[Item]) -> dict[int, PartedObject]:
+    """The objects as formats write them, by item id: category, crop, outline and given parts.
+
+    Of what several sources say of a part, the latest stands. Queries do not grow with the items.
+    """
+    items = list(items)
+    prefetch_related_objects(items, "image", "given_labels")
+    return {item.pk: _described(item) for item in items}
+
+
+def crop_of(item: Item) -> tuple[crops.Crop, bool]:
+    """The object's crop with context, and whether its image has room for it."""
+    return crops.widened(item.region or (), item.image.width, item.image.height)
+
+
+def content_of(part: Part) -> dict[str, Any]:
+    """What a given label keeps of a part; part_of reads it back."""
+    content: dict[str, Any] = {"polygons": as_json(part.polygons), "state": part.state}
+    if part.names:
+        content["names"] = list(part.names)
+    merges = part.merges
+    if part.pieces and not merges:
+        # Of a file that says what was merged and how, but not of which instance.
+        chosen = part.radius is not None
+        merges = (Merge(part.pieces, part.radius, None, apart=part.apart, chosen=chosen),)
+    if merges:
+        content["merges"] = [merge_content(merge) for merge in merges]
+    if any(merge.apart for merge in merges):
+        # Beside them too, where a query finds it.
+        content["apart"] = True
+    return content
+
+
+def part_of(key: str, content: Mapping[str, Any], name: str = "") -> Part:
+    """The given part that content_of kept."""
+    merges = tuple(merge_of(merge) for merge in content.get("merges", ()))
+    return Part(
+        key=key,
+        name=name,
+        polygons=from_json(content.get("polygons", ())),
+        state=content.get("state", "drawn"),
+        names=tuple(content.get("names", ())),
+        **of_merges(merges),
+    )
+
+
+def put(
+    dataset: Dataset,
+    objects: Sequence[PartedObject],
+    source: str = "",
+    *,
+    words: Mapping[str, str] | None = None,
+    on_fault: OnFault | None = None,
+    on_put: OnPut | None = None,
+) -> dict[str, int]:
+    """{"objects", "parts", "new", "changed"}: of those that were put, how many objects and parts
+    they are, how many objects are new and how many labels were written.
+
+    An object is known by its image and name. One without a name is the image's object of the same
+    category and box, or a new one with the next free name: the category's word in `words` (else
+    its wnid) and a number. What this source (an object's own, where it names one) said before of
+    an object is replaced, but a radius that a person chose for the same pieces stays. So putting
+    twice changes nothing. What people answered elsewhere (origin "explicit") says so in its source.
+    on_put: is told of every object and its item. Raises Refusal for the first fault, with its place
+    and the cure, and nothing is changed; where on_fault is given, it is told of faults and the
+    others are put.
+    """
+    with transaction.atomic():
+        goal = _Goal(dataset, objects, words or {})
+        items: list[tuple[Item, PartedObject]] = []
+        for found in objects:
+            try:
+                items.append((goal.item_of(found), found))
+            except Refusal as refusal:
+                if on_fault is not None:
+                    on_fault(found, refusal)
+                    continue
+                said = f"{place_of(found)}: {refusal.message}"
+                raise Refusal(said, field=refusal.field) from None
+        new = goal.save()
+        changed = _write(items, goal.labels, source)
+        if on_put is not None:
+            for item, found in items:
+                on_put(found, item)
+    parts = sum(len(found.parts) for _, found in items)
+    return {"objects": len(items), "parts": parts, "new": new, "changed": changed}
+
+
+@dataclass
+class _Goal:
+    """The images and objects that are there, and where new ones are named."""
+
+    dataset: Dataset
+    objects: Sequence[PartedObject]
+    words: Mapping[str, str]
+    images: dict[str, Image] = field(init=False)
+    wholes: dict[int, Item] = field(init=False)
+    # By image, then by name.
+    there: dict[int, dict[str, Item]] = field(init=False, default_factory=dict)
+    labels: dict[int, list[GivenLabel]] = field(init=False, default_factory=dict)
+    categories: dict[tuple[int, str], str] = field(init=False, default_factory=dict)
+    taken: set[tuple[int, str]] = field(init=False, default_factory=set)
+    new: list[Item] = field(init=False, default_factory=list)
+    moved: list[Item] = field(init=False, default_factory=list)
+
+    def __post_init__(self) -> None:
+        names = sorted({found.image for found in self.objects})
+        self.images = {}
+        for part in _batches(names):
+            rows = self.dataset.images.filter(name__in=part)
+            self.images |= {row.name: row for row in rows.only("name", "width", "height")}
+        pks = sorted(image.pk for image in self.images.values())
+        self.wholes = _wholes(pks)
+        for part in _batches(pks):
+            for item in Item.objects.filter(image_id__in=part, region__isnull=False).order_by("pk"):
+                self.there.setdefault(item.image_id, {})[item.name] = item
+        items = sorted(item.pk for named in self.there.values() for item in named.values())
+        for part in _batches(items):
+            for label in GivenLabel.objects.filter(item_id__in=part).order_by("pk"):
+                self.labels.setdefault(label.item_id, []).append(label)
+        for image, named in self.there.items():
+            for name, item in named.items():
+                self.categories[image, name] = _category(self.labels.get(item.pk, []))
+
+    def item_of(self, found: PartedObject) -> Item:
+        """The object's item, known or new. Raises Refusal; then nothing came of it."""
+        image = self._image(found)
+        region = _region(found, image)
+        _check(found)
+        _check_inside(found, image)
+        name = found.name or self._name(found, image, region)
+        if (image.pk, name) in self.taken:
+            raise twice(found)
+        known = self.there.setdefault(image.pk, {}).get(name)
+        if known is None:
+            known = Item(image=image, region=region, name=name, derived_from=self.wholes[image.pk])
+            self.there[image.pk][name] = known
+            self.new.append(known)
+        else:
+            self._check_category(found, image, name)
+            if known.region != region:
+                known.region = region
+                self.moved.append(known)
+        self.taken.add((image.pk, name))
+        self.categories[image.pk, name] = found.category
+        return known
+
+    def save(self) -> int:
+        """How many objects are new."""
+        Item.objects.bulk_create(self.new, batch_size=BATCH)
+        Item.objects.bulk_update(self.moved, ["region"], batch_size=BATCH)
+        return len(self.new)
+
+    def _image(self, found: PartedObject) -> Image:
+        image = self.images.get(found.image)
+        if image is None:
+            raise Refusal(
+                f"The image is not in {self.dataset.name}. Add the image first, "
+                "or take the object out.",
+                field="image",
+            )
+        if found.size is not None and found.size != (image.width, image.height):
+            width, height = found.size
+            raise Refusal(
+                f"It is drawn on {width} x {height} pixels, but the image has {image.width} x "
+                f"{image.height}. Give masks and polygons of the image's size, or the image that "
+                "they were drawn on.",
+                field="size",
+            )
+        return image
+
+    def _name(self, found: PartedObject, image: Image, region: list[float]) -> str:
+        named = self.there.get(image.pk, {})
+        for name, item in named.items():
+            same = item.region == region
+            if same and self.categories[image.pk, name] == found.category:
+                return name
+        word = self.words.get(found.category, found.category)[: LONGEST["name"] - 8]
+        number = 1
+        while f"{word}-{number}" in named:
+            number += 1
+        return f"{word}-{number}"
+
+    def _check_category(self, found: PartedObject, image: Image, name: str) -> None:
+        before = self.categories[image.pk, name]
+        if before and before != found.category:
+            raise Refusal(
+                f"{name!r} is there already as {self._word(before)}, not as "
+                f"{self._word(found.category)}. Give the new object another name.",
+                field="category",
+            )
+
+    def _word(self, category: str) -> str:
+        return self.words.get(category, category)
+
+
+def twice(found: PartedObject) -> Refusal:
+    """What is said of an object that came before."""
+    if found.name:
+        return Refusal(
+            f"Two objects of the image are called {found.name!r}. Give each its own name, or take "
+            "one out.",
+            field="name",
+        )
+    return Refusal(
+        "The image has two objects of this category and box. Take one out, or give each a name.",
+        field="box",
+    )
+
+
+def _wholes(images: Sequence[int]) -> dict[int, Item]:
+    """The items of these whole images, made where there were none, by image."""
+    found: dict[int, Item] = {}
+    for part in _batches(images):
+        Item.objects.bulk_create([Item(image_id=pk) for pk in part], ignore_conflicts=True)
+        whole = Item.objects.filter(image_id__in=part, region__isnull=True)
+        found |= {item.image_id: item for item in whole}
+    return found
+
+
+def _write(
+    items: Sequence[tuple[Item, PartedObject]], labels: Mapping[int, list[GivenLabel]], source: str
+) -> int:
+    """How many labels were written; what is the same already is left, what is gone is removed."""
+    now = timezone.now()
+    fresh: list[GivenLabel] = []
+    gone: list[int] = []
+    for item, found in items:
+        sources = _sources(found, source)
+        before = {
+            (label.key, label.source): label
+            for label in labels.get(item.pk, [])
+            if label.source in sources.values()
+        }
+        for key, value, geometry, origin in _rows(found):
+            said = sources.get(origin, sources["given"])
+            old = before.pop((key, said), None)
+            if old is None or _differs(old, value, geometry):
+                fresh.append(
+                    GivenLabel(
+                        item=item,
+                        key=key,
+                        value=value,
+                        geometry=geometry,
+                        source=said,
+                        created_at=now,
+                    )
+                )
+        gone += [label.pk for label in before.values()]
+    for part in _batches(gone):
+        GivenLabel.objects.filter(pk__in=part).delete()
+    GivenLabel.objects.bulk_create(
+        fresh,
+        batch_size=BATCH,
+        update_conflicts=True,
+        unique_fields=["item", "key", "source"],
+        update_fields=["value", "geometry", "created_at"],
+    )
+    return len(fresh) + len(gone)
+
+
+def _sources(found: PartedObject, source: str) -> dict[str, str]:
+    """What labels of each origin name as their source."""
+    said = found.source or source
+    longest = LONGEST["source"]
+    return {"given": said[:longest], "explicit": f"{said[: longest - 10]}: explicit"}
+
+
+def _rows(found: PartedObject) -> Iterator[tuple[str, str, dict[str, Any] | None, str]]:
+    yield found.category, "yes", None, "given"
+    if found.outline is not None:
+        yield OUTLINE, "yes", {"polygons": as_json(found.outline)}, "given"
+    for part in found.parts:
+        value = "no" if part.state == "not_visible" else "yes"
+        yield part.key, value, content_of(part), part.origin
+
+
+def _differs(old: GivenLabel, value: str, geometry: dict[str, Any] | None) -> bool:
+    if old.value != value:
+        return True
+    if old.geometry == geometry:
+        return False
+    return not (geometry and old.geometry and _chosen_of(old.geometry, geometry))
+
+
+def _chosen_of(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
+    """Whether the old part is the new one but for radii that a person chose."""
+    before, after = old.get("merges", []), new.get("merges", [])
+    if len(before) != len(after) or not any(merge["chosen"] for merge in before):
+        return False
+    same = ("pieces", "instance", "holes")
+    return all(
+        all(one[key] == other[key] for key in same) and (one["chosen"] or one == other)
+        for one, other in zip(before, after, strict=True)
+    )
+
+
+def _described(item: Item) -> PartedObject:
+    labels = sorted(item.given_labels.all(), key=lambda label: (label.created_at, label.pk))
+    category = _category(labels)
+    # The latest of each key, in the order in which the keys first came.
+    latest = {label.key: label for label in labels}
+    outline = latest.pop(OUTLINE, None)
+    crop, _ = crop_of(item)
+    assert item.region is not None
+    x0, y0, x1, y1 = item.region
+    first = latest.get(category)
+    return PartedObject(
+        image=item.image.name,
+        category=category,
+        box=(x0, y0, x1, y1),
+        parts=tuple(
+            part_of(key, geometry)
+            for key, geometry in ((label.key, label.geometry) for label in latest.values())
+            if geometry is not None
+        ),
+        outline=from_json(outline.geometry["polygons"]) if outline and outline.geometry else None,
+        crop=crop,
+        name=item.name,
+        source=first.source if first is not None else "",
+        size=(item.image.width, item.image.height),
+    )
+
+
+def _category(labels: Sequence[GivenLabel]) -> str:
+    """What the labels of an object say it is: the one that has no geometry."""
+    return next((label.key for label in labels if label.geometry is None), "")
+
+
+def _region(found: PartedObject, image: Image) -> list[float]:
+    """The object's box as items keep it: tenths, whole numbers as such. Raises Refusal."""
+    tenths = [round(float(value), 1) for value in found.box]
+    x0, y0, x1, y1 = tenths
+    if not (0 <= x0 < x1 <= image.width and 0 <= y0 < y1 <= image.height):
+        raise Refusal(
+            f"The box {_box(tenths)} is not inside the image of {image.width} x "
+            f"{image.height} pixels, or is empty. Give x0,y0,x1,y1 with x0 < x1 and y0 < y1.",
+            field="box",
+        )
+    return [int(value) if value == int(value) else value for value in tenths]
+
+
+def _box(values: Sequence[float]) -> str:
+    return ",".join(f"{value:g}" for value in values)
+
+
+def _check(found: PartedObject) -> None:
+    """Passes for names that fit and parts that are there once. Raises Refusal."""
+    if len(found.name) > LONGEST["name"]:
+        raise Refusal(
+            f"The name {found.name[:80]!r}… has {len(found.name)} characters; "
+            f"give at most {LONGEST['name']}.",
+            field="name",
+        )
+    keys = [part.key for part in found.parts]
+    for key in (found.category, *keys):
+        if not 0 < len(key) <= LONGEST["key"] or key == OUTLINE:
+            raise Refusal(
+                f"{key[:80]!r} cannot be the key of a category or a part. Give "
+                f"1 to {LONGEST['key']} characters, and not {OUTLINE!r}.",
+                field="key",
+            )
+    if repeated := next((key for key in keys if keys.count(key) > 1), None):
+        raise Refusal(f"The part {repeated!r} is there twice. Join them in one.", field="parts")
+
+
+def _check_inside(found: PartedObject, image: Image) -> None:
+    """Passes where all that is drawn lies in the image. Raises Refusal."""
+    drawn = [(part.key, part.polygons) for part in found.parts]
+    for key, polygons in (*drawn, ("outline", found.outline or ())):
+        # Holes lie inside their pieces.
+        points = [point for piece in polygons for point in piece[0]]
+        if not points:
+            continue
+        xs, ys = zip(*points, strict=True)
+        if min(xs) < 0 or min(ys) < 0 or max(xs) > image.width or max(ys) > image.height:
+            raise Refusal(
+                f"The {key} reaches out of the image of {image.width} x {image.height} pixels. "
+                "Cut it off at the edge, or give the image that it was drawn on.",
+                field="parts",
+            )
+
+
+def place_of(found: PartedObject) -> str:
+    """Where a fault is, for people: in the file, or by image and name."""
+    said = f"{found.image}, {found.name}" if found.name else found.image
+    return f"{found.place}: {said}" if found.place and found.place != found.image else said
+
+
+def _batches(values: Sequence[Any]) -> Iterator[Sequence[Any]]:
+    for start in range(0, len(values), BATCH):
+        yield values[start : start + BATCH]

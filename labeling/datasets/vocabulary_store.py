@@ -1,0 +1,122 @@
+"""The vocabulary of a dataset's parts: its versions, and the only place that writes one.
+
+vocabulary.py reads and checks one. Versions never change: campaigns keep the one they ask by.
+"""
+
+from typing import Any
+
+from django.db import transaction
+from django.db.models import Count
+
+from labeling.datasets import datasets
+from labeling.errors import Conflict, NotAllowed, Refusal
+from labeling.models import Campaign, Dataset, GivenLabel, User
+from labeling.models import Vocabulary as Version
+from labeling.vocabulary import reading
+from labeling.vocabulary.types import Vocabulary
+
+# By digest: equal content is the same vocabulary whatever its row.
+_READ: dict[str, Vocabulary] = {}
+KEPT = 32
+
+
+def current(dataset: Dataset) -> Version | None:
+    """The latest version, None where the dataset has no vocabulary yet."""
+    return dataset.vocabularies.order_by("-version").first()
+
+
+def in_force(dataset: Dataset) -> Version:
+    """The latest version. Raises Refusal where the dataset has no vocabulary yet."""
+    version = current(dataset)
+    if version is None:
+        raise Refusal(
+            f"{dataset.name} has no vocabulary yet, so nobody knows which parts its objects have. "
+            "Write one, or start from the shipped one, on the dataset's vocabulary page.",
+            field="vocabulary",
+            code="no_vocabulary",
+        )
+    return version
+
+
+def of(dataset: Dataset) -> Vocabulary | None:
+    """What the latest version says."""
+    version = current(dataset)
+    return read(version) if version else None
+
+
+def read(version: Version) -> Vocabulary:
+    """What a version says; read once in a process."""
+    found = _READ.get(version.sha256)
+    if found is None:
+        found = reading.build(version.content)
+        if len(_READ) >= KEPT:
+            _READ.pop(next(iter(_READ)))
+        _READ[version.sha256] = found
+    return found
+
+
+def may_edit(user: User, dataset: Dataset) -> bool:
+    """Whether this person writes versions: the dataset's owner does, and staff."""
+    return datasets.may_add(user, dataset)
+
+
+@transaction.atomic
+def add_version(
+    dataset: Dataset,
+    content: Vocabulary | dict[str, Any],
+    actor: User | None,
+    *,
+    instead_of: int | None = None,
+) -> Version:
+    """The version of the dataset's vocabulary that holds this: a new one, or the latest.
+
+    actor: None for the system. instead_of: the version that this was made from, so that nobody
+    undoes unseen what somebody else has changed meanwhile. Campaigns keep their versions. Raises
+    VocabularyError naming every fault, NotAllowed, and Conflict where there is a later version.
+    """
+    if actor is not None and not may_edit(actor, dataset):
+        raise NotAllowed(
+            "Only the dataset's owner changes its vocabulary. Ask them, or make your own dataset."
+        )
+    said = content if isinstance(content, Vocabulary) else reading.build(content)
+    # One writer at a time: versions are counted.
+    Dataset.objects.select_for_update().get(pk=dataset.pk)
+    before = current(dataset)
+    if before is not None and before.sha256 == said.digest():
+        return before
+    if before is not None and instead_of is not None and before.version != instead_of:
+        raise Conflict(
+            f"Version {before.version} of the vocabulary was saved after you opened this page, or "
+            "read the vocabulary. Nothing was saved: open it anew and make your change there.",
+            field="version",
+        )
+    return dataset.vocabularies.create(
+        version=before.version + 1 if before else 1,
+        content=said.content(),
+        sha256=said.digest(),
+        created_by=actor,
+    )
+
+
+def start(dataset: Dataset, actor: User | None) -> Version:
+    """The shipped vocabulary as the dataset's."""
+    return add_version(dataset, reading.shipped(), actor)
+
+
+def campaigns_by_version(dataset: Dataset) -> dict[int, list[Campaign]]:
+    """Which campaigns ask by which version, by number."""
+    found: dict[int, list[Campaign]] = {}
+    rows = Campaign.objects.filter(vocabulary__dataset=dataset).select_related("vocabulary")
+    for campaign in rows.order_by("title", "pk"):
+        assert campaign.vocabulary is not None
+        found.setdefault(campaign.vocabulary.version, []).append(campaign)
+    return found
+
+
+def objects_by_category(dataset: Dataset, said: Vocabulary) -> dict[str, int]:
+    """How many of the dataset's objects are of each category, by its key."""
+    keys = [category.key for category in said.categories]
+    rows = GivenLabel.objects.filter(
+        item__image__dataset=dataset, item__region__isnull=False, key__in=keys
+    )
+    return dict(rows.order_by().values_list("key").annotate(Count("item", distinct=True)))

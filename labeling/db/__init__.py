@@ -1,0 +1,3 @@
+"""SQL that SQLite and PostgreSQL write differently, row locks and retried transactions. Imports
+models.
+"""

@@ -1,0 +1,462 @@
+"""What answers say of the person who gave them: four signals, each a figure and a sentence.
+
+Pure: no Django. A sequential test on questions whose answer is known; how long answers take against
+the pool; long runs of one answer against the odds; agreement with others beyond chance. Figures
+hold whatever the policy is; `reasons` lays a policy over them. docs/quality.md tells the whole.
+"""
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import groupby
+from statistics import median
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from labeling.estimators.intervals import wilson_interval
+
+ACCEPTED, UNDECIDED, REJECTED = 1, 0, -1
+# What a run of one answer must be less likely than, wherever it may begin, to be held against
+# somebody: one honest person in ten thousand.
+RUN_ODDS = 1e-4
+# A topic with fewer answers of others than this is judged by the whole pool.
+POOL_OF_TOPIC = 20
+# The pool as a whole weighs as much as this many answers to a topic when its rates are estimated.
+PRIOR_ANSWERS = 5
+
+
+@dataclass(frozen=True)
+class SequentialTest:
+    """Wald's sequential probability ratio test of "good" against "bad", decided at `cap` answers.
+
+    good, bad: how often somebody good and somebody bad is right. reject_good, accept_bad: how often
+    one test may err about exactly such people. A right answer adds ln(good / bad), a wrong one
+    ln((1 - good) / (1 - bad)); METHODS, Consensus. Hashable; what follows is worked out once.
+    """
+
+    good: float
+    bad: float
+    reject_good: float
+    accept_bad: float
+    cap: int
+
+    @classmethod
+    def of(cls, policy: Mapping[str, Any]) -> "SequentialTest":
+        return cls(
+            policy["good_accuracy"],
+            policy["bad_accuracy"],
+            policy["reject_good"],
+            policy["accept_bad"],
+            policy["test_cap"],
+        )
+
+    @property
+    def gains(self) -> tuple[float, float]:
+        """What a right and what a wrong answer adds."""
+        return math.log(self.good / self.bad), math.log((1 - self.good) / (1 - self.bad))
+
+    @property
+    def plan(self) -> "Plan":
+        return _plan(self)
+
+    def decide(self, right: int, total: int) -> int:
+        """ACCEPTED, REJECTED or UNDECIDED after `right` of `total` answers of one test."""
+        plan = self.plan
+        if total >= self.cap:
+            return ACCEPTED if right >= plan.needed_at_cap else REJECTED
+        if right >= plan.accept_from[total]:
+            return ACCEPTED
+        return REJECTED if right <= plan.reject_to[total] else UNDECIDED
+
+    def rates(self, accuracy: float) -> "Rates":
+        """What the test does to somebody of this accuracy: exact, not simulated."""
+        return _rates(self, self.plan, accuracy)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The test as numbers of right answers, so that no rounding of sums decides.
+
+    accept_from, reject_to: after n answers, accept from so many right ones, reject up to so many
+    (index n; beyond n, or -1, where nothing can decide yet). needed_at_cap: right answers that
+    accept at the cap. reject_good, accept_bad: the errors that this makes, exactly.
+    """
+
+    accept_from: tuple[int, ...]
+    reject_to: tuple[int, ...]
+    needed_at_cap: int
+    reject_good: float
+    accept_bad: float
+
+    def keeps(self, test: SequentialTest) -> bool:
+        """Whether both errors are within the test's own rates. A cap that is too short for two
+        accuracies so close together cannot keep them."""
+        return self.reject_good <= test.reject_good and self.accept_bad <= test.accept_bad
+
+
+@dataclass(frozen=True)
+class Rates:
+    """How often the test rejects and accepts, at the cap included, and its mean length."""
+
+    rejected: float
+    accepted: float
+    answers: float
+
+
+@lru_cache(maxsize=64)
+def _plan(test: SequentialTest) -> Plan:
+    """Wald's bounds where their errors are within the test's rates, else bounds that always are.
+
+    Wald's are approximate: only the sum of the errors is bounded, one of them may be missed by a
+    factor 1 / (1 - the other). ln(1 / accept_bad) and -ln(1 / reject_good) bound each (Ville's
+    inequality). What neither can keep, the cap prevents; then the smaller miss is taken.
+    """
+    wald = (
+        math.log((1 - test.reject_good) / test.accept_bad),
+        -math.log((1 - test.accept_bad) / test.reject_good),
+    )
+    strict = (math.log(1 / test.accept_bad), -math.log(1 / test.reject_good))
+    first = _capped(test, *wald)
+    if first.keeps(test):
+        return first
+    return min(first, _capped(test, *strict), key=lambda plan: _miss(test, plan))
+
+
+def _miss(test: SequentialTest, plan: Plan) -> float:
+    return max(plan.reject_good / test.reject_good, plan.accept_bad / test.accept_bad)
+
+
+def _capped(test: SequentialTest, accept_at: float, reject_at: float) -> Plan:
+    """The plan between these bounds, with the decision at the cap that errs least.
+
+    Least is measured against each error's own rate. By the sign of the sum, as is usual, one of
+    the two may be missed where the other has room.
+    """
+    up, down = test.gains
+    # right * up + (n - right) * down reaches a bound at this many right ones. Tiny slack: a sum
+    # that equals the bound but for rounding has reached it.
+    accept_from = [math.ceil((accept_at - n * down) / (up - down) - 1e-9) for n in range(test.cap)]
+    reject_to = [math.floor((reject_at - n * down) / (up - down) + 1e-9) for n in range(test.cap)]
+    bounds = (tuple(accept_from), tuple(reject_to))
+    rejected, _, good_left, _ = _walk(test.cap, *bounds, test.good)
+    _, accepted, bad_left, _ = _walk(test.cap, *bounds, test.bad)
+    # Index k: the errors when k right ones are needed at the cap.
+    reject_good = rejected + np.concatenate([[0.0], np.cumsum(good_left)])
+    accept_bad = accepted + np.concatenate([np.cumsum(bad_left[::-1])[::-1], [0.0]])
+    miss = np.maximum(reject_good / test.reject_good, accept_bad / test.accept_bad)
+    best = int(miss.argmin())
+    return Plan(*bounds, best, float(reject_good[best]), float(accept_bad[best]))
+
+
+def _walk(
+    cap: int, accept_from: Sequence[int], reject_to: Sequence[int], accuracy: float
+) -> tuple[float, float, NDArray[np.float64], float]:
+    """How often the test has rejected and accepted before the cap; how often it is undecided there
+    with 0 … cap right answers; and its mean length."""
+    counts = np.arange(cap + 1)
+    alive = np.zeros(cap + 1)
+    alive[0] = 1.0
+    rejected = accepted = answers = 0.0
+    for n in range(1, cap + 1):
+        answers += float(alive.sum())
+        alive[1:] = alive[1:] * (1 - accuracy) + alive[:-1] * accuracy
+        alive[0] *= 1 - accuracy
+        if n < cap:
+            low, high = counts <= reject_to[n], counts >= accept_from[n]
+            rejected += float(alive[low].sum())
+            accepted += float(alive[high].sum())
+            alive[low | high] = 0.0
+    return rejected, accepted, alive, answers
+
+
+def _rates(test: SequentialTest, plan: Plan, accuracy: float) -> Rates:
+    rejected, accepted, left, answers = _walk(test.cap, plan.accept_from, plan.reject_to, accuracy)
+    return Rates(
+        rejected + float(left[: plan.needed_at_cap].sum()),
+        accepted + float(left[plan.needed_at_cap :].sum()),
+        answers,
+    )
+
+
+@dataclass(frozen=True)
+class Tested:
+    """Where somebody stands after their answers to known questions.
+
+    right, total: of all of them. accepted, rejected: tests that ended so. verdict: how the last
+    finished test ended, 0 before the first. last: (right, total) of that test. now: (right, total)
+    of the test that runs.
+    """
+
+    right: int = 0
+    total: int = 0
+    accepted: int = 0
+    rejected: int = 0
+    verdict: int = UNDECIDED
+    last: tuple[int, int] = (0, 0)
+    now: tuple[int, int] = (0, 0)
+
+
+def fold(test: SequentialTest, rights: Iterable[bool]) -> Tested:
+    """The standing after these answers, in the order in which they were given.
+
+    A test that ends begins anew, so that drift is caught: good work long ago excuses nothing, and
+    what stands is the verdict of the last test that ended.
+
+    >>> test = SequentialTest(good=0.9, bad=0.7, reject_good=0.05, accept_bad=0.05, cap=80)
+    >>> fold(test, [True] * 12)
+    Tested(right=12, total=12, accepted=1, rejected=0, verdict=1, last=(12, 12), now=(0, 0))
+    >>> fold(test, [True] * 12 + [False] * 3).verdict
+    -1
+    """
+    ended, last, verdict = Counter[int](), (0, 0), UNDECIDED
+    right = total = all_right = everything = 0
+    for is_right in rights:
+        right, total = right + bool(is_right), total + 1
+        all_right, everything = all_right + bool(is_right), everything + 1
+        if decision := test.decide(right, total):
+            ended[decision] += 1
+            verdict, last = decision, (right, total)
+            right = total = 0
+    return Tested(
+        all_right, everything, ended[ACCEPTED], ended[REJECTED], verdict, last, (right, total)
+    )
+
+
+def first_decisions(
+    test: SequentialTest, rights: NDArray[np.bool_]
+) -> tuple[NDArray[np.int8], NDArray[np.int64]]:
+    """Each person's first test: how it ended (N,) and after how many answers (N,).
+
+    The vectorised twin of `fold`, for simulations. rights: (N, at least cap), one person a row.
+    """
+    plan = test.plan
+    n = np.arange(1, test.cap + 1)
+    right = np.cumsum(rights[:, : test.cap], axis=1)
+    accept = np.array([*plan.accept_from[1:], plan.needed_at_cap])
+    reject = np.array([*plan.reject_to[1:], plan.needed_at_cap - 1])
+    decisions = np.where(right >= accept, ACCEPTED, np.where(right <= reject, REJECTED, 0))
+    at = (decisions != 0).argmax(axis=1)
+    return decisions[np.arange(len(rights)), at].astype(np.int8), n[at]
+
+
+@dataclass(frozen=True)
+class Given:
+    """An answer that somebody gave: about which topic, which word, how long it took.
+
+    word: what counts, abstentions too. others: the words that others gave to the same question.
+    """
+
+    topic: str
+    word: str
+    ms: int | None = None
+    others: tuple[str, ...] = ()
+
+
+def speed(given: Sequence[Given], pool: Sequence[tuple[str, int]]) -> dict[str, Any]:
+    """How long the answers take against those of others.
+
+    Every answer is divided by the median of others on its topic (of all the pool where the topic
+    has few), and `share` is the median of that: half of the answers take less than this share of
+    what others take. pool: (topic, milliseconds) of others. share None where either side is empty.
+
+    >>> speed([Given("cat", "yes", 500), Given("cat", "no", 700)], [("cat", 2000)] * 20)
+    {'share': 0.3, 'answers': 2, 'pool': 20, 'seconds': 0.6, 'pool_seconds': 2.0}
+    """
+    own = [(one.topic, one.ms) for one in given if one.ms is not None]
+    by_topic: dict[str, list[int]] = defaultdict(list)
+    for topic, ms in pool:
+        by_topic[topic].append(ms)
+    figures: dict[str, Any] = {"share": None, "answers": len(own), "pool": len(pool)}
+    if not own or not pool:
+        return figures
+    everything = median(ms for _, ms in pool)
+    usual = {
+        topic: median(times) for topic, times in by_topic.items() if len(times) >= POOL_OF_TOPIC
+    }
+    shares = [ms / max(usual.get(topic, everything), 1) for topic, ms in own]
+    return figures | {
+        "share": round(median(shares), 3),
+        "seconds": round(median(ms for _, ms in own) / 1000, 2),
+        "pool_seconds": round(everything / 1000, 2),
+    }
+
+
+def runs(given: Sequence[Given], pool: Sequence[tuple[str, str]]) -> dict[str, Any]:
+    """The longest run of one answer that is against the odds, else the longest of all.
+
+    given: in the order in which they were answered. pool: (topic, word) of others. The odds of a
+    run are the product of the pool's rates of that word on the topics it went through, times the
+    places where it could have begun: "no" forty times is nothing where nearly all is "no". odds
+    None where there is no pool.
+
+    >>> pool = [("cat", "no")] * 80 + [("cat", "yes")] * 20
+    >>> found = runs([Given("cat", "no")] * 60, pool)
+    >>> found["word"], found["length"], found["odds"] < RUN_ODDS
+    ('no', 60, True)
+    >>> runs([Given("cat", "no")] * 60, [("cat", "no")] * 990 + [("cat", "yes")] * 10)["odds"] > 0.1
+    True
+    """
+    rate = _rates_of(pool)
+    found = []
+    for word, run in groupby(given, key=lambda one: one.word):
+        topics = [one.topic for one in run]
+        logs = math.fsum(math.log(rate(topic, word)) for topic in topics) if pool else 0.0
+        found.append((len(topics), word, min(1.0, math.exp(logs) * len(given))))
+    figures = {"word": None, "length": 0, "odds": None, "answers": len(given), "pool": len(pool)}
+    if not found:
+        return figures
+    odd = [run for run in found if run[2] < RUN_ODDS] if pool else []
+    length, word, odds = max(odd or found, key=lambda run: run[0])
+    return figures | {"word": word, "length": length, "odds": odds if pool else None}
+
+
+def _rates_of(pool: Sequence[tuple[str, str]]):
+    """Rate of a word on a topic: the topic's own share drawn towards the whole pool's, so that
+    what nobody happened to answer there is rare and not impossible."""
+    words = Counter(word for _, word in pool)
+    topics = Counter(topic for topic, _ in pool)
+    pairs = Counter(pool)
+
+    def rate(topic: str, word: str) -> float:
+        overall = (words[word] + 1) / (len(pool) + 2)
+        return (pairs[topic, word] + PRIOR_ANSWERS * overall) / (topics[topic] + PRIOR_ANSWERS)
+
+    return rate
+
+
+def agreement(given: Sequence[Given], abstentions: frozenset[str] = frozenset()) -> dict[str, Any]:
+    """Cohen's kappa with what most of the others say: 1 always agrees, 0 no more than by chance.
+
+    Own votes never count among the others. Left out: abstentions, questions that nobody else
+    answered, and ties of the others. `upper` is kappa at the upper end of the 95 % interval of the
+    agreement: where one answer is rare kappa swings, and nobody is accused on that. kappa None
+    where chance alone would always agree.
+
+    >>> others = [Given("cat", w, others=("no", "no")) for w in ["no"] * 50]
+    >>> agreement(others)["kappa"] is None
+    True
+    >>> half = [Given("cat", w, others=(o,)) for w in ("yes", "no") for o in ("yes", "no")] * 50
+    >>> agreement(half)
+    {'kappa': 0.0, 'upper': 0.137, 'answers': 200, 'agreed': 100}
+    """
+    pairs = []
+    for one in given:
+        if one.word in abstentions:
+            continue
+        ranked = Counter(word for word in one.others if word not in abstentions).most_common(2)
+        if ranked and (len(ranked) == 1 or ranked[0][1] > ranked[1][1]):
+            pairs.append((one.word, ranked[0][0]))
+    agreed = sum(own == other for own, other in pairs)
+    figures: dict[str, Any] = {
+        "kappa": None,
+        "upper": None,
+        "answers": len(pairs),
+        "agreed": agreed,
+    }
+    if not pairs:
+        return figures
+    mine, theirs = Counter(own for own, _ in pairs), Counter(other for _, other in pairs)
+    chance = sum(mine[word] * theirs[word] for word in mine) / len(pairs) ** 2
+    if chance == 1:
+        return figures
+    upper = wilson_interval(agreed, len(pairs))[1]
+    return figures | {
+        "kappa": round((agreed / len(pairs) - chance) / (1 - chance), 3),
+        "upper": round((upper - chance) / (1 - chance), 3),
+    }
+
+
+def reasons(figures: Mapping[str, Any], policy: Mapping[str, Any]) -> list[dict[str, str]]:
+    """Why the policy finds fault: {"signal", "action", "words"} of each signal that is past its
+    threshold, also of those that are only shown.
+
+    figures: {"test": Tested, "speed", "runs", "chance"} as the functions above give them.
+    """
+    found = [
+        ("test", policy["gold_action"], _test_words(figures["test"], policy)),
+        ("speed", policy["speed_action"], _speed_words(figures["speed"], policy)),
+        ("runs", policy["run_action"], _runs_words(figures["runs"], policy)),
+        ("chance", policy["chance_action"], _chance_words(figures["chance"], policy)),
+    ]
+    return [
+        {"signal": signal, "action": action, "words": words}
+        for signal, action, words in found
+        if words
+    ]
+
+
+def _test_words(tested: Tested, policy: Mapping[str, Any]) -> str:
+    if tested.verdict != REJECTED:
+        return ""
+    right, total = tested.last
+    return (
+        f"Right on {right} of {total} known questions; "
+        f"the campaign expects {policy['good_accuracy']:.0%}."
+    )
+
+
+def _speed_words(speed: Mapping[str, Any], policy: Mapping[str, Any]) -> str:
+    enough = min(speed.get("answers", 0), speed.get("pool", 0)) >= policy["signal_answers"]
+    if not enough or speed["share"] is None or speed["share"] >= policy["speed_share"]:
+        return ""
+    return (
+        f"Half of {speed['answers']} answers took less than {speed['share']:.0%} of the time that "
+        f"others take; the campaign expects at least {policy['speed_share']:.0%}."
+    )
+
+
+def _runs_words(runs: Mapping[str, Any], policy: Mapping[str, Any]) -> str:
+    enough = min(runs.get("answers", 0), runs.get("pool", 0)) >= policy["signal_answers"]
+    if not enough or runs["length"] < policy["run_length"] or not runs["odds"] < RUN_ODDS:
+        return ""
+    return (
+        f"Answered “{runs['word']}” {runs['length']} times in a row; going by the answers of "
+        f"others, fewer than 1 in {1 / RUN_ODDS:,.0f} people would."
+    )
+
+
+def _chance_words(chance: Mapping[str, Any], policy: Mapping[str, Any]) -> str:
+    enough = chance.get("answers", 0) >= policy["signal_answers"]
+    if not enough or chance["upper"] is None or chance["upper"] >= policy["chance_agreement"]:
+        return ""
+    return (
+        f"Agrees with others on {chance['agreed']} of {chance['answers']} questions, which is "
+        f"{chance['kappa']:.2f} beyond chance (1 is always); "
+        f"the campaign expects {policy['chance_agreement']:g}."
+    )
+
+
+def advice(policy: Mapping[str, Any]) -> str:
+    """What to change where the policy's sequential test cannot keep its own error rates; else "".
+
+    >>> advice({"good_accuracy": 0.9, "bad_accuracy": 0.7, "reject_good": 0.05, "accept_bad": 0.05,
+    ...     "test_cap": 80})
+    ''
+    """
+    test = SequentialTest.of(policy)
+    if test.plan.keeps(test):
+        return ""
+    return (
+        f"Decided after {test.cap} gold answers, one test rejects {test.plan.reject_good:.2%} of "
+        f"good people and accepts {test.plan.accept_bad:.2%} of bad ones; you set "
+        f"{test.reject_good:.2%} and {test.accept_bad:.2%}. Raise test_cap, or set the two "
+        "accuracies further apart."
+    )
+
+
+def gold_share(accepted: int, policy: Mapping[str, Any]) -> float | None:
+    """How often gold is mixed in after so many accepted tests; None for the policy's own share.
+
+    Halves with each, down to gold_share_firm.
+
+    >>> [gold_share(n, {"gold_share": 0.1, "gold_share_firm": 0.03}) for n in range(4)]
+    [None, 0.05, 0.03, 0.03]
+    """
+    share, firm = policy["gold_share"], policy["gold_share_firm"]
+    if not accepted or firm >= share:
+        return None
+    return float(max(firm, share / 2**accepted))

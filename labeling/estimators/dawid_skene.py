@@ -1,0 +1,245 @@
+"""Dawid–Skene: everyone's confusion matrix and every item's label from the answers alone.
+
+Source: A. P. Dawid and A. M. Skene, Maximum likelihood estimation of observer error-rates using
+the EM algorithm (1979). With two classes it is the two-coin model. Pure: numpy and numba.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from labeling.estimators.aggregation import Answers, Floats, Ints, pick, vote_counts
+
+# Clip first: log 0 would silence a class for ever.
+FLOOR = 1e-10
+# Numbers in the confusion matrices; each takes 8 bytes, and three such arrays are held.
+LARGEST = 2**27
+
+
+class TooLarge(ValueError):
+    """The confusion matrices would not fit into memory."""
+
+
+@dataclass(frozen=True)
+class DawidSkene:
+    """What EM found. A annotators, I items, K classes.
+
+    posteriors: (I, K); an item without answers has the priors. priors: (K,). confusions: (A, K, K),
+    row the truth, column the answer, rows sum to 1. log_likelihood: of the answers, at the
+    parameters that gave the posteriors. iterations: E-steps made. converged: whether it stopped by
+    the tolerance. labels: (I,), ties: (I,) which items were tied.
+    """
+
+    posteriors: Floats
+    priors: Floats
+    confusions: Floats
+    log_likelihood: float
+    iterations: int
+    converged: bool
+    labels: NDArray[np.int32]
+    ties: NDArray[np.bool_]
+
+    @property
+    def accuracies(self) -> Floats:
+        """(A,) how often each annotator is expected to be right on a question like these."""
+        right = np.diagonal(self.confusions, axis1=1, axis2=2)
+        return np.asarray((right * self.priors).sum(axis=1))
+
+
+def dawid_skene(
+    annotators: Ints,
+    items: Ints,
+    labels: Ints,
+    *,
+    n_annotators: int,
+    n_items: int,
+    n_classes: int,
+    class_prior: ArrayLike = 0.0,
+    confusion_prior: ArrayLike = 0.01,
+    known: Ints | None = None,
+    known_in_prior: bool = True,
+    start: str | Floats = "majority",
+    max_iterations: int = 1000,
+    tolerance: float = 1e-6,
+) -> DawidSkene:
+    """Posteriors, priors and confusion matrices by expectation maximisation.
+
+    annotators, items, labels: (N,) whole numbers, in any order: the result is the same to the bit.
+    class_prior: pseudo-counts, one or (K,). confusion_prior: pseudo-counts in every cell of
+    everyone's matrix: one, (K, K) or (A, K, K), row the truth; a heavier diagonal says that people
+    are better than chance, `pooled_prior` that they are like each other. known: (I,) labels known
+    beforehand (gold), else -1; known_in_prior=False keeps them out of the class prior (gold that
+    is balanced on purpose). start: "majority", the shares of the votes, or posteriors (I, K).
+    It stops when the log-likelihood (with the log of the priors, which are maximised with it)
+    gains less than `tolerance`, or after max_iterations. Without priors it agrees with crowd-kit's
+    DawidSkene, iteration by iteration.
+    """
+    if n_annotators * n_classes**2 > LARGEST:
+        raise TooLarge(
+            f"{n_annotators} annotators with {n_classes} classes need "
+            f"{n_annotators * n_classes**2 * 8 / 2**30:.0f} GiB for their confusion matrices"
+        )
+    if max_iterations < 1:
+        raise ValueError(f"max_iterations is {max_iterations}, expected 1 or more")
+    state = _State(
+        annotators, items, labels, n_annotators, n_items, n_classes, known, known_in_prior
+    )
+    state.class_prior = np.broadcast_to(np.asarray(class_prior, float), (n_classes,))
+    # The kernels hold the answer before the truth.
+    prior = np.asarray(confusion_prior, float)
+    state.confusion_prior = prior.swapaxes(-1, -2) if prior.ndim else prior
+    return state.run(start, max_iterations, tolerance)
+
+
+class _State:
+    """The arrays that EM works on, allocated once."""
+
+    class_prior: Floats
+    confusion_prior: Floats
+
+    def __init__(
+        self,
+        annotators: Ints,
+        items: Ints,
+        labels: Ints,
+        n_annotators: int,
+        n_items: int,
+        n_classes: int,
+        known: Ints | None,
+        known_in_prior: bool,
+    ) -> None:
+        key = items.astype(np.int64) * max(n_annotators, 1) + annotators
+        if (key[1:] < key[:-1]).any():
+            order = np.argsort(key, kind="stable")
+            annotators, items, labels = annotators[order], items[order], labels[order]
+        # Annotator and answer in one number, as the kernels read it.
+        self.codes = (annotators.astype(np.int64) * n_classes + labels).astype(np.uint32)
+        self.totals = np.bincount(self.codes, minlength=n_annotators * n_classes)
+        self.votes = vote_counts(items, labels, n_items, n_classes)
+        answered = self.votes.sum(axis=1)
+        self.starts = np.concatenate([[0], answered.cumsum()]).astype(np.int64)
+        self.answered = answered > 0
+        self.known = np.full(n_items, -1, np.int32) if known is None else known.astype(np.int32)
+        # Items that nobody answered would only slow EM down.
+        self.counted = self.answered if known_in_prior else self.answered & (self.known < 0)
+        if not self.counted.any():
+            self.counted = self.answered
+        self.sums = np.zeros(n_classes)
+        self.counts = np.zeros((n_annotators, n_classes, n_classes))
+        self.posteriors = np.zeros((n_items, n_classes))
+        self.priors = np.full(n_classes, 1 / max(n_classes, 1))
+        self.logs = np.zeros_like(self.counts)
+
+    def run(self, start: str | Floats, max_iterations: int, tolerance: float) -> DawidSkene:
+        from labeling.estimators import kernels
+
+        self.begin(start)
+        data = (self.starts, self.codes, self.counted)
+        kernels.tally(*data, self.posteriors, self.rows_of(self.counts), self.sums)
+        self.maximise()
+        before, iterations, converged = -np.inf, 0, not len(self.codes)
+        likelihood = 0.0
+        while not converged and iterations < max_iterations:
+            iterations += 1
+            # Of the parameters that this E-step uses, as the likelihood is.
+            objective = self.log_prior_density()
+            likelihood = self.expect()
+            objective += likelihood
+            converged = objective - before < tolerance
+            before = objective
+            self.maximise()
+        return self.result(likelihood, iterations, converged)
+
+    def expect(self) -> float:
+        """The log-likelihood; fills posteriors, counts and sums."""
+        from labeling.estimators import kernels
+
+        log_prior = np.log(np.maximum(self.priors, FLOOR))
+        logs, counts = self.rows_of(self.logs), self.rows_of(self.counts)
+        counts[:] = 0
+        self.sums[:] = 0
+        data = (self.starts, self.codes, self.known, self.counted)
+        found = (self.posteriors, counts, self.sums)
+        if len(log_prior) != 2:
+            return float(kernels.expect(*data, log_prior, logs, *found))
+        log_odds, gains = log_prior[1] - log_prior[0], logs[:, 1] - logs[:, 0]
+        gained = kernels.expect_binary(*data, log_odds, gains, *found)
+        under_zero = self.answered.sum() * log_prior[0] + (self.totals * logs[:, 0]).sum()
+        return float(gained + under_zero)
+
+    def rows_of(self, array: Floats) -> Floats:
+        """(A × K, K), a view: what one annotator's answer says of every truth."""
+        people, n_classes, _ = array.shape
+        return array.reshape(people * n_classes, n_classes)
+
+    def begin(self, start: str | Floats) -> None:
+        if isinstance(start, str):
+            if start != "majority":
+                raise ValueError(f"start is {start!r}, expected 'majority' or posteriors (I, K)")
+            self.posteriors[:] = self.votes / np.maximum(self.votes.sum(axis=1, keepdims=True), 1)
+        else:
+            self.posteriors[:] = start
+        given = np.flatnonzero(self.known >= 0)
+        self.posteriors[given] = 0
+        self.posteriors[given, self.known[given]] = 1
+
+    def maximise(self) -> None:
+        """The M-step: priors and the logs of the confusions from sums and counts."""
+        sums = self.sums + self.class_prior
+        if sums.sum() > 0:
+            self.priors = sums / sums.sum()
+        self.logs[:] = self.counts
+        self.logs += self.confusion_prior
+        np.maximum(self.logs, FLOOR, out=self.logs)
+        self.logs /= self.logs.sum(axis=1, keepdims=True)
+        np.log(self.logs, out=self.logs)
+
+    def log_prior_density(self) -> float:
+        """Log of the Dirichlet densities, but for constants, at the present parameters."""
+        density = float((self.class_prior * np.log(np.maximum(self.priors, FLOOR))).sum())
+        if self.confusion_prior.any():
+            density += float((self.confusion_prior * self.logs).sum())
+        return density
+
+    def result(self, likelihood: float, iterations: int, converged: bool) -> DawidSkene:
+        self.posteriors[~self.answered & (self.known < 0)] = self.priors
+        labels, ties = pick(self.posteriors, self.priors)
+        return DawidSkene(
+            self.posteriors,
+            self.priors,
+            np.ascontiguousarray(np.exp(self.logs).swapaxes(1, 2)),
+            likelihood,
+            iterations,
+            converged,
+            labels,
+            ties,
+        )
+
+
+def pooled_prior(answers: Answers, strength: float = 2.0, known: Ints | None = None) -> Floats:
+    """(K, K) pseudo-counts that sum to `strength` in each row: the confusions of the whole crowd.
+
+    An empirical Bayes prior: someone with few answers is taken to be like the others. The crowd's
+    rates come from the shares of the votes, or from the items whose labels are known.
+    """
+    votes = answers.counts
+    if known is None:
+        truth = votes / np.maximum(votes.sum(axis=1, keepdims=True), 1)
+    else:
+        truth = np.eye(len(answers.classes))[known] * (known >= 0)[:, None]
+    crowd = truth.T @ votes + 0.5
+    return np.asarray(strength * crowd / crowd.sum(axis=1, keepdims=True))
+
+
+def fit(answers: Answers, **options: object) -> DawidSkene:
+    """Dawid–Skene on an Answers, with the options of dawid_skene."""
+    return dawid_skene(
+        answers.annotators,
+        answers.items,
+        answers.labels,
+        n_annotators=len(answers.annotator_names),
+        n_items=len(answers.item_names),
+        n_classes=len(answers.classes),
+        **options,  # type: ignore[arg-type]
+    )

@@ -1,0 +1,212 @@
+"""Labels of a release as a zip: made while somebody waits, by a job where they are many.
+
+The zip holds the folder that `labels export` writes, and is the same bytes each time.
+"""
+
+import hashlib
+import json
+import os
+import tempfile
+import zipfile
+from contextlib import suppress
+from datetime import timedelta
+from pathlib import Path
+from typing import IO, Any
+
+from django.conf import settings
+from django.db import transaction
+from django.utils import timezone
+
+from labeling.datasets import images
+from labeling.errors import Refusal
+from labeling.files import BadInput
+from labeling.jobs import queue
+from labeling.jobs.image_store import saying_full
+from labeling.models import Image, Job, Release
+from labeling.release_files import exporting
+from labeling.releases import freezing, parts
+
+KIND = "export labels"
+# About four seconds' work, zipping included.
+AT_ONCE = 200_000
+# An object with its parts takes as long as so many labels.
+AN_OBJECT = {"csv": 1, "jsonl": 1, "voc": 1, "pictures": 6_000}
+OTHERWISE = 400
+# What a job made is kept so long; after that it is made anew for whoever asks.
+KEPT = timedelta(days=7)
+# Labels repeat themselves: the strongest compression takes thrice as long to save a tenth.
+LEVEL = 3
+# Pictures are compressed already.
+AS_IT_IS = (".png",)
+# Of how formats are written: zips of an earlier one are not given out again.
+LAYOUT = 2
+
+
+def fetch(
+    release: Release, format_name: str, options: exporting.Options = exporting.DEFAULT
+) -> IO[bytes] | Job:
+    """The zip of the release's labels, open; or the job that makes it, where they are many.
+
+    Asking again while the job works gives the same job. Raises Refusal for a format or an option
+    that there is not, and where the release's files are gone.
+    """
+    known = exporting.formats_of(release.campaign.kind)
+    if format_name not in known:
+        raise Refusal(
+            f"This release has no format {format_name[:40]!r}. Choose one of: {', '.join(known)}.",
+            field="format",
+        )
+    try:
+        options.of(format_name, release.campaign.kind)
+    except BadInput as bad:
+        raise Refusal(f"{_sentence(bad.message)} {_sentence(bad.cure)}") from None
+    with suppress(FileNotFoundError):
+        return open(_place(release, format_name, options), "rb")
+    if not freezing.folder_of(release).is_dir():
+        raise Refusal("The files of this release are not on this server. Freeze it again.")
+    if work(release, format_name) > AT_ONCE:
+        return _ask(release, format_name, options)
+    file = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the response
+    try:
+        with saying_full():
+            write(release, format_name, file, options)
+            file.seek(0)
+    except BaseException:
+        file.close()
+        raise
+    return file
+
+
+def _sentence(text: str | None) -> str:
+    return f"{text[0].upper()}{text[1:]}." if text else ""
+
+
+def work(release: Release, format_name: str) -> int:
+    """How much there is to write: how many labels, at most, or what takes as long."""
+    counts = release.counts
+    if release.campaign.kind == parts.KIND:
+        return int(counts["objects"]) * AN_OBJECT.get(format_name, OTHERWISE)
+    if release.campaign.kind == "hierarchy":
+        return int(counts["images"]) * int(counts["topics"])
+    return int(counts["settled"]) + int(counts["dropped"])
+
+
+def file_name(release: Release, format_name: str) -> str:
+    return f"{release.campaign.name}-{release.number}-{format_name}.zip"
+
+
+def write(
+    release: Release,
+    format_name: str,
+    file: IO[bytes],
+    options: exporting.Options = exporting.DEFAULT,
+) -> None:
+    """The zip into an open file. Raises Refusal for a release whose files were changed, and where a
+    photograph is missing that pictures are drawn on."""
+    folder = f"{release.campaign.name}-{release.number}"
+    date = release.created_at.timetuple()[:6]
+    with tempfile.TemporaryDirectory(prefix="labels-") as scratch:
+        out = Path(scratch) / "labels"
+        try:
+            frozen = freezing.read(release)
+        except BadInput:
+            raise Refusal(
+                "The files of this release were changed after it was frozen. Freeze it again."
+            ) from None
+        exporting.export(frozen, format_name, out, images_of(release), options)
+        with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=LEVEL) as archive:
+            for path in sorted(path for path in out.rglob("*") if path.is_file()):
+                name = f"{folder}/{path.relative_to(out).as_posix()}"
+                entry = zipfile.ZipInfo(name, date)
+                stored = path.suffix in AS_IT_IS
+                entry.compress_type = zipfile.ZIP_STORED if stored else zipfile.ZIP_DEFLATED
+                entry.external_attr = 0o644 << 16
+                with path.open("rb") as source, archive.open(entry, "w", force_zip64=True) as goal:
+                    while part := source.read(1 << 20):
+                        goal.write(part)
+
+
+def images_of(release: Release) -> exporting.Open:
+    """Opens an image of the release's dataset by its name: upright, as annotators see it."""
+    return lambda name: images.open_display(_image_of(release, name))
+
+
+def originals_of(release: Release) -> exporting.Open:
+    """Opens the file of an image of the release's dataset by its name: as it was added."""
+    return lambda name: images.open_original(_image_of(release, name))
+
+
+def _image_of(release: Release, name: str) -> Image:
+    found = release.campaign.dataset.images.filter(name=name).first()
+    if found is None:
+        raise Refusal(f"{name} is no longer in {release.campaign.dataset.name}.")
+    return found
+
+
+def execute(job: Job) -> None:
+    """Makes the zip that the job is about; may run again."""
+    release = Release.objects.select_related("campaign").get(pk=job.payload["release"])
+    format_name, options = job.payload["format"], _options_in(job)
+    place = _place(release, format_name, options)
+    forget_old()
+    if place.exists():
+        return
+    place.parent.mkdir(parents=True, exist_ok=True)
+    handle, part = tempfile.mkstemp(suffix=".part", dir=place.parent)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            write(release, format_name, file, options)
+        os.chmod(part, 0o640)
+        os.replace(part, place)
+    except BaseException:
+        with suppress(FileNotFoundError):
+            os.unlink(part)
+        raise
+
+
+def forget_old() -> int:
+    """How many made zips, and halves of those whose worker was killed, were removed."""
+    limit = (timezone.now() - KEPT).timestamp()
+    removed = 0
+    with suppress(FileNotFoundError):
+        for path in list(_folder().iterdir()):
+            with suppress(FileNotFoundError):
+                if path.stat().st_mtime < limit:
+                    path.unlink()
+                    removed += 1
+    return removed
+
+
+def _ask(release: Release, format_name: str, options: exporting.Options) -> Job:
+    """The job that makes the zip: the one that waits, works or failed last, else a new one."""
+    chosen = options.of(format_name, release.campaign.kind)
+    key = f"{release.pk}:{format_name}"
+    if options != exporting.DEFAULT:
+        key += f":{_digest(chosen)}"
+    with transaction.atomic():
+        # Two who ask at once get one job.
+        Release.objects.select_for_update().get(pk=release.pk)
+        latest = Job.objects.filter(kind=KIND, key=key).order_by("-pk").first()
+        if latest is not None and latest.state != Job.State.DONE:
+            return latest
+        payload: dict[str, Any] = {"release": release.pk, "format": format_name, "options": chosen}
+        return queue.enqueue(KIND, key, payload, release.campaign)
+
+
+def _options_in(job: Job) -> exporting.Options:
+    # Jobs of before there were options have none.
+    return exporting.Options(**job.payload.get("options", {}))
+
+
+def _folder() -> Path:
+    # No campaign's folder: their names have no dot.
+    return Path(settings.RELEASES_DIR) / ".labels"
+
+
+def _place(release: Release, format_name: str, options: exporting.Options) -> Path:
+    how = _digest([LAYOUT, options.of(format_name, release.campaign.kind)])
+    return _folder() / f"{release.sha256}-{release.number}-{format_name}-{how}.zip"
+
+
+def _digest(content: Any) -> str:
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]

@@ -1,0 +1,277 @@
+"""Files of known labels that people upload: a few are brought in at once, many by a job.
+
+What was sent is in the storage before its job exists, so that a worker on any machine finds it.
+Bringing in is all or nothing and may be done twice. See docs/labels.md.
+"""
+
+import re
+import secrets
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO, Any
+
+from django.core.files.base import File
+from django.core.files.storage import default_storage
+from django.db import models, transaction
+
+from labeling.campaigns.access import RESEARCHER, campaigns_for
+from labeling.datasets.archives import MIB, Limits, one_file, unpack
+from labeling.datasets.datasets import may_add
+from labeling.errors import NotAllowed, NotYours, Refusal, TooLarge
+from labeling.exchange import prior_labels
+from labeling.files import BadInput
+from labeling.formats import FORMATS, Label
+from labeling.jobs import queue, uploads
+from labeling.jobs.image_store import saying_full
+from labeling.models import Campaign, Dataset, GivenLabel, Job, User
+from labeling.release_files import exporting
+
+KIND = "import labels"
+FOLDER = "labels/"
+# About ten thousand rows of CSV, a second's work: their sender waits. A zip always takes a job.
+SMALL_BYTES = MIB // 4
+MAX_BYTES = 64 * MIB
+MAX_UNPACKED = 256 * MIB
+MAX_FILES = 100_000
+# They are written in one go, all or nothing, which takes a minute and a few hundred megabytes.
+MAX_LABELS = 200_000
+# What of a zip is read at all: photographs beside their annotations are passed over.
+READ = {".csv", ".json", ".jsonl", ".ndjson", ".xml", ".txt"}
+IN_SHELL = "Split it, or bring it in from the shell: manage.py labels import."
+
+Result = dict[str, Any]
+
+
+def take(
+    dataset: Dataset,
+    actor: User,
+    file: File,
+    *,
+    format_name: str = "",
+    source: str = "",
+    campaign: Campaign | None = None,
+) -> Result | Job:
+    """What became of the labels in an uploaded file, as given.bring_in says; or the job that will
+    bring them in, where they may be many.
+
+    format_name: one of FORMATS, else what the file's name says. source: of labels whose row says
+    none, else the file's name. campaign: classes that its graph does not have are refused.
+    Raises Refusal with the place and the cure; then nothing was changed.
+    """
+    check_may_bring(actor, dataset)
+    name = Path(file.name or "labels").name
+    size = file.size or 0
+    if size > MAX_BYTES:
+        raise TooLarge(
+            f"The file has {size:,} bytes; at most {MAX_BYTES // MIB} MiB are taken. {IN_SHELL}",
+            field="file",
+        )
+    said = {"format": format_name, "source": source or name, "file": name}
+    if size <= SMALL_BYTES and not name.lower().endswith(".zip"):
+        with saying_full():
+            return _bring(dataset, file, said, campaign)
+    forget_old()
+    stored = uploads.keep(file, FOLDER)
+    payload = said | {
+        "dataset": dataset.pk,
+        "campaign": campaign.pk if campaign else None,
+        "stored": stored,
+        "by": actor.username,
+    }
+    try:
+        with transaction.atomic():
+            return queue.enqueue(KIND, f"{dataset.pk}:{secrets.token_hex(8)}", payload)
+    except BaseException:
+        default_storage.delete(stored)
+        raise
+
+
+def may_bring(user: User, dataset: Dataset) -> bool:
+    """Whether this person brings labels in: the dataset's owner does, and staff."""
+    return may_add(user, dataset)
+
+
+def check_may_bring(user: User, dataset: Dataset) -> None:
+    """Passes in silence. Raises NotAllowed."""
+    if not may_bring(user, dataset):
+        raise NotAllowed("Only the dataset's owner brings labels in. Ask them, or make your own.")
+
+
+def graph_campaigns(dataset: Dataset, user: User) -> models.QuerySet[Campaign]:
+    """Campaigns on the dataset that ask by a graph and that this person researches."""
+    found = campaigns_for(user, RESEARCHER).filter(dataset=dataset, graph__isnull=False)
+    return found.order_by("title", "pk")
+
+
+def campaign_of(dataset: Dataset, user: User, name: str) -> Campaign | None:
+    """The campaign whose graph shall hold the classes; None for no name. Raises Refusal."""
+    if not name:
+        return None
+    found = graph_campaigns(dataset, user).filter(name=name).first()
+    if found is None:
+        raise Refusal(
+            f"No campaign of yours called {name[:80]!r} asks about this dataset by a question "
+            "graph. Leave it out, or correct its name.",
+            field="campaign",
+        )
+    return found
+
+
+def jobs_of(dataset: Dataset) -> models.QuerySet[Job]:
+    """The dataset's imports of labels, the newest first; `payload` has "file", "by" and, once one
+    is done, "result"."""
+    return Job.objects.filter(kind=KIND, key__startswith=f"{dataset.pk}:").order_by("-pk")
+
+
+def job_for(dataset: Dataset, pk: int) -> Job:
+    """The dataset's import of labels of that id. Raises NotYours."""
+    found = jobs_of(dataset).filter(pk=pk).first()
+    if found is None:
+        raise NotYours("The dataset has no such import of labels.")
+    return found
+
+
+def by_source(dataset: Dataset) -> list[dict[str, Any]]:
+    """{"source", "labels", "images", "yes", "no"} of what is known already; the largest first."""
+    rows = GivenLabel.objects.filter(item__image__dataset=dataset).order_by().values("source")
+    counted = rows.annotate(
+        labels=models.Count("pk"),
+        images=models.Count("item", distinct=True),
+        yes=models.Count("pk", filter=models.Q(value="yes")),
+        no=models.Count("pk", filter=models.Q(value="no")),
+    )
+    return [dict(row) for row in counted.order_by("-labels", "source")]
+
+
+def execute(job: Job) -> None:
+    """Brings the upload's labels in and keeps what became of them; may run again."""
+    said = job.payload
+    dataset = Dataset.objects.get(pk=said["dataset"])
+    campaign = Campaign.objects.filter(pk=said["campaign"]).first() if said["campaign"] else None
+    if "result" not in said:
+        if not default_storage.exists(said["stored"]):
+            raise Refusal("What was uploaded is gone: it is kept for a week. Upload it again.")
+        with default_storage.open(said["stored"]) as file:
+            said["result"] = _bring(dataset, file, said, campaign, job)
+        ours = Job.objects.filter(pk=job.pk, state=Job.State.RUNNING, claim=job.claim)
+        if not ours.update(payload=said):
+            raise queue.LeaseLost(f"job {job.pk} went to another worker")
+    with suppress(Exception):
+        default_storage.delete(said["stored"])
+
+
+def forget_old() -> int:
+    """How many uploads were removed that no job waits for any more."""
+    return uploads.forget_old(FOLDER, uploads.waited_for(KIND))
+
+
+def _bring(
+    dataset: Dataset,
+    file: IO[bytes] | File,
+    said: dict[str, Any],
+    campaign: Campaign | None,
+    job: Job | None = None,
+) -> Result:
+    with tempfile.TemporaryDirectory(prefix="labels-") as scratch:
+        root = Path(scratch)
+        with refusing(root):
+            path = _lay_out(file, said["file"], root)
+            labels, _ = exporting.read_labels(path, said["format"])
+            return prior_labels.bring_in(dataset, _counted(labels, job), said["source"], campaign)
+
+
+def _counted(labels: Iterable[Label], job: Job | None) -> Iterator[Label]:
+    for count, label in enumerate(labels, 1):
+        if count > MAX_LABELS:
+            raise TooLarge(
+                f"The file has more than {MAX_LABELS:,} labels. {IN_SHELL}", field="file"
+            )
+        if job is not None:
+            queue.renew(job, done=count)
+        yield label
+
+
+def _lay_out(file: Any, name: str, root: Path) -> Path:
+    """The upload as a file or a folder below root, under no name of its sender's but its ending."""
+    ending = Path(name).suffix.lower()
+    if ending == ".zip":
+        folder = root / "zip"
+        unpack(file, folder, Limits(READ, MAX_FILES, MAX_UNPACKED, IN_SHELL))
+        return _inside(folder)
+    known = ending in exporting.ENDINGS or ending == ".json"
+    return one_file(file, root / f"labels{ending if known else ''}")
+
+
+def _inside(folder: Path) -> Path:
+    """What a zip is about: the release or the one file in it, else the folder."""
+    while not (folder / "release.json").exists():
+        entries = list(folder.iterdir())
+        if not entries:
+            raise Refusal(
+                "The zip holds no file of labels. Pack the XML, JSON or CSV files.", field="file"
+            )
+        if len(entries) > 1 or entries[0].name == "Annotations":
+            return folder
+        if entries[0].is_file():
+            # One XML file is read as VOC, whose folder it is.
+            return folder if entries[0].suffix.lower() == ".xml" else entries[0]
+        folder = entries[0]
+    return folder
+
+
+@contextmanager
+def refusing(root: Path) -> Iterator[None]:
+    """Faults of files as refusals, which name files below root and no other path."""
+    try:
+        yield
+    except BadInput as bad:
+        raise Refusal(sentence(bad, root), field="file", code="bad_input") from None
+    except Refusal as refusal:
+        # Faults of rows name columns; here all of them came in one file.
+        refusal.field = "file"
+        raise
+
+
+def sentence(bad: BadInput, root: Path) -> str:
+    """The fault with its place and its cure, as sentences for a person.
+
+    >>> sentence(BadInput("has the value 'x'", file="/t/labels.csv", line=3, cure="use yes"),
+    ...          Path("/t"))
+    "Line 3: has the value 'x'. Use yes."
+    >>> sentence(BadInput("is not JSON", file="/t/labels.json"), Path("/t"))
+    'The file is not JSON.'
+    """
+    path = Path(bad.file or root)
+    # Below the folder that a zip was laid out in; else there was one file only.
+    inside = path.relative_to(root).parts[1:] if path.is_relative_to(root) else ()
+    places = ["/".join(inside)] if inside else []
+    if bad.line is not None:
+        places.append(f"{'line' if inside else 'Line'} {bad.line}")
+    fault = bad.message
+    if places:
+        fault = f"{', '.join(places)}: {fault}"
+    elif re.match(r"(is|has|holds|lacks|names|declares|does) ", fault):
+        fault = f"The file {fault}"
+    else:
+        fault = f"{fault[0].upper()}{fault[1:]}"
+    cure = f" {bad.cure[0].upper()}{bad.cure[1:]}." if bad.cure else ""
+    return f"{fault}.{cure}"
+
+
+def formats() -> list[tuple[str, str]]:
+    """(name, words) of every format, for forms."""
+    return [(name, WORDS[name]) for name in FORMATS]
+
+
+WORDS = {
+    "csv": "CSV",
+    "jsonl": "JSON Lines",
+    "coco": "COCO JSON",
+    "voc": "PASCAL VOC",
+    "label-studio": "Label Studio JSON",
+    "pascal-part": "PASCAL-Part",
+    "png": "indexed PNG",
+    "pictures": "pictures to look at",
+}

@@ -1,0 +1,113 @@
+"""Another radius for pieces that were merged: seen first, then kept. The raw pieces always stay.
+
+A merge is one instance of a given part (objects.py); simplifying.py says what its pieces make.
+"""
+
+import logging
+import math
+from dataclasses import dataclass, replace
+
+from django.db import transaction
+from django.utils import timezone
+
+from labeling.datasets import objects
+from labeling.errors import NotYours, Refusal
+from labeling.exchange import label_files
+from labeling.geometry import regions
+from labeling.geometry.polygons import Polygons
+from labeling.models import GivenLabel, Item, User
+from labeling.parts import simplifying
+from labeling.parts.model import Merge, Part
+
+logger = logging.getLogger(__name__)
+
+# The circle around one pixel: below it no two pixel corners are joined.
+LEAST_PX = math.sqrt(0.5)
+# More than any photograph's diagonal; beyond, every alpha shape is the convex hull.
+MOST_PX = 1_000_000.0
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A merge as the page shows it. polygons, hull: of its pieces together. area, union_area,
+    hull_area: in pixels. joins_at: the least radius that makes one contour of them."""
+
+    merge: Merge
+    polygons: Polygons
+    hull: Polygons
+    area: int
+    union_area: int
+    hull_area: int
+    joins_at: float
+
+
+def shown(merge: Merge) -> Shown:
+    """What the merge makes of its raw pieces, computed anew."""
+    made = simplifying.alpha_of(merge)
+    return Shown(
+        merge=replace(merge, radius=made.radius, apart=made.apart),
+        polygons=made.polygons,
+        hull=regions.convex_hull(regions.union(merge.pieces)),
+        area=made.area,
+        union_area=made.union_area,
+        hull_area=made.hull_area,
+        joins_at=made.joins_at,
+    )
+
+
+def with_radius(merge: Merge, radius: float | None) -> Merge:
+    """The merge by another radius in pixels, None for the automatic one. Raises Refusal."""
+    if radius is None:
+        return replace(merge, chosen=False)
+    if not LEAST_PX <= radius <= MOST_PX:
+        raise Refusal(
+            f"The radius is {radius:g}; give {LEAST_PX:.2f} to {MOST_PX:,.0f} pixels.",
+            field="radius",
+        )
+    return replace(merge, radius=radius, chosen=True)
+
+
+def choose(
+    item: Item, key: str, instance: str, radius: float | None, actor: User
+) -> tuple[Part, Merge]:
+    """The given part and its merge, now by that radius in pixels; None takes the automatic one.
+
+    The raw pieces stay, so every choice can be taken back. Raises NotAllowed for whoever does not
+    bring labels in, NotYours for a merge that is not there, and Refusal.
+    """
+    label_files.check_may_bring(actor, item.image.dataset)
+    with transaction.atomic():
+        label = _label(item, key)
+        part = objects.part_of(key, label.geometry or {})
+        at = place_of(part, instance)
+        changed = with_radius(part.merges[at], radius)
+        # Of all instances anew: the region of one says nothing of where another lies.
+        merges = [changed if nth == at else one for nth, one in enumerate(part.merges)]
+        made = [simplifying.merged(one) for one in merges]
+        part = replace(
+            part, **simplifying.together([one for one, _ in made], [shape for _, shape in made])
+        )
+        label.geometry = objects.content_of(part)
+        # Releases and runs tell by this moment that what is given has changed.
+        label.created_at = timezone.now()
+        label.save(update_fields=["geometry", "created_at"])
+    said = "the automatic radius" if radius is None else f"the radius {radius:g}"
+    logger.info("%s gave %s of %s %s", actor.pseudonym, key, item, said)
+    return part, part.merges[at]
+
+
+def place_of(part: Part, instance: str) -> int:
+    """Which of the part's merges is of that instance and has several pieces. Raises NotYours."""
+    for at, merge in enumerate(part.merges):
+        if merge.instance == instance and len(merge.pieces) > 1:
+            return at
+    raise NotYours("No pieces were merged here.")
+
+
+def _label(item: Item, key: str) -> GivenLabel:
+    """The latest given label of the part, locked. Raises NotYours."""
+    rows = GivenLabel.objects.select_for_update().filter(item=item, key=key)
+    found = rows.exclude(geometry=None).order_by("created_at", "pk").last()
+    if found is None:
+        raise NotYours("The object has no such given part.")
+    return found

@@ -1,0 +1,187 @@
+"""Campaigns that draw parts: opened on a dataset's objects, by a version of its vocabulary."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from django.db import transaction
+
+from labeling.campaigns import lifecycle
+from labeling.datasets import vocabulary_store
+from labeling.errors import Conflict, Refusal
+from labeling.follow_ups import asking
+from labeling.follow_ups.asking import AddedQuestions
+from labeling.models import Campaign, Dataset, Decision, GivenLabel, User
+from labeling.models import Vocabulary as Version
+from labeling.vocabulary.types import Category, Vocabulary
+
+KIND = "parts"
+
+
+@transaction.atomic
+def draft(
+    owner: User,
+    dataset: Dataset,
+    *,
+    items: Iterable[int] | None = None,
+    **fields: Any,
+) -> Campaign:
+    """A draft campaign that asks for the parts of these objects, by default of all of the dataset.
+
+    items: ids; fields as create takes them. All or nothing. Raises Refusal.
+    """
+    campaign = create(owner, dataset, **fields)
+    ask(campaign, items)
+    return campaign
+
+
+@transaction.atomic
+def create(
+    owner: User,
+    dataset: Dataset,
+    *,
+    version: Version | None = None,
+    settings: dict[str, Any] | None = None,
+    **fields: Any,
+) -> Campaign:
+    """A draft campaign that asks nothing yet. Raises Refusal.
+
+    version: of the dataset's vocabulary, by default the latest. settings: ask_half, ask_outline;
+    fields as campaigns.create takes them.
+    """
+    version = version or vocabulary_store.in_force(dataset)
+    said = (settings or {}) | {"categories": categories_of(vocabulary_store.read(version))}
+    campaign = lifecycle.create(owner, kind=KIND, dataset=dataset, settings=said, **fields)
+    campaign.vocabulary = version
+    campaign.save(update_fields=["vocabulary"])
+    return campaign
+
+
+@transaction.atomic
+def ask(campaign: Campaign, items: Iterable[int] | None = None) -> AddedQuestions:
+    """What campaigns.add_questions says, of these objects, by default of all of the dataset whose
+    category the campaign's vocabulary has. Raises Refusal when there are none."""
+    if campaign.kind != KIND:
+        raise Refusal(
+            f"A campaign of the kind {campaign.kind} asks about no objects.", field="objects"
+        )
+    known = campaign.settings["categories"]
+    keys = _categories_by_object(campaign.dataset, list(known))
+    if items is not None:
+        wanted = set(items)
+        if missing := sorted(wanted - set(keys)):
+            raise Refusal(
+                f"{len(missing)} of the objects are not in {campaign.dataset.name}, or are of no "
+                "category in the campaign's vocabulary. Choose others.",
+                field="objects",
+            )
+        keys = {item: key for item, key in keys.items() if item in wanted}
+    asked = set(keys.values())
+    lifecycle.define_topics(
+        campaign, [{"key": key, "name": known[key]["name"]} for key in sorted(asked)]
+    )
+    return asking.add_item_questions(campaign, list(keys.items()))
+
+
+def objects_of(
+    dataset: Dataset, categories: Iterable[str] = (), images: Iterable[str] = ()
+) -> list[int]:
+    """The dataset's objects of these categories, named as the vocabulary does (a wnid, name or
+    alias), and on these images; by default on all and of all. Raises Refusal for another name of a
+    category, and when there are none."""
+    vocabulary = vocabulary_store.read(vocabulary_store.in_force(dataset))
+    keys = [_category_named(vocabulary, word).key for word in categories]
+    keys = keys or [one.key for one in vocabulary.categories]
+    return list(_categories_by_object(dataset, keys, list(images)))
+
+
+def _category_named(vocabulary: Vocabulary, word: str) -> Category:
+    found = vocabulary.category(word)
+    if found is None:
+        names = ", ".join(category.name for category in vocabulary.categories)
+        raise Refusal(
+            f"The dataset's vocabulary has no category {word[:80]!r}. It has: {names}.",
+            field="categories",
+        )
+    return found
+
+
+def _categories_by_object(
+    dataset: Dataset, keys: list[str], images: list[str] | None = None
+) -> dict[int, str]:
+    """The category of each object of these categories (on these images, where any is named), by
+    item id. Raises Refusal for none."""
+    rows = GivenLabel.objects.filter(
+        item__image__dataset=dataset,
+        item__region__isnull=False,
+        key__in=keys,
+        geometry__isnull=True,
+    )
+    if images:
+        rows = rows.filter(item__image__name__in=images)
+    found = dict(rows.order_by("item").values_list("item", "key"))
+    if not found:
+        raise Refusal(
+            f"{dataset.name} has no objects of these categories. Import objects first: with their "
+            "parts, or as a list of images and categories.",
+            field="dataset",
+        )
+    return found
+
+
+@transaction.atomic
+def adopt(campaign: Campaign, actor: User, version: Version) -> Campaign:
+    """The campaign under another version of its dataset's vocabulary. What was answered stays.
+
+    Raises Conflict for a category that is asked about and not in it, and for a part that somebody
+    has drawn; then nothing changed.
+    """
+    campaign = Campaign.objects.select_for_update().get(pk=campaign.pk)
+    if campaign.kind != KIND or version.dataset_id != campaign.dataset_id:
+        raise Refusal("This vocabulary is not of the campaign's dataset.", field="vocabulary")
+    categories = categories_of(vocabulary_store.read(version))
+    asked = set(campaign.questions.order_by().values_list("topic", flat=True).distinct())
+    for key, name in _lost(campaign.settings["categories"], categories, asked):
+        raise Conflict(
+            f"Version {version.version} has no {name!r} of {key}, which the campaign asks for. "
+            "Keep it in the vocabulary; it may get another name.",
+            field="vocabulary",
+        )
+    campaign.settings |= {"categories": categories}
+    campaign.vocabulary = version
+    campaign.save(update_fields=["settings", "vocabulary"])
+    Decision.objects.create(
+        campaign=campaign,
+        kind=Decision.Kind.VOCABULARY,
+        actor=actor,
+        content={"version": version.version, "sha256": version.sha256},
+    )
+    return campaign
+
+
+def _lost(
+    before: dict[str, Any], after: dict[str, Any], asked: set[str]
+) -> Iterable[tuple[str, str]]:
+    for key in sorted(asked):
+        if key not in after:
+            yield key, "category"
+            continue
+        kept = {part["key"] for part in after[key]["parts"]}
+        yield from ((key, part["key"]) for part in before[key]["parts"] if part["key"] not in kept)
+
+
+def categories_of(vocabulary: Vocabulary) -> dict[str, Any]:
+    """What the settings of a campaign keep of a vocabulary: by category what its page needs."""
+    return {category.key: _category(category) for category in vocabulary.categories}
+
+
+def _category(category: Category) -> dict[str, Any]:
+    names = ("key", "name", "several", "holes", "guidance", "mirror")
+    parts = [
+        {name: getattr(part, name) for name in names} | {"holds": list(part.holds)}
+        for part in category.parts
+    ]
+    return {
+        "name": category.name,
+        "guidance": category.guidance,
+        "parts": parts,
+    }

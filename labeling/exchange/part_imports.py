@@ -1,0 +1,391 @@
+"""Objects with their parts come in: read, named by the vocabulary, merged, put.
+
+An upload lies in the storage before its job exists. Objects are put a batch at a time, in the
+transaction that writes how far the job is: a job that was cut off goes on behind its last batch.
+Bringing the same in twice changes nothing. See docs/parts.md.
+"""
+
+import itertools
+import secrets
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.core.files.base import File
+from django.core.files.storage import default_storage
+from django.db import models, transaction
+
+from labeling.datasets import objects, vocabulary_store
+from labeling.datasets.archives import MIB, Limits, one_file, unpack
+from labeling.errors import Conflict, NotYours, Refusal, TooLarge
+from labeling.exchange import label_files, part_reading
+from labeling.exchange.part_images import ImageNames
+from labeling.exchange.part_report import Report
+from labeling.files import BadInput
+from labeling.formats.object_list import WHOLE
+from labeling.jobs import queue, uploads
+from labeling.models import Dataset, Item, Job, User
+from labeling.models import Vocabulary as Version
+from labeling.parts.model import PartedObject
+from labeling.parts.simplifying import CAP, Simplified, own_name
+from labeling.parts.workers import Simplifiers
+from labeling.vocabulary.types import Category, Vocabulary
+
+KIND = "import parts"
+FOLDER = "parts/"
+# As many are merged, written and counted together: a few seconds' work.
+BATCH = 100
+MAX_FILES = 500_000
+MAX_UNPACKED = 8 * 1024 * MIB
+READ = {".mat", ".json", ".jsonl", ".png", ".csv"}
+IN_SHELL = "Split it, or bring it in from the shell: manage.py labels import --parts."
+
+Keep = Callable[[Report], None]
+# What is to be said in the report, once the batch before is in.
+Told = list[Callable[[], None]]
+Mine = tuple[PartedObject | None, Callable[[], None]]
+
+
+@dataclass(frozen=True)
+class How:
+    """How files are brought in. cap: how far the radius of a merge may go, as a share of the
+    diagonal of the object's box; None is as far as it takes. repair: polygons that cross
+    themselves or leave the image are mended. source: of objects that name none."""
+
+    source: str = ""
+    cap: float | None = CAP
+    repair: bool = False
+
+
+def take(
+    dataset: Dataset, actor: User, file: File, *, format_name: str = "", how: How | None = None
+) -> Job:
+    """The job that will bring the uploaded file in.
+
+    format_name: one of part_reading.NAMES, else what the files say. Raises Refusal for whoever may
+    not, for a dataset without a vocabulary, and for an upload that is too large.
+    """
+    how = how or How()
+    label_files.check_may_bring(actor, dataset)
+    vocabulary_store.in_force(dataset)
+    name = Path(file.name or "parts").name
+    limit = settings.ASSAY_MAX_UPLOAD_BYTES
+    if (file.size or 0) > limit:
+        raise TooLarge(
+            f"The file has {file.size:,} bytes; at most {limit:,} are taken. {IN_SHELL}",
+            field="file",
+        )
+    forget_old()
+    stored = uploads.keep(file, FOLDER)
+    said = {"source": how.source, "cap": how.cap, "repair": how.repair}
+    said |= {"file": name, "format": format_name, "stored": stored}
+    try:
+        return _enqueue(dataset, actor, said)
+    except BaseException:
+        default_storage.delete(stored)
+        raise
+
+
+def again(job: Job, dataset: Dataset, actor: User) -> Job:
+    """A new job for what an earlier one was sent, say after the vocabulary has grown. Raises
+    Conflict where that is not over, and Refusal where the upload is gone."""
+    label_files.check_may_bring(actor, dataset)
+    if job.state not in (Job.State.DONE, Job.State.FAILED):
+        raise Conflict("This import is still under way. Wait for it to end.")
+    vocabulary_store.in_force(dataset)
+    _check_there(job.payload["stored"])
+    kept = ("file", "format", "stored", "source", "cap", "repair")
+    return _enqueue(dataset, actor, {name: job.payload[name] for name in kept})
+
+
+def repeat(job: Job, dataset: Dataset, actor: User) -> Job:
+    """The job, which goes on where it failed; a new one for what is over, as again() says."""
+    label_files.check_may_bring(actor, dataset)
+    return queue.retry(job, actor) if job.state == Job.State.FAILED else again(job, dataset, actor)
+
+
+def jobs_of(dataset: Dataset) -> models.QuerySet[Job]:
+    """The dataset's imports of parts, the newest first."""
+    return Job.objects.filter(kind=KIND, key__startswith=f"{dataset.pk}:").order_by("-pk")
+
+
+def job_for(dataset: Dataset, pk: int) -> Job:
+    """The dataset's import of parts of that id. Raises NotYours."""
+    found = jobs_of(dataset).filter(pk=pk).first()
+    if found is None:
+        raise NotYours("The dataset has no such import of parts.")
+    return found
+
+
+def report_of(job: Job) -> Report:
+    """What became of the job's objects so far."""
+    return Report(**job.payload.get("report", {}))
+
+
+def is_kept(job: Job) -> bool:
+    """Whether what the job was sent is still there."""
+    return default_storage.exists(job.payload["stored"])
+
+
+def forget_old() -> int:
+    """How many uploads were removed that no job waits for any more."""
+    return uploads.forget_old(FOLDER, uploads.waited_for(KIND))
+
+
+def execute(job: Job) -> None:
+    """Brings the upload in and keeps what became of it; goes on where it was cut off."""
+    said = job.payload
+    dataset = Dataset.objects.get(pk=said["dataset"])
+    _check_there(said["stored"])
+    if "vocabulary" not in said:
+        # The same one if it goes on tomorrow: half an import by each would be a riddle.
+        said["vocabulary"] = vocabulary_store.in_force(dataset).pk
+    version = dataset.vocabularies.get(pk=said["vocabulary"])
+    report = report_of(job)
+    how = How(said["source"], said["cap"], said["repair"])
+    bringing = Bringing(dataset, version, how, report, partial(_write, job), said["file"])
+    with tempfile.TemporaryDirectory(prefix="parts-") as scratch:
+        root = Path(scratch)
+        with default_storage.open(said["stored"]) as file, label_files.refusing(root):
+            path, top = _lay_out(file, said["file"], root)
+            bringing.read(path, said["format"], top)
+    _write(job, report)
+    if not report.to_mend:
+        with suppress(Exception):
+            default_storage.delete(said["stored"])
+
+
+@dataclass
+class Bringing:
+    """One import: from files into the dataset, with what became of it in its report.
+
+    keep: is called with the report in each batch's transaction; the report's `read` says how many
+    objects were brought in before, which are passed over. file: what its sender calls it.
+    """
+
+    dataset: Dataset
+    version: Version
+    how: How
+    report: Report
+    keep: Keep = lambda report: None
+    file: str = ""
+    vocabulary: Vocabulary = field(init=False)
+    names: ImageNames = field(init=False)
+    # Of every object that was seen, a hash of what tells it from others.
+    seen: set[int] = field(init=False, default_factory=set)
+    told: Told = field(init=False, default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.vocabulary = vocabulary_store.read(self.version)
+        self.names = ImageNames(self.dataset)
+        self.report.vocabulary = self.version.version
+
+    def read(self, path: Path, format_name: str = "", root: Path | None = None) -> Report:
+        """The report, when all objects of the file or the folder are in or refused.
+
+        root: what places in the report are told from. Raises BadInput for what is wrong with a
+        whole file; objects before it are in.
+        """
+        root = root or path.parent
+        # What stands before the first new object was told in an earlier run.
+        passing = self.report.read
+
+        def on_fault(bad: BadInput) -> None:
+            if not passing:
+                self.told.append(partial(self.report.refuse, *_told(bad, root)))
+
+        def tell(said: str) -> None:
+            if not passing:
+                self.told.append(partial(self.report.mend, said))
+
+        found, where = part_reading.read(
+            path, format_name, repair=self.how.repair, on_fault=on_fault, tell=tell
+        )
+        if not self.how.source:
+            # A release names itself; an upload lies under another name than its sender's.
+            said = where if where != path.name else self.file or where
+            self.how = replace(self.how, source=said)
+        for one in itertools.islice(found, passing):
+            passing -= 1
+            self._is_new(one)
+        return self.put(found)
+
+    def put(self, found: Iterable[PartedObject]) -> Report:
+        """The report, when all objects are in or refused. The next batch is read and merged while
+        one is written."""
+        with Simplifiers(self.vocabulary.categories, self.how.cap) as simplifiers:
+            ahead: list[Callable[[], None]] = []
+            for batch, told in self._batches(found):
+                mine = list(self._mine(batch))
+                made = simplifiers.submit([one for one, _ in mine if one is not None])
+                ahead.append(partial(self._finish, len(batch), told, mine, made))
+                if len(ahead) > 1:
+                    ahead.pop(0)()
+            for finish in ahead:
+                finish()
+        return self.report
+
+    def _batches(self, found: Iterable[PartedObject]) -> Iterator[tuple[list[PartedObject], Told]]:
+        """Objects, and what was told of others while these were read."""
+        rest = iter(found)
+        while True:
+            batch = list(itertools.islice(rest, BATCH))
+            told, self.told = self.told, []
+            if batch or told:
+                yield batch, told
+            if not batch:
+                return
+
+    def _finish(
+        self, count: int, told: Told, mine: list[Mine], made: Callable[[], list[Any]]
+    ) -> None:
+        """Writes one batch, and that it is done."""
+        for say in told:
+            say()
+        simple = iter(made())
+        ready = []
+        for found, say_why in mine:
+            one = next(simple) if found is not None else None
+            if isinstance(one, Simplified):
+                ready.append(one)
+            elif found is not None and one is not None:
+                self._refuse(found, one)
+            else:
+                say_why()
+        with transaction.atomic():
+            self._put(ready)
+            self.report.read += count
+            self.keep(self.report)
+
+    def _put(self, ready: list[Simplified]) -> None:
+        # By identity: so put says which of them it is about.
+        simple = {id(one.found): one for one in ready}
+
+        def on_put(found: PartedObject, item: Item) -> None:
+            self._count(simple[id(found)], item)
+
+        result = objects.put(
+            self.dataset,
+            [one.found for one in ready],
+            self.how.source,
+            words={one.key: one.name for one in self.vocabulary.categories},
+            on_fault=self._refuse,
+            on_put=on_put,
+        )
+        for name, count in result.items():
+            setattr(self.report, name, getattr(self.report, name) + count)
+
+    def _mine(self, batch: list[PartedObject]) -> Iterator[Mine]:
+        """Each object under the names of the dataset; None for one that is not to be had, and what
+        says so."""
+        for said, found in zip(batch, self._placed(batch), strict=True):
+            category = self.vocabulary.category(found.category)
+            if category is None:
+                yield None, partial(self.report.miss, found.category)
+            elif not self._is_new(said, category):
+                yield None, partial(self._refuse, found, objects.twice(found))
+            else:
+                name = own_name(found, category)
+                yield replace(found, category=category.key, name=name), _nothing
+
+    def _placed(self, batch: list[PartedObject]) -> Iterator[PartedObject]:
+        """The objects by the names of the dataset's images, those of whole images with boxes."""
+        known = self.names.find({found.image for found in batch})
+        for found in batch:
+            image = known.get(found.image)
+            if image is None:
+                # Objects.put says it where it says it of others.
+                yield found
+                continue
+            name, width, height = image
+            box = (0.0, 0.0, float(width), float(height)) if found.box == WHOLE else found.box
+            yield replace(found, image=name, box=box, size=found.size or (width, height))
+
+    def _is_new(self, found: PartedObject, category: Category | None = None) -> bool:
+        """Whether no object of this file was this one."""
+        category = category or self.vocabulary.category(found.category)
+        if category is None:
+            return True
+        what: tuple[Any, ...] = (found.image, own_name(found, category))
+        if not what[1]:
+            what = (found.image, category.key, *found.box)
+        known = hash(what)
+        if known in self.seen:
+            return False
+        self.seen.add(known)
+        return True
+
+    def _refuse(self, found: PartedObject, refusal: Refusal) -> None:
+        self.report.refuse(objects.place_of(found), refusal.message)
+
+    def _count(self, simple: Simplified, item: Item) -> None:
+        found, report = simple.found, self.report
+        where = {"image": found.image, "object": item.name, "item": item.pk}
+        report.merged += simple.merged
+        for part in simple.unknown:
+            report.miss(found.category, part)
+        for part, instance in simple.apart():
+            report.leave_apart({**where, "part": f"{instance} {part}".strip()})
+        if not objects.crop_of(item)[1]:
+            report.lack_room(where)
+
+
+def _enqueue(dataset: Dataset, actor: User, payload: dict[str, Any]) -> Job:
+    payload = payload | {"dataset": dataset.pk, "by": actor.username}
+    with transaction.atomic():
+        return queue.enqueue(KIND, f"{dataset.pk}:{secrets.token_hex(8)}", payload)
+
+
+def _check_there(stored: str) -> None:
+    if not default_storage.exists(stored):
+        raise Refusal("What was uploaded is gone: it is kept for a week. Upload it again.")
+
+
+def _write(job: Job, report: Report) -> None:
+    """Keeps the report while the job is ours. Raises LeaseLost."""
+    payload = job.payload | {"report": report.content()}
+    ours = Job.objects.filter(pk=job.pk, state=Job.State.RUNNING, claim=job.claim)
+    if not ours.update(payload=payload, progress_done=report.read):
+        raise queue.LeaseLost(f"job {job.pk} went to another worker")
+    job.payload = payload
+
+
+def _lay_out(file: Any, name: str, root: Path) -> tuple[Path, Path]:
+    """The upload as a file or a folder below root, and from where places in it are told. Its own
+    name gives no more than its ending."""
+    ending = Path(name).suffix.lower()
+    if ending != ".zip":
+        path = one_file(file, root / f"parts{ending if ending in READ else ''}")
+        return path, path
+    top = folder = root / "zip"
+    unpack(file, folder, Limits(READ, MAX_FILES, MAX_UNPACKED, IN_SHELL))
+    while not (folder / "release.json").exists():
+        entries = list(folder.iterdir())
+        if not entries:
+            raise Refusal(
+                "The zip holds no objects. Pack the .mat, .json, .png or .csv files.", field="file"
+            )
+        if len(entries) > 1 or entries[0].is_file():
+            break
+        folder = entries[0]
+    return folder, top
+
+
+def _told(bad: BadInput, root: Path) -> tuple[str, str]:
+    """Where a fault is, from root, and what it is."""
+    path = Path(bad.file or root)
+    place = path.relative_to(root).as_posix() if path.is_relative_to(root) else path.name
+    places = [place] if place != "." else []
+    if bad.line is not None:
+        places.append(f"line {bad.line}")
+    cure = f" {bad.cure[0].upper()}{bad.cure[1:]}." if bad.cure else ""
+    return ", ".join(places), f"{bad.message[0].upper()}{bad.message[1:]}.{cure}"
+
+
+def _nothing() -> None:
+    """Where there is nothing to say."""

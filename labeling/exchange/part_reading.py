@@ -1,0 +1,113 @@
+"""Files of objects with their parts: which format they have, and what is in them. No database."""
+
+import itertools
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from labeling.files import BadInput, StrPath
+from labeling.formats import object_list
+from labeling.formats.part_formats import PART_FORMATS
+from labeling.formats.reading import OnFault, Tell, say_nothing
+from labeling.parts.model import PartedObject
+from labeling.release_files import frozen
+
+CSV = "csv"
+NAMES = (*PART_FORMATS, CSV)
+ENDINGS = {".mat": "pascal-part", ".png": "png", ".csv": CSV}
+# What a file begins with tells its kind; more than this is not looked at.
+HEAD = 4096
+
+
+def read(
+    path: StrPath,
+    format_name: str = "",
+    *,
+    repair: bool = False,
+    on_fault: OnFault | None = None,
+    tell: Tell = say_nothing,
+) -> tuple[Iterator[PartedObject], str]:
+    """The objects of a file or a folder, and where they come from in words.
+
+    format_name: one of NAMES, else what the files say. A release of this site, or an export of one,
+    is checked against its hashes first. repair, on_fault, tell: as the formats take them. Raises
+    BadInput, with on_fault only for what is wrong with a whole file.
+    """
+    place = Path(path)
+    if not place.exists():
+        raise BadInput("does not exist", file=path, cure="check the path")
+    where = place.name
+    if (place / "release.json").exists():
+        release = frozen.read(place)
+        meta = release.meta
+        where = f"{meta['campaign']['name']} release {meta['number']}"
+        format_name = format_name or str(meta.get("export", {}).get("format", ""))
+        if format_name not in PART_FORMATS:
+            return _of_release(release), where
+    name = format_name or guess(place)
+    if name == CSV:
+        return object_list.read(_the_file(place, ".csv"), on_fault=on_fault), where
+    read_format = PART_FORMATS[name].read
+    return read_format(place, repair=repair, tell=tell, on_fault=on_fault), where
+
+
+def is_for_parts(path: Path, format_name: str) -> bool:
+    """Whether only readers of parts can read this: by its format, or by the release that it is."""
+    if format_name in {"pascal-part", "png"}:
+        return True
+    if (path / "release.json").is_file():
+        try:
+            meta = json.loads((path / "release.json").read_text(encoding="utf-8"))
+            return bool(meta["campaign"]["kind"] == "parts")
+        except (OSError, ValueError, KeyError, TypeError):
+            return False
+    return not format_name and path.exists() and _by_ending(path) in {"pascal-part", "png"}
+
+
+def guess(path: Path) -> str:
+    """The format that files say by their endings and beginnings. Raises BadInput."""
+    found = _by_ending(path)
+    if found:
+        return found
+    if path.is_dir():
+        files = sorted(path.rglob("*.json"))
+        if len(files) == 1:
+            return guess(files[0])
+    elif path.suffix.lower() == ".json":
+        with open(path, encoding="utf-8-sig", errors="replace") as file:
+            return "label-studio" if file.read(HEAD).lstrip().startswith("[") else "coco"
+    raise BadInput("does not say its format", file=path, cure=f"name one of: {', '.join(NAMES)}")
+
+
+def _by_ending(path: Path) -> str:
+    """By the endings of a file, or of those in a folder; "" where they leave it open."""
+    if path.is_file():
+        return ENDINGS.get(path.suffix.lower(), "")
+    endings = {file.suffix.lower() for file in itertools.islice(path.rglob("*"), 1000)}
+    # Masks come with a labels.json, other things with photographs.
+    return next((name for ending, name in ENDINGS.items() if ending in endings), "")
+
+
+def _the_file(place: Path, ending: str) -> Path:
+    """The file itself, or the one of its ending in the folder. Raises BadInput."""
+    if place.is_file():
+        return place
+    found = sorted(place.rglob(f"*{ending}"))
+    if len(found) != 1:
+        raise BadInput(
+            f"holds {len(found)} files *{ending}", file=place, cure="bring in one at a time"
+        )
+    return found[0]
+
+
+def _of_release(release: Any) -> Iterator[PartedObject]:
+    if release.meta["campaign"]["kind"] != "parts":
+        raise BadInput(
+            f"is a release of a campaign of the kind {release.meta['campaign']['kind']}, which "
+            "has no parts",
+            file=release.folder,
+            cure="bring its labels in without --parts",
+        )
+    for _, objects in release.objects():
+        yield from objects

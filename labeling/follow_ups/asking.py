@@ -1,0 +1,207 @@
+"""Questions are added, withdrawn and brought back."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from django.db import transaction
+
+from labeling.campaigns import subjects
+from labeling.consensus import settling
+from labeling.db import sql
+from labeling.errors import Conflict, Refusal
+from labeling.kinds import policies
+from labeling.models import Assignment, Campaign, Decision, Image, Item, Policy, Question, User
+
+BATCH = 2_000
+
+
+@dataclass
+class AddedQuestions:
+    """What became of a request to ask: nothing was asked if any image was missing."""
+
+    created: int = 0
+    existing: int = 0
+    missing_images: list[str] = field(default_factory=list)
+
+
+def add_questions(
+    campaign: Campaign,
+    pairs: Sequence[tuple[str, str]],
+    *,
+    lane: int = Question.Lane.FRESH,
+) -> AddedQuestions:
+    """One question per (image name, topic key), however often the pair is named.
+
+    Questions that stand are left as they are, except withdrawn ones, which reopen with the answers
+    they had. A missing image or topic, or a pair that is gold, refuses all of them before anything
+    is written. Written in batches, so that other writers wait for milliseconds; one that was cut
+    short is finished by asking again. Queries grow with the batches, not with the questions.
+    """
+    if campaign.kind == "hierarchy":
+        raise Refusal(
+            "The questions of this campaign follow its graph. Open images instead; the graph says "
+            "what is asked of them.",
+            field="questions",
+        )
+    if campaign.kind == "parts":
+        raise Refusal(
+            "This campaign asks about objects, not about whole images. Ask about objects of the "
+            "dataset instead.",
+            field="questions",
+        )
+    wanted = list(dict.fromkeys(pairs))
+    check_topics(campaign, {topic for _, topic in wanted})
+    items, missing = whole_items(campaign, sorted({image for image, _ in wanted}))
+    if missing:
+        return AddedQuestions(missing_images=missing)
+    return add_item_questions(campaign, [(items[image], topic) for image, topic in wanted], lane)
+
+
+def add_item_questions(
+    campaign: Campaign, keys: Sequence[tuple[int, str]], lane: int = Question.Lane.FRESH
+) -> AddedQuestions:
+    """As add_questions, for items of the campaign's dataset by their id: (item, topic key)."""
+    if campaign.state == Campaign.State.CLOSED:
+        raise Conflict("The campaign is closed. Open a new one for more questions.")
+    keys = list(dict.fromkeys(keys))
+    check_topics(campaign, {topic for _, topic in keys})
+    standing = _standing_questions(campaign, sorted({item for item, _ in keys}))
+    new = [key for key in keys if key not in standing]
+    withdrawn = [
+        standing[key][0]
+        for key in keys
+        if key in standing and standing[key][1] == Question.State.WITHDRAWN
+    ]
+    for start in range(0, len(withdrawn), BATCH):
+        _reopen(campaign, withdrawn[start : start + BATCH])
+    for start in range(0, len(new), BATCH):
+        _create_questions(campaign, new[start : start + BATCH], lane)
+    return AddedQuestions(created=len(new) + len(withdrawn), existing=len(keys) - len(new))
+
+
+def check_topics(campaign: Campaign, keys: set[str]) -> None:
+    known = set(campaign.topics.values_list("key", flat=True))
+    if unknown := sorted(keys - known):
+        raise Refusal(
+            f"The campaign has no topic {unknown[0]!r} ({len(unknown)} such). "
+            "Define topics before you ask about them.",
+            field="topic",
+        )
+
+
+def whole_items(campaign: Campaign, names: list[str]) -> tuple[dict[str, int], list[str]]:
+    """The whole-image item of every named image, made where it is not there; what is missing."""
+    images: dict[str, int] = {}
+    for start in range(0, len(names), BATCH):
+        rows = Image.objects.filter(
+            dataset_id=campaign.dataset_id, name__in=names[start : start + BATCH]
+        )
+        images.update(rows.values_list("name", "pk"))
+    missing = [name for name in names if name not in images]
+    if missing:
+        return {}, missing
+    items: dict[int, int] = {}
+    pks = list(images.values())
+    for start in range(0, len(pks), BATCH):
+        batch = pks[start : start + BATCH]
+        Item.objects.bulk_create([Item(image_id=pk) for pk in batch], ignore_conflicts=True)
+        whole = Item.objects.filter(image_id__in=batch, region__isnull=True)
+        items.update(whole.values_list("image_id", "pk"))
+    return {name: items[pk] for name, pk in images.items()}, []
+
+
+def _standing_questions(
+    campaign: Campaign, items: list[int]
+) -> dict[tuple[int, str], tuple[int, str]]:
+    standing = {}
+    for start in range(0, len(items), BATCH):
+        rows = Question.objects.filter(
+            campaign=campaign, round=0, item_id__in=items[start : start + BATCH]
+        ).values_list("item_id", "topic", "pk", "state")
+        for item, topic, pk, state in rows:
+            if state == Question.State.GOLD:
+                raise Conflict(
+                    f"Question {pk} is gold: its answer is known, so it cannot be asked as well. "
+                    "Retire the gold first, or choose another image."
+                )
+            standing[item, topic] = (pk, state)
+    return standing
+
+
+@transaction.atomic
+def _create_questions(campaign: Campaign, keys: list[tuple[int, str]], lane: int) -> None:
+    policy = Policy.objects.get(pk=Campaign.objects.values_list("policy").get(pk=campaign.pk)[0])
+    first = take_tickets(campaign, len(keys))
+    about = subjects.of_items({item for item, _ in keys})
+    Question.objects.bulk_create(
+        [
+            Question(
+                campaign=campaign,
+                item_id=item,
+                topic=topic,
+                subject=about.get(item),
+                lane=lane,
+                ticket=first + index,
+                seats_free=policies.first_votes(policies.DEFAULTS | policy.content),
+                policy=policy,
+            )
+            for index, (item, topic) in enumerate(keys)
+        ],
+        # Somebody else may ask the same at this moment; a ticket that was not used harms nobody.
+        ignore_conflicts=True,
+    )
+
+
+def take_tickets(campaign: Campaign, count: int) -> int:
+    """The first of `count` consecutive tickets; holds the campaign's row (see seats.py)."""
+    return sql.take_tickets(campaign.pk, count)
+
+
+@transaction.atomic
+def _reopen(campaign: Campaign, question_ids: list[int]) -> None:
+    """Withdrawn questions come back with their answers; only the votes still missing are asked."""
+    # Somebody else may have brought some back since they were looked for, and people may have seats
+    # on those.
+    locked = sql.lock_questions(question_ids)
+    back = [row for row in locked if row.state == Question.State.WITHDRAWN]
+    Question.objects.filter(pk__in=[row.id for row in back]).update(
+        state=Question.State.OPEN, lane=Question.Lane.RETURNED
+    )
+    found = settling.replay_locked([row._replace(state=Question.State.OPEN) for row in back])
+    found.give()
+
+
+def withdraw_questions(
+    campaign: Campaign, question_ids: Iterable[int], actor: User | None, reason: str
+) -> int:
+    """How many questions left the queue. Their answers stay; seats under lease are closed."""
+    if campaign.kind == "hierarchy":
+        raise Refusal(
+            "The questions of this campaign follow its graph, which would ask them again. Take a "
+            "question out of the graph to ask it no more.",
+            field="questions",
+        )
+    with transaction.atomic():
+        pks = list(
+            Question.objects.select_for_update()
+            .filter(
+                campaign=campaign,
+                pk__in=list(question_ids),
+                state__in=[Question.State.OPEN, Question.State.REVIEW],
+            )
+            .order_by("pk")
+            .values_list("pk", flat=True)
+        )
+        Question.objects.filter(pk__in=pks).update(state=Question.State.WITHDRAWN, seats_free=0)
+        Assignment.objects.filter(question_id__in=pks, state=Assignment.State.LEASED).update(
+            state=Assignment.State.CLOSED
+        )
+        if pks:
+            Decision.objects.create(
+                campaign=campaign,
+                kind=Decision.Kind.DROP,
+                actor=actor,
+                content={"withdrawn": pks},
+                reason=reason[:500],
+            )
+    return len(pks)

@@ -1,0 +1,429 @@
+"""What a settled question opens and closes: an image's questions follow the campaign's graph.
+
+`open_images` asks the first questions. From then on consensus.py flags every question whose
+consensus changed (`follow_up`), and the job "advance" plans the images of flagged questions anew
+(image_plans.py): what may be asked now is opened, what is closed is withdrawn with its seats and
+comes back with its answers when it may be asked again. Queries grow with chunks of images, never
+with images. docs/hierarchy.md tells it with pictures.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.db import connection
+
+from labeling.consensus import settling
+from labeling.db.sql import (
+    Locked,
+    execute,
+    fetch,
+    lock_questions,
+    marks,
+    numbers,
+    retried,
+    take_tickets,
+    writing,
+)
+from labeling.errors import Conflict, Refusal
+from labeling.graphs import image_state, learned_order, store
+from labeling.jobs import queue
+from labeling.kinds import policies
+from labeling.models import Assignment, Campaign, Image, Job, Policy, Question, Settlement
+from labeling.question_graph import planning
+from labeling.question_graph.planning import Asked, Choice, Plan
+from labeling.question_graph.replaying import Graph
+
+State, Lane = Question.State, Question.Lane
+# Images whose questions are planned in one transaction: it must stay short, since on SQLite
+# everybody waits for it.
+CHUNK = 200
+# Flagged questions read at once.
+READ = 20_000
+# From so many new rows on, PostgreSQL is told: by what it believes of a smaller table it would read
+# all of a campaign's questions for every chunk.
+MANY = 20_000
+# Questions of one class that are opened in one transaction.
+SLICE = 4_000
+LISTED = 5
+Tick = Callable[[int, int], object]
+
+
+@dataclass
+class Followed:
+    """What was done: images planned; questions opened, brought back and withdrawn."""
+
+    images: int = 0
+    opened: int = 0
+    returned: int = 0
+    withdrawn: int = 0
+
+
+class _NeedsLocks(Exception):
+    """The plan changes questions that are not locked yet: begin again with their locks."""
+
+    def __init__(self, ids: set[int]) -> None:
+        self.ids = ids
+
+
+def open_images(
+    campaign: Campaign, names: Sequence[str] | None = None, tick: Tick | None = None
+) -> int:
+    """How many questions were opened: the first ones of these images, by default of all.
+
+    Those are the roots, less what given labels and gold say already. Questions that stand stay as
+    they are, so a run that was cut short is finished by asking again. Tickets run topic by topic,
+    so that a page of images of one question is found in one place. Raises Refusal for images that
+    the dataset lacks; then nothing is opened.
+    """
+    if campaign.state == Campaign.State.CLOSED:
+        raise Conflict("The campaign is closed. Open a new one for more images.")
+    graph = store.of(campaign)
+    items = _items(campaign, names)
+    firsts = _first_nodes(campaign, graph, items)
+    total = sum(len(found) for found in firsts.values())
+    opened = done = 0
+    for node, asked in firsts.items():
+        for start in range(0, len(asked), SLICE):
+            part = asked[start : start + SLICE]
+            opened += _open_slice(campaign, node, part)
+            done += len(part)
+            if tick:
+                tick(done, total)
+    if opened >= MANY and connection.vendor == "postgresql":
+        execute("ANALYZE labeling_question", [])
+    return opened
+
+
+def _items(campaign: Campaign, names: Sequence[str] | None) -> list[int]:
+    """The whole-image items of these images, by id, made where they are not there."""
+    images = _image_ids(campaign, names)
+    items: list[int] = []
+    for start in range(0, len(images), SLICE):
+        part = numbers(images[start : start + SLICE])
+        with writing():
+            execute(
+                "INSERT INTO labeling_item (image_id) SELECT id FROM labeling_image "  # noqa: S608
+                f"WHERE id IN ({part}) ORDER BY id ON CONFLICT DO NOTHING",
+                [],
+            )
+        rows = fetch(
+            "SELECT id FROM labeling_item "  # noqa: S608
+            f"WHERE image_id IN ({part}) AND region IS NULL",
+            [],
+        )
+        items += [pk for (pk,) in rows]
+    return sorted(items)
+
+
+def check_images(campaign: Campaign, names: Sequence[str]) -> None:
+    """Passes for images of the campaign's dataset. Raises Refusal naming those that are not."""
+    _image_ids(campaign, names)
+
+
+def _image_ids(campaign: Campaign, names: Sequence[str] | None) -> list[int]:
+    pool = Image.objects.filter(dataset_id=campaign.dataset_id)
+    if names is None:
+        return list(pool.order_by("pk").values_list("pk", flat=True))
+    wanted = list(dict.fromkeys(names))
+    found: dict[str, int] = {}
+    for start in range(0, len(wanted), SLICE):
+        found.update(pool.filter(name__in=wanted[start : start + SLICE]).values_list("name", "pk"))
+    missing = [name for name in wanted if name not in found]
+    if missing:
+        more = " …" if len(missing) > LISTED else ""
+        raise Refusal(
+            f"{len(missing)} of the images are not in {campaign.dataset.name}: "
+            f"{', '.join(missing[:LISTED])}{more}. Add them to the dataset, or take them off the "
+            "list.",
+            field="images",
+        )
+    return sorted(found.values())
+
+
+def _first_nodes(campaign: Campaign, graph: Graph, items: list[int]) -> dict[str, list[int]]:
+    """The items that each node is asked of first, in the order of the graph."""
+    planner = _Planner.of(campaign, graph)
+    plain = planner.plan((), {}).open
+    firsts: dict[str, list[int]] = {node: [] for node in graph.index}
+    for start in range(0, len(items), SLICE):
+        part = items[start : start + SLICE]
+        said = image_state.labels(campaign.pk, graph, part)
+        for item in part:
+            nodes = planner.plan((), said[item]).open if item in said else plain
+            for node in nodes:
+                firsts[node].append(item)
+    return {node: found for node, found in firsts.items() if found}
+
+
+@retried
+def _open_slice(campaign: Campaign, node: str, items: Sequence[int]) -> int:
+    with writing():
+        policy, content = _policy(campaign.pk)
+        first = take_tickets(campaign.pk, len(items))
+        return execute(
+            "INSERT INTO labeling_question (campaign_id, item_id, topic, round, lane, ticket, "  # noqa: S608
+            "seats_free, state, policy_id, graph_id, follow_up) "
+            "SELECT %s, id, %s, 0, 1, %s + ROW_NUMBER() OVER (ORDER BY id), %s, 'open', %s, %s, "
+            f"false FROM labeling_item WHERE id IN ({numbers(items)}) ON CONFLICT DO NOTHING",
+            [
+                campaign.pk,
+                node,
+                first - 1,
+                policies.first_votes(content),
+                policy,
+                campaign.graph_id,
+            ],
+        )
+
+
+def _policy(campaign_id: int) -> tuple[int, dict[str, Any]]:
+    """The policy in force now: its id and content with every key."""
+    pk = Campaign.objects.values_list("policy", flat=True).get(pk=campaign_id)
+    content = Policy.objects.values_list("content", flat=True).get(pk=pk)
+    return pk, policies.DEFAULTS | content
+
+
+def execute_advance(job: Job) -> None:
+    """The job "advance": its campaign's flagged questions are followed up."""
+    assert job.campaign is not None, "an advance job names its campaign"
+    advance(job.campaign, lambda done, total: queue.renew(job, done, total))
+
+
+def advance(campaign: Campaign, tick: Tick | None = None) -> Followed:
+    """What following up did: every flagged question's image asks what it should ask now.
+
+    Any number may run at once; they take turns. Each chunk of images is one short transaction in
+    which its flags are cleared, so a run that dies loses nothing, and another does nothing twice.
+    A closed campaign stays as it is.
+    """
+    found = Followed()
+    while flagged := _flagged(campaign.pk):
+        for part in _chunks(flagged):
+            more = _advance_chunk(campaign.pk, part)
+            if more is None:
+                return found
+            for name, count in vars(more).items():
+                setattr(found, name, getattr(found, name) + count)
+            if tick:
+                tick(found.images, found.images + len(flagged))
+    return found
+
+
+def _flagged(campaign_id: int) -> dict[int, set[int]]:
+    """Flagged questions by item: some thousands at a time."""
+    rows = Question.objects.filter(campaign=campaign_id, follow_up=True).order_by()
+    found: dict[int, set[int]] = defaultdict(set)
+    for pk, item in rows.values_list("pk", "item_id")[:READ]:
+        found[item].add(pk)
+    return found
+
+
+def _chunks(flagged: dict[int, set[int]]) -> Iterator[set[int]]:
+    """Flagged questions of some images at a time, by item: neighbours lie together on disk."""
+    items = sorted(flagged)
+    for start in range(0, len(items), CHUNK):
+        yield {pk for item in items[start : start + CHUNK] for pk in flagged[item]}
+
+
+def _advance_chunk(campaign_id: int, flagged: set[int]) -> Followed | None:
+    """What was done for the images of these questions; None if the campaign is closed."""
+    also: set[int] = set()
+    while True:
+        try:
+            return _advance(campaign_id, flagged, also)
+        except _NeedsLocks as needs:
+            also |= needs.ids
+
+
+@retried
+def _advance(campaign_id: int, flagged: set[int], also: set[int]) -> Followed | None:
+    with writing():
+        store.lock(campaign_id)
+        campaign = Campaign.objects.get(pk=campaign_id)
+        if campaign.state == Campaign.State.CLOSED or campaign.graph_id is None:
+            return None
+        # What changes from here on is flagged again by whoever changes it.
+        locked = {row.id: row for row in lock_questions(flagged | also)}
+        rows = fetch(
+            "SELECT id, item_id FROM labeling_question "  # noqa: S608
+            f"WHERE id IN ({numbers(flagged)}) AND follow_up",
+            [],
+        )
+        if not rows:
+            return Followed()
+        items = sorted({item for _, item in rows})
+        planned = _plans(campaign, items)
+        changing = {pk for _, plan in planned for pk in (*plan.reopen, *plan.withdraw)}
+        if changing - locked.keys():
+            raise _NeedsLocks(changing)
+        done = _carry_out(campaign, planned, locked)
+        execute(
+            "UPDATE labeling_question SET follow_up = false "  # noqa: S608
+            f"WHERE id IN ({numbers(pk for pk, _ in rows)})",
+            [],
+        )
+        # Last: what settles again while it comes back flags itself.
+        done.returned = _bring_back([pk for _, plan in planned for pk in plan.reopen])
+        return done
+
+
+def _plans(campaign: Campaign, items: list[int]) -> list[tuple[int, Plan]]:
+    graph = store.of(campaign)
+    planner = _Planner.of(campaign, graph)
+    said = image_state.labels(campaign.pk, graph, items)
+    asked = image_state.asked(campaign.pk, items)
+    return [(item, planner.plan(asked.get(item, ()), said.get(item, {}))) for item in items]
+
+
+@dataclass
+class _Planner:
+    """Plans images of one campaign; those that stand alike share the work."""
+
+    graph: Graph
+    mode: str
+    choose: Choice
+    plans: dict[Any, tuple[list[str], list[int], list[int]]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, campaign: Campaign, graph: Graph) -> "_Planner":
+        settings = campaign.settings
+        return cls(graph, settings.get("mode", "safe"), _choice(campaign, settings.get("order")))
+
+    def plan(self, asked: Sequence[Asked], given: dict[str, str]) -> Plan:
+        # Equal but for the ids and the moments: only the order of settling matters.
+        order = {
+            one: place for place, one in enumerate(sorted(asked, key=lambda a: (a.first, a.id)))
+        }
+        key = (
+            tuple((one.node, one.state, one.value, order[one]) for one in asked),
+            tuple(sorted(given.items())),
+        )
+        if key not in self.plans:
+            numbered = [
+                Asked(place, one.node, one.state, one.value, order[one])
+                for place, one in enumerate(asked)
+            ]
+            made = planning.plan(self.graph, numbered, self.mode, given, self.choose)
+            self.plans[key] = (made.open, made.reopen, made.withdraw)
+        opened, returning, leaving = self.plans[key]
+        return Plan(
+            opened, [asked[place].id for place in returning], [asked[place].id for place in leaving]
+        )
+
+
+def _choice(campaign: Campaign, order: str | None) -> Choice:
+    if order == "depth":
+        return planning.depth
+    if order == "learned":
+        return learned_order.choice(campaign)
+    return planning.breadth
+
+
+def _carry_out(
+    campaign: Campaign, planned: list[tuple[int, Plan]], locked: dict[int, Locked]
+) -> Followed:
+    leaving = [pk for _, plan in planned for pk in plan.withdraw]
+    if leaving:
+        execute(
+            "UPDATE labeling_question SET state = 'withdrawn', seats_free = 0 "  # noqa: S608
+            f"WHERE id IN ({numbers(leaving)})",
+            [],
+        )
+        Assignment.objects.filter(question_id__in=leaving, state=Assignment.State.LEASED).update(
+            state=Assignment.State.CLOSED
+        )
+    place = store.of(campaign).index
+    wanted = [(place[node], node, item) for item, plan in planned for node in plan.open]
+    return Followed(
+        images=len(planned),
+        opened=_open_pairs(campaign, [(item, node) for _, node, item in sorted(wanted)]),
+        withdrawn=len(leaving),
+    )
+
+
+def _open_pairs(campaign: Campaign, pairs: Sequence[tuple[int, str]]) -> int:
+    """How many questions were opened: follow-ups, in this order. Two statements."""
+    if not pairs:
+        return 0
+    policy, content = _policy(campaign.pk)
+    first = take_tickets(campaign.pk, len(pairs))
+    topics = {node: place for place, node in enumerate(dict.fromkeys(node for _, node in pairs))}
+    rows = ",".join(
+        f"({numbers((item, topics[node], first + place))})"
+        for place, (item, node) in enumerate(pairs)
+    )
+    named = [part for node, place in topics.items() for part in (place, node)]
+    return execute(
+        # Named after INSERT: Python counts no rows of a statement that begins with WITH.
+        "INSERT INTO labeling_question (campaign_id, item_id, topic, round, lane, ticket, "  # noqa: S608
+        "seats_free, state, policy_id, graph_id, follow_up) "
+        f"WITH topics (place, node) AS (VALUES {marks(named, 2)}), "
+        f"wanted (item_id, place, ticket) AS (VALUES {rows}) "
+        "SELECT %s, item_id, node, 0, 0, ticket, %s, 'open', %s, %s, false "
+        "FROM wanted JOIN topics ON topics.place = wanted.place WHERE true "
+        "ON CONFLICT DO NOTHING",
+        [*named, campaign.pk, policies.first_votes(content), policy, campaign.graph_id],
+    )
+
+
+def _bring_back(question_ids: list[int]) -> int:
+    """How many withdrawn questions, locked here, came back with their answers.
+
+    A reviewer's verdict stands as it was. Others are settled by the answers they have, or get the
+    seats that are still missing.
+    """
+    if not question_ids:
+        return 0
+    latest: dict[int, tuple[Any, bool]] = {}
+    rows = Settlement.objects.filter(question_id__in=question_ids).order_by("pk")
+    for pk, value, reviewed in rows.values_list("question_id", "value", "reviewed"):
+        latest[pk] = (value, reviewed)
+    verdicts = {pk: value for pk, (value, reviewed) in latest.items() if reviewed}
+    dropped = [pk for pk, value in verdicts.items() if value == "dropped"]
+    back = Question.objects.filter(pk__in=question_ids)
+    back.filter(pk__in=verdicts).update(state=State.SETTLED, follow_up=True)
+    back.filter(pk__in=dropped).update(state=State.DROPPED)
+    open_again = [pk for pk in question_ids if pk not in verdicts]
+    back.filter(pk__in=open_again).update(state=State.OPEN, lane=Lane.RETURNED)
+    settling.replay(open_again)
+    return len(question_ids)
+
+
+def execute_look_again(job: Job) -> None:
+    """The job "look again": the graph changed, so every image of the campaign is looked at."""
+    assert job.campaign is not None, "a look-again job names its campaign"
+    for _ in look_again_at(job.campaign):
+        queue.renew(job)
+
+
+def look_again_at(campaign: Campaign, items: Sequence[int] | None = None) -> Iterator[int]:
+    """Flags these images of the campaign (by item; all of them if none is named), a slice at a
+    time; the job "advance" then looks what they should ask. Yields how many were flagged.
+
+    An image about which nothing was ever asked has no question to flag.
+    """
+    if items is None:
+        items = _all_items(campaign.pk)
+    for start in range(0, len(items), SLICE):
+        yield _flag(campaign, items[start : start + SLICE])
+
+
+def _all_items(campaign_id: int) -> list[int]:
+    rows = Question.objects.filter(campaign=campaign_id, round=0).exclude(state=State.GOLD)
+    return list(rows.order_by("item_id").values_list("item_id", flat=True).distinct())
+
+
+@retried
+def _flag(campaign: Campaign, items: Sequence[int]) -> int:
+    with writing():
+        count = execute(
+            "UPDATE labeling_question SET follow_up = true WHERE id IN ("  # noqa: S608
+            "SELECT MIN(id) FROM labeling_question WHERE campaign_id = %s AND round = 0 "
+            f"AND state <> 'gold' AND item_id IN ({numbers(items)}) GROUP BY item_id)",
+            [campaign.pk],
+        )
+        if count:
+            queue.enqueue("advance", str(campaign.pk), campaign=campaign)
+    return count

@@ -1,0 +1,120 @@
+"""A campaign with all its questions, made as one deed, and questions added with their classes."""
+
+import uuid
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from django.conf import settings
+from django.db import transaction
+from django.utils.module_loading import import_string
+
+from labeling.campaigns import lifecycle
+from labeling.errors import Refusal
+from labeling.follow_ups import asking, following
+from labeling.follow_ups.asking import AddedQuestions
+from labeling.graphs import store
+from labeling.jobs import queue
+from labeling.models import Campaign, Dataset, Job, User
+from labeling.question_graph.graph import Graph
+
+# A naming question asks about no class of its own.
+NAMING_TOPIC = {"key": "label", "name": "What does this image show?"}
+LISTED = 5
+# Images whose first questions are opened while the page waits; more are a job's work.
+AT_ONCE = 500
+Pairs = Sequence[tuple[str, str]]
+
+
+@transaction.atomic
+def draft(
+    owner: User,
+    *,
+    pairs: Pairs = (),
+    topics: Iterable[dict[str, Any]] = (),
+    vocabulary: Sequence[dict[str, str]] = (),
+    **fields: Any,
+) -> Campaign:
+    """A draft campaign that asks these (image, topic) pairs; fields as campaigns.create takes them.
+
+    All or nothing. Raises Refusal for a bad field and for images that the dataset lacks.
+    """
+    if fields.get("kind") == "naming":
+        fields["settings"] = {"vocabulary": list(vocabulary)}
+    campaign = lifecycle.create(owner, **fields)
+    ask(campaign, pairs, topics)
+    return campaign
+
+
+@transaction.atomic
+def ask(campaign: Campaign, pairs: Pairs, topics: Iterable[dict[str, Any]] = ()) -> AddedQuestions:
+    """What campaigns.add_questions says, with the classes defined first where they are new.
+
+    A class that no list names is described by the site's glossary, or called by its identifier.
+    """
+    known = set(campaign.topics.values_list("key", flat=True))
+    given = {topic["key"]: topic for topic in topics}
+    asked = dict.fromkeys(topic for _, topic in pairs)
+    new = [key for key in asked if key not in known and key not in given]
+    lifecycle.define_topics(campaign, [*given.values(), *describe(new)])
+    added = asking.add_questions(campaign, pairs)
+    if added.missing_images:
+        names = ", ".join(added.missing_images[:LISTED])
+        more = " …" if len(added.missing_images) > LISTED else ""
+        raise Refusal(
+            f"{len(added.missing_images)} of the images are not in {campaign.dataset.name}: "
+            f"{names}{more}. Add them to the dataset, or take them off the list.",
+            field="questions",
+        )
+    return added
+
+
+@transaction.atomic
+def draft_graph(
+    owner: User, graph: Graph, *, names: Sequence[str] = (), **fields: Any
+) -> tuple[Campaign, int | None]:
+    """A draft campaign that asks by a question graph, and how many first questions it has.
+
+    names: the images, by default all of the dataset; fields as campaigns.create takes them. The
+    number is None where the images are many: a job opens them. All or nothing. Raises Refusal.
+    """
+    campaign = lifecycle.create(owner, kind=store.KIND, **fields)
+    store.define(campaign, owner, graph)
+    return campaign, open_images(campaign, names)
+
+
+def open_images(campaign: Campaign, names: Sequence[str] = ()) -> int | None:
+    """How many first questions were opened about these images, by default about all of the dataset.
+
+    None where the images are many: a job opens them. Raises Refusal for images that are not there.
+    """
+    store.of(campaign)
+    images = len(names) or campaign.dataset.images.count()
+    if images <= AT_ONCE:
+        return following.open_images(campaign, list(names) or None)
+    following.check_images(campaign, names)
+    key = str(campaign.pk) if not names else f"{campaign.pk}:{uuid.uuid4().hex}"
+    queue.enqueue("open images", key, {"names": list(names), "images": images}, campaign)
+    return None
+
+
+def execute_open_images(job: Job) -> None:
+    """The job "open images": the first questions of these images, by default of all."""
+    assert job.campaign is not None, "a job that opens images names its campaign"
+    names = job.payload.get("names") or None
+    following.open_images(job.campaign, names, lambda done, total: queue.renew(job, done, total))
+
+
+def naming_pairs(dataset: Dataset, names: Sequence[str] = ()) -> list[tuple[str, str]]:
+    """The naming question of each of these images, or of every image of the dataset."""
+    chosen = names or dataset.images.order_by("pk").values_list("name", flat=True)
+    return [(name, NAMING_TOPIC["key"]) for name in chosen]
+
+
+def describe(keys: Sequence[str]) -> list[dict[str, Any]]:
+    """A topic for each key, from the glossary that the settings name (ASSAY_GLOSSARY), if any."""
+    found: dict[str, dict[str, Any]] = {NAMING_TOPIC["key"]: NAMING_TOPIC}
+    path = getattr(settings, "ASSAY_GLOSSARY", "")
+    if path and keys:
+        glossary: Callable[[Sequence[str]], list[dict[str, Any]]] = import_string(path)
+        found |= {topic["key"]: topic for topic in glossary(keys)}
+    return [found.get(key) or {"key": key, "name": key} for key in keys]

@@ -1,0 +1,242 @@
+"""Pieces of one part become one contour: their alpha shape at the first radius that holds them all.
+
+Source: Sarvadevabhatla, Venkatraman and Babu, 'Part'ly first among equals (2016), Supplement A,
+§2.1, who refine the radius step by step; Edelsbrunner, Kirkpatrick and Seidel, On the shape of a
+set of points in the plane (1983). Here the radius is exact: of the Delaunay triangles of all pixel
+corners, those up to a circumradius are joined over shared edges, and the first circumradius counts
+at which one component has a corner in every point. docs/geometry.md tells it with pictures.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+import shapely
+from numpy.typing import NDArray
+
+from labeling.errors import Refusal, TooLarge
+from labeling.geometry import delaunay
+from labeling.geometry.contours import Border, polygons_along
+from labeling.geometry.polygons import Polygons, from_shapely, to_shapely
+from labeling.geometry.regions import Mask, PixelBox, box_of, mask_of, moved, polygons_of, tight
+
+Ints = NDArray[np.int64]
+# Ragged masks of a large photograph have tens of thousands.
+MOST_CORNERS = 200_000
+
+
+@dataclass(frozen=True)
+class Merged:
+    """What became of the pieces.
+
+    polygons: corners on pixel corners, valid, canonical. radius: the circumradius up to which
+    triangles were joined, pixels; None where the pieces stayed apart. joins_at: the first radius
+    that makes one component of them. area, union_area, hull_area: pixels whose centres lie in the
+    polygons, in the pieces, in the convex hull of the pieces. components: how many polygons.
+    apart: no component holds all of the pieces.
+    """
+
+    polygons: Polygons
+    radius: float | None
+    joins_at: float
+    apart: bool
+    # What the areas are counted of: the pieces' pixels, and where they begin.
+    _mask: Mask = field(repr=False, compare=False)
+    _origin: tuple[int, int] = field(repr=False, compare=False)
+    _points: Ints = field(repr=False, compare=False)
+
+    @property
+    def components(self) -> int:
+        return len(self.polygons)
+
+    @cached_property
+    def area(self) -> int:
+        return int(np.count_nonzero(mask_of(self.polygons, self._box)))
+
+    @cached_property
+    def union_area(self) -> int:
+        return int(np.count_nonzero(self._mask))
+
+    @cached_property
+    def hull_area(self) -> int:
+        hull = from_shapely(delaunay.hull(self._points))
+        return int(np.count_nonzero(mask_of(moved(hull, *self._origin), self._box)))
+
+    @property
+    def _box(self) -> PixelBox:
+        (x, y), (height, width) = self._origin, self._mask.shape
+        return x, y, x + width, y + height
+
+
+def merge(
+    pieces: Sequence[Polygons | NDArray[np.generic]],
+    radius: float | None = None,
+    cap: float | None = None,
+    holes: bool = True,
+) -> Merged:
+    """The alpha shape of all pieces together, united with them.
+
+    pieces: polygons, or masks of one shape, inside where not 0, whose first pixel is the image's.
+    Polygons count by the pixels whose centres they hold; one that holds none takes the pixels it
+    touches. Neither the order of the pieces nor which pixel came from which of them matters, and
+    the radius that came out gives the same bytes when it is given.
+    radius: None takes the first one at which one component of triangles has a corner in every
+    pixel corner. At that radius and at any above it the shape is all triangles of that component,
+    ties included; others up to that radius, which hang on it by a corner, are left out. Below it,
+    all triangles up to the radius are taken, and `apart` is true.
+    cap: where the first radius is above it, the pieces stay as they are, united, and `apart` is
+    true; it says nothing to a given radius.
+    holes: whether holes stay; else they are filled, with whatever lies in them.
+    Raises Refusal for an empty piece, masks of different shapes, pieces too far apart or too ragged
+    to work on, or a radius that is not above 0; ValueError for no pieces.
+    """
+    if radius is not None and not radius > 0:
+        raise Refusal(f"The radius is {radius}; give a number of pixels above 0.", field="radius")
+    mask, (x0, y0) = _united(pieces)
+    triangles, inside = _triangles(mask)
+    ranked = delaunay.rank(triangles, inside)
+    joins_at = ranked.radii[delaunay.first_covering_rank(triangles, ranked)]
+    taken = joins_at if radius is None else radius
+    if radius is None and cap is not None and joins_at > cap:
+        polygons, used = polygons_of(mask), None
+    else:
+        polygons, used = _shape(triangles, ranked, inside, taken), taken
+    if not holes and any(len(piece) > 1 for piece in polygons):
+        polygons = _filled(polygons)
+    return Merged(
+        polygons=moved(polygons, x0, y0),
+        radius=used,
+        joins_at=joins_at,
+        apart=used is None or used < joins_at,
+        _mask=mask,
+        _origin=(x0, y0),
+        _points=triangles.points,
+    )
+
+
+def _united(pieces: Sequence[Polygons | NDArray[np.generic]]) -> tuple[Mask, tuple[int, int]]:
+    """All pixels of the pieces in the smallest box around them, and where the box begins."""
+    shapes = {piece.shape for piece in pieces if isinstance(piece, np.ndarray)}
+    if len(shapes) > 1:
+        sizes = " and ".join(f"{width} × {height}" for height, width in sorted(shapes))
+        raise Refusal(f"The masks are {sizes} pixels; give masks of one photograph.")
+    if not pieces:
+        raise ValueError("there are no pieces, expected one or more")
+    placed = [_pixels(piece) for piece in pieces]
+    for number, (mask, _) in enumerate(placed, 1):
+        if not mask.any():
+            raise Refusal(f"Piece {number} is empty. Leave it out, or draw it.")
+    x0, y0 = (min(at[axis] for _, at in placed) for axis in (0, 1))
+    x1 = max(x + mask.shape[1] for mask, (x, _) in placed)
+    y1 = max(y + mask.shape[0] for mask, (_, y) in placed)
+    whole = np.zeros((y1 - y0, x1 - x0), np.bool_)
+    for mask, (x, y) in placed:
+        height, width = mask.shape
+        whole[y - y0 : y - y0 + height, x - x0 : x - x0 + width] |= mask
+    left, top, right, bottom = tight(whole) or (0, 0, 0, 0)
+    return whole[top:bottom, left:right], (x0 + left, y0 + top)
+
+
+def _pixels(piece: Polygons | NDArray[np.generic]) -> tuple[Mask, tuple[int, int]]:
+    if isinstance(piece, np.ndarray):
+        return piece.astype(np.bool_, copy=False), (0, 0)
+    box = box_of(piece)
+    mask = mask_of(piece, box)
+    return mask if mask.any() else _touched(piece, box), box[:2]
+
+
+def _touched(piece: Polygons, box: PixelBox) -> Mask:
+    """The pixels that a thin piece shares some area with."""
+    x0, y0, x1, y1 = box
+    mask = np.zeros((y1 - y0, x1 - x0), np.bool_)
+    region = to_shapely(piece)
+    for row in range(y0, y1):
+        # Within a row, a connected part spans all columns from its first to its last.
+        for part in shapely.get_parts(region.intersection(shapely.box(x0, row, x1, row + 1))):
+            if part.area > 0:
+                left, _, right, _ = part.bounds
+                mask[row - y0, math.floor(left) - x0 : math.ceil(right) - x0] = True
+    return mask
+
+
+def _triangles(mask: Mask) -> tuple[delaunay.Delaunay, NDArray[np.bool_]]:
+    """The Delaunay triangles of the mask's corners, and which of them lie in its pixels.
+
+    Corners with a pixel on all four sides are left out, but for one in each of their regions:
+    their only triangles are halves of the pixels around them, circumradius √½. What lies outside
+    of those pixels is an empty circle with them and without, so no other triangle changes; and
+    `delaunay.rank` gives those inside rank 0, by whatever longer triangles they are now covered.
+    The corner that stays makes each region count as a point that must be covered.
+    """
+    from scipy import ndimage
+
+    padded = np.pad(mask, 1)
+    above, below = padded[:-1], padded[1:]
+    deep = above[:, :-1] & above[:, 1:] & below[:, :-1] & below[:, 1:]
+    kept = (above[:, :-1] | above[:, 1:] | below[:, :-1] | below[:, 1:]) & ~deep
+    if deep.any():
+        # The pixels around deep corners; two regions are joined where their pixels share a side.
+        around = deep[:-1, :-1] | deep[:-1, 1:] | deep[1:, :-1] | deep[1:, 1:]
+        labels = ndimage.label(around)[0]
+        y, x = np.nonzero(deep)
+        first = np.unique(labels[y, x], return_index=True)[1]
+        kept[y[first], x[first]] = True
+    y, x = np.nonzero(kept)
+    if len(y) > MOST_CORNERS:
+        raise TooLarge(
+            f"The border of the pieces has {len(y):,} corners, and {MOST_CORNERS:,} can be merged. "
+            "Smooth the masks, or leave out their specks."
+        )
+    if max(mask.shape) > delaunay.MOST_EXTENT:
+        raise TooLarge(
+            f"The pieces reach over {max(mask.shape):,} pixels, and {delaunay.MOST_EXTENT:,} can "
+            "be merged. Make the masks smaller."
+        )
+    triangles = delaunay.triangulate(np.stack([x, y], axis=1).astype(np.int64))
+    # The middle of a triangle lies inside it, so the pixel it falls in tells for all of it.
+    at_x, at_y = (triangles.points[triangles.corners].sum(axis=1) // 3).T
+    return triangles, mask[at_y, at_x]
+
+
+def _shape(
+    triangles: delaunay.Delaunay,
+    ranked: delaunay.Ranked,
+    inside: NDArray[np.bool_],
+    radius: float,
+) -> Polygons:
+    """The triangles up to a radius, those of the component that covers all if one does, and the
+    mask's own."""
+    within = (np.array(ranked.radii) <= radius)[ranked.rank]
+    chosen = delaunay.covering(triangles, within)
+    return polygons_along(_border(triangles, (within if chosen is None else chosen) | inside))
+
+
+def _border(triangles: delaunay.Delaunay, chosen: NDArray[np.bool_]) -> Border:
+    """The border of the chosen triangles, a slot where each of its edges ends."""
+    twin = triangles.twin
+    edges = np.arange(len(twin))
+    taken = np.repeat(chosen, 3)
+    bare = taken & ((twin < 0) | ~taken[twin])
+    following = edges - edges % 3 + (edges + 1) % 3
+    # Around the end of an edge, from triangle to triangle, until one has no chosen neighbour.
+    turn = np.where(bare, edges, following[twin])
+    border = np.flatnonzero(bare)
+    after = following[border]
+    while not bare[turn[after]].all():
+        turn = turn[turn]
+    slot = np.cumsum(bare) - 1
+    end = triangles.points[triangles.corners.ravel()[following[border]]]
+
+    def pieces() -> Ints:
+        found: Ints = delaunay.components(triangles, chosen)[border // 3]
+        return found
+
+    return Border(end[:, 0], end[:, 1], slot[turn[after]], pieces)
+
+
+def _filled(polygons: Polygons) -> Polygons:
+    """Without holes; a piece that lies in a hole goes with it."""
+    outer = [to_shapely(((piece[0],),)) for piece in polygons]
+    return from_shapely(shapely.union_all(outer))

@@ -1,0 +1,168 @@
+"""Rings along the border of a region on the pixel grid: walked, made simple, put together.
+
+A border is a set of directed edges with the region on one side. A *slot* is a place where one edge
+ends and the next begins; several slots lie in one corner where the region touches itself there.
+Walking from slot to slot never leaves the piece it began in; a walk that comes to the same corner
+twice is split there, so that every ring is simple and shapely takes the result as valid.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from labeling.geometry.polygons import Polygons, canonical, doubled_area
+
+Ints = NDArray[np.int64]
+
+
+class Border(NamedTuple):
+    """Slots of a border: corner x and y, the slot that comes after, each (S,).
+
+    pieces: gives the number of the piece that each slot borders, (S,); asked only where there are
+    several pieces, some of them with holes.
+    """
+
+    x: Ints
+    y: Ints
+    after: Ints
+    pieces: Callable[[], Ints]
+
+
+def around_pixels(mask: NDArray[np.bool_]) -> Border:
+    """The border of a mask's pixels, slots only where it turns; pixels are joined by their sides.
+
+    The region lies to the right of every edge on a screen, so that x and y of an outer ring have a
+    positive shoelace sum.
+    """
+    height, width = mask.shape
+    padded = np.zeros((height + 2, width + 2), np.int8)
+    padded[1:-1, 1:-1] = mask
+    # +1 over a pixel (walked to the right), −1 under one (to the left); then right of, left of.
+    level = np.diff(padded, axis=0)
+    upright = -np.diff(padded, axis=1).T
+    corner, side, sign, touching = _turns(level)
+    up_corner, up_side, up_sign, _ = _turns(upright)
+    y, x = np.divmod(corner, width + 1)
+    up_x, up_y = np.divmod(up_corner, height + 1)
+    # Where two pixels touch, each edge goes on along its own pixel: left or right of the corner,
+    # and the upright edge that belongs to it, the lower one where the pixel on the left is below.
+    falls = np.zeros((height + 1) * (width + 1), np.bool_)
+    falls[corner[touching & (side == 0) & (sign > 0)]] = True
+    same_corner = up_y * (width + 1) + up_x
+    up_key = same_corner * 2 + (up_side ^ falls[same_corner])
+    joined = np.argsort(up_key, kind="stable")
+    # Other corners have one upright edge only, whatever its key: the order is that of corners.
+    after = np.empty(len(corner), np.int64)
+    _follow(after, np.arange(len(corner)), sign)
+    places = np.empty(len(joined), np.int64)
+    places[joined] = np.arange(len(joined))
+    _follow(after, places, up_sign)
+
+    def pieces() -> Ints:
+        from scipy import ndimage
+
+        labels = ndimage.label(mask)[0]
+        found: Ints = labels[y - (sign < 0), x - (side == 0)].astype(np.int64)
+        return found
+
+    return Border(x, y, after, pieces)
+
+
+def _turns(edges: NDArray[np.int8]) -> tuple[Ints, Ints, Ints, NDArray[np.bool_]]:
+    """Where runs of equal edges end and begin, line by line.
+
+    edges: (L, n + 2), the first and last of each line 0. Returns for each end, in order, its corner
+    (line × (n + 1) + place), its side (0: of the edges before it, 1: after it), the edges' sign,
+    and whether both sides turn there. Two ends in a row are one run.
+    """
+    before, behind = edges[:, :-1], edges[:, 1:]
+    turn = before != behind
+    ends = np.stack([turn & (before != 0), turn & (behind != 0)], axis=-1)
+    flat = np.flatnonzero(ends)
+    corner, side = flat >> 1, flat & 1
+    line, place = np.divmod(corner, edges.shape[1] - 1)
+    sign = edges[line, place + side].astype(np.int64)
+    touching = np.logical_and.reduce(ends[line, place], axis=1)
+    return corner.astype(np.int64), side.astype(np.int64), sign, touching
+
+
+def _follow(after: Ints, slots: Ints, sign: Ints) -> None:
+    """Runs lie in pairs of slots, walked forwards or backwards."""
+    first, last = slots[::2], slots[1::2]
+    forwards = sign[::2] > 0
+    after[np.where(forwards, first, last)] = np.where(forwards, last, first)
+
+
+def polygons_along(border: Border, origin: tuple[int, int] = (0, 0)) -> Polygons:
+    """The region inside a border, in canonical order, without corners on a straight line.
+
+    origin: where the border's (0, 0) lies in the image.
+    """
+    x, y, after, pieces = border
+    stride = int(x.max(initial=0)) + 1
+    xs, ys = (x + origin[0]).tolist(), (y + origin[1]).tolist()
+    outer: list[list[int]] = []
+    holes: list[list[int]] = []
+    for ring in _walks(after.tolist(), (y * stride + x).tolist()):
+        positive = doubled_area([(xs[at], ys[at]) for at in ring]) > 0
+        (outer if positive else holes).append(ring)
+    labels = pieces().tolist() if len(outer) > 1 and holes else [0] * len(xs)
+    inside: dict[int, list[list[int]]] = {}
+    for ring in holes:
+        inside.setdefault(labels[ring[0]], []).append(ring)
+    return canonical(
+        tuple(
+            tuple(
+                _straight([(float(xs[at]), float(ys[at])) for at in ring])
+                for ring in (first, *inside.get(labels[first[0]], ()))
+            )
+            for first in outer
+        )
+    )
+
+
+def _walks(after: list[int], corners: list[int]) -> list[list[int]]:
+    """The slots of every ring, none of which comes to a corner twice."""
+    count: dict[int, int] = {}
+    for corner in corners:
+        count[corner] = count.get(corner, 0) + 1
+    touching = {corner for corner, times in count.items() if times > 1}
+    seen = bytearray(len(after))
+    rings = []
+    for start in range(len(after)):
+        if seen[start]:
+            continue
+        walk: list[int] = []
+        passed: dict[int, int] = {}
+        at = start
+        while not seen[at]:
+            seen[at] = 1
+            if touching and (corner := corners[at]) in touching:
+                if corner in passed:
+                    rings.append(_cut(walk, passed[corner], passed, corners))
+                passed[corner] = len(walk)
+            walk.append(at)
+            at = after[at]
+        rings.append(walk)
+    return rings
+
+
+def _cut(walk: list[int], start: int, passed: dict[int, int], corners: list[int]) -> list[int]:
+    """The loop from `start` to the end of a walk, which it loses. Loops nest; they never cross."""
+    loop = walk[start:]
+    del walk[start:]
+    for slot in loop:
+        passed.pop(corners[slot], None)
+    return loop
+
+
+def _straight(ring: Sequence[tuple[float, float]]) -> tuple[tuple[float, float], ...]:
+    """The ring without the corners that lie between their neighbours on one line."""
+    around = zip([ring[-1], *ring[:-1]], ring, [*ring[1:], ring[0]], strict=True)
+    return tuple(
+        here
+        for (x0, y0), here, (x1, y1) in around
+        if (here[0] - x0) * (y1 - here[1]) != (x1 - here[0]) * (here[1] - y0)
+    )

@@ -1,0 +1,1 @@
+"""Stored versions of question graphs, what is known of images, the learned order of questions."""

@@ -1,0 +1,184 @@
+"""A campaign's question graph: defined, changed, and read from its versions."""
+
+import functools
+from collections.abc import Mapping
+from typing import Any
+
+from django.db import transaction
+from django.db.models import Max
+
+from labeling.db.sql import fetch, locking
+from labeling.errors import Conflict, Refusal
+from labeling.jobs import queue
+from labeling.models import Campaign, Decision, Topic, User
+from labeling.models import Graph as Version
+from labeling.question_graph import replaying
+from labeling.question_graph.replaying import Graph, Node
+
+KIND = "hierarchy"
+BATCH = 2_000
+LONGEST_NAME = 200
+
+
+def define(
+    campaign: Campaign,
+    actor: User | None,
+    raw: Mapping[str, Any] | Graph,
+    reason: str = "",
+    *,
+    instead_of: int | None = None,
+) -> Version:
+    """The version of the campaign's graph that holds this: a new one, or the one in force.
+
+    Every node becomes a topic. Where questions were asked already, all images are looked at again
+    in the background: what is new is asked, what went or is closed now is withdrawn and comes back
+    with its answers should it return. instead_of: the version that this was made from, so that
+    nobody undoes unseen what somebody else has changed meanwhile. Raises GraphError naming every
+    fault, and Conflict where another version is in force; then nothing changed.
+    """
+    graph = raw if isinstance(raw, Graph) else replaying.build(raw)
+    if campaign.kind != KIND:
+        raise Refusal(
+            f"A campaign of the kind {campaign.kind} asks by no graph; open a {KIND} campaign.",
+            field="graph",
+        )
+    with transaction.atomic():
+        current = Campaign.objects.select_for_update().get(pk=campaign.pk)
+        if current.state == Campaign.State.CLOSED:
+            raise Conflict("The campaign is closed. Open a new one for another graph.")
+        before = version_of(current)
+        if before is not None and before.sha256 == graph.sha256:
+            return before
+        _check_base(before, instead_of)
+        last = current.graphs.aggregate(at=Max("version"))["at"] or 0
+        version = Version.objects.create(
+            campaign=current,
+            version=last + 1,
+            content=graph.content(),
+            sha256=graph.sha256,
+            created_by=actor,
+        )
+        Campaign.objects.filter(pk=current.pk).update(graph=version)
+        old = of(before) if before else None
+        _define_topics(current, graph, old)
+        said = {"version": version.version, "sha256": graph.sha256}
+        if old is not None:
+            said |= _summary(old.diff(graph))
+        Decision.objects.create(
+            campaign=current,
+            kind=Decision.Kind.GRAPH,
+            actor=actor,
+            content=said,
+            reason=reason[:500],
+        )
+        if current.questions.exists():
+            look_again(current)
+    campaign.graph = version
+    return version
+
+
+def _check_base(before: Version | None, instead_of: int | None) -> None:
+    if before is not None and instead_of is not None and before.version != instead_of:
+        raise Conflict(
+            f"Version {before.version} of the graph came in force after you opened this page, or "
+            "read the graph. Nothing was saved: open it anew and make your change there.",
+            field="version",
+        )
+
+
+def look_again(campaign: Campaign) -> None:
+    """All images of the campaign are looked at again, in the background (following.py)."""
+    queue.enqueue("look again", str(campaign.pk), campaign=campaign)
+
+
+def _summary(diff: dict[str, list[Any]]) -> dict[str, int]:
+    return {what: len(rows) for what, rows in diff.items()}
+
+
+def _define_topics(campaign: Campaign, graph: Graph, old: Graph | None) -> None:
+    """A topic for every node. Words that a researcher wrote on a topic's page stay until the graph
+    says something new about that node."""
+    known = dict(campaign.topics.values_list("key", "guidance"))
+    topics = []
+    for node in graph.nodes:
+        was = old.index.get(node.id) if old else None
+        unchanged = old is not None and was is not None and old.nodes[was] == node
+        if node.id in known and unchanged:
+            continue
+        topics.append(_topic(campaign, node, known.get(node.id, "")))
+    Topic.objects.bulk_create(
+        topics,
+        batch_size=BATCH,
+        update_conflicts=True,
+        unique_fields=["campaign", "key"],
+        update_fields=["name", "synonyms", "definition", "guidance"],
+    )
+
+
+def _topic(campaign: Campaign, node: Node, guidance: str) -> Topic:
+    return Topic(
+        campaign=campaign,
+        key=node.id,
+        name=node.title[:LONGEST_NAME],
+        synonyms=list(node.synonyms),
+        definition=node.definition or _fuller(node),
+        guidance=node.guidance or guidance,
+    )
+
+
+def _fuller(node: Node) -> str:
+    """The question where it says more than the name above it ("bear (other than pandas)")."""
+    name, question = node.name.lower(), node.question.lower()
+    return node.question if name and question not in (name, f"a {name}", f"an {name}") else ""
+
+
+def version_of(campaign: Campaign) -> Version | None:
+    """The graph's version in force now, read anew; None where the campaign has no graph."""
+    return Version.objects.filter(pk=campaign.graph_id).first() if campaign.graph_id else None
+
+
+def of(source: Campaign | Version | int) -> Graph:
+    """The question graph in force in a campaign, of a version, or of a version's id.
+
+    Built once in a process: versions never change. Raises Refusal where there is none.
+    """
+    if isinstance(source, Version):
+        return _built(source.sha256, source.pk)
+    pk = source.graph_id if isinstance(source, Campaign) else source
+    row = Version.objects.filter(pk=pk or 0).values_list("sha256", "pk").first()
+    if row is None:
+        raise Refusal("The campaign has no question graph yet. Load one first.", field="graph")
+    return _built(*row)
+
+
+# By digest: equal content is the same graph whatever its row.
+_GRAPHS: dict[str, Graph] = {}
+KEPT = 32
+
+
+def _built(sha256: str, pk: int) -> Graph:
+    graph = _GRAPHS.get(sha256)
+    if graph is None:
+        graph = replaying.build(Version.objects.values_list("content", flat=True).get(pk=pk))
+        if len(_GRAPHS) >= KEPT:
+            _GRAPHS.pop(next(iter(_GRAPHS)))
+        _GRAPHS[sha256] = graph
+    return graph
+
+
+@functools.cache
+def load_ilsvrc() -> Graph:
+    """ILSVRC's graph of questions for detection: 245 nodes, 200 classes."""
+    return replaying.shipped("ilsvrc")
+
+
+def lock(campaign_id: int) -> None:
+    """Waits until nobody else follows up in this campaign; held until the transaction ends.
+
+    The first version's row stands for it. SQLite has one writer in any case.
+    """
+    fetch(
+        "SELECT id FROM labeling_graph WHERE campaign_id = %s AND version = 1"  # noqa: S608
+        f"{locking()}",
+        [campaign_id],
+    )

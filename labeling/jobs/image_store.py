@@ -1,0 +1,71 @@
+"""Where image files are kept, under names that tell nothing. Any Django storage will do."""
+
+import errno
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+from django.core.files.base import ContentFile
+from django.core.files.storage import Storage, default_storage
+from django.db import models
+
+from labeling.errors import Refusal
+from labeling.image_files import EXTENSIONS
+from labeling.models import Image
+
+
+class StorageFull(Refusal):
+    """There is no room for the next file; those before it are whole and stay."""
+
+    status = 507
+    code = "storage_full"
+
+
+def write(kind: str, content: bytes, media_type: str) -> str:
+    """The storage's name of the new file. Raises StorageFull; then nothing is left of it."""
+    token = secrets.token_hex(16)
+    file_field = field_of(kind)
+    # Two letters of folder: file systems and people dislike a hundred thousand files in one.
+    goal = f"{file_field.upload_to}{token[:2]}/{token}.{EXTENSIONS[media_type]}"
+    with storing(goal, file_field.storage):
+        return file_field.storage.save(goal, ContentFile(content))
+
+
+@contextmanager
+def saying_full() -> Iterator[None]:
+    """Says where the disk is full, instead of falling over: for what somebody waits for."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise StorageFull("The disk is full. Free some space, then try again.") from error
+        raise
+
+
+@contextmanager
+def storing(goal: str, storage: Storage = default_storage) -> Iterator[None]:
+    """Leaves nothing under the name when storing fails, and says so where the disk is full."""
+    try:
+        yield
+    except OSError as error:
+        with suppress(Exception):
+            storage.delete(goal)
+        with saying_full():
+            raise error
+
+
+def remove(kind: str, name: str) -> None:
+    # What is left over is never read: better a stray file than hiding the error that led here.
+    with suppress(Exception):
+        field_of(kind).storage.delete(name)
+
+
+def field_of(kind: str) -> models.FileField:
+    found = Image._meta.get_field(kind)
+    assert isinstance(found, models.FileField)
+    return found
+
+
+def media_type_of(name: str) -> str:
+    extension = name.rpartition(".")[2]
+    return next(kind for kind, known in EXTENSIONS.items() if known == extension)

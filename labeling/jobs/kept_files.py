@@ -1,0 +1,98 @@
+"""Files of a form that comes back, kept under a random name for a day: of each person the newest,
+up to MAX_PERSON_BYTES or one file."""
+
+import re
+import secrets
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from django.conf import settings
+from django.core.files.uploadedfile import UploadedFile
+
+from labeling.errors import Refusal, TooLarge
+from labeling.files import BadInput
+from labeling.jobs.image_store import saying_full
+from labeling.models import User
+
+MAX_BYTES = 256 * 1024 * 1024
+# Of one person; a larger file, which some forms take, is kept alone.
+MAX_PERSON_BYTES = 2 * MAX_BYTES
+SECONDS_KEPT = 24 * 3600
+GONE = "The uploaded file was kept for a day and is gone. Choose it again."
+_TOKEN = re.compile(r"[0-9a-f]{32}")
+
+
+def keep(user: User, file: UploadedFile, most: int | None = None, field: str | None = None) -> str:
+    """The token under which the file waits for this person.
+
+    most: bytes, MAX_BYTES unless told. field: of the form, named in a refusal. Raises TooLarge.
+    The person's oldest files go where they would be more than MAX_PERSON_BYTES together.
+    """
+    most = MAX_BYTES if most is None else most
+    if file.size is None or file.size > most:
+        raise TooLarge(f"The file is larger than {most // 1024**2:,} MiB.", field=field)
+    folder = _folder()
+    folder.mkdir(parents=True, exist_ok=True)
+    _forget_old(folder)
+    _make_room(folder, user, file.size)
+    token = secrets.token_hex(16)
+    path = folder / f"{user.pk}-{token}"
+    try:
+        with saying_full(), open(path, "wb") as goal:
+            for chunk in file.chunks():
+                goal.write(chunk)
+    except BaseException:
+        path.unlink(missing_ok=True)
+        raise
+    return token
+
+
+def find(user: User, token: str) -> Path:
+    """The file that waits under the token. Raises Refusal when it is gone or another's."""
+    path = _folder() / f"{user.pk}-{token}"
+    if not _TOKEN.fullmatch(token) or not path.is_file():
+        raise Refusal(GONE)
+    return path
+
+
+def forget(user: User, token: str) -> None:
+    if _TOKEN.fullmatch(token):
+        (_folder() / f"{user.pk}-{token}").unlink(missing_ok=True)
+
+
+@contextmanager
+def called(name: str) -> Iterator[None]:
+    """Faults of a file that is read inside name it as the person does who sent it."""
+    try:
+        yield
+    except BadInput as error:
+        raise BadInput(error.message, name, error.line, error.cure) from error
+
+
+def _folder() -> Path:
+    return Path(settings.DATA_DIR) / "uploads"
+
+
+def _forget_old(folder: Path) -> None:
+    limit = time.time() - SECONDS_KEPT
+    for path in folder.iterdir():
+        with suppress(FileNotFoundError):
+            if path.stat().st_mtime < limit:
+                path.unlink()
+
+
+def _make_room(folder: Path, user: User, size: int) -> None:
+    """Removes the oldest files of the person until so many bytes more fit."""
+    mine = []
+    for path in folder.glob(f"{user.pk}-*"):
+        with suppress(FileNotFoundError):
+            found = path.stat()
+            mine.append((found.st_mtime_ns, found.st_size, path))
+    left = sum(row[1] for row in mine) + size - MAX_PERSON_BYTES
+    for _, freed, path in sorted(mine):
+        if left <= 0:
+            break
+        path.unlink(missing_ok=True)
+        left -= freed

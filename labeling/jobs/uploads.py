@@ -1,0 +1,67 @@
+"""What people upload, kept in the storage until a job has it, and forgotten once none waits.
+
+It is there, and on the disk, before its job exists: a worker on any machine finds it.
+"""
+
+import os
+import secrets
+from collections.abc import Container
+from contextlib import suppress
+from datetime import timedelta
+from pathlib import Path
+
+from django.core.files.base import File
+from django.core.files.storage import default_storage
+from django.utils import timezone
+
+from labeling.jobs.image_store import storing
+from labeling.models import Job
+
+# An upload whose job failed, or left something to mend, waits so long to be tried again.
+KEPT = timedelta(days=7)
+
+
+def keep(file: File, folder: str) -> str:
+    """Under which name of the storage the file lies now, whatever its sender calls it.
+
+    folder: ends with a slash. Raises StorageFull.
+    """
+    goal = folder + secrets.token_hex(16)
+    with storing(goal):
+        stored = default_storage.save(goal, file)
+        _sync(stored)
+    return stored
+
+
+def waited_for(kind: str) -> set[str]:
+    """What jobs of this kind will read or are reading: each has its upload's name as "stored"."""
+    waiting = Job.objects.filter(kind=kind, state__in=[Job.State.QUEUED, Job.State.RUNNING])
+    return set(waiting.values_list("payload__stored", flat=True))
+
+
+def forget_old(folder: str, wanted: Container[str]) -> int:
+    """How many uploads were removed: a week old and not wanted, of jobs that failed and strays of
+    processes that were killed."""
+    limit = timezone.now() - KEPT
+    count = 0
+    with suppress(FileNotFoundError):
+        for file in default_storage.listdir(folder)[1]:
+            name = folder + file
+            if name not in wanted and default_storage.get_modified_time(name) < limit:
+                default_storage.delete(name)
+                count += 1
+    return count
+
+
+def _sync(stored: str) -> None:
+    try:
+        path = Path(default_storage.path(stored))
+    except NotImplementedError:
+        # An object store: what it took it keeps.
+        return
+    for place in (path, path.parent):
+        handle = os.open(place, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)

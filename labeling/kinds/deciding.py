@@ -1,0 +1,268 @@
+"""Votes become a verdict: by majority, by what is known of the voters, or by a learned table.
+
+Pure. The verdict is that of the shortest run of votes, in the order in which they came, on which
+the method decides: what comes later changes nothing. So a verdict can always be computed again,
+and lifting a block gives back exactly the one that was. docs/quality.md says it for people.
+"""
+
+import math
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from fractions import Fraction
+from types import ModuleType
+from typing import Any
+
+from labeling.estimators.aggregation import posterior_binary, vote_gains
+from labeling.estimators.vote_tables import VoteTable
+from labeling.kinds import policies
+from labeling.kinds.votes import Verdict, votes_wanted
+
+BINARY = ("no", "yes")
+# A skill or prior of 0 or 1 would let one vote outweigh all others for ever.
+LEAST = 1e-6
+
+
+@dataclass
+class Vote:
+    """One person's answer to a question: its revisions that count, the first one first.
+
+    Each revision is (when it came, id of the answer, value); none of them was late.
+    """
+
+    annotator: int
+    revisions: list[tuple[datetime, str, Any]]
+
+    @property
+    def at(self) -> datetime:
+        """When the vote was cast, however often its mind was changed."""
+        return self.revisions[0][0]
+
+    def as_of(self, moment: datetime) -> tuple[str, Any]:
+        """Answer id and value as they stood at that moment, the moment included."""
+        if len(self.revisions) == 1:
+            return self.revisions[0][1:]
+        last = bisect_right(self.revisions, moment, key=lambda revision: revision[0])
+        return self.revisions[max(last, 1) - 1][1:]
+
+
+@dataclass(frozen=True)
+class Skills:
+    """What a calibration says of people and topics, ready for judging; NONE before the first one.
+
+    classes: two for yes and no, else as many as there are. gains: for two classes, by annotator,
+    what their no and their yes add to the log odds of yes. accuracy: for many classes. prior:
+    P(yes) by topic, "*" for all others. voided: whose votes do not count. since: when this came to
+    be known; no verdict of these skills can be older.
+    """
+
+    classes: tuple[str, ...] = BINARY
+    gains: dict[int, tuple[float, float]] = field(default_factory=dict)
+    accuracy: dict[int, float] = field(default_factory=dict)
+    prior: dict[str, float] = field(default_factory=dict)
+    tables: dict[str, VoteTable] = field(default_factory=dict)
+    voided: frozenset[int] = frozenset()
+    since: datetime | None = None
+
+
+NONE = Skills()
+
+
+def judge(
+    kind: ModuleType,
+    votes: Sequence[Vote],
+    policy: dict[str, Any],
+    skills: Skills,
+    *,
+    topic: str = "",
+    inner: bool = False,
+) -> tuple[Verdict, list[tuple[str, Any]]]:
+    """The verdict, and the answers it counts as (answer id, value), in the order of their votes.
+
+    Where the policy has everything reviewed, what would settle goes to a reviewer with its value.
+    votes: in any order. skills.voided are left out first. policy["method"] says how: "majority" as
+    the kind settles; "posterior" and "vote-table" ask for votes until the verdict is wrong at most
+    target_error of the time (inner_no_error for a no to an inner node of a question graph). Where
+    more votes are wanted, all are counted that there are.
+    """
+    cast = sorted(
+        (vote for vote in votes if vote.annotator not in skills.voided),
+        key=lambda vote: (vote.at, vote.revisions[0][1]),
+    )
+    majority = policy["method"] == "majority"
+    size = _first_look(cast, policy, None if majority else skills.since)
+    while True:
+        counted = _as_they_stood(cast[:size])
+        values = [value for _, value in counted]
+        if majority:
+            verdict = kind.settle(values, policy)
+        else:
+            people = [vote.annotator for vote in cast[:size]]
+            verdict = _weigh(kind, people, values, policy, skills, topic, inner)
+        if not verdict.more or size >= len(cast):
+            return _for_review(verdict, policy), counted
+        size = min(len(cast), size + verdict.more)
+
+
+def _for_review(verdict: Verdict, policy: dict[str, Any]) -> Verdict:
+    if verdict.state == "settled" and policy["review"] == "all":
+        return replace(verdict, state="review")
+    # Policies from before this rule do not name it.
+    if verdict.state == "review" and policy.get("undecided") == "drop":
+        return Verdict("dropped", value="dropped")
+    return verdict
+
+
+def _first_look(cast: Sequence[Vote], policy: dict[str, Any], since: datetime | None) -> int:
+    """How many votes there were when this policy, with these skills, was first asked."""
+    first = policies.first_votes(policy)
+    if since is not None:
+        # Skills learned while the question was open judged it first with the vote after.
+        first = max(first, bisect_right(cast, since, key=lambda vote: vote.at) + 1)
+    return min(len(cast), first)
+
+
+def _as_they_stood(cast: Sequence[Vote]) -> list[tuple[str, Any]]:
+    """The answers at the moment of the last of these votes: a mind changed later came too late."""
+    return [vote.as_of(cast[-1].at) for vote in cast]
+
+
+def _weigh(
+    kind: ModuleType,
+    people: Sequence[int],
+    values: Sequence[Any],
+    policy: dict[str, Any],
+    skills: Skills,
+    topic: str,
+    inner: bool,
+) -> Verdict:
+    if hasattr(kind, "settle_weighted"):
+        unknown = policy["assumed_accuracy"]
+        weights = [clip(skills.accuracy.get(who, unknown)) for who in people]
+        return kind.settle_weighted(values, weights, policy)
+    words = [kind.vote(value) for value in values]
+    able = [(who, word) for who, word in zip(people, words, strict=True) if word is not None]
+    # As many abstentions as would drop it by majority: two of two must not be enough.
+    asked = max(len(values), min(policy["votes"], policy["max_votes"]))
+    if len(values) - len(able) > Fraction(str(policy["drop_share"])) * asked:
+        return Verdict("dropped", value="dropped")
+    if len(able) >= policy["min_votes"]:
+        word, probability = _best(able, policy, skills, topic)
+        error = policy["target_error"]
+        if inner and word == "no":
+            error = policy["inner_no_error"]
+        if 1 - probability <= error:
+            value = next((value for value in values if kind.vote(value) == word), word)
+            return Verdict("settled", value, probability)
+    if len(values) >= policy["max_votes"]:
+        return Verdict("review")
+    return Verdict("open", more=max(1, policy["min_votes"] - len(values)))
+
+
+def _best(
+    able: Sequence[tuple[int, str]], policy: dict[str, Any], skills: Skills, topic: str
+) -> tuple[str, float]:
+    """The most probable answer, and how probable it is."""
+    if len(skills.classes) > 2:
+        return _best_of_many(able, policy, skills)
+    yes = probability_of_yes(able, policy, skills, topic)
+    return ("yes", yes) if yes >= 0.5 else ("no", 1 - yes)
+
+
+def probability_of_yes(
+    able: Sequence[tuple[int, str]], policy: dict[str, Any], skills: Skills, topic: str
+) -> float:
+    """P(yes | who said what): by the topic's vote table where the method is that and there is one,
+    else by Bayes' rule with everyone's skills. able: (annotator, "yes" or "no")."""
+    table = skills.tables.get(topic) if policy["method"] == "vote-table" else None
+    # A table learned for fewer votes says nothing of more.
+    if table is not None and len(able) <= table.size:
+        yes = sum(word == "yes" for _, word in able)
+        return table.probability(yes, len(able) - yes)
+    prior = skills.prior.get(topic, skills.prior.get("*", policy["prior_yes"]))
+    unknown = gains_of_accuracy(policy["assumed_accuracy"])
+    gains = [skills.gains.get(who, unknown)[word == "yes"] for who, word in able]
+    return posterior_binary(clip(prior), gains)
+
+
+def _best_of_many(
+    able: Sequence[tuple[int, str]], policy: dict[str, Any], skills: Skills
+) -> tuple[str, float]:
+    """As _best for many classes, equally likely beforehand: whoever errs is taken to name any of
+    the other classes alike (one coin), since a matrix for each person would never be learned."""
+    others = len(skills.classes) - 1
+    scores: dict[str, list[float]] = {}
+    for who, word in able:
+        right = clip(skills.accuracy.get(who, policy["assumed_accuracy"]))
+        scores.setdefault(word, []).append(math.log(right / ((1 - right) / others)))
+    logs = {word: math.fsum(gains) for word, gains in scores.items()}
+    # Of equals the smaller word, so that no order of votes changes the verdict.
+    best = min(logs, key=lambda word: (-logs[word], word))
+    weights = [math.exp(log - logs[best]) for log in logs.values()]
+    # Classes that nobody named stand at log 0.
+    unnamed = (len(skills.classes) - len(logs)) * math.exp(-logs[best])
+    return best, 1 / math.fsum([*weights, unnamed])
+
+
+def gains_of_accuracy(accuracy: float) -> tuple[float, float]:
+    """What a no and a yes add to the log odds of yes, of somebody right that often on both."""
+    yes, no = vote_gains(clip(accuracy), clip(1 - accuracy))
+    return no, yes
+
+
+def gains_of_confusion(confusion: Sequence[Sequence[float]]) -> tuple[float, float]:
+    """The same from rows [P(no | no), P(yes | no)] and [P(no | yes), P(yes | yes)]."""
+    yes, no = vote_gains(clip(confusion[1][1]), clip(confusion[0][1]))
+    return no, yes
+
+
+def clip(probability: float) -> float:
+    return min(max(probability, LEAST), 1 - LEAST)
+
+
+def expected_votes(policy: dict[str, Any]) -> float:
+    """Votes that a question is expected to take before anything is known of the people.
+
+    By majority of a fixed number that number. Else the mean of the random walk that people of the
+    assumed accuracy, who never abstain, make of the log odds, from the expected share of yes to the
+    target, or to a majority that no missing vote could change; reckoned exactly. What real people
+    do is known once some questions have settled.
+    """
+    if policies.asks_all(policy):
+        return float(policy["votes"])
+    by_majority = policy["method"] == "majority"
+    accuracy, prior = policy["assumed_accuracy"], policy["prior_yes"]
+    total = 0.0
+    for truth, share in ((1, prior), (-1, 1 - prior)):
+        # P(so many more yes than no, and still undecided), by what the difference is.
+        walk = {0: share}
+        for votes in range(1, policy["votes" if by_majority else "max_votes"] + 1):
+            total += sum(walk.values())
+            right = accuracy if truth > 0 else 1 - accuracy
+            moved: dict[int, float] = {}
+            for lead, weight in walk.items():
+                moved[lead + 1] = moved.get(lead + 1, 0.0) + weight * right
+                moved[lead - 1] = moved.get(lead - 1, 0.0) + weight * (1 - right)
+            walk = {
+                lead: weight
+                for lead, weight in moved.items()
+                if (_open(votes, lead, policy) if by_majority else _unsure(votes, lead, policy))
+            }
+    return total
+
+
+def _open(votes: int, lead: int, policy: dict[str, Any]) -> bool:
+    able = Counter(yes=(votes + lead) // 2, no=(votes - lead) // 2)
+    return votes_wanted(able, 0, policy) > 0
+
+
+def _unsure(votes: int, lead: int, policy: dict[str, Any]) -> bool:
+    return votes < policy["min_votes"] or not _sure(lead, policy)
+
+
+def _sure(lead: int, policy: dict[str, Any]) -> bool:
+    gain = gains_of_accuracy(policy["assumed_accuracy"])[1]
+    yes = posterior_binary(clip(policy["prior_yes"]), [lead * gain])
+    return min(yes, 1 - yes) <= policy["target_error"]

@@ -1,0 +1,176 @@
+"""Several people's parts of one object become one answer: a vote on the state, then on the pixels.
+
+Pure. Answers are those of the kind parts (kinds/parts.py) that draw, none that skips. Whoever says
+nothing of a part leaves it as it was: they vote neither for nor against how others drew it.
+docs/part-agreement.md.
+"""
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from itertools import combinations
+from typing import Any, NamedTuple
+
+from labeling.geometry import regions
+from labeling.geometry.polygons import Polygons, as_json, from_json
+from labeling.parts import pixel_votes
+from labeling.parts.model import OUTLINE
+
+DRAWN = "drawn"
+# Figures are kept to this many digits: the last ones differ from machine to machine.
+DIGITS = 4
+
+
+class Said(NamedTuple):
+    """What one person says of a part. polygons: empty unless it is drawn."""
+
+    state: str
+    polygons: Polygons = ()
+
+
+def said_in(value: Mapping[str, Any]) -> dict[str, Said]:
+    """What an answer says of each part, the object's outline among them as "object".
+
+    >>> said_in({"parts": {"tail": {"state": "occluded"}}, "outline": None})
+    {'tail': Said(state='occluded', polygons=())}
+    """
+    found = {
+        key: Said(part["state"], from_json(part.get("polygons", ())))
+        for key, part in value.get("parts", {}).items()
+    }
+    if value.get("outline"):
+        found[OUTLINE] = Said(DRAWN, from_json(value["outline"]))
+    return found
+
+
+def content_of(said: Mapping[str, Said]) -> dict[str, Any]:
+    """The "parts" and "outline" of an answer that says this; parts in the order of their keys."""
+    parts = {key: _content(said[key]) for key in sorted(said) if key != OUTLINE}
+    outline = as_json(said[OUTLINE].polygons) if OUTLINE in said else None
+    return {"parts": parts, "outline": outline}
+
+
+def _content(said: Said) -> dict[str, Any]:
+    if said.state != DRAWN:
+        return {"state": said.state}
+    return {"state": DRAWN, "polygons": as_json(said.polygons)}
+
+
+def joined(values: Sequence[Mapping[str, Any]], weights: Sequence[float]) -> dict[str, Any]:
+    """The answer that these people give together, with their agreement by part.
+
+    weights: above 0, one each. A part counts when half of the weight or more says something of it;
+    its state is the one with most weight, and where that is "drawn" the pixels are voted on by
+    those who drew it. The order of the people changes nothing; of one person it is the very answer.
+    """
+    if len(values) == 1:
+        return dict(values[0])
+    people = [said_in(value) for value in values]
+    whole = [Fraction(str(round(weight, 6))) for weight in weights]
+    keys = sorted({key for said in people for key in said})
+    parts: dict[str, Said] = {}
+    for key in keys:
+        voters = [
+            (said[key], weight) for said, weight in zip(people, whole, strict=True) if key in said
+        ]
+        if 2 * sum(weight for _, weight in voters) >= sum(whole):
+            parts[key] = _voted(voters)
+    return content_of(parts) | {
+        "half": True if any(value.get("half") for value in values) else None,
+        "agreement": {
+            key: agreement([said[key] for said in people if key in said]) for key in keys
+        },
+    }
+
+
+def _voted(voters: Sequence[tuple[Said, Fraction]]) -> Said:
+    totals: dict[str, Fraction] = {}
+    for said, weight in voters:
+        totals[said.state] = totals.get(said.state, Fraction(0)) + weight
+    # Of equals a drawing stands before none, so that nothing drawn is lost before a reviewer looks.
+    state = min(totals, key=lambda word: (-totals[word], word != DRAWN, word))
+    if state != DRAWN:
+        return Said(state)
+    drawn = sorted(
+        ((said.polygons, weight) for said, weight in voters if said.state == DRAWN),
+        key=lambda pair: (-pair[1], pair[0]),
+    )
+    region = pixel_votes.region_vote(
+        [polygons for polygons, _ in drawn], [float(weight) for _, weight in drawn]
+    )
+    # No pixel that most agree on: the drawing of the one who weighs most, for a reviewer to see.
+    return Said(DRAWN, region or drawn[0][0])
+
+
+def agreement(said: Sequence[Said]) -> dict[str, Any]:
+    """{"voters", "iou", "boundary_f", "least"} of what people say of one part.
+
+    iou: mean over the pairs; who states the same as another has 1, another state 0. least: the
+    least of them. boundary_f: mean over the pairs that both drew. None where there is no pair.
+    """
+    # In an order of their own: the last digit of a mean must not follow the order of the votes.
+    said = sorted(said)
+    drawn = [one.polygons for one in said if one.state == DRAWN]
+    pairs = pixel_votes.agreement(drawn)
+    boundaries = [boundary for _, boundary in pairs]
+    ious = [iou for iou, _ in pairs] + [
+        float(a.state == b.state)
+        for a, b in combinations(said, 2)
+        if not a.state == b.state == DRAWN
+    ]
+    return {
+        "voters": len(said),
+        "iou": _mean(ious),
+        "boundary_f": _mean(boundaries),
+        "least": round(min(ious), DIGITS) if ious else None,
+    }
+
+
+def _mean(figures: Sequence[float]) -> float | None:
+    return round(sum(figures) / len(figures), DIGITS) if figures else None
+
+
+def least_agreement(value: Mapping[str, Any]) -> float:
+    """The least IoU of any two people on any part of a joined answer; 1 where there is no pair."""
+    figures = [part["least"] for part in value.get("agreement", {}).values()]
+    return min((figure for figure in figures if figure is not None), default=1.0)
+
+
+def likeness(said: Said | None, known: Said) -> float:
+    """How right what is said of a part is, in [0, 1]: IoU of two drawings, else the same state."""
+    if said is None or said.state != known.state:
+        return 0.0
+    return regions.iou(said.polygons, known.polygons) if known.state == DRAWN else 1.0
+
+
+def standing_points(values: Sequence[Mapping[str, Any]]) -> list[float | None]:
+    """How well each person's parts fit what all of them drew together, (N,) in [0, 1]; None for who
+    said nothing that anybody else spoke of.
+
+    Of two people, how far they agree; of three or more, how far each agrees with the region that
+    expectation maximisation finds (mask_consensus.segmentation_em), so that two who agree are
+    believed before a third.
+    """
+    people = [said_in(value) for value in values]
+    points: list[list[float]] = [[] for _ in people]
+    for key in sorted({key for said in people for key in said}):
+        speakers = [at for at, said in enumerate(people) if key in said]
+        if len(speakers) > 1:
+            found = _points([people[at][key] for at in speakers])
+            for at, point in zip(speakers, found, strict=True):
+                points[at].append(point)
+    return [sum(found) / len(found) if found else None for found in points]
+
+
+def _points(said: Sequence[Said]) -> list[float]:
+    if len(said) == 2:
+        return [likeness(said[0], said[1])] * 2
+    drawn = [one.polygons for one in said if one.state == DRAWN]
+    if 2 * len(drawn) <= len(said):
+        states = [one.state for one in said]
+        commonest = max(sorted(set(states)), key=states.count)
+        return [float(state == commonest) for state in states]
+    box = pixel_votes.box_around(drawn)
+    masks = [regions.mask_of(polygons, box) for polygons in drawn]
+    region, _ = pixel_votes.segmentation_em(masks)
+    own = iter([regions.mask_iou(mask, region) for mask in masks])
+    return [next(own) if one.state == DRAWN else 0.0 for one in said]

@@ -1,0 +1,166 @@
+"""An object with its parts, as the formats of parts read and write it."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, fields
+from typing import IO, Any
+
+from labeling.geometry.polygons import Polygons, as_json, from_json
+
+# The parts of an object that people say nothing of by drawing.
+STATES = ("drawn", "not_visible", "occluded")
+# People answered; it was imported; it was made (unlabeled-rest).
+ORIGINS = ("explicit", "given", "made")
+# What no part covers, of the object and of the background in its crop.
+REST_OBJECT = "unlabeled-rest-object"
+REST_BACKGROUND = "unlabeled-rest-background"
+# What labels and answers call the outline of the object, among its parts.
+OUTLINE = "object"
+Box = tuple[float, float, float, float]
+
+
+@dataclass(frozen=True)
+class Merge:
+    """One instance of a part (the left leg) whose pieces were merged by alpha shape, and how.
+
+    pieces: as they came. radius: of the alpha shape, in pixels; None for one piece alone, and for
+    pieces that lay too far apart, which are only united. cap: the radius was not to exceed it; None
+    where there was no bound. holes: whether they were kept. instance: what tells it from others of
+    its part, "" where there is one. names: what the file called the pieces. apart: they are not one
+    contour. chosen: a person chose the radius.
+    """
+
+    pieces: tuple[Polygons, ...]
+    radius: float | None = None
+    cap: float | None = None
+    holes: bool = True
+    instance: str = ""
+    names: tuple[str, ...] = ()
+    apart: bool = False
+    chosen: bool = False
+
+
+@dataclass(frozen=True)
+class Part:
+    """A named part. polygons: in pixels of the whole image, empty unless it is drawn.
+
+    key: as the vocabulary has it; in files of others, the name they have for it. name: for people.
+    radius, pieces: where several pieces were merged by alpha shape, the largest radius (pixels) and
+    what they were. apart: some lay too far apart to merge. merges: the same for each instance.
+    names: what the file called it, where somebody else wrote it.
+    """
+
+    key: str
+    polygons: Polygons = ()
+    state: str = "drawn"
+    origin: str = "given"
+    name: str = ""
+    radius: float | None = None
+    pieces: tuple[Polygons, ...] = ()
+    apart: bool = False
+    merges: tuple[Merge, ...] = ()
+    names: tuple[str, ...] = field(default=(), compare=False)
+
+
+@dataclass(frozen=True)
+class PartedObject:
+    """An object of an image, with its parts in the order of the file.
+
+    image: its name. name: the object's among those of its image ("cat-2"), "" where the file has
+    none. category: a wnid, or what the file calls it. box: x0, y0, x1, y1 in pixels of
+    the image, x1 and y1 exclusive, tight around the object; crop: the same with its context.
+    outline: the object's own mask where there is one, None where nobody knows it. source: where a
+    given one came from. place: where a reader found it, for people; no part of the object. size:
+    width and height of the image as the file has them, None where it does not say.
+    """
+
+    image: str
+    category: str
+    box: Box
+    parts: tuple[Part, ...] = ()
+    outline: Polygons | None = None
+    crop: Box | None = None
+    name: str = ""
+    source: str = ""
+    place: str = field(default="", compare=False)
+    size: tuple[int, int] | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True)
+class Photograph:
+    """The image that objects lie in. open: gives its file, where the pixels are at hand."""
+
+    name: str
+    width: int
+    height: int
+    sha256: str = ""
+    licence: str = ""
+    source: str = ""
+    open: Callable[[], IO[bytes]] | None = field(default=None, compare=False, repr=False)
+
+
+Scenes = Iterable[tuple[Photograph, list[PartedObject]]]
+
+
+def merge_content(merge: Merge) -> dict[str, Any]:
+    """The merge as JSON has it; merge_of reads it back."""
+    content = {one.name: getattr(merge, one.name) for one in fields(merge)}
+    return (
+        content
+        | {"pieces": [as_json(piece) for piece in merge.pieces]}
+        | {"names": list(merge.names)}
+    )
+
+
+def merge_of(content: Mapping[str, Any]) -> Merge:
+    """The merge that merge_content wrote. Raises KeyError, TypeError or ValueError for others."""
+    known = {one.name: content[one.name] for one in fields(Merge) if one.name in content}
+    return Merge(
+        **known
+        | {
+            "pieces": tuple(from_json(piece) for piece in content["pieces"]),
+            "names": tuple(content.get("names", ())),
+        }
+    )
+
+
+def photo_details(photo: Photograph) -> dict[str, Any]:
+    """What every format says of an image beside its name, as JSON."""
+    return {
+        "width": photo.width,
+        "height": photo.height,
+        "license_name": photo.licence,
+        "sha256": photo.sha256,
+        "source": photo.source,
+    }
+
+
+def object_details(found: PartedObject) -> dict[str, Any]:
+    """What an object has beside its polygons, as JSON."""
+    return {"name": found.name, "box": found.box, "crop": found.crop, "source": found.source}
+
+
+def part_details(part: Part) -> dict[str, Any]:
+    """What a part has beside its polygons, as JSON; what is as usual is left out."""
+    row: dict[str, Any] = {"part": part.key, "state": part.state, "origin": part.origin}
+    if part.name:
+        row["name"] = part.name
+    if part.names:
+        row["names"] = part.names
+    if part.merges:
+        row["merges"] = [merge_content(one) for one in part.merges]
+    # What merges say already is not said twice.
+    for key, value in of_merges(part.merges).items():
+        if getattr(part, key) != value:
+            row[key] = getattr(part, key)
+    return row
+
+
+def of_merges(merges: Iterable[Merge]) -> dict[str, Any]:
+    """What a part says of its merges together: the largest radius, all the pieces, apart."""
+    merges = tuple(merges)
+    return {
+        "merges": merges,
+        "radius": max((one.radius for one in merges if one.radius is not None), default=None),
+        "pieces": tuple(piece for one in merges for piece in one.pieces),
+        "apart": any(one.apart for one in merges),
+    }

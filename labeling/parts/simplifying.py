@@ -1,0 +1,195 @@
+"""Objects of others as a vocabulary has them: parts renamed, pieces of one part merged. Pure.
+
+Source: "Simplified Part Labeling", Sarvadevabhatla et al. 2016, Supplement A §2. A name that the
+vocabulary knows becomes its part; what it says are pieces of one instance (the upper and the lower
+left leg) become one region by alpha shape. The pieces are kept: `shape_of` merges them again to the
+same bytes.
+"""
+
+import itertools
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from labeling.errors import Refusal
+from labeling.geometry.polygons import Polygons, canonical
+from labeling.parts.model import (
+    REST_BACKGROUND,
+    REST_OBJECT,
+    Box,
+    Merge,
+    Part,
+    PartedObject,
+    of_merges,
+)
+from labeling.vocabulary.types import Category, PartName, folded
+
+if TYPE_CHECKING:
+    from labeling.geometry.alpha_shapes import Merged
+
+# An alpha shape of radius r joins pieces about 2 r apart: a fifth of the object's diagonal, as
+# much as a fence or a neighbour's leg hides of it. Further apart, the shape would be mostly gap.
+CAP = 0.1
+MADE = {REST_OBJECT, REST_BACKGROUND}
+
+
+@dataclass(frozen=True)
+class Simplified:
+    """An object by its vocabulary. unknown: names that mean none of its category's parts. merged:
+    how many instances were joined from pieces."""
+
+    found: PartedObject
+    unknown: tuple[str, ...]
+    merged: int
+
+    def apart(self) -> list[tuple[str, str]]:
+        """(part, instance) of those whose pieces lay too far apart."""
+        parts = self.found.parts
+        return [(part.key, one.instance) for part in parts for one in part.merges if one.apart]
+
+
+def simplified(found: PartedObject, category: Category, cap: float | None = CAP) -> Simplified:
+    """The object with the vocabulary's category and parts, in the order of its file.
+
+    cap: how far the radius of a merge may go, as a share of the diagonal of the object's box; None
+    is as far as it takes. Parts that are made (unlabeled-rest) are left out, since they are made
+    again. Raises Refusal for a part that is there twice where the vocabulary has it once.
+    """
+    sources: dict[str, dict[str, list[Part]]] = {}
+    unknown = []
+    for part in found.parts:
+        if part.key in MADE:
+            continue
+        meant = category.part_of(part.key)
+        if meant is None:
+            unknown.append(part.key)
+        else:
+            sources.setdefault(meant[0], {}).setdefault(meant[1], []).append(part)
+    longest = None if cap is None else cap_px(found.box, cap)
+    parts = []
+    for key, instances in sources.items():
+        name = category.by_key[key]
+        parts.append(_part(name, _told_apart(name, instances), longest))
+    merged = sum(len(one.pieces) > 1 for part in parts for one in part.merges)
+    changed = replace(
+        found, category=category.key, parts=tuple(parts), name=own_name(found, category)
+    )
+    return Simplified(changed, tuple(unknown), merged)
+
+
+def own_name(found: PartedObject, category: Category) -> str:
+    """What the file calls this one object; "" where it only says of which category it is."""
+    words = {word.casefold() for word in (category.key, category.name, *category.aliases)}
+    return "" if found.name.casefold() in words else found.name
+
+
+def cap_px(box: Box, share: float) -> float:
+    """The share of a box's diagonal, in pixels, to a tenth.
+
+    >>> cap_px((0, 0, 30, 40), 0.1)
+    5.0
+    """
+    return round(share * math.hypot(box[2] - box[0], box[3] - box[1]), 1)
+
+
+def shape_of(merge: Merge) -> Polygons:
+    """The region that the raw pieces of a merge make, as it says."""
+    return merged(merge)[1]
+
+
+def merged(merge: Merge) -> tuple[Merge, Polygons]:
+    """The merge with its radius, and the region that its pieces make.
+
+    Where a person chose the radius it is the one; else the least that joins them, up to the cap. A
+    single piece stays as it is.
+    """
+    if len(merge.pieces) == 1:
+        return replace(merge, radius=None, apart=False), merge.pieces[0]
+    made = alpha_of(merge)
+    return replace(merge, radius=made.radius, apart=made.apart), made.polygons
+
+
+def alpha_of(merge: Merge) -> "Merged":
+    """The alpha shape of the raw pieces as the merge says, with its areas."""
+    # Here, since a web process does without triangles until somebody merges.
+    from labeling.geometry import alpha_shapes
+
+    how: dict[str, Any] = {"radius": merge.radius} if merge.chosen else {"cap": merge.cap}
+    return alpha_shapes.merge(merge.pieces, holes=merge.holes, **how)
+
+
+def together(merges: Sequence[Merge], shapes: Sequence[Polygons]) -> dict[str, Any]:
+    """What a part with these instances says of itself: fields of Part."""
+    return of_merges(merges) | {"polygons": _joined(shapes)}
+
+
+def _joined(shapes: Sequence[Polygons]) -> Polygons:
+    """The region of several instances; those that lie clear of each other as they are."""
+    from labeling.geometry import regions
+
+    if len(shapes) == 1:
+        return shapes[0]
+    boxes = [regions.box_of(shape) for shape in shapes]
+    if all(_are_clear(one, other) for one, other in itertools.combinations(boxes, 2)):
+        return canonical(tuple(piece for shape in shapes for piece in shape))
+    return regions.union(shapes)
+
+
+def _are_clear(one: Sequence[int], other: Sequence[int]) -> bool:
+    """Whether two boxes of whole pixels share not even an edge."""
+    return one[2] < other[0] or other[2] < one[0] or one[3] < other[1] or other[3] < one[1]
+
+
+def _told_apart(name: PartName, instances: dict[str, list[Part]]) -> dict[str, list[Part]]:
+    """Pieces by instance: a name that comes again is one more instance. Raises Refusal."""
+    found: dict[str, list[Part]] = {}
+    for instance, parts in instances.items():
+        seen: Counter[str] = Counter()
+        for part in parts:
+            seen[folded(part.key)] += 1
+            again = seen[folded(part.key)]
+            which = instance if again == 1 else f"{instance} {again}".strip()
+            found.setdefault(which, []).append(part)
+    if len(found) > 1 and not name.several:
+        words = ", ".join(dict.fromkeys(part.key for parts in found.values() for part in parts))
+        raise Refusal(
+            f"The part {name.key!r} is there {len(found)} times ({words}), and the vocabulary has "
+            "it once. Join them, or say several: true of it in the vocabulary.",
+            field="parts",
+        )
+    return found
+
+
+def _part(name: PartName, instances: dict[str, list[Part]], cap: float | None) -> Part:
+    """The part whose instances these are; merged where any of them is in pieces."""
+    all_parts = [part for parts in instances.values() for part in parts]
+    names = tuple(dict.fromkeys(part.key for part in all_parts))
+    drawn = {
+        instance: pieces
+        for instance, parts in instances.items()
+        if (pieces := [part for part in parts if part.polygons])
+    }
+    first = all_parts[0]
+    if not drawn:
+        return Part(name.key, (), first.state, first.origin, name.name, names=names)
+    kept = Part(name.key, (), "drawn", first.origin, name.name, names=names)
+    if len(all_parts) == 1:
+        # As the file has it, with what it says of how it was merged.
+        return replace(first, key=name.key, name=name.name, names=names)
+    if all(len(pieces) == 1 for pieces in drawn.values()):
+        return replace(kept, polygons=_joined([one.polygons for (one,) in drawn.values()]))
+    made = [
+        merged(
+            Merge(
+                pieces=tuple(part.polygons for part in pieces),
+                cap=cap,
+                holes=name.holes,
+                instance=instance,
+                names=tuple(part.key for part in pieces),
+            )
+        )
+        for instance, pieces in drawn.items()
+    ]
+    return replace(kept, **together([one for one, _ in made], [shape for _, shape in made]))

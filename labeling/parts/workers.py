@@ -1,0 +1,86 @@
+"""Objects made simple by several processes at once, where this one may start any. Pure.
+
+Merging is most of an import's work and knows no database. Small imports, and workers that may have
+no children of their own, do it in their own process.
+"""
+
+import multiprocessing
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
+from types import TracebackType
+
+from labeling.errors import Refusal
+from labeling.parts.model import PartedObject
+from labeling.parts.simplifying import Simplified, simplified
+from labeling.vocabulary.types import Category
+
+# Starting a process costs as much as thirty objects.
+WORTH_IT = 100
+# Handed to a process at a time.
+CHUNK = 10
+
+Made = list[Simplified | Refusal]
+
+_rules: tuple[dict[str, Category], float | None] = ({}, None)
+
+
+class Simplifiers:
+    """categories, cap: as simplified() takes them; an object's category is its key already."""
+
+    def __init__(self, categories: Sequence[Category], cap: float | None) -> None:
+        self.rules = ({one.key: one for one in categories}, cap)
+        self.pool: ProcessPoolExecutor | None = None
+
+    def __enter__(self) -> "Simplifiers":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: object, trace: TracebackType | None
+    ) -> None:
+        if self.pool is not None:
+            self.pool.shutdown(cancel_futures=True)
+
+    def submit(self, found: list[PartedObject]) -> Callable[[], Made]:
+        """What gives the objects, simple, or why not, in their order; others work meanwhile."""
+        if self.pool is None and len(found) >= WORTH_IT and _processes() > 1:
+            self.pool = ProcessPoolExecutor(
+                _processes(),
+                # A fork would share the database's connection.
+                multiprocessing.get_context("spawn"),
+                initializer=_take_rules,
+                initargs=self.rules,
+            )
+        if self.pool is None:
+            return lambda: _made(found, *self.rules)
+        waiting: list[Future[Made]] = [
+            self.pool.submit(_by_rules, found[start : start + CHUNK])
+            for start in range(0, len(found), CHUNK)
+        ]
+        return lambda: [one for part in waiting for one in part.result()]
+
+
+def _processes() -> int:
+    """How many may work at once: as many as there are processors, one where none may be started."""
+    if multiprocessing.current_process().daemon:
+        return 1
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _take_rules(categories: dict[str, Category], cap: float | None) -> None:
+    global _rules
+    _rules = (categories, cap)
+
+
+def _by_rules(found: list[PartedObject]) -> Made:
+    return _made(found, *_rules)
+
+
+def _made(found: list[PartedObject], categories: dict[str, Category], cap: float | None) -> Made:
+    made: Made = []
+    for one in found:
+        try:
+            made.append(simplified(one, categories[one.category], cap))
+        except Refusal as refusal:
+            made.append(refusal)
+    return made

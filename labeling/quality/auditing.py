@@ -1,0 +1,277 @@
+"""How often the settled labels are wrong, by asking again: a random sample, answered blind by
+trusted people, gives the error with an interval and shows whether stated probabilities hold.
+
+An audit compares; it changes no settlement. docs/quality.md, Audit.
+"""
+
+import math
+from collections import defaultdict
+from itertools import islice
+from typing import Any
+
+import numpy as np
+from django.db import transaction
+from django.db.models import Avg, Count, Exists, F, Max, Min, OuterRef, Q
+from django.db.models.functions import Coalesce, Mod
+from django.utils import timezone
+
+from labeling.campaigns import subjects
+from labeling.errors import Conflict, NotAllowed, NotYours, Refusal
+from labeling.estimators.agreement import calibration_bins
+from labeling.estimators.intervals import clopper_pearson
+from labeling.kinds import KINDS, is_drawn
+from labeling.models import (
+    Assignment,
+    Audit,
+    Campaign,
+    Decision,
+    Membership,
+    Question,
+    Settlement,
+    User,
+)
+from labeling.plurals import count_of
+
+BATCH = 500
+SHOWN = 24
+LARGEST_SAMPLE = 10_000
+# The stated error is the mean over about this many settled questions, evenly spaced, if there are
+# more: its own chance error is then far below what an audit can tell.
+STATED_OVER = 20_000
+TRUSTED = (Membership.Role.RESEARCHER, Membership.Role.REVIEWER)
+
+
+def draw(campaign: Campaign, actor: User | None, n: int, seed: int | None = None) -> int:
+    """The number of a new sample: `n` of the settled questions, each as likely as any other.
+
+    Gold is never among them: its answer is known to somebody. The same seed draws the same from the
+    same questions. Raises Refusal for a number out of range and for drawings, Conflict where fewer
+    are settled.
+    """
+    if is_drawn(KINDS[campaign.kind]):
+        raise Refusal(
+            "An audit asks plain questions again. Drawings are reviewed instead: have the rules "
+            "show everything to a reviewer, and look at Agreement.",
+            field="n",
+        )
+    if isinstance(n, bool) or not isinstance(n, int) or not 1 <= n <= LARGEST_SAMPLE:
+        raise Refusal(f"Draw 1 to {LARGEST_SAMPLE:,} questions; {n!r} came.", field="n")
+    if seed is not None and seed < 0:
+        raise Refusal(f"The seed is {seed}; give a whole number from 0.", field="seed")
+    settled = np.fromiter(_settled(campaign).order_by("pk").values_list("pk", flat=True), np.int64)
+    if len(settled) < n:
+        raise Conflict(
+            f"Only {count_of(len(settled), 'question is', 'questions are')} settled; "
+            "draw at most as many, or wait.",
+            field="n",
+        )
+    drawn = np.random.default_rng(seed).choice(settled, n, replace=False).tolist()
+    standing = _standing(drawn)
+    with transaction.atomic():
+        # The campaign's row, so that two draws at once get two numbers.
+        Campaign.objects.select_for_update().get(pk=campaign.pk)
+        sample = (campaign.audits.aggregate(last=Max("sample"))["last"] or 0) + 1
+        Audit.objects.bulk_create(
+            [
+                Audit(question_id=pk, campaign=campaign, sample=sample, settlement_id=standing[pk])
+                for pk in drawn
+            ],
+            batch_size=BATCH,
+        )
+        Decision.objects.create(
+            campaign=campaign,
+            kind=Decision.Kind.AUDIT,
+            actor=actor,
+            content={"sample": sample, "drawn": n, "of": len(settled), "seed": seed},
+        )
+    return sample
+
+
+def _settled(campaign: Campaign) -> Any:
+    """Questions with a consensus that stands."""
+    return Question.objects.filter(campaign=campaign, state=Question.State.SETTLED)
+
+
+def _standing(question_ids: list[int]) -> dict[int, int]:
+    """The settlement that stands, by question."""
+    found: dict[int, int] = {}
+    for start in range(0, len(question_ids), BATCH):
+        rows = Settlement.objects.filter(question__in=question_ids[start : start + BATCH])
+        found |= dict(rows.order_by("pk").values_list("question_id", "pk"))
+    return found
+
+
+def latest_sample(campaign: Campaign) -> int | None:
+    """The number of the sample drawn last; None before the first."""
+    last: int | None = campaign.audits.aggregate(last=Max("sample"))["last"]
+    return last
+
+
+def next_for(user: User, campaign: Campaign, sample: int | None = None) -> Audit | None:
+    """An unanswered audit of the sample (the last one) for this person; None when none is left.
+
+    Never about a question that they answered or decided themselves. Two people at once are given
+    different ones, as long as there are several; a reload gives the same.
+    """
+    check_auditor(user, campaign)
+    sample = latest_sample(campaign) if sample is None else sample
+    if sample is None:
+        return None
+    found = _open_to(user, campaign).filter(sample=sample).order_by("pk")
+    rows = list(found.values_list("pk", flat=True)[: BATCH * 2])
+    # What was chosen for them before, and takes others away from them, stays chosen.
+    held = found.filter(question__subject__lt=0, question__assignments__annotator=user)
+    chosen = held.values_list("pk", flat=True).first()
+    while rows:
+        pk = rows.pop(user.pk % len(rows)) if chosen is None else chosen
+        audit = Audit.objects.select_related("question__item__image", "campaign").get(pk=pk)
+        if subjects.hold(user, audit.question):
+            return audit
+        chosen = None
+    return None
+
+
+def _open_to(user: User, campaign: Campaign) -> Any:
+    """Unanswered audits that this person may answer."""
+    seen = Assignment.objects.filter(annotator=user, subject=OuterRef("its_subject")).exclude(
+        # Of one thing a person sees one part, ever (subjects.py).
+        Q(subject__gte=0) | Q(question=OuterRef("question_id")),
+        state__in=[Assignment.State.RETURNED, Assignment.State.CLOSED],
+    )
+    decided = Decision.objects.filter(
+        campaign=campaign, kind=Decision.Kind.REVIEW, actor=user
+    ).values_list("content__question", flat=True)
+    mine = [int(pk) for pk in decided if pk is not None]
+    return (
+        campaign.audits.filter(answered_at=None)
+        .annotate(its_subject=Coalesce("question__subject", F("question_id") + 0))
+        .filter(~Exists(seen))
+        .exclude(question__in=mine)
+    )
+
+
+def check_auditor(user: User, campaign: Campaign) -> Membership:
+    """The membership of a researcher or reviewer. Raises NotYours or NotAllowed for others."""
+    member = campaign.memberships.active().filter(user=user).first()
+    if member is None:
+        raise NotYours("There is no such campaign, or you were not invited to it.")
+    if member.role not in TRUSTED:
+        raise NotAllowed("Only researchers and reviewers of a campaign audit it.")
+    return member
+
+
+def answer(audit: Audit, user: User, value: Any) -> Audit:
+    """The audit with this person's answer; "too hard" is an answer that counts neither way.
+
+    Raises Conflict when somebody has answered it meanwhile, NotAllowed for a question that this
+    person answered or decided themselves, and what the kind's clean raises.
+    """
+    campaign = audit.campaign
+    check_auditor(user, campaign)
+    cleaned = KINDS[campaign.kind].clean(value, campaign.settings)
+    current = Audit.objects.filter(pk=audit.pk).values_list("answered_at", "auditor").get()
+    again = Conflict("Somebody has answered this one meanwhile. Take the next.")
+    if current[0] is not None:
+        raise again
+    if not _open_to(user, campaign).filter(pk=audit.pk).exists():
+        raise NotAllowed("You have answered this question yourself; somebody else must audit it.")
+    changed = Audit.objects.filter(pk=audit.pk, answered_at=None).update(
+        value=cleaned, auditor=user, answered_at=timezone.now()
+    )
+    if not changed:
+        raise again
+    audit.refresh_from_db()
+    return audit
+
+
+def estimate(campaign: Campaign, sample: int | None = None) -> dict[str, Any] | None:
+    """What the sample (the last one) says of all settled questions; None before the first.
+
+    {"sample", "drawn", "answered", "unclear", "audited", "wrong", "error", "interval", "stated",
+    "stated_sample", "stated_holds", "calibration", "by_answer": {answer: {"audited", "wrong",
+    "error", "interval"}}}. audited: answered, but not as too hard. interval: Clopper and Pearson's,
+    95 %. stated: the error that the settlements themselves expect, over all; stated_sample, over
+    what was audited. stated_holds: whether `stated` lies in the interval. error, stated and
+    stated_holds are None where there is nothing to say.
+    """
+    sample = latest_sample(campaign) if sample is None else sample
+    if sample is None:
+        return None
+    kind = KINDS[campaign.kind]
+    rows = campaign.audits.filter(sample=sample).values_list(
+        "answered_at", "value", "settlement__value", "settlement__probability"
+    )
+    drawn = answered = 0
+    judged: list[tuple[str, bool, float | None]] = []
+    for answered_at, value, settled, probability in rows:
+        drawn += 1
+        if answered_at is None:
+            continue
+        answered += 1
+        if kind.vote(value) is not None:
+            word = kind.tally_name(settled)
+            judged.append((word, kind.tally_name(value) == word, probability))
+    sure = [(probability, right) for _, right, probability in judged if probability is not None]
+    stated = stated_error(campaign)
+    whole = _share(judged)
+    low, high = whole["interval"]
+    by_answer: dict[str, list[tuple[str, bool, float | None]]] = defaultdict(list)
+    for row in judged:
+        by_answer[row[0]].append(row)
+    return whole | {
+        "sample": sample,
+        "drawn": drawn,
+        "answered": answered,
+        "unclear": answered - len(judged),
+        "stated": stated,
+        "stated_sample": 1 - math.fsum(p for p, _ in sure) / len(sure) if sure else None,
+        "stated_holds": None if stated is None or not judged else low <= stated <= high,
+        "calibration": calibration_bins([p for p, _ in sure], [right for _, right in sure])
+        if sure
+        else None,
+        "by_answer": {word: _share(found) for word, found in sorted(by_answer.items())},
+    }
+
+
+def _share(judged: list[tuple[str, bool, float | None]]) -> dict[str, Any]:
+    wrong = sum(not right for _, right, _ in judged)
+    return {
+        "audited": len(judged),
+        "wrong": wrong,
+        "error": wrong / len(judged) if judged else None,
+        "interval": list(clopper_pearson(wrong, len(judged))),
+    }
+
+
+def stated_error(campaign: Campaign) -> float | None:
+    """How often the settled questions are wrong by their own probabilities: the mean of 1 - p.
+
+    Under majority p is a share of votes and no calibrated probability. Reviewers' verdicts state
+    none. Over about STATED_OVER questions, evenly spaced by id, where more are settled.
+    """
+    count = _settled(campaign).aggregate(n=Count("pk"), low=Min("pk"))
+    questions = _settled(campaign)
+    if (step := count["n"] // STATED_OVER) > 1:
+        questions = questions.annotate(place=Mod("pk", step)).filter(place=count["low"] % step)
+    newer = Settlement.objects.filter(question=OuterRef("question"), pk__gt=OuterRef("pk"))
+    mean = Settlement.objects.filter(
+        ~Exists(newer), Q(probability__isnull=False), question__in=questions.values("pk")
+    ).aggregate(mean=Avg("probability"))["mean"]
+    return None if mean is None else max(0.0, 1 - float(mean))
+
+
+def disagreements(campaign: Campaign, shown: int = SHOWN) -> list[Audit]:
+    """The latest questions of the last sample whose auditor said otherwise, the newest first."""
+    kind = KINDS[campaign.kind]
+    rows = (
+        campaign.audits.filter(sample=latest_sample(campaign) or 0, answered_at__isnull=False)
+        .select_related("question__item__image", "settlement")
+        .order_by("-answered_at", "pk")
+    )
+    found = (
+        row
+        for row in rows
+        if kind.vote(row.value) is not None
+        and kind.tally_name(row.value) != kind.tally_name(row.settlement.value)
+    )
+    return list(islice(found, shown))

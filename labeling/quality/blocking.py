@@ -1,0 +1,228 @@
+"""Blocking somebody voids their answers; lifting the block gives back exactly what was.
+
+Nothing is deleted. Who is void stands in the calibration in force; every question that the person
+answered is judged again, goes back to others where it now wants more votes, and never to the same
+person. One transaction: all of it happened, or nothing. docs/quality.md, What a block undoes.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from django.db.models import F, QuerySet
+from django.utils import timezone
+
+from labeling.consensus import calibrations, settling
+from labeling.consensus.settling import Replayed
+from labeling.db.sql import Locked, Raced, execute, lock_questions, numbers, retried, writing
+from labeling.errors import NotYours, Refusal
+from labeling.models import (
+    Answer,
+    Assignment,
+    Calibration,
+    Campaign,
+    Decision,
+    Membership,
+    Question,
+    User,
+)
+
+Stage = Membership.Stage
+CHUNK = 1_000
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a block undid, or lifting it gave back.
+
+    changed: False when the person was blocked (or not) already. answers: votes of theirs that no
+    longer count, or count again. decided: questions with another verdict than before, or a first
+    one. reopened: decided questions that need more votes. answerable: whether people can give them;
+    in a closed campaign nobody can.
+    """
+
+    changed: bool
+    answers: int = 0
+    decided: int = 0
+    reopened: int = 0
+    answerable: bool = True
+
+
+def affected(campaign: Campaign, user: User) -> dict[str, int]:
+    """What blocking this person would touch: {"answers": votes that would be void, "questions":
+    decided ones among those they voted on, "seats": open ones that would go back to others}."""
+    held = _seats_of(campaign.pk, user.pk)
+    voted = held.exclude(question__state=Question.State.GOLD).filter(
+        answers__revision=0, answers__late=False
+    )
+    return {
+        "answers": voted.count(),
+        "questions": voted.filter(question__state__in=settling.DECIDED).count(),
+        "seats": held.filter(state=Assignment.State.LEASED).count(),
+    }
+
+
+def _seats_of(campaign_id: int, user_id: int) -> QuerySet[Assignment]:
+    return Assignment.objects.filter(annotator=user_id, question__campaign=campaign_id)
+
+
+def block(
+    campaign: Campaign, membership: Membership, actor: User | None, reason: str = ""
+) -> Outcome:
+    """What came of it: the person's answers no longer count, and they are given nothing more.
+
+    actor: None for the campaign's own rules. Blocking twice changes nothing. Raises Refusal for
+    oneself, and for researchers, whom neither a rule nor a colleague may void.
+    """
+    if actor is not None and actor.pk == membership.user_id:
+        raise Refusal("You cannot block yourself. Ask another researcher.", field="person")
+    return _change(campaign, membership, actor, reason, void=True)
+
+
+def unblock(
+    campaign: Campaign, membership: Membership, actor: User | None, reason: str = ""
+) -> Outcome:
+    """What came of it: the person's answers count again, and they go on in the stage they were in,
+    with a fresh standing.
+
+    Every question gets back the settlement that it had, whatever others answered meanwhile; that is
+    kept, and counts where it still can. Lifting no block changes nothing.
+    """
+    return _change(campaign, membership, actor, reason, void=False)
+
+
+@retried
+def _change(
+    campaign: Campaign, membership: Membership, actor: User | None, reason: str, *, void: bool
+) -> Outcome:
+    with writing():
+        member = _lock_member(campaign, membership)
+        if void and member.role == Membership.Role.RESEARCHER:
+            raise Refusal(
+                "This person is a researcher of the campaign. Give them another role first.",
+                field="person",
+            )
+        current = Campaign.objects.get(pk=campaign.pk)
+        people = calibrations.in_force(current.calibration_id).voided
+        if void == (member.user_id in people) == (member.stage == Stage.BLOCKED):
+            return Outcome(changed=False)
+        people = people | {member.user_id} if void else people - {member.user_id}
+        coming = calibrations.voiding(
+            current, set(people), "somebody was blocked" if void else "a block was lifted"
+        )
+        locked = _lock_questions(current.pk, member.user_id)
+        found = _judge_again(locked, coming)
+        answers = _count_votes([question.id for question in locked], member.user_id)
+        stage = _enter(current, member, void)
+        # The campaign's row comes after all questions, as everywhere (seats.py).
+        found.give()
+        _put_in_force(current, coming)
+        Decision.objects.create(
+            campaign=current,
+            kind=Decision.Kind.BLOCK if void else Decision.Kind.UNBLOCK,
+            actor=actor,
+            content={
+                "annotator": member.user_id,
+                "calibration": coming.number if coming else None,
+                "from": stage,
+                "answers": answers,
+                "decided": found.decided,
+                "reopened": found.reopened,
+            },
+            reason=reason[:500],
+        )
+    membership.refresh_from_db()
+    open_to_people = current.state != Campaign.State.CLOSED
+    return Outcome(True, answers, found.decided, found.reopened, open_to_people)
+
+
+def _lock_member(campaign: Campaign, membership: Membership) -> Membership:
+    """The membership, locked: what the person sends and claims meanwhile waits for us. Whoever has
+    left can be blocked too, since their answers stayed."""
+    member = (
+        Membership.objects.select_for_update(no_key=True, of=("self",))
+        .filter(pk=membership.pk, campaign=campaign)
+        .first()
+    )
+    if member is None:
+        raise NotYours("There is no such person in this campaign.")
+    return member
+
+
+def _lock_questions(campaign_id: int, user_id: int) -> list[Locked]:
+    """Every question on which this person voted or has a seat, locked by id; gold is not locked
+    anywhere, and its seats go back at once."""
+    held = _seats_of(campaign_id, user_id)
+    leased = held.filter(state=Assignment.State.LEASED)
+    golden = leased.filter(question__state=Question.State.GOLD).values_list("pk", flat=True)
+    Assignment.objects.filter(pk__in=list(golden), state=Assignment.State.LEASED).update(
+        state=Assignment.State.RETURNED
+    )
+    asked = (
+        held.filter(state__in=[Assignment.State.ANSWERED, Assignment.State.LEASED])
+        .exclude(question__state=Question.State.GOLD)
+        .order_by("question_id")
+        .values_list("question_id", flat=True)
+    )
+    locked = [row for ids in _chunks(list(asked)) for row in lock_questions(ids)]
+    # The seats are ours to change now that their questions are locked.
+    for ids in _chunks([question.id for question in locked]):
+        execute(
+            "UPDATE labeling_assignment SET state = 'returned' WHERE annotator_id = %s "  # noqa: S608
+            f"AND question_id IN ({numbers(ids)}) AND state = 'leased'",
+            [user_id],
+        )
+    return locked
+
+
+def _judge_again(locked: Sequence[Locked], coming: Calibration | None) -> Replayed:
+    moment = (coming.pk, coming.created_at) if coming else (None, None)
+    found = Replayed()
+    for start in range(0, len(locked), CHUNK):
+        found.add(settling.replay_locked(locked[start : start + CHUNK], moment))
+    return found
+
+
+def _count_votes(question_ids: Sequence[int], user_id: int) -> int:
+    return sum(
+        Answer.objects.filter(
+            assignment__question__in=ids, assignment__annotator=user_id, revision=0, late=False
+        ).count()
+        for ids in _chunks(question_ids)
+    )
+
+
+def _chunks(ids: Sequence[int]) -> Iterator[Sequence[int]]:
+    for start in range(0, len(ids), CHUNK):
+        yield ids[start : start + CHUNK]
+
+
+def _enter(campaign: Campaign, member: Membership, void: bool) -> str:
+    """The stage that the person leaves; they enter the one that follows."""
+    before = member.stage
+    member.stage = Stage.BLOCKED if void else _stage_before(campaign, member)
+    if not void:
+        # What they answered to gold led to the block: counted again, it would lead there again.
+        member.working_since, member.standing, member.gold_share = timezone.now(), {}, None
+    # A page that is being claimed at this moment must notice (assigning.py looks at the count).
+    member.pages = F("pages") + 1
+    member.save(update_fields=["stage", "working_since", "standing", "gold_share", "pages"])
+    return before
+
+
+def _stage_before(campaign: Campaign, member: Membership) -> str:
+    last = (
+        Decision.objects.filter(
+            campaign=campaign, kind=Decision.Kind.BLOCK, content__annotator=member.user_id
+        )
+        .order_by("-pk")
+        .values_list("content__from", flat=True)
+        .first()
+    )
+    return last if last in Stage.values and last != Stage.BLOCKED else Stage.WORKING.value
+
+
+def _put_in_force(campaign: Campaign, coming: Calibration | None) -> None:
+    """Raises Raced when another calibration came in force since we looked: it knew other people."""
+    same = Campaign.objects.filter(pk=campaign.pk, calibration=campaign.calibration_id)
+    if not same.update(calibration=coming):
+        raise Raced

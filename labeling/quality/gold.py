@@ -1,0 +1,496 @@
+"""Gold: questions whose answer is known, given to people unannounced.
+
+It comes from a researcher's rows or from settled questions, is never given twice to one person (by
+its subject), and retires when too many trusted people answer otherwise: then it is usually wrong.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from django.db import transaction
+from django.db.models import Min, Q
+from django.utils import timezone
+
+from labeling.campaigns import subjects
+from labeling.datasets import objects
+from labeling.errors import Conflict, Refusal
+from labeling.estimators.intervals import wilson_interval
+from labeling.follow_ups import asking, following
+from labeling.graphs import store
+from labeling.kinds import KINDS, About, clean_answer, is_drawn, policies
+from labeling.models import (
+    Answer,
+    Assignment,
+    Campaign,
+    Decision,
+    Gold,
+    Membership,
+    Question,
+    Settlement,
+    User,
+)
+from labeling.plurals import count_of
+from labeling.question_graph import replaying
+
+BATCH = 500
+# Contradictions that a refusal names.
+NAMED = 5
+# A page of failing gold looks through so many of the latest answers to gold, and then at so many
+# questions that were failed most often in them.
+LATEST, SUSPECTS = 5_000, 50
+
+
+def add_gold(campaign: Campaign, actor: User, rows: Sequence[dict[str, Any]]) -> int:
+    """How many gold questions were added or changed.
+
+    rows: {"image": name, "topic": key, "answer": value, "explanation": text, "source": text}, the
+    last two where known; in a graph the topic may be a class's key as well. Where people draw,
+    "object" names the object in its image, and the topic is its category. A question that people
+    are asked already cannot become gold this way, nor an answer that contradicts the question graph
+    beside the gold that its image has.
+    Raises Refusal that names the row (1-based); then nothing is added.
+    """
+    cleaned = (_drawn if is_drawn(KINDS[campaign.kind]) else _plain)(campaign, rows)
+    with transaction.atomic():
+        asking.check_topics(campaign, {row.topic for row in cleaned})
+        _check_graph(campaign, [(row.image, row.item, row.topic, row.answer) for row in cleaned])
+        for number, row in enumerate(cleaned, 1):
+            question = _gold_question(campaign, row.item, row.topic, number)
+            Gold.objects.update_or_create(
+                question=question,
+                defaults={
+                    "answer": row.answer,
+                    "explanation": str(row.said.get("explanation", "")),
+                    "source": str(row.said.get("source", "")),
+                    "retired_at": None,
+                },
+            )
+        _record(campaign, actor, {"added": len(cleaned)})
+    return len(cleaned)
+
+
+class _Row(NamedTuple):
+    """A row of gold, checked; said: as it came."""
+
+    image: str
+    item: int
+    topic: str
+    answer: Any
+    said: dict[str, Any]
+
+
+def _plain(campaign: Campaign, rows: Sequence[dict[str, Any]]) -> list[_Row]:
+    answers = [_answer(campaign, row, number) for number, row in enumerate(rows, 1)]
+    nodes = _topics_of(campaign, {str(row.get("topic", "")) for row in rows})
+    items = _gold_items(campaign, [str(row.get("image", "")) for row in rows])
+    return [
+        _Row(image, items[image], nodes[str(row.get("topic", ""))], answer, row)
+        for row, answer in zip(rows, answers, strict=True)
+        for image in [str(row.get("image", ""))]
+    ]
+
+
+def _drawn(campaign: Campaign, rows: Sequence[dict[str, Any]]) -> list[_Row]:
+    found = []
+    for number, row in enumerate(rows, 1):
+        image, name = str(row.get("image", "")), str(row.get("object", ""))
+        item = objects.of(campaign.dataset).filter(image__name=image, name=name).first()
+        if item is None:
+            raise Refusal(
+                f"Row {number}: {campaign.dataset.name} has no object {name!r} in {image!r}. "
+                "Import it first, or mend the name.",
+                field="object",
+            )
+        about = About(objects.category_of(item), item.image.width, item.image.height)
+        answer = _answer(campaign, row, number, about)
+        found.append(_Row(image, item.pk, about.topic, answer, row))
+    return found
+
+
+def _answer(
+    campaign: Campaign, row: dict[str, Any], number: int, about: About | None = None
+) -> Any:
+    try:
+        kind = KINDS[campaign.kind]
+        return clean_answer(kind, row.get("answer"), campaign.settings, about)
+    except Refusal as refusal:
+        raise Refusal(f"Row {number}: {refusal.message}", field="answer") from refusal
+
+
+def _gold_items(campaign: Campaign, names: list[str]) -> dict[str, int]:
+    items, missing = asking.whole_items(campaign, sorted(set(names)))
+    if missing:
+        raise Refusal(
+            count_of(len(missing), "image of the gold is", "images of the gold are")
+            + " not in the dataset, the first is "
+            f"{missing[0]!r}. Add them to {campaign.dataset.name!r} first.",
+            field="image",
+        )
+    return items
+
+
+def _check_graph(campaign: Campaign, rows: Sequence[tuple[str, int, str, Any]]) -> None:
+    """Passes unless these answers and the gold that stands contradict the campaign's graph.
+
+    rows: (image, item id, topic, answer); they replace what stands about the same. Raises Refusal.
+    """
+    if campaign.graph_id is None:
+        return
+    said = [(image, topic, answer) for image, _, topic, answer in rows]
+    replaced = {(image, topic) for image, topic, _ in said}
+    kept = [
+        row
+        for row in _standing_gold(campaign, {item for _, item, *_ in rows})
+        if row[:2] not in replaced
+    ]
+    if faults := _faults(campaign, [*kept, *said]):
+        more = len(faults) - NAMED
+        raise Refusal(
+            " ".join(faults[:NAMED]) + (f" And {more} more." if more > 0 else ""),
+            field="answer",
+            code="gold_contradicts_graph",
+        )
+
+
+def conflicts(campaign: Campaign) -> list[str]:
+    """A sentence for each gold in force that the campaign's graph contradicts: none, unless the
+    graph changed after the gold was added."""
+    return _faults(campaign, _standing_gold(campaign)) if campaign.graph_id else []
+
+
+def _standing_gold(
+    campaign: Campaign, items: Iterable[int] | None = None
+) -> list[tuple[str, str, Any]]:
+    """(image, topic, answer) of the gold in force, of these items or all."""
+    rows = Gold.objects.filter(question__campaign=campaign, retired_at=None)
+    columns = ("question__item__image__name", "question__topic", "answer")
+    if items is None:
+        return list(rows.values_list(*columns))
+    pks = sorted(items)
+    return [
+        row
+        for start in range(0, len(pks), BATCH)
+        for row in rows.filter(question__item__in=pks[start : start + BATCH]).values_list(*columns)
+    ]
+
+
+def _faults(campaign: Campaign, rows: Iterable[tuple[str, str, Any]]) -> list[str]:
+    # A known "too hard" closes nothing and is closed by nothing.
+    decided = [row for row in rows if row[2] in (replaying.YES, replaying.NO)]
+    mode = campaign.settings.get("mode", "safe")
+    return replaying.gold_conflicts(store.of(campaign), decided, mode)
+
+
+def _topics_of(campaign: Campaign, keys: Iterable[str]) -> dict[str, str]:
+    """Each key's topic: of a graph's class, the question that asks for it."""
+    if campaign.graph_id is None:
+        return {key: key for key in keys}
+    graph = store.of(campaign)
+    return {key: graph.find(key) or key for key in keys}
+
+
+def _gold_question(campaign: Campaign, item_id: int, topic: str, number: int) -> Question:
+    about = Question.objects.filter(campaign=campaign, item_id=item_id, topic=topic)
+    question = about.filter(round=0).first()
+    if question is None:
+        # Retired before: nobody who met it then may be given it again.
+        retired = about.order_by("pk").values_list("subject", "pk").first()
+        return Question.objects.create(
+            campaign=campaign,
+            item_id=item_id,
+            topic=topic,
+            subject=(retired[0] or retired[1]) if retired else subjects.of_item(item_id),
+            lane=Question.Lane.GOLD,
+            ticket=asking.take_tickets(campaign, 1),
+            seats_free=1,
+            state=Question.State.GOLD,
+            policy=campaign.policies.latest("version"),
+            graph_id=campaign.graph_id,
+        )
+    if question.state != Question.State.GOLD:
+        raise Conflict(
+            f"Row {number}: this question is being asked already. Gold needs a question of its "
+            "own; once this one is settled it can be promoted.",
+            field="image",
+        )
+    return question
+
+
+def retire_gold(campaign: Campaign, actor: User | None, question_id: int, reason: str = "") -> Gold:
+    """The gold, no longer given to anybody; from now on it counts for nobody's standing.
+
+    What was done because of it (a block, say) stands until somebody undoes it.
+    """
+    with transaction.atomic():
+        gold = (
+            Gold.objects.select_for_update()
+            # question__pk: an id that fits no column finds nothing; question_id would overflow.
+            .filter(question__pk=question_id, question__campaign=campaign)
+            .first()
+        )
+        if gold is None:
+            raise Refusal("There is no such gold in this campaign.", field="question")
+        if gold.retired_at is None:
+            gold.retired_at = timezone.now()
+            gold.save(update_fields=["retired_at"])
+            _put_away(Question.objects.get(pk=question_id))
+            _record(campaign, actor, {"retired": question_id}, reason)
+    return gold
+
+
+def _put_away(question: Question) -> None:
+    """Moves retired gold to a round of its own, so that its image may be asked about after all."""
+    rounds = Question.objects.filter(
+        campaign_id=question.campaign_id, item_id=question.item_id, topic=question.topic
+    )
+    lowest = rounds.aggregate(Min("round"))["round__min"]
+    # -1 is where promoted gold lives.
+    Question.objects.filter(pk=question.pk).update(seats_free=0, round=min(lowest - 1, -2))
+    if question.graph_id is not None:
+        # Its answer was taken as known; now the image may be asked.
+        for _ in following.look_again_at(question.campaign, [question.item_id]):
+            pass
+
+
+def gold_from_settled(campaign: Campaign, actor: User, question_ids: Iterable[int]) -> int:
+    """How many settled questions now also serve as gold, as questions of their own.
+
+    The settled question and its answers stay as they are: a gold copy is made in round -1, with
+    the same subject, so that nobody who answered the original ever sees it again. Raises Refusal
+    where one contradicts the question graph beside the gold that its image has.
+    """
+    policy = campaign.policies.latest("version")
+    with transaction.atomic():
+        settled = list(
+            Question.objects.filter(
+                campaign=campaign, pk__in=list(question_ids), state=Question.State.SETTLED
+            )
+            .select_related("item__image")
+            .order_by("pk")
+        )
+        standing = {
+            row.question_id: row
+            for row in Settlement.objects.filter(question__in=settled).order_by("pk")
+        }
+        promoted = [question for question in settled if question.pk in standing]
+        _check_graph(
+            campaign,
+            [(q.item.image.name, q.item_id, q.topic, standing[q.pk].value) for q in promoted],
+        )
+        made = sum(_promote(campaign, row, standing[row.pk], policy) for row in promoted)
+        if made:
+            _record(campaign, actor, {"promoted": made})
+    return made
+
+
+def _promote(campaign: Campaign, question: Question, settlement: Settlement, policy: Any) -> bool:
+    """Whether a gold copy was made: False where the question has one."""
+    copy, created = Question.objects.get_or_create(
+        campaign=campaign,
+        item_id=question.item_id,
+        topic=question.topic,
+        round=-1,
+        defaults={
+            "subject": question.subject or question.pk,
+            "lane": Question.Lane.GOLD,
+            "ticket": asking.take_tickets(campaign, 1),
+            "seats_free": 1,
+            "state": Question.State.GOLD,
+            "policy": policy,
+            "graph_id": question.graph_id,
+        },
+    )
+    if created:
+        source = "decided by a reviewer" if settlement.reviewed else "settled by the campaign"
+        answer: Any = settlement.value
+        if is_drawn(KINDS[campaign.kind]):
+            # How far people agreed is no part of what is right.
+            answer = {key: said for key, said in answer.items() if key != "agreement"}
+        Gold.objects.create(question=copy, answer=answer, source=source)
+    return created
+
+
+def without(campaign: Campaign) -> list[str]:
+    """Titles of the graph's questions that have no gold in force. A page there shows one question,
+    so gold is needed for each; elsewhere, where it is mixed over classes, none is named."""
+    if campaign.graph_id is None:
+        return []
+    rows = Gold.objects.filter(question__campaign=campaign, retired_at=None)
+    known = set(rows.values_list("question__topic", flat=True).distinct())
+    return [node.title for node in store.of(campaign).nodes if node.id not in known]
+
+
+def balance(campaign: Campaign) -> dict[str, Any]:
+    """How the gold in force is spread: {"total", "by_answer": {answer: n}, "by_topic": [{"topic",
+    "name", "total", "by_answer"}], "one_sided": topics whose gold has a single answer}.
+
+    Topics without any gold are not listed. Two queries.
+    """
+    kind = KINDS[campaign.kind]
+    by_answer: Counter[str] = Counter()
+    by_topic: dict[str, Counter[str]] = defaultdict(Counter)
+    rows = Gold.objects.filter(question__campaign=campaign, retired_at=None)
+    for topic, answer in rows.values_list("question__topic", "answer"):
+        word = kind.tally_name(answer)
+        by_answer[word] += 1
+        by_topic[topic][word] += 1
+    names = dict(campaign.topics.filter(key__in=list(by_topic)).values_list("key", "name"))
+    return {
+        "total": by_answer.total(),
+        "by_answer": dict(sorted(by_answer.items())),
+        "by_topic": [
+            {
+                "topic": topic,
+                "name": names.get(topic, topic),
+                "total": counts.total(),
+                "by_answer": dict(sorted(counts.items())),
+            }
+            for topic, counts in sorted(by_topic.items(), key=lambda row: names.get(row[0], row[0]))
+        ],
+        "one_sided": sorted(topic for topic, counts in by_topic.items() if len(counts) == 1),
+    }
+
+
+@dataclass(frozen=True)
+class Met:
+    """How people did on one gold question. trusted: of those, the ones whose word counts."""
+
+    question_id: int
+    met: int
+    failed: int
+    trusted: int
+    trusted_failed: int
+
+    def fails(self, policy: dict[str, Any]) -> bool:
+        """Whether it should retire: enough trusted people met it and too many failed it."""
+        share = policy["gold_fail_share"]
+        return (
+            self.trusted >= policy["gold_fail_people"]
+            and self.trusted_failed > share * self.trusted
+        )
+
+
+def failing(campaign: Campaign, question_ids: Iterable[int] | None = None) -> list[Met]:
+    """The gold in force (or of these ids) that anybody failed, most failures by trusted people
+    first. Trusted are researchers, reviewers and annotators at work whom the sequential test has
+    accepted or who are right more often than somebody bad for sure (lower end of the 95 % interval,
+    this question left out). Answers given in training count for nothing. Two queries."""
+    kind, policy = KINDS[campaign.kind], policies.of(campaign)
+    members = {row.user_id: row for row in campaign.memberships.active()}
+    met: dict[int, list[tuple[bool, bool]]] = defaultdict(list)
+    for question_id, annotator, first_at, value, answer in _answered(campaign, question_ids):
+        member = members.get(annotator)
+        if member is not None and first_at >= member.working_since:
+            failed = not kind.is_right(value, answer, policy)
+            met[question_id].append((failed, _is_trusted(member, failed, first_at, policy)))
+    found = []
+    for question_id, given in met.items():
+        trusted = [failed for failed, is_trusted in given if is_trusted]
+        failures = sum(failed for failed, _ in given)
+        if failures:
+            found.append(Met(question_id, len(given), failures, len(trusted), sum(trusted)))
+    return sorted(found, key=lambda met: (-met.trusted_failed, -met.failed, met.question_id))
+
+
+def failing_lately(campaign: Campaign, shown: int) -> list[Met]:
+    """As `failing`, for a page: of the gold failed most often in the latest answers. Four queries,
+    bounded however much gold was answered."""
+    kind, policy = KINDS[campaign.kind], policies.of(campaign)
+    failed = Counter(
+        question_id
+        for question_id, _, _, value, answer in _answered(campaign, None, LATEST)
+        if not kind.is_right(value, answer, policy)
+    )
+    return failing(campaign, [pk for pk, _ in failed.most_common(SUSPECTS)])[:shown]
+
+
+def _answered(
+    campaign: Campaign, question_ids: Iterable[int] | None, latest_seats: int | None = None
+) -> list[tuple[Any, ...]]:
+    """(question, annotator, first answered at, latest value, known answer) on gold in force."""
+    known = Q(
+        assignment__question__campaign=campaign,
+        assignment__question__state=Question.State.GOLD,
+        assignment__question__gold__retired_at=None,
+        assignment__state=Assignment.State.ANSWERED,
+    )
+    if question_ids is not None:
+        known &= Q(assignment__question__in=list(question_ids))
+    if latest_seats is not None:
+        seats = Assignment.objects.filter(
+            question__campaign=campaign,
+            question__state=Question.State.GOLD,
+            question__gold__retired_at=None,
+            state=Assignment.State.ANSWERED,
+        )
+        known = Q(assignment__in=seats.order_by("-pk").values("pk")[:latest_seats]) & known
+    rows = (
+        Answer.objects.filter(known)
+        .order_by("assignment_id", "revision")
+        .values_list(
+            "assignment_id",
+            "assignment__question",
+            "assignment__annotator",
+            "created_at",
+            "value",
+            "assignment__question__gold__answer",
+        )
+    )
+    latest: dict[int, tuple[Any, ...]] = {}
+    for seat, question_id, annotator, at, value, answer in rows:
+        first_at = latest[seat][2] if seat in latest else at
+        latest[seat] = (question_id, annotator, first_at, value, answer)
+    return list(latest.values())
+
+
+def _is_trusted(
+    member: Membership, failed_here: bool, first_at: datetime, policy: dict[str, Any]
+) -> bool:
+    """Whether this person's answer to one gold question, first given at first_at, may retire it."""
+    if member.role != Membership.Role.ANNOTATOR:
+        return True
+    tested = member.standing.get("test", {})
+    if member.stage != Membership.Stage.WORKING or tested.get("verdict") == "rejected":
+        return False
+    if tested.get("accepted"):
+        return True
+    right, total = tested.get("right", 0), tested.get("total", 0)
+    counted_at = member.standing.get("at")
+    # Figures from the last watch hold this answer only if it came before; then it is left out.
+    if counted_at is None or first_at <= datetime.fromisoformat(counted_at):
+        right, total = right - (not failed_here), total - 1
+    if total <= 0:
+        return False
+    # An answer that was revised since the watch was perhaps counted as right and is wrong now.
+    right = min(max(right, 0), total)
+    return wilson_interval(right, total)[0] > policy["bad_accuracy"]
+
+
+def retire_failed(campaign: Campaign, question_ids: Iterable[int] | None = None) -> list[int]:
+    """The gold (of these ids) that was retired now because too many trusted people failed it."""
+    policy = policies.of(campaign)
+    retired = []
+    for met in failing(campaign, question_ids):
+        if met.fails(policy):
+            reason = (
+                f"{met.trusted_failed} of {met.trusted} trusted people answered otherwise; "
+                "usually then the known answer is wrong."
+            )
+            retire_gold(campaign, None, met.question_id, reason)
+            retired.append(met.question_id)
+    return retired
+
+
+def _record(
+    campaign: Campaign, actor: User | None, content: dict[str, Any], reason: str = ""
+) -> None:
+    Decision.objects.create(
+        campaign=campaign,
+        kind=Decision.Kind.GOLD,
+        actor=actor,
+        content=content,
+        reason=reason[:500],
+    )

@@ -1,0 +1,104 @@
+"""The standing that gold gives to annotators."""
+
+from collections.abc import Collection
+from datetime import datetime
+from typing import Any
+
+from django.db.models import BigIntegerField, F, Q
+from django.db.models.functions import Coalesce
+
+from labeling.estimators.intervals import wilson_interval
+from labeling.kinds import KINDS, policies
+from labeling.models import Answer, Assignment, Campaign, Membership, Question, User
+
+
+def standings(
+    campaign: Campaign, people: Collection[int] | None = None
+) -> dict[int, dict[str, Any]]:
+    """For everybody who met gold, or those of these users: right, total, accuracy, its interval.
+
+    By what `rights` counts. The key is the user's id.
+    """
+    return {
+        annotator: standing_from(sum(given), len(given))
+        for annotator, given in rights(campaign, people).items()
+    }
+
+
+def rights(campaign: Campaign, people: Collection[int] | None = None) -> dict[int, list[bool]]:
+    """Whether each gold answer was right, in the order in which the person gave them, by user id.
+
+    people: only of these users. The latest revision counts, of gold that is in force, first
+    answered since the person works (not in training or a test, nor before a pardon). Two queries.
+    """
+    if people is not None and not people:
+        return {}
+    since = _working_since(campaign, people)
+    rows = (
+        Answer.objects.filter(
+            _on_gold(campaign, people), assignment__state=Assignment.State.ANSWERED
+        )
+        .order_by("assignment__ordinal", "assignment_id", "revision")
+        .values_list(
+            "assignment_id",
+            "assignment__annotator_id",
+            "created_at",
+            "value",
+            "assignment__question__gold__answer",
+        )
+    )
+    latest: dict[int, tuple[int, datetime, Any, Any]] = {}
+    for seat, annotator, at, value, answer in rows:
+        # When it first came decides whether it counts, the last revision what it says.
+        first_at = latest[seat][1] if seat in latest else at
+        latest[seat] = (annotator, first_at, value, answer)
+    kind, policy = KINDS[campaign.kind], policies.of(campaign)
+    found: dict[int, list[bool]] = {}
+    for annotator, first_at, value, answer in latest.values():
+        if annotator in since and first_at >= since[annotator]:
+            found.setdefault(annotator, []).append(kind.is_right(value, answer, policy))
+    return found
+
+
+def _on_gold(campaign: Campaign, people: Collection[int] | None) -> Q:
+    """Answers to gold in force. From the gold, which is little, to its answers; never through all
+    that the campaign, or its people, have."""
+    gold = Question.objects.filter(
+        campaign=campaign, state=Question.State.GOLD, gold__retired_at=None
+    )
+    if people is None:
+        return Q(assignment__question__in=gold.values("pk"))
+    # By subject these people's seats are found without everybody else's on the same gold. What
+    # shares a subject with gold may be the question that it was made from.
+    subject = Coalesce("subject", F("id"), output_field=BigIntegerField())
+    return Q(
+        assignment__annotator__in=people,
+        assignment__subject__in=gold.annotate(its_subject=subject).values("its_subject"),
+        assignment__question__campaign=campaign,
+        assignment__question__state=Question.State.GOLD,
+        assignment__question__gold__retired_at=None,
+    )
+
+
+def _working_since(campaign: Campaign, people: Collection[int] | None) -> dict[int, datetime]:
+    members = Membership.objects.filter(campaign=campaign)
+    if people is not None:
+        members = members.filter(user__in=people)
+    return dict(members.values_list("user", "working_since"))
+
+
+def standing(user: User, campaign: Campaign) -> dict[str, Any]:
+    """One annotator's accuracy on gold with its 95 % interval; accuracy None before any gold."""
+    return standings(campaign, [user.pk]).get(user.pk) or NO_STANDING
+
+
+def standing_from(right: int, total: int) -> dict[str, Any]:
+    return {
+        "right": right,
+        "total": total,
+        "accuracy": right / total if total else None,
+        "interval": list(wilson_interval(right, total)),
+    }
+
+
+NO_STANDING = standing_from(0, 0)

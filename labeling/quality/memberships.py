@@ -1,0 +1,198 @@
+"""Who belongs to a campaign: invitations, roles, leaving. The only writer of Membership's role."""
+
+import hashlib
+import secrets
+from datetime import timedelta
+
+from django.db import transaction
+from django.db.models import F
+from django.utils import timezone
+
+from labeling.assignment import claiming
+from labeling.errors import Conflict, NotYours, Refusal
+from labeling.models import Campaign, Decision, Invitation, Membership, User
+
+MAX_DAYS = 90
+MAX_USES = 1000
+REMOVED = (
+    "You were removed from this campaign after this invitation was made. "
+    "Ask whoever sent it for a new one."
+)
+
+
+def digest_of(secret: str) -> str:
+    return hashlib.sha256(secret.encode()).hexdigest()
+
+
+def invite(
+    campaign: Campaign,
+    actor: User,
+    role: str = Membership.Role.ANNOTATOR,
+    *,
+    days: int = 7,
+    max_uses: int = 1,
+    note: str = "",
+) -> tuple[Invitation, str]:
+    """A new invitation and its secret, which is told this once and kept only as a digest."""
+    if role not in Membership.Role.values:
+        roles = ", ".join(Membership.Role.values)
+        raise Refusal(f"There is no role {role!r}. Choose one of: {roles}.", field="role")
+    if not 1 <= days <= MAX_DAYS:
+        raise Refusal(f"An invitation lasts 1 to {MAX_DAYS} days; {days} came.", field="days")
+    if not 1 <= max_uses <= MAX_USES:
+        raise Refusal(
+            f"An invitation serves 1 to {MAX_USES} people; {max_uses} came.", field="max_uses"
+        )
+    secret = secrets.token_urlsafe(24)
+    now = timezone.now()
+    with transaction.atomic():
+        invitation = Invitation.objects.create(
+            campaign=campaign,
+            role=role,
+            digest=digest_of(secret),
+            note=note[:200],
+            max_uses=max_uses,
+            created_by=actor,
+            created_at=now,
+            expires_at=now + timedelta(days=days),
+        )
+        _record(campaign, actor, "invited", role=role, invitation=invitation.pk)
+    return invitation, secret
+
+
+def find_invitation(secret: str) -> Invitation | None:
+    """The invitation behind a secret, if it can still be used."""
+    if not secret:
+        return None
+    return (
+        Invitation.objects.usable()
+        .filter(digest=digest_of(secret))
+        .select_related("campaign")
+        .first()
+    )
+
+
+def explain(secret: str) -> str:
+    """Why the invitation behind a secret cannot be used, as a sentence for the person."""
+    invitation = Invitation.objects.filter(digest=digest_of(secret)).first()
+    if invitation is None:
+        return "This invitation does not exist. Check that the whole link was copied."
+    if invitation.revoked_at:
+        return "This invitation was withdrawn. Ask whoever sent it for a new one."
+    if invitation.expires_at <= timezone.now():
+        return "This invitation has expired. Ask whoever sent it for a new one."
+    return "This invitation was used up. Ask whoever sent it for a new one."
+
+
+def accept(secret: str, user: User) -> Membership:
+    """The person's membership in the invitation's campaign. A member's own link costs no use.
+
+    Raises Refusal with the reason when the invitation is spent, expired or revoked, or older than
+    the person's removal.
+    """
+    invitation = find_invitation(secret)
+    if invitation is None:
+        held = Invitation.objects.filter(digest=digest_of(secret)).first()
+        member = held and held.campaign.memberships.active().filter(user=user).first()
+        if member:
+            return member
+        raise Refusal(explain(secret), code="invitation_unusable")
+    with transaction.atomic():
+        membership, created = Membership.objects.select_for_update().get_or_create(
+            user=user, campaign=invitation.campaign, defaults={"role": invitation.role}
+        )
+        if not created and membership.left_at is None:
+            return membership
+        # Whoever was removed may still have a link for many: it must not bring them back.
+        if membership.left_at and invitation.created_at <= membership.left_at:
+            raise Refusal(REMOVED, code="invitation_unusable")
+        # Competed for by everybody who holds the link: the count decides.
+        taken = Invitation.objects.usable().filter(pk=invitation.pk).update(uses=F("uses") + 1)
+        if not taken:
+            raise Refusal(explain(secret), code="invitation_unusable")
+        if not created:
+            membership.role = invitation.role
+            membership.left_at = None
+            membership.save(update_fields=["role", "left_at"])
+        _record(
+            invitation.campaign,
+            user,
+            "joined",
+            role=membership.role,
+            member=user.pk,
+            invitation=invitation.pk,
+        )
+    return membership
+
+
+def revoke(invitation: Invitation, actor: User) -> Invitation:
+    """The invitation, of no use from now on. Revoking twice changes nothing."""
+    with transaction.atomic():
+        changed = Invitation.objects.filter(pk=invitation.pk, revoked_at=None).update(
+            revoked_at=timezone.now()
+        )
+        if changed:
+            _record(invitation.campaign, actor, "revoked", invitation=invitation.pk)
+    invitation.refresh_from_db()
+    return invitation
+
+
+def change_role(membership: Membership, actor: User, role: str) -> Membership:
+    """The membership in its new role. The last researcher cannot step down."""
+    if role not in Membership.Role.values:
+        roles = ", ".join(Membership.Role.values)
+        raise Refusal(f"There is no role {role!r}. Choose one of: {roles}.", field="role")
+    with transaction.atomic():
+        membership = _lock(membership)
+        if role != membership.role:
+            if membership.role == Membership.Role.RESEARCHER:
+                _check_not_last_researcher(membership)
+            membership.role = role
+            membership.save(update_fields=["role"])
+            _record(membership.campaign, actor, "role", role=role, member=membership.user_id)
+    return membership
+
+
+def remove(membership: Membership, actor: User) -> Membership:
+    """The membership, ended. Answers stay; the person's open seats return to others."""
+    with transaction.atomic():
+        membership = _lock(membership)
+        if membership.left_at is None:
+            if membership.role == Membership.Role.RESEARCHER:
+                _check_not_last_researcher(membership)
+            membership.left_at = timezone.now()
+            membership.save(update_fields=["left_at"])
+            _record(membership.campaign, actor, "removed", member=membership.user_id)
+    claiming.return_seats_of(membership.user, membership.campaign)
+    return membership
+
+
+def _lock(membership: Membership) -> Membership:
+    found = Membership.objects.select_for_update().filter(pk=membership.pk).first()
+    if found is None:
+        raise NotYours("This person is no longer a member of the campaign.")
+    # The campaign's row too: two researchers who remove each other at the same moment must not
+    # both succeed. Members are locked before it, as everywhere (seats.py).
+    Campaign.objects.select_for_update().get(pk=membership.campaign_id)
+    return found
+
+
+def _check_not_last_researcher(membership: Membership) -> None:
+    others = (
+        Membership.objects.active()
+        .filter(campaign_id=membership.campaign_id, role=Membership.Role.RESEARCHER)
+        .exclude(pk=membership.pk)
+    )
+    if not others.exists():
+        raise Conflict(
+            "This is the campaign's last researcher. Make somebody else a researcher first."
+        )
+
+
+def _record(campaign: Campaign, actor: User, deed: str, **content) -> None:
+    Decision.objects.create(
+        campaign=campaign,
+        kind=Decision.Kind.MEMBER,
+        actor=actor,
+        content={"deed": deed, **content},
+    )

@@ -1,0 +1,417 @@
+"""Standing: four signals of everybody at work, and what the campaign's policy does about them.
+
+Signals are figures that hold under any policy (signals.py); the policy's thresholds and actions are
+laid over them, here after every tenth answer and every night, and in `preview` before a change.
+Only annotators at work are watched. docs/quality.md, Standing.
+"""
+
+import logging
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict
+from datetime import datetime
+from typing import Any
+
+from django.utils import timezone
+
+from labeling.answers import submitting
+from labeling.consensus import calibrating
+from labeling.db.sql import writing
+from labeling.errors import Conflict, NotAllowed, Refusal
+from labeling.estimators import annotator_checks
+from labeling.estimators.annotator_checks import Given, SequentialTest, Tested
+from labeling.kinds import KINDS, policies
+from labeling.models import Answer, Assignment, Campaign, Gold, Job, Membership, Question, User
+from labeling.quality import blocking, gold, gold_results, qualifying
+
+logger = logging.getLogger(__name__)
+
+Stage = Membership.Stage
+# The last answers of a person that speed, runs and agreement look at; a bound for the queries too.
+RECENT = 500
+# Of what others answered to the gold that somebody met, at most this much is read.
+GOLD_POOL = 2_000
+# From the mildest to the strongest; the strongest reason acts.
+ACTIONS = ("none", "train", "pause", "block")
+STOPPING = ("pause", "block")
+VERDICTS = {
+    annotator_checks.ACCEPTED: "accepted",
+    annotator_checks.UNDECIDED: "undecided",
+    annotator_checks.REJECTED: "rejected",
+}
+# A person is told their share anew after this many more gold answers, and at most once a day.
+TOLD_EVERY = 10
+
+
+def execute(job: Job) -> None:
+    """The job "watch", keyed "<campaign>:<user>": watches one person, and the gold they failed."""
+    campaign_pk, user_pk = (int(part) for part in job.key.split(":"))
+    campaign = Campaign.objects.select_related("policy").filter(pk=campaign_pk).first()
+    user = User.objects.filter(pk=user_pk).first()
+    if campaign is None or user is None:
+        return
+    if failed := _failed_gold(campaign, user):
+        gold.retire_failed(campaign, failed)
+    watch(campaign, user)
+    calibrating.ask(campaign)
+
+
+def watch_all(campaign: Campaign) -> list[dict[str, Any]]:
+    """Watches everybody, first the gold: what trusted people fail counts against nobody."""
+    gold.retire_failed(campaign)
+    return watch(campaign)
+
+
+def watch(campaign: Campaign, user: User | None = None) -> list[dict[str, Any]]:
+    """Works out the signals of everybody at work (or of one person), keeps them in the membership,
+    and does what the policy says. Returns {"pseudonym", "action", "reason"} of those it acted on.
+
+    A handful of queries for each person, whose rows are bounded. Safe to run twice. Of everybody,
+    a person who cannot be watched stops nobody else: a job of their own tries again, and fails on
+    the page of jobs if it cannot either.
+    """
+    policy = policies.of(campaign)
+    acted = []
+    for membership in _watched(campaign, user):
+        try:
+            row = _watch_one(campaign, membership, policy)
+        except Exception:
+            if user is not None:
+                raise
+            logger.exception("watching %s in %s failed", membership.user.pseudonym, campaign.name)
+            submitting.ask_watch(campaign, membership.user_id)
+            continue
+        if row is not None:
+            acted.append(row)
+    return acted
+
+
+def _watch_one(
+    campaign: Campaign, membership: Membership, policy: dict[str, Any]
+) -> dict[str, Any] | None:
+    """What was done about this person; None for nothing."""
+    figures = measure(campaign, membership, policy)
+    found = annotator_checks.reasons(figures, policy)
+    action, reason = _decide(campaign, membership, policy, found)
+    if not _keep(membership, figures, found, policy) or action == "none":
+        return None
+    _act(membership, action, reason, found)
+    return _row(membership, action, reason)
+
+
+def _watched(campaign: Campaign, user: User | None = None) -> Iterable[Membership]:
+    """Annotators at work. Researchers and reviewers are never watched."""
+    members = campaign.memberships.active().filter(
+        role=Membership.Role.ANNOTATOR, stage=Stage.WORKING
+    )
+    if user is not None:
+        members = members.filter(user=user)
+    return list(members.select_related("user", "campaign").order_by("pk"))
+
+
+def measure(campaign: Campaign, membership: Membership, policy: dict[str, Any]) -> dict[str, Any]:
+    """The four signals of a person: {"test": Tested, "speed", "runs", "chance"}.
+
+    The pool they are measured against is what others answered to the very questions they met, so
+    that neither hard classes nor long stretches without a "yes" count against anybody.
+    """
+    rights = gold_results.rights(campaign, [membership.user_id]).get(membership.user_id, [])
+    mine = _recent(campaign, membership)
+    pool = _others(campaign, membership, mine, policy["signal_answers"])
+    kind = KINDS[campaign.kind]
+    words: dict[int, list[str]] = {}
+    for row in pool:
+        words.setdefault(row.question_id, []).append(kind.tally_name(row.value))
+    given = [
+        Given(row.topic, kind.tally_name(row.value), row.ms, tuple(words.get(row.question_id, ())))
+        for row in mine
+    ]
+    return {
+        "test": annotator_checks.fold(SequentialTest.of(policy), rights),
+        "speed": annotator_checks.speed(
+            given, [(row.topic, row.ms) for row in pool if row.ms is not None]
+        ),
+        "runs": annotator_checks.runs(
+            given, [(row.topic, kind.tally_name(row.value)) for row in pool]
+        ),
+        "chance": annotator_checks.agreement(given, getattr(kind, "ABSTENTIONS", frozenset())),
+    }
+
+
+class _Row:
+    """An answer as the signals need it: the time of its first revision, the value of its last."""
+
+    __slots__ = ("at", "ms", "question_id", "state", "topic", "value")
+
+    def __init__(self, question_id: int, topic: str, state: str, at: datetime, ms: int | None):
+        self.question_id, self.topic, self.state, self.at, self.ms = (
+            question_id,
+            topic,
+            state,
+            at,
+            ms,
+        )
+        self.value: Any = None
+
+
+def _rows(answers: Any) -> list[_Row]:
+    """One row a seat, of answers whose revisions are in order."""
+    found: dict[int, _Row] = {}
+    for seat, question_id, topic, state, at, ms, value in answers.values_list(
+        "assignment_id",
+        "assignment__question_id",
+        "assignment__question__topic",
+        "assignment__question__state",
+        "created_at",
+        "duration_ms",
+        "value",
+    ):
+        row = found.setdefault(seat, _Row(question_id, topic, state, at, ms))
+        row.value = value
+    return list(found.values())
+
+
+def _recent(campaign: Campaign, membership: Membership) -> list[_Row]:
+    """What this person answered last in this stage, in the order in which they did."""
+    answers = Answer.objects.filter(
+        assignment__annotator_id=membership.user_id,
+        assignment__state=Assignment.State.ANSWERED,
+        # Counted by answering.py for each person, so the last ones need no sorting of them all.
+        assignment__ordinal__gt=membership.answered - RECENT,
+        assignment__question__campaign=campaign,
+    ).order_by("assignment__ordinal", "assignment_id", "revision")
+    return [row for row in _rows(answers) if row.at >= membership.working_since]
+
+
+def _others(
+    campaign: Campaign, membership: Membership, mine: Sequence[_Row], enough: int
+) -> list[_Row]:
+    """What others, who are not blocked, answered to the same questions. To gold only where that is
+    too little, as where every question has one vote: everybody meets gold."""
+    is_gold = Question.State.GOLD
+    found = _answers_of_others(
+        campaign, membership, [row.question_id for row in mine if row.state != is_gold]
+    )
+    if len(found) < enough:
+        met = [row.question_id for row in mine if row.state == is_gold]
+        found += _answers_of_others(campaign, membership, met, GOLD_POOL)
+    return found
+
+
+def _answers_of_others(
+    campaign: Campaign,
+    membership: Membership,
+    question_ids: Sequence[int],
+    limit: int | None = None,
+) -> list[_Row]:
+    if not question_ids:
+        return []
+    blocked = campaign.memberships.filter(stage=Stage.BLOCKED).values("user")
+    seats = Assignment.objects.filter(
+        question_id__in=question_ids, state=Assignment.State.ANSWERED
+    ).exclude(annotator_id=membership.user_id)
+    seats = seats.exclude(annotator__in=blocked)
+    if limit is not None:
+        seats = seats.order_by("pk")[:limit]
+    return _rows(
+        Answer.objects.filter(assignment__in=seats.values("pk")).order_by(
+            "assignment_id", "revision"
+        )
+    )
+
+
+def _decide(
+    campaign: Campaign,
+    membership: Membership,
+    policy: dict[str, Any],
+    found: Sequence[dict[str, str]],
+) -> tuple[str, str]:
+    """The strongest action that any reason asks for, and the reasons for it in words."""
+    action = max((row["action"] for row in found), key=ACTIONS.index, default="none")
+    if action == "train" and not (policy["training_questions"] and _unseen(membership)):
+        action = "pause"
+    return action, " ".join(row["words"] for row in found if row["action"] != "none")
+
+
+def _unseen(membership: Membership) -> bool:
+    return bool(qualifying.unseen(membership).exists())
+
+
+def _keep(
+    membership: Membership,
+    figures: dict[str, Any],
+    found: Sequence[dict[str, str]],
+    policy: dict[str, Any],
+) -> bool:
+    """Writes what was found; False when the person left work, or began anew, meanwhile."""
+    now = timezone.now()
+    tested: Tested = figures["test"]
+    standing = {
+        "test": asdict(tested)
+        | {"last": list(tested.last), "now": list(tested.now), "verdict": VERDICTS[tested.verdict]},
+        "speed": figures["speed"],
+        "runs": figures["runs"],
+        "chance": figures["chance"],
+        "reasons": list(found),
+        "at": now.isoformat(),
+        "told": _told(membership.standing.get("told"), tested, now),
+    }
+    with writing():
+        row = (
+            Membership.objects.active()
+            .select_for_update(no_key=True)
+            .filter(pk=membership.pk, stage=Stage.WORKING, working_since=membership.working_since)
+            .first()
+        )
+        if row is None:
+            return False
+        row.standing = standing
+        trusted = 0 if tested.verdict == annotator_checks.REJECTED else tested.accepted
+        row.gold_share = annotator_checks.gold_share(trusted, policy)
+        row.save(update_fields=["standing", "gold_share"])
+    membership.standing, membership.gold_share = row.standing, row.gold_share
+    return True
+
+
+def _told(before: dict[str, Any] | None, tested: Tested, now: datetime) -> dict[str, Any] | None:
+    """What the person may be told of their gold: as it stood some answers ago, and for a day, so
+    that no change tells of a single answer."""
+    if before is not None:
+        same_day = before["on"] == now.date().isoformat()
+        if same_day or tested.total < before["total"] + TOLD_EVERY:
+            return before
+    if tested.total < TOLD_EVERY:
+        return before
+    return {"right": tested.right, "total": tested.total, "on": now.date().isoformat()}
+
+
+def told(membership: Membership) -> dict[str, Any] | None:
+    """{"right", "total", "on": date} of the gold a person met, as they may be told it; None while
+    there is too little. Say it in bands, never as a figure: docs/quality.md."""
+    return membership.standing.get("told")
+
+
+def _act(membership: Membership, action: str, reason: str, found: Sequence[dict[str, str]]) -> None:
+    which = [row["signal"] for row in found if row["action"] != "none"]
+    if action == "block":
+        blocking.block(membership.campaign, membership, None, reason)
+    elif action == "pause":
+        qualifying.move(
+            membership, Stage.PAUSED, None, reason, expected=Stage.WORKING, signals=which
+        )
+    else:
+        # A new start, with all the attempts at the test.
+        qualifying.move(
+            membership,
+            Stage.TRAINING,
+            None,
+            reason,
+            expected=Stage.WORKING,
+            attempts=0,
+            signals=which,
+        )
+
+
+def _row(membership: Membership, action: str, reason: str) -> dict[str, Any]:
+    return {
+        "membership": membership.pk,
+        "pseudonym": membership.user.pseudonym,
+        "action": action,
+        "reason": reason,
+    }
+
+
+def preview(campaign: Campaign, policy: dict[str, Any]) -> list[dict[str, Any]]:
+    """Whom this policy would train again, pause or block if it were in force now, and why:
+    {"membership", "pseudonym", "action", "reason"}, by pseudonym.
+
+    The test is run anew on their gold; the other signals are as they were last worked out. A fixed
+    number of queries, but for one where somebody would be trained.
+    """
+    rights = gold_results.rights(campaign)
+    test = SequentialTest.of(policy)
+    rows = []
+    for membership in _watched(campaign):
+        kept = {name: membership.standing.get(name, {}) for name in ("speed", "runs", "chance")}
+        figures = {"test": annotator_checks.fold(test, rights.get(membership.user_id, [])), **kept}
+        found = annotator_checks.reasons(figures, policy)
+        action, reason = _decide(campaign, membership, policy, found)
+        if action != "none":
+            rows.append(_row(membership, action, reason))
+    return sorted(rows, key=lambda row: row["pseudonym"])
+
+
+def would_block_everyone(
+    campaign: Campaign, policy: dict[str, Any], found: Sequence[dict[str, Any]] | None = None
+) -> bool:
+    """Whether this policy would pause or block all who are at work, of whom there are some."""
+    found = preview(campaign, policy) if found is None else found
+    stopped = sum(row["action"] in STOPPING for row in found)
+    return stopped > 0 and stopped == len(list(_watched(campaign)))
+
+
+def check_policy(campaign: Campaign, policy: dict[str, Any], *, confirmed: bool = False) -> None:
+    """Passes unless the policy would stop everybody at work and nobody has confirmed that.
+    Raises Conflict."""
+    if not confirmed and would_block_everyone(campaign, policy):
+        raise Conflict(
+            "This rule would pause or block everybody who works here now. Loosen it, or confirm "
+            "that you mean it.",
+            field="confirmed",
+            code="blocks_everyone",
+        )
+
+
+def pause(membership: Membership, actor: User, reason: str) -> Membership:
+    """The person, who gets no more questions until a researcher lets them in again."""
+    _check_annotator(membership)
+    _check_reason(reason)
+    if not qualifying.move(membership, Stage.PAUSED, actor, reason, expected=Stage.WORKING):
+        raise Conflict("This person is not at work, or no longer.")
+    return membership
+
+
+def pardon(membership: Membership, actor: User, reason: str) -> Membership:
+    """The person, at work from now on: out of a pause, a failed test, or training and test.
+
+    Their standing begins anew, or what led to the pause would lead to it again at once. Whoever is
+    blocked is unblocked instead, since answers come back with it.
+    """
+    _check_annotator(membership)
+    _check_reason(reason)
+    if membership.stage == Stage.BLOCKED:
+        raise Conflict("This person is blocked. Lift the block: that brings their answers back.")
+    if membership.stage == Stage.WORKING:
+        raise Conflict("This person is at work already.")
+    stage = membership.stage
+    if not qualifying.move(membership, Stage.WORKING, actor, reason, expected=stage, attempts=0):
+        raise Conflict("Somebody else has just decided about this person. Look again.")
+    return membership
+
+
+def _check_annotator(membership: Membership) -> None:
+    if membership.role != Membership.Role.ANNOTATOR:
+        raise NotAllowed("Only annotators are paused and let in; change the role instead.")
+
+
+def _check_reason(reason: str) -> None:
+    if not reason.strip():
+        raise Refusal("Give a reason: it is kept with the decision.", field="reason")
+
+
+def _failed_gold(campaign: Campaign, user: User) -> list[int]:
+    """The gold in force that this person answered otherwise, among their last answers."""
+    membership = campaign.memberships.active().filter(user=user).first()
+    if membership is None:
+        return []
+    met = {
+        row.question_id: row.value
+        for row in _recent(campaign, membership)
+        if row.state == Question.State.GOLD
+    }
+    known = Gold.objects.filter(question__in=met, retired_at=None)
+    kind, policy = KINDS[campaign.kind], policies.of(campaign)
+    return [
+        question_id
+        for question_id, answer in known.values_list("question_id", "answer")
+        if not kind.is_right(met[question_id], answer, policy)
+    ]

@@ -1,0 +1,199 @@
+"""A pilot: a random sample of every topic gets many votes, from which vote tables are learned.
+
+The ImageNet way: at least ten votes on each of a random sample of a class's images (Russakovsky et
+al. 2015, section 3.1.3). calibrating.py learns the tables, and judging.py goes by them.
+"""
+
+import random
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from typing import Any
+
+from django.db import transaction
+from django.db.models import Count
+
+from labeling.campaigns import lifecycle
+from labeling.consensus import calibrations, settling
+from labeling.db.sql import lock_questions
+from labeling.errors import Conflict, Refusal
+from labeling.estimators.vote_tables import CALIBRATION_VOTES
+from labeling.jobs import queue
+from labeling.kinds import deciding, policies
+from labeling.models import Campaign, Decision, Job, Policy, Question, User
+
+State = Question.State
+MOST = 10_000
+CHUNK = 1_000
+# Topics without a table that a page names.
+NAMED = 12
+
+
+def fits(campaign: Campaign) -> bool:
+    """Whether the campaign's answers are yes and no, which tables are made of."""
+    return calibrations.classes_of(campaign.kind, campaign.settings) == deciding.BINARY
+
+
+def plan(campaign: Campaign, per_topic: int, seed: int) -> dict[str, Any]:
+    """What ask_pilot would ask and cost: {"questions", "answers", "hours", "cost", "currency"}.
+
+    answers: those that the sample's questions lack, gold mixed in. Raises what ask_pilot does.
+    """
+    _check(campaign, per_topic)
+    lacking = questions = 0
+    same = _same(campaign, _content(campaign))
+    for ids in _chunks(_sample(campaign, per_topic, seed)):
+        chosen = Question.objects.filter(pk__in=ids).exclude(policy=same)
+        pks = list(chosen.values_list("pk", flat=True))
+        votes = settling.tallies(campaign, pks)
+        lacking += sum(max(0, CALIBRATION_VOTES - votes.get(pk, Counter()).total()) for pk in pks)
+        questions += len(pks)
+    mean = lacking / questions if questions else 0.0
+    return lifecycle.estimate(questions, policies.of(campaign), mean)
+
+
+def ask(campaign: Campaign, actor: User, per_topic: int, seed: int) -> Job:
+    """The job that asks the pilot, since thousands of questions take their time. Raises what
+    ask_pilot does."""
+    _check(campaign, per_topic)
+    payload = {"per_topic": per_topic, "seed": seed, "actor": actor.pk}
+    return queue.enqueue("pilot", f"{campaign.pk}:{per_topic}:{seed}", payload, campaign=campaign)
+
+
+def execute(job: Job) -> None:
+    """The job "pilot". Harmless to run twice."""
+    assert job.campaign is not None, "a pilot job names its campaign"
+    actor = User.objects.filter(pk=job.payload["actor"]).first()
+    ask_pilot(job.campaign, actor, job.payload["per_topic"], job.payload["seed"])
+
+
+def state(campaign: Campaign) -> dict[str, Any]:
+    """How far the pilot is: {"asked", "decided", "topics", "tables", "missing", "missing_count"}.
+
+    asked: questions that want ten votes; decided: those that nobody is asked any more. topics:
+    those of them; tables: how many of the topics have a table in the calibration in force; missing:
+    names of some that have none.
+    """
+    counts: dict[str, Counter[str]] = defaultdict(Counter)
+    if versions := _versions(campaign):
+        rows = campaign.questions.asked().filter(policy__version__in=versions).order_by()
+        for topic, found, count in rows.values_list("topic", "state").annotate(Count("pk")):
+            counts[topic][found] = count
+    tables = set(calibrations.in_force(campaign).tables)
+    missing = sorted(set(counts) - tables)
+    names = dict(campaign.topics.filter(key__in=missing[:NAMED]).values_list("key", "name"))
+    asked = sum(found.total() for found in counts.values())
+    return {
+        "asked": asked,
+        "decided": asked - sum(found[State.OPEN] for found in counts.values()),
+        "topics": len(counts),
+        "tables": len(counts) - len(missing),
+        "missing": [names.get(key, key) for key in missing[:NAMED]],
+        "missing_count": len(missing),
+    }
+
+
+def _versions(campaign: Campaign) -> list[int]:
+    """The versions of the policy that pilots had to themselves."""
+    decisions = campaign.decisions.filter(kind=Decision.Kind.POLICY, content__has_key="pilot")
+    return sorted(set(decisions.values_list("content__version", flat=True)))
+
+
+def _check(campaign: Campaign, per_topic: int) -> None:
+    if not 1 <= per_topic <= MOST:
+        raise Refusal(
+            f"A pilot asks 1 to {MOST} questions of each topic; {per_topic} came.",
+            field="per_topic",
+        )
+    if not fits(campaign):
+        raise Refusal(
+            f"Vote tables are of yes and no; a campaign of the kind {campaign.kind} has none.",
+            field="per_topic",
+        )
+    if campaign.state == Campaign.State.CLOSED:
+        raise Conflict("The campaign is closed: nobody could answer the pilot.")
+
+
+def ask_pilot(campaign: Campaign, actor: User | None, per_topic: int, seed: int) -> int:
+    """How many questions of each topic's random sample now want ten votes, settled by majority.
+
+    The sample is of all that is asked about the topic, settled or not, and equal seeds draw equal
+    samples from equal questions; settled ones come back for the votes they lack. Left out are
+    images that were dropped and what a reviewer decided. Asking again with the same seed adds
+    nothing. The pilot has a version of the policy to itself, which never comes in force.
+    """
+    _check(campaign, per_topic)
+    chosen = _sample(campaign, per_topic, seed)
+    with transaction.atomic():
+        policy = _policy(campaign)
+        locked = [row for ids in _chunks(chosen) for row in lock_questions(ids)]
+        moved = [q for q in locked if q.policy_id != policy.pk and _may(q.state)]
+        found = settling.Replayed()
+        for start in range(0, len(moved), CHUNK):
+            part = moved[start : start + CHUNK]
+            Question.objects.filter(pk__in=[q.id for q in part]).update(policy=policy)
+            found.add(settling.replay_locked([q._replace(policy_id=policy.pk) for q in part]))
+        # The campaign's row after all questions, as everywhere (seats.py).
+        found.give()
+        if moved:
+            Decision.objects.create(
+                campaign=campaign,
+                kind=Decision.Kind.POLICY,
+                actor=actor,
+                content={"pilot": len(moved), "version": policy.version, "seed": seed},
+            )
+    return len(moved)
+
+
+def _may(state: str) -> bool:
+    return state in (State.OPEN, State.SETTLED, State.REVIEW)
+
+
+def _sample(campaign: Campaign, per_topic: int, seed: int) -> list[int]:
+    """Ids, sorted. Topics draw one after the other from one generator."""
+    rows = (
+        Question.objects.filter(campaign=campaign, state__in=[s for s in State.values if _may(s)])
+        .exclude(settlements__reviewed=True)
+        .order_by("topic", "pk")
+        .values_list("topic", "pk")
+    )
+    by_topic: dict[str, list[int]] = {}
+    for topic, pk in rows.iterator():
+        by_topic.setdefault(topic, []).append(pk)
+    chance = random.Random(seed)
+    return sorted(
+        pk
+        for _, pks in sorted(by_topic.items())
+        for pk in chance.sample(sorted(pks), min(per_topic, len(pks)))
+    )
+
+
+def _policy(campaign: Campaign) -> Policy:
+    """The pilot's version of the policy in force: made once for each."""
+    content = _content(campaign)
+    same = _same(campaign, content)
+    if same is not None:
+        return same
+    last = campaign.policies.latest("version").version
+    return Policy.objects.create(campaign=campaign, version=last + 1, content=content)
+
+
+def _same(campaign: Campaign, content: dict[str, Any]) -> Policy | None:
+    """The campaign's version that means this, also one from before some key."""
+    versions = campaign.policies.order_by("version")
+    return next((row for row in versions if policies.DEFAULTS | row.content == content), None)
+
+
+def _content(campaign: Campaign) -> dict[str, Any]:
+    current = policies.of(Campaign.objects.select_related("policy").get(pk=campaign.pk))
+    most = max(current["max_votes"], CALIBRATION_VOTES + 5)
+    # Tables are learned from all ten votes, whatever the first six say.
+    return current | {
+        "method": "majority",
+        "votes": CALIBRATION_VOTES,
+        "stop_early": "never",
+        "max_votes": most,
+    }
+
+
+def _chunks(ids: Sequence[int]) -> list[Sequence[int]]:
+    return [ids[start : start + CHUNK] for start in range(0, len(ids), CHUNK)]

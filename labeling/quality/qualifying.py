@@ -1,0 +1,444 @@
+"""How a person comes in: training on gold with feedback, a test on gold without, then work.
+
+Both use the same seats and answers as work does, and `working_since` says since when the stage
+runs: what was answered before belongs to an earlier one. Gold that somebody met here is theirs no
+more, and feedback is given on no other. docs/quality.md, Training and test.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db.models import BigIntegerField, F, OuterRef, Q, Subquery
+from django.db.models.functions import Coalesce
+from django.utils import timezone
+
+from labeling.answers import submitting
+from labeling.assignment import claiming, gold_mixing
+from labeling.assignment.candidates import NOT_A_MEMBER
+from labeling.db.sql import retried, writing
+from labeling.errors import CampaignClosed, Newcomer, NotYours
+from labeling.graphs import store
+from labeling.kinds import KINDS, policies
+from labeling.models import Answer, Assignment, Campaign, Decision, Gold, Membership, Question, User
+from labeling.models.people import new_token
+from labeling.plurals import count_of
+
+Stage = Membership.Stage
+COMING_IN = (Stage.TRAINING, Stage.TEST)
+FREE = (Assignment.State.RETURNED, Assignment.State.CLOSED)
+
+
+@dataclass(frozen=True)
+class Done:
+    """How far somebody is in the stage they are in.
+
+    done, right: gold answered since it began. of: how much there is to answer, which is less than
+    the policy wants where there is too little gold. unseen: gold that this person never met.
+    """
+
+    done: int
+    right: int
+    of: int
+    unseen: int
+
+
+def stage_for(membership: Membership, policy: dict[str, Any]) -> str:
+    """The stage in which somebody new begins: only annotators are trained and tested."""
+    if membership.role != Membership.Role.ANNOTATOR:
+        return Stage.WORKING
+    if policy["training_questions"]:
+        return Stage.TRAINING
+    return Stage.TEST if policy["test_questions"] else Stage.WORKING
+
+
+def next_page(user: User, campaign: Campaign, size: int | None = None) -> claiming.Page:
+    """As assigning.next_page; a newcomer goes to training or the test first. Raises as it does."""
+    try:
+        return claiming.next_page(user, campaign, size)
+    except Newcomer:
+        begin(Membership.objects.get(user=user, campaign=campaign))
+        return claiming.next_page(user, campaign, size)
+
+
+def begin(membership: Membership) -> str:
+    """The stage of a newcomer, who goes to training or the test where the campaign has them.
+
+    Whoever has been through, or was let in by a researcher, stays where they are.
+    """
+    stage = stage_for(membership, policies.of(membership.campaign))
+    if membership.stage != Stage.WORKING or stage == Stage.WORKING:
+        return membership.stage
+    if claiming.has_been_trained(membership.user_id, membership.campaign_id):
+        return membership.stage
+    move(membership, stage, None, "", expected=Stage.WORKING)
+    return advance(membership)
+
+
+def move(
+    membership: Membership,
+    stage: str,
+    actor: User | None,
+    reason: str,
+    *,
+    expected: str | None = None,
+    attempts: int | None = None,
+    **content: Any,
+) -> bool:
+    """Whether the person is in that stage from now on; False when they left `expected` meanwhile.
+
+    Their open seats go back, and what they answered before belongs to the stage before. The
+    decision is kept with its reason. `membership` is brought up to date.
+    """
+    with writing():
+        row = _locked(membership)
+        if expected is not None and row.stage != expected:
+            membership.refresh_from_db()
+            return False
+        before, now = row.stage, timezone.now()
+        row.stage, row.working_since = stage, now
+        row.attempts = row.attempts if attempts is None else attempts
+        if stage != Stage.PAUSED:
+            # A paused person's figures stay, for the researcher to look at.
+            row.gold_share, row.standing = None, {}
+        row.save(update_fields=["stage", "working_since", "attempts", "gold_share", "standing"])
+        Decision.objects.create(
+            campaign_id=row.campaign_id,
+            kind=Decision.Kind.STAGE,
+            actor=actor,
+            content={"annotator": row.user_id, "from": before, "stage": stage} | content,
+            reason=reason[:500],
+            at=now,
+        )
+    claiming.return_seats_of(membership.user, membership.campaign)
+    membership.refresh_from_db()
+    return True
+
+
+def _locked(membership: Membership) -> Membership:
+    row = (
+        Membership.objects.active()
+        .select_for_update(no_key=True, of=("self",))
+        .filter(pk=membership.pk)
+        .first()
+    )
+    if row is None:
+        raise NotYours("This person is no longer a member of the campaign.")
+    return row
+
+
+def member_of(user: User, campaign: Campaign) -> Membership:
+    """The person's membership. Raises NotYours for others."""
+    row = (
+        Membership.objects.active()
+        .filter(user=user, campaign=campaign)
+        .select_related("campaign__policy", "user")
+        .first()
+    )
+    if row is None:
+        raise NotYours(NOT_A_MEMBER)
+    return row
+
+
+def next_gold(user: User, campaign: Campaign, size: int | None = None) -> claiming.Page:
+    """The open seats of somebody in training or in the test, filled up with gold they never met.
+
+    Balanced between answers and spread over classes; where the kind hands out topics, all about
+    one. Empty when the stage is over: `progress` says what came of it. Raises CampaignClosed unless
+    the campaign is open, NotYours for those who are not members.
+    """
+    membership = member_of(user, campaign)
+    if membership.campaign.state != Campaign.State.OPEN:
+        raise CampaignClosed(claiming.CLOSED[Campaign.State(membership.campaign.state)])
+    stage = advance(membership)
+    if stage not in COMING_IN:
+        return claiming.Page([], 0)
+    _fill(membership, size)
+    state = _state(membership)
+    return claiming.Page(claiming.open_seats(user, campaign), max(0, state.of - state.done))
+
+
+@retried
+def _fill(membership: Membership, size: int | None) -> None:
+    policy = policies.of(membership.campaign)
+    by_topic = getattr(KINDS[membership.campaign.kind], "TOPIC_PAGES", False)
+    with writing():
+        # Everybody who seats this person holds this lock, so what is unseen stays so.
+        if _locked(membership).stage != membership.stage:
+            return
+        held = list(_open(membership).values_list("question__topic", flat=True))
+        state = _state(membership)
+        wanted = min(size or policy["page_size"], claiming.LARGEST_PAGE, state.of - state.done)
+        now = timezone.now()
+        until = now + timedelta(minutes=policy["lease_minutes"])
+        _open(membership).update(leased_until=until)
+        if wanted <= len(held):
+            return
+        pool = list(unseen(membership))
+        # Given in this stage and not answered: it comes again before any other. The person knows
+        # that it is gold, so it must not be left over for their work.
+        if again := [row for row in pool if row[4] and row[4] >= membership.working_since]:
+            pool = again
+        if by_topic:
+            pool = _of_one_topic(pool, held)
+        _seat(membership, _spread(membership, pool, wanted - len(held)), now, until)
+
+
+def _open(membership: Membership) -> Any:
+    return Assignment.objects.filter(
+        annotator_id=membership.user_id,
+        question__campaign_id=membership.campaign_id,
+        state=Assignment.State.LEASED,
+    )
+
+
+def unseen(membership: Membership) -> Any:
+    """(question, subject, topic, answer, when they were last given it) of the gold in force that
+    this person never answered and does not hold; of questions that a graph still asks."""
+    seats = Assignment.objects.filter(
+        annotator_id=membership.user_id, subject=OuterRef("its_subject")
+    )
+    gold = Question.objects.filter(
+        campaign_id=membership.campaign_id,
+        lane=Question.Lane.GOLD,
+        state=Question.State.GOLD,
+        seats_free__gt=0,
+        gold__retired_at=None,
+    )
+    if membership.campaign.graph_id:
+        gold = gold.filter(topic__in=list(store.of(membership.campaign).index))
+    return (
+        gold.annotate(its_subject=Coalesce("subject", F("id"), output_field=BigIntegerField()))
+        .annotate(seat=Subquery(seats.values("state")[:1]))
+        .annotate(given_at=Subquery(seats.values("created_at")[:1]))
+        .annotate(seat_on=Subquery(seats.values("question_id")[:1]))
+        .filter(Q(seat=None) | Q(seat__in=FREE))
+        # Of one thing a person sees one part, ever (subjects.py).
+        .exclude(Q(its_subject__lt=0) & ~Q(seat_on=F("pk")) & Q(seat__isnull=False))
+        .order_by("pk")
+        .values_list("pk", "its_subject", "topic", "gold__answer", "given_at")
+    )
+
+
+Unseen = tuple[int, int, str, Any, datetime | None]
+
+
+def _of_one_topic(pool: Sequence[Unseen], held: Sequence[str]) -> list[Unseen]:
+    """Those of the topic of the open seats, else of any, as often as the topics have gold."""
+    if not pool:
+        return []
+    topic = held[0] if held else gold_mixing.chance.choice(pool)[2]
+    return [row for row in pool if row[2] == topic]
+
+
+def _spread(membership: Membership, candidates: Sequence[Unseen], wanted: int) -> list[Unseen]:
+    """So many of these, by chance, the answer and then the topic that this stage dealt least first:
+    also where it deals them one by one."""
+    dealt = Assignment.objects.filter(
+        annotator_id=membership.user_id,
+        question__campaign_id=membership.campaign_id,
+        question__state=Question.State.GOLD,
+        created_at__gte=membership.working_since,
+    ).values_list("question__gold__answer", "question__topic")
+    answers = Counter(str(answer) for answer, _ in dealt)
+    topics = Counter(topic for _, topic in dealt)
+    pool = list(candidates)
+    gold_mixing.chance.shuffle(pool)
+    chosen: list[Unseen] = []
+    while pool and len(chosen) < wanted:
+        one = min(pool, key=lambda row: (answers[str(row[3])], topics[row[2]]))
+        pool = [row for row in pool if row[1] != one[1]]
+        answers[str(one[3])] += 1
+        topics[one[2]] += 1
+        chosen.append(one)
+    return chosen
+
+
+def _seat(membership: Membership, chosen: Sequence[Unseen], now: datetime, until: datetime) -> None:
+    """Leases a seat on each, as assigning.py does. `created_at` is when this stage gave it, so that
+    feedback can tell it from what somebody met at work."""
+    again = {
+        row.subject: row
+        for row in Assignment.objects.filter(
+            annotator_id=membership.user_id, subject__in=[subject for _, subject, *_ in chosen]
+        )
+    }
+    new = []
+    for question_id, subject, *_ in chosen:
+        row = again.get(subject) or Assignment(annotator_id=membership.user_id, subject=subject)
+        if row.pk and row.question_id != question_id:
+            row.token = new_token()
+        row.question_id, row.state = question_id, Assignment.State.LEASED
+        row.leased_until, row.created_at = until, now
+        if not row.pk:
+            new.append(row)
+    Assignment.objects.bulk_create(new)
+    Assignment.objects.bulk_update(
+        again.values(), ["question", "state", "token", "leased_until", "created_at"]
+    )
+
+
+def _state(membership: Membership) -> Done:
+    """How far the stage is. Three queries."""
+    policy, kind = policies.of(membership.campaign), KINDS[membership.campaign.kind]
+    rows = (
+        Answer.objects.filter(
+            assignment__annotator_id=membership.user_id,
+            assignment__question__campaign_id=membership.campaign_id,
+            assignment__question__state=Question.State.GOLD,
+            assignment__state=Assignment.State.ANSWERED,
+            assignment__created_at__gte=membership.working_since,
+        )
+        .order_by("assignment_id", "revision")
+        .values_list("assignment_id", "value", "assignment__question__gold__answer")
+    )
+    latest = {seat: (value, answer) for seat, value, answer in rows}
+    right = sum(kind.is_right(value, answer, policy) for value, answer in latest.values())
+    held = _open(membership).filter(question__state=Question.State.GOLD).count()
+    left = unseen(membership).count() + held
+    if membership.stage == Stage.TRAINING:
+        # What the test needs is kept for it.
+        there_is = len(latest) + max(0, left - policy["test_questions"])
+        of = min(policy["training_questions"], there_is)
+    else:
+        of = min(policy["test_questions"], len(latest) + left)
+    return Done(len(latest), right, of, left)
+
+
+def advance(membership: Membership) -> str:
+    """The person's stage, after moving them on where it is over. Harmless to call at any time."""
+    while membership.stage in COMING_IN:
+        state = _state(membership)
+        if state.done < state.of:
+            break
+        finish = _finish_training if membership.stage == Stage.TRAINING else _finish_test
+        finish(membership, state)
+    return membership.stage
+
+
+def _finish_training(membership: Membership, state: Done) -> None:
+    policy = policies.of(membership.campaign)
+    figures = {"right": state.right, "of": state.of}
+    if policy["test_questions"] and state.unseen:
+        stage, words = Stage.TEST, f"Trained on {count_of(state.done, 'question')}."
+    else:
+        stage, words = (
+            Stage.WORKING,
+            f"Trained on {count_of(state.done, 'question')}; no test followed.",
+        )
+    move(membership, stage, None, words, expected=Stage.TRAINING, **figures)
+
+
+def _finish_test(membership: Membership, state: Done) -> None:
+    policy, taken = policies.of(membership.campaign), membership.attempts + bool(state.of)
+    figures = {"right": state.right, "of": state.of}
+    said = f"Right on {state.right} of {count_of(state.of, 'question')} of the test"
+    needed = f"{policy['test_pass']:.0%} are needed"
+    if not state.of and not membership.attempts:
+        stage, words = Stage.WORKING, "There was no gold to test with."
+    # A hair's breadth for 0.8 of 10, which is not 8 in binary.
+    elif state.of and state.right >= policy["test_pass"] * state.of - 1e-9:
+        stage, words = Stage.WORKING, f"{said}; {needed}."
+    elif taken >= policy["test_attempts"]:
+        stage, words = Stage.FAILED, f"{said}; {needed}, and the test was taken {taken} times."
+    elif not state.unseen:
+        stage, words = Stage.FAILED, f"{said}; {needed}, and no gold is left for another test."
+    else:
+        stage, words = Stage.TEST, f"{said}; {needed}. The test may be taken again."
+    move(membership, stage, None, words, expected=Stage.TEST, attempts=taken, **figures)
+
+
+def feedback(
+    user: User, campaign: Campaign, sent: Sequence[submitting.Sent]
+) -> list[dict[str, Any]]:
+    """For each answer, in order: {"seat", "status", "message", "right", "answer", "explanation",
+    "parts"}.
+
+    Submits them as always. In training an accepted answer is told whether it was right, the known
+    answer, why, and where it has parts how right each one is; in the test, and for seats that
+    training did not give, those four are None, None, "" and {}. Moves the person on when the stage
+    is over. Raises what answering.submit does.
+    """
+    membership = member_of(user, campaign)
+    results = submitting.submit(user, campaign, sent)
+    known = _known(membership, [one.seat for one in sent])
+    kind, policy = KINDS[membership.campaign.kind], policies.of(membership.campaign)
+    likeness = getattr(kind, "likeness", None)
+    told = []
+    for one, result in zip(sent, results, strict=True):
+        row = {"seat": one.seat, "status": result.status, "message": result.message}
+        gold = known.get(one.seat) if result.status == submitting.ACCEPTED else None
+        told.append(
+            row
+            | {
+                "right": None if gold is None else kind.is_right(one.value, gold.answer, policy),
+                "answer": None if gold is None else gold.answer,
+                "explanation": "" if gold is None else gold.explanation,
+                "parts": likeness(one.value, gold.answer) if gold and likeness else {},
+            }
+        )
+    advance(membership)
+    return told
+
+
+def _known(membership: Membership, tokens: Sequence[Any]) -> dict[str, Gold]:
+    """The gold behind the seats that training gave: never what somebody met at work."""
+    if membership.stage != Stage.TRAINING:
+        return {}
+    rows = Assignment.objects.filter(
+        token__in=[token for token in tokens if isinstance(token, str)],
+        annotator_id=membership.user_id,
+        question__campaign_id=membership.campaign_id,
+        question__state=Question.State.GOLD,
+        created_at__gte=membership.working_since,
+    ).select_related("question__gold")
+    return {row.token: row.question.gold for row in rows}
+
+
+def progress(membership: Membership) -> dict[str, Any]:
+    """{"stage", "done", "of", "right", "attempts_left", "needed"} of somebody coming in.
+
+    right is None in the test, where it would tell of each answer; needed, the share of the test
+    that must be right. In other stages done, of and right are 0.
+    """
+    policy = policies.of(membership.campaign)
+    coming = membership.stage in COMING_IN
+    state = _state(membership) if coming else Done(0, 0, 0, 0)
+    return {
+        "stage": membership.stage,
+        "done": state.done,
+        "of": state.of,
+        "right": None if membership.stage == Stage.TEST else state.right,
+        "attempts_left": max(0, policy["test_attempts"] - membership.attempts),
+        "needed": policy["test_pass"],
+    }
+
+
+def shortage(campaign: Campaign) -> dict[str, Any]:
+    """Whether the gold suffices for newcomers: {"gold", "needed", "training", "test", "words"}.
+
+    training, test: how long they really are. words: a sentence for the researcher, "" where it
+    suffices. Work needs gold beyond that, which nobody has met in training.
+    """
+    policy = policies.of(campaign)
+    gold = Gold.objects.filter(question__campaign=campaign, retired_at=None).count()
+    training, test = policy["training_questions"], policy["test_questions"]
+    needed = training + test * policy["test_attempts"]
+    real = {
+        "gold": gold,
+        "needed": needed,
+        "training": min(training, max(0, gold - test)),
+        "test": min(test, gold),
+        "words": "",
+    }
+    if gold < needed:
+        real["words"] = (
+            f"Training and test need {count_of(needed, 'gold question')} for each newcomer and the "
+            f"campaign has {gold}: training has {count_of(real['training'], 'question')} "
+            f"and the test {real['test']} until more gold is added."
+        )
+    elif needed and gold == needed:
+        real["words"] = "Training and test take all the gold: none is left to watch people at work."
+    return real

@@ -1,0 +1,493 @@
+"""Question graphs: read from a file, checked, every fault named. Pure, no Django.
+
+A graph asks "is there an animal?" before "is there a cat?" (Russakovsky et al. 2015, §3.3.3 and
+Appendix D). docs/hierarchy.md has the format; `questions.py` replays answers over a graph.
+"""
+
+import functools
+import graphlib
+import hashlib
+import json
+import operator
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import yaml
+
+from labeling import strict_yaml
+from labeling.errors import Refusal
+from labeling.files import BadInput, StrPath
+
+SHIPPED = Path(__file__).parent / "data"
+# A node's id is the topic of its questions, a column of this width.
+ID_LENGTH = 64
+MAX_NODES = 20_000
+FAULTS_SHOWN = 20
+
+
+class GraphError(Refusal, ValueError):
+    """A graph that cannot be used. faults: one sentence each, with the node and the cure."""
+
+    code = "bad_graph"
+
+    def __init__(self, faults: str | Sequence[str], line: int | None = None) -> None:
+        self.faults = (faults,) if isinstance(faults, str) else tuple(faults)
+        self.line = line
+        shown = "\n".join(self.faults[:FAULTS_SHOWN])
+        more = len(self.faults) - FAULTS_SHOWN
+        super().__init__(shown + (f"\nand {more} more" if more > 0 else ""), field="graph")
+
+
+@dataclass(frozen=True)
+class Node:
+    """One question. key: the class of a leaf ("" for an inner question)."""
+
+    id: str
+    question: str
+    parents: tuple[str, ...] = ()
+    children: tuple[str, ...] = ()
+    key: str = ""
+    name: str = ""
+    guidance: str = ""
+    definition: str = ""
+    synonyms: tuple[str, ...] = ()
+    depth: int = 0
+
+    @property
+    def leaf(self) -> bool:
+        return bool(self.key)
+
+    @property
+    def title(self) -> str:
+        """What to call it in a list: its name, or the question."""
+        return self.name or self.question
+
+    def content(self) -> dict[str, Any]:
+        said = {
+            "id": self.id,
+            "question": self.question,
+            "parents": list(self.parents),
+            "class": self.key or None,
+            "name": self.name,
+            "guidance": self.guidance,
+            "definition": self.definition,
+            "synonyms": list(self.synonyms),
+        }
+        return {k: v for k, v in said.items() if v or k in {"id", "question", "parents"}}
+
+
+@dataclass(frozen=True)
+class Graph:
+    """A checked graph. nodes: breadth-first, so that parents come before their children.
+
+    Breadth-first is by depth (the longest way down from a root), then by the order of the file.
+    """
+
+    nodes: tuple[Node, ...]
+    printed: tuple[str, ...]
+    name: str = ""
+    source: str = ""
+    notes: tuple[str, ...] = ()
+
+    @functools.cached_property
+    def index(self) -> dict[str, int]:
+        """Position in `nodes` by id."""
+        return {node.id: position for position, node in enumerate(self.nodes)}
+
+    @functools.cached_property
+    def names(self) -> tuple[str, ...]:
+        """Ids, breadth-first."""
+        return tuple(node.id for node in self.nodes)
+
+    @property
+    def order(self) -> dict[str, int]:
+        return self.index
+
+    @functools.cached_property
+    def by_key(self) -> dict[str, str]:
+        """Node id by class key."""
+        return {node.key: node.id for node in self.nodes if node.key}
+
+    @functools.cached_property
+    def roots(self) -> tuple[str, ...]:
+        return tuple(node.id for node in self.nodes if not node.parents)
+
+    @functools.cached_property
+    def leaves(self) -> tuple[str, ...]:
+        return tuple(node.id for node in self.nodes if node.leaf)
+
+    @property
+    def depth(self) -> int:
+        return max(node.depth for node in self.nodes)
+
+    @functools.cached_property
+    def parent_positions(self) -> tuple[tuple[int, ...], ...]:
+        return tuple(tuple(self.index[i] for i in node.parents) for node in self.nodes)
+
+    @functools.cached_property
+    def child_positions(self) -> tuple[tuple[int, ...], ...]:
+        return tuple(tuple(self.index[i] for i in node.children) for node in self.nodes)
+
+    @functools.cached_property
+    def below(self) -> npt.NDArray[np.bool_]:
+        """(N, N): [a, d] is true where d is a descendant of a (not of itself)."""
+        reach = np.zeros((len(self.nodes), len(self.nodes)), bool)
+        for a in range(len(self.nodes) - 1, -1, -1):
+            for child in self.child_positions[a]:
+                reach[a] |= reach[child]
+                reach[a, child] = True
+        return reach
+
+    @functools.cached_property
+    def alone(self) -> npt.NDArray[np.bool_]:
+        """(N, N): [a, d] is true where every way from the roots to d, below a, leads through a."""
+        through = np.zeros((len(self.nodes), len(self.nodes)), bool)
+        for d, parents in enumerate(self.parent_positions):
+            ways = [
+                through[:, parent] | (np.arange(len(self.nodes)) == parent) for parent in parents
+            ]
+            if ways:
+                through[:, d] = np.logical_and.reduce(ways)
+        return through
+
+    @functools.cached_property
+    def masks(self) -> "Masks":
+        return Masks(self)
+
+    def ids(self, mask: int) -> list[str]:
+        """Ids of the nodes in a bit set over positions, breadth-first."""
+        names = self.names
+        # Few bits: pick them one by one; many: read the whole set at once.
+        if mask.bit_count() > len(names) // 20:
+            return [name for name, bit in zip(names, bin(mask)[:1:-1], strict=False) if bit == "1"]
+        found = []
+        while mask:
+            low = mask & -mask
+            found.append(names[low.bit_length() - 1])
+            mask ^= low
+        return found
+
+    def node(self, node_id: str) -> Node:
+        """The node of that id. Raises KeyError."""
+        return self.nodes[self.index[node_id]]
+
+    def descendants(self, node_id: str) -> tuple[str, ...]:
+        return tuple(self.ids(self.masks.below[self.index[node_id]]))
+
+    def ancestors(self, node_id: str) -> tuple[str, ...]:
+        column = self.below[:, self.index[node_id]]
+        return tuple(self.nodes[p].id for p in np.flatnonzero(column))
+
+    def find(self, key: str) -> str | None:
+        """The id behind a node id or a class key, None where there is none."""
+        return key if key in self.index else self.by_key.get(key)
+
+    def content(self) -> dict[str, Any]:
+        """The graph as our own file says it; `build(graph.content())` gives the same graph."""
+        said: dict[str, Any] = {"name": self.name, "source": self.source}
+        if self.notes:
+            said["notes"] = list(self.notes)
+        return said | {"nodes": [self.node(node_id).content() for node_id in self.printed]}
+
+    @functools.cached_property
+    def sha256(self) -> str:
+        """Of the canonical JSON of `content()`: the same graph has the same."""
+        text = json.dumps(self.content(), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    def diff(self, other: "Graph") -> dict[str, list[Any]]:
+        """What became of this graph in `other`: ids added, removed, and changed with the fields."""
+        changed = []
+        for node in self.nodes:
+            if node.id in other.index:
+                old, new = node.content(), other.node(node.id).content()
+                fields = sorted(k for k in old.keys() | new.keys() if old.get(k) != new.get(k))
+                if fields:
+                    changed.append({"id": node.id, "fields": fields})
+        return {
+            "added": [node.id for node in other.nodes if node.id not in self.index],
+            "removed": [node.id for node in self.nodes if node.id not in other.index],
+            "changed": changed,
+        }
+
+
+class Masks:
+    """Bit sets over node positions, as whole numbers: fast for one image at a time.
+
+    below: all descendants. alone: those that only this node leads to. shared_next: the nodes with
+    several parents one of which is this node or alone below it.
+    """
+
+    def __init__(self, graph: Graph) -> None:
+        self.roots = self.of(graph, graph.roots)
+        self.parents = tuple(self.of(graph, node.parents) for node in graph.nodes)
+        self.children = tuple(self.of(graph, node.children) for node in graph.nodes)
+        self.below = tuple(_bits(np.flatnonzero(row).tolist()) for row in graph.below)
+        self.alone = tuple(_bits(np.flatnonzero(row).tolist()) for row in graph.alone)
+        shared = self.of(graph, [node.id for node in graph.nodes if len(node.parents) > 1])
+        near = [mask & shared for mask in self.children]
+        self.shared_next = tuple(
+            functools.reduce(operator.or_, (near[p] for p in np.flatnonzero(row)), near[a])
+            for a, row in enumerate(graph.alone)
+        )
+
+    @staticmethod
+    def of(graph: Graph, names: Iterable[str]) -> int:
+        """The set of those ids."""
+        return _bits(graph.index[name] for name in names)
+
+
+def _bits(places: Iterable[int]) -> int:
+    mask = 0
+    for place in places:
+        mask |= 1 << place
+    return mask
+
+
+def parse(text: str, name: str = "") -> dict[str, Any]:
+    """The raw graph in a JSON or YAML text. Raises GraphError with the line."""
+    place = f"{name}: " if name else ""
+    try:
+        # YAML would take a broken JSON for something else, so a brace decides.
+        raw = json.loads(text) if text.lstrip()[:1] in {"{", "["} else strict_yaml.load(text)
+    except json.JSONDecodeError as error:
+        raise _unreadable(place, "JSON", error.msg, error.lineno) from None
+    except ValueError:
+        # Python refuses to read a number of thousands of digits.
+        raise _unreadable(place, "JSON", "a number is too long", None) from None
+    except strict_yaml.Refers as error:
+        raise GraphError(
+            f"{place}uses a YAML alias (*name) in line {error.line};"
+            " write what it stands for instead",
+            line=error.line,
+        ) from None
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        problem = getattr(error, "problem", None) or str(error)
+        raise _unreadable(place, "YAML", problem, mark.line + 1 if mark else None) from None
+    except RecursionError:
+        raise GraphError(f"{place}nests too deeply; a graph is a flat list of nodes") from None
+    if not isinstance(raw, dict) or not isinstance(raw.get("nodes"), list):
+        raise GraphError(f'{place}has no list "nodes"; write {{"nodes": [{{"id": …}}]}}')
+    return raw
+
+
+def _unreadable(place: str, form: str, problem: str, line: int | None) -> GraphError:
+    where = f" in line {line}" if line else ""
+    return GraphError(f"{place}not {form}{where}: {problem}; mend the file", line=line)
+
+
+def read(path: StrPath) -> dict[str, Any]:
+    """The raw graph in a file. Raises BadInput with the line."""
+    try:
+        text = Path(path).read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "is not UTF-8 text"
+        raise BadInput(reason, file=path, cure="name a JSON or YAML file") from None
+    try:
+        return parse(text)
+    except GraphError as error:
+        raise BadInput(error.message, file=path, line=error.line) from None
+
+
+def shipped(name: str) -> Graph:
+    """A graph that comes with Assay: "ilsvrc"."""
+    path = SHIPPED / {"ilsvrc": "ilsvrc_detection.json"}[name]
+    return build(parse(path.read_text(encoding="utf-8"), path.name))
+
+
+def build(raw: Mapping[str, Any]) -> Graph:
+    """The graph of a raw one, ours or ILSVRC's as published; GraphError with every fault."""
+    entries, faults = _entries(raw)
+    faults += _link(entries)
+    faults += _faults(entries)
+    if faults:
+        raise GraphError(faults)
+    depth = _depths(entries)
+    printed = _printed(entries)
+    place = {node_id: position for position, node_id in enumerate(printed)}
+    for entry in entries.values():
+        for part in ("parents", "children"):
+            entry[part] = tuple(sorted(entry[part], key=place.__getitem__))
+    nodes = [Node(**entry, depth=depth[i]) for i, entry in entries.items()]
+    nodes.sort(key=lambda node: (node.depth, place[node.id]))
+    notes = _texts(raw.get("notes", raw.get("decisions"))) or ()
+    return Graph(
+        nodes=tuple(nodes),
+        printed=tuple(printed),
+        name=_text(raw.get("name")),
+        source=_text(raw.get("source")),
+        notes=notes,
+    )
+
+
+def _text(value: Any) -> str:
+    """One line of text that any database takes; "" for what is no text."""
+    # A list here may be a YAML alias bomb, which str() would blow up.
+    if value is None or isinstance(value, list | tuple | Mapping | set):
+        return ""
+    words = str(value).replace("\0", "").encode("utf-8", "replace").decode()
+    return " ".join(words.split())
+
+
+def _texts(value: Any) -> tuple[str, ...] | None:
+    if value is None:
+        return ()
+    return tuple(_text(v) for v in value) if isinstance(value, list | tuple) else None
+
+
+def _entries(raw: Mapping[str, Any]) -> tuple[dict[str, dict[str, Any]], list[str]]:
+    """Node fields by id, in the order of the file, and what is wrong with single nodes."""
+    rows = raw.get("nodes")
+    if not isinstance(rows, list) or not rows:
+        return {}, ['The graph has no nodes; write {"nodes": [{"id": …, "question": …}]}.']
+    if len(rows) > MAX_NODES:
+        return {}, [f"The graph has {len(rows)} nodes; {MAX_NODES} are the most."]
+    entries: dict[str, dict[str, Any]] = {}
+    faults = []
+    for number, row in enumerate(rows, start=1):
+        if not isinstance(row, Mapping) or not _text(row.get("id")):
+            faults.append(f"Node {number} of the list has no id; give it one.")
+            continue
+        entry = _entry(row)
+        if entry["id"] in entries:
+            faults.append(f"{entry['id']}: the id is there twice; rename one of them.")
+            continue
+        faults += _own_faults(entry)
+        entries[entry["id"]] = entry
+    return entries, faults
+
+
+def _entry(row: Mapping[str, Any]) -> dict[str, Any]:
+    key = row.get("class", row.get("wnid"))
+    # ILSVRC's file numbers its leaves; one without a wnid keeps its id as its class.
+    if key is None and row.get("leaf"):
+        key = row["id"]
+    return {
+        "id": _text(row["id"]),
+        "question": _text(row.get("question")),
+        "parents": _texts(row.get("parents")),
+        "children": _texts(row.get("children")),
+        "key": _text(key),
+        "name": _text(row.get("name")),
+        "guidance": _text(row.get("guidance")),
+        "definition": _text(row.get("definition")),
+        "synonyms": _texts(row.get("synonyms", row.get("wn_lemmas"))),
+    }
+
+
+def _own_faults(entry: dict[str, Any]) -> list[str]:
+    name, faults = entry["id"], []
+    if len(name) > ID_LENGTH:
+        faults.append(f"{name[:ID_LENGTH]}…: the id has {len(name)} characters, at most 64 fit.")
+    if len(entry["key"]) > ID_LENGTH:
+        faults.append(f"{name}: its class has {len(entry['key'])} characters, at most 64 fit.")
+    if not entry["question"]:
+        faults.append(f"{name}: the question is empty; write what people are asked.")
+    for part in ("parents", "children", "synonyms"):
+        if entry[part] is None:
+            faults.append(f"{name}: {part} is not a list; write a list of texts.")
+            entry[part] = ()
+        twice = [i for i, n in Counter(entry[part]).items() if n > 1] if part != "synonyms" else []
+        if twice:
+            faults.append(f"{name}: {part} names {twice[0]} twice; name it once.")
+            entry[part] = tuple(dict.fromkeys(entry[part]))
+    return faults
+
+
+def _link(entries: dict[str, dict[str, Any]]) -> list[str]:
+    """Children and parents made to say the same, in the order of the file; what does not fit."""
+    faults = []
+    with_parents = any(entry["parents"] for entry in entries.values())
+    with_children = any(entry["children"] for entry in entries.values())
+    for name, entry in entries.items():
+        for part, word in (("parents", "parent"), ("children", "child")):
+            for other in entry[part]:
+                if other not in entries:
+                    faults.append(
+                        f"{name}: its {word} {other} is not in the graph; add it or take it out."
+                    )
+                elif part == "parents" and with_children and name not in entries[other]["children"]:
+                    faults.append(
+                        f"{name}: says its parent is {other}, whose children leave it out;"
+                        " make the two agree."
+                    )
+                elif part == "children" and with_parents and name not in entries[other]["parents"]:
+                    faults.append(
+                        f"{name}: says its child is {other}, whose parents leave it out;"
+                        " make the two agree."
+                    )
+    pairs = {(p, c) for c, entry in entries.items() for p in entry["parents"] if p in entries}
+    pairs |= {(p, c) for p, entry in entries.items() for c in entry["children"] if c in entries}
+    parents, children = defaultdict(list), defaultdict(list)
+    place = {name: position for position, name in enumerate(entries)}
+    for parent, child in sorted(pairs, key=lambda pair: (place[pair[0]], place[pair[1]])):
+        parents[child].append(parent)
+        children[parent].append(child)
+    for name, entry in entries.items():
+        entry["parents"], entry["children"] = tuple(parents[name]), tuple(children[name])
+    return faults
+
+
+def _faults(entries: dict[str, dict[str, Any]]) -> list[str]:
+    """What is wrong between nodes, once they are linked."""
+    faults = []
+    classes: dict[str, str] = {}
+    for name, entry in entries.items():
+        key, children = entry["key"], entry["children"]
+        if key and children:
+            faults.append(
+                f"{name}: a leaf (class {key}) that is the parent of {', '.join(children[:3])};"
+                " take the class off, or the children."
+            )
+        if not key and not children:
+            faults.append(f"{name}: has neither children nor a class; give it one of them.")
+        if key and key in classes:
+            faults.append(f"{name}: its class {key} is that of {classes[key]} already.")
+        if key and key != name and key in entries:
+            faults.append(f"{name}: its class {key} is the id of another node; rename one.")
+        classes.setdefault(key, name)
+    try:
+        graphlib.TopologicalSorter({n: e["parents"] for n, e in entries.items()}).prepare()
+    except graphlib.CycleError as error:
+        cycle = list(error.args[1])
+        faults.append(f"{' → '.join(cycle)}: goes round in a circle; take one link out.")
+    lost = set(entries) - _reached(entries)
+    leaves = [name for name in entries if name in lost and entries[name]["key"]]
+    faults += [f"{name}: a leaf that no root leads to; link it to a root." for name in leaves]
+    return faults
+
+
+def _reached(entries: dict[str, dict[str, Any]]) -> set[str]:
+    todo = [name for name, entry in entries.items() if not entry["parents"]]
+    seen = set(todo)
+    while todo:
+        fresh = [c for c in entries[todo.pop()]["children"] if c not in seen]
+        seen.update(fresh)
+        todo += fresh
+    return seen
+
+
+def _depths(entries: dict[str, dict[str, Any]]) -> dict[str, int]:
+    depths: dict[str, int] = {}
+    parents = {name: entry["parents"] for name, entry in entries.items()}
+    for name in graphlib.TopologicalSorter(parents).static_order():
+        depths[name] = max((depths[p] + 1 for p in parents[name]), default=0)
+    return depths
+
+
+def _printed(entries: dict[str, dict[str, Any]]) -> list[str]:
+    """Ids as an indented list prints them: each node at its first place, the file's order."""
+    printed: dict[str, None] = {}
+    todo = [name for name, entry in reversed(entries.items()) if not entry["parents"]]
+    while todo:
+        name = todo.pop()
+        if name not in printed:
+            printed[name] = None
+            todo += reversed(entries[name]["children"])
+    return list(printed)

@@ -1,0 +1,153 @@
+"""What becomes of one image's questions, from how they stand and the graph. Pure, no Django."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from labeling.question_graph import replaying
+from labeling.question_graph.replaying import EXPLICIT, NO, UNKNOWN, Graph, Replay
+
+# Which of an image's candidates to ask now: (graph, replay, candidates, those that are open).
+Choice = Callable[[Graph, Replay, list[str], set[str]], list[str]]
+
+
+class Asked(NamedTuple):
+    """A question of the image as it stands.
+
+    state: that of its row. value: what its latest settlement says ("yes", "no" or "unknown"; None
+    before any). first: when it was first settled, as a number that grows with time.
+    """
+
+    id: int
+    node: str
+    state: str
+    value: str | None = None
+    first: int = 0
+
+    @property
+    def decided(self) -> bool:
+        return self.value is not None and self.state in ("settled", "dropped")
+
+
+@dataclass
+class Plan:
+    """What to do: open these nodes, bring back and withdraw these questions (by id)."""
+
+    open: list[str] = field(default_factory=list)
+    reopen: list[int] = field(default_factory=list)
+    withdraw: list[int] = field(default_factory=list)
+
+
+def value_of(stated: object) -> str | None:
+    """A settlement's value as the graph reads it; nothing is settled by None (to a reviewer).
+
+    >>> value_of("yes"), value_of("dropped"), value_of(None)
+    ('yes', 'unknown', None)
+    """
+    if stated is None:
+        return None
+    return str(stated) if stated in (replaying.YES, replaying.NO) else UNKNOWN
+
+
+def agreed(said: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """The value of each node or class of which several sources speak.
+
+    "yes" before "no" before "unknown": a wrong "no" costs labels, a wrong "yes" only questions.
+
+    >>> agreed([("cat", "no"), ("cat", "yes"), ("dog", "no")])
+    {'cat': 'yes', 'dog': 'no'}
+    """
+    weight = (replaying.YES, replaying.NO, UNKNOWN)
+    found: dict[str, str] = {}
+    for key, value in said:
+        if key not in found or weight.index(value) < weight.index(found[key]):
+            found[key] = value
+    return found
+
+
+def stand(
+    graph: Graph,
+    asked: Sequence[Asked],
+    mode: str,
+    given: Mapping[str, str] | None = None,
+    *,
+    withdrawn: bool = False,
+) -> Replay:
+    """The image's labels, of the answers that count.
+
+    An answer counts while something above it says yes (or could not be decided), as Algorithm 1
+    would have asked it; the order is that of the first settling, so a block and its lifting give
+    the labels that were. withdrawn: withdrawn questions count too, as if they had come back.
+    given: what is known beforehand, also "unknown" where that is all that can be known.
+    """
+    given = given or {}
+    known = replaying.replay(graph, (), mode, given).settled if given else {}
+    firm = {node: value for node, (value, _) in known.items()}
+    said = [(node, UNKNOWN) for node, value in given.items() if value == UNKNOWN]
+    firm |= dict(said)
+    counted = []
+    answered = [one for one in asked if one.value is not None and one.node in graph.index]
+    for one in sorted(answered, key=lambda one: graph.index[one.node]):
+        if not one.decided and not (withdrawn and one.state == "withdrawn"):
+            continue
+        parents = graph.node(one.node).parents
+        if parents and all(firm.get(parent, NO) == NO for parent in parents):
+            continue
+        counted.append(one)
+        # What may come back opens nothing below itself until it has.
+        if one.decided:
+            firm.setdefault(one.node, str(one.value))
+    counted.sort(key=lambda one: (one.first, one.id))
+    said += [(one.node, str(one.value)) for one in counted]
+    return replaying.replay(graph, said, mode, given)
+
+
+def plan(
+    graph: Graph,
+    asked: Sequence[Asked],
+    mode: str,
+    given: Mapping[str, str] | None = None,
+    choose: Choice | None = None,
+) -> Plan:
+    """What to open, bring back and withdraw, so that the image asks what it should.
+
+    asked: its questions but gold (whose answers are given). choose: which candidates to ask now; by
+    default all of them. Planning again once this is done plans nothing more.
+    """
+    replay = stand(graph, asked, mode, given, withdrawn=True)
+    rows = {one.node: one for one in asked}
+    away = {node for node, one in rows.items() if one.state == "withdrawn"}
+    candidates = [node for node in replay.candidates if _reached(graph, replay, node, away)]
+    counts = {node for node, (_, origin) in replay.settled.items() if origin == EXPLICIT}
+    keep = counts.union(candidates)
+    leaving = [one.id for node, one in rows.items() if node not in away and node not in keep]
+    waiting = {node for node in candidates if node in rows and rows[node].state == "open"}
+    # What comes back because its answers count again is not chosen anew.
+    wanted = [node for node in rows if node in counts and node in away]
+    wanted += (choose or breadth)(graph, replay, candidates, waiting)
+    return Plan(
+        open=[node for node in wanted if node not in rows],
+        reopen=[rows[node].id for node in wanted if node in away],
+        withdraw=leaving,
+    )
+
+
+def _reached(graph: Graph, replay: Replay, node: str, away: set[str]) -> bool:
+    """Whether something above the node opens it that stands now."""
+    parents = graph.node(node).parents
+    return not parents or any(
+        parent not in away and replay.settled.get(parent, (NO, ""))[0] != NO for parent in parents
+    )
+
+
+def breadth(graph: Graph, replay: Replay, candidates: list[str], waiting: set[str]) -> list[str]:
+    """All candidates: they may be asked in any order, by many people at once."""
+    return candidates
+
+
+def depth(graph: Graph, replay: Replay, candidates: list[str], waiting: set[str]) -> list[str]:
+    """One question at a time, in the order of an indented list: a "yes" is followed down first."""
+    if waiting or not candidates:
+        return []
+    rank = {node: place for place, node in enumerate(graph.printed)}
+    return [min(candidates, key=rank.__getitem__)]

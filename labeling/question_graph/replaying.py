@@ -1,0 +1,309 @@
+"""What to ask of an image next, and what its answers say: a question graph replayed.
+
+`strict` is Algorithm 1 of Russakovsky et al. (2015) as printed: a "no" closes everything below it
+that has no label yet, so a shared child depends on the order of the answers. `safe`, the default,
+closes a shared child only when all its parents are "no", and depends on no order. Pure, no Django.
+"""
+
+import difflib
+import functools
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from labeling.errors import Refusal
+from labeling.question_graph.graph import Graph, GraphError, Node, build, parse, read, shipped
+
+__all__ = [
+    "EXPLICIT",
+    "GIVEN",
+    "INHERITED",
+    "MODES",
+    "NO",
+    "UNKNOWN",
+    "YES",
+    "Graph",
+    "GraphError",
+    "Node",
+    "Replay",
+    "build",
+    "check_given",
+    "gold_conflicts",
+    "parse",
+    "read",
+    "replay",
+    "shipped",
+]
+
+YES, NO, UNKNOWN = "yes", "no", "unknown"
+EXPLICIT, INHERITED, GIVEN = "explicit", "inherited", "given"
+MODES = ("safe", "strict")
+
+# Rows of a refused import that are named.
+SHOWN = 20
+
+Label = tuple[str, str]
+
+
+@dataclass(frozen=True)
+class Replay:
+    """Where one image stands.
+
+    explicit: what people said, of the answers that count, and known: labels known beforehand, both
+    by node id. ignored: (id, value) of answers that do not count, since something above, or a label
+    known beforehand, had closed their node. shut: the nodes closed below a "no" as a bit set over
+    positions; closings: which "no" closed which of them.
+    """
+
+    graph: Graph
+    explicit: dict[str, str]
+    known: dict[str, str]
+    ignored: list[tuple[str, str]]
+    shut: int
+    closings: list[tuple[tuple[str, ...], int]]
+    known_by: dict[str, str]
+
+    @functools.cached_property
+    def candidates(self) -> list[str]:
+        """Ids to ask now, breadth-first: without a label, and a root or below one not "no"."""
+        masks = self.graph.masks
+        index = self.graph.index
+        wanted, settled = masks.roots, self.shut
+        for said in (self.explicit, self.known):
+            for node_id, value in said.items():
+                place = index[node_id]
+                settled |= 1 << place
+                if value != NO:
+                    wanted |= masks.children[place]
+        return self.graph.ids(wanted & ~settled)
+
+    @functools.cached_property
+    def settled(self) -> dict[str, Label]:
+        """(value, origin) of the nodes that have a label, by id."""
+        found = dict.fromkeys(self.graph.ids(self.shut), (NO, INHERITED))
+        found.update({node_id: (value, GIVEN) for node_id, value in self.known.items()})
+        found.update({node_id: (value, EXPLICIT) for node_id, value in self.explicit.items()})
+        return found
+
+    @functools.cached_property
+    def labels(self) -> dict[str, Label]:
+        """(value, origin) of every node; what nobody has said is ("unknown", "explicit")."""
+        return dict.fromkeys(self.graph.index, (UNKNOWN, EXPLICIT)) | self.settled
+
+    @functools.cached_property
+    def closed(self) -> set[str]:
+        """Ids that are not asked (any more): below a "no", or known beforehand."""
+        return {*self.graph.ids(self.shut), *self.known}
+
+    def is_closed(self, node_id: str) -> bool:
+        """Whether an answer to that node would be refused."""
+        return node_id in self.known or bool(self.shut >> self.graph.index[node_id] & 1)
+
+    @property
+    def done(self) -> bool:
+        return not self.candidates
+
+    @functools.cached_property
+    def depends(self) -> dict[str, tuple[str, ...]]:
+        """Ids of the explicit and given answers that a label rests on, by id of its node."""
+        found: dict[str, tuple[str, ...]] = {
+            node_id: (node_id,) for node_id in (*self.explicit, *self.known)
+        }
+        found.update({node_id: (source,) for node_id, source in self.known_by.items()})
+        for sources, mask in self.closings:
+            roots = tuple(dict.fromkeys(root for source in sources for root in found[source]))
+            found.update(dict.fromkeys(self.graph.ids(mask), roots))
+        return found
+
+
+def replay(
+    graph: Graph,
+    answers: Iterable[tuple[str, str]],
+    mode: str = "safe",
+    given: Mapping[str, str] | None = None,
+) -> Replay:
+    """Where an image stands after its settled answers.
+
+    answers: (node id, "yes" | "no" | "unknown") in the order of settling; the last one of a node
+    counts, at the place of its first. "unknown" is a question that nobody could decide: below it
+    people are asked all the same, since a wrong "no" costs labels and a wrong "yes" only questions.
+    given: "yes" | "no" by class key or node id, known before anybody was asked. A given "yes" makes
+    all its ancestors "yes" too. Nodes that the graph does not have are left out.
+    Raises ValueError for another mode. The cost is that of the answers and of the nodes with
+    several parents, not of the graph.
+    """
+    if mode not in MODES:
+        raise ValueError(f"mode is {mode!r}, expected safe or strict")
+    said = {node_id: value for node_id, value in answers if node_id in graph.index}
+    known, known_by = _known(graph, given or {})
+    settle = _safe if mode == "safe" else _strict
+    return settle(graph, said, known, known_by)
+
+
+def _known(graph: Graph, given: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
+    """Labels known beforehand by node id, and for ancestors the node they follow from."""
+    found = [(node_id, value) for key, value in given.items() if (node_id := graph.find(key))]
+    known = {node_id: value for node_id, value in found if value in {YES, NO}}
+    follows: dict[str, str] = {}
+    for node_id, value in found:
+        if value == YES:
+            for ancestor in graph.ancestors(node_id):
+                if known.get(ancestor) != YES:
+                    known[ancestor] = YES
+                    follows[ancestor] = node_id
+    return known, follows
+
+
+def _safe(
+    graph: Graph, said: Mapping[str, str], known: dict[str, str], known_by: dict[str, str]
+) -> Replay:
+    """Parents first: a "no" closes what only it leads to; a shared node is looked at once one of
+    its parents is "no"."""
+    masks, names = graph.masks, graph.names
+    # Bit sets over positions: nodes that are "no" (noes), and those of them closed from above.
+    noes = shut = 0
+    taken = todo = masks.of(graph, known)
+    todo |= masks.of(graph, said)
+    explicit: dict[str, str] = {}
+    ignored: list[tuple[str, str]] = []
+    closings: list[tuple[tuple[str, ...], int]] = []
+    while todo:
+        bit = todo & -todo
+        todo ^= bit
+        place = bit.bit_length() - 1
+        name, above = names[place], masks.parents[place]
+        if bit & (taken | shut):
+            closes = known.get(name) == NO
+            fresh = 0
+        elif above and not above & ~noes:
+            closes, fresh = True, bit
+        else:
+            # A shared node that is only looked at again may have no answer.
+            closes, fresh = said.get(name) == NO, 0
+            if name in said:
+                explicit[name] = said[name]
+        if name in said and name not in explicit:
+            ignored.append((name, said[name]))
+        if closes:
+            sources = graph.nodes[place].parents if fresh else (name,)
+            fresh |= masks.alone[place] & ~(taken | shut)
+            closings.append((sources, fresh))
+            shut |= fresh
+            noes |= fresh | bit
+            todo |= masks.shared_next[place]
+    return Replay(graph, explicit, known, ignored, shut, closings, known_by)
+
+
+def _strict(
+    graph: Graph, said: Mapping[str, str], known: dict[str, str], known_by: dict[str, str]
+) -> Replay:
+    """In the order of the answers: a "no" closes everything below it that has no label yet."""
+    masks, index = graph.masks, graph.index
+    shut, taken = 0, masks.of(graph, known)
+    explicit: dict[str, str] = {}
+    ignored: list[tuple[str, str]] = []
+    closings: list[tuple[tuple[str, ...], int]] = []
+
+    def close(node_id: str) -> int:
+        fresh = masks.below[index[node_id]] & ~(taken | shut)
+        closings.append(((node_id,), fresh))
+        return shut | fresh
+
+    for node_id, value in known.items():
+        if value == NO:
+            shut = close(node_id)
+    for node_id, value in said.items():
+        bit = 1 << index[node_id]
+        if (taken | shut) & bit:
+            ignored.append((node_id, value))
+            continue
+        explicit[node_id] = value
+        taken |= bit
+        if value == NO:
+            shut = close(node_id)
+    return Replay(graph, explicit, known, ignored, shut, closings, known_by)
+
+
+def gold_conflicts(
+    graph: Graph, rows: Iterable[tuple[str, str, str]], mode: str = "safe"
+) -> list[str]:
+    """One sentence for each answer that cannot stand beside the others of its image.
+
+    rows: (image, node id or class key, "yes" | "no"). A "yes" cannot stand where the others close
+    its node: below any "no" in strict mode, below nothing but "no" in safe mode. A "yes" whose
+    children are all "no" can: an animal need not be one of those asked for.
+    """
+    images: dict[str, dict[str, str]] = defaultdict(dict)
+    sentences = []
+    for image, key, value in rows:
+        node_id = graph.find(key)
+        if node_id is None:
+            sentences.append(f"{image}: {key} is not in the graph; add it or take the answer out.")
+        elif images[image].setdefault(node_id, value) != value:
+            sentences.append(f"{image}: {key} is both yes and no; keep one of them.")
+    for image, answers in images.items():
+        sentences += [f"{image}: {words}" for words in _contradictions(graph, answers, mode)]
+    return sentences
+
+
+def _contradictions(graph: Graph, answers: Mapping[str, str], mode: str) -> list[str]:
+    """Answers "yes" to nodes that the "no" answers close."""
+    # Only the "no" answers: in strict mode an answer that comes first would keep its node open.
+    noes = [(node_id, value) for node_id, value in answers.items() if value == NO]
+    after = replay(graph, noes, mode)
+    return [
+        f"{node_id} is yes, but {' and '.join(after.depends[node_id])}, above it, is no;"
+        " change one of them."
+        for node_id, value in answers.items()
+        if value == YES and after.settled.get(node_id) == (NO, INHERITED)
+    ]
+
+
+def check_given(
+    graph: Graph, rows: Iterable[tuple[str, str, str]], places: Sequence[str] = ()
+) -> None:
+    """Nothing, when labels known beforehand fit the graph; else a Refusal that names the rows.
+
+    rows: (image, node id or class key, "yes" | "no"), in the order of the file, from row 1.
+    places: where each of them stood, in words, if not in a row.
+    """
+
+    def at(number: int) -> str:
+        return places[number - 1] if places else f"Row {number}"
+
+    faults = []
+    said: dict[tuple[str, str], tuple[str, int]] = {}
+    noes: dict[str, list[str]] = defaultdict(list)
+    for number, (image, key, value) in enumerate(rows, start=1):
+        node_id = graph.find(key)
+        if node_id is None:
+            faults.append(
+                f"{at(number)}: class {key!r} is not in the graph; {_nearest(graph, key)}."
+            )
+        elif value not in {YES, NO}:
+            faults.append(f"{at(number)}: {key} is {value!r}; write yes or no.")
+        else:
+            first, row = said.setdefault((image, node_id), (value, number))
+            if first != value:
+                where = f"{at(row)[0].lower()}{at(row)[1:]}"
+                faults.append(f"{at(number)}: {key} of {image} was {first} in {where}; keep one.")
+            if value == NO:
+                noes[image].append(node_id)
+    for (image, node_id), (value, number) in said.items():
+        above = set(noes[image]).intersection(graph.ancestors(node_id)) if value == YES else ()
+        if above:
+            faults.append(
+                f"{at(number)}: {node_id} of {image} is yes, but {min(above)}, above it, is no;"
+                " change one of them."
+            )
+    if faults:
+        more = f"\nand {len(faults) - SHOWN} more" if len(faults) > SHOWN else ""
+        raise Refusal("\n".join(faults[:SHOWN]) + more, field="file", code="not_in_graph")
+
+
+def _nearest(graph: Graph, key: str) -> str:
+    """A cure for an unknown class: the nearest name that the graph has."""
+    near = difflib.get_close_matches(key, [*graph.by_key, *graph.index], n=1)
+    return (
+        f"did you mean {near[0]!r}" if near else "take the row out, or add the class to the graph"
+    )

@@ -1,0 +1,310 @@
+"""Labels out of a frozen release, in the formats of others, and back into a dataset.
+
+An export is the release's own folder with the labels beside it: release.json names every file with
+its hash, so it reads back as a release, with people under the pseudonyms of that release alone.
+"""
+
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import groupby
+from pathlib import Path
+from types import ModuleType
+from typing import IO, Any
+
+from labeling.files import BadInput, StrPath
+from labeling.formats import FORMATS, Label, Photo, pictures
+from labeling.formats.label import NAMES, About, boxes_of, polygons_of
+from labeling.formats.label_studio_project import check_base
+from labeling.formats.part_formats import PART_FORMATS
+from labeling.parts.background import without
+from labeling.parts.model import PartedObject, Photograph, Scenes
+from labeling.release_files import frozen
+from labeling.release_files.frozen import Frozen, Line
+from labeling.release_files.frozen_labels import Groups
+
+# What a folder or a file name says of its format.
+ENDINGS = {".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".xml": "voc"}
+# Of a release with parts: objects with their parts, and what else can be said of its images.
+OBJECT_FORMATS: dict[str, ModuleType] = {**PART_FORMATS, "pictures": pictures}
+BESIDE_OBJECTS = ("csv", "jsonl", "voc")
+
+# Opens an image by its name, where the pixels are at hand.
+Open = Callable[[str], IO[bytes]]
+
+
+@dataclass(frozen=True)
+class Options:
+    """How a format is written. names: of COCO's categories, one of NAMES. rest: whether COCO has
+    what no part covers. image_base: what stands before an image's name in its address, for Label
+    Studio; "" for files of its own machine."""
+
+    names: str = NAMES[0]
+    rest: bool = False
+    image_base: str = ""
+
+    def of(self, format_name: str, kind: str) -> dict[str, Any]:
+        """Those that the format has, for a campaign of that kind. Raises BadInput where another is
+        given, and for an image base that is no address."""
+        known = options_of(format_name, kind)
+        for name, value in vars(self).items():
+            if name not in known and value != getattr(DEFAULT, name):
+                raise BadInput(
+                    f"{name.replace('_', '-')} is no option of {format_name} here",
+                    cure=f"leave it out; {OPTION_USES[name]}",
+                )
+        check_base(self.image_base)
+        return {name: getattr(self, name) for name in known}
+
+
+DEFAULT = Options()
+OPTION_USES = {
+    "names": "it names the categories of coco",
+    "rest": "it is for coco of objects with parts",
+    "image_base": "it is for label-studio",
+}
+
+
+def options_of(format_name: str, kind: str) -> tuple[str, ...]:
+    """The names of the Options that a format has, for a campaign of that kind."""
+    if format_name == "coco":
+        return ("names", "rest") if kind == "parts" else ("names",)
+    return ("image_base",) if format_name == "label-studio" else ()
+
+
+def formats_of(kind: str) -> dict[str, ModuleType]:
+    """The formats that a release of a campaign of that kind is written in, by name."""
+    if kind != "parts":
+        return FORMATS
+    return OBJECT_FORMATS | {name: FORMATS[name] for name in BESIDE_OBJECTS}
+
+
+def export(
+    release: Frozen,
+    format_name: str,
+    out: StrPath,
+    open_image: Open | None = None,
+    options: Options = DEFAULT,
+) -> dict[str, Any]:
+    """{"format", "out", "images", "sha256"} of what was written, and "labels" {origin: {value: n}};
+    or, of objects with parts, "objects" and "parts" {origin: {state: n}}, the made rest apart.
+
+    out: a folder that does not exist yet or is empty; it appears when it is whole. open_image: for
+    pictures. Image by image, so memory stays flat. Raises BadInput when it cannot be written, and
+    for a format or an option that releases of this kind do not have.
+    """
+    kind = release.meta["campaign"]["kind"]
+    formats = formats_of(kind)
+    if format_name not in formats:
+        raise BadInput(
+            f"releases of this kind are not written as {format_name}",
+            cure=f"choose one of: {', '.join(formats)}",
+        )
+    chosen = options.of(format_name, kind)
+    goal = Path(out)
+    frozen.check_goal(goal)
+    goal = goal.resolve()
+    part = Path(tempfile.mkdtemp(prefix=f".{goal.name}.", suffix=".part", dir=goal.parent))
+    try:
+        for name in release.meta["files"]:
+            shutil.copyfile(release.folder / name, part / name)
+        counts = _Counts()
+        about = About(
+            release.meta["campaign"]["title"],
+            classes_of(release),
+            release.parts(),
+            names=options.names,
+            image_base=options.image_base,
+            images=(str(line["name"]) for line in release.images()),
+        )
+        module = formats[format_name]
+        if module is OBJECT_FORMATS.get(format_name):
+            makes_rest = getattr(module, "MAKES_REST", False)
+            about.makes_rest = makes_rest and options.rest
+            found = scenes(release, open_image, rest=not makes_rest)
+            module.write(counts.watch_objects(found), part, about)
+        else:
+            module.write(counts.watch(pages(release)), part, about)
+        sha256 = _write_head(part, release, {"format": format_name, **chosen})
+        os.chmod(part, 0o755)  # noqa: S103 - as mkdir would
+        if goal.exists():
+            goal.rmdir()
+        os.rename(part, goal)
+    except BaseException:
+        shutil.rmtree(part, ignore_errors=True)
+        raise
+    return {
+        "format": format_name,
+        "out": os.fspath(out),
+        "images": counts.images,
+        **counts.told(),
+        "sha256": sha256,
+    }
+
+
+class _Counts:
+    """What passes by on its way into an export."""
+
+    def __init__(self) -> None:
+        self.images = 0
+        # None where labels pass by.
+        self.objects: int | None = None
+        # By origin, then by value or by state.
+        self.said: dict[str, Counter[str]] = defaultdict(Counter)
+
+    def watch(
+        self, found: Iterable[tuple[Photo, list[Label]]]
+    ) -> Iterator[tuple[Photo, list[Label]]]:
+        for photo, labels in found:
+            self.images += 1
+            for label in labels:
+                self.said[label.origin][label.value] += 1
+            yield photo, labels
+
+    def watch_objects(self, found: Scenes) -> Iterator[tuple[Photograph, list[PartedObject]]]:
+        self.objects = 0
+        for photo, things in found:
+            self.images += 1
+            self.objects += len(things)
+            for part in (part for thing in things for part in without(thing).parts):
+                self.said[part.origin][part.state] += 1
+            yield photo, things
+
+    def told(self) -> dict[str, Any]:
+        said = {origin: dict(found) for origin, found in sorted(self.said.items())}
+        return (
+            {"labels": said} if self.objects is None else {"objects": self.objects, "parts": said}
+        )
+
+
+def _write_head(part: Path, release: Frozen, how: dict[str, Any]) -> str:
+    """release.json of the export: the release's own, with the files of the labels. Its digest."""
+    files = dict(release.meta["files"])
+    for path in sorted(part.rglob("*")):
+        name = path.relative_to(part).as_posix()
+        if path.is_file() and name not in files:
+            files[name] = {"bytes": path.stat().st_size, "sha256": _sha256(path)}
+    meta = release.meta | {
+        "files": files,
+        "export": how | {"release_sha256": release.meta["sha256"]},
+    }
+    meta["sha256"] = frozen.digest(meta)
+    frozen.write_synced(part / "release.json", json.dumps(meta, indent=1, ensure_ascii=False))
+    return str(meta["sha256"])
+
+
+def _sha256(path: Path) -> str:
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def classes_of(release: Frozen) -> dict[str, str]:
+    """Class key → name, of all that the release can say a word about."""
+    names = {line["key"]: line["name"] for line in release.topics()}
+    graph = release.graph()
+    if graph is not None:
+        leaves = [graph.node(leaf) for leaf in graph.leaves]
+        return {leaf.key: leaf.name or names.get(leaf.id, leaf.key) for leaf in leaves}
+    settings = release.meta["campaign"]["settings"]
+    names |= {key: row["name"] for key, row in settings.get("categories", {}).items()}
+    vocabulary = settings.get("vocabulary", [])
+    return {entry["key"]: entry["name"] for entry in vocabulary} or names
+
+
+def pages(release: Frozen) -> Iterator[tuple[Photo, list[Label]]]:
+    """Every image of the release with its labels, in the order of images.jsonl."""
+    names = classes_of(release)
+    found = groupby(release.labels(), key=lambda line: str(line["image"]))
+    given = Groups(release.given())
+    group = next(found, None)
+    for line in release.images():
+        lines: list[Line] = []
+        if group is not None and group[0] == line["name"]:
+            lines = list(group[1])
+            group = next(found, None)
+        photo = Photo(**{name: line[name] for name in Photo.__dataclass_fields__})
+        shapes = _shapes(given.of(line["name"]))
+        yield photo, [_label(row, names, shapes.get(row["wnid"], {})) for row in lines]
+
+
+def _shapes(given: list[Line]) -> dict[str, Line]:
+    """By class what was known of an image: the first that has a shape, else the first.
+
+    Gold knows no shape, and stands before what was imported.
+    """
+    found: dict[str, Line] = {}
+    for row in sorted(given, key=lambda row: not row["geometry"]):
+        found.setdefault(row["wnid"], row)
+    return found
+
+
+def scenes(
+    release: Frozen, open_image: Open | None = None, rest: bool = True
+) -> Iterator[tuple[Photograph, list[PartedObject]]]:
+    """Every image of the release with its objects, the rest among their parts where it is asked."""
+    for photo, things in release.objects(rest):
+        if open_image is not None:
+            photo = replace(photo, open=partial(open_image, photo.name))
+        yield photo, things
+
+
+def _label(row: Line, names: dict[str, str], given: Line) -> Label:
+    # Where objects were drawn, their boxes stand with the label itself.
+    geometry = given.get("geometry") or {"boxes": row.get("boxes", [])}
+    return Label(
+        image=row["image"],
+        key=row["wnid"],
+        value=row["value"],
+        origin=row["origin"],
+        probability=row["probability"],
+        boxes=boxes_of(geometry),
+        polygons=polygons_of(geometry),
+        name=names.get(row["wnid"], ""),
+        source=given.get("source", ""),
+        votes=row.get("votes"),
+        interval=tuple(row["interval"]) if row.get("interval") else None,
+    )
+
+
+def read_labels(path: StrPath, format_name: str = "") -> tuple[Iterator[Label], str]:
+    """The labels of a file or a folder, and where they come from in words.
+
+    A release or an export of one is checked against its hashes and says more than any format;
+    else the format is the one named, or follows from the file's name. Raises BadInput.
+    """
+    place = Path(path)
+    if (place / "release.json").exists():
+        release = frozen.read(place)
+        meta = release.meta
+        return _of_release(release), f"{meta['campaign']['name']} release {meta['number']}"
+    name = format_name or guess(place)
+    if not place.exists():
+        raise BadInput("does not exist", file=path, cure="check the path")
+    return FORMATS[name].read(place), place.name
+
+
+def _of_release(release: Frozen) -> Iterator[Label]:
+    for _, labels in pages(release):
+        yield from labels
+
+
+def guess(path: Path) -> str:
+    """The format that a file's name says. Raises BadInput where it says none."""
+    if path.is_dir():
+        return "voc"
+    if path.suffix.lower() in ENDINGS:
+        return ENDINGS[path.suffix.lower()]
+    if path.suffix.lower() == ".json" and path.is_file():
+        with open(path, encoding="utf-8-sig", errors="replace") as file:
+            return "label-studio" if file.read(100).lstrip().startswith("[") else "coco"
+    raise BadInput(
+        "does not say its format",
+        file=path,
+        cure=f"give it (--format in the shell), one of: {', '.join(FORMATS)}",
+    )

@@ -1,0 +1,276 @@
+"""Release folders: written whole, hashed line by line, checked when read back. No database.
+
+A folder is `release.json` and the files it names, each with its SHA-256, and one over all of it.
+"""
+
+import contextlib
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from labeling.files import BadInput, StrPath
+from labeling.parts.background import with_rest
+from labeling.parts.model import PartedObject, Photograph
+from labeling.question_graph.graph import Graph, build
+from labeling.release_files import frozen_labels, frozen_objects
+
+FORMAT = "assay-release"
+FILES = ("answers.jsonl", "images.jsonl", "topics.jsonl", "votes.jsonl")
+# Beside these, where questions follow a graph.
+GRAPH_FILES = ("given.jsonl", "graph.json")
+# Where people draw the parts of objects.
+PART_FILES = ("objects.jsonl",)
+ALL_FILES = (*FILES, *GRAPH_FILES, *PART_FILES)
+AGAIN = "freeze the campaign again, or fetch the release anew"
+# What images.jsonl says of each.
+IMAGE = ("name", "width", "height", "sha256", "licence", "source")
+# What tells one freezing from another but is no part of the content.
+_OUTSIDE = ("number", "created_at", "sha256")
+
+Line = dict[str, Any]
+T = TypeVar("T")
+U = TypeVar("U")
+
+
+@dataclass(frozen=True)
+class Frozen:
+    """A release read back: its release.json and its files, whose hashes were checked."""
+
+    folder: Path
+    meta: Line
+
+    def lines(self, name: str) -> Iterator[Line]:
+        """The lines of one file, in order; memory stays flat."""
+        with open(self.folder / name, encoding="utf-8") as file:
+            for line in file:
+                yield json.loads(line)
+
+    def answers(self) -> Iterator[Line]:
+        return self.lines("answers.jsonl")
+
+    def votes(self) -> Iterator[Line]:
+        return self.lines("votes.jsonl")
+
+    def topics(self) -> Iterator[Line]:
+        return self.lines("topics.jsonl")
+
+    def images(self) -> Iterator[Line]:
+        return self.lines("images.jsonl")
+
+    def given(self) -> Iterator[Line]:
+        """What was known before anybody was asked, where questions follow a graph."""
+        return self.lines("given.jsonl") if "given.jsonl" in self.meta["files"] else iter(())
+
+    def graph(self) -> Graph | None:
+        """The question graph, where the campaign asked by one."""
+        if "graph.json" not in self.meta["files"]:
+            return None
+        return build(json.loads((self.folder / "graph.json").read_text(encoding="utf-8")))
+
+    def labels(self) -> Iterator[Line]:
+        """{"image", "wnid", "value", "origin", "decided", "probability"} of every label.
+
+        value: "yes", "no" or "unknown". origin: "explicit" (people answered), "inherited" (closed
+        by an answer above it) or "given". decided: False where nobody has answered yet; such a
+        label is "unknown", never silently "no". By a graph: every class of every image, in the
+        order of images.jsonl; else what was settled, of parts the objects' categories with their
+        "boxes". Computed image by image; memory stays flat.
+        """
+        if "objects.jsonl" in self.meta["files"]:
+            return frozen_labels.of_objects(self.answers())
+        graph = self.graph()
+        if graph is None:
+            return frozen_labels.explicit(self.answers())
+        mode = self.meta["campaign"]["settings"].get("mode", "safe")
+        return frozen_labels.by_graph(graph, mode, self.images(), self.answers(), self.given())
+
+    def parts(self) -> dict[str, dict[str, str]]:
+        """By category (wnid) the names of its parts, by key and in order, where there are parts."""
+        categories = self.meta["campaign"]["settings"].get("categories", {})
+        return {
+            key: {part["key"]: part["name"] for part in category["parts"]}
+            for key, category in categories.items()
+        }
+
+    def objects(self, rest: bool = True) -> Iterator[tuple[Photograph, list[PartedObject]]]:
+        """Every image of the release with its settled objects, and their parts, where it has parts.
+
+        Images and objects in the order of the files. An object's last parts, of origin "made", are
+        what no other part covers (rest.py): of itself, where its outline is known, and of the
+        background in its crop; rest: False leaves them out. Image by image; memory stays flat.
+        """
+        return ahead(_with_rest, self._parted()) if rest else self._parted()
+
+    def _parted(self) -> Iterator[tuple[Photograph, list[PartedObject]]]:
+        names = self.parts()
+        here = "objects.jsonl" in self.meta["files"]
+        drawn = frozen_labels.Groups(self.lines("objects.jsonl") if here else ())
+        for line in self.images():
+            photo = Photograph(**{name: line[name] for name in IMAGE})
+            yield (
+                photo,
+                [
+                    frozen_objects.parted(row, names.get(row["category"], {}))
+                    for row in drawn.of(line["name"])
+                ],
+            )
+
+
+def _with_rest(
+    scene: tuple[Photograph, list[PartedObject]],
+) -> tuple[Photograph, list[PartedObject]]:
+    photo, things = scene
+    return photo, [with_rest(thing) for thing in things]
+
+
+def ahead(deed: Callable[[T], U], found: Iterable[T], many: int = 16) -> Iterator[U]:
+    """What the deed makes of each, in order, a few of them made in a thread beside the reader's.
+
+    For deeds that let other threads run, as shapely's do: making the rest costs about as long as
+    writing it.
+    """
+    with ThreadPoolExecutor(1, thread_name_prefix="ahead") as pool:
+        waiting: deque[Future[U]] = deque()
+        for one in found:
+            waiting.append(pool.submit(deed, one))
+            if len(waiting) >= many:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+
+
+def files_of(kind: str) -> tuple[str, ...]:
+    """The files of a release of a campaign of that kind."""
+    beside = {"hierarchy": GRAPH_FILES, "parts": PART_FILES}.get(kind, ())
+    return tuple(sorted(FILES + beside))
+
+
+def read(source: StrPath, sha256: str | None = None) -> Frozen:
+    """A release folder, once every file in it was found to have the hash that release.json states.
+
+    sha256: the hash of the whole that the caller knows; without it, release.json's own.
+    Raises BadInput naming the file and the cure.
+    """
+    folder = Path(source)
+    meta = head(folder, sha256)
+    for name, stated in meta["files"].items():
+        _check_file(folder / name, stated["sha256"])
+    return Frozen(folder, meta)
+
+
+def head(folder: Path, sha256: str | None = None) -> Line:
+    """release.json, once it was found to have its hash; its files unread. Raises BadInput."""
+    path = folder / "release.json"
+    try:
+        meta = json.loads(path.read_text(encoding="utf-8"))
+    except (FileNotFoundError, NotADirectoryError):
+        raise BadInput("there is no release here", file=path, cure=AGAIN) from None
+    except (UnicodeDecodeError, json.JSONDecodeError):
+        raise BadInput("is not JSON", file=path, cure=AGAIN) from None
+    if not isinstance(meta, dict) or meta.get("format") != FORMAT:
+        raise BadInput(f"is not the head of an {FORMAT}", file=path, cure=AGAIN)
+    if digest(meta) != (sha256 or meta.get("sha256")):
+        raise BadInput("was changed after it was frozen", file=path, cure=AGAIN)
+    return meta
+
+
+def digest(meta: Line) -> str:
+    """SHA-256 of the whole: release.json less its number, its date and this hash."""
+    content = {key: value for key, value in meta.items() if key not in _OUTSIDE}
+    return hashlib.sha256(canonical(content)).hexdigest()
+
+
+def canonical(value: Any) -> bytes:
+    """JSON with one spelling: keys sorted, no spaces, UTF-8."""
+    text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return text.encode()
+
+
+class LineFile:
+    """Canonical JSON lines into a file, hashed as they are written."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.file = open(path, "wb")  # noqa: SIM115 - closed by close()
+        self.hash = hashlib.sha256()
+        self.count = 0
+
+    def write(self, line: Line) -> None:
+        data = canonical(line) + b"\n"
+        self.file.write(data)
+        self.hash.update(data)
+        self.count += 1
+
+    def close(self) -> Line:
+        self.file.flush()
+        os.fsync(self.file.fileno())
+        size = self.file.tell()
+        self.file.close()
+        return {"bytes": size, "lines": self.count, "sha256": self.hash.hexdigest()}
+
+
+def write_synced(path: Path, text: str) -> None:
+    with open(path, "w", encoding="utf-8", newline="\n") as file:
+        file.write(text + "\n")
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def publish(building: Path, goal: Path) -> None:
+    """`building` under the name `goal`, synced."""
+    goal.parent.mkdir(parents=True, exist_ok=True)
+    # Left by a freeze that died between the rename and the commit: no row names it.
+    shutil.rmtree(goal, ignore_errors=True)
+    os.chmod(building, 0o750)  # noqa: S103 - mkdtemp gives 0700; the group serves it
+    _sync_folder(building)
+    os.rename(building, goal)
+    _sync_folder(goal.parent)
+
+
+def _sync_folder(folder: Path) -> None:
+    with contextlib.suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+def check_goal(out: Path) -> None:
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise BadInput("exists already", file=out, cure="name a folder that does not exist yet")
+    if not out.resolve().parent.is_dir():
+        raise BadInput("its folder does not exist", file=out, cure=f"create {out.parent}")
+
+
+def copy(folder: Path, out: Path) -> None:
+    goal = out.resolve()
+    part = Path(tempfile.mkdtemp(prefix=f".{goal.name}.", suffix=".part", dir=goal.parent))
+    try:
+        for path in sorted(folder.iterdir()):
+            shutil.copyfile(path, part / path.name)
+        os.chmod(part, 0o755)  # noqa: S103 - as mkdir would
+        if goal.exists():
+            goal.rmdir()
+        os.rename(part, goal)
+    except BaseException:
+        shutil.rmtree(part, ignore_errors=True)
+        raise
+
+
+def _check_file(path: Path, stated: str) -> None:
+    try:
+        with open(path, "rb") as file:
+            found = hashlib.file_digest(file, "sha256").hexdigest()
+    except FileNotFoundError:
+        raise BadInput("is missing from the release", file=path, cure=AGAIN) from None
+    if found != stated:
+        raise BadInput("has another content than was frozen", file=path, cure=AGAIN)

@@ -1,0 +1,66 @@
+"""Where each object of a release lies in objects.jsonl, so that a page of ten thousand reads a few
+lines. Pure."""
+
+import hashlib
+import json
+import re
+from array import array
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from labeling.files import BadInput
+from labeling.release_files.frozen import AGAIN
+
+Line = dict[str, Any]
+# Lines are canonical: only the box comes before the category.
+CATEGORY = re.compile(rb'^\{"box":\[[^\]]*\],"category":"([^"\\]*)"')
+
+
+@dataclass
+class Objects(Sequence[Line]):
+    """Some of the lines, read when asked for."""
+
+    path: Path
+    starts: array = field(default_factory=lambda: array("Q"))
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+    def __getitem__(self, at: Any) -> Any:
+        """The line, or the list of lines of a slice."""
+        with open(self.path, "rb") as file:
+            if not isinstance(at, slice):
+                return _line(file, self.starts[at])
+            return [_line(file, start) for start in self.starts[at]]
+
+
+def _line(file: Any, start: int) -> Line:
+    file.seek(start)
+    return json.loads(file.readline())
+
+
+@lru_cache(maxsize=16)
+def by_category(path: Path, sha256: str) -> dict[str, Objects]:
+    """The objects of each category, and under "" all of them, in the order of the file.
+
+    sha256: what the release states; a file with another raises BadInput. The file is read once.
+    """
+    found = {"": Objects(path)}
+    digest, start = hashlib.sha256(), 0
+    try:
+        with open(path, "rb") as file:
+            for line in file:
+                digest.update(line)
+                match = CATEGORY.match(line)
+                key = match.group(1).decode() if match else ""
+                for name in {"", key}:
+                    found.setdefault(name, Objects(path)).starts.append(start)
+                start += len(line)
+    except FileNotFoundError:
+        raise BadInput("is missing from the release", file=path, cure=AGAIN) from None
+    if digest.hexdigest() != sha256:
+        raise BadInput("has another content than was frozen", file=path, cure=AGAIN)
+    return found

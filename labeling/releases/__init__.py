@@ -1,0 +1,1 @@
+"""Releases frozen from a campaign: labels, votes, graph and parts."""

@@ -1,0 +1,100 @@
+"""What a release of a campaign holds beside answers, where its questions follow a graph."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import Exists, F, Max, OuterRef, QuerySet
+
+from labeling.graphs import store
+from labeling.models import Campaign, GivenLabel, Gold, Image, Question
+from labeling.question_graph.replaying import NO, UNKNOWN, YES, Graph
+
+Line = dict[str, Any]
+# Of what is known because it is gold: a release does not tell gold from other labels.
+KNOWN = "known beforehand"
+CHUNK = 500
+
+
+@dataclass(frozen=True)
+class Nodes:
+    """The graph in force, as lines of a release name its nodes."""
+
+    graph: Graph
+
+    @classmethod
+    def of(cls, campaign: Campaign) -> "Nodes | None":
+        return cls(store.of(campaign)) if campaign.graph_id is not None else None
+
+    def place(self, node: str) -> Line:
+        """The node and its class; null for a question that is no class, or left the graph."""
+        known = node in self.graph.index
+        return {"node": node, "wnid": (self.graph.node(node).key or None) if known else None}
+
+    def given(self, campaign: Campaign, order: Sequence[Any]) -> Iterator[Line]:
+        """What was known of each image before anybody was asked, by image. Gold in use is too."""
+        rows = (
+            GivenLabel.objects.filter(item__image__in=images_of(campaign))
+            .annotate(image=F("item__image__name"))
+            .order_by(*order)
+        )
+        gold = _gold(campaign)
+        for row in rows.iterator(chunk_size=CHUNK):
+            yield from self._gold_before(gold, row.image)
+            if node := self.graph.find(row.key):
+                said = {"value": row.value, "source": row.source, "geometry": row.geometry}
+                yield {"image": row.image} | self.place(node) | said
+        yield from self._gold_before(gold, None)
+
+    def _gold_before(self, gold: list[tuple[str, str, Any]], image: str | None) -> Iterator[Line]:
+        """The gold of images that come before this one, taken off the list."""
+        while gold and (image is None or gold[-1][0] <= image):
+            name, node, answer = gold.pop()
+            if node in self.graph.index:
+                value = answer if answer in (YES, NO) else UNKNOWN
+                said = {"value": value, "source": KNOWN, "geometry": None}
+                yield {"image": name} | self.place(node) | said
+
+
+def _gold(campaign: Campaign) -> list[tuple[str, str, Any]]:
+    """(image, node, answer) of the gold in use, the last image first. Gold is little."""
+    rows = Gold.objects.filter(
+        question__campaign=campaign, question__round=0, question__state=Question.State.GOLD
+    )
+    found = rows.values_list("question__item__image__name", "question__topic", "answer")
+    return sorted(found, key=lambda row: row[:2], reverse=True)
+
+
+def images_of(campaign: Campaign) -> QuerySet[Image]:
+    """The images of which the campaign asks anything, or knows it by gold."""
+    asked = Question.objects.filter(
+        campaign=campaign, round=0, item__image=OuterRef("pk"), item__region__isnull=True
+    )
+    return Image.objects.filter(Exists(asked), dataset_id=campaign.dataset_id)
+
+
+def orders(questions: Sequence[Question], first: dict[int, int]) -> dict[int, int]:
+    """1, 2, … for the questions of each image in the order in which they were first settled."""
+    by_item: dict[int, list[Question]] = {}
+    for question in questions:
+        by_item.setdefault(question.item_id, []).append(question)
+    return {
+        question.pk: place
+        for asked in by_item.values()
+        for place, question in enumerate(
+            sorted(asked, key=lambda row: (first.get(row.pk, 0), row.pk)), 1
+        )
+    }
+
+
+def marks_of(campaign: Campaign) -> dict[str, Any]:
+    """A cheap sign of what these files would hold; nothing where there is no graph."""
+    if campaign.graph_id is None:
+        return {}
+    given = GivenLabel.objects.filter(item__image__dataset=campaign.dataset_id)
+    latest = given.aggregate(at=Max("created_at"))["at"]
+    return {
+        "graph": campaign.graph_id,
+        "given": latest.isoformat() if latest else None,
+        "mode": campaign.settings.get("mode", "safe"),
+    }

@@ -1,0 +1,68 @@
+"""What a release of a campaign holds beside answers, where people draw the parts of objects."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.db.models import Count, Max
+
+from labeling.datasets import objects
+from labeling.models import Campaign, GivenLabel, Question, Settlement
+from labeling.parts.model import PartedObject
+from labeling.release_files import frozen_objects
+
+Line = dict[str, Any]
+KIND = "parts"
+
+
+@dataclass
+class Objects:
+    """The objects of a campaign as lines of its release, and what is counted of them."""
+
+    campaign: Campaign
+    known: dict[int, PartedObject] = field(init=False, default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.categories: dict[str, Any] = self.campaign.settings["categories"]
+        self.tally = frozen_objects.Tally(self.categories)
+
+    @classmethod
+    def of(cls, campaign: Campaign) -> "Objects | None":
+        return cls(campaign) if campaign.kind == KIND else None
+
+    def describe(self, questions: Iterable[Question]) -> None:
+        """Reads what is given of the objects of these questions, for place() and line()."""
+        self.known = objects.described({asked.item_id: asked.item for asked in questions}.values())
+
+    def place(self, question: Question) -> Line:
+        """How answers and votes name the object."""
+        return {"object": question.item.name}
+
+    def line(self, question: Question, settlement: Settlement, by: Line) -> Line:
+        """The settled object: what was given and what people said. by: what settled it."""
+        known, value = self.known[question.item_id], settlement.value or {}
+        parts = self.categories.get(question.topic, {}).get("parts", [])
+        found = frozen_objects.line(known, value, settlement.probability, parts)
+        found |= {"category": question.topic, "settled_by": by, "reviewed": settlement.reviewed}
+        self.tally.add(found)
+        return found
+
+    def told(self) -> Line:
+        """What release.json says of them: counts by category and part, and by which vocabulary."""
+        found = self.campaign.vocabulary
+        version = found and {"version": found.version, "sha256": found.sha256}
+        return {"parts": self.tally.content(), "vocabulary": version}
+
+
+def marks_of(campaign: Campaign) -> Line:
+    """A cheap sign of what is given of objects; nothing for other kinds."""
+    if campaign.kind != KIND:
+        return {}
+    given = GivenLabel.objects.filter(item__image__dataset=campaign.dataset_id)
+    found = given.aggregate(at=Max("created_at"), count=Count("pk"))
+    return {
+        "vocabulary": campaign.vocabulary_id,
+        "given": found["at"].isoformat() if found["at"] else None,
+        # What is taken away leaves the latest as it was.
+        "labels": found["count"],
+    }

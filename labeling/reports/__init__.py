@@ -1,0 +1,1 @@
+"""Read-only figures and lists for pages and the API. Writes nothing."""

@@ -1,0 +1,104 @@
+"""How well a campaign's answers hold together: agreement, votes spent, what is disputed.
+
+Read from a sample of bounded size, so that a page never adds up a million answers.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+from django.db.models import F, QuerySet
+
+from labeling.consensus import settling
+from labeling.estimators.agreement import krippendorff_alpha
+from labeling.kinds import KINDS
+from labeling.models import Campaign, Question, Settlement
+
+SAMPLE = 1_000
+SHOWN = 12
+DECIDED = (Question.State.SETTLED, Question.State.DROPPED, Question.State.REVIEW)
+# Knuth's multiplicative hash: spreads what ids in a row have in common (a class, an image).
+SPREAD, RING = 2_654_435_761, 2**32
+
+
+def decided(campaign: Campaign) -> QuerySet[Question]:
+    return campaign.questions.filter(state__in=DECIDED)
+
+
+def sample(campaign: Campaign, total: int, size: int = SAMPLE) -> list[int]:
+    """Ids of about `size` of the `total` decided questions, all where there are no more; the same
+    ones as long as the campaign stands still."""
+    found = decided(campaign)
+    if total > size:
+        share = int(RING * size / total)
+        found = found.annotate(place=F("pk") * SPREAD % RING).filter(place__lt=share)
+    return list(found.order_by("pk").values_list("pk", flat=True)[: 2 * size])
+
+
+def figures(campaign: Campaign) -> dict[str, Any]:
+    """What the sample says; a figure is None where nothing was decided or only one answer given.
+
+    {"decided": questions decided, "sampled": how many of them were read, "alpha": Krippendorff's
+    alpha over those with two votes or more, "votes": mean answers a question, "histogram": [{"n":
+    answers, "count": questions, "share": of the commonest count}], "abstained": share of answers
+    that could not be given, "disputed": ids, the most divided first}.
+    """
+    total = decided(campaign).count()
+    pks = sample(campaign, total)
+    tallies = settling.tallies(campaign, pks)
+    able = {pk: _able(campaign, tallies.get(pk, Counter())) for pk in pks}
+    answers = {pk: tallies[pk].total() if pk in tallies else 0 for pk in pks}
+    given = sum(answers.values())
+    return {
+        "decided": total,
+        "sampled": len(pks),
+        "alpha": _alpha(list(able.values())),
+        "votes": given / len(pks) if pks else None,
+        "histogram": _histogram(list(answers.values())),
+        "abstained": 1 - sum(votes.total() for votes in able.values()) / given if given else None,
+        "disputed": _disputed(able)[:SHOWN],
+    }
+
+
+def mean_votes(campaign: Campaign, total: int, size: int = 200) -> float | None:
+    """Answers that a settled question took, from a smaller sample; None before any is settled."""
+    pks = sample(campaign, total, size)
+    rows = Settlement.objects.filter(question__in=pks).order_by("pk")
+    counted = {question: len(ids) for question, ids in rows.values_list("question", "answers")}
+    return sum(counted.values()) / len(counted) if counted else None
+
+
+def _able(campaign: Campaign, tally: Counter[str]) -> Counter[str]:
+    kind = KINDS[campaign.kind]
+    return Counter({name: count for name, count in tally.items() if kind.vote(name) is not None})
+
+
+def _alpha(votes: Sequence[Counter[str]]) -> float | None:
+    words = sorted({word for tally in votes for word in tally})
+    if not words:
+        return None
+    alpha = krippendorff_alpha([[tally[word] for word in words] for tally in votes])
+    return None if math.isnan(alpha) else alpha
+
+
+def _histogram(answers: Sequence[int]) -> list[dict[str, Any]]:
+    counts = Counter(answers)
+    if not counts:
+        return []
+    top = max(counts.values())
+    # A count that never occurred between two that did must show as a gap.
+    return [
+        {"n": n, "count": counts[n], "share": counts[n] / top}
+        for n in range(min(counts), max(counts) + 1)
+    ]
+
+
+def _disputed(able: dict[int, Counter[str]]) -> list[int]:
+    """Where the most common answer has the least share; of equals, those with more votes."""
+    ranked = []
+    for pk, tally in able.items():
+        if len(tally) > 1:
+            top = tally.most_common(1)[0][1]
+            ranked.append((top / tally.total(), -tally.total(), pk))
+    return [pk for *_, pk in sorted(ranked)]

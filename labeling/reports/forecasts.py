@@ -1,0 +1,104 @@
+"""How many questions a campaign asks as a whole, and what they cost.
+
+A number where they are listed; a range where a graph asks, since what is asked then depends on what
+is on the images.
+"""
+
+import functools
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from labeling.campaigns import lifecycle
+from labeling.graphs import store
+from labeling.models import Campaign, Job, Question
+from labeling.question_graph.graph import Graph
+from labeling.simulation import simulating_queries
+
+# Classes on an image: what was measured on the detection set of ILSVRC, or half of a small graph.
+PRESENT = 2.8
+# The range: half and twice as many.
+FEWER, MORE = 0.5, 2.0
+PRICED = ("questions", "answers", "hours", "cost")
+
+
+class Forecast(NamedTuple):
+    """Questions in all; equal numbers where they are known."""
+
+    low: int
+    likely: int
+    high: int
+
+    def less(self, asked: int) -> "Forecast":
+        """Those still to be asked, where so many were."""
+        return Forecast(*(max(0, number - asked) for number in self))
+
+
+def listed(questions: int) -> Forecast:
+    """Of questions that are all known."""
+    return Forecast(questions, questions, questions)
+
+
+@functools.lru_cache(maxsize=64)
+def per_image(
+    graph: Graph, mode: str = "safe", order: str = "breadth"
+) -> tuple[float, float, float]:
+    """Questions an image takes when every answer is right: (low, likely, high), for half as many
+    classes on it as on average in ILSVRC, as many, and twice as many.
+
+    The learned order is forecast as breadth-first, which asks as many or a few more. Exact, but in
+    strict mode where a question has more parents than simulating_queries.QUICK_PARENTS: there the
+    mean of some drawn images, a few hundredths off.
+    """
+    present = min(PRESENT, len(graph.leaves) / 2)
+    order = "breadth" if order == "learned" else order
+    low, likely, high = (
+        simulating_queries.expected_questions(graph, present * factor, mode, order, quick=True)
+        for factor in (FEWER, 1, MORE)
+    )
+    return low, likely, high
+
+
+def of_images(graph: Graph, images: int, mode: str = "safe", order: str = "breadth") -> Forecast:
+    """Questions that a graph asks about so many images."""
+    return Forecast(*(round(images * each) for each in per_image(graph, mode, order)))
+
+
+def of_campaign(campaign: Campaign, by_state: dict[str, int]) -> Forecast:
+    """Questions of the campaign as a whole, those that follow from answers included.
+
+    by_state: the number of its questions in each state.
+    """
+    asked = sum(by_state.get(state, 0) for state in ("open", "settled", "dropped", "review"))
+    known = listed(asked)
+    if campaign.graph_id is None or campaign.state == Campaign.State.CLOSED:
+        return known
+    jobs = campaign.jobs.filter(kind="open images", state__in=[Job.State.QUEUED, Job.State.RUNNING])
+    opening = list(jobs.values_list("payload__images", "progress_done"))
+    if not opening and not by_state.get("open") and not by_state.get("review"):
+        return known
+    images = _images(campaign, opening)
+    settings = {"mode": "safe", "order": "breadth"} | campaign.settings
+    found = of_images(store.of(campaign), images, settings["mode"], settings["order"])
+    return Forecast(*(max(asked, number) for number in found))
+
+
+def _images(campaign: Campaign, opening: Sequence[tuple[int | None, int]]) -> int:
+    """Images with a question, and those that jobs will open: (images of a job, opened so far)."""
+    about = campaign.questions.exclude(state__in=[Question.State.GOLD, Question.State.WITHDRAWN])
+    asked = about.values("item").distinct().count()
+    if not opening:
+        return asked
+    every = campaign.dataset.images.count()
+    # A job of an earlier version does not say of how many images it is: then of all.
+    coming = sum(every if images is None else images - done for images, done in opening)
+    return max(asked, min(every, asked + coming))
+
+
+def estimate(forecast: Forecast, policy: dict[str, Any]) -> dict[str, Any]:
+    """What campaigns.estimate says of the likely number, with `low` and `high` beside it:
+    {"questions", "answers", "hours", "cost"} of each."""
+    low, likely, high = (lifecycle.estimate(number, policy) for number in forecast)
+    return likely | {
+        "low": {key: low[key] for key in PRICED},
+        "high": {key: high[key] for key in PRICED},
+    }

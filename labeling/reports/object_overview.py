@@ -1,0 +1,147 @@
+"""What pages show of a dataset's objects: which of them, as tiles and one by one."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import Count
+
+from labeling.datasets import objects, vocabulary_store
+from labeling.formats.pictures import colour
+from labeling.geometry import crops, regions, svg
+from labeling.geometry.polygons import Polygons
+from labeling.models import Dataset, GivenLabel, Item
+from labeling.parts.model import OUTLINE, Merge, Part, PartedObject
+from labeling.vocabulary.types import Category, Vocabulary
+
+FLAGS = {
+    "apart": "Pieces too far apart",
+    "no-room": "No room for context",
+    "no-parts": "No parts yet",
+}
+# A tile is about so many pixels wide; finer corners cost bytes and show nothing.
+TILE_PX = 160
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A part as a page draws it. d: of its path, "" where nothing is drawn."""
+
+    part: Part
+    name: str
+    colour: str
+    d: str
+
+    @property
+    def merges(self) -> list[Merge]:
+        """Those of several pieces; a single piece was not merged."""
+        return [merge for merge in self.part.merges if len(merge.pieces) > 1]
+
+
+@dataclass(frozen=True)
+class Tile:
+    """An object as a list shows it, in its crop with context."""
+
+    item: Item
+    category: str
+    crop: tuple[int, int, int, int]
+    view_box: str
+    drawn: list[Drawn]
+    room: bool
+
+    @property
+    def apart(self) -> bool:
+        return any(one.part.apart for one in self.drawn)
+
+
+def categories(dataset: Dataset) -> list[dict[str, Any]]:
+    """{"key", "name", "count"} of the dataset's objects, the largest first."""
+    said = vocabulary_store.of(dataset)
+    rows = (
+        GivenLabel.objects.filter(
+            item__image__dataset=dataset, item__region__isnull=False, geometry__isnull=True
+        )
+        .order_by()
+        .values_list("key")
+        .annotate(Count("item", distinct=True))
+    )
+    found = [{"key": key, "name": name_of(said, key), "count": count} for key, count in rows]
+    return sorted(found, key=lambda row: (-row["count"], row["name"]))
+
+
+def name_of(vocabulary: Vocabulary | None, key: str) -> str:
+    """The category's word, its wnid where the vocabulary lacks it."""
+    category = vocabulary.category(key) if vocabulary else None
+    return category.name if category else key
+
+
+def find(dataset: Dataset, category: str = "", flag: str = "", search: str = "") -> Sequence[int]:
+    """The ids of the objects that fit, by image and in the order in which they came.
+
+    category: a wnid. flag: one of FLAGS. search: in the image's name. Each "" is any.
+    """
+    found = objects.of(dataset)
+    if search:
+        found = found.filter(image__name__icontains=search)
+    if category:
+        said = GivenLabel.objects.filter(key=category, geometry__isnull=True)
+        found = found.filter(pk__in=said.values("item"))
+    if flag == "apart":
+        found = found.filter(pk__in=_labels(dataset).filter(geometry__apart=True).values("item"))
+    elif flag == "no-parts":
+        parts = _labels(dataset).filter(geometry__isnull=False).exclude(key=OUTLINE)
+        found = found.exclude(pk__in=parts.values("item"))
+    if flag == "no-room":
+        rows = found.values_list("pk", "region", "image__width", "image__height")
+        return [pk for pk, box, *size in rows if not crops.widened(box or (), *size)[1]]
+    return found.values_list("pk", flat=True)  # type: ignore[return-value]
+
+
+def tiles(dataset: Dataset, pks: Sequence[int]) -> list[Tile]:
+    """The objects of these ids, in their order. Queries do not grow with them."""
+    said = vocabulary_store.of(dataset)
+    items = Item.objects.in_bulk(pks)
+    described = objects.described(items.values())
+    return [_tile(items[pk], described[pk], said) for pk in pks if pk in items]
+
+
+def drawn(found: PartedObject, category: Category | None, coarse_px: float = 0.0) -> list[Drawn]:
+    """The object's parts in the order of its category, then those that it lacks.
+
+    coarse_px: how far a line may lie off, where fewer corners do.
+    """
+    order = {part.key: nth for nth, part in enumerate(category.parts)} if category else {}
+    parts = sorted(found.parts, key=lambda part: order.get(part.key, len(order)))
+    made = []
+    for nth, part in enumerate(parts):
+        place = order.get(part.key, len(order) + nth)
+        made.append(
+            Drawn(part, _word(part, category), colour(place), _path(part.polygons, coarse_px))
+        )
+    return made
+
+
+def _word(part: Part, category: Category | None) -> str:
+    known = category.part(part.key) if category else None
+    return known.name if known else part.key
+
+
+def _tile(item: Item, found: PartedObject, said: Vocabulary | None) -> Tile:
+    crop, room = objects.crop_of(item)
+    coarse = max(crop[2] - crop[0], crop[3] - crop[1]) / TILE_PX
+    return Tile(
+        item=item,
+        category=name_of(said, found.category),
+        crop=crop,
+        view_box=svg.view_box(crop),
+        drawn=drawn(found, said.category(found.category) if said else None, coarse),
+        room=room,
+    )
+
+
+def _path(polygons: Polygons, coarse_px: float) -> str:
+    return svg.path_data(regions.simplify(polygons, coarse_px) if coarse_px else polygons)
+
+
+def _labels(dataset: Dataset) -> Any:
+    return GivenLabel.objects.filter(item__image__dataset=dataset, item__region__isnull=False)

@@ -1,0 +1,128 @@
+"""A question graph as the nested list that a researcher reads, with how many images are where."""
+
+import time
+from collections import Counter, defaultdict
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.core.cache import caches
+from django.db.models import Count, Exists, OuterRef
+
+from labeling.models import Campaign, Question, Settlement
+from labeling.question_graph.replaying import Graph, Node
+
+# Deeper nodes are listed at this level: a page cannot nest for ever.
+DEEPEST = 30
+COUNTED = ("asked", "yes", "no", "open")
+
+
+@dataclass
+class Row:
+    """A node at one of its places in the outline."""
+
+    node: Node
+    counts: dict[str, int]
+    # Its first place has its children; `elsewhere` names its other parents.
+    first: bool = True
+    elsewhere: str = ""
+    opened: bool = False
+    found: bool = False
+    children: list["Row"] = field(default_factory=list)
+
+
+def outline(graph: Graph, counts: dict[str, dict[str, int]], search: str = "") -> list[Row]:
+    """The roots, each with what hangs on it; with a search, only what it finds and what is above.
+
+    A node with several parents stands under each of them; its own children only under the first,
+    so that the outline is no longer than the graph has links.
+    """
+    wanted = _found(graph, search) if search else None
+    kept = None if wanted is None else wanted | _above(graph, wanted)
+    rows: list[Row] = []
+    seen: set[str] = set()
+    # A stack, not recursion: a graph may be a chain of thousands.
+    todo = [(root, 0, "", rows) for root in reversed(graph.roots)]
+    while todo:
+        node_id, level, parent, into = todo.pop()
+        if kept is not None and node_id not in kept:
+            continue
+        node = graph.node(node_id)
+        others = [graph.node(other).title for other in node.parents if other != parent]
+        row = Row(
+            node,
+            counts.get(node_id) or dict.fromkeys(COUNTED, 0),
+            first=node_id not in seen,
+            elsewhere=", ".join(others),
+            opened=wanted is not None,
+            found=wanted is not None and node_id in wanted,
+        )
+        into.append(row)
+        if row.first:
+            seen.add(node_id)
+            deeper, below = (level + 1, row.children) if level < DEEPEST else (level, into)
+            todo += [(child, deeper, node_id, below) for child in reversed(node.children)]
+    return rows
+
+
+def _found(graph: Graph, search: str) -> set[str]:
+    words = search.casefold().split()
+    return {node.id for node in graph.nodes if all(word in _text_of(node) for word in words)}
+
+
+def _text_of(node: Node) -> str:
+    said = (node.id, node.question, node.name, node.key, *node.synonyms)
+    return " ".join(said).casefold()
+
+
+def _above(graph: Graph, wanted: set[str]) -> set[str]:
+    above: set[str] = set()
+    for node_id in wanted:
+        above.update(graph.ancestors(node_id))
+    return above
+
+
+def counts_of(campaign: Campaign) -> dict[str, dict[str, int]]:
+    """{"asked", "yes", "no", "open"} images of every node that was asked about. Two queries.
+
+    "open" wants answers; what is in review or dropped is asked and nothing else. Gold and what was
+    withdrawn count nowhere.
+    """
+    return _rested(f"outline:{campaign.pk}", lambda: _count(campaign))
+
+
+def _count(campaign: Campaign) -> dict[str, dict[str, int]]:
+    counts: dict[str, dict[str, int]] = defaultdict(lambda: dict.fromkeys(COUNTED, 0))
+    asked = campaign.questions.asked().order_by()
+    for topic, state, count in asked.values_list("topic", "state").annotate(Count("pk")):
+        counts[topic]["asked"] += count
+        if state == Question.State.OPEN:
+            counts[topic]["open"] = count
+    later = Settlement.objects.filter(question=OuterRef("question"), pk__gt=OuterRef("pk"))
+    standing = Settlement.objects.filter(
+        ~Exists(later),
+        question__campaign=campaign,
+        question__state=Question.State.SETTLED,
+    ).order_by()
+    settled: Counter[tuple[str, str]] = Counter()
+    values = standing.values_list("question__topic", "value").annotate(Count("pk"))
+    for topic, value, count in values:
+        settled[topic, str(value)] += count
+    for (topic, value), count in settled.items():
+        if value in ("yes", "no"):
+            counts[topic][value] = count
+    return dict(counts)
+
+
+def _rested(key: str, count: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """What `count` says, kept for a hundred times as long as it took: at once for a small campaign,
+    and a big one is not counted again at every look."""
+    cache = caches["local"]
+    kept = cache.get(key)
+    if kept is not None:
+        return kept
+    begun = time.monotonic()
+    found = count()
+    if took := time.monotonic() - begun:
+        cache.set(key, found, min(600.0, 100 * took) if took > 0.1 else 0)
+    return found

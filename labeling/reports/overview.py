@@ -1,0 +1,356 @@
+"""What researchers' lists show, each in a few queries however long the list."""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from django.db.models import Count, Q, QuerySet, Sum
+
+from labeling.consensus import settling
+from labeling.kinds import KINDS, policies
+from labeling.models import Answer, Campaign, Decision, Membership, Question, Settlement, User
+from labeling.plurals import count_of
+from labeling.reports import progress
+
+# Members on the campaign's own page, which is read anew every few seconds.
+MEMBERS = 20
+FINISHED = (Question.State.SETTLED, Question.State.DROPPED)
+
+
+def campaign_rows(campaigns: Sequence[Campaign], user: User) -> list[dict[str, Any]]:
+    """For each campaign: the person's role, questions, how many are finished, answers given."""
+    pks = [campaign.pk for campaign in campaigns]
+    counts: dict[int, Counter[str]] = defaultdict(Counter)
+    states = Question.objects.filter(campaign__in=pks).order_by()
+    for pk, state, count in states.values_list("campaign", "state").annotate(Count("pk")):
+        counts[pk][state] = count
+    members = Membership.objects.filter(campaign__in=pks).order_by()
+    answers = dict(members.values_list("campaign").annotate(Sum("answered")))
+    roles = dict(members.active().filter(user=user).values_list("campaign", "role"))
+    rows = []
+    for campaign in campaigns:
+        states_of = counts[campaign.pk]
+        asked = sum(n for state, n in states_of.items() if state not in ("gold", "withdrawn"))
+        finished = sum(states_of[state] for state in FINISHED)
+        rows.append(
+            {
+                "campaign": campaign,
+                "role": roles.get(campaign.pk, "staff"),
+                "questions": asked,
+                "finished": finished,
+                "share": finished / asked if asked else None,
+                "review": states_of["review"],
+                "answers": answers.get(campaign.pk) or 0,
+            }
+        )
+    return rows
+
+
+def campaign_facts(campaign: Campaign) -> dict[str, Any]:
+    """All that a campaign's own page shows of its progress, people, jobs and decisions.
+
+    estimate: what it will cost, of a draft alone; else None.
+    """
+    counted = progress.count(campaign)
+    failed = campaign.jobs.filter(state="failed").order_by("-pk")
+    decisions = campaign.decisions.select_related("actor").order_by("-pk")[:8]
+    # One more than is shown, to know whether there are more.
+    members = list(progress.members(campaign)[: MEMBERS + 1])
+    return {
+        "progress": progress.progress(campaign, counted),
+        "estimate": (
+            progress.estimate_of(campaign, counted)
+            if campaign.state == Campaign.State.DRAFT
+            else None
+        ),
+        "annotators": progress.annotators(campaign, members[:MEMBERS]),
+        "more_annotators": len(members) > MEMBERS,
+        "failed_jobs": list(failed[:3]),
+        "running_jobs": list(
+            # Watching somebody is over in a moment, and comes again after ten answers.
+            campaign.jobs.filter(state__in=["queued", "running"]).exclude(kind="watch")[:3]
+        ),
+        "releases": list(campaign.releases.order_by("-number")[:3]),
+        "decisions": [
+            {"decision": decision, "words": decision_words(decision)} for decision in decisions
+        ],
+    }
+
+
+def questions_of(
+    campaign: Campaign, *, state: str = "", topic: str = "", search: str = ""
+) -> QuerySet[Question]:
+    """The campaign's questions but gold, in the order they were asked, narrowed by the filters."""
+    found = campaign.questions.exclude(state=Question.State.GOLD)
+    if state:
+        found = found.filter(state=state)
+    if topic:
+        found = found.filter(topic=topic)
+    if search:
+        found = found.filter(item__image__name__icontains=search)
+    return found.select_related("item__image").order_by("pk")
+
+
+def question_rows(campaign: Campaign, questions: Sequence[Question]) -> list[dict[str, Any]]:
+    """For each question: its topic's name, the votes by answer, and what stands. Four queries."""
+    pks = [question.pk for question in questions]
+    words = value_words(campaign)
+    votes = settling.tallies(campaign, pks)
+    standing = {
+        settlement.question_id: settlement
+        for settlement in Settlement.objects.filter(question__in=pks).order_by("pk")
+    }
+    names = topic_names(campaign, {question.topic for question in questions})
+    support = settling.support(campaign, standing.values())
+    return [
+        {
+            "question": question,
+            "image": question.item.image,
+            "topic": names.get(question.topic, question.topic),
+            "votes": [
+                {"value": value, "words": words.get(value, value), "count": count}
+                for value, count in votes.get(question.pk, Counter()).most_common()
+            ],
+            "value": _stands(question, standing.get(question.pk), campaign, words, support),
+        }
+        for question in questions
+    ]
+
+
+def _stands(
+    question: Question,
+    settlement: Settlement | None,
+    campaign: Campaign,
+    words: dict[str, str],
+    support: dict[int, settling.Support],
+) -> dict[str, Any] | None:
+    if question.state != Question.State.SETTLED or settlement is None:
+        return None
+    name = KINDS[campaign.kind].tally_name(settlement.value)
+    return {
+        "value": name,
+        "words": words.get(name, name),
+        "share": settlement.probability,
+        "support": support.get(question.pk),
+    }
+
+
+def proposal(campaign: Campaign, question: Question) -> dict[str, Any] | None:
+    """{"settlement": id, "words"} of what a question in review would settle as, if a reviewer
+    accepts it; None where its answers gave nothing."""
+    latest = question.settlements.order_by("-pk").first()
+    if latest is None or latest.value is None:
+        return None
+    return {
+        "settlement": latest.pk,
+        "words": _settled_words(latest, campaign, value_words(campaign)),
+    }
+
+
+def question_history(campaign: Campaign, question: Question) -> dict[str, Any]:
+    """Every answer with who gave it, every settlement, and the reviewers' decisions."""
+    kind = KINDS[campaign.kind]
+    words = value_words(campaign)
+    answers = list(
+        Answer.objects.filter(assignment__question=question)
+        .select_related("assignment__annotator")
+        .order_by("created_at", "revision", "pk")
+    )
+    latest = {answer.assignment_id: answer.pk for answer in answers if not answer.late}
+    settlements = list(question.settlements.select_related("policy").order_by("pk"))
+    counted = set(settlements[-1].answers) if settlements else set()
+    blocked = campaign.memberships.filter(stage=Membership.Stage.BLOCKED)
+    void = set(blocked.values_list("user", flat=True))
+    return {
+        "answers": [
+            {
+                "answer": answer,
+                "pseudonym": answer.assignment.annotator.pseudonym,
+                "value": kind.tally_name(answer.value),
+                "words": words.get(kind.tally_name(answer.value), kind.tally_name(answer.value)),
+                "seconds": None if answer.duration_ms is None else answer.duration_ms / 1000,
+                "counted": str(answer.pk) in counted,
+                "void": answer.assignment.annotator_id in void,
+                "replaced": not answer.late and latest[answer.assignment_id] != answer.pk,
+            }
+            for answer in answers
+        ],
+        "settlements": [
+            {"settlement": row, "words": _settled_words(row, campaign, words)}
+            for row in settlements
+        ],
+        "decisions": [
+            {"decision": decision, "words": decision_words(decision)}
+            for decision in campaign.decisions.filter(
+                kind=Decision.Kind.REVIEW, content__question=question.pk
+            ).select_related("actor")
+        ],
+    }
+
+
+def _settled_words(settlement: Settlement, campaign: Campaign, words: dict[str, str]) -> str:
+    if settlement.value is None:
+        return "no majority: to a reviewer"
+    if settlement.value == "dropped":
+        return "dropped"
+    name = KINDS[campaign.kind].tally_name(settlement.value)
+    return words.get(name, name)
+
+
+def value_words(campaign: Campaign) -> dict[str, str]:
+    """Tally name → the words that people see for it."""
+    kind = KINDS[campaign.kind]
+    words = {choice["value"]: choice["label"] for choice in kind.choices(campaign.settings)}
+    words |= getattr(kind, "TALLY_WORDS", {})
+    vocabulary = campaign.settings.get("vocabulary", [])
+    return {entry["key"]: entry["name"] for entry in vocabulary} | words
+
+
+def asked_words(campaign: Campaign, topic: str) -> str:
+    """What people are asked, as a heading: the topic's name as a question."""
+    if campaign.kind == "naming":
+        return str(campaign.settings.get("question", "What does this image show?"))
+    return topic if topic.endswith("?") else f"{topic}?"
+
+
+def answer_keys(campaign: Campaign) -> list[str]:
+    """The key of each answer in the order of forms.answer_choices; "" for a class."""
+    keys = [choice["key"] for choice in KINDS[campaign.kind].choices(campaign.settings)]
+    return ["" for _ in campaign.settings.get("vocabulary", [])] + keys
+
+
+def topic_names(campaign: Campaign, keys: Iterable[str]) -> dict[str, str]:
+    return dict(campaign.topics.filter(key__in=set(keys)).values_list("key", "name"))
+
+
+def topic_rows(campaign: Campaign, search: str = "") -> QuerySet[Any]:
+    """The campaign's topics by name, each with its number of examples."""
+    topics = campaign.topics.annotate(example_count=Count("examples"))
+    if search:
+        topics = topics.filter(Q(name__icontains=search) | Q(key__icontains=search))
+    return topics.order_by("name", "pk")
+
+
+def gold_rows(campaign: Campaign, questions: Sequence[Question]) -> list[dict[str, Any]]:
+    """For each gold question: its answer, how many met it and how many of them failed."""
+    kind, policy = KINDS[campaign.kind], policies.of(campaign)
+    words = value_words(campaign)
+    latest: dict[tuple[int, int], Any] = {}
+    rows = Answer.objects.filter(
+        assignment__question__in=[question.pk for question in questions]
+    ).order_by("revision")
+    for question_id, seat, value in rows.values_list("assignment__question", "assignment", "value"):
+        latest[question_id, seat] = value
+    given: dict[int, list[Any]] = defaultdict(list)
+    for (question_id, _), value in latest.items():
+        given[question_id].append(value)
+    names = topic_names(campaign, {question.topic for question in questions})
+    found = []
+    for question in questions:
+        answers = given[question.pk]
+        right = sum(kind.is_right(value, question.gold.answer, policy) for value in answers)
+        name = kind.tally_name(question.gold.answer)
+        found.append(
+            {
+                "question": question,
+                "image": question.item.image,
+                "gold": question.gold,
+                "topic": names.get(question.topic, question.topic),
+                "value": name,
+                "words": words.get(name, name),
+                "met": len(answers),
+                "failed": len(answers) - right,
+            }
+        )
+    return found
+
+
+DEEDS = {
+    "invited": "invited {role}s",
+    "joined": "joined as {role}",
+    "revoked": "withdrew an invitation",
+    "role": "made a member {role}",
+    "removed": "removed a member",
+}
+
+
+def _quota_words(content: dict[str, Any]) -> str:
+    wanted = content.get("quotas", {})
+    said = ", ".join(f"{images} of {topic}" for topic, images in sorted(wanted.items()))
+    return f"set the quotas: {said}" if said else "lifted all quotas"
+
+
+def _stage_words(content: dict[str, Any]) -> str:
+    return {
+        "training": "sent somebody to training",
+        "test": "sent somebody to the test",
+        "failed": "let nobody in: the test was not passed",
+        "working": "let somebody work",
+        "paused": "paused somebody",
+    }.get(content.get("stage", ""), "changed where somebody stands")
+
+
+def _review_words(content: dict[str, Any]) -> str:
+    if "sent_back" in content:
+        count = len(content["sent_back"])
+        drawings = "a drawing" if count == 1 else f"{count} drawings"
+        return f"sent back {drawings} of question {content.get('question')}"
+    said = content.get("value")
+    said = said.get("key") if isinstance(said, dict) else said
+    deed = "accepted" if content.get("accepted") else "decided"
+    return f"{deed} question {content.get('question')}: {said}"
+
+
+def _blocked_words(content: dict[str, Any]) -> str:
+    reopened = content.get("reopened", 0)
+    return f"blocked somebody; their answers are void, {count_of(reopened, 'question')} reopened"
+
+
+WORDS: dict[str, Callable[[dict[str, Any]], str]] = {
+    Decision.Kind.BLOCK: _blocked_words,
+    Decision.Kind.UNBLOCK: lambda content: "lifted a block; the answers count again",
+    Decision.Kind.STAGE: _stage_words,
+    Decision.Kind.GRAPH: lambda content: f"wrote version {content.get('version')} of the graph",
+    Decision.Kind.AUDIT: lambda content: f"drew audit sample {content.get('sample')}",
+    Decision.Kind.QUOTA: _quota_words,
+    Decision.Kind.VOCABULARY: lambda content: (
+        f"took version {content.get('version')} of the vocabulary"
+    ),
+}
+
+
+def decision_words(decision: Decision) -> str:
+    """What was decided, in words that follow the person's name."""
+    content = decision.content
+    if decision.kind == Decision.Kind.STATE:
+        if "state" in content:
+            return {
+                "draft": "made the campaign",
+                "open": "opened the campaign",
+                "paused": "paused the campaign",
+                "closed": "closed the campaign",
+            }.get(content["state"], f"set the state to {content['state']}")
+        changed = ", ".join(content.get("changed", []))
+        return f"changed {changed}" + (f" of {content['topic']}" if "topic" in content else "")
+    if decision.kind == Decision.Kind.POLICY:
+        if "pilot" in content:
+            return f"asked for a pilot of {count_of(content['pilot'], 'question')}"
+        return f"wrote version {content.get('version')} of the rules"
+    if decision.kind == Decision.Kind.MEMBER:
+        return DEEDS.get(content.get("deed", ""), "changed the members").format(
+            role=content.get("role", "")
+        )
+    if decision.kind == Decision.Kind.GOLD:
+        deed = next(iter(content), "changed")
+        return {
+            "added": f"added {count_of(content.get('added', 0), 'gold question')}",
+            "promoted": f"made gold of {count_of(content.get('promoted', 0), 'settled question')}",
+            "retired": "retired a gold question",
+        }.get(deed, "changed the gold")
+    if decision.kind == Decision.Kind.REVIEW:
+        return _review_words(content)
+    if decision.kind in WORDS:
+        return WORDS[decision.kind](content)
+    if "withdrawn" in content:
+        return f"withdrew {count_of(len(content['withdrawn']), 'question')}"
+    return "replaced a dropped image"

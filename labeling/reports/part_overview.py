@@ -1,0 +1,156 @@
+"""What reviewers and researchers see of an object: everybody's drawings over the photograph, how
+far people agree on each part, and what the drawing engine begins with.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+from labeling.consensus.votes import votes_on
+from labeling.datasets import objects
+from labeling.geometry import svg
+from labeling.geometry.polygons import as_json
+from labeling.models import Answer, Campaign, Item, Question, SentBack, Settlement
+from labeling.parts.joining import Said, said_in
+from labeling.parts.model import OUTLINE, PartedObject
+
+# As many as static/css/drawing.css has.
+TONES = 8
+STATE_WORDS = {"drawn": "drawn", "not_visible": "not visible", "occluded": "occluded"}
+
+
+def tone_of(number: int) -> str:
+    """The class that colours a part, by its number from 0, as the drawing engine does."""
+    return f"tone-{number % TONES}"
+
+
+def parts_of(campaign: Campaign, topic: str) -> list[dict[str, Any]]:
+    """The parts that the campaign's vocabulary names for the category, in its order."""
+    category = campaign.settings["categories"].get(topic) or {"parts": []}
+    found: list[dict[str, Any]] = category["parts"]
+    return found
+
+
+def object_of(found: PartedObject, campaign: Campaign, topic: str) -> dict[str, Any]:
+    """The object as scripts have it, in pixels of its image: "width", "height"; "crop", the box
+    with context; "given": state and polygons of each part that the import holds, by key; "missing":
+    the keys of the others in the order of the vocabulary; "outline": None where nobody knows it.
+    """
+    assert found.size is not None, "objects of a dataset know the size of their image"
+    given = {part.key: part for part in found.parts}
+    keys = [part["key"] for part in parts_of(campaign, topic)]
+    return {
+        "width": found.size[0],
+        "height": found.size[1],
+        "crop": list(found.crop or found.box),
+        "given": {
+            key: {"state": given[key].state, "polygons": as_json(given[key].polygons)}
+            for key in keys
+            if key in given
+        },
+        "missing": [key for key in keys if key not in given],
+        "outline": None if found.outline is None else as_json(found.outline),
+    }
+
+
+def bench(campaign: Campaign, item: Item, topic: str, value: Any, keep: str) -> dict[str, Any]:
+    """What js/review/bench.js begins with: the object, its parts, and what was said of them.
+
+    keep: under which name the browser keeps what is drawn until it is sent.
+    """
+    return {
+        "object": object_of(objects.described([item])[item.pk], campaign, topic),
+        "parts": parts_of(campaign, topic),
+        "value": value,
+        "ask_outline": campaign.settings["ask_outline"],
+        "keep": keep,
+    }
+
+
+def question_picture(campaign: Campaign, question: Question) -> dict[str, Any]:
+    """One question's object with all that was drawn of it. A fixed number of queries.
+
+    "settlement": the one that stands, or None; "parts": rows of part_rows; "given": parts of the
+    import that nobody changed; "people": [{"answer", "tone", "d", "skip"}]; "notes":
+    what was sent back, the latest first; "view_box"; "name"; "value": of the settlement.
+    """
+    found = objects.described([question.item])[question.item.pk]
+    settlement = question.settlements.order_by("-pk").first()
+    value = settlement.value if settlement and _has_parts(settlement.value) else None
+    people = _people(question, settlement)
+    rows = part_rows(campaign, question.topic, found, value)
+    notes = SentBack.objects.filter(assignment__question=question)
+    return {
+        "settlement": settlement,
+        "value": value,
+        "name": question.item.name,
+        "view_box": svg.view_box(found.crop or found.box),
+        "parts": rows,
+        "people": people,
+        "several": len(people) > 1,
+        "notes": list(notes.select_related("reviewer", "assignment__annotator").order_by("-pk")),
+    }
+
+
+def _has_parts(value: Any) -> bool:
+    return isinstance(value, dict) and "parts" in value
+
+
+def part_rows(
+    campaign: Campaign, topic: str, found: PartedObject, value: dict[str, Any] | None
+) -> list[dict[str, Any]]:
+    """A row for each part of the category, and for the outline where there is one: "key", "name",
+    "number", "tone", "words", "given" (whether the import says it and nobody else), "d" for SVG,
+    and how far people agree: "voters", "iou", "boundary_f"."""
+    said = said_in(value) if value else {}
+    given = {part.key: Said(part.state, part.polygons) for part in found.parts}
+    if found.outline is not None:
+        given[OUTLINE] = Said("drawn", found.outline)
+    agreement = (value or {}).get("agreement", {})
+    names = [(part["key"], part["name"]) for part in parts_of(campaign, topic)]
+    if OUTLINE in said:
+        names.append((OUTLINE, "whole object"))
+    return [
+        _part_row(number, key, name, said.get(key), given.get(key)) | agreement.get(key, {})
+        for number, (key, name) in enumerate(names)
+    ]
+
+
+def _part_row(
+    number: int, key: str, name: str, said: Said | None, given: Said | None
+) -> dict[str, Any]:
+    shown = said or given
+    words = STATE_WORDS[shown.state] if shown else "nothing said"
+    return {
+        "key": key,
+        "name": name,
+        "number": number + 1,
+        "tone": tone_of(number),
+        "given": said is None and given is not None,
+        "words": f"given: {words}" if shown and said is None else words,
+        "d": svg.path_data(shown.polygons) if shown else "",
+    }
+
+
+def _people(question: Question, settlement: Settlement | None) -> list[dict[str, Any]]:
+    """Everybody whose drawing counts, in the order in which they took their seats."""
+    if settlement is not None:
+        ids: Iterable[str] = settlement.answers
+    else:
+        votes = votes_on([question.pk]).get(question.pk, [])
+        ids = [vote.revisions[-1][1] for vote in votes]
+    answers = Answer.objects.filter(pk__in=list(ids)).select_related("assignment__annotator")
+    return [
+        _person(number, answer)
+        for number, answer in enumerate(answers.order_by("assignment_id"), 1)
+    ]
+
+
+def _person(number: int, answer: Answer) -> dict[str, Any]:
+    drawn = said_in(answer.value)
+    return {
+        "answer": answer,
+        "number": number,
+        "tone": tone_of(number + 3),
+        "d": "".join(svg.path_data(said.polygons) for said in drawn.values()),
+        "skip": answer.value.get("skip", ""),
+    }

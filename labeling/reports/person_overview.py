@@ -1,0 +1,210 @@
+"""One person in a campaign, as a researcher sees them: their latest answers beside what stands, and
+what was decided about them."""
+
+from typing import Any
+
+from django.db.models import Q
+
+from labeling.kinds import KINDS, policies
+from labeling.kinds.policies import ACTIONS
+from labeling.models import (
+    Answer,
+    Assignment,
+    Campaign,
+    Decision,
+    Gold,
+    Membership,
+    Question,
+    Settlement,
+)
+from labeling.quality import gold_results
+from labeling.reports import overview, progress
+
+SHOWN = 40
+
+
+def recent_answers(membership: Membership, shown: int = SHOWN) -> list[dict[str, Any]]:
+    """The person's latest answers, newest first, each with what stands. Five queries.
+
+    "agrees": True or False against the gold or the consensus, None where nothing stands, or the
+    answer was that it cannot be told.
+    """
+    campaign = membership.campaign
+    seats = list(
+        Assignment.objects.filter(
+            annotator_id=membership.user_id,
+            question__campaign=campaign,
+            state=Assignment.State.ANSWERED,
+        )
+        .select_related("question__item__image")
+        .order_by("-ordinal", "-pk")[:shown]
+    )
+    questions = [seat.question for seat in seats]
+    given = _latest([seat.pk for seat in seats])
+    stands = _standing(questions)
+    words = overview.value_words(campaign)
+    names = overview.topic_names(campaign, {question.topic for question in questions})
+    rows = []
+    for seat in seats:
+        if seat.pk not in given:
+            continue
+        row = _row(campaign, seat, given[seat.pk], stands.get(seat.question_id), words)
+        rows.append(row | {"topic": names.get(seat.question.topic, seat.question.topic)})
+    return rows
+
+
+def _row(
+    campaign: Campaign, seat: Assignment, answer: Answer, stands: Any, words: dict[str, str]
+) -> dict[str, Any]:
+    kind = KINDS[campaign.kind]
+    said = kind.tally_name(answer.value)
+    row = {
+        "question": seat.question,
+        "image": seat.question.item.image,
+        "gold": seat.question.state == Question.State.GOLD,
+        "answer": answer,
+        "value": said,
+        "words": words.get(said, said),
+        "seconds": None if answer.duration_ms is None else answer.duration_ms / 1000,
+        "stands": "",
+        "stands_words": "",
+        "agrees": None,
+    }
+    # A dropped question stands for nothing that one could agree with.
+    if stands is not None and stands != "dropped":
+        name = kind.tally_name(stands)
+        row |= {"stands": name, "stands_words": words.get(name, name)}
+        if row["gold"] or kind.vote(answer.value) is not None:
+            row["agrees"] = kind.is_right(answer.value, stands, policies.of(campaign))
+    return row
+
+
+def _latest(seats: list[int]) -> dict[int, Answer]:
+    rows = Answer.objects.filter(assignment__in=seats).order_by("revision")
+    return {answer.assignment_id: answer for answer in rows}
+
+
+def _standing(questions: list[Question]) -> dict[int, Any]:
+    """The gold answer or the latest settlement's value of each question that has one."""
+    golden = [q.pk for q in questions if q.state == Question.State.GOLD]
+    settled = [q.pk for q in questions if q.state == Question.State.SETTLED]
+    rows = Settlement.objects.filter(question__in=settled).order_by("pk")
+    gold = Gold.objects.filter(question__in=golden)
+    return dict(rows.values_list("question", "value")) | dict(
+        gold.values_list("question", "answer")
+    )
+
+
+def decisions_on(membership: Membership, shown: int = 20) -> list[dict[str, Any]]:
+    """What was decided about this person, the latest first."""
+    person = membership.user_id
+    found = (
+        membership.campaign.decisions.filter(
+            Q(content__annotator=person) | Q(content__member=person),
+            kind__in=[
+                Decision.Kind.MEMBER,
+                Decision.Kind.BLOCK,
+                Decision.Kind.UNBLOCK,
+                Decision.Kind.STAGE,
+                Decision.Kind.QUOTA,
+            ],
+        )
+        .select_related("actor")
+        .order_by("-pk")[:shown]
+    )
+    return [{"decision": row, "words": overview.decision_words(row)} for row in found]
+
+
+def signals_of(membership: Membership, policy: dict[str, Any]) -> list[dict[str, Any]]:
+    """The four signals: what was last found, the threshold, and what follows. In words."""
+    kept = membership.standing
+    past = {row["signal"] for row in kept.get("reasons", [])}
+    told = (
+        ("test", "Known questions", _test(kept), _test_threshold(policy), "gold_action"),
+        ("speed", "Speed", _speed(kept), _speed_threshold(policy), "speed_action"),
+        ("runs", "Runs of one answer", _runs(kept), _runs_threshold(policy), "run_action"),
+        ("chance", "Agreement beyond chance", _chance(kept), _least(policy), "chance_action"),
+    )
+    return [
+        {
+            "signal": signal,
+            "title": title,
+            "found": found,
+            "threshold": threshold,
+            "action": ACTIONS[policy[action]],
+            "past": signal in past,
+        }
+        for signal, title, found, threshold, action in told
+    ]
+
+
+NOT_YET = "Not looked at yet."
+
+
+def standing_of(membership: Membership) -> dict[str, Any]:
+    """Right and total on gold, with the share and its 95 % interval."""
+    at_work = membership.stage == Membership.Stage.WORKING
+    kept = None if at_work else progress.kept_standing(membership)
+    return kept or gold_results.standing(membership.user, membership.campaign)
+
+
+def _test(kept: dict[str, Any]) -> str:
+    test = kept.get("test")
+    if not test:
+        return NOT_YET
+    right, total = test["now"]
+    said = f"Accepted {test['accepted']} times, rejected {test['rejected']}."
+    return said + (f" The test that runs: {right} of {total} right." if total else "")
+
+
+def _test_threshold(policy: dict[str, Any]) -> str:
+    return (
+        f"the answers fit {policy['bad_accuracy']:.0%} right better than "
+        f"{policy['good_accuracy']:.0%}"
+    )
+
+
+def _speed(kept: dict[str, Any]) -> str:
+    speed = kept.get("speed") or {}
+    if speed.get("share") is None:
+        return NOT_YET
+    return (
+        f"Half of {speed['answers']} answers took less than {speed['share']:.0%} of what others "
+        f"take ({speed['seconds']:g} s, others {speed['pool_seconds']:g} s)."
+    )
+
+
+def _speed_threshold(policy: dict[str, Any]) -> str:
+    return f"below {policy['speed_share']:.0%}, from {policy['signal_answers']} answers on"
+
+
+def _runs(kept: dict[str, Any]) -> str:
+    runs = kept.get("runs") or {}
+    if not runs.get("length"):
+        return NOT_YET
+    odds = runs.get("odds")
+    said = f"“{runs['word']}” {runs['length']} times in a row"
+    if odds is None:
+        return f"{said}."
+    # Far below what can be told apart, a number with twenty digits says no more.
+    people = "a million or more" if odds < 1e-6 else f"{1 / odds:,.0f}"
+    would = "which is no wonder" if odds > 0.5 else f"1 person in {people} would"
+    return f"{said}; going by the answers of others, {would}."
+
+
+def _runs_threshold(policy: dict[str, Any]) -> str:
+    return f"{policy['run_length']} or more, where the answers of others make it unlikely"
+
+
+def _chance(kept: dict[str, Any]) -> str:
+    chance = kept.get("chance") or {}
+    if chance.get("kappa") is None:
+        return NOT_YET
+    return (
+        f"{chance['kappa']:.2f} on {chance['answers']} answers, at most {chance['upper']:.2f} "
+        f"({chance['agreed']} agreed)."
+    )
+
+
+def _least(policy: dict[str, Any]) -> str:
+    return f"surely below {policy['chance_agreement']:g}"

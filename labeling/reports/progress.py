@@ -1,0 +1,174 @@
+"""What a researcher watches: how far a campaign is, who answered how much, what it cost."""
+
+from collections.abc import Collection
+from datetime import timedelta
+from typing import Any, NamedTuple
+
+from django.db.models import Count, QuerySet, Sum
+from django.utils import timezone
+
+from labeling.db.sql import fetch
+from labeling.kinds import deciding, policies
+from labeling.models import Campaign, Membership, Question
+from labeling.quality import gold_results
+from labeling.reports import campaign_figures, forecasts
+
+# Somebody who answered this recently counts as working now.
+ACTIVE = timedelta(minutes=15)
+
+
+class Counted(NamedTuple):
+    """A campaign's questions: by state, and forecast as a whole."""
+
+    by_state: dict[str, int]
+    forecast: forecasts.Forecast
+
+
+def count(campaign: Campaign) -> Counted:
+    by_state = _by_state(campaign)
+    return Counted(by_state, forecasts.of_campaign(campaign, by_state))
+
+
+def progress(campaign: Campaign, counted: Counted | None = None) -> dict[str, Any]:
+    """Counts by state, answers given and still wanted, cost so far and to come, time left.
+
+    Where a graph asks, what is still wanted counts the questions that are likely to follow; the
+    ranges (low, high) are those of forecasts.py, and of equal numbers where nothing follows.
+    Gold counts as work done and paid, never as a question. Answers are not read: the work of each
+    person is kept with their membership. counted: where it is known already.
+    """
+    policy = policies.of(campaign)
+    by_state, forecast = counted or count(campaign)
+    asked = sum(count for state, count in by_state.items() if state not in ("gold", "withdrawn"))
+    finished = by_state["settled"] + by_state["dropped"]
+    work = campaign.memberships.aggregate(answers=Sum("answered"), worked_ms=Sum("worked_ms"))
+    hours = (work["worked_ms"] or 0) / 3_600_000
+    left = _answers_left(campaign) + _answers_to_come(campaign, policy, by_state)
+    more = forecast.less(asked)
+    each = deciding.expected_votes(policy)
+    low, likely, high = (left + round(number * each) for number in more)
+    cost = policy["seconds_per_answer"] / 3600 * policy["cost_per_hour"]
+    return {
+        "questions": asked,
+        "by_state": by_state,
+        "finished": finished,
+        "share": finished / asked if asked else None,
+        "answers": work["answers"] or 0,
+        "questions_range": [forecast.low, forecast.high],
+        "answers_left": likely,
+        "answers_left_range": [low, high],
+        "hours": hours,
+        "cost": hours * policy["cost_per_hour"],
+        "cost_left": likely * cost,
+        "cost_left_range": [low * cost, high * cost],
+        "currency": policy["currency"],
+        "minutes_left": _minutes_left(campaign, likely, hours, work["answers"] or 0),
+    }
+
+
+def _by_state(campaign: Campaign) -> dict[str, int]:
+    return dict.fromkeys(Question.State.values, 0) | dict(
+        campaign.questions.order_by().values_list("state").annotate(Count("pk"))
+    )
+
+
+# Literal states and lanes, so that both databases use their partial indexes: what is free and what
+# is leased is read, never all that was ever asked.
+FREE_SEATS = """
+SELECT COALESCE(SUM(seats_free), 0) FROM labeling_question
+WHERE campaign_id = %s AND lane IN (0, 1) AND seats_free > 0
+"""
+LEASED_SEATS = """
+SELECT COUNT(*) FROM (SELECT question_id FROM labeling_assignment WHERE state = 'leased') a
+JOIN labeling_question q ON q.id = a.question_id
+WHERE q.campaign_id = %s AND q.state = 'open'
+"""
+
+
+def _answers_left(campaign: Campaign) -> int:
+    """Free seats of open questions and seats under lease."""
+    [(free,)] = fetch(FREE_SEATS, [campaign.pk])
+    [(leased,)] = fetch(LEASED_SEATS, [campaign.pk])
+    return int(free) + int(leased)
+
+
+def _answers_to_come(campaign: Campaign, policy: dict[str, Any], by_state: dict[str, int]) -> int:
+    """What open questions will still ask for beyond the seats that they have now: votes are asked
+    for one at a time until a question is decided. Nothing where all votes are asked for at once."""
+    if policies.asks_all(policy) or not by_state["open"]:
+        return 0
+    each = None
+    if decided := by_state["settled"] + by_state["dropped"] + by_state["review"]:
+        each = campaign_figures.mean_votes(campaign, decided)
+    if each is None:
+        each = deciding.expected_votes(policy)
+    return round(by_state["open"] * max(0.0, each - policies.first_votes(policy)))
+
+
+def _minutes_left(campaign: Campaign, left: int, hours: float, answers: int) -> float | None:
+    """At the campaign's own pace with the people who work now; None when nobody does."""
+    active = campaign.memberships.filter(last_answered_at__gte=timezone.now() - ACTIVE).count()
+    if not active or not answers:
+        return None
+    return left * hours * 60 / answers / active
+
+
+def kept_standing(membership: Membership) -> dict[str, Any] | None:
+    """Gold as watching.py last counted it; None where nobody looked since the stage began.
+
+    Of somebody who is paused, as it stood when they left work: what is counted now begins anew
+    with every stage.
+    """
+    test = membership.standing.get("test")
+    if not test or not 0 <= test["right"] <= test["total"]:
+        # Figures that cannot be are counted anew from the answers.
+        return None
+    return gold_results.standing_from(test["right"], test["total"])
+
+
+def tone_of(membership: Membership) -> str:
+    """How a person's stage is shown: at work is no praise. "suspect" where a check found fault,
+    "accepted" where the test on gold did not, else the stage."""
+    if membership.stage != Membership.Stage.WORKING:
+        return membership.stage
+    if membership.standing.get("reasons"):
+        return "suspect"
+    tested = membership.standing.get("test", {})
+    return "accepted" if tested.get("verdict") == "accepted" else membership.stage
+
+
+def members(campaign: Campaign) -> QuerySet[Membership]:
+    """Everybody who belongs or belonged to the campaign, whoever answered most first."""
+    return campaign.memberships.select_related("user").order_by("-answered", "pk")
+
+
+def annotators(campaign: Campaign, found: Collection[Membership]) -> list[dict[str, Any]]:
+    """A row for each of these members: role, answers, seconds an answer, standing on gold, last
+    seen. The standing is the one that was kept; only where there is none are answers read."""
+    standings = standings_of(campaign, found)
+    return [
+        {
+            "membership": row,
+            "user": row.user,
+            "role": row.role,
+            "tone": tone_of(row),
+            "left_at": row.left_at,
+            "answered": row.answered,
+            "seconds_per_answer": row.worked_ms / 1000 / row.answered if row.answered else None,
+            "last_at": row.last_answered_at,
+            "standing": standings.get(row.user_id, gold_results.NO_STANDING),
+        }
+        for row in found
+    ]
+
+
+def standings_of(campaign: Campaign, found: Collection[Membership]) -> dict[int, dict[str, Any]]:
+    """The standing of each of these members who met gold, by the user's id."""
+    kept = {row.user_id: standing for row in found if (standing := kept_standing(row))}
+    unseen = [row.user_id for row in found if row.user_id not in kept and row.answered]
+    return gold_results.standings(campaign, unseen) | kept
+
+
+def estimate_of(campaign: Campaign, counted: Counted | None = None) -> dict[str, Any]:
+    """What the campaign's questions cost as a whole, by its policy."""
+    return forecasts.estimate((counted or count(campaign)).forecast, policies.of(campaign))

@@ -1,0 +1,290 @@
+"""The methods of `aggregate`: answers, perhaps gold, to labels and what is known of people.
+
+Pure, no Django.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from labeling.estimators import aggregation, dawid_skene, vote_tables
+from labeling.estimators.aggregation import Answers, Floats
+from labeling.estimators.agreement import krippendorff_alpha
+from labeling.files import BadInput
+
+# With more classes than these, what is all but impossible is left out of the result.
+MANY_CLASSES = 20
+NEGLIGIBLE = 1e-6
+# A table's cells grow with the square of the votes.
+MOST_VOTES = 100
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a method says. labels: (I,), -1 unanswered; accuracies: (A,), NaN unknown."""
+
+    labels: NDArray[np.int32]
+    probabilities: Floats
+    ties: NDArray[np.bool_]
+    accuracies: Floats
+    settings: dict[str, Any] = field(default_factory=dict)
+    confusions: Floats | None = None
+
+
+@dataclass(frozen=True)
+class Task:
+    """The input, checked. known: (I,) gold labels, else -1."""
+
+    path: Path
+    answers: Answers
+    topics: dict[str, str]
+    gold_path: Path | None
+    known: NDArray[np.int32]
+    options: dict[str, Any]
+
+
+def with_classes(answers: Answers, more: set[str]) -> Answers:
+    """The same answers, with classes that nobody gave but gold knows."""
+    classes = tuple(sorted({*answers.classes, *more}))
+    if classes == answers.classes:
+        return answers
+    place = {name: at for at, name in enumerate(classes)}
+    moved = np.array([place[name] for name in answers.classes], np.int32)
+    return Answers(
+        answers.annotators,
+        answers.items,
+        moved[answers.labels] if len(answers) else answers.labels,
+        answers.annotator_names,
+        answers.item_names,
+        classes,
+    )
+
+
+def known_labels(answers: Answers, gold: dict[str, str], path: Path | None) -> NDArray[np.int32]:
+    """(I,) the gold label of each image, else -1; BadInput if none of them has answers."""
+    place = {name: at for at, name in enumerate(answers.classes)}
+    known = [place[gold[name]] if name in gold else -1 for name in answers.item_names]
+    if gold and max(known) < 0:
+        raise BadInput("no image of it has answers", path, None, "check the names of images")
+    return np.array(known, np.int32)
+
+
+def by_majority(task: Task) -> Outcome:
+    labels, shares, ties = aggregation.majority(task.answers)
+    return Outcome(labels, shares, ties, _agreeing(task.answers, labels))
+
+
+def by_dawid_skene(task: Task) -> Outcome:
+    answers, options = task.answers, task.options
+    settings = {
+        "prior": options["prior"],
+        "max_iterations": options["max_iterations"],
+        "tolerance": options["tolerance"],
+    }
+    try:
+        found = dawid_skene.fit(
+            answers,
+            # The class prior gets the same pseudo-counts.
+            class_prior=options["prior"],
+            confusion_prior=options["prior"],
+            known=task.known,
+            max_iterations=options["max_iterations"],
+            tolerance=options["tolerance"],
+        )
+    except dawid_skene.TooLarge as error:
+        raise BadInput(str(error), task.path, None, "use --method majority") from error
+    settings |= {
+        "start": "majority",
+        "iterations": found.iterations,
+        "converged": found.converged,
+        "log_likelihood": found.log_likelihood,
+        "class_prior": dict(zip(answers.classes, found.priors.tolist(), strict=True)),
+    }
+    return Outcome(
+        *_of_answered(answers, found.posteriors, found.priors),
+        found.accuracies,
+        settings,
+        found.confusions,
+    )
+
+
+def by_posterior(task: Task) -> Outcome:
+    """Bayes with the confusions that people show on gold.
+
+    A row of someone's confusions is (count + prior) / (total + K × prior); who never met gold of
+    that class gets the row of the whole crowd. The class prior is the gold's shares.
+    """
+    answers, prior = task.answers, task.options["prior"]
+    n_classes, n_people = len(answers.classes), len(answers.annotator_names)
+    met = task.known[answers.items] >= 0
+    if not met.any():
+        raise BadInput("nobody answered its images", task.gold_path, None, "give other gold")
+    people, said = answers.annotators[met], answers.labels[met]
+    truth = task.known[answers.items[met]]
+    cells = (people.astype(np.int64) * n_classes + truth) * n_classes + said
+    counts = np.bincount(cells, minlength=n_people * n_classes**2).reshape(
+        n_people, n_classes, n_classes
+    )
+    crowd = _rates(counts.sum(axis=0), prior, np.full((n_classes, n_classes), 1 / n_classes))
+    confusions = _rates(counts, prior, crowd)
+    shares = np.bincount(task.known[task.known >= 0], minlength=n_classes) + prior
+    shares = shares / shares.sum()
+    probabilities = aggregation.posterior(
+        answers.annotators,
+        answers.items,
+        answers.labels,
+        n_items=len(answers.item_names),
+        confusions=confusions,
+        prior=shares,
+    )
+    right, total = np.einsum("akk->a", counts), counts.sum(axis=(1, 2))
+    with np.errstate(invalid="ignore"):
+        accuracies = right / total
+    settings = {
+        "prior": prior,
+        "gold_images": int((task.known >= 0).sum()),
+        "class_prior": dict(zip(answers.classes, shares.tolist(), strict=True)),
+    }
+    return Outcome(*_of_answered(answers, probabilities, shares), accuracies, settings, confusions)
+
+
+def by_vote_table(task: Task) -> Outcome:
+    """P(yes | votes) learned on gold images, or without gold on the majorities of all votes."""
+    answers = task.answers
+    yes = _yes_class(task)
+    votes = answers.counts.sum(axis=1)
+    up = answers.counts[:, yes] if len(answers.classes) else votes
+    if votes.max() > MOST_VOTES:
+        name = answers.item_names[int(votes.argmax())]
+        raise BadInput(
+            f"image {name!r} has {votes.max()} votes, tables go to {MOST_VOTES}",
+            task.path,
+            None,
+            "use --method dawid-skene, which gains from every vote",
+        )
+    good = np.where(task.known < 0, np.nan, task.known == yes) if task.gold_path else None
+    topics = [task.topics.get(name, "") for name in answers.item_names]
+    try:
+        tables = vote_tables.learn_vote_tables(up, votes - up, good, topics, size=int(votes.max()))
+    except ValueError as error:
+        raise BadInput(
+            str(error), task.gold_path or task.path, None, "collect 10 votes on a random sample"
+        ) from error
+    chance = np.array(
+        [
+            tables.get(topic, tables[""]).probability(int(y), int(n))
+            for topic, y, n in zip(topics, up, votes - up, strict=True)
+        ]
+    )
+    probabilities = np.stack([1 - chance, chance], axis=1)[:, :: 1 if yes else -1]
+    probabilities = probabilities[:, : len(answers.classes)]
+    labels, probabilities, ties = _of_answered(answers, probabilities, answers.counts.sum(axis=0))
+    settings = {
+        "yes": answers.classes[yes],
+        "calibration_votes": vote_tables.CALIBRATION_VOTES,
+        "calibration_images": tables[""].images,
+        "learned_from": "gold" if task.gold_path else "majorities",
+        "strength": vote_tables.STRENGTH,
+        "topics": len(tables) - 1,
+    }
+    return Outcome(labels, probabilities, ties, _agreeing(answers, labels), settings)
+
+
+METHODS: dict[str, Callable[[Task], Outcome]] = {
+    "majority": by_majority,
+    "dawid-skene": by_dawid_skene,
+    "posterior": by_posterior,
+    "vote-table": by_vote_table,
+}
+
+
+def report(answers: Answers, outcome: Outcome, method: str) -> dict[str, Any]:
+    """The result but for the accuracy."""
+    classes, counts = answers.classes, answers.counts
+    given = np.bincount(answers.annotators, minlength=len(answers.annotator_names))
+    labels = {
+        name: classes[label] if label >= 0 else None
+        for name, label in zip(answers.item_names, outcome.labels.tolist(), strict=True)
+    }
+    annotators: dict[str, dict[str, Any]] = {
+        name: {"accuracy": None if math.isnan(accuracy) else accuracy, "answers": n}
+        for name, accuracy, n in zip(
+            answers.annotator_names, outcome.accuracies.tolist(), given.tolist(), strict=True
+        )
+    }
+    if outcome.confusions is not None and len(classes) <= MANY_CLASSES:
+        for row, confusion in zip(annotators.values(), outcome.confusions, strict=True):
+            row["confusion"] = confusion.tolist()
+    return {
+        "method": method,
+        "settings": outcome.settings,
+        "classes": list(classes),
+        "images": len(labels),
+        "answers": len(answers),
+        "ties": int(outcome.ties.sum()),
+        "alpha": krippendorff_alpha(counts),
+        "labels": labels,
+        "probabilities": {
+            name: _distribution(classes, row) if label is not None else {}
+            for (name, label), row in zip(labels.items(), outcome.probabilities, strict=True)
+        },
+        "annotators": annotators,
+    }
+
+
+def _distribution(classes: tuple[str, ...], row: Floats) -> dict[str, float]:
+    pairs = zip(classes, row.tolist(), strict=True)
+    if len(classes) <= MANY_CLASSES:
+        return dict(pairs)
+    return {name: share for name, share in pairs if share >= NEGLIGIBLE}
+
+
+def _of_answered(
+    answers: Answers, probabilities: Floats, commonness: Any
+) -> tuple[NDArray[np.int32], Floats, NDArray[np.bool_]]:
+    """Labels, probabilities and ties; images that nobody answered have none."""
+    answered = np.bincount(answers.items, minlength=len(answers.item_names)) > 0
+    probabilities = np.where(answered[:, None], probabilities, np.nan)
+    labels, ties = aggregation.pick(probabilities, commonness)
+    return labels, probabilities, ties
+
+
+def _agreeing(answers: Answers, labels: NDArray[np.int32]) -> Floats:
+    """(A,) the share of each annotator's answers that are the label; NaN without answers."""
+    n_people = len(answers.annotator_names)
+    agreed = answers.labels == labels[answers.items]
+    with np.errstate(invalid="ignore"):
+        return np.asarray(
+            np.bincount(answers.annotators, weights=agreed, minlength=n_people)
+            / np.bincount(answers.annotators, minlength=n_people)
+        )
+
+
+def _rates(counts: NDArray[Any], prior: float, instead: Floats) -> Floats:
+    """Rows of counts, with pseudo-counts, as shares; a row without counts is that of `instead`."""
+    total = counts.sum(axis=-1, keepdims=True)
+    n_classes = counts.shape[-1]
+    seen = (counts + prior) / np.maximum(total + n_classes * prior, 1e-300)
+    return np.where(total > 0, seen, instead)
+
+
+def _yes_class(task: Task) -> int:
+    classes, named = task.answers.classes, task.options["yes"]
+    if len(classes) > 2:
+        raise BadInput(
+            f"there are {len(classes)} different answers, a vote table takes yes and no",
+            task.path,
+            None,
+            "use --method dawid-skene",
+        )
+    if named is None:
+        # "yes" > "no", "1" > "0", "true" > "false".
+        return len(classes) - 1
+    if named not in classes:
+        raise BadInput(f"nobody answers {named!r}", task.path, None, f"--yes is one of {classes}")
+    return classes.index(named)

@@ -1,0 +1,366 @@
+"""What a policy costs and how wrong it is, tried on a made-up crowd before anybody is asked.
+
+The crowd answers in rounds of a page each. After every round questions settle, gold is graded and
+the policy's signals act, by the functions that a campaign uses: the same sequential test, the same
+Dawid–Skene, the same posterior. Pure; the seed decides everything.
+"""
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from labeling.estimators import annotator_checks
+from labeling.estimators.aggregation import posterior
+from labeling.estimators.agreement import agreement_beyond_chance
+from labeling.estimators.dawid_skene import dawid_skene
+from labeling.estimators.intervals import clopper_pearson, wilson_interval
+from labeling.kinds import policies
+from labeling.kinds.votes import votes_wanted
+from labeling.simulation.crowd import HONEST, YES, Crowd, Flags, Floats, Ints, gather
+
+# A crowd that cannot finish, since everybody is blocked, is stopped long before.
+MAX_ROUNDS = 100_000
+# Rounds in which nobody found a question they had not seen, before reviewers take the rest.
+PATIENCE = 3
+# Latest answers that say how common an answer is.
+POOL = 2_000
+# Pseudo-counts of a calibration: two right and one wrong answer that nobody gave.
+CONFUSION_PRIOR = np.array([[2.0, 1.0], [1.0, 2.0]])
+
+
+def simulate(policy: Mapping[str, Any], crowd: Crowd, seed: int = 0) -> dict[str, Any]:
+    """What the campaign came to, as `simulate campaign` prints it.
+
+    policy: a whole one (policies.clean). error: share of all questions whose label is wrong; those
+    left to a reviewer get what an auditor would say. answers_per_question counts votes, gold,
+    training, tests, audits and reviewers' verdicts. stated_error is what the audit sample says,
+    with its exact 95 % interval (Clopper and Pearson); null where nothing was audited.
+    """
+    run = _Run(policy, crowd, np.random.default_rng(seed))
+    run.let_in()
+    for _ in range(MAX_ROUNDS):
+        if not run.round():
+            break
+    return run.result()
+
+
+class _Run:
+    """The campaign as it goes: questions (Q,), people (P,), and the answers so far."""
+
+    def __init__(
+        self, policy: Mapping[str, Any], crowd: Crowd, chance: np.random.Generator
+    ) -> None:
+        self.policy, self.crowd, self.chance = policy, crowd, chance
+        self.people = gather(crowd, chance)
+        self.adaptive = policy["method"] != "majority"
+        count = crowd.people
+        self.active = np.ones(count, bool)
+        self.void = np.zeros(count, bool)
+        self.answered = np.zeros(count, np.int64)
+        self.test = annotator_checks.SequentialTest.of(policy)
+        self.rights: list[list[bool]] = [[] for _ in range(count)]
+        self.tested = [annotator_checks.Tested()] * count
+        # Votes: who, question, answer, in the order they came.
+        self.who = np.empty(0, np.int64)
+        self.question = np.empty(0, np.int64)
+        self.answer = np.empty(0, np.int64)
+        # Gold: who, truth, answer.
+        self.gold = np.empty((0, 3), np.int64)
+        self.calibrated = 0
+        assumed, yes = policy["assumed_accuracy"], policy["prior_yes"]
+        self.confusions = np.full((count, 2, 2), 1 - assumed)
+        self.confusions[:, (0, 1), (0, 1)] = assumed
+        self.prior = np.array([1 - yes, yes])
+        self.introductions = 0
+        self.reviewed = 0
+        self.stuck = 0
+        self._ask()
+
+    def _ask(self) -> None:
+        crowd, policy = self.crowd, self.policy
+        self.truth = (self.chance.random(crowd.questions) < crowd.prevalence).astype(np.int64)
+        self.first_votes = policies.first_votes(policy)
+        self.free = np.full(crowd.questions, self.first_votes)
+        self.settled = np.zeros(crowd.questions, bool)
+        self.label = np.full(crowd.questions, -1)
+
+    def let_in(self) -> None:
+        """Training, then the test; whoever fails every attempt goes."""
+        policy = self.policy
+        everyone = np.arange(self.crowd.people)
+        self.introductions += policy["training_questions"] * len(everyone)
+        questions = policy["test_questions"]
+        if not questions:
+            return
+        waiting = everyone
+        for _ in range(policy["test_attempts"]):
+            self.introductions += questions * len(waiting)
+            right = self.chance.binomial(questions, self.people.accuracy[waiting])
+            waiting = waiting[right < policy["test_pass"] * questions]
+        self.active[waiting] = False
+
+    def round(self) -> bool:
+        """One page for everybody who works; False when there was nothing more to do."""
+        workers = np.flatnonzero(self.active)
+        if not len(workers) or not (self.free > 0).any():
+            return False
+        golden = self._give_gold(workers)
+        taken = self._give_votes(workers, self.policy["page_size"] - golden)
+        # Whoever is left has seen what is left: reviewers take it.
+        self.stuck = 0 if taken else self.stuck + 1
+        if self.stuck > PATIENCE:
+            return False
+        if self.adaptive:
+            self._weigh()
+        self._watch()
+        self._settle()
+        return True
+
+    def _give_gold(self, workers: Ints) -> Ints:
+        """How many gold questions each of them met on this page."""
+        met = self.chance.binomial(
+            self.policy["page_size"], [self._gold_share(person) for person in workers]
+        )
+        who = np.repeat(workers, met)
+        # Balanced between answers, as gold is dealt.
+        truth = self.chance.integers(0, 2, len(who))
+        said = self.people.answers(
+            who, truth, self.answered[who], np.full(len(who), -1), self.chance
+        )
+        self.gold = np.concatenate([self.gold, np.column_stack([who, truth, said])])
+        for person, right in zip(who.tolist(), (truth == said).tolist(), strict=True):
+            self.rights[person].append(right)
+        for person in np.unique(who):
+            self.tested[person] = annotator_checks.fold(self.test, self.rights[person])
+        return met
+
+    def _gold_share(self, person: int) -> float:
+        share = annotator_checks.gold_share(self.tested[person].accepted, self.policy)
+        return self.policy["gold_share"] if share is None else share
+
+    def _give_votes(self, workers: Ints, room: Ints) -> int:
+        """How many seats were taken: at random, each question to different people."""
+        open_ones = np.flatnonzero(self.free > 0)
+        seats = self.chance.permutation(np.repeat(open_ones, self.free[open_ones]))
+        slots = self.chance.permutation(np.repeat(workers, room))
+        size = min(len(seats), len(slots))
+        who, question = slots[:size], seats[:size]
+        mine = self._unseen(who, question)
+        who, question = who[mine], question[mine]
+        said = self.people.answers(
+            who, self.truth[question], self.answered[who], self._latest(question), self.chance
+        )
+        self.who = np.concatenate([self.who, who])
+        self.question = np.concatenate([self.question, question])
+        self.answer = np.concatenate([self.answer, said])
+        np.subtract.at(self.free, question, 1)
+        np.add.at(self.answered, who, 1)
+        return len(who)
+
+    def _unseen(self, who: Ints, question: Ints) -> Flags:
+        """Which of these pairs are new, each at most once."""
+        keys = who * self.crowd.questions + question
+        _, first = np.unique(keys, return_index=True)
+        fresh = np.zeros(len(keys), bool)
+        fresh[first] = True
+        return fresh & ~np.isin(keys, self.who * self.crowd.questions + self.question)
+
+    def _latest(self, question: Ints) -> Ints:
+        latest = np.full(self.crowd.questions, -1)
+        latest[self.question] = self.answer
+        return latest[question]
+
+    def _weigh(self) -> None:
+        """Every question's posterior by the standings in force, which are renewed now and then."""
+        if len(self.who) - self.calibrated >= self.policy["calibrate_answers"]:
+            self._calibrate()
+        counted = ~self.void[self.who]
+        self.posterior = posterior(
+            self.who[counted],
+            self.question[counted],
+            self.answer[counted],
+            n_items=self.crowd.questions,
+            confusions=self.confusions,
+            prior=self.prior,
+        )[:, YES]
+
+    def _calibrate(self) -> None:
+        """Everyone's confusion matrix and the share of yes, from all that counts, gold included."""
+        self.calibrated = len(self.who)
+        counted = ~self.void[self.who]
+        questions = self.crowd.questions
+        # Gold stands as two more items, one for each known answer.
+        known = np.full(questions + 2, -1)
+        known[questions:] = (0, 1)
+        found = dawid_skene(
+            np.concatenate([self.who[counted], self.gold[:, 0]]),
+            np.concatenate([self.question[counted], questions + self.gold[:, 1]]),
+            np.concatenate([self.answer[counted], self.gold[:, 2]]),
+            n_annotators=self.crowd.people,
+            n_items=questions + 2,
+            n_classes=2,
+            class_prior=1.0,
+            confusion_prior=CONFUSION_PRIOR,
+            known=known,
+            known_in_prior=False,
+            tolerance=1e-3,
+        )
+        self.confusions, self.prior = found.confusions, found.priors
+
+    def _watch(self) -> None:
+        policy = self.policy
+        rejected = np.array([one.verdict == annotator_checks.REJECTED for one in self.tested])
+        self._act(np.flatnonzero(self.active & rejected), policy["gold_action"])
+        enough = self.active & (self.answered >= policy["signal_answers"])
+        if policy["speed_action"] != "none":
+            usual = float(np.median(self.people.seconds))
+            self._act(
+                np.flatnonzero(enough & (self.people.seconds < policy["speed_share"] * usual)),
+                policy["speed_action"],
+            )
+        if policy["run_action"] != "none":
+            self._act(np.flatnonzero(enough & self._long_runs()), policy["run_action"])
+        if policy["chance_action"] != "none":
+            little = self._agreement() < policy["chance_agreement"]
+            self._act(np.flatnonzero(enough & little), policy["chance_action"])
+
+    def _agreement(self) -> Floats:
+        """(P,) agreement beyond chance with the others, at the upper end of its interval; NaN
+        where nothing says so. As signals.agreement, for everybody at once."""
+        found = agreement_beyond_chance(
+            self.who,
+            self.question,
+            self.answer,
+            n_annotators=self.crowd.people,
+            n_items=self.crowd.questions,
+            n_classes=2,
+        )
+        with np.errstate(invalid="ignore", divide="ignore"):
+            chance = (found.share - found.kappa) / (1 - found.kappa)
+            agreed = np.nan_to_num(found.share * found.n).round().astype(int)
+            judged = zip(agreed.tolist(), found.n.tolist(), strict=True)
+            upper = np.array([wilson_interval(right, n)[1] for right, n in judged])
+            return np.asarray((upper - chance) / (1 - chance))
+
+    def _long_runs(self) -> Flags:
+        """(P,) whose longest run of one answer is too long, against the odds of the pool."""
+        order = np.argsort(self.who, kind="stable")
+        bounds = np.searchsorted(self.who[order], np.arange(self.crowd.people + 1))
+        pool = [("", str(word)) for word in self.answer[-POOL:]]
+        long = np.zeros(self.crowd.people, bool)
+        for person in np.flatnonzero(self.active):
+            own = self.answer[order[bounds[person] : bounds[person + 1]]]
+            found = annotator_checks.runs(
+                [annotator_checks.Given("", str(word)) for word in own], pool
+            )
+            long[person] = found["length"] >= self.policy["run_length"] and (
+                found["odds"] is not None and found["odds"] < annotator_checks.RUN_ODDS
+            )
+        return long
+
+    def _act(self, who: Ints, action: str) -> None:
+        if not len(who) or action == "none":
+            return
+        if action == "train":
+            self.introductions += self.policy["training_questions"] * len(who)
+            return
+        self.active[who] = False
+        if action == "block":
+            self.void[who] = True
+            self._replay(np.unique(self.question[np.isin(self.who, who)]))
+
+    def _replay(self, questions: Ints) -> None:
+        """Questions that a blocked person answered: settled anew, or open for others."""
+        self.settled[questions] = False
+        self.label[questions] = -1
+        if self.adaptive:
+            self._weigh()
+
+    def _settle(self) -> None:
+        counted = ~self.void[self.who]
+        votes = np.bincount(self.question[counted], minlength=self.crowd.questions)
+        waiting = ~self.settled & (self.free == 0)
+        yes = np.bincount(
+            self.question[counted], weights=self.answer[counted], minlength=self.crowd.questions
+        )
+        if self.adaptive:
+            label = (self.posterior > 0.5).astype(np.int64)
+            sure = np.minimum(self.posterior, 1 - self.posterior) <= self.policy["target_error"]
+            wanted = np.maximum(1, self.first_votes - votes)
+        else:
+            label = (2 * yes > votes).astype(np.int64)
+            wanted = self._majority_wants(votes, yes)
+            sure = wanted == 0
+        enough = votes >= self.first_votes
+        done = waiting & enough & sure
+        self._decide(done, label)
+        spent = waiting & enough & ~sure & (votes >= self.policy["max_votes"])
+        self._review(spent)
+        more = waiting & ~done & ~spent
+        self.free[more] = wanted[more]
+
+    def _majority_wants(self, votes: Ints, yes: Ints) -> Ints:
+        """(Q,) how many votes each question still wants; one for a tie of all of them."""
+        pairs, places = np.unique(np.stack([votes, yes]), axis=1, return_inverse=True)
+        wants = [
+            votes_wanted(Counter(yes=said, no=count - said), 0, self.policy)
+            or int(2 * said == count)
+            for count, said in pairs.T.astype(int).tolist()
+        ]
+        return np.array(wants)[places.reshape(-1)]
+
+    def _decide(self, which: Flags, label: Ints) -> None:
+        self.settled |= which
+        self.label[which] = label[which]
+
+    def _review(self, which: Flags) -> None:
+        self.reviewed += int(which.sum())
+        self._decide(which, self._trusted(np.arange(self.crowd.questions)))
+
+    def _trusted(self, questions: Ints) -> Ints:
+        """What somebody trusted says of these questions."""
+        right = self.chance.random(len(questions)) < self.crowd.auditor_accuracy
+        return np.where(right, self.truth[questions], 1 - self.truth[questions])
+
+    def result(self) -> dict[str, Any]:
+        self._review(~self.settled)
+        wrong, audited = self._audit()
+        counts = {
+            "votes": len(self.who),
+            "gold": len(self.gold),
+            "training": int(self.introductions),
+            "audits": audited,
+            "reviews": self.reviewed,
+        }
+        answers = sum(counts.values())
+        policy = self.policy
+        honest = self.people.kind == HONEST
+        return {
+            "error": float((self.label != self.truth).mean()),
+            "answers_per_question": answers / self.crowd.questions,
+            "cost": answers * policy["seconds_per_answer"] / 3600 * policy["cost_per_hour"],
+            "blocked": {
+                "rightly": int((self.void & ~honest).sum()),
+                "wrongly": int((self.void & honest).sum()),
+            },
+            "stopped": {
+                "rightly": int((~self.active & ~honest).sum()),
+                "wrongly": int((~self.active & honest).sum()),
+            },
+            "stated_error": {
+                "value": wrong / audited if audited else None,
+                "interval": list(clopper_pearson(wrong, audited)) if audited else None,
+            },
+            "answers": counts,
+            "questions": self.crowd.questions,
+            "currency": policy["currency"],
+            "method": policy["method"],
+        }
+
+    def _audit(self) -> tuple[int, int]:
+        """(wrong, audited) of a random sample that trusted people answered again."""
+        size = min(self.crowd.audited, self.crowd.questions)
+        sample = self.chance.choice(self.crowd.questions, size, replace=False)
+        return int((self._trusted(sample) != self.label[sample]).sum()), size

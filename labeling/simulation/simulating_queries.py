@@ -1,0 +1,340 @@
+"""Questions an image will take, and labels that will be wrong, before anybody is asked.
+
+Class labels (leaves) are there independently, each with probability present / leaves; an inner
+question is truly "yes" when any class below it is there. Pure numpy; the seed decides everything.
+"""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from labeling.question_graph.graph import Graph
+from labeling.question_graph.ordering import Order, learn
+
+Bools = npt.NDArray[np.bool_]
+Labels = npt.NDArray[np.int8]
+Floats = npt.NDArray[np.float64]
+
+IMAGES = 20_000
+TRAINED_ON = 5_000
+# A batch of images fits the processor's cache with a graph of some hundred nodes.
+BATCH = 1_000
+# 2^parents subsets are summed for the exact figure.
+MAX_PARENTS = 12
+Z = 1.96
+# Half-width over mean; half of what is promised for truthful answers.
+ENOUGH = 5e-4
+MAX_TRUTHFUL = 1_000_000
+# The same where somebody waits for a page.
+QUICK_PARENTS = 8
+QUICK_IMAGES = 2_000
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What is simulated. present: classes there on average; error: share of answers flipped;
+    quick: for a page, where every answer is right: the exact sum up to QUICK_PARENTS, else the mean
+    of QUICK_IMAGES drawn images, a few hundredths off."""
+
+    present: float = 2.8
+    error: float = 0.0
+    mode: str = "safe"
+    order: str = "breadth"
+    images: int = IMAGES
+    seed: int = 0
+    quick: bool = False
+
+
+def simulate(graph: Graph, setting: Setting) -> dict[str, Any]:
+    """Expected questions and wrong class labels of an image.
+
+    exact: whether questions_per_image is a sum over probabilities; else half_width is that of its
+    95 % interval. wrong_labels_per_image is 0 without error: a truthful "no" closes only what is
+    truly absent; missed_labels_per_image counts those of them that are there. asked: (N,)
+    probability that a node is asked. settled_90: questions after which 90 % of the class labels
+    have a label (learned order only), with that of the breadth-first order beside it.
+    """
+    truthful = _truthful(graph, setting)
+    # What is asked in safe mode depends on the answers only, not on their order.
+    settled_by_answers = setting.mode == "safe" or setting.order != "learned"
+    result: dict[str, Any] = {}
+    if setting.error == 0 and settled_by_answers and truthful is not None:
+        result |= _summary(graph, truthful, (0.0, 0.0), 0.0, exact=True)
+    else:
+        result |= _drawn(graph, setting, truthful)
+    if setting.order == "learned":
+        result |= _progress(graph, setting)
+    return result
+
+
+def expected_questions(
+    graph: Graph,
+    present: float = 2.8,
+    mode: str = "safe",
+    order: str = "breadth",
+    quick: bool = False,
+) -> float:
+    """Questions an image takes on average when every answer is right.
+
+    quick: as Setting has it.
+
+    >>> from labeling.question_graph.graph import shipped
+    >>> round(expected_questions(shipped("ilsvrc"), 2.8, "strict"), 2)
+    47.43
+    """
+    setting = Setting(present, mode=mode, order=order, quick=quick)
+    return float(simulate(graph, setting)["questions_per_image"])
+
+
+def _summary(
+    graph: Graph, asked: Floats, wrong: tuple[float, float], half_width: float, exact: bool
+) -> dict[str, Any]:
+    total, naive = float(asked.sum()), len(graph.leaves)
+    return {
+        "questions_per_image": total,
+        "naive": naive,
+        "ratio": total / naive,
+        "wrong_labels_per_image": wrong[0],
+        "missed_labels_per_image": wrong[1],
+        "exact": exact,
+        "half_width": half_width,
+        "asked": asked,
+    }
+
+
+def _truthful(graph: Graph, setting: Setting) -> Floats | None:
+    """(N,): exact probability that each node is asked when all answers are right.
+
+    safe: any parent is "yes". strict: every parent that is asked before the node is "yes", since
+    one "no" closes it: breadth-first all parents are, depth-first only the one it is printed under
+    (the others come later, when the node has its label). None with too many parents to sum over.
+    """
+    mode, order = setting.mode, setting.order
+    most = QUICK_PARENTS if setting.quick else MAX_PARENTS
+    absent = 1 - setting.present / len(graph.leaves)
+    leaves = leaves_below(graph)
+    asked = np.ones(len(graph.nodes))
+    for place, parents in enumerate(graph.parent_positions):
+        if not parents:
+            continue
+        if mode == "strict" and order == "depth":
+            parents = (_printed_under(graph, place),)
+        if mode == "safe":
+            asked[place] = 1 - absent ** int(leaves[list(parents)].any(axis=0).sum())
+        elif len(parents) > most:
+            return None
+        else:
+            asked[place] = _all_there(leaves[list(parents)], absent)
+    return asked
+
+
+def _all_there(sets: Bools, absent: float) -> float:
+    """Probability that each of the sets of leaves has one present, by inclusion and exclusion."""
+    unions, signs = [0], [1]
+    for members in sets:
+        # A set as the bits of a number.
+        leaves = int.from_bytes(np.packbits(members).tobytes(), "big")
+        unions += [union | leaves for union in unions]
+        signs += [-sign for sign in signs]
+    return math.fsum(
+        sign * absent ** union.bit_count() for sign, union in zip(signs, unions, strict=True)
+    )
+
+
+def leaves_below(graph: Graph) -> Bools:
+    """(N, L): which leaves are below each node, a leaf below itself."""
+    reach = graph.below | np.eye(len(graph.nodes), dtype=bool)
+    return reach[:, [graph.index[leaf] for leaf in graph.leaves]]
+
+
+def _printed_under(graph: Graph, place: int) -> int:
+    """The parent under which an indented list first prints the node."""
+    rank = {node_id: n for n, node_id in enumerate(graph.printed)}
+    node = graph.nodes[place]
+    earlier = [p for p in node.parents if rank[p] < rank[node.id]]
+    return graph.index[max(earlier, key=rank.__getitem__)]
+
+
+def _drawn(graph: Graph, setting: Setting, truthful: Floats | None) -> dict[str, Any]:
+    """The figures from drawn images.
+
+    The exact truthful number is taken as a control: what is averaged is the difference to it on
+    the same images, which varies far less than the number itself. Truthful images are drawn until
+    the half-width is under its bound, or there are as many as the setting allows.
+    """
+    sorter = _sorter(graph, setting) if setting.order == "learned" else None
+    # The learned order asks what breadth-first asks, but for children of several parents.
+    plain = "breadth" if sorter else setting.order
+    control = np.zeros(len(graph.nodes)) if truthful is None else truthful
+    asked, wrong, missed, leaf = np.zeros(len(graph.nodes)), 0, 0, _leaf(graph)
+    differences: list[npt.NDArray[np.int64]] = []
+    images = setting.images if setting.error else QUICK_IMAGES if setting.quick else MAX_TRUTHFUL
+    for truth, said in draw(graph, replace(setting, images=images)):
+        if sorter is not None and setting.mode == "strict":
+            was_asked, labels = step(graph, said, sorter)[:2]
+        else:
+            was_asked, labels = scan(graph, said, setting.mode, plain)
+        difference = was_asked.astype(np.int64)
+        if truthful is not None:
+            difference -= scan(graph, truth, setting.mode, plain)[0]
+        differences.append(difference.sum(axis=1))
+        asked += difference.sum(axis=0)
+        wrong += int((labels[:, leaf] != truth[:, leaf]).sum())
+        missed += int((truth[:, leaf] & ~labels[:, leaf]).sum())
+        half_width = _half_width(differences)
+        number = sum(map(len, differences))
+        mean = control + asked / number
+        if setting.error == 0 and half_width < ENOUGH * mean.sum() and number >= 2 * BATCH:
+            break
+    figures = (wrong / number, missed / number)
+    return _summary(graph, mean, figures, half_width, exact=False)
+
+
+def _half_width(differences: list[npt.NDArray[np.int64]]) -> float:
+    """Half of the 95 % interval of the mean."""
+    flat = np.concatenate(differences)
+    if len(flat) < 2:
+        return math.inf
+    # What was never seen in n images can still happen in 3 of n (the rule of three).
+    return max(Z * float(flat.std(ddof=1)) / math.sqrt(len(flat)), 3 / len(flat))
+
+
+def _leaf(graph: Graph) -> Bools:
+    return np.array([node.leaf for node in graph.nodes])
+
+
+def draw(graph: Graph, setting: Setting, stream: int = 0) -> Iterator[tuple[Bools, Bools]]:
+    """(truth, what people would say), each (B, N) bool, until there are enough images."""
+    chance = np.random.default_rng([setting.seed, stream])
+    leaves = leaves_below(graph)
+    share = setting.present / leaves.shape[1]
+    for start in range(0, setting.images, BATCH):
+        count = min(BATCH, setting.images - start)
+        there = chance.random((count, leaves.shape[1])) < share
+        truth = there.astype(np.float32) @ leaves.T.astype(np.float32) > 0
+        flipped = chance.random(truth.shape) < setting.error
+        yield truth, truth ^ flipped
+
+
+def scan(graph: Graph, said: Bools, mode: str, order: str = "breadth") -> tuple[Bools, Bools]:
+    """(asked, label), each (B, N) bool: the graph's order, node by node over all images at once.
+
+    said: (B, N), what the answer to each question would be. Each node is met once: breadth-first
+    all its parents have their labels by then; depth-first, strict, the one it is printed under has,
+    and a later one cannot change a label. In safe mode the order changes nothing.
+    """
+    asked, label = np.zeros_like(said), np.zeros_like(said)
+    depth_first = mode == "strict" and order == "depth"
+    places = [graph.index[i] for i in graph.printed] if depth_first else range(len(graph.nodes))
+    closed = np.zeros_like(said)
+    for place in places:
+        parents = list(graph.parent_positions[place])
+        if not parents:
+            asked[:, place] = True
+        elif mode == "safe":
+            asked[:, place] = label[:, parents].any(axis=1)
+        else:
+            asked[:, place] = ~closed[:, place]
+        label[:, place] = asked[:, place] & said[:, place]
+        if mode == "strict":
+            no = asked[:, place] & ~said[:, place]
+            for child in graph.child_positions[place]:
+                closed[:, child] |= no | closed[:, place]
+    return asked, label
+
+
+def step(
+    graph: Graph, said: Bools, sorter: Order
+) -> tuple[Bools, Bools, npt.NDArray[np.int64], Floats]:
+    """(asked, label, questions, settled): every image asked one question at a time.
+
+    said: (B, N) as in `scan`. questions: (B,). settled: (S, B), the share of class labels that have
+    a label after s + 1 questions.
+    """
+    count, nodes = said.shape
+    rows = np.arange(count)
+    label = np.full(said.shape, -1, np.int8)
+    asked, open_now = np.zeros_like(said), np.zeros_like(said)
+    open_now[:, [graph.index[root] for root in graph.roots]] = True
+    evidence = np.zeros((count, nodes), np.float32)
+    rank = np.array([sorter.rank[node.id] for node in graph.nodes], dtype=np.float64)
+    children, leaf = _children(graph), _leaf(graph)
+    close = _closing(graph, sorter.mode)
+    curve = []
+    while len(rows):
+        place = _choose(sorter, rank, open_now[rows], label[rows] >= 0, evidence[rows])
+        yes = said[rows, place]
+        asked[rows, place] = True
+        label[rows, place] = yes
+        if sorter.model is not None:
+            evidence[rows] += sorter.model.says[yes.astype(np.intp), place]
+        open_now[rows[yes]] |= children[place[yes]]
+        close(label, rows[~yes], place[~yes])
+        open_now[rows] &= label[rows] < 0
+        curve.append((label[:, leaf] >= 0).mean(axis=1))
+        rows = rows[open_now[rows].any(axis=1)]
+    return asked, label == 1, asked.sum(axis=1), np.array(curve)
+
+
+def _choose(
+    sorter: Order, rank: Floats, open_now: Bools, settled: Bools, evidence: npt.NDArray[Any]
+) -> npt.NDArray[np.intp]:
+    """(B,): the place of the question that the order puts first."""
+    # Scores are never negative; what has none comes after, in the graph's order.
+    worth = np.broadcast_to(-1 - rank, open_now.shape)
+    if sorter.knows:
+        scores = sorter.scores(settled, evidence)
+        worth = np.where(np.isfinite(scores), scores, worth)
+    return np.where(open_now, worth, -np.inf).argmax(axis=1)
+
+
+def _children(graph: Graph) -> Bools:
+    found = np.zeros((len(graph.nodes), len(graph.nodes)), bool)
+    for place, children in enumerate(graph.child_positions):
+        found[place, list(children)] = True
+    return found
+
+
+def _closing(graph: Graph, mode: str) -> Any:
+    """A function (label, rows, places) that closes what a "no" to places closes, in place."""
+    reach = graph.below if mode == "strict" else graph.alone
+    parents = graph.parent_positions
+    shared = [place for place, above in enumerate(parents) if mode == "safe" and len(above) > 1]
+
+    def close(label: Labels, rows: npt.NDArray[np.intp], places: npt.NDArray[np.intp]) -> None:
+        mine = label[rows]
+        mine[reach[places] & (mine < 0)] = 0
+        # Parents come first, so one pass carries a closing all the way down.
+        for place in shared:
+            shut = (mine[:, place] < 0) & (mine[:, list(parents[place])] == 0).all(axis=1)
+            below = mine[shut]
+            below[:, place] = 0
+            below[reach[place] & (below < 0)] = 0
+            mine[shut] = below
+        label[rows] = mine
+
+    return close
+
+
+def _sorter(graph: Graph, setting: Setting) -> Order:
+    """The order that a training sample of settled images teaches."""
+    sample = Setting(setting.present, 0, setting.mode, "learned", TRAINED_ON, setting.seed)
+    truth = np.concatenate([truth for truth, _ in draw(graph, sample, stream=1)])
+    return Order(graph, "learned", setting.mode, learn(graph, truth.astype(np.int8)))
+
+
+def _progress(graph: Graph, setting: Setting) -> dict[str, Any]:
+    """Questions until 90 % of the class labels are settled: learned, and the graph's order."""
+    few = Setting(setting.present, setting.error, setting.mode, "", 2 * BATCH, setting.seed)
+    learned, plain = _sorter(graph, setting), Order(graph, "breadth", setting.mode)
+    reached: dict[str, list[float]] = {"settled_90": [], "settled_90_breadth": []}
+    for _, said in draw(graph, few, stream=2):
+        for name, sorter in (("settled_90", learned), ("settled_90_breadth", plain)):
+            curve = step(graph, said, sorter)[3]
+            reached[name] += ((curve < 0.9).sum(axis=0) + 1).tolist()
+    means = {name: float(np.mean(values)) for name, values in reached.items()}
+    return means | {"trained_on": TRAINED_ON}

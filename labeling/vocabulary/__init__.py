@@ -1,0 +1,3 @@
+"""Part vocabularies: types, reading, checks and what changed between versions; shipped ones in
+data/. No Django.
+"""

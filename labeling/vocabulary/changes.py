@@ -1,0 +1,89 @@
+"""What became of a vocabulary in its next version. Pure."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from labeling.vocabulary.types import Category, PartName, Vocabulary
+
+ORDER = "order"
+
+
+@dataclass(frozen=True)
+class Change:
+    """One difference. what: added, removed or changed; part: "" for the category itself, and
+    category, too, for the vocabulary's own words; field, before, after: of what changed."""
+
+    what: str
+    category: str = ""
+    part: str = ""
+    field: str = ""
+    before: str = ""
+    after: str = ""
+
+
+def changes(before: Vocabulary, after: Vocabulary) -> list[Change]:
+    """All differences, in the order of the later one; what went comes first."""
+    old = {category.key: category for category in before.categories}
+    new = {category.key: category for category in after.categories}
+    found = [
+        _changed("", "", field, getattr(before, field), getattr(after, field))
+        for field in ("title", "source")
+        if getattr(before, field) != getattr(after, field)
+    ]
+    found += [Change("removed", category.name) for key, category in old.items() if key not in new]
+    for key, category in new.items():
+        if key in old:
+            found += _in_category(old[key], category)
+        else:
+            found.append(Change("added", category.name, after=_listed(category.by_key)))
+    if [key for key in old if key in new] != [key for key in new if key in old]:
+        found.append(_changed("", "", ORDER, _listed(old), _listed(new)))
+    return found
+
+
+def counted(found: list[Change]) -> dict[str, int]:
+    """{"added", "removed", "changed"} of the changes."""
+    counts = dict.fromkeys(("added", "removed", "changed"), 0)
+    for change in found:
+        counts[change.what] += 1
+    return counts
+
+
+def _in_category(before: Category, after: Category) -> Iterator[Change]:
+    for field in ("name", "aliases", "guidance"):
+        if getattr(before, field) != getattr(after, field):
+            yield _changed(after.name, "", field, getattr(before, field), getattr(after, field))
+    old, new = before.by_key, after.by_key
+    yield from (Change("removed", after.name, part.name) for k, part in old.items() if k not in new)
+    for key, part in new.items():
+        if key in old:
+            yield from _in_part(after.name, old[key], part)
+        else:
+            yield Change("added", after.name, part.name)
+    if [key for key in old if key in new] != [key for key in new if key in old]:
+        yield _changed(after.name, "", ORDER, _listed(old), _listed(new))
+
+
+def _in_part(category: str, before: PartName, after: PartName) -> Iterator[Change]:
+    for field in ("name", "several", "holes", "guidance", "aliases", "merge", "mirror", "holds"):
+        if getattr(before, field) != getattr(after, field):
+            yield _changed(
+                category, after.name, field, getattr(before, field), getattr(after, field)
+            )
+
+
+def _changed(category: str, part: str, field: str, before: Any, after: Any) -> Change:
+    return Change("changed", category, part, field, _said(before), _said(after))
+
+
+def _said(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, Mapping):
+        return "; ".join(f"{key}: {_listed(names)}" for key, names in value.items())
+    return value if isinstance(value, str) else _listed(value)
+
+
+def _listed(names: Any) -> str:
+    return ", ".join(names)

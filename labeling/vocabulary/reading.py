@@ -1,0 +1,69 @@
+"""Vocabularies of parts read from files. Raises with every fault named. Pure, no Django."""
+
+import functools
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from labeling import strict_yaml
+from labeling.files import BadInput, StrPath
+from labeling.vocabulary import checks
+from labeling.vocabulary.types import FAULTS_SHOWN, Fault, Vocabulary, VocabularyError
+
+SHIPPED = Path(__file__).parent / "data"
+LONGEST = 500_000
+
+
+def build(raw: Any) -> Vocabulary:
+    """The vocabulary of a file's content. Raises VocabularyError with every fault and its place."""
+    return checks.build(raw)
+
+
+def parse(text: str) -> Vocabulary:
+    """The vocabulary in a YAML (or JSON) text. Raises VocabularyError, faults with their lines."""
+    if len(text) > LONGEST:
+        raise VocabularyError(
+            f"has {len(text):,} characters, at most {LONGEST:,} fit; shorten the guidance"
+        )
+    try:
+        # A fault at the end is in the last line, not in the one after it.
+        raw, lines = strict_yaml.load_with_lines(text.rstrip())
+    except strict_yaml.Refers as error:
+        said = "uses a YAML alias (*name); write what it stands for, or like: category"
+        raise VocabularyError([Fault((), said, error.line)]) from None
+    except strict_yaml.Repeats as error:
+        raise VocabularyError([Fault((), f"{error}; say it once", error.line)]) from None
+    except RecursionError:
+        raise VocabularyError("nests too deeply; a vocabulary is a list of categories") from None
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        problem = getattr(error, "problem", None) or str(error)
+        fault = Fault((), f"not YAML: {problem}; mend it", mark.line + 1 if mark else None)
+        raise VocabularyError([fault]) from None
+    try:
+        return build(raw)
+    except VocabularyError as error:
+        raise error.at(lines) from None
+
+
+def read(path: StrPath) -> Vocabulary:
+    """The vocabulary in a file. Raises BadInput with the line of the first fault, naming all."""
+    try:
+        text = Path(path).read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "is not UTF-8 text"
+        raise BadInput(reason, file=path, cure="name a YAML file") from None
+    try:
+        return parse(text)
+    except VocabularyError as error:
+        first, *others = error.found
+        rest = "".join(f" | {fault}" for fault in others[: FAULTS_SHOWN - 1])
+        said = str(Fault(first.path, first.said, None, first.place))
+        raise BadInput(said + rest, file=path, line=first.line) from None
+
+
+@functools.cache
+def shipped(name: str = "pascal_parts") -> Vocabulary:
+    """A vocabulary that comes with Assay: PASCAL-Part's parts, simplified as in PPS-12."""
+    return read(SHIPPED / f"{name}.yaml")

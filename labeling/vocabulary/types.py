@@ -1,0 +1,208 @@
+"""Vocabularies of parts: read from a file, checked, every fault named. Pure, no Django.
+
+A vocabulary says which parts the objects of each category have, what other data sets call them and
+which of their pieces make one part (Sarvadevabhatla et al. 2016, Supplement A §2).
+docs/vocabularies.md has the format; `vocabularies.py` keeps the versions of a dataset.
+"""
+
+import functools
+import hashlib
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import yaml
+
+from labeling import strict_yaml
+from labeling.errors import Refusal
+
+FAULTS_SHOWN = 20
+# wheel_1, wheel_2: PASCAL-Part numbers what an object has several of.
+NUMBERED = re.compile(r"(.+)_(\d+)")
+
+
+class VocabularyError(Refusal, ValueError):
+    """A vocabulary that cannot be used. found: all that is wrong; faults: the same as sentences."""
+
+    code = "bad_vocabulary"
+
+    def __init__(self, found: "str | Sequence[Fault]") -> None:
+        self.found = (Fault((), found),) if isinstance(found, str) else tuple(found)
+        self.faults = tuple(str(fault) for fault in self.found)
+        shown = "\n".join(self.faults[:FAULTS_SHOWN])
+        more = len(self.faults) - FAULTS_SHOWN
+        super().__init__(shown + (f"\nand {more} more" if more > 0 else ""), field="vocabulary")
+
+    def at(self, lines: strict_yaml.Lines) -> "VocabularyError":
+        """The same faults with the lines of a text."""
+        return VocabularyError([fault.at(lines) for fault in self.found])
+
+
+@dataclass(frozen=True)
+class Fault:
+    """What is wrong and the cure. path: keys and list places from 0; line: from 1, where known."""
+
+    path: tuple[str | int, ...]
+    said: str
+    line: int | None = None
+    place: str = ""
+
+    def __str__(self) -> str:
+        line = f"line {self.line}" if self.line else ""
+        place = ", ".join(word for word in (line, self.place) if word)
+        return f"{place}: {self.said}" if place else self.said
+
+    def at(self, lines: strict_yaml.Lines) -> "Fault":
+        near = (
+            lines[self.path[:n]] for n in range(len(self.path), 0, -1) if self.path[:n] in lines
+        )
+        return Fault(self.path, self.said, next(near, None), self.place)
+
+
+@dataclass(frozen=True)
+class PartName:
+    """A part that people draw. key: 1 to 64 of a-z, 0-9, - and _.
+
+    several: an object may have more than one. holes: its region may have holes. aliases: what
+    others call it. merge: by instance ("left"), the names of others whose regions are pieces of
+    that one instance. mirror: the key of the part that looks like this one reflected, often itself.
+    holds: keys of parts that may lie on it, as eyes on a head; any other two may not overlap.
+    """
+
+    key: str
+    name: str
+    several: bool = False
+    holes: bool = False
+    guidance: str = ""
+    aliases: tuple[str, ...] = ()
+    merge: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    mirror: str = ""
+    holds: tuple[str, ...] = ()
+
+    def sources(self) -> Iterator[tuple[str, str]]:
+        """(name, instance) of all that means this part."""
+        yield self.key, ""
+        yield self.name, ""
+        for alias in self.aliases:
+            yield alias, ""
+        for instance, names in self.merge.items():
+            for name in names:
+                yield name, instance
+
+    def content(self) -> dict[str, Any]:
+        merge = {instance: list(names) for instance, names in self.merge.items()}
+        said = {
+            "key": self.key,
+            "name": self.name,
+            "several": self.several,
+            "holes": self.holes,
+            "guidance": self.guidance,
+            "aliases": list(self.aliases),
+            "merge": merge,
+            "mirror": self.mirror,
+            "holds": list(self.holds),
+        }
+        return {k: v for k, v in said.items() if v}
+
+
+@dataclass(frozen=True)
+class Category:
+    """A kind of object and its parts, in the order in which people are asked. key: its wnid."""
+
+    key: str
+    name: str
+    parts: tuple[PartName, ...]
+    aliases: tuple[str, ...] = ()
+    guidance: str = ""
+
+    @functools.cached_property
+    def _sources(self) -> dict[str, tuple[str, str]]:
+        return {
+            folded(name): (part.key, instance)
+            for part in self.parts
+            for name, instance in part.sources()
+        }
+
+    @functools.cached_property
+    def by_key(self) -> dict[str, PartName]:
+        return {part.key: part for part in self.parts}
+
+    def part(self, key: str) -> PartName | None:
+        """The part of that key."""
+        return self.by_key.get(key)
+
+    def part_of(self, source: str) -> tuple[str, str] | None:
+        """(part key, instance) that a name of another data set means, None where it means none.
+
+        The instance is "" for a part that is whole and alone. A number at the end of a name tells
+        instances apart, too. Capitals do not matter.
+
+        >>> dog = shipped().category("dog")
+        >>> dog.part_of("lfleg"), dog.part_of("head"), dog.part_of("wing")
+        (('leg', 'left front'), ('head', ''), None)
+        >>> train = shipped().category("train")
+        >>> train.part_of("coach_2"), train.part_of("cleftside_2")
+        (('coach', '2'), ('coach-side', 'left 2'))
+        """
+        name = folded(source)
+        if name in self._sources:
+            return self._sources[name]
+        numbered = NUMBERED.fullmatch(name)
+        if numbered is None or numbered[1] not in self._sources:
+            return None
+        key, instance = self._sources[numbered[1]]
+        return key, f"{instance} {int(numbered[2])}".strip()
+
+    def content(self) -> dict[str, Any]:
+        said = {
+            "key": self.key,
+            "name": self.name,
+            "aliases": list(self.aliases),
+            "guidance": self.guidance,
+            "parts": [part.content() for part in self.parts],
+        }
+        return {k: v for k, v in said.items() if v}
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """A checked vocabulary. source: where it comes from, for people."""
+
+    title: str
+    categories: tuple[Category, ...]
+    source: str = ""
+
+    @functools.cached_property
+    def _by_name(self) -> dict[str, Category]:
+        return {
+            folded(name): category
+            for category in self.categories
+            for name in (category.key, category.name, *category.aliases)
+        }
+
+    def category(self, name: str) -> Category | None:
+        """The category of that wnid, name or alias; capitals do not matter."""
+        return self._by_name.get(folded(name))
+
+    def content(self) -> dict[str, Any]:
+        """The vocabulary as our own files say it; `build(v.content())` gives the same one."""
+        said: dict[str, Any] = {"title": self.title}
+        if self.source:
+            said["source"] = self.source
+        return said | {"categories": [category.content() for category in self.categories]}
+
+    def digest(self) -> str:
+        """SHA-256 of the canonical JSON of `content()`, in hex: the same for the same one."""
+        text = json.dumps(self.content(), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    def as_yaml(self) -> str:
+        """A file that `parse` reads as this vocabulary."""
+        return yaml.safe_dump(self.content(), sort_keys=False, allow_unicode=True, width=96)
+
+
+def folded(name: str) -> str:
+    """A name as names are compared: no capitals, single spaces."""
+    return " ".join(name.split()).casefold()

@@ -1,0 +1,1 @@
+"""HTTP: views, forms, the API with its serializers, problems and tokens."""

@@ -1,0 +1,99 @@
+"""Who I am, my tokens, and joining a campaign."""
+
+from typing import Any
+
+from drf_spectacular.utils import extend_schema
+from rest_framework.permissions import BasePermission
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.settings import api_settings
+from rest_framework.throttling import UserRateThrottle
+
+from labeling.models import ApiToken, Membership
+from labeling.quality import memberships
+from labeling.web import tokens
+from labeling.web.api.base import Doors
+from labeling.web.serializers import (
+    HeldRoleSerializer,
+    MeSerializer,
+    NewTokenSerializer,
+    SecretSerializer,
+    TokenSecretSerializer,
+    TokenSerializer,
+)
+
+
+class SecretsThrottle(UserRateThrottle):
+    """For what makes or tries secrets. Answers and reads are never throttled."""
+
+    scope = "secrets"
+    rate = "60/hour"
+
+    def get_rate(self) -> str:
+        return self.rate
+
+
+class MeDoors(Doors):
+    queryset = Membership.objects.none()
+    serializer_class = MeSerializer
+    pagination_class = None
+
+    @extend_schema(responses=MeSerializer)
+    def retrieve(self, request: Request) -> Response:
+        """Who is asking, and in which campaigns."""
+        user = self.user
+        held = Membership.objects.active().filter(user=user).select_related("campaign")
+        return self.answer(
+            MeSerializer,
+            {
+                "username": user.username,
+                "pseudonym": user.pseudonym,
+                "is_researcher": user.is_researcher,
+                "is_staff": user.is_staff,
+                "may_open_campaigns": user.may_open_campaigns,
+                "memberships": held.order_by("pk"),
+            },
+        )
+
+
+class TokenDoors(Doors):
+    queryset = ApiToken.objects.none()
+    serializer_class = TokenSerializer
+    ordering: tuple[str, ...] = ("-created", "digest")
+    lookup_field = "token_key"
+
+    def get_permissions(self) -> list[BasePermission]:
+        more: list[Any] = [tokens.LoggedInBySession] if self.action == "create" else []
+        return [permission() for permission in [*api_settings.DEFAULT_PERMISSION_CLASSES, *more]]
+
+    def get_throttles(self) -> list[Any]:
+        return [SecretsThrottle()] if self.action == "create" else []
+
+    def list(self, request: Request) -> Response:
+        """My tokens, without their secrets; those that expired are among them."""
+        return self.paged(tokens.tokens_of(self.user), TokenSerializer)
+
+    @extend_schema(request=NewTokenSerializer, responses={201: TokenSecretSerializer})
+    def create(self, request: Request) -> Response:
+        """A new token. Its secret is shown this once. Takes a session: tokens make no tokens."""
+        token, secret = tokens.create_token(self.user, **self.read(NewTokenSerializer))
+        token.secret = secret
+        return self.answer(TokenSecretSerializer, token, 201)
+
+    @extend_schema(responses={204: None})
+    def destroy(self, request: Request, token_key: str) -> Response:
+        """Revokes a token, at once."""
+        tokens.revoke_token(self.user, token_key)
+        return Response(status=204)
+
+
+class AcceptDoors(Doors):
+    queryset = Membership.objects.none()
+    serializer_class = HeldRoleSerializer
+    throttle_classes = [SecretsThrottle]
+
+    @extend_schema(request=SecretSerializer, responses=HeldRoleSerializer)
+    def create(self, request: Request) -> Response:
+        """Joins the campaign of an invitation. Joining twice costs no second use."""
+        body = self.read(SecretSerializer)
+        return self.answer(HeldRoleSerializer, memberships.accept(body["secret"], self.user))

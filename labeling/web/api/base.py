@@ -1,0 +1,263 @@
+"""What every API action shares: bounded bodies, cursor pages, strict filters, described errors."""
+
+import json
+import math
+from collections.abc import Callable
+from typing import Any, Literal
+
+from django.conf import settings
+from django.core.exceptions import ValidationError as DjangoValidationError
+from django.db.models import QuerySet
+from django.http import FileResponse
+from django_filters.rest_framework import DjangoFilterBackend
+from drf_spectacular.extensions import OpenApiAuthenticationExtension
+from drf_spectacular.openapi import AutoSchema
+from rest_framework import serializers, viewsets
+from rest_framework.exceptions import ErrorDetail, NotFound, ParseError, ValidationError
+from rest_framework.generics import GenericAPIView
+from rest_framework.metadata import SimpleMetadata
+from rest_framework.pagination import CursorPagination
+from rest_framework.parsers import JSONParser, MultiPartParser
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from labeling.campaigns.access import campaign_for
+from labeling.errors import TooLarge
+from labeling.models import Campaign, User
+from labeling.web.problems import MEDIA_TYPE
+
+MIB = 1024 * 1024
+
+
+class StrictJSONParser(JSONParser):
+    """JSON of at most the view's `max_body_bytes`, without what databases or JSON itself refuse."""
+
+    def parse(self, stream: Any, media_type: str | None = None, parser_context: Any = None) -> Any:
+        limit = getattr((parser_context or {}).get("view"), "max_body_bytes", MIB)
+        # One byte past the limit is asked for, so a length that is missing or forged is caught.
+        raw = stream.read(limit + 1)
+        if len(raw) > limit:
+            raise TooLarge(f"The body has more than {limit // 1024} KiB. Send less at once.")
+        try:
+            text = raw.decode("utf-8")
+            body = json.loads(text, parse_constant=_refuse_number, parse_float=_finite)
+        except UnicodeDecodeError as error:
+            raise ParseError("The body is not UTF-8.") from error
+        except (ValueError, RecursionError) as error:
+            raise ParseError(f"The body is not JSON: {error}.") from error
+        if "\\u" in text:
+            _refuse_unstorable(body)
+        return body
+
+
+def _refuse_number(name: str) -> None:
+    raise ValueError(f"{name} is no JSON number")
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError(f"{text[:40]} is too large a number")
+    return value
+
+
+def _refuse_unstorable(body: Any) -> None:
+    waiting = [body]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, dict):
+            waiting += [*value, *value.values()]
+        elif isinstance(value, list):
+            waiting += value
+        elif isinstance(value, str) and any(
+            letter == "\0" or "\ud800" <= letter <= "\udfff" for letter in value
+        ):
+            raise ParseError("The body has a NUL or half a surrogate pair, which is no text.")
+
+
+class BoundedMultiPartParser(MultiPartParser):
+    """Forms with files, of at most the view's `max_upload_bytes` by their stated length."""
+
+    def parse(self, stream: Any, media_type: str | None = None, parser_context: Any = None) -> Any:
+        context = parser_context or {}
+        limit = getattr(context.get("view"), "max_upload_bytes", settings.ASSAY_MAX_UPLOAD_BYTES)
+        stated = context["request"].META.get("CONTENT_LENGTH") or 0
+        if not str(stated).isdigit() or int(stated) > limit:
+            raise TooLarge(f"The upload has more than {limit // MIB} MiB. Send less at once.")
+        return super().parse(stream, media_type, parser_context)
+
+
+class Pages(CursorPagination):
+    """Pages by cursor in the view's `ordering`, which names a column that does not repeat."""
+
+    page_size = 50
+    page_size_query_param = "page_size"
+    max_page_size = 500
+
+    def get_ordering(self, request: Any, queryset: Any, view: Any) -> tuple[str, ...]:
+        ordering = view.ordering
+        return (ordering,) if isinstance(ordering, str) else tuple(ordering)
+
+    def decode_cursor(self, request: Any) -> Any:
+        cursor = super().decode_cursor(request)
+        if cursor is not None and "\0" in str(cursor.position or ""):
+            raise NotFound(self.invalid_cursor_message)
+        return cursor
+
+    def paginate_queryset(self, queryset: Any, request: Any, view: Any = None) -> Any:
+        try:
+            return super().paginate_queryset(queryset, request, view)
+        except (ValueError, OverflowError, DjangoValidationError) as error:
+            # A cursor that was made up: its position is no value of the column.
+            raise NotFound(self.invalid_cursor_message) from error
+
+
+class StrictFilters(DjangoFilterBackend):
+    """django-filter, but a query parameter that filters nothing is refused, not passed over."""
+
+    def filter_queryset(self, request: Request, queryset: Any, view: Any) -> Any:
+        filterset_class = self.get_filterset_class(view, queryset)
+        known = {Pages.cursor_query_param, Pages.page_size_query_param, "format"}
+        if filterset_class is not None:
+            known |= set(filterset_class.base_filters)
+        if unknown := sorted(set(request.query_params) - known):
+            listed = ", ".join(sorted(known - {"format"}))
+            raise ValidationError(
+                {name: [f"Unknown filter. There are: {listed}."] for name in unknown},
+                code="unknown",
+            )
+        return super().filter_queryset(request, queryset, view)
+
+
+class ErrorSerializer(serializers.Serializer):
+    field = serializers.CharField(allow_null=True, help_text="Which part of the request.")
+    message = serializers.CharField(help_text="What is wrong with it.")
+    cure = serializers.CharField(help_text="What to do about it.")
+
+
+class ProblemSerializer(serializers.Serializer):
+    """RFC 9457 problem details."""
+
+    type = serializers.CharField()
+    title = serializers.CharField()
+    status = serializers.IntegerField()
+    detail = serializers.CharField()
+    code = serializers.CharField(help_text="Stable, for programs.")
+    errors = ErrorSerializer(many=True)  # type: ignore[assignment]
+
+
+class Schema(AutoSchema):
+    """The framework's schema, with the problem that any action may answer."""
+
+    def _get_response_bodies(self, direction: Literal["request", "response"] = "response") -> Any:
+        bodies = super()._get_response_bodies(direction)
+        if direction == "response":
+            bodies["default"] = self._get_response_for_code(
+                ProblemSerializer, "default", media_types=[MEDIA_TYPE]
+            )
+        return bodies
+
+
+class TokenScheme(OpenApiAuthenticationExtension):
+    target_class = "labeling.web.tokens.ScopedTokenAuthentication"
+    name = "token"
+
+    def get_security_definition(self, auto_schema: Any) -> dict[str, str]:
+        return {"type": "http", "scheme": "bearer", "description": "An API token's secret."}
+
+
+class Description(SimpleMetadata):
+    """What OPTIONS answers: name, description and media types.
+
+    Without the framework's `actions`: they are the fields of the answer, not of the body to send,
+    and cannot be told of PUT without a queryset. The schema has what each action takes.
+    """
+
+    def determine_actions(self, request: Request, view: Any) -> dict[str, Any]:
+        return {}
+
+
+class Doors(viewsets.GenericViewSet):
+    """The base of every viewset here."""
+
+    schema = Schema()
+    metadata_class = Description
+    pagination_class: type[Pages] | None = Pages
+    filter_backends: Any = [StrictFilters]
+    parser_classes: Any = [StrictJSONParser]
+    ordering: str | tuple[str, ...] = "pk"
+    max_body_bytes = MIB
+
+    def get_serializer_context(self) -> dict[str, Any]:
+        return dict(super().get_serializer_context())
+
+    @property
+    def user(self) -> User:
+        user = self.request.user
+        assert isinstance(user, User)
+        return user
+
+    def paged(
+        self: GenericAPIView,
+        rows: QuerySet[Any],
+        serializer: type[serializers.BaseSerializer],
+        about: Callable[[list[Any]], dict[str, Any]] = lambda page: {},
+    ) -> Response:
+        """A page of the rows that pass the filters. about: more context, from the page's rows."""
+        page = list(self.paginate_queryset(self.filter_queryset(rows)) or [])
+        context = {**self.get_serializer_context(), **about(page)}
+        found = serializer(page, many=True, context=context)
+        return self.get_paginated_response(found.data)
+
+    def read(self, serializer: type[serializers.BaseSerializer], **more: Any) -> dict[str, Any]:
+        """The checked body. Raises ValidationError for what is wrong or unknown in it."""
+        context = self.get_serializer_context()
+        found = serializer(data=self.request.data, context=context, **more)
+        found.is_valid(raise_exception=True)
+        return dict(found.validated_data)
+
+    def answer(
+        self,
+        serializer: type[serializers.BaseSerializer],
+        row: Any,
+        status: int = 200,
+        **context: Any,
+    ) -> Response:
+        found = serializer(row, context={**self.get_serializer_context(), **context})
+        return Response(found.data, status=status)
+
+
+class CampaignDoors(Doors):
+    """Actions inside one campaign, whose name is in the address."""
+
+    def campaign(self, *roles: str) -> Campaign:
+        return campaign_for(self.user, self.kwargs["campaign"], *roles)
+
+
+class Body(serializers.Serializer):
+    """A body that is sent: fields that it does not have are refused, not passed over."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        if isinstance(data, dict) and (unknown := sorted(set(data) - set(self.fields))):
+            known = ", ".join(self.fields)
+            raise ValidationError(
+                {
+                    str(name): [ErrorDetail(f"Unknown field. There are: {known}.", "unknown")]
+                    for name in unknown
+                }
+            )
+        return super().to_internal_value(data)
+
+
+class Key(serializers.IntegerField):
+    """The id of a row."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(min_value=1, max_value=2**63 - 1, **kwargs)
+
+
+def download(file: Any, name: str, media_type: str) -> FileResponse:
+    """An open file as an attachment that no shared computer keeps."""
+    response = FileResponse(file, as_attachment=True, filename=name, content_type=media_type)
+    response["Cache-Control"] = "private, no-store"
+    return response

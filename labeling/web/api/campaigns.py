@@ -1,0 +1,184 @@
+"""Campaigns: their particulars, state, cost, progress, policies and decisions."""
+
+from typing import Any
+
+import django_filters
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework.exceptions import ValidationError
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from labeling.campaigns import lifecycle
+from labeling.campaigns.access import (
+    RESEARCHER,
+    REVIEWER,
+    campaign_for,
+    campaigns_for,
+    check_may_open,
+    dataset_for,
+)
+from labeling.campaigns.names import Names
+from labeling.exchange import part_campaigns
+from labeling.kinds import policies
+from labeling.models import Campaign, Decision, Policy
+from labeling.quality import monitoring
+from labeling.reports import forecasts, progress
+from labeling.web.api.base import CampaignDoors, Doors
+from labeling.web.api.bodies import NewPolicySerializer, StoppedSerializer
+from labeling.web.serializers import (
+    CampaignSerializer,
+    ChangedCampaignSerializer,
+    DecisionSerializer,
+    EstimateSerializer,
+    NewCampaignSerializer,
+    PolicySerializer,
+    ProgressSerializer,
+)
+
+MAX_QUESTIONS = 1_000_000_000
+
+
+class CampaignFilters(django_filters.FilterSet):
+    class Meta:
+        model = Campaign
+        fields = ("state", "kind")
+
+
+class CampaignsDoors(Doors):
+    queryset = Campaign.objects.none()
+    serializer_class = CampaignSerializer
+    filterset_class = CampaignFilters
+    ordering = "name"
+    lookup_field = "name"
+
+    def get_serializer_context(self) -> dict[str, Any]:
+        context = super().get_serializer_context()
+        if not getattr(self, "swagger_fake_view", False):
+            readable = campaigns_for(self.user, RESEARCHER, REVIEWER)
+            context["reads_all_of"] = set(readable.values_list("pk", flat=True))
+        return context
+
+    def list(self, request: Request) -> Response:
+        """The campaigns that I belong to."""
+        rows = campaigns_for(self.user).select_related("dataset", "policy")
+        return self.paged(rows, CampaignSerializer)
+
+    @extend_schema(request=NewCampaignSerializer, responses={201: CampaignSerializer})
+    def create(self, request: Request) -> Response:
+        """A new campaign, in draft: add topics and questions, then launch it."""
+        check_may_open(self.user)
+        body = self.read(NewCampaignSerializer)
+        dataset = dataset_for(self.user, body.pop("dataset"))
+        if body["kind"] == part_campaigns.KIND:
+            del body["kind"]
+            made = part_campaigns.create(self.user, dataset, **body)
+        else:
+            made = lifecycle.create(self.user, dataset=dataset, **body)
+        return self.answer(CampaignSerializer, made, 201)
+
+    @extend_schema(responses=CampaignSerializer)
+    def retrieve(self, request: Request, name: str) -> Response:
+        """One campaign."""
+        return self.answer(CampaignSerializer, campaign_for(self.user, name))
+
+    @extend_schema(request=ChangedCampaignSerializer, responses=CampaignSerializer)
+    def partial_update(self, request: Request, name: str) -> Response:
+        """Changes title, instructions or settings."""
+        campaign = campaign_for(self.user, name, RESEARCHER)
+        body = self.read(ChangedCampaignSerializer)
+        if not body:
+            raise ValidationError("Send at least one of title, instructions and settings.")
+        return self.answer(CampaignSerializer, lifecycle.change(campaign, self.user, **body))
+
+    def _move(self, name: str, deed: str) -> Response:
+        campaign = campaign_for(self.user, name, RESEARCHER)
+        return self.answer(CampaignSerializer, lifecycle.move(campaign, self.user, deed))
+
+    @extend_schema(request=None, responses=CampaignSerializer)
+    def launch(self, request: Request, name: str) -> Response:
+        """Opens a draft to its annotators. Twice is no error."""
+        return self._move(name, "launch")
+
+    @extend_schema(request=None, responses=CampaignSerializer)
+    def pause(self, request: Request, name: str) -> Response:
+        """Gives out no more questions until it is resumed. Twice is no error."""
+        return self._move(name, "pause")
+
+    @extend_schema(request=None, responses=CampaignSerializer)
+    def resume(self, request: Request, name: str) -> Response:
+        """Gives out questions again. Twice is no error."""
+        return self._move(name, "resume")
+
+    @extend_schema(request=None, responses=CampaignSerializer)
+    def close(self, request: Request, name: str) -> Response:
+        """Ends the campaign for good. Twice is no error."""
+        return self._move(name, "close")
+
+    @extend_schema(
+        parameters=[OpenApiParameter("questions", int, description="Instead of those it has.")],
+        responses=EstimateSerializer,
+    )
+    def estimate(self, request: Request, name: str) -> Response:
+        """What the campaign's questions cost by its policy."""
+        campaign = campaign_for(self.user, name, RESEARCHER)
+        stated = request.query_params.get("questions")
+        if stated is None:
+            return self.answer(EstimateSerializer, progress.estimate_of(campaign))
+        # By length first: Python refuses to read very long numbers.
+        whole = stated.isascii() and stated.isdigit() and len(stated) <= len(str(MAX_QUESTIONS))
+        if not whole or int(stated) > MAX_QUESTIONS:
+            raise ValidationError({"questions": "Send a whole number, at most a billion."})
+        found = forecasts.estimate(forecasts.listed(int(stated)), policies.of(campaign))
+        return self.answer(EstimateSerializer, found)
+
+    @extend_schema(responses=ProgressSerializer)
+    def progress(self, request: Request, name: str) -> Response:
+        """How far it is, what it cost, and what is left."""
+        campaign = campaign_for(self.user, name, RESEARCHER)
+        return self.answer(ProgressSerializer, progress.progress(campaign))
+
+
+class PolicyDoors(CampaignDoors):
+    queryset = Policy.objects.none()
+    serializer_class = PolicySerializer
+    ordering = "-version"
+
+    def list(self, request: Request, campaign: str) -> Response:
+        """Every version of the policy, the newest first."""
+        return self.paged(self.campaign(RESEARCHER, REVIEWER).policies.all(), PolicySerializer)
+
+    @extend_schema(request=NewPolicySerializer, responses={201: PolicySerializer})
+    def create(self, request: Request, campaign: str) -> Response:
+        """The next version of the policy. Questions already open keep theirs."""
+        row = self.campaign(RESEARCHER)
+        body = self.read(NewPolicySerializer)
+        content = policies.clean_next(row, body["content"])
+        monitoring.check_policy(row, content, confirmed=body["confirmed"])
+        return self.answer(PolicySerializer, lifecycle.change_policy(row, self.user, content), 201)
+
+    @extend_schema(request=NewPolicySerializer, responses=StoppedSerializer(many=True))
+    def preview(self, request: Request, campaign: str) -> Response:
+        """Whom such a policy would train again, pause or block if it were in force now."""
+        row = self.campaign(RESEARCHER)
+        content = policies.clean_next(row, self.read(NewPolicySerializer)["content"])
+        found = monitoring.preview(row, content)
+        return Response(StoppedSerializer(found, many=True).data)
+
+
+class DecisionFilters(django_filters.FilterSet):
+    class Meta:
+        model = Decision
+        fields = ("kind",)
+
+
+class DecisionDoors(CampaignDoors):
+    queryset = Decision.objects.none()
+    serializer_class = DecisionSerializer
+    filterset_class = DecisionFilters
+    ordering = "-pk"
+
+    def list(self, request: Request, campaign: str) -> Response:
+        """What was decided, by whom and why, the newest first."""
+        row = self.campaign(RESEARCHER)
+        rows = row.decisions.select_related("actor")
+        return self.paged(rows, DecisionSerializer, lambda page: {"names": Names(row)})

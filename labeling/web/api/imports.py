@@ -1,0 +1,85 @@
+"""Imports: images that come into a dataset by a job, with progress and a report."""
+
+from typing import Any
+
+from drf_spectacular.utils import extend_schema, extend_schema_field
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from labeling.campaigns.access import dataset_for
+from labeling.datasets import imports
+from labeling.models import Dataset, Import, Job
+from labeling.web.api.base import Doors
+from labeling.web.serializers import ReportSerializer
+
+
+class ImportSerializer(serializers.ModelSerializer):
+    """The counts are final, and of all files, once the state is done."""
+
+    state = serializers.ChoiceField(Job.State.choices, source="job.state")
+    error = serializers.CharField(source="job.error", help_text="Why it failed, or stopped once.")
+    progress_done = serializers.IntegerField(source="job.progress_done")
+    progress_total = serializers.IntegerField(source="job.progress_total")
+    created_by = serializers.CharField(source="created_by.pseudonym")
+    created_by_name = serializers.CharField(source="created_by.username")
+
+    class Meta:
+        model = Import
+        fields: tuple[str, ...] = (
+            "id",
+            "name",
+            "licence",
+            "source",
+            "state",
+            "error",
+            "progress_done",
+            "progress_total",
+            "added",
+            "duplicates",
+            "refused",
+            "created_by",
+            "created_by_name",
+            "created_at",
+            "finished_at",
+        )
+
+
+class ImportReportSerializer(ImportSerializer):
+    report = serializers.SerializerMethodField(
+        help_text=f"Lists of what was not added, at most {imports.LISTED} files in each."
+    )
+
+    class Meta(ImportSerializer.Meta):
+        fields = (*ImportSerializer.Meta.fields, "report")
+
+    @extend_schema_field(ReportSerializer)
+    def get_report(self, row: Import) -> dict[str, Any]:
+        return imports.report_of(row).as_dict()
+
+
+class ImportDoors(Doors):
+    queryset = Import.objects.none()
+    serializer_class = ImportSerializer
+    ordering = "-pk"
+
+    @property
+    def dataset(self) -> Dataset:
+        return dataset_for(self.user, self.kwargs["dataset"])
+
+    def list(self, request: Request, dataset: str) -> Response:
+        """The dataset's imports, the newest first; reports are with each one."""
+        rows = self.dataset.imports.select_related("job", "created_by").defer("report", "uploads")
+        return self.paged(rows, ImportSerializer)
+
+    @extend_schema(responses=ImportReportSerializer)
+    def retrieve(self, request: Request, dataset: str, pk: int) -> Response:
+        """One import: its state, progress and report. Ask again until it is done or failed."""
+        return self.answer(ImportReportSerializer, imports.import_for(self.dataset, pk))
+
+    @extend_schema(request=None, responses={202: ImportSerializer})
+    def retry(self, request: Request, dataset: str, pk: int) -> Response:
+        """Tries a failed import again; what it added already stays."""
+        row = imports.import_for(self.dataset, pk)
+        imports.retry(row, self.user)
+        return self.answer(ImportSerializer, imports.import_for(self.dataset, pk), 202)

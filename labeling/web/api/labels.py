@@ -1,0 +1,192 @@
+"""Labels in and out: a release's labels in the formats of others, known labels into a dataset."""
+
+from typing import Any
+
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_field
+from rest_framework import serializers
+from rest_framework.negotiation import DefaultContentNegotiation
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from labeling.campaigns.access import RESEARCHER, dataset_for
+from labeling.exchange import export_files, label_files
+from labeling.formats import FORMATS
+from labeling.formats.label import NAMES
+from labeling.formats.label_studio_project import LONGEST_BASE
+from labeling.models import GivenLabel, Job, Release
+from labeling.release_files import exporting
+from labeling.releases import freezing
+from labeling.web.api.base import MIB, Body, BoundedMultiPartParser, CampaignDoors, Doors, download
+from labeling.web.serializers import JobSerializer, Plain
+
+WAIT_SECONDS = "2"
+
+
+# Of labels, and of objects with parts; which ones a release has, follows from its kind.
+OUT = list(dict.fromkeys([*FORMATS, *exporting.OBJECT_FORMATS]))
+
+
+NAMES_HELP = "coco: each category by a name of its own (cat head), or plain (head, of every class)."
+REST_HELP = "coco of objects with parts: with what no part covers."
+BASE_HELP = (
+    "label-studio: what stands before an image's name in its address, such as "
+    "https://host/images/ or s3://bucket/folder/; else files of the machine Label Studio runs on."
+)
+
+
+class LabelFormatSerializer(Body):
+    format = serializers.ChoiceField(OUT, default="csv")
+    names = serializers.ChoiceField(NAMES, default=exporting.DEFAULT.names, help_text=NAMES_HELP)
+    rest = serializers.BooleanField(default=False, help_text=REST_HELP)
+    image_base = serializers.CharField(
+        default="", allow_blank=True, max_length=LONGEST_BASE, help_text=BASE_HELP
+    )
+
+
+class BroughtInSerializer(Plain):
+    images = serializers.IntegerField(help_text="Images that the file has labels of.")
+    labels = serializers.IntegerField(help_text="Labels that are known now.")
+    unknown = serializers.IntegerField(help_text="Labels that say unknown, and so nothing.")
+    sources = serializers.ListField(child=serializers.CharField())
+
+
+class LabelImportSerializer(JobSerializer):
+    file = serializers.SerializerMethodField()
+    result = serializers.SerializerMethodField(help_text="What came of it; null until it is done.")
+
+    class Meta(JobSerializer.Meta):
+        fields: tuple[str, ...] = (*JobSerializer.Meta.fields, "file", "result")  # type: ignore[assignment]
+
+    def get_file(self, job: Job) -> str:
+        return str(job.payload["file"])
+
+    @extend_schema_field(BroughtInSerializer(allow_null=True))
+    def get_result(self, job: Job) -> dict[str, Any] | None:
+        result: dict[str, Any] | None = job.payload.get("result")
+        return result
+
+
+class NewLabelsSerializer(Body):
+    file = serializers.FileField(
+        help_text="CSV, JSON Lines, COCO JSON, Label Studio JSON, or a zip: of PASCAL VOC, or of "
+        f"an export as this site makes it. At most {label_files.MAX_BYTES // MIB} MiB and "
+        f"{label_files.MAX_LABELS:,} labels. Never a path or a URL."
+    )
+    format = serializers.ChoiceField(
+        list(FORMATS), required=False, help_text="What the file's name says, if it is left out."
+    )
+    source = serializers.CharField(  # type: ignore[assignment]
+        allow_blank=True,
+        default="",
+        max_length=200,
+        help_text="Where the labels come from, for rows that do not say so. Else the file's name.",
+    )
+    campaign = serializers.CharField(
+        required=False,
+        max_length=80,
+        help_text="Refuse classes that the question graph of this campaign does not have.",
+    )
+
+
+class SourceSerializer(Plain):
+    source = serializers.CharField()  # type: ignore[assignment]
+    labels = serializers.IntegerField()
+    images = serializers.IntegerField()
+    yes = serializers.IntegerField()
+    no = serializers.IntegerField()
+
+
+class KnownLabelsSerializer(Plain):
+    sources = SourceSerializer(many=True)
+
+
+class AnyForm(DefaultContentNegotiation):
+    """`format` in the query is ours: it names the labels' format, not the answer's."""
+
+    def filter_renderers(self, renderers: Any, format: str) -> Any:
+        return renderers
+
+
+class ReleaseLabelDoors(CampaignDoors):
+    queryset = Release.objects.none()
+    serializer_class = JobSerializer
+    content_negotiation_class = AnyForm
+
+    @extend_schema(
+        parameters=[
+            OpenApiParameter("format", enum=OUT, default="csv", location="query"),
+            OpenApiParameter("names", enum=NAMES, default="unique", description=NAMES_HELP),
+            OpenApiParameter("rest", bool, default=False, description=REST_HELP),
+            OpenApiParameter("image_base", str, description=BASE_HELP),
+        ],
+        responses={(200, "application/zip"): OpenApiTypes.BINARY, 202: JobSerializer},
+    )
+    def retrieve(self, request: Request, campaign: str, number: int) -> Any:
+        """The labels of a release in a format of others, as a zip; of a campaign that draws parts,
+        its objects.
+
+        Beside the labels it holds the release itself, so that it comes back with its provenance.
+        Up to 200,000 labels come at once, or 500 objects with parts, or pictures of 33. Where there
+        are more, a job makes the zip: 202 with the
+        job, and the zip when you ask again later (see Retry-After). If its state is failed,
+        `jobs/<id>/retry/` tries again.
+        """
+        release = freezing.release_for(self.campaign(RESEARCHER), number)
+        query = LabelFormatSerializer(data=request.query_params.dict())
+        query.is_valid(raise_exception=True)
+        chosen = dict(query.validated_data)
+        format_name = chosen.pop("format")
+        made = export_files.fetch(release, format_name, exporting.Options(**chosen))
+        if isinstance(made, Job):
+            response = self.answer(JobSerializer, made, 202)
+            response["Retry-After"] = WAIT_SECONDS
+            return response
+        return download(made, export_files.file_name(release, format_name), "application/zip")
+
+
+class GivenLabelDoors(Doors):
+    queryset = GivenLabel.objects.none()
+    serializer_class = KnownLabelsSerializer
+    parser_classes = [BoundedMultiPartParser]
+    # The form around the file takes a little too.
+    max_upload_bytes = label_files.MAX_BYTES + MIB
+
+    @extend_schema(responses=KnownLabelsSerializer)
+    def list(self, request: Request, dataset: str) -> Response:
+        """What is known of the dataset's images before anybody is asked, counted by source."""
+        found = dataset_for(self.user, dataset)
+        return self.answer(KnownLabelsSerializer, {"sources": label_files.by_source(found)})
+
+    @extend_schema(
+        request=NewLabelsSerializer,
+        responses={201: BroughtInSerializer, 202: LabelImportSerializer},
+    )
+    def create(self, request: Request, dataset: str) -> Response:
+        """Brings labels in that are known already, from an uploaded file. All or nothing.
+
+        Small files are brought in at once (201). Others become a job (202): ask
+        `labels/<id>/` until its state is done (its result is there then) or failed (its error
+        says why). What a source said before of a class is replaced, so sending a file again
+        changes nothing. Campaigns that ask by a graph do not ask what is known.
+        """
+        goal = dataset_for(self.user, dataset)
+        label_files.check_may_bring(self.user, goal)
+        body = self.read(NewLabelsSerializer)
+        made = label_files.take(
+            goal,
+            self.user,
+            body["file"],
+            format_name=body.get("format", ""),
+            source=body["source"],
+            campaign=label_files.campaign_of(goal, self.user, body.get("campaign", "")),
+        )
+        if isinstance(made, Job):
+            return self.answer(LabelImportSerializer, made, 202)
+        return self.answer(BroughtInSerializer, made, 201)
+
+    @extend_schema(responses=LabelImportSerializer)
+    def retrieve(self, request: Request, dataset: str, pk: int) -> Response:
+        """One import of labels: its state, and what came of it."""
+        found = label_files.job_for(dataset_for(self.user, dataset), pk)
+        return self.answer(LabelImportSerializer, found)

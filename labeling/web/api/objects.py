@@ -1,0 +1,273 @@
+"""A dataset's objects with their given parts, files of them that come in, radii of merges."""
+
+from typing import Any
+
+import django_filters
+from drf_spectacular.utils import extend_schema, extend_schema_field
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from labeling.campaigns.access import dataset_for
+from labeling.datasets import objects
+from labeling.errors import NotYours
+from labeling.exchange import merging, part_imports, part_reading
+from labeling.geometry.polygons import as_json
+from labeling.models import Dataset, GivenLabel, Item, Job
+from labeling.parts.model import Part, PartedObject, merge_content
+from labeling.parts.simplifying import CAP
+from labeling.web.api.base import Body, BoundedMultiPartParser, Doors
+from labeling.web.serializers import JobSerializer, Plain
+
+POLYGONS = "Pieces of rings of corners [x, y], in pixels of the image; the first ring is the outer."
+
+
+class PolygonsField(serializers.ListField):
+    child = serializers.ListField(
+        child=serializers.ListField(child=serializers.ListField(child=serializers.FloatField()))
+    )
+
+
+class MergeSerializer(Plain):
+    instance = serializers.CharField(help_text='Which of the part\'s, "left front"; empty for one.')
+    pieces = serializers.ListField(child=PolygonsField(), help_text="As they came.")
+    names = serializers.ListField(child=serializers.CharField(), help_text="What the file said.")
+    radius = serializers.FloatField(allow_null=True, help_text="Pixels; null where not merged.")
+    cap = serializers.FloatField(allow_null=True, help_text="Pixels that it was not to exceed.")
+    holes = serializers.BooleanField(help_text="Whether holes were kept.")
+    apart = serializers.BooleanField(help_text="The pieces lie too far apart.")
+    chosen = serializers.BooleanField(help_text="A person chose the radius.")
+
+
+class PartSerializer(Plain):
+    key = serializers.CharField(help_text="The vocabulary's.")
+    state = serializers.ChoiceField(["drawn", "not_visible", "occluded"])
+    polygons = PolygonsField(help_text=POLYGONS)
+    names = serializers.ListField(child=serializers.CharField())
+    merges = MergeSerializer(many=True)
+
+
+class ObjectSerializer(Plain):
+    id = serializers.IntegerField()
+    image = serializers.CharField()
+    name = serializers.CharField(help_text="Among the objects of its image.")
+    category = serializers.CharField(help_text="A wnid.")
+    source = serializers.CharField()  # type: ignore[assignment]
+    box = serializers.ListField(child=serializers.FloatField(), help_text="x0, y0, x1, y1, tight.")
+    crop = serializers.ListField(child=serializers.IntegerField(), help_text="With context.")
+    room = serializers.BooleanField(help_text="Whether the image has room for the context.")
+    outline = PolygonsField(allow_null=True, help_text=POLYGONS)
+    parts = PartSerializer(many=True)
+
+
+class ChosenRadiusSerializer(Body):
+    part = serializers.CharField(max_length=64)
+    instance = serializers.CharField(max_length=200, allow_blank=True, default="")
+    radius = serializers.FloatField(
+        allow_null=True, help_text="Pixels; null goes back to the automatic one."
+    )
+
+
+class RefusedObjectSerializer(Plain):
+    place = serializers.CharField()
+    why = serializers.CharField()
+
+
+class FlaggedObjectSerializer(Plain):
+    image = serializers.CharField()
+    object = serializers.CharField()
+    item = serializers.IntegerField(help_text="The object's id.")
+    part = serializers.CharField(required=False)
+
+
+class UnknownNameSerializer(Plain):
+    category = serializers.CharField()
+    part = serializers.CharField(help_text="Empty where the category itself is unknown.")
+    count = serializers.IntegerField()
+
+
+class PartReportSerializer(Plain):
+    """Lists have the first 500; the counts are of all."""
+
+    vocabulary = serializers.IntegerField(help_text="The version that names were read by.")
+    read = serializers.IntegerField(help_text="Objects that were looked at.")
+    objects = serializers.IntegerField()
+    parts = serializers.IntegerField()
+    new = serializers.IntegerField(help_text="Objects that were not there before.")
+    changed = serializers.IntegerField(help_text="Labels that were written.")
+    merged = serializers.IntegerField(help_text="Parts that were joined from pieces.")
+    refused = RefusedObjectSerializer(many=True)
+    refused_count = serializers.IntegerField()
+    apart = FlaggedObjectSerializer(many=True)
+    apart_count = serializers.IntegerField()
+    no_room = FlaggedObjectSerializer(many=True)
+    no_room_count = serializers.IntegerField()
+    unknown = UnknownNameSerializer(many=True)
+    mended = serializers.ListField(child=serializers.CharField())
+    mended_count = serializers.IntegerField()
+
+
+class PartImportSerializer(JobSerializer):
+    file = serializers.SerializerMethodField()
+    report = serializers.SerializerMethodField()
+
+    class Meta(JobSerializer.Meta):
+        fields: tuple[str, ...] = (*JobSerializer.Meta.fields, "file", "report")  # type: ignore[assignment]
+
+    def get_file(self, job: Job) -> str:
+        return str(job.payload["file"])
+
+    @extend_schema_field(PartReportSerializer)
+    def get_report(self, job: Job) -> dict[str, Any]:
+        return part_imports.report_of(job).content()
+
+
+class NewPartsSerializer(Body):
+    file = serializers.FileField(
+        help_text="PASCAL-Part .mat, COCO JSON, Label Studio JSON, indexed PNG masks or a CSV list "
+        "of objects; one file, or a zip of many. Never a path or a URL."
+    )
+    format = serializers.ChoiceField(
+        list(part_reading.NAMES), required=False, help_text="What the files say, if left out."
+    )
+    source = serializers.CharField(  # type: ignore[assignment]
+        allow_blank=True, default="", max_length=180, help_text="Else the file's name."
+    )
+    cap = serializers.FloatField(
+        default=CAP,
+        min_value=0,
+        max_value=1,
+        help_text="How far the radius of a merge may go, as a share of the diagonal of the "
+        "object's box; 1 is no bound.",
+    )
+    repair = serializers.BooleanField(
+        default=False, help_text="Mend polygons that cross themselves or leave the image."
+    )
+
+
+class ObjectFilters(django_filters.FilterSet):
+    image = django_filters.CharFilter("image__name")
+    category = django_filters.CharFilter(method="of_category", label="a wnid")
+
+    class Meta:
+        model = Item
+        fields: list[str] = []
+
+    def of_category(self, rows: Any, _: str, value: str) -> Any:
+        said = GivenLabel.objects.filter(key=value.replace("\0", ""), geometry__isnull=True)
+        return rows.filter(pk__in=said.values("item"))
+
+
+class ObjectDoors(Doors):
+    queryset = Item.objects.none()
+    serializer_class = ObjectSerializer
+    filterset_class = ObjectFilters
+
+    @property
+    def dataset(self) -> Dataset:
+        return dataset_for(self.user, self.kwargs["dataset"])
+
+    def item(self) -> Item:
+        found = objects.of(self.dataset).select_related("image__dataset")
+        item = found.filter(pk=self.kwargs["pk"]).first()
+        if item is None:
+            raise NotYours("There is no such object in this dataset.")
+        return item
+
+    def list(self, request: Request, dataset: str) -> Response:
+        """The dataset's objects with what an import knows of their parts, as they came."""
+        rows = self.filter_queryset(objects.of(self.dataset))
+        page = list(self.paginate_queryset(rows) or [])
+        return self.get_paginated_response(ObjectSerializer(_rows(page), many=True).data)
+
+    @extend_schema(responses=ObjectSerializer)
+    def retrieve(self, request: Request, dataset: str, pk: int) -> Response:
+        """One object."""
+        return self.answer(ObjectSerializer, _rows([self.item()])[0])
+
+    @extend_schema(request=ChosenRadiusSerializer, responses=ObjectSerializer)
+    def merge(self, request: Request, dataset: str, pk: int) -> Response:
+        """Takes another radius for the merge of one instance of a part, or the automatic one.
+
+        The raw pieces stay, so that every choice can be taken back.
+        """
+        item = self.item()
+        body = self.read(ChosenRadiusSerializer)
+        merging.choose(item, body["part"], body["instance"], body["radius"], self.user)
+        return self.answer(ObjectSerializer, _rows([self.item()])[0])
+
+
+class PartImportDoors(Doors):
+    queryset = Job.objects.none()
+    serializer_class = PartImportSerializer
+    parser_classes = [BoundedMultiPartParser]
+    ordering = "-pk"
+
+    @property
+    def dataset(self) -> Dataset:
+        return dataset_for(self.user, self.kwargs["dataset"])
+
+    def list(self, request: Request, dataset: str) -> Response:
+        """The dataset's imports of objects with parts, the newest first."""
+        return self.paged(part_imports.jobs_of(self.dataset), PartImportSerializer)
+
+    @extend_schema(request=NewPartsSerializer, responses={202: PartImportSerializer})
+    def create(self, request: Request, dataset: str) -> Response:
+        """Brings objects with their parts in, from an uploaded file, by a job.
+
+        Names become the vocabulary's and pieces of one part are merged. Ask `part-imports/<id>/`
+        how far it is. Good objects come in; faults are in the report, each with its place. The
+        same file again changes nothing.
+        """
+        goal = self.dataset
+        body = self.read(NewPartsSerializer)
+        cap = None if body["cap"] == 1 else body["cap"]
+        how = part_imports.How(body["source"], cap, body["repair"])
+        made = part_imports.take(
+            goal, self.user, body["file"], format_name=body.get("format", ""), how=how
+        )
+        return self.answer(PartImportSerializer, made, 202)
+
+    @extend_schema(responses=PartImportSerializer)
+    def retrieve(self, request: Request, dataset: str, pk: int) -> Response:
+        """One import: its state and its report, which grows while it works."""
+        return self.answer(PartImportSerializer, part_imports.job_for(self.dataset, pk))
+
+    @extend_schema(request=None, responses={202: PartImportSerializer})
+    def again(self, request: Request, dataset: str, pk: int) -> Response:
+        """Goes on with an import that failed, or does one that is over once more: what it was sent
+        is kept for a week where there was something to mend."""
+        goal = self.dataset
+        made = part_imports.repeat(part_imports.job_for(goal, pk), goal, self.user)
+        return self.answer(PartImportSerializer, made, 202)
+
+
+def _rows(items: "list[Item]") -> "list[dict[str, Any]]":
+    described = objects.described(items)
+    return [_row(item, described[item.pk]) for item in items]
+
+
+def _row(item: Item, found: PartedObject) -> dict[str, Any]:
+    crop, room = objects.crop_of(item)
+    return {
+        "id": item.pk,
+        "image": found.image,
+        "name": found.name,
+        "category": found.category,
+        "source": found.source,
+        "box": found.box,
+        "crop": crop,
+        "room": room,
+        "outline": None if found.outline is None else as_json(found.outline),
+        "parts": [_part(part) for part in found.parts],
+    }
+
+
+def _part(part: Part) -> dict[str, Any]:
+    return {
+        "key": part.key,
+        "state": part.state,
+        "polygons": as_json(part.polygons),
+        "names": part.names,
+        "merges": [merge_content(one) for one in part.merges],
+    }

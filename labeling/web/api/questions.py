@@ -1,0 +1,348 @@
+"""What a campaign asks: topics with examples, questions with verdicts, gold."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import django_filters
+from django.db.models import OuterRef, QuerySet, Subquery
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.exceptions import ValidationError
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from labeling.campaigns import lifecycle
+from labeling.campaigns.access import RESEARCHER, REVIEWER
+from labeling.campaigns.names import Names
+from labeling.consensus import reviewing, settling
+from labeling.errors import NotYours, Refusal
+from labeling.exchange import part_campaigns
+from labeling.follow_ups import asking, opening
+from labeling.models import Campaign, Example, Gold, Image, Question, Settlement, Topic
+from labeling.plurals import count_of
+from labeling.quality.gold import add_gold, gold_from_settled, retire_gold
+from labeling.reports import overview
+from labeling.web.api.base import MIB, CampaignDoors
+from labeling.web.api.bodies import (
+    AcceptanceSerializer,
+    ObjectsSerializer,
+    SendBackSerializer,
+    SentBackSerializer,
+    VerdictSerializer,
+)
+from labeling.web.serializers import (
+    NAME_HELP,
+    AddedQuestionsSerializer,
+    AnyField,
+    ChangedTopicSerializer,
+    CountSerializer,
+    DecisionSerializer,
+    ExampleSerializer,
+    GoldSerializer,
+    NewExampleSerializer,
+    NewGoldSerializer,
+    NewQuestionsSerializer,
+    NewTopicsSerializer,
+    QuestionKeysSerializer,
+    QuestionSerializer,
+    ReasonSerializer,
+    SettlementSerializer,
+    TopicSerializer,
+    WithdrawalSerializer,
+)
+
+
+class InTopic(CampaignDoors):
+    def topic(self, *roles: str) -> Topic:
+        topic = self.campaign(*roles).topics.filter(key=self.kwargs["key"]).first()
+        if topic is None:
+            raise NotYours("The campaign has no such topic.")
+        return topic
+
+
+class TopicDoors(InTopic):
+    queryset = Topic.objects.none()
+    serializer_class = TopicSerializer
+    ordering = "key"
+    lookup_field = "key"
+    max_body_bytes = 4 * MIB
+
+    def list(self, request: Request, campaign: str) -> Response:
+        """The topics: what people are told of each class."""
+        return self.paged(self.campaign().topics.all(), TopicSerializer)
+
+    @extend_schema(request=NewTopicsSerializer, responses=CountSerializer)
+    def create(self, request: Request, campaign: str) -> Response:
+        """Writes topics, by key. Those that are there keep their guidance and examples."""
+        row = self.campaign(RESEARCHER)
+        topics = self.read(NewTopicsSerializer)["topics"]
+        keys = [topic["key"] for topic in topics]
+        if len(set(keys)) < len(keys):
+            raise ValidationError({"topics": "Send every key once."})
+        known = {topic["key"]: topic for topic in opening.describe(_unnamed(topics))}
+        topics = [known.get(topic["key"], topic) for topic in topics]
+        return self.answer(CountSerializer, {"count": lifecycle.define_topics(row, topics)})
+
+    @extend_schema(responses=TopicSerializer)
+    def retrieve(self, request: Request, campaign: str, key: str) -> Response:
+        """One topic."""
+        return self.answer(TopicSerializer, self.topic())
+
+    @extend_schema(request=ChangedTopicSerializer, responses=TopicSerializer)
+    def partial_update(self, request: Request, campaign: str, key: str) -> Response:
+        """Changes a topic's name, synonyms, definition, url or guidance."""
+        topic = self.topic(RESEARCHER)
+        body = self.read(ChangedTopicSerializer)
+        if not body:
+            raise ValidationError("Send at least one field to change.")
+        changed = lifecycle.change_topic(topic.campaign, key, self.user, **body)
+        return self.answer(TopicSerializer, changed)
+
+
+def _unnamed(topics: list[dict[str, Any]]) -> list[str]:
+    return [topic["key"] for topic in topics if "name" not in topic]
+
+
+class ExampleDoors(InTopic):
+    queryset = Example.objects.none()
+    serializer_class = ExampleSerializer
+
+    def list(self, request: Request, campaign: str, key: str) -> Response:
+        """The topic's examples of yes and no."""
+        rows = self.topic(RESEARCHER, REVIEWER).examples.select_related("image")
+        return self.paged(rows, ExampleSerializer)
+
+    @extend_schema(request=NewExampleSerializer, responses={201: ExampleSerializer})
+    def create(self, request: Request, campaign: str, key: str) -> Response:
+        """Shows an image of the dataset beside the topic's question, with its right answer."""
+        topic = self.topic(RESEARCHER)
+        body = self.read(NewExampleSerializer)
+        image = _image(topic.campaign, body["image"])
+        made = lifecycle.add_example(topic.campaign, key, image, body["answer"], body["caption"])
+        return self.answer(ExampleSerializer, made, 201)
+
+    @extend_schema(responses={204: None})
+    def destroy(self, request: Request, campaign: str, key: str, pk: int) -> Response:
+        """Removes an example."""
+        topic = self.topic(RESEARCHER)
+        if not topic.examples.filter(pk=pk).exists():
+            raise NotYours("The topic has no such example.")
+        lifecycle.remove_example(topic.campaign, pk)
+        return Response(status=204)
+
+
+def _image(campaign: Campaign, name: str) -> Image:
+    image = campaign.dataset.images.filter(name=name).first()
+    if image is None:
+        raise Refusal(
+            f"The dataset has no image {name!r}. Add it to the dataset first.", field="image"
+        )
+    return image
+
+
+class QuestionFilters(django_filters.FilterSet):
+    image = django_filters.CharFilter("item__image__name")
+    topic = django_filters.CharFilter()
+
+    class Meta:
+        model = Question
+        fields = ("state", "topic", "image")
+
+
+class GivenAnswerSerializer(serializers.Serializer):
+    id = serializers.UUIDField(source="answer.pk")
+    annotator = serializers.CharField(source="pseudonym")
+    annotator_name = serializers.SerializerMethodField(help_text=NAME_HELP)
+    value = AnyField(source="answer.value")
+    revision = serializers.IntegerField(source="answer.revision")
+    seconds = serializers.FloatField(allow_null=True)
+    late = serializers.BooleanField(source="answer.late", help_text="It came after settling.")
+    counted = serializers.BooleanField(help_text="It is in the settlement that stands.")
+    replaced = serializers.BooleanField(help_text="The same person changed it later.")
+    created_at = serializers.DateTimeField(source="answer.created_at")
+
+    def get_annotator_name(self, row: dict[str, Any]) -> str:
+        name: str = self.context["names"].of(row["answer"].assignment.annotator)
+        return name
+
+
+class HistorySerializer(serializers.Serializer):
+    answers = GivenAnswerSerializer(many=True)
+    settlements = SettlementSerializer(many=True)
+    decisions = DecisionSerializer(many=True)
+
+
+# Settlements of questions that were reopened or are in review are history: nothing stands there.
+CURRENT_SETTLEMENTS = Settlement.objects.filter(
+    question__state__in=[Question.State.SETTLED, Question.State.DROPPED]
+)
+
+
+class QuestionDoors(CampaignDoors):
+    queryset = Question.objects.none()
+    serializer_class = QuestionSerializer
+    filterset_class = QuestionFilters
+    max_body_bytes = 16 * MIB
+
+    def _questions(self, *roles: str) -> QuerySet[Question]:
+        latest = CURRENT_SETTLEMENTS.filter(question=OuterRef("pk")).order_by("-pk")
+        return (
+            self.campaign(*roles)
+            .questions.exclude(state=Question.State.GOLD)
+            .select_related("item__image", "campaign")
+            .annotate(
+                value=Subquery(latest.values("value")[:1]),
+                probability=Subquery(latest.values("probability")[:1]),
+            )
+        )
+
+    def list(self, request: Request, campaign: str) -> Response:
+        """The questions that are asked, gold excepted, with what stands."""
+        return self.paged(self._questions(RESEARCHER, REVIEWER), QuestionSerializer, self._support)
+
+    def _support(self, page: Sequence[Question]) -> dict[str, Any]:
+        rows = CURRENT_SETTLEMENTS.filter(question__in=[row.pk for row in page]).order_by("pk")
+        standing = {row.question_id: row for row in rows}
+        if not standing:
+            return {"support": {}}
+        return {"support": settling.support(page[0].campaign, standing.values())}
+
+    @extend_schema(request=NewQuestionsSerializer, responses={201: AddedQuestionsSerializer})
+    def create(self, request: Request, campaign: str) -> Response:
+        """Asks about images, all or none. What is asked already is counted and left as it is."""
+        row = self.campaign(RESEARCHER)
+        asked = self.read(NewQuestionsSerializer)["questions"]
+        added = asking.add_questions(row, [(one["image"], one["topic"]) for one in asked])
+        if added.missing_images:
+            raise Refusal(
+                count_of(len(added.missing_images), "image is", "images are")
+                + " not in the dataset, the first is "
+                f"{added.missing_images[0]!r}. Add them first; nothing was asked.",
+                field="questions",
+                code="missing_images",
+            )
+        return self.answer(AddedQuestionsSerializer, added, 201)
+
+    @extend_schema(request=ObjectsSerializer, responses={201: AddedQuestionsSerializer})
+    def objects(self, request: Request, campaign: str) -> Response:
+        """Asks for the parts of objects: of these categories, on these images; of all by default.
+        What is asked already is counted and left as it is."""
+        row = self.campaign(RESEARCHER)
+        said = self.read(ObjectsSerializer)
+        found = part_campaigns.objects_of(row.dataset, said["categories"], said["images"])
+        return self.answer(AddedQuestionsSerializer, part_campaigns.ask(row, found), 201)
+
+    @extend_schema(responses=QuestionSerializer)
+    def retrieve(self, request: Request, campaign: str, pk: int) -> Response:
+        """One question."""
+        question = self._questions(RESEARCHER, REVIEWER).filter(pk=pk).first()
+        if question is None:
+            raise NotYours("There is no such question in this campaign.")
+        return self.answer(QuestionSerializer, question, **self._support([question]))
+
+    @extend_schema(responses=HistorySerializer)
+    def history(self, request: Request, campaign: str, pk: int) -> Response:
+        """Who answered what, every settlement, and reviewers' decisions."""
+        row = self.campaign(RESEARCHER, REVIEWER)
+        question = row.questions.exclude(state=Question.State.GOLD).filter(pk=pk).first()
+        if question is None:
+            raise NotYours("There is no such question in this campaign.")
+        found = overview.question_history(row, question)
+        return self.answer(
+            HistorySerializer,
+            {
+                "answers": found["answers"],
+                "settlements": [entry["settlement"] for entry in found["settlements"]],
+                "decisions": [entry["decision"] for entry in found["decisions"]],
+            },
+            names=Names(row),
+        )
+
+    @extend_schema(request=WithdrawalSerializer, responses=CountSerializer)
+    def withdraw(self, request: Request, campaign: str) -> Response:
+        """Stops asking these questions. Their answers stay."""
+        row = self.campaign(RESEARCHER)
+        body = self.read(WithdrawalSerializer)
+        count = asking.withdraw_questions(row, body["questions"], self.user, body["reason"])
+        return self.answer(CountSerializer, {"count": count})
+
+    @extend_schema(request=VerdictSerializer, responses=SettlementSerializer)
+    def review(self, request: Request, campaign: str, pk: int) -> Response:
+        """A reviewer's verdict on a question in review, undecided or not yet looked at."""
+        row = self.campaign(RESEARCHER, REVIEWER)
+        body = self.read(VerdictSerializer)
+        settled = reviewing.decide(
+            row, pk, self.user, body["value"], body["reason"], seen=body["seen"]
+        )
+        return self.answer(SettlementSerializer, settled)
+
+    @extend_schema(request=AcceptanceSerializer, responses=SettlementSerializer)
+    def accept(self, request: Request, campaign: str, pk: int) -> Response:
+        """Lets stand what people's answers gave, where a reviewer looks at everything."""
+        row = self.campaign(RESEARCHER, REVIEWER)
+        body = self.read(AcceptanceSerializer)
+        settled = reviewing.accept(row, pk, self.user, body["reason"], seen=body["seen"])
+        return self.answer(SettlementSerializer, settled)
+
+    @extend_schema(request=SendBackSerializer, responses=SentBackSerializer(many=True))
+    def send_back(self, request: Request, campaign: str, pk: int) -> Response:
+        """Sends drawings back to whoever made them, with a note of what to mend."""
+        row = self.campaign(RESEARCHER, REVIEWER)
+        body = self.read(SendBackSerializer)
+        chosen = body["answers"]
+        sent = reviewing.send_back(
+            row,
+            pk,
+            self.user,
+            body["note"],
+            seen=body["seen"],
+            answers=None if chosen is None else [str(answer) for answer in chosen],
+        )
+        return Response(SentBackSerializer(sent, many=True).data)
+
+
+class GoldFilters(django_filters.FilterSet):
+    topic = django_filters.CharFilter("question__topic")
+    retired = django_filters.BooleanFilter("retired_at", lookup_expr="isnull", exclude=True)
+
+    class Meta:
+        model = Gold
+        fields = ("topic", "retired")
+
+
+class GoldDoors(CampaignDoors):
+    queryset = Gold.objects.none()
+    serializer_class = GoldSerializer
+    filterset_class = GoldFilters
+    max_body_bytes = 4 * MIB
+
+    def _gold(self, campaign: Campaign) -> QuerySet[Gold]:
+        rows = Gold.objects.filter(question__campaign=campaign)
+        return rows.select_related("question__item__image")
+
+    def list(self, request: Request, campaign: str) -> Response:
+        """The questions whose answer is known."""
+        return self.paged(self._gold(self.campaign(RESEARCHER)), GoldSerializer)
+
+    @extend_schema(request=NewGoldSerializer, responses={201: CountSerializer})
+    def create(self, request: Request, campaign: str) -> Response:
+        """Adds or changes gold, all or none."""
+        row = self.campaign(RESEARCHER)
+        rows: list[dict[str, Any]] = self.read(NewGoldSerializer)["gold"]
+        return self.answer(CountSerializer, {"count": add_gold(row, self.user, rows)}, 201)
+
+    @extend_schema(request=QuestionKeysSerializer, responses=CountSerializer)
+    def promote(self, request: Request, campaign: str) -> Response:
+        """Makes gold of settled questions, as questions of their own."""
+        row = self.campaign(RESEARCHER)
+        keys = self.read(QuestionKeysSerializer)["questions"]
+        return self.answer(CountSerializer, {"count": gold_from_settled(row, self.user, keys)})
+
+    @extend_schema(request=ReasonSerializer, responses=GoldSerializer)
+    def retire(self, request: Request, campaign: str, pk: int) -> Response:
+        """Gives this gold (by its question's id) to nobody from now on."""
+        row = self.campaign(RESEARCHER)
+        reason = self.read(ReasonSerializer)["reason"]
+        if not self._gold(row).filter(question__pk=pk).exists():
+            raise NotYours("There is no such gold in this campaign.")
+        return self.answer(GoldSerializer, retire_gold(row, self.user, pk, reason))

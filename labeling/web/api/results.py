@@ -1,0 +1,79 @@
+"""What comes of a campaign: releases with their files, and background work."""
+
+from typing import Any
+
+import django_filters
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from labeling.campaigns.access import RESEARCHER
+from labeling.errors import NotYours
+from labeling.jobs import queue
+from labeling.models import Job, Release
+from labeling.release_files.frozen import ALL_FILES
+from labeling.releases import freezing
+from labeling.web.api.base import CampaignDoors, download
+from labeling.web.serializers import JobSerializer, ReleaseSerializer
+
+NAMES = frozenset(("release.json", *ALL_FILES))
+
+
+class ReleaseDoors(CampaignDoors):
+    queryset = Release.objects.none()
+    serializer_class = ReleaseSerializer
+    ordering = "-number"
+    lookup_field = "number"
+
+    def list(self, request: Request, campaign: str) -> Response:
+        """Frozen releases, the newest first."""
+        return self.paged(self.campaign(RESEARCHER).releases.all(), ReleaseSerializer)
+
+    @extend_schema(request=None, responses={201: ReleaseSerializer})
+    def create(self, request: Request, campaign: str) -> Response:
+        """Freezes what the campaign says now. The same content again is the same release."""
+        made = freezing.freeze(self.campaign(RESEARCHER), self.user)
+        return self.answer(ReleaseSerializer, made, 201)
+
+    @extend_schema(responses=ReleaseSerializer)
+    def retrieve(self, request: Request, campaign: str, number: int) -> Response:
+        """One release."""
+        found = freezing.release_for(self.campaign(RESEARCHER), number)
+        return self.answer(ReleaseSerializer, found)
+
+    @extend_schema(responses={(200, "application/octet-stream"): OpenApiTypes.BINARY})
+    def file(self, request: Request, campaign: str, number: int, file: str) -> Any:
+        """One file of a release, as it was frozen."""
+        release = freezing.release_for(self.campaign(RESEARCHER), number)
+        path = freezing.folder_of(release) / file
+        if file not in NAMES or not path.is_file():
+            raise NotYours(f"The release has no such file. It has: {', '.join(sorted(NAMES))}.")
+        name = f"{campaign}-{number}-{file}"
+        kind = "application/json" if file.endswith(".json") else "application/jsonl"
+        return download(path.open("rb"), name, kind)
+
+
+class JobFilters(django_filters.FilterSet):
+    class Meta:
+        model = Job
+        fields = ("state", "kind")
+
+
+class JobDoors(CampaignDoors):
+    queryset = Job.objects.none()
+    serializer_class = JobSerializer
+    filterset_class = JobFilters
+    ordering = "-pk"
+
+    def list(self, request: Request, campaign: str) -> Response:
+        """The campaign's background work, the newest first."""
+        return self.paged(self.campaign(RESEARCHER).jobs.all(), JobSerializer)
+
+    @extend_schema(request=None, responses=JobSerializer)
+    def retry(self, request: Request, campaign: str, pk: int) -> Response:
+        """Queues a failed job again."""
+        job = self.campaign(RESEARCHER).jobs.filter(pk=pk).first()
+        if job is None:
+            raise NotYours("The campaign has no such job.")
+        return self.answer(JobSerializer, queue.retry(job, self.user))

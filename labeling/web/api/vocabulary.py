@@ -1,0 +1,96 @@
+"""The vocabulary of a dataset's parts: its latest version, its history, the next one."""
+
+from typing import Any
+
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from labeling.campaigns.access import dataset_for
+from labeling.datasets import vocabulary_store
+from labeling.errors import NotYours
+from labeling.models import Dataset, Vocabulary
+from labeling.web.api.base import MIB, Body, Doors
+from labeling.web.serializers import AnyField
+
+
+class VersionSerializer(serializers.ModelSerializer):
+    created_by = serializers.CharField(source="created_by.pseudonym", default=None)
+    created_by_name = serializers.CharField(source="created_by.username", default=None)
+
+    class Meta:
+        model = Vocabulary
+        fields: tuple[str, ...] = (
+            "version",
+            "sha256",
+            "created_at",
+            "created_by",
+            "created_by_name",
+        )
+
+
+class VocabularySerializer(VersionSerializer):
+    vocabulary = AnyField(
+        source="content", help_text='{"title", "categories": [{"key", "name", "parts": [{…}]}]}.'
+    )
+
+    class Meta(VersionSerializer.Meta):
+        fields = (*VersionSerializer.Meta.fields, "vocabulary")
+
+
+class NewVocabularySerializer(Body):
+    vocabulary = serializers.DictField(help_text="As a file has it: docs/vocabularies.md.")
+    version = serializers.IntegerField(
+        min_value=1,
+        max_value=2**31,
+        allow_null=True,
+        default=None,
+        help_text="The version that this one was made from: refused if there is a later one.",
+    )
+
+
+class VocabularyDoors(Doors):
+    queryset = Vocabulary.objects.none()
+    serializer_class = VocabularySerializer
+    ordering = "-version"
+    max_body_bytes = 2 * MIB
+
+    @property
+    def dataset(self) -> Dataset:
+        return dataset_for(self.user, self.kwargs["dataset"])
+
+    @extend_schema(responses=VocabularySerializer)
+    def retrieve(self, request: Request, dataset: str) -> Response:
+        """The latest version."""
+        version = vocabulary_store.current(self.dataset)
+        if version is None:
+            raise NotYours("The dataset has no vocabulary yet.")
+        return self.answer(VocabularySerializer, version)
+
+    @extend_schema(request=NewVocabularySerializer, responses=VocabularySerializer)
+    def update(self, request: Request, dataset: str) -> Response:
+        """Adds a version. The same one again changes nothing; every fault is named.
+
+        Campaigns keep the version they ask by.
+        """
+        goal = self.dataset
+        body: dict[str, Any] = self.read(NewVocabularySerializer)
+        made = vocabulary_store.add_version(
+            goal, body["vocabulary"], self.user, instead_of=body["version"]
+        )
+        return self.answer(VocabularySerializer, made)
+
+    @extend_schema(responses=VersionSerializer(many=True))
+    def list(self, request: Request, dataset: str) -> Response:
+        """Every version, the latest first."""
+        rows = self.dataset.vocabularies.select_related("created_by")
+        return self.paged(rows, VersionSerializer)
+
+    @extend_schema(responses=VocabularySerializer)
+    def version(self, request: Request, dataset: str, version: int) -> Response:
+        """One version."""
+        found = self.dataset.vocabularies.filter(version=version).first()
+        if found is None:
+            raise NotYours("The vocabulary has no such version.")
+        return self.answer(VocabularySerializer, found)

@@ -1,0 +1,184 @@
+"""Forms of campaigns: their words and everything that a new one is made of."""
+
+from typing import Any
+
+from django import forms
+
+from labeling.errors import Refusal
+from labeling.exchange import lists, part_campaigns
+from labeling.graphs import store
+from labeling.kinds import KINDS
+from labeling.models import Dataset, User
+from labeling.question_graph.graph import Graph, build
+from labeling.reports import forecasts
+from labeling.reports.forecasts import Forecast, listed
+from labeling.web.forms.common import NAME_HELP, TALL, ListsForm, WordedForm, list_file, list_text
+from labeling.web.forms.graph import SOURCES, graph_file, read_graph, say_faults, words
+from labeling.web.forms.policy import PolicyForm
+
+
+class CampaignForm(WordedForm):
+    """A campaign's words."""
+
+    title = forms.CharField(
+        max_length=200,
+        help_text="What people see on their page.",
+        widget=forms.TextInput(attrs={"data-slug-source": "id_name"}),
+    )
+    instructions = forms.CharField(
+        required=False,
+        widget=forms.Textarea(attrs=TALL),
+        help_text="What counts and what does not, in plain words. Shown as text beside each image.",
+    )
+
+
+class NewCampaignForm(CampaignForm, PolicyForm, ListsForm):
+    """Everything that a new campaign is made of."""
+
+    name = forms.CharField(max_length=80, help_text=NAME_HELP)
+    kind = forms.ChoiceField(
+        widget=forms.RadioSelect, initial="contains", help_text="It cannot be changed later."
+    )
+    dataset = forms.ModelChoiceField(
+        queryset=Dataset.objects.none(), empty_label="Choose a dataset…"
+    )
+    questions_file = list_file("Questions, as a file", "CSV: image,wnid on every line; JSON Lines.")
+    questions = list_text(
+        "… or as text",
+        "image,wnid on every line. You may also add questions later.",
+    )
+    topics_file = list_file(
+        "Classes, as a file",
+        "wnid,name,definition,synonyms,url. Classes that are not listed are described by WordNet "
+        "where the site knows it.",
+    )
+    vocabulary_file = list_file("Vocabulary, as a file", "CSV: key,name on every line.")
+    vocabulary = list_text("… or as text", "key,name on every line: what people choose from.")
+    images = list_text("Images", "One name a line; none means every image of the dataset.")
+    graph = forms.ChoiceField(
+        label="Question graph", choices=SOURCES, initial="ilsvrc", widget=forms.RadioSelect
+    )
+    graph_file = graph_file()
+    mode = forms.ChoiceField(label="What a “no” closes", choices=words("mode"), initial="safe")
+    order = forms.ChoiceField(
+        label="Order of the questions", choices=words("order"), initial="breadth"
+    )
+    categories = forms.CharField(
+        required=False,
+        widget=forms.Textarea(attrs={"rows": 3}),
+        label="Categories",
+        help_text="One wnid or name a line, as the dataset's vocabulary has it; none means all of "
+        "which there are objects.",
+    )
+    ask_half = forms.BooleanField(
+        required=False,
+        initial=True,
+        label="Ask first whether at least half of the missing parts can be drawn",
+    )
+    ask_outline = forms.BooleanField(
+        required=False,
+        label="Ask for the object's outline too, where the import has none",
+    )
+    expected = forms.IntegerField(
+        label="Expected questions",
+        required=False,
+        min_value=1,
+        max_value=100_000_000,
+        help_text="For the estimate, as long as there is no list.",
+    )
+
+    def __init__(self, user: User, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, user=user, **kwargs)
+        kinds = [(kind.NAME, kind.TITLE) for kind in KINDS.values()]
+        self.fields["kind"].choices = kinds  # type: ignore[attr-defined]
+        datasets = Dataset.objects.visible_to(user).order_by("name")
+        self.fields["dataset"].queryset = datasets  # type: ignore[attr-defined]
+
+    def word_fields(self) -> list[forms.BoundField]:
+        return [self[key] for key in ("title", "name", "dataset", "kind", "instructions")]
+
+    def contains_fields(self) -> list[forms.BoundField]:
+        return [self[key] for key in ("questions_file", "questions", "topics_file")]
+
+    def naming_fields(self) -> list[forms.BoundField]:
+        return [self[key] for key in ("vocabulary_file", "vocabulary")]
+
+    def hierarchy_fields(self) -> list[forms.BoundField]:
+        return [self[key] for key in ("graph", "graph_file", "mode", "order")]
+
+    def policies_by_kind(self) -> dict[str, dict[str, Any]]:
+        """The rules that a kind starts from where they are others than for most."""
+        return {kind.NAME: getattr(kind, "POLICY", {}) for kind in KINDS.values()}
+
+    def parts_fields(self) -> list[forms.BoundField]:
+        return [self[key] for key in ("categories", "ask_half", "ask_outline")]
+
+    def full_clean(self) -> None:
+        # What belongs to another kind may be left out, by programs and by old pages alike.
+        needed = not self.is_bound or self.data.get("kind") == "hierarchy"
+        for key in ("graph", "mode", "order"):
+            self.fields[key].required = needed
+        super().full_clean()
+        for key in ("graph", "mode", "order"):
+            self.fields[key].required = True
+
+    def clean(self) -> dict[str, Any]:
+        data = super().clean()
+        kind = data.get("kind")
+        contains, naming = kind == "contains", kind == "naming"
+        data["pairs"] = self.listed("questions", lists.read_questions) if contains else []
+        data["topics_list"] = self.listed("topics", lists.read_topics) if contains else []
+        data["names"] = [] if contains else lists.read_names(data.get("images", ""))
+        data["classes"] = self.listed("vocabulary", lists.read_vocabulary) if naming else []
+        if naming and not data["classes"] and not self.has_error("vocabulary_file"):
+            self.add_error("vocabulary", "List the classes that people choose from.")
+        if kind == "hierarchy":
+            data["question_graph"] = self._graph()
+        if kind == "parts":
+            data["items"] = self._objects()
+        return data
+
+    def _objects(self) -> list[int]:
+        """The objects of the chosen categories; what is wrong with them is said at the field."""
+        dataset = self.cleaned_data.get("dataset")
+        if dataset is None:
+            return []
+        words = lists.read_names(self.cleaned_data.get("categories", ""))
+        try:
+            return part_campaigns.objects_of(dataset, words)
+        except Refusal as refusal:
+            field = "categories" if refusal.field == "categories" else "dataset"
+            self.add_error(field, refusal.message)
+            return []
+
+    def _graph(self) -> Graph | None:
+        """The chosen graph, checked; None where it is at fault, which is said at its field."""
+        if self.cleaned_data.get("graph") == "ilsvrc":
+            return store.load_ilsvrc()
+        file = self.cleaned_data.get("graph_file")
+        if file is None:
+            self.add_error("graph_file", "Choose the file of the graph.")
+            return None
+        try:
+            return build(read_graph(file))
+        except Refusal as refusal:
+            say_faults(self, refusal, "graph_file")
+            return None
+
+    def estimate(self) -> dict[str, Any]:
+        """What the campaign costs, as far as the form can be read."""
+        return forecasts.estimate(self._forecast(), self.policy())
+
+    def _forecast(self) -> Forecast:
+        data = self.cleaned_data
+        if data.get("kind") == "contains":
+            return listed(len(data.get("pairs", [])) or data.get("expected") or 0)
+        if data.get("kind") == "parts":
+            return listed(len(data.get("items", [])) or data.get("expected") or 0)
+        dataset = data.get("dataset")
+        images = len(data.get("names", [])) or (dataset.images.count() if dataset else 0)
+        graph = data.get("question_graph")
+        if graph is not None:
+            asked = {key: data[key] for key in ("mode", "order") if data.get(key)}
+            return forecasts.of_images(graph, images, **asked)
+        return listed(images or data.get("expected") or 0)

@@ -1,0 +1,66 @@
+"""What researchers' forms share: faults at their fields, lists as a file or as text."""
+
+from collections.abc import Callable
+from typing import Any
+
+from django import forms
+
+from labeling.errors import Refusal
+from labeling.web.forms.kept import KeepsFiles, KeptFileInput
+
+MAX_LIST_BYTES = 64 * 1024 * 1024
+TALL = {"rows": 6, "spellcheck": "true"}
+LIST = {"rows": 6, "spellcheck": "false", "autocapitalize": "off"}
+NAME_HELP = "Lower-case letters, digits, - and _; it becomes part of the address."
+
+
+def add_refusal(form: forms.Form, refusal: Refusal) -> None:
+    """Says the refusal at the field that it names, or over the form."""
+    field = refusal.field if refusal.field in form.fields else None
+    form.add_error(field, refusal.message)
+
+
+class WordedForm(forms.Form):
+    """A form that names the field where one was left empty."""
+
+    def full_clean(self) -> None:
+        for name, field in self.fields.items():
+            if field.error_messages["required"] == forms.Field.default_error_messages["required"]:
+                label = field.label or name.replace("_", " ").capitalize()
+                field.error_messages["required"] = f"{label} is missing. Fill it in."
+        super().full_clean()
+
+
+class ListsForm(KeepsFiles, WordedForm):
+    """Lists as a file or as text."""
+
+    def listed(self, name: str, read: Callable[[bytes | str], Any]) -> Any:
+        """The list of that name, from its file or its text; empty when neither is there."""
+        file = self.cleaned_data.get(f"{name}_file")
+        content = self.cleaned_data.get(name) or ""
+        if file is not None and file.size > MAX_LIST_BYTES:
+            self.add_error(f"{name}_file", "The file is larger than 64 MB. Split the list.")
+            return []
+        try:
+            return read(file.read() if file is not None else content)
+        except Refusal as refusal:
+            error = forms.ValidationError(refusal.message, code=refusal.code)
+            self.add_error(f"{name}_file" if file is not None else name, error)
+            return []
+
+
+def list_file(label: str, help_text: str) -> forms.FileField:
+    attrs = {"accept": ".csv,.jsonl,.txt,text/csv"}
+    return forms.FileField(
+        label=label,
+        required=False,
+        help_text=help_text,
+        widget=KeptFileInput(attrs=attrs),
+        allow_empty_file=True,
+    )
+
+
+def list_text(label: str, help_text: str) -> forms.CharField:
+    return forms.CharField(
+        label=label, required=False, help_text=help_text, widget=forms.Textarea(attrs=LIST)
+    )

@@ -1,0 +1,66 @@
+"""Forms of datasets and what comes into them."""
+
+from typing import Any
+
+from django import forms
+
+from labeling.datasets.imports import SMALL_BYTES, SMALL_FILES
+from labeling.web.forms.common import NAME_HELP, WordedForm
+from labeling.web.forms.kept import KeepsFiles, KeptFileInput
+
+
+class ManyFilesInput(KeptFileInput):
+    allow_multiple_selected = True
+
+
+class ManyFilesField(forms.FileField):
+    """A list of uploaded files."""
+
+    widget = ManyFilesInput
+
+    def clean(self, data: Any, initial: Any = None) -> list[Any]:
+        files = data if isinstance(data, list | tuple) and data else [data or None]
+        return [super(ManyFilesField, self).clean(file, initial) for file in files]
+
+
+class DatasetForm(WordedForm):
+    name = forms.CharField(max_length=80, help_text=NAME_HELP)
+    description = forms.CharField(
+        required=False,
+        widget=forms.Textarea(attrs={"rows": 3}),
+        help_text="What the images are and where they come from.",
+    )
+
+
+class RightsForm(WordedForm):
+    """Where images come from; for those that do not say so themselves."""
+
+    licence = forms.CharField(
+        required=False, max_length=200, help_text="Under which the images may be used: CC BY 4.0, …"
+    )
+    source = forms.CharField(
+        required=False, max_length=500, help_text="Who made them, or where they were found."
+    )
+
+
+class UploadForm(KeepsFiles, RightsForm):
+    # The stubs take `files` for the uploaded ones, which a bound field's name does not hide.
+    files = ManyFilesField(  # type: ignore[assignment]
+        label="Images, or a zip of them",
+        help_text="Up to 100 files at once; put more into a zip. In a zip, folders become part of "
+        "the names. What is there already is reported, never added twice. A zip, more than "
+        f"{SMALL_FILES} files or more than {SMALL_BYTES // 2**20} MiB come in by an import, which "
+        "goes on when you leave the page.",
+        error_messages={"required": "Choose at least one image or zip."},
+    )
+    field_order = ["files", "licence", "source"]
+
+
+class ImportForm(RightsForm):
+    path = forms.CharField(
+        label="Path in the import folder",
+        max_length=1000,
+        help_text="A folder, a zip, or a manifest (.csv with the columns file, name, licence, "
+        "source) that lies on the server already.",
+    )
+    field_order = ["path", "licence", "source"]

@@ -1,0 +1,146 @@
+"""Forms of a question graph: the whole as a file or text, one node, and what a campaign asks by."""
+
+import re
+from typing import Any
+
+from django import forms
+
+from labeling.errors import Refusal
+from labeling.kinds import hierarchy
+from labeling.question_graph import replaying
+from labeling.web.forms.common import LIST, TALL, WordedForm
+from labeling.web.forms.kept import KeepsFiles, KeptFileInput
+
+MAX_BYTES = 16 * 1024 * 1024
+# Escaped or not: no database keeps them.
+HIGH, LOW = r"\\u[dD][89abAB]..", r"\\u[dD][c-fC-F]"
+UNSTORABLE = re.compile(rf"\0|\\u0000|\\x00|\\0|{HIGH}(?!{LOW})|(?<!{HIGH}){LOW}")
+ACCEPTED = ".json,.yaml,.yml,application/json"
+SOURCES = [
+    ("ilsvrc", "ILSVRC’s detection graph: 245 questions, 200 classes"),
+    ("file", "A graph of my own, as a file"),
+]
+
+
+def words(setting: str) -> list[tuple[str, str]]:
+    """The choices of one of the kind's settings, each in words."""
+    offered = hierarchy.SETTINGS[setting]
+    return [(word, f"{word.capitalize()}: {hierarchy.WORDS[word]}") for word in offered]
+
+
+def graph_file() -> forms.FileField:
+    return forms.FileField(
+        label="Graph, as a file",
+        required=False,
+        allow_empty_file=True,
+        help_text='JSON or YAML: {"nodes": [{"id", "question", "parents", "class"}]}.',
+        widget=KeptFileInput(attrs={"accept": ACCEPTED}),
+    )
+
+
+def version_field() -> forms.IntegerField:
+    """The version that the form was opened with, which its change replaces."""
+    return forms.IntegerField(
+        required=False, min_value=1, max_value=2**31, widget=forms.HiddenInput
+    )
+
+
+def read_graph(file: Any, text: str = "") -> dict[str, Any]:
+    """The raw graph of an upload, or of a text where there is none. Raises Refusal."""
+    name = ""
+    if file is not None:
+        name = file.name
+        if file.size > MAX_BYTES:
+            raise Refusal("The file is larger than 16 MB; a graph of 20,000 questions has 10.")
+        try:
+            text = file.read().decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            raise Refusal(f"{name} is not UTF-8 text. Save it as UTF-8.") from error
+    if UNSTORABLE.search(text):
+        raise Refusal("The graph has a NUL or half a character, which is no text. Take it out.")
+    return replaying.parse(text, name)
+
+
+def say_faults(form: forms.Form, refusal: Refusal, place: str | None) -> None:
+    """Every fault of a graph as an error of its own."""
+    for fault in getattr(refusal, "faults", None) or [refusal.message]:
+        form.add_error(place, fault)
+
+
+class GraphForm(KeepsFiles, WordedForm):
+    """A whole graph. `raw` is what it holds, once the form is valid."""
+
+    graph_file = graph_file()
+    graph = forms.CharField(
+        label="… or as text",
+        required=False,
+        widget=forms.Textarea(attrs={**LIST, "rows": 14, "class": "code"}),
+        help_text="The graph in force is here: change it, or paste another.",
+    )
+    version = version_field()
+    raw: dict[str, Any]
+
+    def clean(self) -> dict[str, Any]:
+        data = super().clean() or self.cleaned_data
+        file = data.get("graph_file")
+        if file is None and not data.get("graph"):
+            self.add_error("graph", "Choose a file, or write the graph as text.")
+            return data
+        place = "graph_file" if file is not None else "graph"
+        try:
+            self.raw = read_graph(file, data.get("graph", ""))
+            replaying.build(self.raw)
+        except Refusal as refusal:
+            self.say(refusal, place)
+        return data
+
+    def say(self, refusal: Refusal, place: str = "graph") -> None:
+        say_faults(self, refusal, place)
+
+
+class NodeForm(WordedForm):
+    """One question of the graph."""
+
+    question = forms.CharField(max_length=500, help_text="What people are asked, as they read it.")
+    name = forms.CharField(
+        required=False,
+        max_length=200,
+        help_text="What the class is called, where the question says it at length.",
+    )
+    guidance = forms.CharField(
+        required=False,
+        max_length=10_000,
+        widget=forms.Textarea(attrs=TALL),
+        help_text="What counts and what does not: “please do not confuse with …”. Shown as text.",
+    )
+    parents = forms.MultipleChoiceField(
+        required=False,
+        help_text="A “no” to them closes this question. None: every image is asked it.",
+        widget=forms.SelectMultiple(attrs={"size": 8}),
+    )
+
+    version = version_field()
+
+    def __init__(
+        self,
+        graph: replaying.Graph,
+        node: replaying.Node,
+        data: Any = None,
+        guidance: str = "",
+        version: int | None = None,
+    ) -> None:
+        """guidance: what the class's own page says, where the graph says nothing."""
+        initial = {
+            "question": node.question,
+            "name": node.name,
+            "guidance": node.guidance or guidance,
+            "parents": list(node.parents),
+            "version": version,
+        }
+        super().__init__(data, initial=initial)
+        # What hangs on the node cannot be above it; leaves have nothing below them.
+        below = {node.id, *graph.descendants(node.id)}
+        offered = [other for other in graph.nodes if not other.leaf and other.id not in below]
+        self.fields["parents"].choices = [  # type: ignore[attr-defined]
+            (other.id, f"{other.title} ({other.id})") for other in offered
+        ]

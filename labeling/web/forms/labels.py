@@ -1,0 +1,102 @@
+"""The form of labels that are known already."""
+
+from typing import Any
+
+from django import forms
+
+from labeling.exchange import label_files
+from labeling.files import BadInput
+from labeling.formats.label_studio_project import LOCAL_FILES, LONGEST_BASE, check_base
+from labeling.models import Campaign
+from labeling.release_files import exporting
+from labeling.web.forms.common import WordedForm
+from labeling.web.forms.kept import KeepsFiles, KeptFileInput
+
+BY_NAME = ("", "As the file’s name says")
+
+
+class CampaignField(forms.ModelChoiceField):
+    def label_from_instance(self, obj: Campaign) -> str:
+        return obj.title
+
+
+class KnownLabelsForm(KeepsFiles, WordedForm):
+    """campaigns: those whose question graph the classes may be held to."""
+
+    file = forms.FileField(
+        label="File",
+        help_text="CSV or JSON Lines with a row for each label, COCO JSON, Label Studio JSON, or a "
+        "zip of PASCAL VOC annotations. An export of this site comes back as the zip it is. At "
+        f"most {label_files.MAX_BYTES // label_files.MIB} MiB and "
+        f"{label_files.MAX_LABELS:,} labels.",
+        error_messages={
+            "required": "Choose a file.",
+            "empty": "The file is empty. Choose another.",
+        },
+        widget=KeptFileInput(attrs={"accept": ".csv,.jsonl,.ndjson,.json,.xml,.zip"}),
+    )
+    format = forms.ChoiceField(required=False, choices=[BY_NAME, *label_files.formats()])
+    source = forms.CharField(
+        required=False,
+        max_length=200,
+        help_text="Where the labels come from, for rows that do not say so; else the file’s name.",
+    )
+    campaign = CampaignField(
+        queryset=Campaign.objects.none(),
+        required=False,
+        label="Hold the classes to the question graph of",
+        empty_label="no campaign",
+        to_field_name="name",
+        help_text="Classes that its graph does not have are then refused.",
+    )
+
+    def __init__(self, *args: Any, campaigns: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        field = self.fields["campaign"]
+        assert isinstance(field, forms.ModelChoiceField)
+        field.queryset = campaigns
+        if not campaigns:
+            del self.fields["campaign"]
+
+
+class ExportOptionsForm(WordedForm):
+    """How a release's labels are written: the options that the format has."""
+
+    names = forms.ChoiceField(
+        required=False,
+        label="Names of categories",
+        choices=[
+            ("unique", "Each its own: cat, cat head, dog head"),
+            ("plain", "Plain: cat, head, head"),
+        ],
+        help_text="Many readers of COCO take two categories of one name for the same.",
+    )
+    rest = forms.BooleanField(
+        required=False,
+        label="With what no part covers",
+        help_text="Of each object and of the background around it: masks of two more categories "
+        "for each class, unlabeled-rest-object and unlabeled-rest-background.",
+    )
+    image_base = forms.CharField(
+        required=False,
+        max_length=LONGEST_BASE,
+        label="Where the images are",
+        help_text="What stands before an image’s name in its address: https://host/images/ or "
+        f"s3://bucket/folder/. Left empty, {LOCAL_FILES}, Label Studio’s own storage of files.",
+        widget=forms.TextInput(attrs={"spellcheck": "false", "autocapitalize": "off"}),
+    )
+
+    def __init__(self, *args: Any, format_name: str, kind: str, **more: Any) -> None:
+        super().__init__(*args, **{"auto_id": f"id_{format_name}_%s", **more})
+        known = exporting.options_of(format_name, kind)
+        for name in set(self.fields) - set(known):
+            del self.fields[name]
+
+    def clean_image_base(self) -> str:
+        try:
+            return check_base(self.cleaned_data["image_base"])
+        except BadInput as bad:
+            raise forms.ValidationError(f"This is no address; {bad.cure}.") from None
+
+    def options(self) -> exporting.Options:
+        return exporting.Options(**{k: v for k, v in self.cleaned_data.items() if v})

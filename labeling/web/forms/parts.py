@@ -1,0 +1,64 @@
+"""The form of files of objects with their parts."""
+
+from django import forms
+
+from labeling.exchange import part_reading
+from labeling.exchange.part_imports import How
+from labeling.parts.simplifying import CAP
+from labeling.web.forms.common import WordedForm
+from labeling.web.forms.kept import KeepsFiles, KeptFileInput
+
+WORDS = {
+    "pascal-part": "PASCAL-Part .mat",
+    "coco": "COCO JSON with parts",
+    "label-studio": "Label Studio JSON",
+    "png": "Indexed PNG masks",
+    "csv": "CSV list of objects",
+}
+
+
+class PartsImportForm(KeepsFiles, WordedForm):
+    """cap: a percentage of the object's diagonal."""
+
+    file = forms.FileField(
+        label="File",
+        help_text="PASCAL-Part .mat, COCO JSON, Label Studio JSON or indexed PNG masks with their "
+        "labels.json: one file, or a zip of many. Or a CSV list of objects that have no parts yet. "
+        "An export of this site comes back as the zip it is.",
+        error_messages={
+            "required": "Choose a file.",
+            "empty": "The file is empty. Choose another.",
+        },
+        widget=KeptFileInput(attrs={"accept": ".mat,.json,.png,.csv,.zip"}),
+    )
+    format = forms.ChoiceField(
+        required=False,
+        choices=[
+            ("", "As the files say"),
+            *((name, WORDS.get(name, name)) for name in part_reading.NAMES),
+        ],
+    )
+    source = forms.CharField(
+        required=False,
+        max_length=180,
+        help_text="Where the parts come from, for objects that say nothing; else the file’s name.",
+    )
+    cap = forms.FloatField(
+        label="Merge pieces up to",
+        min_value=0,
+        max_value=100,
+        initial=round(100 * CAP),
+        help_text="The largest radius of a merge, in per cent of the object’s diagonal. Pieces "
+        "further apart stay apart and are flagged. 100 is no bound.",
+    )
+    repair = forms.BooleanField(
+        label="Mend polygons that cross themselves or leave the image",
+        required=False,
+        help_text="What was mended is listed. Else such an object is refused.",
+    )
+
+    def how(self) -> How:
+        """What was chosen beside the file, once it is checked."""
+        data = self.cleaned_data
+        cap = None if data["cap"] >= 100 else data["cap"] / 100
+        return How(source=data["source"], cap=cap, repair=data["repair"])

@@ -1,0 +1,70 @@
+"""Forms of people: invitations, roles, tokens."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from django import forms
+
+from labeling.assignment import quotas
+from labeling.models import ApiToken, Membership
+from labeling.quality import memberships
+from labeling.web import tokens
+from labeling.web.forms.common import WordedForm
+
+
+class InvitationForm(WordedForm):
+    role = forms.ChoiceField(choices=Membership.Role.choices, initial=Membership.Role.ANNOTATOR)
+    days = forms.IntegerField(
+        label="Valid for days", initial=7, min_value=1, max_value=memberships.MAX_DAYS
+    )
+    max_uses = forms.IntegerField(
+        label="For how many people", initial=1, min_value=1, max_value=memberships.MAX_USES
+    )
+    note = forms.CharField(
+        required=False, max_length=200, help_text="For yourself: whom it is meant for."
+    )
+
+
+class RoleForm(WordedForm):
+    role = forms.ChoiceField(choices=Membership.Role.choices)
+
+
+class ReasonForm(WordedForm):
+    """Why something is done about a person."""
+
+    reason = forms.CharField(
+        max_length=500,
+        help_text="Kept with the decision, for everybody who runs this campaign.",
+        widget=forms.TextInput(attrs={"autocomplete": "off"}),
+    )
+
+
+class QuotasForm(WordedForm):
+    """How many images of each topic somebody shall answer; empty fields are no quota."""
+
+    def __init__(self, rows: Iterable[dict[str, Any]], *args: Any, **kwargs: Any) -> None:
+        """rows: as quotas.of gives them."""
+        super().__init__(*args, **kwargs)
+        self.rows = list(rows)
+        for row in self.rows:
+            self.fields[f"quota-{row['topic']}"] = forms.IntegerField(
+                label=row["name"],
+                initial=row["images"],
+                required=False,
+                min_value=0,
+                max_value=quotas.MOST,
+                help_text=f"{row['done']} answered" if row["images"] else "",
+            )
+
+    def wanted(self) -> dict[str, int]:
+        """Images by topic, of the topics that have a quota."""
+        said = ((row["topic"], self.cleaned_data[f"quota-{row['topic']}"]) for row in self.rows)
+        return {topic: images for topic, images in said if images}
+
+
+class TokenForm(WordedForm):
+    name = forms.CharField(max_length=100, help_text="What will use it.")
+    scope = forms.ChoiceField(choices=ApiToken.Scope.choices, initial=ApiToken.Scope.READ)
+    days = forms.IntegerField(
+        label="Valid for days", initial=90, min_value=1, max_value=tokens.MAX_DAYS
+    )

@@ -1,0 +1,238 @@
+"""The form of a quality policy: a field for every rule, in groups that a person can read."""
+
+from typing import Any, NamedTuple
+
+from django import forms
+
+from labeling.errors import Refusal
+from labeling.kinds import policies
+from labeling.web.forms.common import WordedForm, add_refusal
+
+LABELS = {
+    "method": "How answers become a consensus",
+    "votes": "People per question",
+    "stop_early": "Stop asking",
+    "min_votes": "At least this many",
+    "max_votes": "At most this many",
+    "target_error": "Settle when wrong at most",
+    "inner_no_error": "… and for a no that closes others",
+    "prior_yes": "Expected share of yes",
+    "assumed_accuracy": "A newcomer is right",
+    "calibrate_answers": "Learn anew after",
+    "drop_share": "Drop an image above",
+    "gold_share": "Share of gold",
+    "gold_share_firm": "… for those who have proven themselves",
+    "gold_fail_people": "Retire gold after this many people",
+    "gold_fail_share": "… of whom more than this share failed",
+    "training_questions": "Questions in training",
+    "test_questions": "Questions in the test",
+    "test_pass": "Passed with this share right",
+    "test_attempts": "Attempts",
+    "good_accuracy": "Somebody good is right",
+    "bad_accuracy": "Somebody bad is right",
+    "reject_good": "Chance to reject somebody good",
+    "accept_bad": "Chance to accept somebody bad",
+    "test_cap": "Decide after this many at most",
+    "gold_action": "When gold says somebody is bad",
+    "speed_share": "Too fast: share of others’ time",
+    "speed_action": "When somebody is too fast",
+    "run_length": "The same answer in a row",
+    "run_action": "When a run is too long",
+    "chance_agreement": "Too little agreement beyond chance",
+    "chance_action": "When agreement is too little",
+    "signal_answers": "Answers before these three count",
+    "review": "What a reviewer looks at",
+    "undecided": "When people do not agree",
+    "return_hours": "Hours to mend what was sent back",
+    "agree_iou": "Drawings agree from this overlap",
+    "gold_iou": "A drawing of gold is right from this overlap",
+    "lease_minutes": "Minutes to answer",
+    "revise_minutes": "Minutes to change one’s mind",
+    "revise_answers": "… or further answers",
+    "page_size": "Questions handed out at once",
+    "seconds_per_answer": "Seconds per answer",
+    "cost_per_hour": "Pay per hour",
+    "currency": "Currency",
+}
+
+
+class Group(NamedTuple):
+    """Rules that are read together."""
+
+    title: str
+    words: str
+    keys: tuple[str, ...]
+
+
+GROUPS = (
+    Group(
+        "Consensus",
+        "How many people answer a question, and when their answers are enough. By majority it is "
+        "a fixed number, or fewer once the rest could change nothing; otherwise one answer at a "
+        "time is asked for until the question is sure.",
+        (
+            "method",
+            "votes",
+            "stop_early",
+            "min_votes",
+            "max_votes",
+            "target_error",
+            "inner_no_error",
+            "prior_yes",
+            "assumed_accuracy",
+            "calibrate_answers",
+            "drop_share",
+        ),
+    ),
+    Group(
+        "Review and drawings",
+        "What a reviewer decides, and when drawings of the same part agree: by IoU, the share of "
+        "their union that both cover.",
+        ("review", "undecided", "return_hours", "agree_iou", "gold_iou"),
+    ),
+    Group(
+        "Gold",
+        "Questions whose answer is known, mixed in unseen: they tell how often a person is right.",
+        ("gold_share", "gold_share_firm", "gold_fail_people", "gold_fail_share"),
+    ),
+    Group(
+        "Training and test",
+        "What a newcomer does before the first real question. Both are made of gold; in training "
+        "the right answer and its explanation follow at once.",
+        ("training_questions", "test_questions", "test_pass", "test_attempts"),
+    ),
+    Group(
+        "Standing: the test on gold",
+        "Every answer to gold speaks for “good” or “bad”. When the scale tips to bad, the action "
+        "follows; when it tips to good, the test begins anew, so that it notices a change.",
+        ("good_accuracy", "bad_accuracy", "reject_good", "accept_bad", "test_cap", "gold_action"),
+    ),
+    Group(
+        "Standing: three more signals",
+        "Answers too fast, the same answer over and over, and agreement with others no better than "
+        "chance. Each is shown on a person’s page, and does what you choose here.",
+        (
+            "signal_answers",
+            "speed_share",
+            "speed_action",
+            "run_length",
+            "run_action",
+            "chance_agreement",
+            "chance_action",
+        ),
+    ),
+    Group(
+        "Time and money",
+        "How long a question is held for a person, and what the estimates reckon with.",
+        (
+            "page_size",
+            "lease_minutes",
+            "revise_minutes",
+            "revise_answers",
+            "seconds_per_answer",
+            "cost_per_hour",
+            "currency",
+        ),
+    ),
+)
+# What decides the price; the other rules most campaigns leave as they are.
+COST_KEYS = (
+    "method",
+    "votes",
+    "stop_early",
+    "seconds_per_answer",
+    "cost_per_hour",
+    "currency",
+    "gold_share",
+)
+
+
+def _bound(value: float) -> str:
+    """A bound as people write it.
+
+    >>> _bound(0.0001), _bound(1_000_000)
+    ('0.0001', '1,000,000')
+    """
+    return f"{value:,.0f}" if value >= 1_000 else f"{value:g}"
+
+
+def rule_field(key: str, rule: policies.Rule | policies.Choice) -> forms.Field:
+    label = LABELS.get(key) or key.replace("_", " ").capitalize()
+    if isinstance(rule, policies.Choice):
+        return forms.ChoiceField(
+            label=label,
+            initial=rule.default,
+            choices=list(rule.words.items()),
+            help_text=rule.help,
+        )
+    said: dict[str, Any] = {
+        "label": label,
+        "initial": rule.default,
+        "min_value": int(rule.low) if rule.whole else rule.low,
+        "max_value": int(rule.high) if rule.whole else rule.high,
+        "help_text": f"{rule.help} {_bound(rule.low)} to {_bound(rule.high)}.",
+        "widget": forms.NumberInput(attrs={"step": "1" if rule.whole else "any"}),
+    }
+    return forms.IntegerField(**said) if rule.whole else forms.FloatField(**said)
+
+
+class PolicyForm(WordedForm):
+    """The quality policy, a field for every rule."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        for key, rule in policies.RULES.items():
+            self.fields[key] = rule_field(key, rule)
+        self.fields["currency"] = forms.CharField(
+            label=LABELS["currency"],
+            initial=policies.DEFAULTS["currency"],
+            max_length=3,
+            help_text="Three letters, like EUR.",
+        )
+
+    def groups(self) -> list[dict[str, Any]]:
+        """Every rule under its group."""
+        return [self._group(group, ()) for group in GROUPS]
+
+    def cost_fields(self) -> list[forms.BoundField]:
+        """What decides the price."""
+        return [self[key] for key in COST_KEYS]
+
+    def fine_groups(self) -> list[dict[str, Any]]:
+        """The rules that do not decide the price, under their groups."""
+        return [self._group(group, COST_KEYS) for group in GROUPS]
+
+    def fine_faults(self) -> bool:
+        """Whether one of those is at fault, and must not hide."""
+        return any(group["faulty"] for group in self.fine_groups())
+
+    def _group(self, group: Group, without: tuple[str, ...]) -> dict[str, Any]:
+        fields = [self[key] for key in group.keys if key not in without]
+        return {
+            "title": group.title,
+            "words": group.words,
+            "fields": fields,
+            "faulty": any(field.errors for field in fields) if self.is_bound else False,
+        }
+
+    def policy(self) -> dict[str, Any]:
+        """The rules as far as they were understood, for the rest the defaults."""
+        try:
+            return policies.clean(self._understood())
+        except Refusal:
+            return policies.clean_new(None)
+
+    def clean(self) -> dict[str, Any]:
+        data = super().clean() or self.cleaned_data
+        try:
+            policies.clean(self._understood())
+        except Refusal as refusal:
+            add_refusal(self, refusal)
+        return data
+
+    def _understood(self) -> dict[str, Any]:
+        return {
+            key: self.cleaned_data[key]
+            for key in policies.DEFAULTS
+            if self.cleaned_data.get(key) not in (None, "")
+        }

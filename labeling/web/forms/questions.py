@@ -1,0 +1,274 @@
+"""Forms of questions, gold, classes and verdicts."""
+
+import json
+from typing import Any
+
+from django import forms
+
+from labeling.consensus import reviewing
+from labeling.errors import Refusal
+from labeling.exchange import lists
+from labeling.kinds import KINDS, is_drawn
+from labeling.models import Campaign, Question
+from labeling.web.forms.common import ListsForm, WordedForm, list_file, list_text
+
+
+class QuestionsForm(ListsForm):
+    """Questions to add to a campaign; most kinds list images only."""
+
+    def __init__(self, *args: Any, by_image: bool = False, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.by_image = by_image
+        line = "one image name a line" if by_image else "image,wnid on every line, or JSON Lines"
+        self.fields["questions_file"] = list_file("Questions, as a file", f"CSV: {line}.")
+        self.fields["questions"] = list_text("… or as text", f"{line.capitalize()}.")
+        if not by_image:
+            self.fields["topics_file"] = list_file(
+                "Classes, as a file",
+                "wnid,name,definition,synonyms,url; synonyms apart by semicolons. Classes that "
+                "are not listed are described by WordNet where the site knows it.",
+            )
+
+    def clean(self) -> dict[str, Any]:
+        data = super().clean() or self.cleaned_data
+        if self.by_image:
+            data["names"] = self.listed("questions", lists.read_names)
+        else:
+            data["pairs"] = self.listed("questions", lists.read_questions)
+            data["topics"] = self.listed("topics", lists.read_topics)
+        return data
+
+
+def answer_choices(campaign: Campaign, *, abstentions: bool = True) -> list[tuple[str, str]]:
+    """(text of the answer, label) of everything that may be answered."""
+    kind = KINDS[campaign.kind]
+    vocabulary = [
+        (json.dumps({"key": entry["key"]}), entry["name"])
+        for entry in campaign.settings.get("vocabulary", [])
+    ]
+    words = [
+        (choice["value"], choice["label"])
+        for choice in kind.choices(campaign.settings)
+        if abstentions or kind.vote(choice["value"]) is not None
+    ]
+    return vocabulary + words
+
+
+def answer_of(text: str) -> Any:
+    """The answer that a choice's text stands for."""
+    return json.loads(text) if text.startswith("{") else text
+
+
+class GoldForm(WordedForm):
+    image = forms.CharField(
+        max_length=400,
+        widget=forms.RadioSelect,
+        error_messages={"required": "Choose one of the images; search for it by name."},
+    )
+    topic = forms.ChoiceField(label="Class")
+    answer = forms.ChoiceField(label="The right answer")
+    explanation = forms.CharField(
+        required=False,
+        widget=forms.Textarea(attrs={"rows": 2}),
+        help_text="Why it is so. People may see it in training.",
+    )
+
+    def __init__(self, campaign: Campaign, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        topics = campaign.topics.order_by("name").values_list("key", "name")
+        self.fields["topic"].choices = list(topics)  # type: ignore[attr-defined]
+        self.fields["answer"].choices = answer_choices(campaign)  # type: ignore[attr-defined]
+
+    def other_fields(self) -> list[forms.BoundField]:
+        return [self[key] for key in ("topic", "answer", "explanation")]
+
+    def clean_answer(self) -> Any:
+        return answer_of(self.cleaned_data["answer"])
+
+
+class GoldDrawingForm(WordedForm):
+    """The known parts of an object; what they may be, gold.py checks."""
+
+    answer = forms.CharField(error_messages={"required": "Draw a part, or say what is seen of it."})
+    explanation = forms.CharField(
+        required=False,
+        widget=forms.Textarea(attrs={"rows": 2}),
+        help_text="Why it is so. People may see it in training.",
+    )
+
+    def clean_answer(self) -> Any:
+        try:
+            return answer_of(self.cleaned_data["answer"])
+        except (ValueError, RecursionError) as error:
+            raise forms.ValidationError("This is no drawing; draw it again.") from error
+
+
+class GoldListForm(ListsForm):
+    gold_file = list_file("Gold, as a file", "CSV: image,wnid,answer,explanation on every line.")
+
+    def __init__(self, kind: str, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.kind = kind
+        self.fields["gold_file"].required = True
+
+    def clean(self) -> dict[str, Any]:
+        data = super().clean() or self.cleaned_data
+        if self.errors:
+            return data
+        data["rows"] = self.listed("gold", lambda content: lists.read_gold(content, self.kind))
+        return data
+
+
+class TopicForm(WordedForm):
+    name = forms.CharField(max_length=200)
+    synonyms = forms.CharField(required=False, help_text="Apart by semicolons.")
+    definition = forms.CharField(required=False, widget=forms.Textarea(attrs={"rows": 2}))
+    url = forms.URLField(
+        label="Link",
+        required=False,
+        max_length=400,
+        assume_scheme="https",
+        help_text="Where people can read more.",
+    )
+    guidance = forms.CharField(
+        required=False,
+        widget=forms.Textarea(attrs={"rows": 4}),
+        help_text="What counts as this class here, and what does not.",
+    )
+
+    def clean_synonyms(self) -> list[str]:
+        words = self.cleaned_data["synonyms"].split(";")
+        return [word.strip() for word in words if word.strip()]
+
+
+class ExampleForm(WordedForm):
+    image = forms.CharField(
+        max_length=400,
+        error_messages={"required": "Choose one of the images; search for it by name."},
+    )
+    answer = forms.ChoiceField(
+        label="It shows", choices=[("yes", "a yes"), ("no", "a no")], initial="yes"
+    )
+    caption = forms.CharField(required=False, max_length=200, help_text="What to look at.")
+
+    def other_fields(self) -> list[forms.BoundField]:
+        return [self[key] for key in ("answer", "caption")]
+
+
+class SeenForm(WordedForm):
+    """A deed on a question in review: about what settlement the reviewer looked at."""
+
+    seen = forms.IntegerField(required=False, widget=forms.HiddenInput)
+
+
+class VerdictForm(SeenForm):
+    """A reviewer's verdict on one question."""
+
+    value = forms.CharField(error_messages={"required": "Choose a verdict."})
+    reason = forms.CharField(
+        required=False,
+        max_length=500,
+        help_text="Kept with the verdict.",
+        widget=forms.TextInput(attrs={"autocomplete": "off"}),
+    )
+
+    def __init__(
+        self, campaign: Campaign, *args: Any, question: Question | None = None, **kwargs: Any
+    ) -> None:
+        super().__init__(*args, **kwargs)
+        self.campaign, self.question = campaign, question
+        # A drawing that was not taken, to go on with.
+        self.refused: Any = None
+
+    def clean_value(self) -> Any:
+        drawn = self.question is not None and is_drawn(KINDS[self.campaign.kind])
+        value = None
+        try:
+            value = answer_of(self.cleaned_data["value"])
+            about = reviewing.about(self.campaign, self.question.pk) if self.question else None
+            return reviewing.clean_verdict(self.campaign, value, about)
+        except Refusal as refusal:
+            if drawn:
+                self.refused = value if isinstance(value, dict) else None
+                raise forms.ValidationError(refusal.message) from refusal
+            raise forms.ValidationError("Choose one of the verdicts.") from refusal
+        except (ValueError, RecursionError) as error:
+            raise forms.ValidationError("Choose one of the verdicts.") from error
+
+
+class SendBackForm(SeenForm):
+    """Back to whoever drew it, with what to mend."""
+
+    note = forms.CharField(
+        label="What to mend",
+        max_length=reviewing.LONGEST_NOTE,
+        error_messages={"required": "Say what to mend: whoever drew it reads it."},
+        widget=forms.Textarea(attrs={"rows": 3}),
+    )
+
+
+class QuestionFilterForm(WordedForm):
+    state = forms.ChoiceField(required=False)
+    topic = forms.ChoiceField(label="Class", required=False)
+    q = forms.CharField(
+        label="Image name",
+        required=False,
+        max_length=200,
+        widget=forms.TextInput(attrs={"type": "search", "data-key": "/"}),
+    )
+
+    def __init__(self, campaign: Campaign, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        states = [choice for choice in Question.State.choices if choice[0] != Question.State.GOLD]
+        topics = campaign.topics.order_by("name").values_list("key", "name")
+        self.fields["state"].choices = [("", "any"), *states]  # type: ignore[attr-defined]
+        self.fields["topic"].choices = [("", "any"), *topics]  # type: ignore[attr-defined]
+
+
+class AuditForm(WordedForm):
+    """A random sample of settled questions to be answered again."""
+
+    n = forms.IntegerField(
+        label="Questions",
+        initial=100,
+        min_value=1,
+        max_value=10_000,
+        help_text="100 of which 2 are wrong say: between 0.2 % and 7 %. Four times as many halve "
+        "that.",
+    )
+    seed = forms.IntegerField(
+        required=False,
+        min_value=0,
+        max_value=2**31 - 1,
+        help_text="For a sample that can be drawn again; a random one without.",
+    )
+
+
+class PilotForm(WordedForm):
+    """A random sample of every class that gets ten votes a question."""
+
+    per_topic = forms.IntegerField(
+        label="Questions of each class",
+        initial=50,
+        min_value=1,
+        max_value=10_000,
+        help_text="Drawn at random, settled ones too; all of them where a class has no more.",
+    )
+    seed = forms.IntegerField(
+        required=False,
+        min_value=0,
+        max_value=2**31 - 1,
+        help_text="The same one draws the same sample; a random one without.",
+    )
+
+
+class AuditAnswerForm(WordedForm):
+    """An answer of the audit; what it may be, auditing.py checks."""
+
+    value = forms.CharField(max_length=500)
+
+    def clean_value(self) -> Any:
+        try:
+            return answer_of(self.cleaned_data["value"])
+        except ValueError as error:
+            raise forms.ValidationError("Choose one of the answers.") from error

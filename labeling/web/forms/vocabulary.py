@@ -1,0 +1,274 @@
+"""Forms of a vocabulary of parts: the whole as a file or text, and one category with its parts."""
+
+from typing import Any
+
+from django import forms
+from django.forms import BaseFormSet, formset_factory
+
+from labeling.errors import Refusal
+from labeling.vocabulary import reading
+from labeling.vocabulary.checks import MOST_PARTS
+from labeling.vocabulary.reading import LONGEST
+from labeling.vocabulary.types import Category, Fault, PartName, Vocabulary
+from labeling.web.forms.common import LIST, WordedForm
+from labeling.web.forms.graph import say_faults, version_field
+from labeling.web.forms.kept import KeepsFiles, KeptFileInput
+
+MAX_BYTES = 4 * LONGEST
+# A form sends eleven fields a part, and Django reads a thousand.
+MOST_ROWS = 85
+OF_CATEGORY = ("key", "name", "aliases", "guidance")
+PLAIN = {"spellcheck": "false", "autocapitalize": "off", "autocomplete": "off"}
+SHORT = {"rows": 4, "spellcheck": "true"}
+
+
+class VocabularyForm(KeepsFiles, WordedForm):
+    """A whole vocabulary. `vocabulary` is what it holds, once the form is valid."""
+
+    file = forms.FileField(
+        label="Vocabulary, as a file",
+        required=False,
+        allow_empty_file=True,
+        help_text="YAML, as it is downloaded here.",
+        widget=KeptFileInput(attrs={"accept": ".yaml,.yml,.json"}),
+    )
+    text = forms.CharField(
+        label="… or as text",
+        required=False,
+        strip=False,
+        widget=forms.Textarea(attrs={**LIST, "rows": 18, "class": "code"}),
+        help_text="The latest version is here: change it, or paste another.",
+    )
+    version = version_field()
+    vocabulary: Vocabulary
+
+    def clean(self) -> dict[str, Any]:
+        data = super().clean() or self.cleaned_data
+        file, text = data.get("file"), data.get("text", "")
+        if file is None and not text.strip():
+            if "text" not in self.errors:
+                self.add_error("text", "Choose a file, or write the vocabulary as text.")
+            return data
+        try:
+            self.vocabulary = reading.parse(_text_of(file) if file is not None else text)
+        except Refusal as refusal:
+            self.say(refusal)
+        return data
+
+    def say(self, refusal: Refusal) -> None:
+        """Every fault as an error of its own, at the file or the text that holds it."""
+        say_faults(self, refusal, "file" if self.cleaned_data.get("file") else "text")
+
+
+def _text_of(file: Any) -> str:
+    if file.size > MAX_BYTES:
+        raise Refusal("The file is larger than 2 MB; a vocabulary has some KB. Choose another.")
+    try:
+        return str(file.read().decode("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        raise Refusal(f"{file.name} is not UTF-8 text. Save it as UTF-8.") from error
+
+
+class NamesField(forms.CharField):
+    """Names, separated by commas. A list of them."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(required=False, widget=forms.TextInput(attrs=PLAIN), **kwargs)
+
+    def prepare_value(self, value: Any) -> Any:
+        return ", ".join(value) if isinstance(value, list | tuple) else value
+
+    def to_python(self, value: Any) -> Any:
+        return [
+            name for part in (super().to_python(value) or "").split(",") if (name := part.strip())
+        ]
+
+    def has_changed(self, initial: Any, data: Any) -> bool:
+        return self.prepare_value(initial or "") != (data or "")
+
+
+class PiecesField(forms.CharField):
+    """What is merged: a line for each instance, "left: luleg, llleg". A dict of lists."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(required=False, widget=forms.Textarea(attrs={**LIST, "rows": 4}), **kwargs)
+
+    def prepare_value(self, value: Any) -> Any:
+        if not isinstance(value, dict):
+            return value
+        return "\n".join(f"{instance}: {', '.join(names)}" for instance, names in value.items())
+
+    def to_python(self, value: Any) -> Any:
+        merge: dict[str, list[str]] = {}
+        for number, line in enumerate((super().to_python(value) or "").splitlines(), 1):
+            if not line.strip():
+                continue
+            instance, colon, names = (part.strip() for part in line.partition(":"))
+            if not colon:
+                raise forms.ValidationError(
+                    f"Line {number} has no colon; write left: luleg, llleg."
+                )
+            if instance in merge:
+                raise forms.ValidationError(
+                    f"Line {number} says {instance} again; write all its pieces in one line."
+                )
+            merge[instance] = [name for part in names.split(",") if (name := part.strip())]
+        return merge
+
+    def has_changed(self, initial: Any, data: Any) -> bool:
+        return (self.prepare_value(initial) or "") != (data or "")
+
+
+class CategoryForm(WordedForm):
+    """One category, without its parts."""
+
+    key = forms.CharField(
+        label="WordNet id",
+        max_length=100,
+        help_text="Its noun in WordNet 3.0, such as n02084071. Objects and exports carry it.",
+        widget=forms.TextInput(attrs=PLAIN),
+    )
+    name = forms.CharField(max_length=200, help_text="What people call it: dog.")
+    aliases = NamesField(
+        label="Also called", help_text="Names that imported files have for it, with commas between."
+    )
+    guidance = forms.CharField(
+        required=False,
+        max_length=4000,
+        widget=forms.Textarea(attrs=SHORT),
+        help_text="What everybody who draws its parts should know.",
+    )
+    version = version_field()
+
+    @staticmethod
+    def initial_of(category: Category) -> dict[str, Any]:
+        return {name: getattr(category, name) for name in OF_CATEGORY}
+
+
+class PartForm(WordedForm):
+    """One part of a category."""
+
+    key = forms.CharField(
+        max_length=100,
+        help_text="a–z, 0–9, - and _. Keep it when you rename the part: labels carry it.",
+        widget=forms.TextInput(attrs=PLAIN),
+    )
+    name = forms.CharField(
+        required=False, max_length=200, help_text="What people read; the key where it is empty."
+    )
+    aliases = NamesField(label="Also called", help_text="Other names of it, with commas between.")
+    merge = PiecesField(
+        label="Made of",
+        help_text="A line for each instance: “left: luleg, llleg” makes one left leg of two.",
+    )
+    mirror = forms.CharField(
+        label="Mirrors",
+        required=False,
+        max_length=100,
+        help_text="The key of the part it may be copied from, reflected: often its own.",
+        widget=forms.TextInput(attrs=PLAIN),
+    )
+    holds = NamesField(
+        label="Holds",
+        help_text="Keys of parts that may lie on it, as eyes on a head. Others may not overlap.",
+    )
+    guidance = forms.CharField(
+        required=False,
+        max_length=4000,
+        widget=forms.Textarea(attrs=SHORT),
+        help_text="How to draw it.",
+    )
+    several = forms.BooleanField(label="An object may have several", required=False)
+    holes = forms.BooleanField(label="It may have holes", required=False)
+
+    @staticmethod
+    def initial_of(part: PartName) -> dict[str, Any]:
+        said = {name: getattr(part, name) for name in PartForm.base_fields}
+        return said | {"merge": dict(part.merge)}
+
+
+class BasePartForms(BaseFormSet):
+    """The parts of a category, in their order. Rows that are left empty are none."""
+
+    def add_fields(self, form: Any, index: int | None) -> None:
+        super().add_fields(form, index)
+        form.fields["ORDER"].label = "Place"
+        form.fields["ORDER"].help_text = "People are asked in this order."
+        form.fields["DELETE"].label = "Take it out"
+
+
+def part_rows(parts: BaseFormSet) -> list[Any]:
+    """The forms of the parts that stay, sorted by their places. Only once all are valid."""
+    kept = [form for form in parts.forms if form.has_changed() or form in parts.initial_forms]
+    kept = [form for form in kept if not form.cleaned_data.get("DELETE")]
+    # A new part without a place comes last.
+    return sorted(kept, key=lambda form: form.cleaned_data.get("ORDER") or len(parts.forms))
+
+
+PartForms = formset_factory(
+    PartForm,
+    formset=BasePartForms,
+    extra=1,
+    can_order=True,
+    can_delete=True,
+    max_num=MOST_PARTS,
+    absolute_max=MOST_PARTS,
+)
+
+
+class CategoryForms:
+    """A category's form with those of its parts. Given: the vocabulary and the category's place in
+    it, None for a new one."""
+
+    def __init__(
+        self, said: Vocabulary | None, place: int | None, version: int | None, data: Any = None
+    ) -> None:
+        self.said, self.place = said, place
+        initial: dict[str, Any] = {"version": version}
+        parts: list[dict[str, Any]] = []
+        if said is not None and place is not None:
+            category = said.categories[place]
+            initial |= CategoryForm.initial_of(category)
+            parts = [PartForm.initial_of(part) for part in category.parts]
+        self.category = CategoryForm(data, initial=initial)
+        self.parts = PartForms(data, initial=parts, prefix="parts")
+        if place is not None:
+            # Objects and campaigns know the category by it; the whole text can change it.
+            self.category.fields["key"].disabled = True
+
+    def is_valid(self) -> bool:
+        """Whether each field is; `content` then checks the whole."""
+        fine = self.category.is_valid()
+        return self.parts.is_valid() and fine
+
+    def content(self) -> dict[str, Any]:
+        """The whole vocabulary with this category as the forms have it, as a file says it."""
+        content: dict[str, Any] = self.said.content() if self.said else {"title": "Parts"}
+        entry = {name: self.category.cleaned_data[name] for name in OF_CATEGORY}
+        entry["parts"] = [
+            {name: form.cleaned_data[name] for name in PartForm.base_fields}
+            for form in part_rows(self.parts)
+        ]
+        rows = content.setdefault("categories", [])
+        place = len(rows) if self.place is None else self.place
+        rows[place : place + 1] = [entry]
+        return content
+
+    def say(self, refusal: Refusal) -> None:
+        """Every fault at the field that it is about."""
+        found = getattr(refusal, "found", None) or [Fault((), refusal.message)]
+        count = len(self.said.categories) if self.said else 0
+        mine = ("categories", count if self.place is None else self.place)
+        for fault in found:
+            if fault.path[:2] != mine:
+                self.category.add_error(None, str(fault))
+            elif len(fault.path) > 3 and fault.path[2] == "parts":
+                _say(part_rows(self.parts)[int(fault.path[3])], fault, fault.path[4:])
+            else:
+                _say(self.category, fault, fault.path[2:])
+
+
+def _say(form: forms.Form, fault: Fault, path: tuple[str | int, ...]) -> None:
+    field = str(path[0]) if path and path[0] in form.fields else None
+    said = fault.said[:1].upper() + fault.said[1:]
+    form.add_error(field, said if said.endswith(".") else f"{said}.")

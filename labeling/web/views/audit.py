@@ -1,0 +1,98 @@
+"""The audit: settled questions drawn at random and answered again, blind, by trusted people."""
+
+import secrets
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpResponse
+from django.shortcuts import redirect
+from django.views.decorators.http import require_http_methods, require_POST
+
+from labeling.errors import NotAllowed, NotYours, Refusal
+from labeling.models import Audit, Campaign
+from labeling.quality import auditing
+from labeling.reports import overview
+from labeling.web.forms import AuditAnswerForm, AuditForm, add_refusal, answer_choices
+from labeling.web.views.shared import SignedIn, render_campaign, watched_campaign
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def audit(request: SignedIn, name: str) -> HttpResponse:
+    """The next question to answer blind, how far the audit is, and a further sample."""
+    campaign = watched_campaign(request, name)
+    if request.method == "GET":
+        return _page(request, campaign, AuditForm())
+    form = AuditForm(request.POST)
+    if not form.is_valid():
+        return _page(request, campaign, form)
+    n, seed = form.cleaned_data["n"], form.cleaned_data["seed"]
+    if seed is None:
+        # Kept with the decision, so that every sample can be drawn again.
+        seed = secrets.randbelow(2**31)
+    try:
+        auditing.draw(campaign, request.user, n, seed)
+    except Refusal as refusal:
+        add_refusal(form, refusal)
+        return _page(request, campaign, form)
+    messages.success(request, f"{n} settled questions were drawn. Answer them as you see them.")
+    return redirect("labeling:audit", campaign.name)
+
+
+@login_required
+@require_POST
+def audit_answer(request: SignedIn, name: str, pk: int) -> HttpResponse:
+    """One answer of the audit, then the next question."""
+    campaign = watched_campaign(request, name)
+    row = _audit(campaign, pk)
+    form = AuditAnswerForm(request.POST)
+    if not form.is_valid():
+        messages.error(request, "Choose one of the answers.")
+        return redirect("labeling:audit", campaign.name)
+    try:
+        auditing.answer(row, request.user, form.cleaned_data["value"])
+    except Refusal as refusal:
+        messages.error(request, refusal.message)
+    return redirect("labeling:audit", campaign.name)
+
+
+def _page(request: SignedIn, campaign: Campaign, form: AuditForm) -> HttpResponse:
+    estimate = auditing.estimate(campaign)
+    upcoming, topic = _upcoming(request, campaign), None
+    if upcoming is not None:
+        topic = campaign.topics.filter(key=upcoming.question.topic).first()
+    choices = [
+        (value, label, key)
+        for (value, label), key in zip(
+            answer_choices(campaign), overview.answer_keys(campaign), strict=True
+        )
+    ]
+    return render_campaign(
+        request,
+        "labeling/audit.html",
+        campaign,
+        "quality",
+        form=form,
+        upcoming=upcoming,
+        topic=topic,
+        asked=overview.asked_words(campaign, topic.name if topic else ""),
+        choices=choices,
+        naming=campaign.kind == "naming",
+        audit=estimate,
+        left=estimate["drawn"] - estimate["answered"] if estimate else 0,
+    )
+
+
+def _upcoming(request: SignedIn, campaign: Campaign) -> Audit | None:
+    try:
+        return auditing.next_for(request.user, campaign)
+    except (NotAllowed, NotYours):
+        # Staff who are no members look at every page and answer nothing.
+        return None
+
+
+def _audit(campaign: Campaign, pk: int) -> Audit:
+    row = campaign.audits.select_related("campaign", "question", "settlement").filter(pk=pk).first()
+    if row is None:
+        raise NotYours("There is no such question in the campaign's audit.")
+    return row

@@ -1,0 +1,264 @@
+"""Campaigns: the list, a new one with what it will cost, one campaign, its words and rules."""
+
+from urllib.parse import urlencode
+
+from django.conf import settings
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from labeling.campaigns import lifecycle
+from labeling.campaigns.access import campaigns_for, check_may_open
+from labeling.datasets import vocabulary_store
+from labeling.errors import Refusal
+from labeling.exchange import lists, part_campaigns
+from labeling.follow_ups import opening
+from labeling.models import Campaign
+from labeling.quality import auditing, qualifying
+from labeling.reports import campaign_figures, overview
+from labeling.web.forms import CampaignForm, NewCampaignForm, add_refusal
+from labeling.web.views.shared import (
+    WATCHERS,
+    SignedIn,
+    own_campaign,
+    page_of,
+    query_of,
+    render_campaign,
+    watched_campaign,
+)
+
+PAGE = 25
+DRAFTED = "The campaign is a draft: nobody is asked until you open it."
+MOVED = {
+    "launch": "The campaign is open: people can answer now.",
+    "pause": "The campaign is paused. What people have on their screens still arrives.",
+    "resume": "The campaign is open again.",
+    "close": "The campaign is closed. Freeze a release to keep what it says.",
+}
+
+
+@login_required
+@require_GET
+def campaign_list(request: SignedIn) -> HttpResponse:
+    """The campaigns that this person runs or reviews, the newest first."""
+    found = campaigns_for(request.user, *WATCHERS).select_related("dataset", "policy")
+    state, search = request.GET.get("state", ""), request.GET.get("q", "").strip()
+    if state in Campaign.State.values:
+        found = found.filter(state=state)
+    if search:
+        found = found.filter(title__icontains=search)
+    page = page_of(request, found.order_by("-created_at", "-pk").distinct(), PAGE)
+    return render(
+        request,
+        "labeling/campaigns.html",
+        {
+            "rows": overview.campaign_rows(list(page.object_list), request.user),
+            "page_obj": page,
+            "query": query_of(request),
+            "states": Campaign.State.choices,
+            "state": state,
+            "search": search,
+        },
+    )
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def campaign_new(request: SignedIn) -> HttpResponse:
+    """The form of a new campaign with its price beside it, and the draft that it makes."""
+    check_may_open(request.user)
+    if request.method == "GET":
+        form = NewCampaignForm(request.user, initial={"dataset": request.GET.get("dataset")})
+        return _new(request, form, None)
+    form = NewCampaignForm(request.user, request.POST, request.FILES)
+    valid = form.is_valid()
+    if "estimate" in request.POST:
+        return _new(request, form, form.estimate())
+    if valid:
+        try:
+            campaign = _draft(request, form)
+        except Refusal as refusal:
+            add_refusal(form, refusal)
+        else:
+            form.forget_files()
+            messages.success(request, DRAFTED)
+            return redirect("labeling:campaign", campaign.name)
+    return _new(request, form, form.estimate())
+
+
+def _new(request: SignedIn, form: NewCampaignForm, estimate: dict | None) -> HttpResponse:
+    form.keep_files()
+    context = {"form": form, "estimate": estimate, "selection_page": _selection_page(form)}
+    return render(request, "labeling/campaign_new.html", context)
+
+
+def _selection_page(form: NewCampaignForm) -> str:
+    """Where a selection that came as a list of questions becomes a campaign, with the file and
+    what was typed but the instructions, which an address has no room for; "" where none came."""
+    page = getattr(settings, "ASSAY_SELECTION_PAGE", "")
+    came = [
+        key for key in ("questions_file", "questions") if form.has_error(key, lists.SELECTION_CODE)
+    ]
+    if not page or not came:
+        return ""
+    filled = {key: form.cleaned_data.get(key, "") for key in ("title", "name")}
+    if dataset := form.cleaned_data.get("dataset"):
+        filled["dataset"] = dataset.name
+    if kept := form.fields["questions_file"].widget.kept:
+        filled["selection_kept"] = ":".join(kept[0])
+    return f"{reverse(page)}?{urlencode({key: text for key, text in filled.items() if text})}"
+
+
+def _draft(request: SignedIn, form: NewCampaignForm) -> Campaign:
+    data = form.cleaned_data
+    if data["kind"] == "hierarchy":
+        return _draft_graph(request, form)
+    if data["kind"] == "parts":
+        return _draft_parts(request, form)
+    pairs = data["pairs"]
+    if data["kind"] == "naming":
+        pairs = opening.naming_pairs(data["dataset"], data["names"])
+    return opening.draft(
+        request.user,
+        name=data["name"],
+        title=data["title"],
+        kind=data["kind"],
+        dataset=data["dataset"],
+        instructions=data["instructions"],
+        policy=form.policy(),
+        pairs=pairs,
+        topics=data["topics_list"],
+        vocabulary=data["classes"],
+    )
+
+
+def _draft_graph(request: SignedIn, form: NewCampaignForm) -> Campaign:
+    data = form.cleaned_data
+    campaign, asked = opening.draft_graph(
+        request.user,
+        data["question_graph"],
+        names=data["names"],
+        name=data["name"],
+        title=data["title"],
+        dataset=data["dataset"],
+        instructions=data["instructions"],
+        policy=form.policy(),
+        settings={"mode": data["mode"], "order": data["order"]},
+    )
+    if asked is None:
+        messages.info(request, "The first questions of all images are being made; see Jobs.")
+    return campaign
+
+
+def _draft_parts(request: SignedIn, form: NewCampaignForm) -> Campaign:
+    data = form.cleaned_data
+    return part_campaigns.draft(
+        request.user,
+        data["dataset"],
+        items=data["items"],
+        settings={key: data[key] for key in ("ask_half", "ask_outline")},
+        name=data["name"],
+        title=data["title"],
+        instructions=data["instructions"],
+        policy=form.policy(),
+    )
+
+
+@login_required
+@require_POST
+def campaign_estimate(request: SignedIn) -> HttpResponse:
+    """The price of what the form says so far, as a piece of the page."""
+    check_may_open(request.user)
+    form = NewCampaignForm(request.user, request.POST, request.FILES)
+    form.is_valid()
+    context = {"estimate": form.estimate()}
+    return render(request, "labeling/_estimate.html", context)
+
+
+@login_required
+@require_GET
+def campaign(request: SignedIn, name: str) -> HttpResponse:
+    """One campaign: its progress, its people, what failed and what was decided."""
+    campaign = watched_campaign(request, name)
+    facts = overview.campaign_facts(campaign)
+    facts |= {"figures": campaign_figures.figures(campaign), "audit": auditing.estimate(campaign)}
+    facts |= {"shortage": qualifying.shortage(campaign)["words"]}
+    return render_campaign(request, "labeling/campaign.html", campaign, "overview", **facts)
+
+
+@login_required
+@require_GET
+def campaign_progress(request: SignedIn, name: str) -> HttpResponse:
+    """The part of the campaign's page that changes by itself."""
+    campaign = watched_campaign(request, name)
+    facts = overview.campaign_facts(campaign)
+    return render_campaign(request, "labeling/_progress.html", campaign, "overview", **facts)
+
+
+@login_required
+@require_POST
+def campaign_state(request: SignedIn, name: str) -> HttpResponse:
+    """Opens, pauses, resumes or closes the campaign."""
+    campaign = own_campaign(request, name)
+    deed = request.POST.get("deed", "")
+    try:
+        lifecycle.move(campaign, request.user, deed)
+    except Refusal as refusal:
+        messages.error(request, refusal.message)
+    else:
+        messages.success(request, MOVED[deed])
+    return redirect("labeling:campaign", campaign.name)
+
+
+@login_required
+@require_GET
+def campaign_close(request: SignedIn, name: str) -> HttpResponse:
+    """Asks once more before a campaign is closed, since it cannot be opened again."""
+    campaign = own_campaign(request, name)
+    context = {"progress": overview.campaign_facts(campaign)["progress"]}
+    return render_campaign(request, "labeling/campaign_close.html", campaign, "overview", **context)
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def campaign_edit(request: SignedIn, name: str) -> HttpResponse:
+    """The campaign's title and instructions."""
+    campaign = own_campaign(request, name)
+    initial = {"title": campaign.title, "instructions": campaign.instructions}
+    form = CampaignForm(request.POST or None, initial=initial)
+    if form.is_valid():
+        try:
+            lifecycle.change(campaign, request.user, **form.cleaned_data)
+        except Refusal as refusal:
+            add_refusal(form, refusal)
+        else:
+            messages.success(request, "Saved. People see the new words on their next page.")
+            return redirect("labeling:campaign_edit", campaign.name)
+    latest = vocabulary_store.current(campaign.dataset) if campaign.vocabulary_id else None
+    return render_campaign(
+        request,
+        "labeling/campaign_edit.html",
+        campaign,
+        "settings",
+        form=form,
+        latest=latest,
+        newer=latest is not None and latest.pk != campaign.vocabulary_id,
+    )
+
+
+@login_required
+@require_POST
+def campaign_vocabulary(request: SignedIn, name: str) -> HttpResponse:
+    """The campaign under the latest version of its dataset's vocabulary."""
+    campaign = own_campaign(request, name)
+    try:
+        latest = vocabulary_store.in_force(campaign.dataset)
+        part_campaigns.adopt(campaign, request.user, latest)
+    except Refusal as refusal:
+        messages.error(request, refusal.message)
+    else:
+        messages.success(request, f"Version {latest.version} of the vocabulary is in force.")
+    return redirect("labeling:campaign_edit", campaign.name)

@@ -1,0 +1,111 @@
+"""Datasets: the list, and one with its images."""
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.db.models import Count, Q, Sum
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_GET, require_http_methods
+
+from labeling.campaigns.access import check_may_open, check_researches, dataset_for
+from labeling.datasets import datasets as pools
+from labeling.datasets import images
+from labeling.errors import NotYours, Refusal
+from labeling.models import Dataset, GivenLabel, Job
+from labeling.web.forms import DatasetForm, add_refusal
+from labeling.web.views.imports import ENDED, imports_shown
+from labeling.web.views.shared import WATCHERS, SignedIn, page_of, query_of, thumbnail_response
+
+PAGE = 25
+TILES = 60
+
+
+@login_required
+@require_GET
+def datasets(request: SignedIn) -> HttpResponse:
+    """The datasets this person owns or works with."""
+    check_researches(request.user)
+    found = (
+        Dataset.objects.filter(pk__in=Dataset.objects.visible_to(request.user).values("pk"))
+        .select_related("owner")
+        .annotate(image_count=Count("images", distinct=True))
+        .order_by("name")
+    )
+    page = page_of(request, found, PAGE)
+    context = {"page_obj": page, "query": query_of(request)}
+    return render(request, "labeling/datasets.html", context)
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def dataset_new(request: SignedIn) -> HttpResponse:
+    """A new, empty dataset."""
+    check_may_open(request.user)
+    form = DatasetForm(request.POST or None)
+    if form.is_valid():
+        try:
+            dataset = pools.create(request.user, **form.cleaned_data)
+        except Refusal as refusal:
+            add_refusal(form, refusal)
+        else:
+            messages.success(request, "Now add its images.")
+            return redirect("labeling:dataset_upload", dataset.name)
+    return render(request, "labeling/dataset_new.html", {"form": form})
+
+
+@login_required
+@require_GET
+def dataset(request: SignedIn, name: str) -> HttpResponse:
+    """The dataset's images as thumbnails, found by name."""
+    dataset = dataset_for(request.user, name)
+    search = request.GET.get("q", "").strip()[:200]
+    found = dataset.images.order_by("name")
+    if search:
+        found = found.filter(name__icontains=search)
+    page = page_of(request, found, TILES)
+    coming = imports_shown(dataset)
+    waiting = images.derivative_jobs(dataset).exclude(state=Job.State.DONE)
+    return render(
+        request,
+        "labeling/dataset.html",
+        {
+            "dataset": dataset,
+            "totals": dataset.images.aggregate(
+                count=Count("pk"),
+                bytes=Sum("bytes"),
+                unlicensed=Count("pk", filter=Q(licence="")),
+            ),
+            "licences": dataset.images.exclude(licence="")
+            .order_by()
+            .values("licence")
+            .annotate(count=Count("pk"))
+            .order_by("-count")[:5],
+            "known": GivenLabel.objects.filter(item__image__dataset=dataset).count(),
+            "campaigns": dataset.campaigns.filter(
+                memberships__user=request.user,
+                memberships__role__in=WATCHERS,
+                memberships__left_at=None,
+            ),
+            "jobs": {
+                "waiting": waiting.exclude(state=Job.State.FAILED).count(),
+                "failed": list(waiting.filter(state=Job.State.FAILED)[:3]),
+            },
+            "page_obj": page,
+            "query": query_of(request),
+            "search": search,
+            "may_add": pools.may_add(request.user, dataset),
+            "imports": coming,
+            "importing": any(row.job.state not in ENDED for row in coming),
+        },
+    )
+
+
+@login_required
+@require_GET
+def thumbnail(request: SignedIn, name: str, pk: int) -> HttpResponse:
+    """A small picture of one image, for those who may see the dataset."""
+    dataset = dataset_for(request.user, name)
+    image = dataset.images.filter(pk=pk).first()
+    if image is None:
+        raise NotYours("There is no such image in this dataset.")
+    return thumbnail_response(image)

@@ -1,0 +1,110 @@
+"""Gold of drawings: an object of the dataset that nobody is asked about, and its right parts."""
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.db.models import Exists, OuterRef, QuerySet
+from django.http import HttpResponse
+from django.shortcuts import redirect
+from django.views.decorators.http import require_GET, require_http_methods
+
+from labeling.datasets import objects
+from labeling.errors import NotYours, Refusal
+from labeling.kinds import KINDS, is_drawn
+from labeling.models import Campaign, GivenLabel, Gold, Item, Question
+from labeling.quality.gold import add_gold
+from labeling.reports import part_overview
+from labeling.web.forms import GoldDrawingForm
+from labeling.web.views.shared import (
+    SignedIn,
+    display_response,
+    own_campaign,
+    page_of,
+    query_of,
+    render_campaign,
+)
+
+PAGE = 24
+
+
+@login_required
+@require_GET
+def gold_objects(request: SignedIn, name: str) -> HttpResponse:
+    """The objects that may become gold here, by the name of their image."""
+    campaign = own_campaign(request, name)
+    search = request.GET.get("q", "").strip()[:200].replace("\0", "")
+    found = _free_objects(campaign)
+    if search:
+        found = found.filter(image__name__icontains=search)
+    page = page_of(request, found.select_related("image"), PAGE)
+    return render_campaign(
+        request,
+        "labeling/gold_objects.html",
+        campaign,
+        "gold",
+        page_obj=page,
+        search=search,
+        query=query_of(request),
+    )
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def gold_draw(request: SignedIn, name: str, pk: int) -> HttpResponse:
+    """One object and the drawing engine: what is drawn is its known answer."""
+    campaign = own_campaign(request, name)
+    item = _item(campaign, pk)
+    gold = Gold.objects.filter(question__campaign=campaign, question__item=item).first()
+    begin = {"explanation": gold.explanation if gold else ""}
+    form = GoldDrawingForm(request.POST or None, initial=begin)
+    if form.is_valid():
+        row = form.cleaned_data | {"image": item.image.name, "object": item.name}
+        try:
+            add_gold(campaign, request.user, [row])
+        except Refusal as refusal:
+            # There is one row, and nobody wrote its number.
+            form.add_error("answer", refusal.message.removeprefix("Row 1: "))
+        else:
+            messages.success(request, f"{item.name} on {item.image.name} is gold now.")
+            return redirect("labeling:gold", campaign.name)
+    standing = gold.answer if gold and "parts" in gold.answer else None
+    return render_campaign(
+        request,
+        "labeling/gold_draw.html",
+        campaign,
+        "gold",
+        form=form,
+        item=item,
+        gold=gold,
+        setup=part_overview.bench(
+            campaign,
+            item,
+            objects.category_of(item),
+            form.cleaned_data.get("answer", standing) if form.is_bound else standing,
+            f"gold:{campaign.pk}:{item.pk}",
+        ),
+    )
+
+
+@login_required
+@require_GET
+def gold_image(request: SignedIn, name: str, pk: int) -> HttpResponse:
+    """The photograph of an object that is or may become gold."""
+    return display_response(_item(own_campaign(request, name), pk).image)
+
+
+def _free_objects(campaign: Campaign) -> QuerySet[Item]:
+    """Objects of a category that the campaign asks about, but of which it asks nothing."""
+    asked = Question.objects.filter(campaign=campaign, item=OuterRef("pk"))
+    topics = campaign.topics.values("key")
+    labels = GivenLabel.objects.filter(geometry__isnull=True, key__in=topics)
+    known = labels.filter(item=OuterRef("pk"))
+    return objects.of(campaign.dataset).filter(Exists(known), ~Exists(asked))
+
+
+def _item(campaign: Campaign, pk: int) -> Item:
+    if not is_drawn(KINDS[campaign.kind]):
+        raise Refusal("Nobody draws in this campaign. Add gold as a question with its answer.")
+    item = objects.of(campaign.dataset).select_related("image").filter(pk=pk).first()
+    if item is None:
+        raise NotYours("There is no such object in this campaign.")
+    return item

@@ -1,0 +1,285 @@
+"""Gold and classes: questions with known answers, and what people are told of each class."""
+
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpResponse
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from labeling.campaigns import lifecycle
+from labeling.errors import NotYours, Refusal
+from labeling.exchange import lists
+from labeling.follow_ups import opening
+from labeling.kinds import KINDS, is_drawn
+from labeling.models import Campaign, Image, Question, Topic
+from labeling.plurals import count_of
+from labeling.quality import qualifying
+from labeling.quality.gold import add_gold, conflicts, gold_from_settled, retire_gold, without
+from labeling.reports import overview
+from labeling.web.forms import (
+    ExampleForm,
+    GoldForm,
+    GoldListForm,
+    ListsForm,
+    TopicForm,
+    add_refusal,
+    list_file,
+)
+from labeling.web.views.shared import (
+    SignedIn,
+    key_of,
+    own_campaign,
+    page_of,
+    query_of,
+    render_campaign,
+    sent,
+)
+
+PAGE = 50
+OFFERED = 24
+
+
+@login_required
+@require_GET
+def gold(request: SignedIn, name: str) -> HttpResponse:
+    """The campaign's gold: how many met each question and how many failed it."""
+    return _gold(request, own_campaign(request, name))
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def gold_add(request: SignedIn, name: str) -> HttpResponse:
+    """One gold question: an image searched for, a class and the right answer."""
+    campaign = own_campaign(request, name)
+    if is_drawn(KINDS[campaign.kind]):
+        return redirect("labeling:gold_objects", campaign.name)
+    form = GoldForm(campaign, request.POST or None)
+    if form.is_valid():
+        try:
+            add_gold(campaign, request.user, [form.cleaned_data])
+        except Refusal as refusal:
+            add_refusal(form, refusal)
+        else:
+            messages.success(request, f"{form.cleaned_data['image']} is gold now.")
+            return redirect("labeling:gold", campaign.name)
+    return render_campaign(
+        request, "labeling/gold_add.html", campaign, "gold", form=form, **_picker(request, campaign)
+    )
+
+
+@login_required
+@require_POST
+def gold_upload(request: SignedIn, name: str) -> HttpResponse:
+    """Gold as a list."""
+    campaign = own_campaign(request, name)
+    form = GoldListForm(campaign.kind, request.POST, request.FILES, user=request.user)
+    if form.is_valid():
+        try:
+            count = add_gold(campaign, request.user, form.cleaned_data["rows"])
+        except Refusal as refusal:
+            form.add_error("gold_file", refusal.message)
+        else:
+            form.forget_files()
+            messages.success(
+                request, count_of(count, "gold question was added.", "gold questions were added.")
+            )
+            return redirect("labeling:gold", campaign.name)
+    form.keep_files()
+    return _gold(request, campaign, form)
+
+
+@login_required
+@require_POST
+def gold_promote(request: SignedIn, name: str) -> HttpResponse:
+    """Makes gold of a settled question."""
+    campaign = own_campaign(request, name)
+    chosen = [key for pk in request.POST.getlist("question") if (key := key_of(pk))]
+    made = gold_from_settled(campaign, request.user, chosen)
+    if made:
+        messages.success(request, "It is gold now, for those who have not answered it.")
+    else:
+        messages.error(request, "Only a settled question that is not gold yet can become gold.")
+    return redirect(_back(request, campaign))
+
+
+@login_required
+@require_POST
+def gold_retire(request: SignedIn, name: str, pk: int) -> HttpResponse:
+    """Gives a gold question to nobody any more."""
+    campaign = own_campaign(request, name)
+    retire_gold(campaign, request.user, pk, sent(request, "reason"))
+    messages.success(request, "Retired. It counts for nobody any more.")
+    goal = "quality" if request.POST.get("next") == "quality" else "gold"
+    return redirect(f"labeling:{goal}", campaign.name)
+
+
+def _back(request: SignedIn, campaign: Campaign) -> str:
+    if pk := key_of(request.POST.get("question", "")):
+        return reverse("labeling:question", args=[campaign.name, pk])
+    return reverse("labeling:gold", args=[campaign.name])
+
+
+def _gold(request: SignedIn, campaign: Campaign, form: GoldListForm | None = None) -> HttpResponse:
+    found = (
+        campaign.questions.filter(state=Question.State.GOLD, gold__isnull=False)
+        .select_related("gold", "item__image")
+        .order_by("gold__retired_at", "-pk")
+    )
+    page = page_of(request, found, PAGE)
+    return render_campaign(
+        request,
+        "labeling/gold.html",
+        campaign,
+        "gold",
+        form=form or GoldListForm(campaign.kind, user=request.user),
+        rows=overview.gold_rows(campaign, list(page.object_list)),
+        page_obj=page,
+        query=query_of(request),
+        shortage=qualifying.shortage(campaign)["words"],
+        conflicts=conflicts(campaign),
+        without=without(campaign),
+    )
+
+
+def _picker(request: SignedIn, campaign: Campaign) -> dict[str, Any]:
+    """The images to choose from: those whose name holds what was searched for."""
+    search = request.GET.get("q", sent(request, "q")).strip()[:200]
+    chosen = sent(request, "image")
+    images = campaign.dataset.images.order_by("name")
+    found = list(images.filter(name__icontains=search)[:OFFERED] if search else images[:OFFERED])
+    if chosen and chosen not in {image.name for image in found}:
+        found = [*images.filter(name=chosen), *found]
+    return {"offered": found, "search": search, "chosen": chosen}
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def topics(request: SignedIn, name: str) -> HttpResponse:
+    """The campaign's classes; more of them, or other names, as a list."""
+    campaign = own_campaign(request, name)
+    data = (request.POST, request.FILES) if request.method == "POST" else ()
+    form = ListsForm(*data, user=request.user)
+    form.fields["topics_file"] = list_file(
+        "Classes, as a file",
+        "CSV: wnid,name,definition,synonyms,url; synonyms apart by semicolons. What a class is "
+        "called is overwritten, its guidance and examples stay.",
+    )
+    form.fields["topics_file"].required = True
+    if form.is_valid():
+        found = form.listed("topics", lists.read_topics)
+        if found and form.is_valid():
+            lifecycle.define_topics(campaign, found)
+            form.forget_files()
+            messages.success(
+                request, f"{count_of(len(found), 'class was', 'classes were')} written."
+            )
+            return redirect("labeling:topics", campaign.name)
+        if not form.errors:
+            form.add_error("topics_file", "Choose a file with at least one class.")
+    form.keep_files()
+    search = request.GET.get("q", "").strip()[:200]
+    page = page_of(request, overview.topic_rows(campaign, search), PAGE)
+    return render_campaign(
+        request,
+        "labeling/topics.html",
+        campaign,
+        "topics",
+        form=form,
+        search=search,
+        page_obj=page,
+        query=query_of(request),
+    )
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def topic(request: SignedIn, name: str, pk: int) -> HttpResponse:
+    """One class: its words, and examples of yes and no."""
+    campaign = own_campaign(request, name)
+    topic = _topic(campaign, pk)
+    form = TopicForm(request.POST or None, initial=_words(topic))
+    if form.is_valid():
+        lifecycle.change_topic(campaign, topic.key, request.user, **form.cleaned_data)
+        messages.success(request, "Saved.")
+        return redirect("labeling:topic", campaign.name, topic.pk)
+    return _topic_page(request, campaign, topic, form, ExampleForm())
+
+
+@login_required
+@require_POST
+def example_add(request: SignedIn, name: str, pk: int) -> HttpResponse:
+    """An image shown beside the question with its right answer."""
+    campaign = own_campaign(request, name)
+    topic = _topic(campaign, pk)
+    form = ExampleForm(request.POST)
+    if form.is_valid():
+        data = form.cleaned_data
+        try:
+            image = _image(campaign, data["image"])
+            lifecycle.add_example(campaign, topic.key, image, data["answer"], data["caption"])
+        except Refusal as refusal:
+            add_refusal(form, refusal)
+        else:
+            messages.success(request, "People see the example on their next page.")
+            return redirect("labeling:topic", campaign.name, topic.pk)
+    return _topic_page(request, campaign, topic, TopicForm(initial=_words(topic)), form)
+
+
+@login_required
+@require_POST
+def example_remove(request: SignedIn, name: str, pk: int) -> HttpResponse:
+    """An example fewer."""
+    campaign = own_campaign(request, name)
+    topic = _topic(campaign, pk)
+    if example := key_of(request.POST.get("example", "")):
+        lifecycle.remove_example(campaign, example)
+        messages.success(request, "The example is gone.")
+    return redirect("labeling:topic", campaign.name, topic.pk)
+
+
+def _topic(campaign: Campaign, pk: int) -> Topic:
+    topic = campaign.topics.filter(pk=pk).first()
+    if topic is None:
+        raise NotYours("There is no such class in this campaign.")
+    return topic
+
+
+def _image(campaign: Campaign, name: str) -> Image:
+    image = campaign.dataset.images.filter(name=name).first()
+    if image is None:
+        raise Refusal(f"{campaign.dataset.name} has no image {name!r}.", field="image")
+    return image
+
+
+def _words(topic: Topic) -> dict[str, Any]:
+    return {
+        "name": topic.name,
+        "synonyms": "; ".join(topic.synonyms),
+        "definition": topic.definition,
+        "url": topic.url,
+        "guidance": topic.guidance,
+    }
+
+
+def _topic_page(
+    request: SignedIn,
+    campaign: Campaign,
+    topic: Topic,
+    form: TopicForm,
+    example_form: ExampleForm,
+) -> HttpResponse:
+    return render_campaign(
+        request,
+        "labeling/topic.html",
+        campaign,
+        "topics",
+        topic=topic,
+        form=form,
+        example_form=example_form,
+        examples=list(topic.examples.select_related("image").order_by("-answer", "pk")),
+        naming_topic=topic.key == opening.NAMING_TOPIC["key"],
+        **_picker(request, campaign),
+    )

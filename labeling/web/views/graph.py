@@ -1,0 +1,222 @@
+"""A campaign's question graph: read as an outline, loaded, replaced, one question changed."""
+
+import json
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpResponse
+from django.shortcuts import redirect
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from labeling.errors import NotYours, Refusal
+from labeling.graphs import store
+from labeling.models import Campaign, Decision, Graph
+from labeling.quality import gold
+from labeling.question_graph import replaying
+from labeling.reports import outlining
+from labeling.web.forms import GraphForm, NodeForm
+from labeling.web.views.shared import SignedIn, own_campaign, render_campaign, watched_campaign
+
+VERSIONS = 20
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def graph(request: SignedIn, name: str) -> HttpResponse:
+    """The graph in force as an outline; a whole new one replaces it."""
+    if request.method == "GET":
+        return _page(request, watched_campaign(request, name), None)
+    campaign = own_campaign(request, name)
+    form = GraphForm(request.POST, request.FILES, user=request.user)
+    if form.is_valid():
+        try:
+            base = form.cleaned_data["version"]
+            made = store.define(campaign, request.user, form.raw, instead_of=base)
+        except Refusal as refusal:
+            form.say(refusal, "graph_file" if form.cleaned_data["graph_file"] else "graph")
+        else:
+            form.forget_files()
+            messages.success(request, f"Version {made.version} of the graph is in force.")
+            return redirect("labeling:graph", campaign.name)
+    form.keep_files()
+    return _page(request, campaign, form)
+
+
+@login_required
+@require_POST
+def graph_load(request: SignedIn, name: str) -> HttpResponse:
+    """ILSVRC's graph, as shipped, becomes the campaign's."""
+    campaign = own_campaign(request, name)
+    try:
+        made = store.define(campaign, request.user, store.load_ilsvrc())
+    except Refusal as refusal:
+        messages.error(request, refusal.message)
+    else:
+        messages.success(request, f"ILSVRC’s graph is in force, as version {made.version}.")
+    return redirect("labeling:graph", campaign.name)
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def graph_node(request: SignedIn, name: str, node: str) -> HttpResponse:
+    """One question of the graph, and its change."""
+    campaign = own_campaign(request, name)
+    standing = _graph(campaign)
+    if node not in standing.index:
+        raise NotYours("The graph has no such question, or no longer.")
+    topic = campaign.topics.filter(key=node).first()
+    form = NodeForm(
+        standing,
+        standing.node(node),
+        request.POST or None,
+        topic.guidance if topic else "",
+        _in_force(campaign),
+    )
+    if form.is_valid():
+        try:
+            # Made from what is in force now, which is what the form was opened with, or refused.
+            base = form.cleaned_data.pop("version") or _in_force(campaign)
+            made = store.define(
+                campaign, request.user, _changed(standing, node, form), instead_of=base
+            )
+        except Refusal as refusal:
+            for fault in getattr(refusal, "faults", None) or [refusal.message]:
+                form.add_error(None, fault)
+        else:
+            messages.success(request, f"Saved, as version {made.version} of the graph.")
+            return redirect("labeling:graph", campaign.name)
+    return render_campaign(
+        request,
+        "labeling/graph_node.html",
+        campaign,
+        "graph",
+        form=form,
+        node=standing.node(node),
+        children=[standing.node(child) for child in standing.node(node).children],
+        counts=outlining.counts_of(campaign).get(node),
+        topic=topic,
+    )
+
+
+def _changed(standing: replaying.Graph, node: str, form: NodeForm) -> dict[str, Any]:
+    raw = standing.content()
+    for entry in raw["nodes"]:
+        if entry["id"] == node:
+            entry |= form.cleaned_data
+    return raw
+
+
+@login_required
+@require_GET
+def graph_version(request: SignedIn, name: str, version: int) -> HttpResponse:
+    """A version of the graph, and what it changed of the one before."""
+    campaign = watched_campaign(request, name)
+    row = _version(campaign, version)
+    shown = store.of(row)
+    before = campaign.graphs.filter(version__lt=version).order_by("-version").first()
+    return render_campaign(
+        request,
+        "labeling/graph_version.html",
+        campaign,
+        "graph",
+        version=row,
+        shown=shown,
+        before=before,
+        changes=_changes(store.of(before), shown) if before else None,
+        rows=outlining.outline(shown, {}),
+    )
+
+
+@login_required
+@require_GET
+def graph_download(request: SignedIn, name: str, version: int) -> HttpResponse:
+    """A version of the graph as JSON, as it can be uploaded again."""
+    campaign = watched_campaign(request, name)
+    row = _version(campaign, version)
+    text = json.dumps(row.content, ensure_ascii=False, indent=2) + "\n"
+    response = HttpResponse(text, content_type="application/json")
+    file = f"{campaign.name}-graph-{row.version}.json"
+    response["Content-Disposition"] = f'attachment; filename="{file}"'
+    return response
+
+
+def _page(request: SignedIn, campaign: Campaign, form: GraphForm | None) -> HttpResponse:
+    standing = store.of(campaign) if campaign.graph_id else None
+    search = request.GET.get("q", "").strip()[:200]
+    text = json.dumps(standing.content(), ensure_ascii=False, indent=1) if standing else ""
+    counts = outlining.counts_of(campaign) if standing else {}
+    return render_campaign(
+        request,
+        "labeling/graph.html",
+        campaign,
+        "graph",
+        graph=standing,
+        rows=outlining.outline(standing, counts, search) if standing else [],
+        all_open="open" in request.GET,
+        search=search,
+        form=form
+        or GraphForm(initial={"graph": text, "version": _in_force(campaign)}, user=request.user),
+        versions=_versions(campaign),
+        conflicts=_conflicts(campaign),
+    )
+
+
+def _conflicts(campaign: Campaign) -> list[str]:
+    """What gold the graph contradicts. None before its first change: gold is checked when added."""
+    if campaign.graph is None or campaign.graph.version == 1:
+        return []
+    return gold.conflicts(campaign)
+
+
+def _in_force(campaign: Campaign) -> int | None:
+    return campaign.graph.version if campaign.graph is not None else None
+
+
+def _versions(campaign: Campaign) -> list[dict[str, Any]]:
+    """The latest versions, each with how much it changed as its decision says."""
+    found = campaign.graphs.select_related("created_by").order_by("-version")[:VERSIONS]
+    decisions = campaign.decisions.filter(kind=Decision.Kind.GRAPH).order_by("-pk")[:VERSIONS]
+    said = {decision.content.get("version"): decision.content for decision in decisions}
+    return [{"version": row, "said": said.get(row.version, {})} for row in found]
+
+
+def _graph(campaign: Campaign) -> replaying.Graph:
+    if campaign.graph_id is None:
+        raise NotYours("This campaign has no question graph yet.")
+    return store.of(campaign)
+
+
+def _version(campaign: Campaign, version: int) -> Graph:
+    row = campaign.graphs.select_related("created_by").filter(version=version).first()
+    if row is None:
+        raise NotYours("The campaign's graph has no such version.")
+    return row
+
+
+def _changes(before: replaying.Graph, after: replaying.Graph) -> dict[str, Any]:
+    """What became of the nodes, with their titles."""
+    found = before.diff(after)
+    return {
+        "added": [after.node(node) for node in found["added"]],
+        "removed": [before.node(node) for node in found["removed"]],
+        "changed": [
+            {
+                "node": after.node(entry["id"]),
+                "fields": [
+                    {
+                        "field": field,
+                        "before": _said(before.node(entry["id"]), field),
+                        "after": _said(after.node(entry["id"]), field),
+                    }
+                    for field in entry["fields"]
+                ],
+            }
+            for entry in found["changed"]
+        ],
+    }
+
+
+def _said(node: replaying.Node, field: str) -> str:
+    value = node.content().get(field) or ""
+    return ", ".join(value) if isinstance(value, list) else str(value)

@@ -1,0 +1,169 @@
+"""Images coming into a dataset: a few at once, many by a job with its progress and report."""
+
+from datetime import timedelta
+
+from django.conf import settings
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.db.models import Q, QuerySet
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from labeling.campaigns.access import dataset_for
+from labeling.datasets import imports as coming
+from labeling.datasets.datasets import check_may_add, may_add
+from labeling.errors import Refusal, TooLarge
+from labeling.models import Dataset, Import, Job
+from labeling.web.forms import ImportForm, UploadForm, add_refusal
+from labeling.web.views.shared import SignedIn, page_of, query_of
+
+PAGE = 25
+RECENT = timedelta(days=1)
+RECENT_SHOWN = 5
+ENDED = (Job.State.DONE, Job.State.FAILED)
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def dataset_upload(request: SignedIn, name: str) -> HttpResponse:
+    """Images from this person's machine: a few files are added at once, more by an import."""
+    dataset = _own(request, name)
+    if request.method == "GET":
+        return _upload(request, dataset, UploadForm(user=request.user), ImportForm())
+    form = UploadForm(request.POST, request.FILES, user=request.user)
+    try:
+        _check_size(request)
+        if form.is_valid():
+            return _take(request, dataset, form)
+    except Refusal as refusal:
+        form.add_error("files" if "files" in form.fields else None, refusal.message)
+    form.keep_files()
+    return _upload(request, dataset, form, ImportForm())
+
+
+@login_required
+@require_POST
+def dataset_import(request: SignedIn, name: str) -> HttpResponse:
+    """Images that lie on the server, below the one folder that settings name."""
+    dataset = _own(request, name)
+    form = ImportForm(request.POST)
+    if form.is_valid():
+        try:
+            row = coming.of_path(dataset, request.user, **form.cleaned_data)
+        except Refusal as refusal:
+            add_refusal(form, refusal)
+        else:
+            return redirect("labeling:import_report", dataset.name, row.pk)
+    return _upload(request, dataset, UploadForm(user=request.user), form)
+
+
+@login_required
+@require_GET
+def dataset_imports(request: SignedIn, name: str) -> HttpResponse:
+    """The dataset's imports, the newest first; as a fragment, those shown with the dataset."""
+    dataset = dataset_for(request.user, name)
+    context = {"dataset": dataset, "may_add": may_add(request.user, dataset)}
+    if "fragment" in request.GET:
+        context |= {"imports": imports_shown(dataset)}
+        return render(request, "labeling/_imports.html", context)
+    page = page_of(request, _with_jobs(dataset), PAGE)
+    context |= {"page_obj": page, "imports": page.object_list, "query": query_of(request)}
+    return render(request, "labeling/imports.html", context)
+
+
+@login_required
+@require_GET
+def import_report(request: SignedIn, name: str, pk: int) -> HttpResponse:
+    """One import: how far it is, why it failed, or what became of each file."""
+    dataset = dataset_for(request.user, name)
+    row = coming.import_for(dataset, pk)
+    ended = row.job.state in ENDED
+    context = {
+        "dataset": dataset,
+        "import": row,
+        "job": row.job,
+        "ended": ended,
+        "report": coming.report_of(row),
+        "may_add": may_add(request.user, dataset),
+    }
+    if "fragment" not in request.GET:
+        return render(request, "labeling/dataset_report.html", context)
+    response = render(request, "labeling/_import_progress.html", context)
+    if ended:
+        # htmx then loads the page anew: it has its report now.
+        response["HX-Refresh"] = "true"
+    return response
+
+
+@login_required
+@require_POST
+def import_retry(request: SignedIn, name: str, pk: int) -> HttpResponse:
+    """Tries a failed import again."""
+    row = coming.import_for(_own(request, name), pk)
+    try:
+        coming.retry(row, request.user)
+    except Refusal as refusal:
+        messages.error(request, refusal.message)
+    return redirect("labeling:import_report", name, pk)
+
+
+def imports_shown(dataset: Dataset) -> list[Import]:
+    """What the dataset's page tells: what is under way or has failed, and today's imports."""
+    since = timezone.now() - RECENT
+    told = Q(created_at__gte=since) | ~Q(job__state=Job.State.DONE)
+    return list(_with_jobs(dataset).filter(told)[:RECENT_SHOWN])
+
+
+def _with_jobs(dataset: Dataset) -> QuerySet[Import]:
+    rows = dataset.imports.select_related("job", "created_by")
+    return rows.defer("report", "uploads").order_by("-pk")
+
+
+def _own(request: SignedIn, name: str) -> Dataset:
+    """The dataset, if this person may add to it: its owner, and staff."""
+    dataset = dataset_for(request.user, name)
+    check_may_add(request.user, dataset)
+    return dataset
+
+
+def _check_size(request: SignedIn) -> None:
+    size = int(request.META.get("CONTENT_LENGTH") or 0)
+    if size > settings.ASSAY_MAX_UPLOAD_BYTES:
+        raise TooLarge(
+            f"{size:,} bytes came at once; at most {settings.ASSAY_MAX_UPLOAD_BYTES:,} are taken. "
+            "Split the images, or have a folder imported on the server.",
+            field="files",
+        )
+
+
+def _take(request: SignedIn, dataset: Dataset, form: UploadForm) -> HttpResponse:
+    """The report of a few files, or the way to the import of many."""
+    data = form.cleaned_data
+    files = [
+        coming.Sent(file.name, file, file.name.lower().endswith(".zip")) for file in data["files"]
+    ]
+    said = {"licence": data["licence"], "source": data["source"]}
+    if coming.are_small(files):
+        report = coming.add_small(dataset, files, **said)
+        form.forget_files()
+        context = {"dataset": dataset, "report": report, "ended": True, "may_add": True}
+        return render(request, "labeling/dataset_report.html", context)
+    row = coming.of_uploads(dataset, request.user, files, **said)
+    form.forget_files()
+    return redirect("labeling:import_report", dataset.name, row.pk)
+
+
+def _upload(
+    request: SignedIn, dataset: Dataset, form: UploadForm, import_form: ImportForm
+) -> HttpResponse:
+    return render(
+        request,
+        "labeling/dataset_upload.html",
+        {
+            "dataset": dataset,
+            "form": form,
+            "import_form": import_form if settings.ASSAY_IMPORT_ROOT else None,
+        },
+    )

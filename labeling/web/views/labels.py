@@ -1,0 +1,149 @@
+"""Labels in and out: those known before anybody is asked, and a release's in others' formats."""
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import FileResponse, HttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_GET, require_http_methods
+
+from labeling.campaigns.access import dataset_for
+from labeling.errors import Refusal
+from labeling.exchange import export_files, label_files
+from labeling.models import Campaign, Dataset, Job, Release
+from labeling.plurals import count_of
+from labeling.release_files import exporting
+from labeling.releases import freezing as frozen
+from labeling.web.forms import add_refusal
+from labeling.web.forms.labels import ExportOptionsForm, KnownLabelsForm
+from labeling.web.views.shared import SignedIn, own_campaign, query_of, render_campaign
+
+RECENT_SHOWN = 10
+ENDED = (Job.State.DONE, Job.State.FAILED)
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def dataset_labels(request: SignedIn, name: str) -> HttpResponse:
+    """What is known of the dataset's images before anybody is asked, by source; and more of it."""
+    dataset = dataset_for(request.user, name)
+    if request.method == "GET":
+        return _known(request, dataset, _form(request, dataset))
+    label_files.check_may_bring(request.user, dataset)
+    form = _form(request, dataset, request.POST, request.FILES)
+    if not form.is_valid():
+        form.keep_files()
+        return _known(request, dataset, form)
+    data = form.cleaned_data
+    try:
+        made = label_files.take(
+            dataset,
+            request.user,
+            data["file"],
+            format_name=data["format"],
+            source=data["source"],
+            campaign=data.get("campaign"),
+        )
+    except Refusal as refusal:
+        add_refusal(form, refusal)
+        form.keep_files()
+        return _known(request, dataset, form)
+    form.forget_files()
+    if isinstance(made, dict):
+        messages.success(request, _told(made))
+    else:
+        messages.info(request, "The labels are being brought in. You may leave this page.")
+    return redirect("labeling:dataset_labels", dataset.name)
+
+
+@login_required
+@require_GET
+def release_labels(request: SignedIn, name: str, number: int) -> HttpResponseBase:
+    """A release's labels as a zip in the format asked for, or how far its making is."""
+    campaign = own_campaign(request, name)
+    release = frozen.release_for(campaign, number)
+    format_name = request.GET.get("format", "csv")
+    form = ExportOptionsForm(request.GET, format_name=format_name, kind=campaign.kind)
+    if not form.is_valid():
+        return _options(request, campaign, release, {format_name: form})
+    made = export_files.fetch(release, format_name, form.options())
+    context = {
+        "release": release,
+        "words": label_files.WORDS[format_name],
+        "query": query_of(request, "fragment"),
+    }
+    if "fragment" in request.GET:
+        job = made if isinstance(made, Job) else None
+        if job is None:
+            assert not isinstance(made, Job)
+            made.close()
+        context |= {"campaign": campaign, "job": job}
+        return render(request, "labeling/_release_labels.html", context)
+    if isinstance(made, Job):
+        return render_campaign(
+            request, "labeling/release_labels.html", campaign, "releases", job=made, **context
+        )
+    return FileResponse(
+        made,
+        as_attachment=True,
+        filename=export_files.file_name(release, format_name),
+        content_type="application/zip",
+    )
+
+
+@login_required
+@require_GET
+def release_label_options(request: SignedIn, name: str, number: int) -> HttpResponse:
+    """The formats of a release's labels that can be written in several ways."""
+    campaign = own_campaign(request, name)
+    return _options(request, campaign, frozen.release_for(campaign, number), {})
+
+
+def _options(
+    request: SignedIn, campaign: Campaign, release: Release, sent: dict[str, ExportOptionsForm]
+) -> HttpResponse:
+    """The page of options; sent: a form that was sent with faults, by its format."""
+    found = []
+    for format_name in exporting.formats_of(campaign.kind):
+        form = sent.get(format_name)
+        form = form or ExportOptionsForm(format_name=format_name, kind=campaign.kind)
+        if form.fields:
+            found.append((format_name, label_files.WORDS[format_name], form))
+    template = "labeling/release_label_options.html"
+    response = render_campaign(
+        request, template, campaign, "releases", release=release, formats=found
+    )
+    response.status_code = 400 if sent else 200
+    return response
+
+
+def _told(result: label_files.Result) -> str:
+    """What became of a file of labels, as a sentence."""
+    labels, images = result["labels"], result["images"]
+    said = f"Known now: {count_of(labels, 'label')} of {count_of(images, 'image')}."
+    if result["unknown"]:
+        said += f" Passed over: {result['unknown']:,} that said unknown."
+    return said
+
+
+def _form(request: SignedIn, dataset: Dataset, *data: object) -> KnownLabelsForm:
+    campaigns = label_files.graph_campaigns(dataset, request.user)
+    return KnownLabelsForm(*data, campaigns=campaigns, user=request.user)
+
+
+def _known(request: SignedIn, dataset: Dataset, form: KnownLabelsForm) -> HttpResponse:
+    jobs = list(label_files.jobs_of(dataset)[:RECENT_SHOWN])
+    context = {
+        "dataset": dataset,
+        "form": form,
+        "sources": label_files.by_source(dataset),
+        "jobs": [
+            {"job": job, "told": _told(job.payload["result"]) if "result" in job.payload else ""}
+            for job in jobs
+        ],
+        "busy": any(job.state not in ENDED for job in jobs),
+        "may_bring": label_files.may_bring(request.user, dataset),
+    }
+    fragment = "fragment" in request.GET
+    template = "labeling/_dataset_labels.html" if fragment else "labeling/dataset_labels.html"
+    return render(request, template, context)

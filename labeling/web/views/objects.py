@@ -1,0 +1,198 @@
+"""A dataset's objects: the list, and one with its parts and how their pieces were merged."""
+
+import math
+from typing import Any
+from urllib.parse import urlencode
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.core.paginator import Paginator
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_GET, require_POST
+
+from labeling.campaigns.access import dataset_for
+from labeling.datasets import objects, vocabulary_store
+from labeling.errors import NotYours, Refusal
+from labeling.exchange import label_files, merging
+from labeling.geometry import crops, svg
+from labeling.models import Dataset, Item
+from labeling.parts.model import Merge, PartedObject
+from labeling.reports import object_overview
+from labeling.web.views.shared import SignedIn, display_response, query_of, sent
+
+TILES = 24
+# What of the image is shown, with the key that shows it.
+CROPS = {"wide": "With context", "tight": "Tight", "image": "Whole image"}
+
+
+@login_required
+@require_GET
+def dataset_objects(request: SignedIn, name: str) -> HttpResponse:
+    """The dataset's objects with their parts over them, by category, flag and image."""
+    dataset = dataset_for(request.user, name)
+    category, flag = request.GET.get("category", ""), request.GET.get("flag", "")
+    search = request.GET.get("q", "").strip()[:200].replace("\0", "")
+    found = object_overview.find(dataset, category, flag, search)
+    page = Paginator(found, TILES).get_page(request.GET.get("page"))
+    context = {
+        "dataset": dataset,
+        "categories": object_overview.categories(dataset),
+        "flags": object_overview.FLAGS,
+        "category": category,
+        "flag": flag,
+        "search": search,
+        "filtered": bool(category or flag or search),
+        "page_obj": page,
+        "query": query_of(request),
+        "tiles": object_overview.tiles(dataset, list(page.object_list)),
+        "may_bring": label_files.may_bring(request.user, dataset),
+    }
+    return render(request, "labeling/objects.html", context)
+
+
+@login_required
+@require_GET
+def dataset_object(request: SignedIn, name: str, pk: int) -> HttpResponse:
+    """One object: its crops, its parts, and one merge of pieces with what another radius makes."""
+    dataset = dataset_for(request.user, name)
+    item = _object(dataset, pk)
+    context = _context(request, dataset, item)
+    fragment = "fragment" in request.GET
+    template = "labeling/_object_view.html" if fragment else "labeling/object.html"
+    return render(request, template, context)
+
+
+@login_required
+@require_GET
+def object_image(request: SignedIn, name: str, pk: int) -> HttpResponse:
+    """The photograph of an object, upright."""
+    return display_response(_object(dataset_for(request.user, name), pk).image)
+
+
+@login_required
+@require_POST
+def object_merge(request: SignedIn, name: str, pk: int) -> HttpResponse:
+    """Keeps another radius for a merge, or goes back to the automatic one."""
+    dataset = dataset_for(request.user, name)
+    item = _object(dataset, pk)
+    part, instance, text = (sent(request, field) for field in ("part", "instance", "radius"))
+    asked = {"part": part, "instance": instance, "crop": sent(request, "crop")}
+    try:
+        radius = None if "automatic" in request.POST else _radius(text)
+        if "preview" in request.POST:
+            asked["radius"] = "" if radius is None else f"{radius:g}"
+        else:
+            merging.choose(item, part, instance, radius, request.user)
+            messages.success(request, "Kept. The raw pieces stay; you can always choose another.")
+    except NotYours:
+        raise
+    except Refusal as refusal:
+        if refusal.status != Refusal.status:
+            raise
+        messages.error(request, refusal.message)
+    address = reverse("labeling:dataset_object", args=(dataset.name, item.pk))
+    return redirect(f"{address}?{urlencode(asked)}#merge")
+
+
+def _object(dataset: Dataset, pk: int) -> Item:
+    item = objects.of(dataset).select_related("image__dataset").filter(pk=pk).first()
+    if item is None:
+        raise NotYours("There is no such object in this dataset.")
+    return item
+
+
+def _radius(text: str) -> float:
+    """The pixels that a field holds. Raises Refusal."""
+    try:
+        return float(text.replace(",", "."))
+    except ValueError:
+        raise Refusal("Give the radius as a number of pixels, 3.5 for example.") from None
+
+
+def _context(request: SignedIn, dataset: Dataset, item: Item) -> dict[str, Any]:
+    said = vocabulary_store.of(dataset)
+    found = objects.described([item])[item.pk]
+    category = said.category(found.category) if said else None
+    parts = object_overview.drawn(found, category)
+    crop = request.GET.get("crop", "")
+    crop = crop if crop in CROPS else "wide"
+    wide, room = objects.crop_of(item)
+    width, height = item.image.width, item.image.height
+    boxes = {"wide": wide, "tight": crops.tight(found.box, width, height)}
+    shown = boxes.get(crop, (0, 0, width, height))
+    there = {part.part.key for part in parts}
+    return {
+        "dataset": dataset,
+        "item": item,
+        "object": found,
+        "category": object_overview.name_of(said, found.category),
+        "parts": parts,
+        "missing": [part.name for part in category.parts if part.key not in there]
+        if category
+        else [],
+        "crop": crop,
+        "crops": CROPS,
+        "wide": wide,
+        "tight": boxes["tight"],
+        "room": room,
+        "shown": shown,
+        "view_box": svg.view_box(shown),
+        "outline": svg.path_data(found.outline or ()),
+        "may_bring": label_files.may_bring(request.user, dataset),
+        "neighbours": _neighbours(dataset, item),
+        **_merge(request, found),
+    }
+
+
+def _merge(request: SignedIn, found: PartedObject) -> dict[str, Any]:
+    """The merge that is looked at, by default the first, with the radius that is tried."""
+    all_merges = [(part, one) for part in found.parts for one in part.merges if len(one.pieces) > 1]
+    asked = (request.GET.get("part", ""), request.GET.get("instance", ""))
+    chosen = [(part, one) for part, one in all_merges if (part.key, one.instance) == asked]
+    if not (chosen or all_merges):
+        return {"merge": None}
+    part, merge = (chosen or all_merges)[0]
+    context: dict[str, Any] = {"part_key": part.key, "kept": merge, "tried": False, "fault": ""}
+    if text := request.GET.get("radius", ""):
+        try:
+            tried = merging.with_radius(merge, _radius(text))
+        except Refusal as refusal:
+            context["fault"] = refusal.message
+        else:
+            context["tried"] = True
+            return context | _shown(tried)
+    return context | _shown(merge)
+
+
+def _shown(merge: Merge) -> dict[str, Any]:
+    made = merging.shown(merge)
+    radius = made.merge.radius if made.merge.radius is not None else made.joins_at
+    return {
+        "merge": made,
+        # Upward: a hair below the radius that joins them, they come apart.
+        "radius": f"{math.ceil(100 * radius) / 100:g}",
+        "slider_most": max(10, round(4 * made.joins_at)),
+        "least": merging.LEAST_PX,
+        "pieces": [svg.path_data(piece) for piece in made.merge.pieces],
+        "alpha": svg.path_data(made.polygons),
+        "hull": svg.path_data(made.hull),
+        "alpha_share": made.area / made.union_area,
+        "hull_share": made.hull_area / made.union_area,
+    }
+
+
+def _neighbours(dataset: Dataset, item: Item) -> dict[str, int | None]:
+    """The objects before and after this one."""
+    rows = objects.of(dataset)
+    before = rows.filter(image_id__lte=item.image_id).exclude(
+        image_id=item.image_id, pk__gte=item.pk
+    )
+    after = rows.filter(image_id__gte=item.image_id).exclude(
+        image_id=item.image_id, pk__lte=item.pk
+    )
+    return {
+        "before": before.reverse().values_list("pk", flat=True).first(),
+        "after": after.values_list("pk", flat=True).first(),
+    }

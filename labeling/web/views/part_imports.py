@@ -1,0 +1,105 @@
+"""Objects with their parts coming into a dataset: a file, how far it is, what became of it."""
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from labeling.campaigns.access import dataset_for
+from labeling.datasets import vocabulary_store
+from labeling.errors import Refusal
+from labeling.exchange import label_files, part_imports
+from labeling.models import Dataset, Job
+from labeling.reports.object_overview import name_of
+from labeling.web.forms import add_refusal
+from labeling.web.forms.parts import PartsImportForm
+from labeling.web.views.shared import SignedIn, page_of, query_of
+
+PAGE = 25
+ENDED = (Job.State.DONE, Job.State.FAILED)
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def parts_import(request: SignedIn, name: str) -> HttpResponse:
+    """A file of objects with their parts, and those that came before."""
+    dataset = dataset_for(request.user, name)
+    if request.method == "GET":
+        return _coming(request, dataset, PartsImportForm(user=request.user))
+    label_files.check_may_bring(request.user, dataset)
+    form = PartsImportForm(request.POST, request.FILES, user=request.user)
+    if form.is_valid():
+        data = form.cleaned_data
+        try:
+            job = part_imports.take(
+                dataset, request.user, data["file"], format_name=data["format"], how=form.how()
+            )
+        except Refusal as refusal:
+            add_refusal(form, refusal)
+        else:
+            form.forget_files()
+            return redirect("labeling:parts_report", dataset.name, job.pk)
+    form.keep_files()
+    return _coming(request, dataset, form)
+
+
+@login_required
+@require_GET
+def parts_report(request: SignedIn, name: str, pk: int) -> HttpResponse:
+    """One import of parts: how far it is, why it failed, what became of its objects."""
+    dataset = dataset_for(request.user, name)
+    job = part_imports.job_for(dataset, pk)
+    ended = job.state in ENDED
+    report = part_imports.report_of(job)
+    may_bring = label_files.may_bring(request.user, dataset)
+    said = vocabulary_store.of(dataset)
+    context = {
+        "dataset": dataset,
+        "job": job,
+        "ended": ended,
+        "report": report,
+        "unknown_parts": [
+            row | {"of": name_of(said, row["category"])} for row in report.unknown_parts
+        ],
+        "may_bring": may_bring,
+        "can_repeat": may_bring and ended and part_imports.is_kept(job),
+    }
+    if "fragment" not in request.GET:
+        return render(request, "labeling/parts_report.html", context)
+    response = render(request, "labeling/_parts_progress.html", context)
+    if ended:
+        # htmx then loads the page anew: it has its report now.
+        response["HX-Refresh"] = "true"
+    return response
+
+
+@login_required
+@require_POST
+def parts_again(request: SignedIn, name: str, pk: int) -> HttpResponse:
+    """Goes on with an import that failed, or does one that is over once more."""
+    dataset = dataset_for(request.user, name)
+    label_files.check_may_bring(request.user, dataset)
+    job = part_imports.job_for(dataset, pk)
+    try:
+        job = part_imports.repeat(job, dataset, request.user)
+    except Refusal as refusal:
+        messages.error(request, refusal.message)
+    return redirect("labeling:parts_report", dataset.name, job.pk)
+
+
+def _coming(request: SignedIn, dataset: Dataset, form: PartsImportForm) -> HttpResponse:
+    page = page_of(request, part_imports.jobs_of(dataset), PAGE)
+    context = {
+        "dataset": dataset,
+        "form": form,
+        "page_obj": page,
+        "query": query_of(request),
+        "rows": [{"job": job, "report": part_imports.report_of(job)} for job in page.object_list],
+        "busy": any(job.state not in ENDED for job in page.object_list),
+        "vocabulary": vocabulary_store.current(dataset),
+        "may_bring": label_files.may_bring(request.user, dataset),
+    }
+    fragment = "fragment" in request.GET
+    template = "labeling/_parts_imports.html" if fragment else "labeling/parts_import.html"
+    return render(request, template, context)

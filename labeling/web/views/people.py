@@ -1,0 +1,329 @@
+"""A campaign's people: roles, invitations, and one person's standing with what is done of it."""
+
+from dataclasses import dataclass
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpResponse
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.dateparse import parse_datetime
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from labeling.assignment import quotas
+from labeling.campaigns.names import name_of
+from labeling.errors import NotYours, Refusal
+from labeling.kinds import policies
+from labeling.models import Campaign, Invitation, Membership, User
+from labeling.plurals import count_of
+from labeling.quality import blocking, monitoring
+from labeling.quality import memberships as deeds
+from labeling.reports import person_overview, progress
+from labeling.web.forms import InvitationForm, QuotasForm, ReasonForm, RoleForm, add_refusal
+from labeling.web.views.shared import SignedIn, own_campaign, page_of, query_of, render_campaign
+
+PAGE = 50
+# Topics whose quotas fit on a page; where there are more, programs set them.
+MOST_QUOTAS = 60
+
+
+@login_required
+@require_GET
+def people(request: SignedIn, name: str) -> HttpResponse:
+    """Everybody in the campaign, and the invitations into it."""
+    return _people(request, own_campaign(request, name), InvitationForm())
+
+
+@login_required
+@never_cache
+@require_POST
+def invitation_new(request: SignedIn, name: str) -> HttpResponse:
+    """A new invitation; its link is on this one page and nowhere else."""
+    campaign = own_campaign(request, name)
+    form = InvitationForm(request.POST)
+    if not form.is_valid():
+        return _people(request, campaign, form)
+    try:
+        invitation, secret = deeds.invite(campaign, request.user, **form.cleaned_data)
+    except Refusal as refusal:
+        add_refusal(form, refusal)
+        return _people(request, campaign, form)
+    link = request.build_absolute_uri(reverse("join", args=[secret]))
+    return _people(request, campaign, InvitationForm(), link=link, made=invitation)
+
+
+@login_required
+@require_POST
+def invitation_revoke(request: SignedIn, name: str, pk: int) -> HttpResponse:
+    """Makes an invitation useless."""
+    campaign = own_campaign(request, name)
+    invitation = campaign.invitations.filter(pk=pk).first()
+    if invitation is None:
+        raise NotYours("There is no such invitation to this campaign.")
+    deeds.revoke(invitation, request.user)
+    messages.success(request, "The invitation is withdrawn; its link leads nowhere now.")
+    return redirect("labeling:people", campaign.name)
+
+
+@login_required
+@require_POST
+def member_role(request: SignedIn, name: str, pk: int) -> HttpResponse:
+    """Another role for a member."""
+    campaign = own_campaign(request, name)
+    membership = _member(campaign, pk)
+    form = RoleForm(request.POST)
+    if form.is_valid():
+        try:
+            changed = deeds.change_role(membership, request.user, form.cleaned_data["role"])
+        except Refusal as refusal:
+            messages.error(request, refusal.message)
+        else:
+            messages.success(request, f"{name_of(membership)} is {changed.role} now.")
+    else:
+        messages.error(request, "Choose one of the roles.")
+    return redirect("labeling:people", campaign.name)
+
+
+@login_required
+@require_POST
+def member_remove(request: SignedIn, name: str, pk: int) -> HttpResponse:
+    """Ends a membership; the person's answers stay."""
+    campaign = own_campaign(request, name)
+    membership = _member(campaign, pk)
+    try:
+        deeds.remove(membership, request.user)
+    except Refusal as refusal:
+        messages.error(request, refusal.message)
+    else:
+        who = name_of(membership)
+        messages.success(request, f"{who} is no longer in the campaign. Their answers stay.")
+    return redirect("labeling:people", campaign.name)
+
+
+@dataclass(frozen=True)
+class Deed:
+    """What a researcher may decide about a person, in which stages, and what it is called."""
+
+    name: str
+    words: str
+    look: str
+    stages: frozenset[str]
+    done: str
+
+    @property
+    def url(self) -> str:
+        return f"labeling:person_{self.name}"
+
+
+Stage = Membership.Stage
+NOT_AT_WORK = frozenset({Stage.PAUSED, Stage.FAILED, Stage.TRAINING, Stage.TEST})
+DEEDS = {
+    deed.name: deed
+    for deed in (
+        Deed("pardon", "Let them work", "", NOT_AT_WORK, "{} can work now."),
+        Deed("pause", "Pause", "secondary", frozenset({Stage.WORKING}), "{} is paused."),
+        Deed("unblock", "Lift the block", "", frozenset({Stage.BLOCKED}), "{} is blocked no more."),
+        Deed("block", "Block", "danger", NOT_AT_WORK | {Stage.WORKING}, "{} is blocked."),
+    )
+}
+
+
+@login_required
+@require_GET
+def person(request: SignedIn, name: str, pk: int) -> HttpResponse:
+    """One person: where they stand and why, what was decided, and their latest answers."""
+    campaign = own_campaign(request, name)
+    membership = _anybody(campaign, pk)
+    rows = quotas.of(membership)
+    form = QuotasForm(rows) if len(rows) <= MOST_QUOTAS else None
+    return _person(request, campaign, membership, form)
+
+
+@login_required
+@require_POST
+def person_quotas(request: SignedIn, name: str, pk: int) -> HttpResponse:
+    """How many images of which topics the person answers from now on."""
+    campaign = own_campaign(request, name)
+    membership = _anybody(campaign, pk)
+    form = QuotasForm(quotas.of(membership), request.POST)
+    if not form.is_valid():
+        return _person(request, campaign, membership, form)
+    left = quotas.assign(membership, request.user, form.wanted())
+    who = name_of(membership)
+    said = f"{count_of(sum(left.values()), 'image is', 'images are')} left to {who}."
+    messages.success(request, said if form.wanted() else f"{who} has no quota: any topic comes.")
+    return redirect("labeling:person", campaign.name, membership.pk)
+
+
+def _person(
+    request: SignedIn, campaign: Campaign, membership: Membership, form: QuotasForm | None
+) -> HttpResponse:
+    policy = policies.of(campaign)
+    watched = membership.role == Membership.Role.ANNOTATOR
+    signals = person_overview.signals_of(membership, policy) if watched else []
+    for row in signals:
+        if row["signal"] == "test":
+            row["standing"] = person_overview.standing_of(membership)
+    kept = membership.standing
+    return render_campaign(
+        request,
+        "labeling/person.html",
+        campaign,
+        "people",
+        membership=membership,
+        tone=progress.tone_of(membership),
+        person=membership.user,
+        seconds=membership.worked_ms / 1000 / membership.answered if membership.answered else None,
+        gold_share=policy["gold_share"] if membership.gold_share is None else membership.gold_share,
+        signals=signals,
+        reasons=[
+            row | {"deed": f"{policies.ACTIONS[row['action']]}."} for row in kept.get("reasons", [])
+        ],
+        looked_at=parse_datetime(kept["at"]) if "at" in kept else None,
+        deeds=_deeds_for(membership),
+        decisions=person_overview.decisions_on(membership),
+        answers=person_overview.recent_answers(membership),
+        quotas=form,
+    )
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def person_deed(request: SignedIn, name: str, pk: int, deed: str) -> HttpResponse:
+    """What a deed undoes or brings back, and the deed itself with its reason."""
+    campaign = own_campaign(request, name)
+    membership = _anybody(campaign, pk)
+    form = ReasonForm(request.POST or None)
+    if request.method == "POST" and form.is_valid():
+        try:
+            said = _do(deed, campaign, membership, request.user, form.cleaned_data["reason"])
+        except Refusal as refusal:
+            add_refusal(form, refusal)
+        else:
+            messages.success(request, said)
+            return redirect("labeling:person", campaign.name, membership.pk)
+    return render_campaign(
+        request,
+        "labeling/person_deed.html",
+        campaign,
+        "people",
+        membership=membership,
+        person=membership.user,
+        deed=DEEDS[deed],
+        undoes=_undoes(deed, campaign, membership),
+        form=form,
+    )
+
+
+def _do(deed: str, campaign: Campaign, membership: Membership, actor: User, reason: str) -> str:
+    """What was done, in words."""
+    said = DEEDS[deed].done.format(name_of(membership))
+    if deed == "pause":
+        monitoring.pause(membership, actor, reason)
+        return said
+    if deed == "pardon":
+        monitoring.pardon(membership, actor, reason)
+        return said
+    done = blocking.block if deed == "block" else blocking.unblock
+    outcome = done(campaign, membership, actor, reason)
+    counted = "void" if deed == "block" else "counted again"
+    return (
+        f"{said} {count_of(outcome.answers, 'answer')} {counted}, "
+        f"{count_of(outcome.decided, 'question')} decided otherwise, {outcome.reopened:,} reopened."
+    )
+
+
+def _undoes(deed: str, campaign: Campaign, membership: Membership) -> list[str]:
+    """What the deed does, with numbers where it touches answers."""
+    if deed == "pause":
+        return [
+            "They get no more questions until somebody lets them work again. Their answers stay "
+            "and count.",
+        ]
+    if deed == "pardon":
+        return ["They get questions at once, without training or test. Their standing begins anew."]
+    return _touched(deed, blocking.affected(campaign, membership.user))
+
+
+def _touched(deed: str, touched: dict[str, int]) -> list[str]:
+    answers = count_of(touched["answers"], "answer")
+    decided = count_of(touched["questions"], "decided question")
+    if deed == "unblock":
+        return [
+            f"{answers} will count again, and every question gets back what stood before the block."
+            " What others answered meanwhile is kept.",
+            "They get questions again.",
+        ]
+    return [
+        f"{answers} will be void. {decided} will be looked at again without them, and those that "
+        "need more answers reopen for others.",
+        f"{count_of(touched['seats'], 'open seat')} will go back to others. Nothing is deleted: "
+        "lifting the block brings everything back.",
+    ]
+
+
+def _deeds_for(membership: Membership) -> list[Deed]:
+    if membership.stage == Stage.BLOCKED:
+        # Whatever their role is by now, and whether they left: their answers are void.
+        return [DEEDS["unblock"]]
+    if membership.role != Membership.Role.ANNOTATOR or membership.left_at is not None:
+        return []
+    return [deed for deed in DEEDS.values() if membership.stage in deed.stages]
+
+
+def _anybody(campaign: Campaign, pk: int) -> Membership:
+    """The membership of that id, also of somebody who has left. Raises NotYours."""
+    found = campaign.memberships.select_related("user", "campaign").filter(pk=pk).first()
+    if found is None:
+        raise NotYours("There is no such member of this campaign.")
+    return found
+
+
+def _member(campaign: Campaign, pk: int) -> Membership:
+    membership = campaign.memberships.active().select_related("user").filter(pk=pk).first()
+    if membership is None:
+        raise NotYours("There is no such member of this campaign.")
+    return membership
+
+
+def _people(
+    request: SignedIn,
+    campaign: Campaign,
+    form: InvitationForm,
+    link: str = "",
+    made: Invitation | None = None,
+) -> HttpResponse:
+    everybody = progress.members(campaign)
+    page = page_of(request, everybody.filter(left_at=None), PAGE)
+    left = everybody.exclude(left_at=None)
+    invitations = campaign.invitations.select_related("created_by").order_by("-pk")
+    invited = page_of(request, invitations, PAGE, "invitations")
+    now = timezone.now()
+    return render_campaign(
+        request,
+        "labeling/people.html",
+        campaign,
+        "people",
+        form=form,
+        link=link,
+        made=made,
+        members=progress.annotators(campaign, list(page.object_list)),
+        page_obj=page,
+        query=query_of(request),
+        left=list(left[:PAGE]),
+        left_count=left.count(),
+        invitations=[{"invitation": row, "state": _state(row, now)} for row in invited.object_list],
+        invited=invited,
+        invited_query=query_of(request, "invitations"),
+        roles=Membership.Role.choices,
+    )
+
+
+def _state(invitation: Invitation, now) -> str:
+    if invitation.revoked_at:
+        return "withdrawn"
+    if invitation.expires_at <= now:
+        return "expired"
+    return "used up" if invitation.uses >= invitation.max_uses else "open"

@@ -1,0 +1,69 @@
+"""A campaign's rules: read, changed, and what they would do before they do it."""
+
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpResponse
+from django.shortcuts import redirect
+from django.views.decorators.http import require_http_methods
+
+from labeling.campaigns import lifecycle
+from labeling.errors import Refusal
+from labeling.estimators import annotator_checks
+from labeling.kinds import policies
+from labeling.models import Campaign
+from labeling.quality import monitoring
+from labeling.web.forms import PolicyForm, add_refusal
+from labeling.web.views.shared import SignedIn, own_campaign, render_campaign
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def policy(request: SignedIn, name: str) -> HttpResponse:
+    """The rules in force, and the next version of them; whom it stops is shown before it is saved.
+
+    A change that stops somebody is saved when it comes with `confirmed`: "some", or "everyone"
+    where it stops all who are at work.
+    """
+    campaign = own_campaign(request, name)
+    if request.method == "GET":
+        return _page(request, campaign, PolicyForm(initial=policies.of(campaign)))
+    form = PolicyForm(request.POST)
+    if not form.is_valid():
+        return _page(request, campaign, form)
+    content = form.policy()
+    stopped = monitoring.preview(campaign, content)
+    everyone = monitoring.would_block_everyone(campaign, content, stopped)
+    confirmed = request.POST.get("confirmed", "")
+    fits = confirmed == "everyone" if everyone else confirmed == "some" or not stopped
+    if "preview" in request.POST or not fits:
+        shown = {"stopped": stopped, "everyone": everyone, "asked": "preview" in request.POST}
+        return _page(request, campaign, form, shown)
+    try:
+        made = lifecycle.change_policy(campaign, request.user, content)
+    except Refusal as refusal:
+        add_refusal(form, refusal)
+        return _page(request, campaign, form)
+    said = f"Version {made.version} of the rules holds for questions asked from now on."
+    messages.success(request, said)
+    return redirect("labeling:campaign_policy", campaign.name)
+
+
+def _page(
+    request: SignedIn, campaign: Campaign, form: PolicyForm, preview: dict[str, Any] | None = None
+) -> HttpResponse:
+    shown = form.policy() if form.is_bound and form.is_valid() else policies.of(campaign)
+    return render_campaign(
+        request,
+        "labeling/policy.html",
+        campaign,
+        "policy",
+        form=form,
+        groups=form.groups(),
+        policy=campaign.policy,
+        preview=preview,
+        advice=annotator_checks.advice(shown),
+        by_table=shown["method"] == "vote-table",
+        actions=policies.ACTIONS,
+    )

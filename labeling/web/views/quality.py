@@ -1,0 +1,159 @@
+"""How good a campaign's answers are: agreement, error, what is disputed, gold that fails; and what
+is asked or worked out anew to know it better."""
+
+import secrets
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.db.models import Count
+from django.http import HttpResponse
+from django.shortcuts import redirect
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from labeling.campaigns.access import RESEARCHER
+from labeling.consensus import calibrating
+from labeling.errors import Refusal
+from labeling.kinds import KINDS, policies
+from labeling.models import Campaign, Job, Membership, Question
+from labeling.quality import auditing, gold, piloting
+from labeling.reports import campaign_figures, overview
+from labeling.web.forms import PilotForm, add_refusal
+from labeling.web.views.shared import (
+    SignedIn,
+    own_campaign,
+    render_campaign,
+    role_in,
+    watched_campaign,
+)
+
+FAILING = 12
+
+
+@login_required
+@require_GET
+def quality(request: SignedIn, name: str) -> HttpResponse:
+    """Agreement, votes, the audited error and the most disputed questions as pictures."""
+    campaign = watched_campaign(request, name)
+    figures = campaign_figures.figures(campaign)
+    words = overview.value_words(campaign)
+    audit = auditing.estimate(campaign)
+    facts: dict[str, Any] = {
+        "figures": figures,
+        "audit": audit,
+        "by_answer": [
+            row | {"value": value, "words": words.get(value, value)}
+            for value, row in (audit or {}).get("by_answer", {}).items()
+        ],
+        "contradicted": _contradicted(campaign, words),
+        "disputed": _disputed(campaign, figures["disputed"]),
+    }
+    if role_in(campaign, request.user) == RESEARCHER:
+        balance = gold.balance(campaign)
+        facts |= {
+            "failing": _failing(campaign),
+            "balance": balance,
+            "golden": [
+                {"value": value, "words": words.get(value, value), "count": count}
+                for value, count in balance["by_answer"].items()
+            ],
+            "calibration": campaign.calibrations.order_by("-number").first(),
+            "calibrating": _waiting(campaign, "calibrate"),
+            "pilot": piloting.state(campaign) if piloting.fits(campaign) else None,
+            "stages": _stages(campaign),
+        }
+    return render_campaign(request, "labeling/quality.html", campaign, "quality", **facts)
+
+
+@login_required
+@require_POST
+def calibrate(request: SignedIn, name: str) -> HttpResponse:
+    """Works everybody's standing and the vote tables out anew, in the background."""
+    campaign = own_campaign(request, name)
+    calibrating.ask_now(campaign, request.user)
+    messages.success(request, "Standings are being worked out; Jobs says when they are.")
+    return redirect("labeling:quality", campaign.name)
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def pilot(request: SignedIn, name: str) -> HttpResponse:
+    """A pilot: what it would cost, and with `confirmed` its votes are asked for."""
+    campaign = own_campaign(request, name)
+    if request.method == "GET":
+        return _pilot(request, campaign, PilotForm())
+    form = PilotForm(request.POST)
+    if not form.is_valid():
+        return _pilot(request, campaign, form)
+    per_topic, seed = form.cleaned_data["per_topic"], form.cleaned_data["seed"]
+    if seed is None:
+        # In the form from now on, so that what was priced is what is asked.
+        seed = secrets.randbelow(2**31)
+    try:
+        if "confirmed" in request.POST:
+            piloting.ask(campaign, request.user, per_topic, seed)
+            messages.success(request, "The pilot is being asked; Jobs says how far it is.")
+            return redirect("labeling:pilot", campaign.name)
+        plan = piloting.plan(campaign, per_topic, seed)
+    except Refusal as refusal:
+        add_refusal(form, refusal)
+        return _pilot(request, campaign, form)
+    priced = PilotForm(initial={"per_topic": per_topic, "seed": seed})
+    return _pilot(request, campaign, priced, plan)
+
+
+def _pilot(
+    request: SignedIn, campaign: Campaign, form: PilotForm, plan: dict[str, Any] | None = None
+) -> HttpResponse:
+    return render_campaign(
+        request,
+        "labeling/pilot.html",
+        campaign,
+        "quality",
+        form=form,
+        plan=plan,
+        fits=piloting.fits(campaign),
+        pilot=piloting.state(campaign),
+        asking=_waiting(campaign, "pilot"),
+        by_table=policies.of(campaign)["method"] == "vote-table",
+    )
+
+
+def _waiting(campaign: Campaign, kind: str) -> bool:
+    return campaign.jobs.filter(kind=kind, state__in=[Job.State.QUEUED, Job.State.RUNNING]).exists()
+
+
+def _contradicted(campaign: Campaign, words: dict[str, str]) -> list[dict[str, Any]]:
+    """What stood and what the auditor said, where they differ."""
+    kind = KINDS[campaign.kind]
+    found = auditing.disagreements(campaign)
+    rows = overview.question_rows(campaign, [row.question for row in found])
+    said = [kind.tally_name(row.value) for row in found]
+    return [
+        row | {"said": word, "said_words": words.get(word, word)}
+        for row, word in zip(rows, said, strict=True)
+    ]
+
+
+def _disputed(campaign: Campaign, pks: list[int]) -> list[dict[str, Any]]:
+    found = campaign.questions.select_related("item__image").in_bulk(pks)
+    return overview.question_rows(campaign, [found[pk] for pk in pks if pk in found])
+
+
+def _failing(campaign: Campaign) -> list[dict[str, Any]]:
+    """The gold that trusted people fail most, with how many met it."""
+    met = {row.question_id: row for row in gold.failing_lately(campaign, FAILING)}
+    found = Question.objects.select_related("gold", "item__image").in_bulk(list(met))
+    rows = overview.gold_rows(campaign, [found[pk] for pk in met])
+    return [row | {"people": met[row["question"].pk]} for row in rows]
+
+
+def _stages(campaign: Campaign) -> list[dict[str, Any]]:
+    """How many annotators are in each stage."""
+    members = campaign.memberships.active().filter(role=Membership.Role.ANNOTATOR).order_by()
+    counts = dict(members.values_list("stage").annotate(Count("pk")))
+    return [
+        {"value": value, "words": words, "count": counts[value]}
+        for value, words in Membership.Stage.choices
+        if value in counts
+    ]

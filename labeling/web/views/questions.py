@@ -1,0 +1,153 @@
+"""A campaign's questions: the list, one with its votes, adding, withdrawing."""
+
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpResponse
+from django.shortcuts import redirect
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from labeling.errors import Refusal
+from labeling.exchange import part_campaigns
+from labeling.follow_ups import asking, opening
+from labeling.kinds import KINDS, is_drawn
+from labeling.models import Campaign
+from labeling.plurals import count_of
+from labeling.reports import overview, part_overview
+from labeling.web.forms import QuestionFilterForm, QuestionsForm, add_refusal
+from labeling.web.views.shared import (
+    SignedIn,
+    display_response,
+    own_campaign,
+    page_of,
+    query_of,
+    question_in,
+    render_campaign,
+    sent,
+    thumbnail_response,
+    watched_campaign,
+)
+
+PAGE = 50
+
+
+@login_required
+@require_GET
+def questions(request: SignedIn, name: str) -> HttpResponse:
+    """The campaign's questions with their votes, narrowed by state, class and image name."""
+    campaign = watched_campaign(request, name)
+    form = QuestionFilterForm(campaign, request.GET)
+    chosen = form.cleaned_data if form.is_valid() else {}
+    found = overview.questions_of(
+        campaign,
+        state=chosen.get("state", ""),
+        topic=chosen.get("topic", ""),
+        search=chosen.get("q", ""),
+    )
+    page = page_of(request, found, PAGE)
+    return render_campaign(
+        request,
+        "labeling/questions.html",
+        campaign,
+        "questions",
+        form=form,
+        rows=overview.question_rows(campaign, list(page.object_list)),
+        page_obj=page,
+        query=query_of(request),
+    )
+
+
+@login_required
+@require_GET
+def question(request: SignedIn, name: str, pk: int) -> HttpResponse:
+    """One question: its image, every vote, and how it was settled."""
+    campaign = watched_campaign(request, name)
+    question = question_in(campaign, pk)
+    [row] = overview.question_rows(campaign, [question])
+    history = overview.question_history(campaign, question)
+    drawn = is_drawn(KINDS[campaign.kind])
+    picture = part_overview.question_picture(campaign, question) if drawn else None
+    return render_campaign(
+        request,
+        "labeling/question.html",
+        campaign,
+        "questions",
+        row=row,
+        picture=picture,
+        **history,
+    )
+
+
+@login_required
+@require_GET
+def question_image(request: SignedIn, name: str, pk: int) -> HttpResponse:
+    """The question's image as annotators get it."""
+    campaign = watched_campaign(request, name)
+    return display_response(question_in(campaign, pk).item.image)
+
+
+@login_required
+@require_GET
+def question_thumbnail(request: SignedIn, name: str, pk: int) -> HttpResponse:
+    campaign = watched_campaign(request, name)
+    return thumbnail_response(question_in(campaign, pk).item.image)
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def questions_add(request: SignedIn, name: str) -> HttpResponse:
+    """More questions, as a list."""
+    campaign = own_campaign(request, name)
+    data = (request.POST, request.FILES) if request.method == "POST" else ()
+    form = QuestionsForm(*data, by_image=campaign.kind != "contains", user=request.user)
+    if form.is_valid():
+        try:
+            said = _ask(campaign, form.cleaned_data)
+        except Refusal as refusal:
+            add_refusal(form, refusal)
+        else:
+            form.forget_files()
+            messages.success(request, said)
+            return redirect("labeling:questions", campaign.name)
+    form.keep_files()
+    return render_campaign(request, "labeling/questions_add.html", campaign, "questions", form=form)
+
+
+def _ask(campaign: Campaign, content: dict[str, Any]) -> str:
+    """Asks what the form lists; what came of it, in words."""
+    if campaign.kind == "hierarchy":
+        opened = opening.open_images(campaign, content["names"])
+        if opened is None:
+            return "The first questions of these images are being made; see Jobs."
+        return f"{opened} first questions were added."
+    if campaign.kind == part_campaigns.KIND:
+        objects = part_campaigns.objects_of(campaign.dataset, images=content["names"])
+        added = part_campaigns.ask(campaign, objects)
+        return _added("object", added.created, added.existing)
+    pairs = content.get("pairs", [])
+    if campaign.kind == "naming":
+        pairs = opening.naming_pairs(campaign.dataset, content["names"])
+    added = opening.ask(campaign, pairs, content.get("topics", []))
+    return _added("question", added.created, added.existing)
+
+
+def _added(what: str, created: int, existing: int) -> str:
+    told = count_of(created, f"{what} was", f"{what}s were")
+    return f"{told} added; {count_of(existing, 'was', 'were')} there already."
+
+
+@login_required
+@require_POST
+def question_withdraw(request: SignedIn, name: str, pk: int) -> HttpResponse:
+    """Takes one question out of the queue; its answers stay."""
+    campaign = own_campaign(request, name)
+    question = question_in(campaign, pk)
+    gone = asking.withdraw_questions(
+        campaign, [question.pk], request.user, sent(request, "reason")[:500]
+    )
+    if gone:
+        messages.success(request, "The question is withdrawn. Its answers stay.")
+    else:
+        messages.error(request, f"The question is {question.get_state_display()}; it stays.")
+    return redirect("labeling:question", campaign.name, question.pk)

@@ -1,0 +1,183 @@
+"""The objects of a release, their parts coloured over the photographs."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from django.contrib.auth.decorators import login_required
+from django.core.paginator import Paginator
+from django.db.models import OuterRef, Subquery
+from django.http import HttpResponse
+from django.views.decorators.http import require_GET
+
+from labeling.errors import Refusal
+from labeling.files import BadInput
+from labeling.formats.label import About
+from labeling.formats.pictures import REST_COLOUR, colour, middle, places_of
+from labeling.geometry.svg import path_data, view_box
+from labeling.image_files import THUMBNAIL_PX
+from labeling.models import Campaign, Item, Question, Release
+from labeling.parts import background
+from labeling.parts.model import REST_OBJECT, STATES, Part, PartedObject
+from labeling.release_files import frozen, frozen_objects, line_index
+from labeling.release_files.frozen_objects import UNKNOWN
+from labeling.releases import freezing
+from labeling.web.views.shared import SignedIn, own_campaign, query_of, render_campaign
+
+PAGE = 12
+WORDS = {
+    "drawn": "drawn",
+    "not_visible": "not visible",
+    "occluded": "occluded",
+    UNKNOWN: "nobody said",
+}
+ORIGINS = {"explicit": "", "given": "given"}
+# How wide a tile is on the page: a thumbnail that shows less of the object than that is too small.
+TILE_PX = 200
+
+
+@login_required
+@require_GET
+def release_objects(request: SignedIn, name: str, number: int) -> HttpResponse:
+    """Every object of a release with its parts, and how many parts are in which state."""
+    campaign = own_campaign(request, name)
+    release = freezing.release_for(campaign, number)
+    meta, found = _read(release)
+    categories: dict[str, Any] = meta["campaign"]["settings"].get("categories", {})
+    there = [{"key": key, "name": categories[key]["name"]} for key in meta.get("parts", {})]
+    wanted = request.GET.get("category", "")
+    chosen = wanted if wanted in found else ""
+    if len(there) == 1:
+        chosen = there[0]["key"]
+    page = Paginator(found[chosen], PAGE).get_page(request.GET.get("page"))
+    return render_campaign(
+        request,
+        "labeling/release_objects.html",
+        campaign,
+        "releases",
+        release=release,
+        categories=there,
+        chosen=chosen,
+        chosen_name=categories[chosen]["name"] if chosen else "",
+        rows=_rows(meta.get("parts", {}), categories, chosen),
+        states=[{"key": key, "words": words} for key, words in WORDS.items()],
+        tiles=_tiles(campaign, categories, list(page.object_list)),
+        page_obj=page,
+        query=query_of(request),
+        rest_colour=REST_COLOUR,
+    )
+
+
+def _read(release: Release) -> tuple[dict[str, Any], Mapping[str, Sequence[dict[str, Any]]]]:
+    """release.json and its objects by category, none where the campaign draws no parts.
+
+    Raises Refusal where files are gone or changed.
+    """
+    folder = freezing.folder_of(release)
+    try:
+        meta = frozen.head(folder, release.sha256)
+        stated = meta["files"].get("objects.jsonl")
+        path = folder / "objects.jsonl"
+        found = line_index.by_category(path, stated["sha256"]) if stated else None
+    except BadInput:
+        raise Refusal(
+            "The files of this release are not on this server, or were changed after it was "
+            "frozen. Freeze it again."
+        ) from None
+    return meta, found or {"": ()}
+
+
+def _rows(counted: dict[str, Any], categories: dict[str, Any], chosen: str) -> list[dict[str, Any]]:
+    """How many parts are in which state: a row for each part of the category that is chosen, else
+    for each category."""
+    if not chosen:
+        return [
+            _row(categories[key]["name"], list(found["parts"].values()), key=key)
+            for key, found in counted.items()
+        ]
+    names = {part["key"]: part["name"] for part in categories[chosen]["parts"]}
+    return [
+        _row(names.get(key, key), [states], number=place + 1, colour=colour(place))
+        for place, (key, states) in enumerate(counted.get(chosen, {"parts": {}})["parts"].items())
+    ]
+
+
+def _row(name: str, counts: list[dict[str, int]], **more: Any) -> dict[str, Any]:
+    states = {key: sum(count[key] for count in counts) for key in WORDS}
+    total = sum(states.values()) or 1
+    bars, start = [], 0.0
+    for key, count in states.items():
+        width = round(100 * count / total, 3)
+        bars.append({"state": key, "x": f"{start:g}", "width": f"{width:g}"})
+        start += width
+    given = sum(count["given"] for count in counts)
+    return {"name": name, "counts": list(states.values()), "given": given, "bars": bars, **more}
+
+
+def _tiles(
+    campaign: Campaign, categories: dict[str, Any], lines: list[dict[str, Any]]
+) -> list[dict[str, Any]]:
+    """What the page shows of each object."""
+    names = {
+        key: {part["key"]: part["name"] for part in category["parts"]}
+        for key, category in categories.items()
+    }
+    about = About("", {key: row["name"] for key, row in categories.items()}, names)
+    items = _items(campaign, lines)
+    tiles = []
+    for line in lines:
+        known = frozen_objects.parted(line, names.get(line["category"], {}))
+        item = items.get((line["image"], line["object"]))
+        tiles.append(_tile(background.with_rest(known), line["unknown"], item, about))
+    return tiles
+
+
+def _items(campaign: Campaign, lines: list[dict[str, Any]]) -> dict[tuple[str, str], Item]:
+    """The objects of these lines by image and name, each with the id of its question."""
+    rows = Item.objects.filter(
+        image__dataset=campaign.dataset_id,
+        image__name__in=[line["image"] for line in lines],
+        name__in=[line["object"] for line in lines],
+    ).select_related("image")
+    asked = campaign.questions.filter(item=OuterRef("pk")).exclude(state=Question.State.GOLD)
+    found = rows.annotate(asked=Subquery(asked.order_by("round").values("pk")[:1]))
+    return {(item.image.name, item.name): item for item in found}
+
+
+def _tile(
+    thing: PartedObject, unknown: list[str], item: Item | None, about: About
+) -> dict[str, Any]:
+    places, names = places_of(thing, about), about.parts.get(thing.category, {})
+    crop = thing.crop or thing.box
+    longest = max(item.image.width, item.image.height) if item else 1
+    seen = max(crop[2] - crop[0], crop[3] - crop[1]) * min(1, THUMBNAIL_PX / longest)
+    parts = [_part(part, places[part.key], names) for part in thing.parts if part.key in places]
+    unsaid = [
+        {"number": places[key] + 1, "name": names.get(key, key), "said": WORDS[UNKNOWN]}
+        for key in unknown
+    ]
+    return {
+        "thing": thing,
+        "category": about.classes.get(thing.category, thing.category),
+        "item": item,
+        "small": seen >= TILE_PX,
+        "view": view_box(crop),
+        # A twentieth of the tile, in pixels of the image.
+        "text": f"{max(crop[2] - crop[0], crop[3] - crop[1]) / 16:g}",
+        "rest": "".join(path_data(p.polygons) for p in thing.parts if p.key == REST_OBJECT),
+        "shapes": [part for part in parts if part["path"]],
+        "parts": parts + unsaid,
+    }
+
+
+def _part(part: Part, place: int, names: dict[str, str]) -> dict[str, Any]:
+    x, y = middle(part.polygons) if part.polygons else (0.0, 0.0)
+    said = ORIGINS[part.origin] if part.state == STATES[0] else WORDS[part.state]
+    return {
+        "number": place + 1,
+        "name": names.get(part.key, part.key),
+        "colour": colour(place),
+        "said": said,
+        "path": path_data(part.polygons),
+        "x": f"{x:g}",
+        "y": f"{y:g}",
+    }

@@ -1,0 +1,182 @@
+"""The review: what the votes could not decide, or everything; and how far people agree on parts."""
+
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpResponse
+from django.shortcuts import redirect
+from django.views.decorators.http import require_GET, require_POST
+
+from labeling.consensus import reviewing
+from labeling.errors import NotYours, Refusal
+from labeling.kinds import KINDS, is_drawn
+from labeling.models import Campaign, Question
+from labeling.reports import overview, part_figures, part_overview
+from labeling.web.forms import SendBackForm, VerdictForm, answer_choices
+from labeling.web.views.shared import SignedIn, question_in, render_campaign, watched_campaign
+
+
+@login_required
+@require_GET
+def review(request: SignedIn, name: str) -> HttpResponse:
+    """The next question that waits for a reviewer, and the keys that decide it."""
+    campaign = watched_campaign(request, name)
+    return _review(request, campaign, VerdictForm(campaign), _next(request, campaign))
+
+
+@login_required
+@require_POST
+def question_decide(request: SignedIn, name: str, pk: int) -> HttpResponse:
+    """A reviewer's verdict, then the next question."""
+    campaign = watched_campaign(request, name)
+    question = question_in(campaign, pk)
+    form = VerdictForm(campaign, request.POST, question=question)
+    if not form.is_valid():
+        return _review(request, campaign, form, question)
+    data = form.cleaned_data
+    return _done(
+        request,
+        campaign,
+        f"Decided: {question.item.image.name}.",
+        lambda: reviewing.decide(
+            campaign, pk, request.user, data["value"], data["reason"], seen=data["seen"]
+        ),
+    )
+
+
+@login_required
+@require_POST
+def question_accept(request: SignedIn, name: str, pk: int) -> HttpResponse:
+    """What people answered stands, then the next question."""
+    campaign = watched_campaign(request, name)
+    question = question_in(campaign, pk)
+    seen = _seen(request)
+    return _done(
+        request,
+        campaign,
+        f"Accepted: {question.item.image.name}.",
+        lambda: reviewing.accept(campaign, pk, request.user, seen=seen),
+    )
+
+
+@login_required
+@require_POST
+def question_send_back(request: SignedIn, name: str, pk: int) -> HttpResponse:
+    """Back to whoever drew it, with a note, then the next question."""
+    campaign = watched_campaign(request, name)
+    question = question_in(campaign, pk)
+    form = SendBackForm(request.POST)
+    if not form.is_valid():
+        return _review(request, campaign, VerdictForm(campaign), question, form)
+    data = form.cleaned_data
+    return _done(
+        request,
+        campaign,
+        f"Sent back: {question.item.image.name}.",
+        lambda: reviewing.send_back(
+            campaign,
+            pk,
+            request.user,
+            data["note"],
+            seen=data["seen"],
+            answers=request.POST.getlist("answers") if "chosen" in request.POST else None,
+        ),
+    )
+
+
+@login_required
+@require_GET
+def agreement(request: SignedIn, name: str) -> HttpResponse:
+    """How far people agree on each part of each category."""
+    campaign = watched_campaign(request, name)
+    return render_campaign(
+        request,
+        "labeling/agreement.html",
+        campaign,
+        "agreement",
+        found=part_figures.agreement(campaign),
+    )
+
+
+def _seen(request: SignedIn) -> int | None:
+    text = request.POST.get("seen", "")
+    return int(text) if text.isdecimal() and len(text) <= 18 else None
+
+
+def _done(request: SignedIn, campaign: Campaign, said: str, deed: Any) -> HttpResponse:
+    """To the next question, with what became of this one."""
+    try:
+        deed()
+    except NotYours:
+        raise
+    except Refusal as refusal:
+        messages.error(request, refusal.message)
+    else:
+        messages.success(request, said)
+    return redirect("labeling:review", campaign.name)
+
+
+def _next(request: SignedIn, campaign: Campaign) -> Question | None:
+    """The question in review that the address names, or the first after the one that was skipped;
+    from the start again at the end."""
+    waiting = (
+        campaign.questions.filter(state=Question.State.REVIEW)
+        .select_related("item__image", "policy")
+        .order_by("pk")
+    )
+    chosen, after = request.GET.get("question", ""), request.GET.get("after", "")
+    if chosen.isdecimal():
+        return waiting.filter(pk=int(chosen[:18])).first() or waiting.first()
+    if after.isdecimal():
+        return waiting.filter(pk__gt=int(after[:18])).first() or waiting.first()
+    return waiting.first()
+
+
+def _review(
+    request: SignedIn,
+    campaign: Campaign,
+    form: VerdictForm,
+    question: Question | None,
+    note: SendBackForm | None = None,
+) -> HttpResponse:
+    rows = overview.question_rows(campaign, [question] if question else [])
+    topic = campaign.topics.filter(key=question.topic).first() if question else None
+    context: dict[str, Any] = {
+        "form": form,
+        "row": rows[0] if rows else None,
+        "topic": topic,
+        "history": overview.question_history(campaign, question) if question else None,
+    }
+    if is_drawn(KINDS[campaign.kind]):
+        template = "labeling/review_parts.html"
+        context["note"] = note or SendBackForm()
+        if question:
+            context |= _drawn(campaign, question, form)
+    else:
+        template = "labeling/review.html"
+        kind_choices = answer_choices(campaign, abstentions=False)
+        context |= {
+            "asked": overview.asked_words(campaign, rows[0]["topic"]) if rows else "",
+            "choices": [(value, label, label[:1].lower()) for value, label in kind_choices],
+            "naming": campaign.kind == "naming",
+            "proposal": overview.proposal(campaign, question) if question else None,
+        }
+    return render_campaign(request, template, campaign, "review", **context)
+
+
+def _drawn(campaign: Campaign, question: Question, form: VerdictForm) -> dict[str, Any]:
+    picture = part_overview.question_picture(campaign, question)
+    standing = picture["settlement"].pk if picture["settlement"] else 0
+    return {
+        "picture": picture,
+        "setup": part_overview.bench(
+            campaign,
+            question.item,
+            question.topic,
+            # What was refused goes on where it was.
+            form.refused or picture["value"],
+            f"correction:{question.pk}:{standing}",
+        )
+        | {"begin": form.refused is not None},
+    }

@@ -1,0 +1,50 @@
+"""Who may open campaigns: a page for administrators of the site."""
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.http import urlencode
+from django.views.decorators.http import require_GET, require_POST
+
+from labeling.campaigns.access import check_administrator
+from labeling.campaigns.rights import accounts, grant, revoke
+from labeling.errors import NotYours
+from labeling.models import User
+from labeling.web.views.shared import SignedIn, sent
+
+SHOWN = 50
+
+
+@login_required
+@require_GET
+def rights(request: SignedIn) -> HttpResponse:
+    """The accounts that may open campaigns, or those that a search finds."""
+    check_administrator(request.user)
+    search = request.GET.get("q", "").replace("\0", "").strip()[:150]
+    # One more than is shown, to know whether there are more: nothing is counted.
+    found = list(accounts(search)[: SHOWN + 1])
+    context = {"accounts": found[:SHOWN], "has_more": len(found) > SHOWN, "search": search}
+    return render(request, "labeling/rights.html", context | {"shown": SHOWN})
+
+
+@login_required
+@require_POST
+def right_change(request: SignedIn, pk: int) -> HttpResponse:
+    """Grants or revokes the right of one account."""
+    check_administrator(request.user)
+    account = User.objects.filter(pk=pk, is_active=True).first()
+    if account is None:
+        raise NotYours("There is no such account.")
+    if sent(request, "may") == "yes":
+        grant(account, request.user)
+        messages.success(request, f"{account.username} may open campaigns now.")
+    else:
+        revoke(account, request.user)
+        messages.success(
+            request, f"{account.username} may open no further campaign. Their roles stay."
+        )
+    search = sent(request, "q")
+    query = f"?{urlencode({'q': search})}" if search else ""
+    return redirect(reverse("labeling:rights") + query)

@@ -1,0 +1,125 @@
+"""What the researcher's pages have in common: their frame, lists in pages, images."""
+
+from typing import Any
+
+from django.conf import settings
+from django.core.paginator import Page, Paginator
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.utils.module_loading import import_string
+
+from labeling.campaigns.access import ANNOTATOR, RESEARCHER, campaign_for
+from labeling.campaigns.names import Names
+from labeling.datasets import images
+from labeling.errors import NotYours
+from labeling.models import Campaign, Image, Membership, Question, User
+
+
+class SignedIn(HttpRequest):
+    """A request behind login_required, for the type checker."""
+
+    user: User
+
+
+# Whoever may look: reviewers review and look, researchers do the rest.
+WATCHERS = (RESEARCHER, Membership.Role.REVIEWER)
+
+
+def role_in(campaign: Campaign, user: User) -> str:
+    """The person's role; staff who are no members count as researchers."""
+    if user.is_staff:
+        return RESEARCHER
+    held = campaign.memberships.active().filter(user=user).values_list("role", flat=True)
+    return held.first() or ANNOTATOR
+
+
+def render_campaign(
+    request: SignedIn, template: str, campaign: Campaign, tab: str, **context: Any
+) -> HttpResponse:
+    """A page inside a campaign's frame: its name, state and tabs."""
+    in_review = campaign.questions.filter(state=Question.State.REVIEW).count()
+    role = role_in(campaign, request.user)
+    frame = {
+        "campaign": campaign,
+        "tab": tab,
+        "role": role,
+        "is_researcher": role == RESEARCHER,
+        "names": Names(campaign),
+        "in_review": in_review,
+        # Reviewers label too: what is made of their answers might tell them what to say.
+        "links": links_of(campaign) if role == RESEARCHER else [],
+    }
+    return render(request, template, frame | context)
+
+
+def links_of(campaign: Campaign) -> list[dict[str, str]]:
+    """{"title", "url"} of what other parts make of this campaign; they are named in settings
+    (ASSAY_CAMPAIGN_LINKS), so that this part need not know them."""
+    found: list[dict[str, str]] = []
+    for path in getattr(settings, "ASSAY_CAMPAIGN_LINKS", []):
+        found += import_string(path)(campaign)
+    return found
+
+
+def page_of(request: SignedIn, rows: QuerySet[Any], size: int, name: str = "page") -> Page:
+    """The page of the list that the address asks for, the nearest one if there is none such.
+
+    name: what a second list on the same page calls its own.
+    """
+    return Paginator(rows, size).get_page(request.GET.get(name))
+
+
+def query_of(request: SignedIn, name: str = "page") -> str:
+    """The address's query without its page, for links to the other pages."""
+    query = request.GET.copy()
+    query.pop(name, None)
+    return query.urlencode()
+
+
+def key_of(text: str) -> int | None:
+    """The row's id that a form sent, None for what is none."""
+    # Longer ones fit no column, and Python refuses to read very long ones.
+    return int(text) if text.isdecimal() and len(text) <= 18 else None
+
+
+def sent(request: SignedIn, name: str) -> str:
+    """What a form sent under that name, where no form object checks it. PostgreSQL takes no NUL."""
+    return request.POST.get(name, "").replace("\0", "")
+
+
+def question_in(campaign: Campaign, pk: int) -> Question:
+    """The campaign's question of that id. Raises NotYours."""
+    question = (
+        campaign.questions.select_related("item__image", "policy")
+        .exclude(state=Question.State.GOLD)
+        .filter(pk=pk)
+        .first()
+    )
+    if question is None:
+        raise NotYours("There is no such question in this campaign.")
+    return question
+
+
+def watched_campaign(request: SignedIn, name: str) -> Campaign:
+    return campaign_for(request.user, name, *WATCHERS)
+
+
+def own_campaign(request: SignedIn, name: str) -> Campaign:
+    return campaign_for(request.user, name, RESEARCHER)
+
+
+def thumbnail_response(image: Image) -> HttpResponse:
+    return _picture(images.open_thumbnail(image))
+
+
+def display_response(image: Image) -> HttpResponse:
+    return _picture(images.open_display(image))
+
+
+def _picture(picture: images.Picture) -> HttpResponse:
+    with picture:
+        response = HttpResponse(picture.read(), content_type=picture.media_type)
+    response["Cache-Control"] = "private, max-age=3600"
+    response["Cross-Origin-Resource-Policy"] = "same-origin"
+    return response

@@ -1,0 +1,278 @@
+"""A dataset's vocabulary of parts: read, started, replaced, one category changed, its versions."""
+
+import re
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from labeling.campaigns.access import campaigns_for, dataset_for
+from labeling.datasets import vocabulary_store
+from labeling.errors import NotAllowed, NotYours, Refusal
+from labeling.follow_ups import opening
+from labeling.models import Campaign, Dataset
+from labeling.models import Vocabulary as Version
+from labeling.vocabulary.changes import changes, counted
+from labeling.vocabulary.types import Vocabulary
+from labeling.web.forms.vocabulary import MOST_ROWS, CategoryForms, VocabularyForm
+from labeling.web.views.shared import RESEARCHER, SignedIn, key_of, sent
+
+VERSIONS = 20
+WNID = re.compile(r"n\d{8}")
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def vocabulary(request: SignedIn, name: str) -> HttpResponse:
+    """The latest version by categories; a whole new one follows it."""
+    dataset = dataset_for(request.user, name)
+    if request.method == "GET":
+        return _page(request, dataset, None)
+    _check_may_edit(request, dataset)
+    form = VocabularyForm(request.POST, request.FILES, user=request.user)
+    if form.is_valid():
+        try:
+            base = form.cleaned_data["version"]
+            made = vocabulary_store.add_version(
+                dataset, form.vocabulary, request.user, instead_of=base
+            )
+        except Refusal as refusal:
+            form.say(refusal)
+        else:
+            form.forget_files()
+            return _saved(request, dataset, made)
+    form.keep_files()
+    return _page(request, dataset, form)
+
+
+@login_required
+@require_POST
+def vocabulary_start(request: SignedIn, name: str) -> HttpResponse:
+    """The shipped vocabulary becomes the dataset's."""
+    dataset = dataset_for(request.user, name)
+    return _saved(request, dataset, vocabulary_store.start(dataset, request.user))
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def vocabulary_category(request: SignedIn, name: str, key: str) -> HttpResponse:
+    """One category, and its change."""
+    dataset = dataset_for(request.user, name)
+    _check_may_edit(request, dataset)
+    version = _opened_with(request, dataset)
+    said = vocabulary_store.read(version) if version else None
+    places = {category.key: n for n, category in enumerate(said.categories)} if said else {}
+    if key not in places:
+        raise NotYours("The vocabulary has no such category, or no longer.")
+    return _category(request, dataset, version, places[key])
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def vocabulary_category_new(request: SignedIn, name: str) -> HttpResponse:
+    """Another category, the last one."""
+    dataset = dataset_for(request.user, name)
+    _check_may_edit(request, dataset)
+    return _category(request, dataset, _opened_with(request, dataset), None)
+
+
+@login_required
+@require_POST
+def vocabulary_category_remove(request: SignedIn, name: str, key: str) -> HttpResponse:
+    """The vocabulary without this category."""
+    dataset = dataset_for(request.user, name)
+    _check_may_edit(request, dataset)
+    said = vocabulary_store.of(dataset)
+    category = said.category(key) if said else None
+    if said is None or category is None:
+        raise NotYours("The vocabulary has no such category, or no longer.")
+    content = said.content()
+    content["categories"] = [row for row in content["categories"] if row["key"] != category.key]
+    try:
+        made = vocabulary_store.add_version(dataset, content, request.user)
+    except Refusal as refusal:
+        messages.error(request, refusal.message)
+        return redirect("labeling:vocabulary_category", dataset.name, category.key)
+    return _saved(request, dataset, made)
+
+
+@login_required
+@require_GET
+def vocabulary_version(request: SignedIn, name: str, version: int) -> HttpResponse:
+    """A version, and what it changed of the one before."""
+    dataset = dataset_for(request.user, name)
+    row = _version(dataset, version)
+    said = vocabulary_store.read(row)
+    before = dataset.vocabularies.filter(version__lt=version).order_by("-version").first()
+    found = changes(vocabulary_store.read(before), said) if before else []
+    return render(
+        request,
+        "labeling/vocabulary_version.html",
+        {
+            "dataset": dataset,
+            "version": row,
+            "latest": vocabulary_store.current(dataset),
+            "before": before,
+            "said": said,
+            "rows": _rows(said, {}),
+            **{
+                what: [change for change in found if change.what == what]
+                for what in ("added", "removed", "changed")
+            },
+        },
+    )
+
+
+@login_required
+@require_GET
+def vocabulary_download(request: SignedIn, name: str, version: int) -> HttpResponse:
+    """A version as YAML, as it can be uploaded again."""
+    dataset = dataset_for(request.user, name)
+    row = _version(dataset, version)
+    text = vocabulary_store.read(row).as_yaml()
+    response = HttpResponse(text, content_type="application/yaml; charset=utf-8")
+    file = f"{dataset.name}-vocabulary-{row.version}.yaml"
+    response["Content-Disposition"] = f'attachment; filename="{file}"'
+    return response
+
+
+def _page(request: SignedIn, dataset: Dataset, form: VocabularyForm | None) -> HttpResponse:
+    version = vocabulary_store.current(dataset)
+    said = vocabulary_store.read(version) if version else None
+    counts = vocabulary_store.objects_by_category(dataset, said) if said else {}
+    initial = {"text": said.as_yaml(), "version": version.version} if said and version else {}
+    return render(
+        request,
+        "labeling/vocabulary.html",
+        {
+            "dataset": dataset,
+            "version": version,
+            "said": said,
+            "rows": _rows(said, counts) if said else [],
+            "all_open": "open" in request.GET,
+            "may_edit": vocabulary_store.may_edit(request.user, dataset),
+            "form": form or VocabularyForm(initial=initial, user=request.user),
+            "versions": _versions(request, dataset),
+        },
+    )
+
+
+def _opened_with(request: SignedIn, dataset: Dataset) -> Version | None:
+    """The version that a form was opened with: the latest, unless somebody saved meanwhile."""
+    number = key_of(sent(request, "version")) if request.method == "POST" else None
+    found = dataset.vocabularies.filter(version=number).first() if number else None
+    return found or vocabulary_store.current(dataset)
+
+
+def _category(
+    request: SignedIn, dataset: Dataset, version: Version | None, place: int | None
+) -> HttpResponse:
+    said = vocabulary_store.read(version) if version else None
+    category = said.categories[place] if said is not None and place is not None else None
+    if category is not None and len(category.parts) > MOST_ROWS:
+        messages.info(request, f"{category.name} has so many parts that only the text changes it.")
+        return redirect("labeling:vocabulary", dataset.name)
+    forms = CategoryForms(said, place, version.version if version else None, request.POST or None)
+    if request.method == "POST" and forms.is_valid():
+        try:
+            made = vocabulary_store.add_version(
+                dataset,
+                forms.content(),
+                request.user,
+                instead_of=forms.category.cleaned_data["version"],
+            )
+        except Refusal as refusal:
+            forms.say(refusal)
+        else:
+            return _saved(request, dataset, made)
+    count = vocabulary_store.objects_by_category(dataset, said) if said and category else {}
+    return render(
+        request,
+        "labeling/vocabulary_category.html",
+        {
+            "dataset": dataset,
+            "category": category,
+            "objects": count.get(category.key, 0) if category else 0,
+            "form": forms.category,
+            "parts": forms.parts,
+            "faulty": bool(forms.category.errors or any(forms.parts.errors)),
+        },
+    )
+
+
+def _saved(request: SignedIn, dataset: Dataset, made: Version) -> HttpResponse:
+    messages.success(request, f"Version {made.version} of the vocabulary is the latest now.")
+    return redirect("labeling:vocabulary", dataset.name)
+
+
+def _check_may_edit(request: SignedIn, dataset: Dataset) -> None:
+    if not vocabulary_store.may_edit(request.user, dataset):
+        raise NotAllowed("Only the dataset's owner changes its vocabulary. Ask them.")
+
+
+def _version(dataset: Dataset, version: int) -> Version:
+    row = dataset.vocabularies.select_related("created_by").filter(version=version).first()
+    if row is None:
+        raise NotYours("The vocabulary has no such version.")
+    return row
+
+
+def _rows(said: Vocabulary, objects: dict[str, int]) -> list[dict[str, Any]]:
+    """Each category with its parts, as the page lists them, and what its wnid means."""
+    meant = _meant(said)
+    return [
+        {
+            "category": category,
+            "meant": meant.get(category.key, ""),
+            # Where WordNet is not installed nothing is known of any.
+            "unknown": bool(meant)
+            and category.key not in meant
+            and bool(WNID.fullmatch(category.key)),
+            "objects": objects.get(category.key, 0),
+            "names": ", ".join(part.name for part in category.parts),
+            "parts": [
+                {
+                    "part": part,
+                    "aliases": ", ".join(part.aliases),
+                    "merge": [(key, ", ".join(names)) for key, names in part.merge.items()],
+                }
+                for part in category.parts
+            ],
+        }
+        for category in said.categories
+    ]
+
+
+def _meant(said: Vocabulary) -> dict[str, str]:
+    """The definition of each category that the site's glossary knows, by key."""
+    found = opening.describe([category.key for category in said.categories])
+    return {topic["key"]: topic["definition"] for topic in found if topic.get("definition")}
+
+
+def _versions(request: SignedIn, dataset: Dataset) -> list[dict[str, Any]]:
+    """The latest versions, each with how much it changed and who asks by it."""
+    rows = list(
+        dataset.vocabularies.select_related("created_by").order_by("-version")[: VERSIONS + 1]
+    )
+    using = vocabulary_store.campaigns_by_version(dataset)
+    seen = campaigns_for(request.user, RESEARCHER).filter(dataset=dataset)
+    mine = set(seen.values_list("pk", flat=True))
+    found = []
+    for n, row in enumerate(rows[:VERSIONS]):
+        before = rows[n + 1] if n + 1 < len(rows) else None
+        campaigns: list[Campaign] = using.get(row.version, [])
+        found.append(
+            {
+                "version": row,
+                "said": counted(changes(vocabulary_store.read(before), vocabulary_store.read(row)))
+                if before
+                else {},
+                "campaigns": [campaign for campaign in campaigns if campaign.pk in mine],
+                "others": sum(campaign.pk not in mine for campaign in campaigns),
+                "old": n > 0,
+            }
+        )
+    return found

@@ -1,0 +1,125 @@
+"""A campaign's background work and its releases."""
+
+import zipfile
+from pathlib import Path
+from tempfile import TemporaryFile
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.db.models import Q
+from django.http import FileResponse, HttpResponse
+from django.shortcuts import redirect
+from django.views.decorators.http import require_GET, require_POST
+
+from labeling.errors import NotYours, Refusal
+from labeling.exchange import label_files
+from labeling.jobs import queue as deeds
+from labeling.models import Job
+from labeling.release_files import exporting
+from labeling.releases import freezing as frozen
+from labeling.releases.parts import KIND
+from labeling.web.views.shared import SignedIn, own_campaign, page_of, query_of, render_campaign
+
+PAGE = 50
+
+
+@login_required
+@require_GET
+def jobs(request: SignedIn, name: str) -> HttpResponse:
+    """The campaign's background work, what failed with its reason."""
+    campaign = own_campaign(request, name)
+    # Everybody is watched after every ten answers, and every night has its steps: what went well
+    # would bury all else.
+    routine = Q(kind__in=["watch", "nightly"], state=Job.State.DONE)
+    found = campaign.jobs.exclude(routine).order_by("-pk")
+    state = request.GET.get("state", "")
+    if state in Job.State.values:
+        found = found.filter(state=state)
+    busy = campaign.jobs.filter(state__in=[Job.State.QUEUED, Job.State.RUNNING]).exists()
+    page = page_of(request, found, PAGE)
+    template = "labeling/_jobs.html" if "fragment" in request.GET else "labeling/jobs.html"
+    return render_campaign(
+        request,
+        template,
+        campaign,
+        "jobs",
+        page_obj=page,
+        query=query_of(request),
+        states=Job.State.choices,
+        state=state,
+        busy=busy,
+    )
+
+
+@login_required
+@require_POST
+def job_retry(request: SignedIn, name: str, pk: int) -> HttpResponse:
+    """Tries a failed job again."""
+    campaign = own_campaign(request, name)
+    job = campaign.jobs.filter(pk=pk).first()
+    if job is None:
+        raise NotYours("There is no such job in this campaign.")
+    try:
+        deeds.retry(job, request.user)
+    except Refusal as refusal:
+        messages.error(request, refusal.message)
+    else:
+        messages.success(request, "The job waits for its turn.")
+    return redirect("labeling:jobs", campaign.name)
+
+
+@login_required
+@require_GET
+def releases(request: SignedIn, name: str) -> HttpResponse:
+    """What the campaign said at which moment."""
+    campaign = own_campaign(request, name)
+    page = page_of(request, campaign.releases.order_by("-number"), PAGE)
+    return render_campaign(
+        request,
+        "labeling/releases.html",
+        campaign,
+        "releases",
+        page_obj=page,
+        query=query_of(request),
+        formats=[(name, label_files.WORDS[name]) for name in exporting.formats_of(campaign.kind)],
+        has_objects=campaign.kind == KIND,
+    )
+
+
+@login_required
+@require_POST
+def release_freeze(request: SignedIn, name: str) -> HttpResponse:
+    """Freezes what the campaign says now."""
+    campaign = own_campaign(request, name)
+    latest = campaign.releases.order_by("-number").first()
+    release = frozen.freeze(campaign, request.user)
+    if latest and latest.pk == release.pk:
+        said = f"Nothing has changed since release {release.number}: it holds all of it."
+        messages.info(request, said)
+    else:
+        messages.success(request, f"Release {release.number} holds what people said until now.")
+    return redirect("labeling:releases", campaign.name)
+
+
+@login_required
+@require_GET
+def release_download(request: SignedIn, name: str, number: int) -> FileResponse:
+    """The release's folder as a zip."""
+    campaign = own_campaign(request, name)
+    release = frozen.release_for(campaign, number)
+    folder = f"{campaign.name}-{release.number}"
+    # On disk, not in memory; gone when the response is closed.
+    file = TemporaryFile()  # noqa: SIM115
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as archive:
+        for path in _files(frozen.folder_of(release)):
+            archive.write(path, f"{folder}/{path.name}")
+    file.seek(0)
+    return FileResponse(
+        file, as_attachment=True, filename=f"{folder}.zip", content_type="application/zip"
+    )
+
+
+def _files(folder: Path) -> list[Path]:
+    if not folder.is_dir():
+        raise Refusal("The files of this release are not on this server. Freeze it again.")
+    return sorted(path for path in folder.iterdir() if path.is_file())

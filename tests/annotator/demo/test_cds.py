@@ -1,0 +1,64 @@
+"""The demonstration's benchmark of parts: drawn objects, made-up classifiers, a score."""
+
+import pytest
+
+from annotator.demo import cds, parts
+from evaluation.models import Benchmark, Run
+from labeling.jobs import queue
+from labeling.models import Campaign, Job
+from labeling.releases import freezing
+from tests.annotator.pieces import ground
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def _key(settings, wordnet):
+    settings.SECRET_KEY = "the key of this test"
+
+
+@pytest.fixture
+def benchmark() -> Benchmark:
+    parts.load(*ground())
+    return cds.load(*ground())
+
+
+def test_every_object_is_drawn_and_the_third_campaign_stays_as_it_was(benchmark):
+    frozen = freezing.read(benchmark.release)
+    drawn = {
+        photo.name: {part.key for part in thing.parts if part.polygons}
+        for photo, things in frozen.objects(rest=False)
+        for thing in things
+    }
+
+    assert set(drawn) == {"astronaut.png", "camera.png", "chelsea.png", "horse.png"}
+    # What the import knew and what carol drew.
+    assert {"eye", "nose", "head", "whiskers"} <= drawn["chelsea.png"]
+    asked = Campaign.objects.get(name=parts.NAME).questions
+    assert asked.count() == 3
+
+
+def test_its_first_score_says_who_needs_least_of_an_object(benchmark):
+    job = Job.objects.get(kind="score")
+    queue.run(job.pk)
+
+    run = benchmark.runs.get()
+    assert run.state == Run.State.DONE, run.error
+    shown = [
+        row
+        for row in run.result["tables"]["by_content_scheme"]
+        if (row["measure"], row["averaging"]) == ("cds", "text")
+    ]
+    scores = {(row["classifier"], row["content_scheme"]): row["value"] for row in shown}
+    assert len(scores) == len(cds.NEEDS) * len(cds.CONTENT_SCHEMES)
+    for scheme in cds.CONTENT_SCHEMES:
+        assert scores["aurora", scheme] < scores["cirrus", scheme]
+
+
+def test_loading_twice_makes_nothing_new(benchmark):
+    before = benchmark.submissions.count(), benchmark.runs.count()
+
+    cds.load(*ground())
+
+    assert before == (benchmark.submissions.count(), benchmark.runs.count())
+    assert Benchmark.objects.count() == 1

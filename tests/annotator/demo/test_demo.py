@@ -1,0 +1,187 @@
+"""The demonstration: loaded once or twice, it is ready to be labeled and scored."""
+
+import random
+import stat
+from io import StringIO
+
+import pytest
+from django.core.management import call_command
+
+from annotator.demo import build
+from evaluation.benchmarks import runs
+from evaluation.models import Benchmark
+from labeling.assignment import claiming, gold_mixing
+from labeling.files import BadInput
+from labeling.models import Gold, Membership, Question, User
+from labeling.quality import gold_results
+from tests.annotator.truth import answer_everything
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def _key(settings, wordnet):
+    settings.SECRET_KEY = "the key of this test"
+
+
+def test_it_can_be_labeled_at_once():
+    campaign = build.load().campaign
+
+    assert campaign.state == "open"
+    assert 20 <= campaign.questions.asked().count() <= 30
+    for name in build.ANNOTATORS:
+        assert claiming.next_page(User.objects.get(username=name), campaign).seats
+
+
+def test_a_labeled_twin_has_its_ranks_at_the_first_click(client):
+    build.load()
+    twin = Benchmark.objects.get(name="demo-labeled")
+    client.force_login(User.objects.get(username="alice"))
+
+    page = client.get("/benchmarks/demo-labeled/").content.decode()
+    gallery = client.get("/benchmarks/demo-labeled/pairs/0/3/").content.decode()
+
+    assert "No ranks yet" not in page
+    for name in ("ranks", "accuracy"):
+        assert f'aria-labelledby="{name}"' in page, name
+    assert "counterexample" in gallery
+    run = twin.runs.get()
+    ranks = dict(zip(run.result["classifiers"], run.result["ranks"], strict=True))
+    assert (ranks["aurora"], ranks["drizzle"]) == (1, 4)
+    assert run.result["pending"] == 0
+    assert twin.campaign.state == "closed"
+    # The one to be tried has the same questions, and no answer.
+    demo = Benchmark.objects.get(name="demo")
+    assert twin.settings["selection_sha256"] == demo.settings["selection_sha256"]
+    assert not demo.runs.exists()
+
+
+def test_a_load_that_was_killed_between_answers_and_score_goes_on():
+    build.load()
+    Benchmark.objects.get(name="demo-labeled").runs.all().delete()
+
+    build.load()
+
+    assert Benchmark.objects.get(name="demo-labeled").runs.get().state == "done"
+
+
+def test_loading_twice_changes_nothing():
+    build.load()
+    accounts = build.accounts_file().read_text()
+    counts = [m.objects.count() for m in (User, Benchmark, Question, Gold, Membership)]
+
+    build.load()
+
+    assert build.accounts_file().read_text() == accounts
+    assert counts == [m.objects.count() for m in (User, Benchmark, Question, Gold, Membership)]
+
+
+def test_everybody_listed_can_log_in_and_nobody_else_reads_the_list(client):
+    build.load()
+
+    passwords = build._passwords()
+    assert set(passwords) == set(build.ACCOUNTS)
+    for name, password in passwords.items():
+        assert client.login(username=name, password=password)
+    assert len(set(passwords.values())) == len(passwords)
+    assert stat.S_IMODE(build.accounts_file().stat().st_mode) == 0o600
+
+
+def test_a_password_that_its_owner_changed_stays():
+    users = build.make_users()
+    users["bob"].set_password("of my own choosing")
+    users["bob"].save()
+
+    build.make_users()
+
+    assert User.objects.get(username="bob").check_password("of my own choosing")
+
+
+def test_a_lost_list_of_accounts_is_written_anew(client):
+    build.make_users()
+    build.accounts_file().unlink()
+
+    build.make_users()
+
+    assert client.login(username="bob", password=build._passwords()["bob"])
+
+
+def test_roles_are_what_the_list_says():
+    users = build.make_users()
+
+    assert [n for n, u in users.items() if u.is_superuser] == ["admin"]
+    assert [n for n, u in users.items() if u.is_researcher] == ["admin", "alice"]
+
+
+def test_without_a_key_no_account_is_made(settings):
+    settings.SECRET_KEY = "insecure: set SECRET_KEY"
+    settings.DEBUG = False
+
+    with pytest.raises(BadInput, match="SECRET_KEY"):
+        build.load()
+
+    assert not User.objects.exists()
+
+
+def test_every_photograph_comes_with_licence_and_source(alice):
+    dataset = build.make_dataset(alice)
+
+    assert dataset.images.count() == len(build._rows("images.csv"))
+    assert not dataset.images.filter(licence="").exists()
+    assert not dataset.images.filter(source="").exists()
+
+
+def test_gold_is_on_images_that_are_not_asked_about():
+    campaign = build.load().campaign
+
+    asked = set(campaign.questions.asked().values_list("item__image__name", flat=True))
+    gold = set(
+        campaign.questions.filter(gold__isnull=False).values_list("item__image__name", flat=True)
+    )
+
+    assert gold
+    assert not asked & gold
+
+
+def test_the_files_say_that_predictions_are_made_up():
+    assert "made up for this demonstration" in (build.SOURCE / "README.md").read_text()
+
+
+def test_the_command_says_what_it_loaded():
+    out = StringIO()
+
+    call_command("demo", "--json", stdout=out)
+
+    assert '"benchmark": "demo"' in out.getvalue()
+
+
+def test_five_people_rank_the_classifiers_and_drop_the_drawing(run_jobs, monkeypatch):
+    # Dealt by chance, gold would pass all five by once in a while.
+    monkeypatch.setattr(gold_mixing, "chance", random.Random(0))
+    benchmark = build.load()
+    campaign = benchmark.campaign
+    run_jobs()
+    assert not campaign.questions.filter(topic="n04485082").exists()
+
+    # Twice round, for what takes the place of the drawing when the last of them has spoken.
+    people = [User.objects.get(username=name) for name in build.ANNOTATORS]
+    given = [answer_everything(user, campaign, run_jobs) for user in (*people, *people)]
+
+    assert min(given[:5]) >= 20
+    standings = [gold_results.standing(user, campaign) for user in people]
+    assert all(standing["right"] == standing["total"] for standing in standings)
+    assert sum(standing["total"] for standing in standings) > 0
+
+    # What took the drawing's place asks something that nobody was asked before.
+    tripod = campaign.questions.get(item__image__name="camera.png", topic="n04485082")
+    assert tripod.state == "settled"
+    horse = campaign.questions.filter(item__image__name="horse.png")
+    assert {question.state for question in horse} <= {"dropped", "withdrawn"}
+    assert not campaign.questions.filter(state="open").exists()
+    run = runs.request(benchmark, User.objects.get(username="alice"))
+    run_jobs()
+    run.refresh_from_db()
+    assert run.state == "done", run.error
+    ranks = dict(zip(run.result["classifiers"], run.result["ranks"], strict=True))
+    assert ranks["aurora"] == 1
+    assert ranks["drizzle"] == 4

@@ -1,0 +1,54 @@
+"""The demonstration's benchmarks on released labels: made-up detectors and score maps."""
+
+import pytest
+
+from annotator.demo import cds, parts, released
+from evaluation.models import Benchmark, Run
+from labeling.jobs import queue
+from labeling.models import Job
+from tests.annotator.pieces import ground
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def _key(settings, wordnet):
+    settings.SECRET_KEY = "the key of this test"
+
+
+@pytest.fixture
+def loaded() -> dict[str, Benchmark]:
+    parts.load(*ground())
+    cds.load(*ground())
+    return {row.name: row for row in released.load(*ground())}
+
+
+def scored(benchmark: Benchmark) -> dict[str, dict]:
+    run = benchmark.runs.get()
+    queue.run(Job.objects.get(kind="score", key=f"run {run.pk}").pk)
+    run.refresh_from_db()
+    assert run.state == Run.State.DONE, run.error
+    return {row["name"]: row["result"] for row in run.result["submissions"]}
+
+
+def test_the_detector_that_is_least_off_finds_most(loaded):
+    found = scored(loaded[released.BOXES])
+
+    values = [found[name]["mean_ap"]["value"] for name in released.OFF]
+    assert 1 == values[0] > values[1] > values[2] > 0
+
+
+def test_who_lights_the_whole_object_beats_who_glances_at_its_head(loaded):
+    found = scored(loaded[released.MAPS])
+
+    means = {name: result["max_box_acc_v2"]["mean"] for name, result in found.items()}
+    assert means["stare"] > means["glance"]
+
+
+def test_loading_twice_makes_nothing_new(loaded):
+    before = {name: row.runs.count() for name, row in loaded.items()}
+
+    again = released.load(*ground())
+
+    assert before == {row.name: row.runs.count() for row in again}
+    assert all(row.submissions.count() == 3 for row in again)

@@ -1,0 +1,431 @@
+"""The labeling page's doors: what is taken, what is refused, and that nothing tells gold."""
+
+import json
+import uuid
+from datetime import timedelta
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from annotator.pages import seats
+from labeling.assignment import claiming
+from labeling.campaigns import lifecycle
+from labeling.models import Answer, Assignment, Example, Image, Membership
+from labeling.quality.gold import add_gold
+from tests import factories
+
+pytestmark = pytest.mark.django_db
+
+PAGE, ANSWERS, SKIP, LABEL = "label_page", "label_answers", "label_skip", "label"
+
+
+def url(name, campaign="coots"):
+    return reverse(name, args=[campaign])
+
+
+def post(client, name, body, campaign="coots"):
+    return client.post(url(name, campaign), body, content_type="application/json")
+
+
+@pytest.fixture
+def as_bob(bob, coots):
+    client = Client()
+    client.force_login(bob)
+    return client
+
+
+@pytest.fixture
+def page(as_bob, bob):
+    return post(as_bob, PAGE, {"user": bob.pk, "held": []}).json()
+
+
+def answer(seat, value="yes", **fields):
+    return {"id": str(uuid.uuid4()), "seat": seat, "value": value, "duration_ms": 900, **fields}
+
+
+def test_page_tells_tokens_and_topics_and_nothing_else(page):
+    assert len(page["seats"]) == 6
+    assert {frozenset(seat) for seat in page["seats"]} == {frozenset({"seat", "topic", "image"})}
+    assert page["topics"]["n02018207"]["article"] == "an"
+    assert page["left"] == 6
+
+
+def test_page_leaves_out_seats_that_are_held_already(as_bob, bob, page):
+    held = [seat["seat"] for seat in page["seats"][:4]]
+
+    again = post(as_bob, PAGE, {"user": bob.pk, "held": held, "known": ["n02018207"]}).json()
+
+    assert [seat["seat"] for seat in again["seats"]] == [s["seat"] for s in page["seats"][4:]]
+    assert again["topics"] == {}
+
+
+def test_labeling_page_carries_its_seats(as_bob, bob):
+    response = as_bob.get(url(LABEL))
+
+    assert response.context["setup"]["user"] == bob.pk
+    assert len(response.context["setup"]["seats"]) == 6
+    assert b"American coot" in response.content
+    assert "no-store" in response["Cache-Control"]
+
+
+def test_batch_is_accepted_and_a_repeat_gives_the_same(as_bob, bob, page):
+    body = {
+        "user": bob.pk,
+        "answers": [answer(page["seats"][0]["seat"]), answer(page["seats"][1]["seat"], "no")],
+    }
+
+    first = post(as_bob, ANSWERS, body).json()
+    second = post(as_bob, ANSWERS, body).json()
+
+    assert [result["status"] for result in first["results"]] == ["accepted", "accepted"]
+    assert first == second
+    assert Answer.objects.count() == 2
+
+
+def test_same_id_with_another_body_is_a_conflict(as_bob, bob, page):
+    sent = answer(page["seats"][0]["seat"])
+    post(as_bob, ANSWERS, {"user": bob.pk, "answers": [sent]})
+
+    [result] = post(as_bob, ANSWERS, {"user": bob.pk, "answers": [{**sent, "value": "no"}]}).json()[
+        "results"
+    ]
+
+    assert (result["status"], result["code"]) == ("refused", "conflict")
+    assert Answer.objects.get().value == "yes"
+
+
+def test_one_bad_answer_does_not_hold_up_the_others(as_bob, bob, page):
+    good, bad = answer(page["seats"][0]["seat"]), answer("f" * 32)
+
+    results = post(as_bob, ANSWERS, {"user": bob.pk, "answers": [bad, good]}).json()["results"]
+
+    assert [result["status"] for result in results] == ["refused", "accepted"]
+    assert results[0]["message"]
+
+
+@pytest.mark.parametrize(
+    ("change", "code", "field"),
+    [
+        ({"id": "17"}, "malformed", "answers.0.id"),
+        ({"id": 17}, "malformed", "answers.0.id"),
+        ({"seat": "../../etc"}, "malformed", "answers.0.seat"),
+        ({"seat": None}, "malformed", "answers.0.seat"),
+        ({"duration_ms": -1}, "malformed", "answers.0.duration_ms"),
+        ({"duration_ms": 1.5}, "malformed", "answers.0.duration_ms"),
+        ({"duration_ms": True}, "malformed", "answers.0.duration_ms"),
+        ({"extra": 1}, "malformed", "answers.0"),
+    ],
+)
+def test_malformed_answer_names_its_field(as_bob, bob, page, change, code, field):
+    sent = {**answer(page["seats"][0]["seat"]), **change}
+
+    response = post(as_bob, ANSWERS, {"user": bob.pk, "answers": [sent]})
+
+    assert response.status_code == 400
+    assert (response.json()["code"], response.json()["field"]) == (code, field)
+    assert not Answer.objects.exists()
+
+
+@pytest.mark.parametrize("value", ["maybe", None, 7, ["yes"], {"key": "yes"}, "yes" * 1000])
+def test_wrong_value_is_refused_alone(as_bob, bob, page, value):
+    sent = answer(page["seats"][0]["seat"], value)
+
+    [result] = post(as_bob, ANSWERS, {"user": bob.pk, "answers": [sent]}).json()["results"]
+
+    assert (result["status"], result["code"]) == ("refused", "bad_value")
+
+
+@pytest.mark.parametrize(
+    "body",
+    ["", "nonsense", "[]", "null", '{"user": NaN}', "[" * 50_000, '"\\ud800"', "{}"],
+)
+@pytest.mark.parametrize("name", [PAGE, ANSWERS, SKIP])
+def test_body_that_is_no_request_is_refused(as_bob, name, body):
+    response = as_bob.post(url(name), body, content_type="application/json")
+
+    assert response.status_code in (400, 409)
+    assert set(response.json()) == {"code", "message", "field"}
+
+
+@pytest.mark.parametrize("answers", [None, [], {}, "x", [None], [[]]])
+def test_answers_must_be_a_list_of_objects(as_bob, bob, answers):
+    response = post(as_bob, ANSWERS, {"user": bob.pk, "answers": answers})
+
+    assert response.status_code == 400
+
+
+def test_oversized_body_is_refused_unread(as_bob, bob):
+    body = {"user": bob.pk, "answers": [], "padding": "x" * 300_000}
+
+    response = post(as_bob, ANSWERS, body)
+
+    assert response.status_code == 413
+    assert response.json()["code"] == "too_large"
+
+
+def test_more_than_a_hundred_answers_are_refused(as_bob, bob):
+    response = post(as_bob, ANSWERS, {"user": bob.pk, "answers": [answer("a" * 32)] * 101})
+
+    assert response.status_code == 413
+
+
+def test_answers_of_another_person_in_the_same_browser_wait(as_bob, alice, page):
+    sent = {"user": alice.pk, "answers": [answer(page["seats"][0]["seat"])]}
+
+    response = post(as_bob, ANSWERS, sent)
+
+    assert (response.status_code, response.json()["code"]) == (409, "other_user")
+    assert not Answer.objects.exists()
+
+
+@pytest.mark.parametrize("name", [PAGE, ANSWERS, SKIP])
+def test_scripts_hear_that_nobody_is_logged_in(client, coots, name):
+    response = post(client, name, {})
+
+    assert (response.status_code, response.json()["code"]) == (401, "logged_out")
+
+
+@pytest.mark.parametrize("name", [PAGE, ANSWERS, SKIP])
+@pytest.mark.parametrize("method", ["get", "put", "delete", "patch"])
+def test_script_doors_take_only_posts(as_bob, name, method):
+    assert getattr(as_bob, method)(url(name)).status_code == 405
+
+
+@pytest.mark.parametrize("name", [PAGE, ANSWERS, SKIP])
+def test_strangers_and_annotators_of_another_campaign_find_nothing(
+    client, name, alice, charlie, coots, dataset
+):
+    other = factories.make_campaign(alice, dataset, "other", images=1)
+    client.force_login(charlie)
+    as_stranger = post(client, name, {"user": charlie.pk})
+    factories.join(charlie, other)
+    as_member_elsewhere = post(client, name, {"user": charlie.pk})
+
+    assert as_stranger.status_code == as_member_elsewhere.status_code == 404
+    assert as_stranger.json()["code"] == "not_found"
+
+
+@pytest.mark.parametrize("name", [PAGE, ANSWERS, SKIP])
+def test_request_from_another_site_is_refused_in_json(bob, coots, name):
+    client = Client(enforce_csrf_checks=True)
+    client.force_login(bob)
+
+    response = client.post(
+        url(name), "{}", content_type="application/json", headers={"Accept": "application/json"}
+    )
+
+    assert (response.status_code, response.json()["code"]) == (403, "csrf_failed")
+    assert "csrftoken" in response.cookies
+
+
+def test_seat_of_another_campaign_is_refused(as_bob, bob, alice, dataset):
+    other = factories.make_campaign(alice, dataset, "other", images=1)
+    factories.join(bob, other)
+    [seat] = claiming.next_page(bob, other).seats
+
+    [result] = post(as_bob, ANSWERS, {"user": bob.pk, "answers": [answer(seat.token)]}).json()[
+        "results"
+    ]
+
+    assert result["status"] == "refused"
+    assert not Answer.objects.exists()
+
+
+def test_skipping_returns_the_seat_and_twice_is_no_error(as_bob, bob, page):
+    body = {"user": bob.pk, "seat": page["seats"][0]["seat"]}
+
+    first, second = post(as_bob, SKIP, body), post(as_bob, SKIP, body)
+
+    assert first.status_code == second.status_code == 200
+    assert Assignment.objects.get(token=body["seat"]).state == Assignment.State.RETURNED
+
+
+def test_form_answers_without_scripts_and_offers_a_way_back(as_bob, bob):
+    shown = as_bob.get(url(LABEL)).context["first"]["seat"]
+
+    response = as_bob.post(
+        url(LABEL), {"id": str(uuid.uuid4()), "seat": shown, "value": "no"}, follow=True
+    )
+    back = as_bob.get(url(LABEL), {"seat": shown})
+
+    assert Answer.objects.get().value == "no"
+    assert f"?seat={shown}".encode() in response.content
+    assert back.context["first"]["seat"] == shown
+
+
+def test_form_without_an_answer_says_what_is_missing(as_bob):
+    shown = as_bob.get(url(LABEL)).context["first"]["seat"]
+
+    response = as_bob.post(url(LABEL), {"id": str(uuid.uuid4()), "seat": shown})
+
+    assert response.status_code == 400
+    assert b"Choose one of the answers" in response.content
+
+
+@pytest.mark.parametrize("deed", ["pause", "close"])
+def test_closed_campaign_says_so_on_a_page_of_its_own(as_bob, alice, coots, deed):
+    lifecycle.move(coots, alice, deed)
+
+    response = as_bob.get(url(LABEL))
+
+    assert response.status_code == 409
+    assert b"This campaign is" in response.content
+
+
+def test_image_comes_to_its_annotator_alone(as_bob, page, charlie, coots):
+    address = page["seats"][0]["image"]
+    factories.join(charlie, coots)
+    as_charlie = Client()
+    as_charlie.force_login(charlie)
+
+    assert as_bob.get(address).status_code == 200
+    assert as_charlie.get(address).status_code == 403
+    assert Client().get(address).status_code == 302
+
+
+def test_image_needs_an_unexpired_signature(as_bob, page, monkeypatch):
+    address = page["seats"][0]["image"]
+    bare = address.split("?")[0]
+    assert as_bob.get(bare).status_code == 403
+    assert as_bob.get(address[:-2] + "xx").json()["code"] == "forged"
+
+    monkeypatch.setattr(seats, "MAX_AGE", timedelta(seconds=-1))
+
+    assert as_bob.get(address).json()["code"] == "expired"
+
+
+def test_signature_of_one_seat_opens_no_other(as_bob, page):
+    one, two = page["seats"][0]["image"], page["seats"][1]["image"]
+
+    response = as_bob.get(two.split("?")[0] + "?" + one.split("?")[1])
+
+    assert response.json()["code"] == "forged"
+
+
+@pytest.mark.parametrize("state", [Assignment.State.RETURNED, Assignment.State.CLOSED])
+def test_image_of_a_seat_that_left_is_gone(as_bob, page, state):
+    Assignment.objects.update(state=state)
+
+    assert as_bob.get(page["seats"][0]["image"]).status_code == 404
+
+
+def test_answered_image_is_shown_while_the_answer_may_change(as_bob, bob, coots, page):
+    seat = page["seats"][0]
+    post(as_bob, ANSWERS, {"user": bob.pk, "answers": [answer(seat["seat"])]})
+    assert as_bob.get(seat["image"]).status_code == 200
+
+    Membership.objects.filter(user=bob).update(answered=100)
+    assert as_bob.get(seat["image"]).status_code == 200
+    Answer.objects.update(created_at=timezone.now() - timedelta(minutes=11))
+
+    assert as_bob.get(seat["image"]).status_code == 404
+
+
+def test_image_is_gone_for_who_left_the_campaign(as_bob, bob, page):
+    Membership.objects.filter(user=bob).update(left_at=timezone.now())
+
+    assert as_bob.get(page["seats"][0]["image"]).status_code == 404
+
+
+def test_image_response_tells_no_name_and_stays_in_no_cache(as_bob, page):
+    response = as_bob.get(page["seats"][0]["image"])
+
+    assert response["Cache-Control"] == "private, no-store"
+    assert response["Content-Disposition"] == "inline"
+    assert not {"ETag", "Last-Modified"} & set(response.headers)
+    assert b"coots" not in str(response.headers).encode()
+
+
+def test_nothing_tells_gold_from_the_rest(as_bob, alice, bob, coots):
+    names = list(Image.objects.values_list("name", flat=True))
+    factories.make_image(coots.dataset, "known.png")
+    add_gold(coots, alice, [{"image": "known.png", "topic": "n02018207", "answer": "yes"}])
+    lifecycle.change_policy(coots, alice, {"gold_share": 0.5, "page_size": 20})
+
+    page = post(as_bob, PAGE, {"user": bob.pk}).json()
+    tokens = [seat["seat"] for seat in page["seats"]]
+    golden = set(Assignment.objects.filter(question__state="gold").values_list("token", flat=True))
+    headers = {
+        frozenset(
+            (key, value)
+            for key, value in as_bob.get(seat["image"]).headers.items()
+            if key != "Content-Length"
+        )
+        for seat in page["seats"]
+    }
+    results = post(
+        as_bob, ANSWERS, {"user": bob.pk, "answers": [answer(token) for token in tokens]}
+    ).json()["results"]
+
+    assert len(golden) == 1
+    assert len(tokens) == len(names) + 1
+    assert len(headers) == 1
+    assert len({json.dumps({**result, "id": ""}) for result in results}) == 1
+    assert len({len(json.dumps(seat)) for seat in page["seats"]}) == 1
+
+
+def test_answering_asks_the_same_of_the_database_for_one_and_for_eight(
+    alice, bob, dataset, django_assert_max_num_queries
+):
+    campaign = factories.make_campaign(alice, dataset, "many", images=12)
+    factories.join(bob, campaign)
+    client = Client()
+    client.force_login(bob)
+    tokens = [seat.token for seat in claiming.next_page(bob, campaign).seats]
+
+    with django_assert_max_num_queries(30) as few:
+        post(client, ANSWERS, {"user": bob.pk, "answers": [answer(tokens[0])]}, "many")
+    with django_assert_max_num_queries(30) as many:
+        body = {"user": bob.pk, "answers": [answer(token) for token in tokens[1:9]]}
+        post(client, ANSWERS, body, "many")
+
+    assert len(many) == len(few)
+
+
+def test_example_is_for_the_members_of_its_campaign(as_bob, client, charlie, coots):
+    image = coots.dataset.images.first()
+    lifecycle.add_example(coots, "n02018207", image, "yes", "a fine one")
+    address = reverse("example_image", args=[Example.objects.get().token])
+    client.force_login(charlie)
+
+    assert as_bob.get(address).status_code == 200
+    assert client.get(address).status_code == 404
+    assert as_bob.get(reverse("example_image", args=["nonsense"])).status_code == 404
+    assert address.encode() in as_bob.get(url(LABEL)).content
+
+
+def test_what_researchers_write_is_text(as_bob, alice, coots):
+    lifecycle.change(coots, alice, instructions="<script>alert(1)</script>")
+    lifecycle.change_topic(coots, "n02018207", alice, guidance="</script><b>bold</b>")
+
+    content = as_bob.get(url(LABEL)).content
+
+    assert b"<script>alert" not in content
+    assert b"<b>bold" not in content
+
+
+@pytest.mark.parametrize(
+    ("name", "article"),
+    [
+        ("American coot", "an"),
+        ("drake", "a"),
+        ("unicycle", "a"),
+        ("umbrella", "an"),
+        ("hourglass", "an"),
+        ("ukulele", "a"),
+        ("ear", "an"),
+        ("European fire salamander", "a"),
+        ("uakari", "a"),
+        ("X-ray", "an"),
+        ("one-armed bandit", "a"),
+        ("oneiric", "an"),
+        ("ewer", "a"),
+        ("urn", "an"),
+        ("U-boat", "a"),
+        ("", "a"),
+    ],
+)
+def test_article_follows_the_sound(name, article):
+    assert seats.article_for(name) == article

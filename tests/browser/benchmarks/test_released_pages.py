@@ -1,0 +1,109 @@
+"""The pages of benchmarks on released labels in a real browser, wide and narrow, light and dark."""
+
+import pytest
+
+from evaluation.models import Benchmark
+from labeling.jobs import queue
+from tests.evaluation.benchmarks.kinds.labeled import shown, world
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+
+@pytest.fixture
+def animals(alice, bob, dataset):
+    return shown.campaign_of(alice, bob, dataset)
+
+
+def settled(page) -> None:
+    """Pictures that come late would shift what is looked at."""
+    page.wait_for_load_state("networkidle")
+    page.evaluate("Promise.all([...document.images].map(i => (i.loading = 'eager', i.decode())))")
+
+
+def test_detections_look_right_from_the_result_to_one_image(
+    browser_as, site, alice, animals, tmp_path, wordnet, looked_at
+):
+    row = shown.make(alice, animals, "detection")
+    run = shown.scored(row, alice, tmp_path, alpha=0.95, beta=0.2)
+    page = browser_as(alice)
+
+    page.goto(site("/benchmarks/detection/"))
+    settled(page)
+    looked_at(page, "released-result")
+    page.goto(site(f"/benchmarks/detection/runs/{run.pk}/images/?classifier=beta"))
+    settled(page)
+    looked_at(page, "released-images")
+    page.locator("[data-images] a").nth(2).click()
+    page.wait_for_selector("[data-layers]")
+    settled(page)
+    looked_at(page, "released-image")
+
+
+def test_keys_go_through_score_maps_and_put_layers_away(
+    browser_as, site, alice, animals, tmp_path, looked_at
+):
+    row = shown.make(alice, animals, "wsol", thresholds=100)
+    run = shown.scored(row, alice, tmp_path, alpha=0.95, beta=0.4)
+    page = browser_as(alice)
+    page.goto(site(f"/benchmarks/wsol/runs/{run.pk}/images/0/?classifier=alpha&number=0.5"))
+    assert page.locator(".heat").get_attribute("opacity") == "0.7"
+
+    page.keyboard.press("h")
+    page.wait_for_selector(".heat.is-hidden", state="attached")
+    page.keyboard.press("ArrowRight")
+    page.wait_for_url("**/images/1/**")
+    page.wait_for_selector(".heat.is-hidden", state="attached")
+    page.keyboard.press("h")
+    page.wait_for_selector(".heat:not(.is-hidden)", state="attached")
+    page.locator("[data-strength]").fill("40")
+    page.wait_for_selector(".heat[opacity='0.4']", state="attached")
+    page.keyboard.press("b")
+    page.wait_for_selector(".boxes.is-hidden", state="attached")
+    page.keyboard.press("c")
+    page.wait_for_url("**classifier=beta**")
+    page.keyboard.press("ArrowLeft")
+    page.wait_for_url("**/images/0/**classifier=beta**")
+    page.wait_for_selector(".boxes.is-hidden", state="attached")
+    page.keyboard.press("b")
+    settled(page)
+    looked_at(page, "released-map")
+    page.keyboard.press("u")
+    page.wait_for_selector("[data-images]")
+
+
+def test_a_researcher_makes_a_benchmark_and_opens_what_it_got_wrong(
+    browser_as, site, alice, animals, tmp_path, wordnet, looked_at
+):
+    page = browser_as(alice)
+    page.goto(site("/benchmarks/"))
+    page.keyboard.press("r")
+    page.wait_for_selector(".kind-cards")
+    assert page.get_by_text("Animals has no release yet").is_visible()
+    page.get_by_label("Detection").check()
+    page.get_by_label("Title").fill("Animals found")
+    page.get_by_label("Name").fill("found")
+    page.get_by_label("test: for the final numbers").check()
+    looked_at(page, "released-new")
+    page.get_by_role("button", name="Make the benchmark").click()
+    page.wait_for_selector("text=it is for one look")
+    row = Benchmark.objects.get(name="found")
+    path = world.predictions(tmp_path / "predictions.csv", "detection", *shown.said(row, 0.9))
+
+    page.get_by_label("Classifier").fill("finder")
+    page.set_input_files("input[type=file]", str(path))
+    looked_at(page, "released-submissions")
+    page.get_by_role("button", name="Take it in").click()
+    page.wait_for_selector("text=The score waits for a worker")
+    queue.run_all()
+    # The page renews itself.
+    page.wait_for_selector("#answer")
+    assert "of finder" in page.inner_text("section[aria-labelledby=answer]")
+
+    page.locator("section[aria-labelledby=answer] tbody a").first.click()
+    page.wait_for_selector("[data-images]")
+    page.locator(".tabs a", has_text="False detections").click()
+    page.wait_for_selector(".tabs [aria-current]:has-text('False detections')")
+    said = page.locator("[data-images] article").first.inner_text()
+    assert "✗" in said
+    page.locator("[data-images] a").first.click()
+    page.wait_for_selector("[data-layers] rect.box-wrong")

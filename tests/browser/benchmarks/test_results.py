@@ -1,0 +1,98 @@
+"""The benchmark's pages in a real browser: full of data, wide and narrow, light and dark."""
+
+import pytest
+
+from evaluation.benchmarks import runs
+from evaluation.benchmarks.kinds.mad import competitions
+from labeling.jobs import queue
+from labeling.models import User
+from tests import factories
+from tests.browser.conftest import NARROW, WIDE
+from tests.evaluation import crowd
+from tests.evaluation.crowd import COOT, DRAKE
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+
+@pytest.fixture
+def researcher(transactional_db) -> User:
+    return factories.make_user("alice", is_researcher=True)
+
+
+@pytest.fixture
+def birds(researcher, wordnet):
+    return crowd.make(researcher, factories.make_dataset(researcher), wordnet)
+
+
+@pytest.fixture
+def scored(birds, researcher):
+    """Answered but for one image, with a wrong pair and a replaced image, scored."""
+    people = crowd.people_of(birds.campaign)
+
+    def decide(image, topic):
+        if image == "beta-gamma-2.png":
+            return None
+        if (image, topic) == ("alpha-beta-2.png", COOT):
+            return "hard"
+        return "yes" if topic in (COOT, DRAKE) and image != "alpha-beta-3.png" else "no"
+
+    crowd.answer(birds.campaign, people, decide)
+    queue.run_all()
+    crowd.answer(birds.campaign, people, decide)
+    competitions.set_accuracies(birds, {"alpha": 70.1, "beta": 69.0, "gamma": 75.0})
+    runs.request(birds, researcher)
+    queue.run_all()
+    return birds
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("size", [WIDE, NARROW], ids=["wide", "narrow"])
+def test_results_are_accessible_and_fit(browser_as, site, axe, researcher, scored, size, scheme):
+    page = browser_as(researcher, viewport=size, color_scheme=scheme)
+    for path in (
+        "/benchmarks/",
+        "/benchmarks/new/",
+        "/benchmarks/birds/",
+        "/benchmarks/birds/pairs/0/1/",
+        "/benchmarks/birds/accuracies/",
+        "/benchmarks/birds/classifiers/add/",
+    ):
+        page.goto(site(path))
+
+        axe(page)
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), path
+
+
+def test_figures_follow_the_readers_theme(browser_as, site, researcher, scored):
+    for scheme in ("light", "dark"):
+        page = browser_as(researcher, color_scheme=scheme)
+        page.goto(site("/benchmarks/birds/"))
+        image = page.locator("figure.plot img").first
+
+        assert ("theme=dark" in image.evaluate("i => i.currentSrc")) == (scheme == "dark")
+        assert image.evaluate("i => i.decode().then(() => i.naturalWidth > 0)")
+
+
+def test_ranks_appear_by_themselves_when_people_have_answered(browser_as, site, researcher, birds):
+    page = browser_as(researcher)
+    page.goto(site("/benchmarks/birds/"))
+    assert page.get_by_text("No ranks yet").is_visible()
+
+    people = crowd.people_of(birds.campaign)
+    crowd.answer(birds.campaign, people, crowd.right_is(COOT))
+    runs.rescore_changed()
+    queue.run_all()
+
+    page.wait_for_selector("text=Ranks, and the places that are sure", timeout=20_000)
+    assert page.locator("tbody tr").first.locator("th").inner_text() == "alpha"
+
+
+def test_true_label_is_asked_from_the_gallery(browser_as, site, researcher, scored):
+    page = browser_as(researcher)
+    page.goto(site("/benchmarks/birds/pairs/0/1/?case=III"))
+
+    page.get_by_role("button", name="Ask for the true label of alpha-beta-3.png").click()
+
+    page.wait_for_selector("text=The true label is being asked")
+    scored.refresh_from_db()
+    assert scored.naming.questions.count() == 1

@@ -1,0 +1,341 @@
+"""Drawing the parts of an object in a real browser: by pointer, by keys alone, sent, sent back."""
+
+import copy
+import uuid
+
+import pytest
+from django.utils import timezone
+
+from labeling.answers import submitting
+from labeling.assignment import claiming
+from labeling.datasets import vocabulary_store
+from labeling.models import Answer, Assignment, Draft, SentBack
+from tests import factories
+from tests.browser import drawing_hands as hands
+from tests.labeling import parted
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+
+@pytest.fixture
+def campaign(alice, bob, dataset):
+    """Three cats of which the import knows the heads."""
+    campaign = parted.parts_campaign(alice, dataset)
+    factories.join(bob, campaign)
+    return campaign
+
+
+def values():
+    return [answer.value for answer in Answer.objects.order_by("created_at", "pk")]
+
+
+def test_parts_are_drawn_with_the_mouse(browser_as, bob, campaign, site):
+    page = browser_as(bob)
+    hands.open_page(page, site)
+
+    page.click("[data-do=half-yes]")
+    hands.draw(page, (24, 10), (50, 10), (50, 30), (24, 30))
+    page.select_option("[data-missing]", label="leg")
+    hands.draw(page, (26, 32), (30, 32), (30, 40))
+    page.click("[data-choose=tail]")
+    page.click("[data-state=occluded]")
+    assert page.inner_text("[data-missing-count]") == "0"
+    with page.expect_response(hands.ANSWERS):
+        page.click("[data-do=submit]")
+
+    [value] = values()
+    assert value["half"] is True
+    assert set(value["parts"]) == {"torso", "leg", "tail"}
+    assert value["parts"]["tail"] == {"state": "occluded"}
+    [[ring]] = value["parts"]["torso"]["polygons"]
+    assert hands.near(ring, [(24, 10), (50, 10), (50, 30), (24, 30)])
+    assert not Draft.objects.filter(assignment__state="answered").exists()
+
+
+def test_the_same_with_the_keyboard_alone(browser_as, bob, campaign, site):
+    page = browser_as(bob)
+    hands.open_page(page, site)
+
+    hands.press(page, "y", "Enter", "ArrowRight", "ArrowRight", "Enter", "ArrowDown", "Enter", "c")
+    hands.press(page, "j", "2", "j", "3")
+    assert page.inner_text("[data-missing-count]") == "0"
+    hands.send(page, "Shift+Enter")
+
+    [value] = values()
+    [[ring]] = value["parts"]["torso"]["polygons"]
+    assert len(ring) == 3
+    assert value["parts"]["leg"] == {"state": "not_visible"}
+    assert value["parts"]["tail"] == {"state": "occluded"}
+
+
+def test_undo_and_redo_go_corner_by_corner(browser_as, bob, campaign, site):
+    page = browser_as(bob)
+    hands.open_page(page, site)
+    hands.press(page, "y")
+    hands.draw(page, (24, 10), (50, 10), (50, 30))
+    assert hands.state_of(page, "torso") == "drawn"
+
+    hands.press(page, "Control+z")
+    assert hands.state_of(page, "torso") == "missing"
+    hands.press(page, "Control+y")
+
+    assert hands.state_of(page, "torso") == "drawn"
+
+
+def test_a_state_takes_the_outline_away_and_undo_brings_it_back(browser_as, bob, campaign, site):
+    page = browser_as(bob)
+    hands.open_page(page, site)
+    hands.press(page, "y")
+    hands.draw(page, (24, 10), (50, 10), (50, 30))
+
+    hands.press(page, "2")
+    assert hands.state_of(page, "torso") == "not visible"
+    hands.press(page, "Control+z")
+    assert hands.state_of(page, "torso") == "drawn"
+    hands.press(page, "Control+y", "2")
+
+    assert hands.state_of(page, "torso") == "missing"
+
+
+def test_given_parts_stand_until_they_are_mended(browser_as, bob, campaign, site):
+    page = browser_as(bob)
+    hands.open_page(page, site)
+    hands.press(page, "y", "PageUp")
+    assert hands.state_of(page, "head") == "given"
+    assert page.inner_text("[data-state=drawn]").startswith("Mend it")
+
+    hands.press(page, "1", "x")
+    hands.drag(page, (10, 8), (10, 12))
+    hands.send(page, "j", "2", "j", "2", "j", "2", "Shift+Enter")
+
+    [value] = values()
+    assert value["parts"]["head"]["state"] == "drawn"
+    assert value["parts"]["head"]["polygons"] != [[[10, 8], [22, 8], [22, 20], [10, 20]]]
+
+
+def test_what_nobody_said_is_named_before_it_is_sent(browser_as, bob, campaign, site):
+    page = browser_as(bob)
+    hands.open_page(page, site)
+    hands.press(page, "y", "Shift+Enter")
+    assert "torso, leg and tail" in page.inner_text("[data-announce]")
+    hands.press(page, "2", "Shift+Enter")
+
+    page.wait_for_selector("#unsaid[open]")
+    assert page.inner_text("[data-unsaid-names]") == "leg and tail"
+    hands.send(page, "Shift+Enter")
+
+    assert values() == [
+        {"parts": {"torso": {"state": "not_visible"}}, "half": True, "outline": None}
+    ]
+
+
+def test_fewer_than_half_skips_with_that_reason(browser_as, bob, campaign, site):
+    page = browser_as(bob)
+    hands.open_page(page, site)
+
+    hands.send(page, "n")
+
+    assert values() == [{"skip": "under_half"}]
+
+
+def test_what_cannot_be_drawn_is_skipped_with_a_reason(browser_as, bob, campaign, site):
+    page = browser_as(bob)
+    hands.open_page(page, site)
+
+    hands.press(page, "q")
+    page.wait_for_selector("#cannot[open]")
+    hands.send(page, "1")
+
+    assert values() == [{"skip": "too_small"}]
+
+
+def test_an_image_given_back_is_no_answer(browser_as, bob, campaign, site):
+    page = browser_as(bob)
+    hands.open_page(page, site)
+    seat = hands.seat_of(page)
+
+    with page.expect_response("**/label/skip/") as response:
+        page.keyboard.press("s")
+
+    hands.wait_for_another(page, seat)
+    assert response.value.json() == {"status": "returned"}
+    assert not Answer.objects.exists()
+
+
+def test_an_earlier_drawing_can_be_gone_back_to_and_changed(browser_as, bob, campaign, site):
+    page = browser_as(bob)
+    hands.open_page(page, site)
+    first = hands.seat_of(page)
+    hands.press(page, "y")
+    hands.draw(page, (24, 10), (50, 10), (50, 30))
+    hands.send(page, "j", "2", "j", "2", "Shift+Enter")
+    hands.wait_for_another(page, first)
+
+    page.reload()
+    page.wait_for_selector("[data-drawing] svg")
+    hands.press(page, "u")
+    hands.wait_for_seat(page, first)
+    assert hands.state_of(page, "torso") == "drawn"
+    page.click("[data-choose=leg]")
+    hands.send(page, "3", "Shift+Enter")
+
+    before, after = values()
+    assert before["parts"]["leg"] == {"state": "not_visible"}
+    assert after["parts"] == before["parts"] | {"leg": {"state": "occluded"}}
+    assert Assignment.objects.get(token=first).answers.count() == 2
+
+
+def test_what_was_sent_back_comes_first_with_its_note_and_the_drawing(
+    browser_as, alice, bob, campaign, site
+):
+    seats = claiming.next_page(bob, campaign).seats
+    drawn = parted.drawn(torso=parted.square(24, 10, 50, 30), leg="occluded", tail="occluded")
+    submitting.submit(bob, campaign, [submitting.Sent(uuid.uuid4(), seats[-1].token, drawn, 9000)])
+    seat = Assignment.objects.get(token=seats[-1].token)
+    SentBack.objects.create(
+        assignment=seat, answer=seat.answers.get(), note="The tail is there.", reviewer=alice
+    )
+    until = timezone.now() + timezone.timedelta(hours=48)
+    Assignment.objects.filter(pk=seat.pk).update(state="leased", leased_until=until)
+
+    page = browser_as(bob)
+    hands.open_page(page, site)
+
+    assert hands.seat_of(page) == seat.token
+    assert page.inner_text("[data-sent-back-note]") == "The tail is there."
+    assert hands.state_of(page, "torso") == "drawn"
+    page.click("[data-choose=tail]")
+    hands.draw(page, (52, 32), (56, 32), (56, 40))
+    hands.send(page, "Shift+Enter")
+    assert seat.answers.latest("revision").value["parts"]["tail"]["state"] == "drawn"
+
+
+def test_a_refusal_of_the_server_is_shown_at_the_part_and_the_drawing_stays(
+    browser_as, bob, campaign, site
+):
+    page = browser_as(bob)
+    hands.open_page(page, site)
+    seat = hands.seat_of(page)
+    hands.press(page, "y")
+    hands.draw(page, (24, 10), (50, 10), (50, 30))
+    hands.press(page, "j", "2", "j", "2")
+    said = "The part 'torso' crosses itself at 3, 4."
+    hands.refuse_answers(page, said)
+
+    page.keyboard.press("Shift+Enter")
+
+    page.wait_for_selector("[data-fault]:not([hidden])")
+    assert page.inner_text("[data-fault]") == said
+    assert hands.seat_of(page) == seat
+    assert hands.state_of(page, "torso") == "not taken"
+    page.unroute(hands.ANSWERS)
+    hands.send(page, "Shift+Enter")
+    assert values()[0]["parts"]["torso"]["state"] == "drawn"
+
+
+def test_an_unfinished_outline_waits_at_its_part_and_is_named_before_it_is_sent(
+    browser_as, bob, campaign, site
+):
+    page = browser_as(bob)
+    hands.open_page(page, site)
+    hands.press(page, "y")
+    hands.click(page, (24, 10), (50, 10))
+    page.click("[data-choose=leg]")
+    hands.draw(page, (26, 32), (30, 32), (30, 40))
+    assert (hands.state_of(page, "torso"), hands.state_of(page, "leg")) == (
+        "outline not finished",
+        "drawn",
+    )
+    hands.press(page, "j", "3", "Shift+Enter")
+
+    assert "The outline of the torso is not finished" in page.inner_text("[data-announce]")
+    assert page.input_value("[data-missing]") == "torso"
+    hands.click(page, (50, 30), (24, 10))
+    hands.send(page, "Shift+Enter")
+    [value] = values()
+    [[torso]] = value["parts"]["torso"]["polygons"]
+    assert hands.near(torso, [(24, 10), (50, 10), (50, 30)])
+    assert len(value["parts"]["leg"]["polygons"][0][0]) == 3
+
+
+def test_forbidden_overlaps_are_named_before_a_drawing_is_sent(
+    browser_as, bob, campaign, site, looked_at
+):
+    page = browser_as(bob)
+    hands.open_page(page, site)
+    hands.press(page, "y")
+    hands.draw(page, (24, 10), (50, 10), (50, 30), (24, 30))
+    hands.press(page, "j")
+    assert page.is_disabled("[data-deed=overlap]")
+    page.keyboard.down("Control")
+    hands.draw(page, (30, 25), (40, 25), (40, 40))
+    page.keyboard.up("Control")
+    assert page.is_enabled("[data-deed=overlap]")
+    hands.press(page, "j", "2", "Shift+Enter")
+
+    page.wait_for_selector("#unsaid[open]")
+    assert page.inner_text("[data-overlap-pairs]") == "torso and leg"
+    assert not page.is_visible("[data-unsaid-some]")
+    looked_at(page, "parts-overlap")
+    page.click("#unsaid [autofocus]")
+    page.click("[data-deed=overlap]")
+    assert page.is_disabled("[data-deed=overlap]")
+    hands.send(page, "Shift+Enter")
+    assert set(values()[0]["parts"]) == {"torso", "leg", "tail"}
+
+
+def test_an_eye_is_drawn_on_the_head_without_a_word(browser_as, alice, bob, dataset, site):
+    raw = copy.deepcopy(parted.VOCABULARY)
+    raw["categories"][0]["parts"][0]["holds"] = ["tail"]
+    vocabulary_store.add_version(dataset, raw, alice)
+    factories.join(bob, parted.parts_campaign(alice, dataset, ask_half=False))
+    page = browser_as(bob)
+    hands.open_page(page, site)
+    page.click("[data-choose=tail]")
+    page.keyboard.down("Control")
+    hands.draw(page, (13, 11), (18, 11), (18, 16))
+    page.keyboard.up("Control")
+
+    assert page.is_disabled("[data-deed=overlap]")
+    hands.send(page, "j", "2", "j", "2", "Shift+Enter")
+    assert values()[0]["parts"]["tail"]["state"] == "drawn"
+
+
+def test_the_sheet_tells_the_keys_of_the_page_and_of_the_drawing(browser_as, bob, campaign, site):
+    page = browser_as(bob)
+    hands.open_page(page, site)
+
+    page.keyboard.press("?")
+
+    words = page.inner_text("#keys")
+    assert "Not visible" in words or "not visible" in words
+    assert "minimize overlap" in words.lower()
+
+
+def test_the_page_looks_right(browser_as, bob, campaign, site, looked_at):
+    page = browser_as(bob)
+    hands.open_page(page, site)
+    looked_at(page, "parts-half")
+    hands.press(page, "y")
+    hands.draw(page, (24, 10), (50, 10), (50, 30))
+    hands.press(page, "j")
+    looked_at(page, "parts-draw")
+    page.keyboard.press("q")
+    looked_at(page, "parts-cannot")
+    page.keyboard.press("Escape")
+    page.keyboard.press("?")
+    looked_at(page, "parts-keys")
+
+
+def test_a_button_can_be_read_while_it_has_the_focus(browser_as, bob, campaign, site, axe):
+    page = browser_as(bob, reduced_motion="reduce")
+    hands.open_page(page, site)
+    hands.press(page, "y")
+
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme)
+        for button in ("[data-choose=tail]", "[data-hide=tail]", "[data-tool=lasso]"):
+            page.click(button)
+            axe(page)
+            page.mouse.move(0, 0)
+            axe(page)

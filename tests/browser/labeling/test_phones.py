@@ -1,0 +1,158 @@
+"""The pages that people label on, on a phone: upright, sideways, and after a tap."""
+
+import pytest
+
+from labeling.campaigns import lifecycle
+from labeling.follow_ups import opening
+from labeling.question_graph import replaying
+from tests import factories
+from tests.browser import drawing_hands as hands
+from tests.browser.conftest import NARROW
+from tests.labeling import parted
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+SHOWN = "[data-stage] img:not([data-first])"
+SIDEWAYS = {"width": 844, "height": 390}
+SMALL_SIDEWAYS = {"width": 667, "height": 375}
+PHONE = {"viewport": NARROW, "has_touch": True, "is_mobile": True, "reduced_motion": "reduce"}
+# What a button looks like, each of its colours and its frame.
+LOOK = """(button) => {
+  const { color, backgroundColor, borderColor, boxShadow, outlineStyle } = getComputedStyle(button);
+  return [color, backgroundColor, borderColor, boxShadow, outlineStyle];
+}"""
+
+
+def looks_of_answers(page):
+    return [button.evaluate(LOOK) for button in page.locator("[data-answer]").all()]
+
+
+def test_after_a_tap_no_answer_to_the_next_image_looks_chosen(browser_as, bob, cats, site):
+    page = browser_as(bob, **PHONE)
+    page.goto(site("/campaigns/cats/label/"))
+    first = page.wait_for_selector(SHOWN).get_attribute("src")
+    before = looks_of_answers(page)
+    hands.settle(page)
+
+    page.tap("[data-answer=yes]")
+    page.wait_for_selector(f"{SHOWN}:not([src='{first}'])")
+    # Chromium shows the press itself a moment longer than the finger is there.
+    page.wait_for_selector("[data-answer=yes]:not(:active)")
+
+    assert looks_of_answers(page) == before
+
+
+def test_after_a_click_only_the_pointer_is_seen_and_nothing_looks_chosen(
+    browser_as, bob, cats, site
+):
+    page = browser_as(bob, reduced_motion="reduce")
+    page.goto(site("/campaigns/cats/label/"))
+    first = page.wait_for_selector(SHOWN).get_attribute("src")
+    before = looks_of_answers(page)
+    hands.settle(page)
+
+    page.click("[data-answer=yes]")
+    page.wait_for_selector(f"{SHOWN}:not([src='{first}'])")
+    pointed = page.locator("[data-answer=yes]").evaluate(LOOK)
+    page.mouse.move(0, 0)
+
+    assert looks_of_answers(page) == before
+    page.keyboard.press("ArrowLeft")
+    page.wait_for_selector("[data-answer=yes][aria-pressed=true]")
+    assert page.locator("[data-answer=yes]").evaluate(LOOK)[1] != pointed[1]
+
+
+def test_a_long_definition_is_read_whole_however_the_phone_is_held(
+    browser_as, alice, bob, cats, site
+):
+    words = " ".join(["strong black coffee brewed by forcing hot water"] * 5)
+    cats.topics.update(definition=words)
+    page = browser_as(bob, **PHONE)
+
+    for size in (NARROW, SIDEWAYS):
+        page.set_viewport_size(size)
+        page.goto(site("/campaigns/cats/label/"))
+        page.wait_for_selector(SHOWN)
+        gloss = page.locator(".ask .gloss")
+
+        assert gloss.inner_text() == words
+        assert gloss.evaluate("(p) => p.scrollHeight <= p.clientHeight && p.clientHeight > 0")
+
+
+# Each control with a place, and whether a finger on its middle meets it.
+HIDDEN = """(within) => [...document.querySelectorAll(within)]
+  .filter((control) => control.checkVisibility() && control.getBoundingClientRect().width)
+  .filter((control) => {
+    control.scrollIntoView({ block: "nearest", inline: "nearest" });
+    const { left, top, width, height } = control.getBoundingClientRect();
+    const met = document.elementFromPoint(left + width / 2, top + height / 2);
+    return !control.contains(met) && !met?.contains(control);
+  })
+  .map((control) => control.outerHTML.slice(0, 120))"""
+CONTROLS = ".work :is(button, select), .label-bar button"
+# What is wider than its place, and would be cut or scrolled sideways.
+CUT = """() => [...document.querySelectorAll(".ask, .answers, .ask *, .answers *")]
+  .filter((element) => element.clientWidth && element.scrollWidth > element.clientWidth + 1)
+  .filter((element) => !element.matches("select, .visually-hidden, .visually-hidden *"))
+  .map((element) => element.outerHTML.slice(0, 120))"""
+# Of the screen, what the image gets at least.
+LEAST_SHARE = 0.3
+
+
+def assert_usable(page, image):
+    """Every control can be pressed, the image has room, and the page fits the screen."""
+    assert page.evaluate(CUT) == []
+    assert page.evaluate(HIDDEN, CONTROLS) == []
+    box, screen = page.locator(image).bounding_box(), page.viewport_size
+    assert box["width"] * box["height"] > LEAST_SHARE * screen["width"] * screen["height"]
+    assert page.evaluate("document.documentElement.scrollWidth") <= screen["width"]
+
+
+@pytest.mark.parametrize("size", [SIDEWAYS, SMALL_SIDEWAYS], ids=["844", "667"])
+def test_one_image_is_answered_on_a_phone_held_sideways(
+    browser_as, bob, cats, site, screenshots, size
+):
+    page = browser_as(bob, **PHONE | {"viewport": size})
+    page.goto(site("/campaigns/cats/label/"))
+    page.wait_for_selector(SHOWN)
+
+    screenshots(page, f"sideways-label-{size['width']}")
+    assert_usable(page, "[data-stage]")
+
+
+@pytest.mark.parametrize("size", [SIDEWAYS, SMALL_SIDEWAYS], ids=["844", "667"])
+def test_parts_are_drawn_on_a_phone_held_sideways(
+    browser_as, alice, bob, dataset, site, screenshots, size
+):
+    factories.join(bob, parted.parts_campaign(alice, dataset))
+    page = browser_as(bob, **PHONE | {"viewport": size})
+    hands.open_page(page, site)
+
+    screenshots(page, f"sideways-half-{size['width']}")
+    assert_usable(page, "[data-stage]")
+    page.tap("[data-do=half-yes]")
+    for point in ((24, 10), (50, 10), (50, 30), (24, 10)):
+        page.touchscreen.tap(*hands.at(page, point))
+    assert hands.state_of(page, "torso") == "drawn"
+    hands.wait_for_draft(page)
+    screenshots(page, f"sideways-draw-{size['width']}")
+    assert_usable(page, "[data-stage]")
+
+
+def test_a_page_of_images_is_marked_on_a_phone_held_sideways(
+    browser_as, alice, bob, dataset, site, screenshots
+):
+    for index in range(6):
+        factories.make_image(dataset, f"{index}.png")
+    nodes = [{"id": "animal", "question": "animal", "class": "n00015388"}]
+    campaign, _ = opening.draft_graph(
+        alice, replaying.build({"nodes": nodes}), name="animals", title="Animals", dataset=dataset
+    )
+    lifecycle.launch(campaign, alice)
+    factories.join(bob, campaign)
+    page = browser_as(bob, **PHONE | {"viewport": SIDEWAYS})
+    page.goto(site(f"/campaigns/{campaign.name}/label/"))
+    page.wait_for_selector(".tile img")
+
+    screenshots(page, "sideways-grid")
+    assert_usable(page, "[data-tiles]")

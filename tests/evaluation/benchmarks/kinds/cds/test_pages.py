@@ -1,0 +1,406 @@
+"""The pages of a CDS result: the benchmark's, a run's, the objects, the viewer, the galleries."""
+
+import csv
+import io
+import json
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from evaluation.benchmarks import folders, runs
+from evaluation.benchmarks.kinds.cds import answer_index, benchmarks, pages, sequence_pages
+from evaluation.models import Benchmark, Run
+from evaluation.scoring.cds import tables
+from labeling.errors import Refusal
+from tests import factories
+from tests.evaluation.cds import results, world
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def reveal(alice, bob, dataset) -> Benchmark:
+    campaign = world.campaign_of(alice, bob, dataset)
+    return world.make(alice, campaign, content_schemes=results.CONTENTS)
+
+
+@pytest.fixture
+def run(reveal, alice, tmp_path, wordnet, run_jobs) -> Run:
+    """Two classifiers scored: early is right from the first frame on, late at the last only."""
+    world.add(reveal, alice, tmp_path, early=world.always_right, late=world.right_at_last)
+    made = runs.request(reveal, alice)
+    run_jobs()
+    made.refresh_from_db()
+    assert made.state == Run.State.DONE, made.error
+    return made
+
+
+@pytest.fixture
+def as_alice(alice) -> Client:
+    client = Client()
+    client.force_login(alice)
+    return client
+
+
+def address(name: str, run: Run, *args) -> str:
+    return reverse(f"evaluation:{name}", args=[run.benchmark.name, run.pk, *args])
+
+
+def read(client: Client, path: str, **query) -> str:
+    answer = client.get(path, query)
+    assert answer.status_code == 200, answer
+    return answer.content.decode()
+
+
+def test_page_says_which_classifier_needs_least(run, as_alice):
+    page = read(as_alice, reverse("evaluation:benchmark", args=["reveal"]))
+
+    assert "lowest in 4 of them" in page
+    # So few objects that no test tells anybody apart, however clear it looks.
+    assert "Which needs the least of the object is not sure" in page
+    assert "No order is sure" in page
+    for said in ("wup", "20 rounds over images, seed 0", run.release.sha256, "Scored"):
+        assert said in page
+
+
+def test_made_results_have_the_shapes_of_a_real_one(run):
+    """What the tests of tables and figures stand on."""
+    real, made = run.result, results.result()
+
+    assert set(made) - set(real) == set()
+    for name in tables.TABLES:
+        rows = tables.rows_of(real, name)
+        if rows:
+            assert set(tables.rows_of(made, name)[0]) <= set(rows[0]), name
+
+
+def test_averaging_is_switched_by_the_address(run, as_alice):
+    path = reverse("evaluation:benchmark", args=["reveal"])
+
+    text, script = as_alice.get(path), as_alice.get(path, {"averaging": "script"})
+
+    assert text.context["chosen"].averaging == "text"
+    assert script.context["chosen"].averaging == "script"
+    assert "content.svg?averaging=script&amp;theme=dark" in script.content.decode()
+    assert as_alice.get(path, {"averaging": "<b>"}).context["chosen"].averaging == "text"
+
+
+def test_categories_and_parts_have_the_names_of_the_release(reveal):
+    said = pages.names_of(reveal)
+
+    assert said["categories"][world.CAT] == "cat"
+    assert list(said["parts"][world.CAT].values()) == ["head", "torso", "leg", "tail"]
+
+
+def test_without_a_classifier_the_page_says_what_to_do(reveal, as_alice):
+    page = read(as_alice, reverse("evaluation:benchmark", args=["reveal"]))
+
+    assert "No classifier yet" in page
+    assert reverse("evaluation:cds_predictions", args=["reveal"]) in page
+    assert reverse("evaluation:cds_people", args=["reveal"]) in page
+
+
+def test_a_waiting_score_is_followed_and_nothing_comes_while_nothing_moved(
+    reveal, alice, as_alice, tmp_path, wordnet
+):
+    world.add(reveal, alice, tmp_path, early=world.always_right)
+    runs.request(reveal, alice)
+    path = reverse("evaluation:benchmark", args=["reveal"])
+    htmx = {"HX-Request": "true"}
+    page = as_alice.get(path, {"averaging": "script"})
+
+    still = as_alice.get(path, {"seen": page.context["seen"]}, headers=htmx)
+    moved = as_alice.get(path, {"seen": "0"}, headers=htmx)
+
+    assert "The score waits for a worker" in page.content.decode()
+    assert still.status_code == 204
+    assert b"<html" not in moved.content
+    assert b'hx-trigger="every 2s"' in moved.content
+
+
+def test_a_failed_score_says_why(run, as_alice):
+    Run.objects.create(
+        benchmark=run.benchmark, state=Run.State.FAILED, error="The release is gone."
+    )
+
+    page = read(as_alice, reverse("evaluation:benchmark", args=["reveal"]))
+
+    assert "The latest score failed" in page
+    assert "The release is gone." in page
+
+
+def test_page_of_a_run_shows_its_own_result(run, as_alice):
+    assert "Which needs the least of the object is not sure" in read(as_alice, address("run", run))
+
+
+def test_result_json_has_every_sequence_and_every_table(run, as_alice):
+    answer = as_alice.get(address("result_json", run))
+
+    told = json.loads(b"".join(answer.streaming_content))
+    assert answer["Content-Disposition"].startswith("attachment")
+    assert set(told["tables"]) == {*tables.TABLES, "averaging"}
+    assert len(told["sequences"]) == 2 * run.benchmark.settings["sequences"]
+    assert set(told["sequences"][0]) >= {
+        *("image", "category", "part_scheme", "content_scheme", "classifier", "cds", "b_cds")
+    }
+    assert told["similarity"] == "wup"
+
+
+def test_sequences_come_as_a_file(run, as_alice):
+    answer = as_alice.get(address("cds_sequences", run))
+
+    lines = b"".join(answer.streaming_content).splitlines()
+    assert len(lines) == 2 * run.benchmark.settings["sequences"]
+    assert json.loads(lines[0])["object"]
+
+
+def test_files_that_are_gone_are_a_refusal_and_no_fault(run, as_alice):
+    folder = folders.run_folder(run.benchmark, run.pk)
+    for path in folder.iterdir():
+        path.unlink()
+
+    for name in ("result_json", "cds_sequences", "cds_objects", "cds_galleries"):
+        answer = as_alice.get(address(name, run))
+        assert answer.status_code == 400, name
+        assert "Score the benchmark again" in answer.content.decode()
+    assert "The CDS of early is" in read(as_alice, address("run", run))
+
+
+def test_tables_come_as_csv(run, as_alice):
+    text = read(as_alice, address("result_csv", run, "by_content_scheme"))
+
+    rows = list(csv.DictReader(io.StringIO(text)))
+    assert {row["content_scheme"] for row in rows} == set(results.CONTENTS)
+    assert as_alice.get(address("result_csv", run, "ranks")).status_code == 404
+
+
+def test_figures_come_for_both_themes_and_to_keep(run, as_alice):
+    path = address("figure", run, "content", "svg")
+
+    kept = as_alice.get(path, {"download": "", "averaging": "script"})
+
+    assert as_alice.get(path, {"theme": "dark"})["Content-Type"] == "image/svg+xml"
+    assert kept["Content-Disposition"] == f'attachment; filename="reveal-run-{run.pk}-content.svg"'
+    for unknown in ("heatmap", "nothing"):
+        assert as_alice.get(address("figure", run, unknown, "svg")).status_code == 404
+    assert as_alice.get(path, {"theme": "pink"}).status_code == 404
+    assert as_alice.get(address("figure", run, "content", "pdf")).status_code == 404
+
+
+def test_objects_are_found_by_name_and_category(run, as_alice):
+    path = address("cds_objects", run)
+
+    everything = as_alice.get(path).context["rows"]
+    cows = as_alice.get(path, {"category": world.COW}).context["rows"]
+    found = as_alice.get(path, {"q": "CATS/1"}).context["rows"]
+
+    assert len(everything) == 3
+    assert [row["thing"].object for row in cows] == ["cow-1"]
+    assert [row["thing"].image for row in found] == ["cats/1.png"]
+    assert "No object fits" in read(as_alice, path, q="<script>")
+
+
+def test_objects_are_listed_at_the_schemes_asked_for(run, as_alice):
+    index = answer_index.index(folders.run_folder(run.benchmark, run.pk) / "answers.jsonl")
+
+    rows = as_alice.get(address("cds_objects", run), {"content": "low"}).context["rows"]
+
+    assert {index.places[row["number"]].content_scheme for row in rows} == {"low"}
+    assert all(row["cells"][0]["best"] and not row["cells"][1]["best"] for row in rows)
+
+
+def test_an_index_is_read_anew_once_the_file_changed(tmp_path):
+    path = tmp_path / "answers.jsonl"
+    line = {"image": 'a"b', "category": "c", "part_scheme": "p", "content_scheme": "low"}
+    rows = [line | {"frames": ["1"], "object": "o", "answers": {"x": []}, "scores": {}}]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    before = answer_index.index(path)
+    more = [*rows, {**rows[0], "object": ', "answers": {', "answers": {}}]
+    path.write_text("".join(json.dumps(row) + "\n" for row in more))
+
+    after = answer_index.index(path)
+
+    assert len(before.places) == 1
+    assert after.things[1] == ('a"b', ', "answers": {', "c")
+    assert after.lines[1] == more[1]
+    assert after.number_of('a"b', "o", None, "low") == 0
+    assert after.number_of('a"b', "o", "q") is None
+
+
+def test_viewer_tells_parts_weights_answers_and_scores(run, as_alice):
+    page = as_alice.get(address("cds_viewer", run, 0), {"frame": "2"})
+
+    frames, rows = page.context["frames"], page.context["rows"]
+    count = len(frames)
+    assert [frame["weight"] for frame in frames] == [(count - at) / count for at in range(count)]
+    assert frames[-1]["caption"] == "all the rest"
+    assert [row["classifier"] for row in rows] == ["early", "late"]
+    assert [cell["right"] for cell in rows[1]["cells"]] == [False] * (count - 1) + [True]
+    assert rows[0]["cds"] == rows[0]["b_cds"] == 0
+    assert rows[0]["now"]["number"] == page.context["shown"]["number"] == 2
+    assert "dog" in page.content.decode()
+
+
+def test_missing_parts_say_that_the_frame_is_repeated(run, as_alice):
+    path = folders.run_folder(run.benchmark, run.pk) / "answers.jsonl"
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    repeated = next(
+        at for at, line in enumerate(lines) if len(set(line["frames"])) < len(line["frames"])
+    )
+
+    frames = as_alice.get(address("cds_viewer", run, repeated)).context["frames"]
+
+    ids = lines[repeated]["frames"]
+    for before, after, frame in zip(ids, ids[1:], frames[1:], strict=False):
+        assert frame["repeats"] == (before == after)
+        assert frame["caption"].startswith("no ") == (before == after)
+
+
+def test_a_first_part_that_is_missing_is_told_too(run):
+    """Its frame shows no part and repeats nothing."""
+    row = run.benchmark
+    row.settings["orders"]["random"][world.CAT] = ["tail", "head", "leg"]
+    line = {"category": world.CAT, "part_scheme": "random", "parts": 3, "present": 1}
+
+    frames = sequence_pages._frames(row, run, 0, line | {"frames": ["a", "b", "b", "c"]})
+
+    assert [frame["caption"] for frame in frames] == [
+        *("no tail here", "head", "no leg here", "all the rest")
+    ]
+    assert [frame["repeats"] for frame in frames] == [False, False, True, False]
+
+
+def test_the_empty_frame_is_told(alice, bob, dataset):
+    reveal = world.make(alice, world.campaign_of(alice, bob, dataset), include_empty=True)
+    [line, *_] = benchmarks.lines_of(reveal)
+    run = Run(benchmark=reveal, pk=1)
+
+    frames = sequence_pages._frames(reveal, run, 0, line.as_dict())
+
+    assert frames[0]["caption"] == "no part yet"
+    assert frames[-1]["caption"] == "all the rest"
+    assert len(frames) == len(line.frames)
+
+
+def test_one_classifier_at_one_content_scheme_is_not_called_the_best_of_several(
+    alice, bob, dataset, as_alice, tmp_path, wordnet, run_jobs
+):
+    campaign = world.campaign_of(alice, bob, dataset)
+    reveal = world.make(alice, campaign, content_schemes=("intra-object",))
+    world.add(reveal, alice, tmp_path, early=world.always_right)
+    made = runs.request(reveal, alice)
+    run_jobs()
+
+    page = read(as_alice, address("run", made))
+
+    assert "How much of the object early needs" in page
+    assert "Add another classifier" in page
+    for comparison in ("needs the least", "is sure", "lowest in", "Percentages"):
+        assert comparison not in page
+
+
+def test_without_a_mapping_nothing_is_right_or_wrong(
+    alice, bob, dataset, as_alice, tmp_path, wordnet, run_jobs
+):
+    reveal = world.make(alice, world.campaign_of(alice, bob, dataset), mapping=None)
+    world.add(reveal, alice, tmp_path, early=world.always_right, late=world.right_at_last)
+    made = runs.request(reveal, alice)
+    run_jobs()
+
+    page = read(as_alice, address("run", made))
+    viewer = as_alice.get(address("cds_viewer", made, 0))
+
+    assert "The CDS of early is" in page
+    assert "no mapping was given" in page
+    assert "B-CDS by content scheme" not in page
+    assert 'id="error"' not in page
+    assert {cell["right"] for cell in viewer.context["rows"][0]["cells"]} == {None}
+    assert "nothing is right or wrong here" in viewer.content.decode()
+
+
+def test_viewer_goes_to_other_objects_and_schemes(run, as_alice):
+    index = answer_index.index(folders.run_folder(run.benchmark, run.pk) / "answers.jsonl")
+    ways = as_alice.get(address("cds_viewer", run, 0)).context["ways"]
+    here = index.places[0]
+
+    assert ways["previous"] is None
+    assert index.places[ways["next"]].content_scheme == here.content_scheme
+    assert index.places[ways["next"]][1:3] != here[1:3]
+    assert index.places[ways["next_content"]].content_scheme == results.CONTENTS[1]
+    assert ways["next_part"] == 0
+
+
+@pytest.mark.parametrize("asked", ["0", "99999", "-1", "x", "9" * 500])
+def test_a_frame_that_is_none_is_the_nearest(run, as_alice, asked):
+    page = as_alice.get(address("cds_viewer", run, 0), {"frame": asked})
+
+    assert 1 <= page.context["shown"]["number"] <= len(page.context["frames"])
+
+
+def test_a_sequence_that_is_none_is_not_found(run, as_alice):
+    assert as_alice.get(address("cds_viewer", run, 10**6)).status_code == 404
+
+
+def test_galleries_show_the_objects_and_lead_to_their_sequences(run, as_alice):
+    page = as_alice.get(address("cds_galleries", run))
+
+    found = page.context["galleries"]
+    assert [gallery["of"] for gallery in found] == results.CONTENTS
+    tiles = [tile for group in found[0]["groups"] for tile in group["tiles"]]
+    assert {tile["line"]["object"] for tile in tiles} == {"cat-1", "cow-1"}
+    assert all(tile["picture"] and tile["number"] is not None for tile in tiles)
+    assert page.content.decode().count("<image ") > 0
+
+
+def test_galleries_by_classifier_and_of_captchas(run, as_alice):
+    by_classifier = as_alice.get(address("cds_galleries", run), {"form": "classifier"})
+    result = run.result
+    result["tables"]["captchas"] = [
+        {
+            **results.result()["tables"]["captchas"][0],
+            "image": "cats/0.png",
+            "object": "cat-1",
+            "part_scheme": "random",
+            "pair_image": "cats/0.png",
+            "pair_object": "cow-1",
+        }
+    ]
+    run.save(update_fields=["result"])
+    captchas = as_alice.get(address("cds_galleries", run), {"form": "captchas"})
+
+    assert [gallery["of"] for gallery in by_classifier.context["galleries"]] == ["early", "late"]
+    [row] = captchas.context["rows"]
+    assert [frame["number"] for frame in row["frames"]] == [2, 3, 4]
+    assert row["frames"][0]["url"].endswith("?frame=2")
+    assert row["pair"] is not None
+
+
+def test_pages_ask_the_database_little(run, as_alice, django_assert_max_num_queries):
+    for path in (
+        address("cds_objects", run),
+        address("cds_viewer", run, 0),
+        address("cds_galleries", run),
+    ):
+        with django_assert_max_num_queries(12):
+            assert as_alice.get(path).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "name", ["cds_objects", "cds_viewer", "cds_galleries", "cds_sequences", "result_json", "run"]
+)
+def test_a_run_does_not_exist_for_those_who_do_not_research_in_it(run, bob, charlie, name):
+    path = address(name, run, *([0] if name == "cds_viewer" else []))
+
+    for user in (bob, charlie, factories.make_user("other", is_researcher=True)):
+        client = Client()
+        client.force_login(user)
+        assert client.get(path).status_code == 404
+    assert Client().get(path).status_code == 302
+
+
+def test_a_result_without_its_file_is_a_refusal(run):
+    (folders.run_folder(run.benchmark, run.pk) / "answers.jsonl").unlink()
+
+    with pytest.raises(Refusal, match="Score the benchmark again"):
+        sequence_pages.answers_of(run.benchmark, run)

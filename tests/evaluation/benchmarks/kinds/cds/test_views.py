@@ -1,0 +1,456 @@
+"""The pages that make a CDS benchmark and bring classifiers in, shown to everybody."""
+
+import json
+import shlex
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.core.management import call_command, load_command_class
+from django.test import Client
+from django.urls import reverse
+
+from evaluation.benchmarks.kinds.cds import benchmarks, urls
+from evaluation.models import Benchmark, Run
+from labeling.jobs import kept_files
+from labeling.releases import freezing
+from tests import factories
+from tests.evaluation import crowd
+from tests.evaluation.cds import results, world
+from tests.labeling.parted import CAT, COW
+
+# name → the method that does something, and arguments after the benchmark's name.
+PAGES = {
+    "cds_predictions": ("get", []),
+    "cds_remove": ("post", [0]),
+    "cds_lines": ("get", []),
+    "cds_orders": ("get", []),
+    "cds_people": ("post", []),
+    "cds_objects": ("get", ["run"]),
+    "cds_viewer": ("get", ["run", 0]),
+    "cds_frames": ("post", ["run", 0]),
+    "cds_frame": ("get", ["run", 0, 1]),
+    "cds_galleries": ("get", ["run"]),
+    "cds_sequences": ("get", ["run"]),
+}
+OWN = ("cds_predictions", "cds_lines", "cds_orders")
+
+
+@pytest.fixture
+def as_alice(alice) -> Client:
+    return logged_in(alice)
+
+
+def logged_in(user) -> Client:
+    client = Client()
+    client.force_login(user)
+    return client
+
+
+def address(name: str, benchmark: str = "reveal", run: int = 1) -> str:
+    parts = [run if part == "run" else part for part in PAGES[name][1]]
+    return reverse(f"evaluation:{name}", args=[benchmark, *parts])
+
+
+def form(about, **changes) -> dict:
+    return {
+        "title": "Reveal",
+        "name": "reveal",
+        "campaign": about.name,
+        "random": "on",
+        "content_schemes": ["intra-object", "low"],
+        "measure": "wup",
+        "convention": "clean",
+        "by": "wnid",
+        "bootstrap": 20,
+        "seed": 0,
+    } | changes
+
+
+def orders_file(campaign, name="orders.json", **changes) -> SimpleUploadedFile:
+    parts = {
+        key: [part["key"] for part in category["parts"]]
+        for key, category in campaign.settings["categories"].items()
+    }
+    return SimpleUploadedFile(name, json.dumps({"orders": {"mine": parts | changes}}).encode())
+
+
+def mapping_file(*rows: str) -> SimpleUploadedFile:
+    return SimpleUploadedFile("mapping.csv", "\n".join(["category,wnid", *rows]).encode())
+
+
+def test_every_page_is_in_the_table():
+    assert {pattern.name for pattern in urls.urlpatterns} == {*PAGES, "cds_new"}
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_benchmark_does_not_exist_for_those_who_do_not_research_in_it(
+    name, reveal, alice, bob, charlie
+):
+    run = world.run_by_hand(reveal, alice)
+    other = factories.make_user("other", is_researcher=True)
+    factories.make_campaign(other, factories.make_dataset(other, "lake"), "elsewhere", images=1)
+    reviewer = factories.make_user("reviewer")
+    factories.join(reviewer, reveal.campaign, "reviewer")
+    ask = PAGES[name][0]
+    page = address(name, run=run.pk)
+
+    statuses = [
+        getattr(logged_in(user), ask)(page).status_code for user in (bob, charlie, other, reviewer)
+    ]
+    nobody = getattr(Client(), ask)(page)
+
+    assert statuses == [404] * 4
+    assert nobody.url.startswith("/accounts/login/")
+    assert reveal.submissions.count() == 4
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_its_researcher_and_staff_see_every_page(name, reveal, as_alice):
+    staff = logged_in(factories.make_user("staff", is_staff=True))
+
+    for client in (as_alice, staff):
+        answer = client.get(address(name))
+        assert answer.status_code == 200
+        assert b"".join(answer)
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_competition_has_no_such_pages(name, as_alice, alice, dataset, wordnet):
+    crowd.make(alice, dataset, wordnet)
+
+    assert getattr(as_alice, PAGES[name][0])(address(name, "birds")).status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("name", "method", "args"),
+    [
+        ("add_classifier", "get", []),
+        ("accuracies", "get", []),
+        ("true_labels", "post", []),
+        ("gallery", "get", [0, 1]),
+        ("selection", "get", []),
+        ("answers", "get", ["run"]),
+    ],
+)
+def test_what_competitions_alone_have_is_not_there(name, method, args, reveal, alice, as_alice):
+    run = world.run_by_hand(reveal, alice)
+    parts = [run.pk if part == "run" else part for part in args]
+
+    page = reverse(f"evaluation:{name}", args=["reveal", *parts])
+
+    assert getattr(as_alice, method)(page).status_code == 404
+
+
+def test_only_researchers_make_benchmarks(bob, as_alice):
+    page = reverse("evaluation:cds_new")
+
+    assert as_alice.get(page).status_code == 200
+    assert logged_in(bob).get(page).status_code == 403
+    assert Client().get(page).status_code == 302
+
+
+def test_the_list_tells_kinds_apart_and_offers_both(as_alice, alice, reveal, wordnet):
+    crowd.make(alice, factories.make_dataset(alice, "lake"), wordnet)
+
+    page = as_alice.get(reverse("evaluation:benchmarks")).content.decode()
+
+    assert "CDS · 0 classifiers · 3 objects in 6 sequences, of Cats" in page
+    assert "MAD competition · 3 classifiers" in page
+    assert reverse("evaluation:cds_new") in page
+    assert reverse("evaluation:benchmark_new") in page
+
+
+def test_the_list_asks_the_same_queries_however_many_there_are(
+    as_alice, alice, cats, django_assert_num_queries
+):
+    page = reverse("evaluation:benchmarks")
+    counts = []
+    for number in range(2):
+        for again in range(1 + 2 * number):
+            made = world.make(alice, cats, name=f"reveal-{number}-{again}")
+            world.run_by_hand(made, alice)
+        with django_assert_num_queries(7, exact=False) as asked:
+            as_alice.get(page)
+        counts.append(len(asked))
+
+    assert counts[0] == counts[1]
+
+
+def test_the_page_of_predictions_asks_few_queries(
+    as_alice, alice, reveal, django_assert_max_num_queries
+):
+    world.run_by_hand(reveal, alice)
+
+    with django_assert_max_num_queries(8):
+        as_alice.get(address("cds_predictions"))
+
+
+def test_the_page_of_a_benchmark_asks_as_much_for_many_objects_as_for_few(
+    as_alice, alice, reveal, django_assert_num_queries
+):
+    large = world.make(
+        alice, reveal.campaign, name="large", content_schemes=results.CONTENTS, include_empty=True
+    )
+    counts = []
+    for made in (reveal, large):
+        world.run_by_hand(made, alice)
+        with django_assert_num_queries(14, exact=False) as asked:
+            as_alice.get(reverse("evaluation:benchmark", args=[made.name]))
+        counts.append(len(asked))
+
+    assert counts[0] == counts[1]
+
+
+def test_only_parts_campaigns_that_i_research_in_are_offered(
+    as_alice, alice, bob, cats, coots, dataset
+):
+    other = factories.make_user("other", is_researcher=True)
+
+    mine = as_alice.get(reverse("evaluation:cds_new")).context["form"]
+    theirs = logged_in(other).get(reverse("evaluation:cds_new")).context["form"]
+
+    assert list(mine.fields["campaign"].queryset) == [cats]
+    assert not theirs.fields["campaign"].queryset.exists()
+    page = logged_in(other).get(reverse("evaluation:cds_new")).content.decode()
+    assert "You research in no campaign in which people draw parts." in page
+
+
+def test_another_persons_campaign_cannot_be_chosen(cats):
+    other = factories.make_user("other", is_researcher=True)
+
+    answer = logged_in(other).post(reverse("evaluation:cds_new"), form(cats, create="1"))
+
+    assert answer.status_code == 422
+    assert answer.context["form"].errors["campaign"]
+    assert not Benchmark.objects.exists()
+
+
+def test_what_would_be_revealed_comes_before_anything_is_made(as_alice, alice, cats):
+    freezing.freeze(cats, alice)
+
+    answer = as_alice.post(reverse("evaluation:cds_new"), form(cats, check="1"))
+
+    assert answer.status_code == 200
+    plan = answer.context["plan"]
+    assert (plan.objects, plan.sequences) == (3, 6)
+    page = answer.content.decode()
+    assert "objects of release 1" in page
+    assert "Make the benchmark" in page
+    assert not Benchmark.objects.exists()
+
+
+def test_a_campaign_without_a_release_says_that_one_is_frozen(as_alice, cats):
+    answer = as_alice.post(reverse("evaluation:cds_new"), form(cats, check="1"))
+
+    assert "The campaign has no release yet." in answer.content.decode()
+    assert not cats.releases.exists()
+
+
+def test_a_benchmark_is_made_by_the_form(as_alice, cats):
+    answer = as_alice.post(
+        reverse("evaluation:cds_new"), form(cats, create="1", include_empty="on", by="word")
+    )
+
+    made = Benchmark.objects.get()
+    assert answer.url == address("cds_predictions")
+    assert made.settings["part_schemes"] == ["random"]
+    assert made.settings["content_schemes"] == ["intra-object", "low"]
+    assert (made.settings["include_empty"], made.settings["by"]) == (True, "word")
+    assert made.settings["mapping"] is None
+
+
+def test_files_wait_for_the_second_step(as_alice, alice, cats, wordnet):
+    page = reverse("evaluation:cds_new")
+    files = {"orders": orders_file(cats), "mapping": mapping_file(f"{CAT},{CAT}", f"{COW},{COW}")}
+    first = as_alice.post(page, form(cats, check="1", **files))
+
+    answer = as_alice.post(page, form(cats, create="1", **factories.kept_in(first)))
+
+    assert answer.status_code == 302
+    stated = Benchmark.objects.get().settings
+    assert stated["part_schemes"] == ["mine", "random"]
+    assert stated["mapping"] == {CAT: [CAT], COW: [COW]}
+    assert "Kept: <b>orders.json</b>" in first.content.decode()
+    assert list(kept_files._folder().iterdir()) == []
+
+
+def test_the_random_order_may_be_left_out(as_alice, cats):
+    sent = form(cats, create="1", orders=orders_file(cats))
+    del sent["random"]
+
+    as_alice.post(reverse("evaluation:cds_new"), sent)
+
+    assert Benchmark.objects.get().settings["part_schemes"] == ["mine"]
+
+
+def test_another_persons_upload_is_not_to_be_had(as_alice, alice, cats):
+    other = factories.make_user("other", is_researcher=True)
+    token = kept_files.keep(other, orders_file(cats))
+
+    answer = as_alice.post(
+        reverse("evaluation:cds_new"), form(cats, create="1", orders_kept=f"{token}:orders.json")
+    )
+
+    assert answer.status_code == 422
+    assert "Choose it again" in answer.context["form"].errors["orders"][0]
+
+
+@pytest.mark.parametrize(
+    ("changes", "field", "said"),
+    [
+        ({"name": "Two words"}, "name", "slug"),
+        ({"name": "new"}, "name", "cannot be a name"),
+        ({"title": ""}, "title", "required"),
+        ({"campaign": ""}, "campaign", "required"),
+        ({"content_schemes": []}, "content_schemes", "required"),
+        ({"random": ""}, "random", "Choose the random order"),
+        ({"bootstrap": 10_001}, "bootstrap", "10000"),
+        ({"measure": "res"}, "measure", "res is not one of"),
+    ],
+)
+def test_faults_are_told_beside_their_fields(as_alice, cats, changes, field, said):
+    answer = as_alice.post(reverse("evaluation:cds_new"), form(cats, create="1", **changes))
+
+    assert answer.status_code == 422
+    assert said in answer.context["form"].errors[field][0]
+    assert not Benchmark.objects.exists()
+
+
+def test_faults_of_files_are_told_with_their_place(as_alice, cats, wordnet):
+    page = reverse("evaluation:cds_new")
+    strange = orders_file(cats, "cats.json", **{CAT: ["head", "wing", "leg", "tail"]})
+
+    orders = as_alice.post(page, form(cats, create="1", orders=strange))
+    mapping = as_alice.post(page, form(cats, create="1", mapping=mapping_file(f"{CAT},dog")))
+    short = as_alice.post(page, form(cats, create="1", mapping=mapping_file(f"{CAT},{CAT}")))
+
+    assert orders.status_code == mapping.status_code == short.status_code == 422
+    [said] = orders.context["form"].errors["orders"]
+    assert said.startswith("cats.json: ")
+    assert "wing" in said
+    [said] = mapping.context["form"].errors["mapping"]
+    assert said.startswith("mapping.csv, line 2: 'dog' is not a noun")
+    [said] = short.context["form"].errors["mapping"]
+    assert f"no class for {COW} (cow)" in said
+    assert not Benchmark.objects.exists()
+
+
+def test_the_page_tells_columns_the_command_and_who_is_here(reveal, as_alice, alice):
+    world.run_by_hand(reveal, alice)
+
+    page = as_alice.get(address("cds_predictions")).content.decode()
+
+    assert "frame,classifier,wnid\ncats/0.png/cat-1/random/intra-object/01,resnet50" in page
+    assert "manage.py classify cats --number 1" in page
+    assert "--content-scheme intra-object" in page
+    assert "takes the new predictions in place of its old ones" in page
+    for name in ("alpha", "beta", "gamma"):
+        assert f'<th scope="row">{name}</th>' in page
+
+
+def test_sequences_and_orders_can_be_fetched(reveal, as_alice):
+    lines = b"".join(as_alice.get(address("cds_lines")))
+    orders = json.loads(as_alice.get(address("cds_orders")).content)
+
+    assert lines == benchmarks.lines_path(reveal).read_bytes()
+    assert orders["orders"] == reveal.settings["orders"]
+
+
+def test_sequences_that_are_gone_say_so(reveal, as_alice):
+    benchmarks.lines_path(reveal).unlink()
+
+    response = as_alice.get(address("cds_lines"))
+
+    assert "are not on this server any more" in response.content.decode()
+
+
+def test_predictions_come_in_and_are_scored(wordnet, reveal, as_alice, run_jobs):
+    rows = world.rows_of(reveal, alpha=world.always_right, beta=world.right_at_last)
+
+    answer = as_alice.post(address("cds_predictions"), {"file": world.upload(rows)})
+    run_jobs()
+
+    assert answer.url == reverse("evaluation:benchmark", args=["reveal"])
+    assert list(reveal.submissions.values_list("name", flat=True)) == ["alpha", "beta"]
+    assert Run.objects.get().state == Run.State.DONE
+    assert list(kept_files._folder().iterdir()) == []
+
+
+def test_the_same_predictions_again_are_not_scored_again(wordnet, reveal, as_alice, run_jobs):
+    rows = world.rows_of(reveal, alpha=world.always_right)
+    for _ in range(2):
+        answer = as_alice.post(
+            address("cds_predictions"), {"file": world.upload(rows)}, follow=True
+        )
+
+    assert "Everything in the file is here already." in answer.content.decode()
+    assert Run.objects.count() == 1
+
+
+def test_bad_predictions_are_refused_beside_the_field(wordnet, reveal, as_alice):
+    rows = world.rows_of(reveal, alpha=world.always_right)
+    rows[2][0] = "nowhere/01"
+
+    answer = as_alice.post(address("cds_predictions"), {"file": world.upload(rows, "mine.csv")})
+
+    assert answer.status_code == 422
+    [said] = answer.context["form"].errors["file"]
+    assert said.startswith("mine.csv, line 4: no sequence has the frame 'nowhere/01'; ")
+    assert not reveal.submissions.exists()
+    assert not Run.objects.exists()
+    assert list(factories.kept_in(answer)) == ["file_kept"]
+
+
+def test_a_file_that_is_too_large_is_refused(reveal, as_alice, monkeypatch):
+    monkeypatch.setattr(kept_files, "MAX_BYTES", 10)
+
+    answer = as_alice.post(address("cds_predictions"), {"file": world.upload([])})
+
+    assert answer.status_code == 422
+    assert "larger than" in answer.context["form"].errors["file"][0]
+
+
+def test_a_classifier_is_removed_and_the_rest_scored(wordnet, reveal, alice, as_alice, tmp_path):
+    world.add(reveal, alice, tmp_path, alpha=world.always_right, beta=world.always_right)
+
+    answer = as_alice.post(address("cds_remove"), follow=True)
+
+    assert "alpha no longer takes part." in answer.content.decode()
+    assert list(reveal.submissions.values_list("name", flat=True)) == ["beta"]
+    assert Run.objects.get().requested_by == alice
+
+
+def test_without_a_last_classifier_nothing_is_scored(wordnet, reveal, alice, as_alice, tmp_path):
+    world.add(reveal, alice, tmp_path, alpha=world.always_right)
+
+    as_alice.post(address("cds_remove"))
+
+    assert not Run.objects.exists()
+    assert as_alice.post(address("cds_remove")).status_code == 404
+
+
+def test_its_campaign_links_to_the_benchmark(reveal, as_alice):
+    page = as_alice.get(reverse("labeling:campaign", args=["cats"])).content.decode()
+
+    assert "benchmark Reveal" in page
+    assert reverse("evaluation:benchmark", args=["reveal"]) in page
+
+
+def test_the_command_on_the_page_shows_the_frames_of_the_benchmark(as_alice, alice, cats, tmp_path):
+    reveal = world.make(alice, cats, seed=7, include_empty=True)
+    page = as_alice.get(address("cds_predictions"))
+    (tmp_path / "orders.json").write_bytes(as_alice.get(address("cds_orders")).content)
+    words = shlex.split(page.context["command"].replace("\\\n", " "))
+
+    # All of it is understood,
+    classify = load_command_class("evaluation", "classify")
+    classify.create_parser(words[0], words[1]).parse_args(words[2:])
+    # and what is said of frames gives the same ones.
+    shown = words[2 : words.index("--model")]
+    shown[shown.index("orders.json")] = str(tmp_path / "orders.json")
+    call_command("sequences", *shown, "--lines-only", "--out", str(tmp_path / "out"))
+
+    made = json.loads((tmp_path / "out" / "orders.json").read_text())
+    assert made["orders"] == reveal.settings["orders"]
+    lines = (tmp_path / "out" / "sequences.jsonl").read_text()
+    assert lines == benchmarks.lines_path(reveal).read_text()

@@ -1,0 +1,198 @@
+"""Benchmarks on released labels for programs."""
+
+import json
+import zipfile
+from io import BytesIO
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+
+from evaluation.benchmarks import folders
+from evaluation.benchmarks.kinds.labeled import benchmarks
+from evaluation.models import Benchmark, Run
+from labeling.models import Campaign
+from labeling.releases import freezing
+from tests import factories
+from tests.evaluation.benchmarks.kinds.labeled import world
+from tests.evaluation.benchmarks.kinds.labeled.world import CAT
+from tests.labeling.web.test_api_campaigns import API, program
+
+NEW = API + "released-benchmarks/"
+PLANS = API + "released-benchmark-plans/"
+ONE = API + "benchmarks/wsol/"
+BODY = {"kind": "wsol", "name": "wsol", "title": "Where cats are", "campaign": "cats"}
+
+
+@pytest.fixture
+def client(alice):
+    return program(alice)
+
+
+@pytest.fixture
+def maps(alice, cats) -> Benchmark:
+    return world.make(alice, cats, thresholds=20)
+
+
+def put(client, name="alpha", content=None, benchmark=None):
+    content = world.usual(benchmark) if content is None else content
+    file = SimpleUploadedFile("maps.zip", content)
+    return client.put(f"{ONE}submissions/{name}/", {"file": file}, format="multipart")
+
+
+def test_a_benchmark_is_made_once(client, cats):
+    body = BODY | {"protocol": "reference", "split": "test"}
+
+    made, again = (client.post(NEW, body, format="json") for _ in range(2))
+
+    assert (made.status_code, again.status_code) == (201, 201)
+    said = made.json()
+    assert (said["kind"], said["campaign"], said["release"]) == ("wsol", "cats", 1)
+    assert said["settings"]["protocol"] == "reference"
+    assert said["settings"]["truth"]["images"] == 1
+    assert Benchmark.objects.count() == 1
+    assert client.get(ONE).json() == said
+
+
+def test_a_plan_counts_and_makes_nothing(client, alice, cats):
+    body = {"kind": "wsol", "campaign": "cats"}
+
+    without = client.post(PLANS, body, format="json")
+    freezing.freeze(cats, alice)
+    plan = client.post(PLANS, body, format="json")
+
+    assert (without.status_code, without.json()["errors"][0]["field"]) == (400, "campaign")
+    assert plan.json()["truth"]["images"] == 1
+    assert plan.json()["truth"]["masks"] is True
+    assert not Benchmark.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("changes", "status", "field"),
+    [
+        ({"campaign": "nowhere"}, 404, None),
+        ({"release": 7}, 404, None),
+        ({"kind": "cds"}, 400, "kind"),
+        ({"protocol": "ours"}, 400, "protocol"),
+        ({"seed": 1}, 400, "seed"),
+        ({"thresholds": 0}, 400, "thresholds"),
+        ({"kind": "detection", "confidence": 1.5}, 400, "confidence"),
+        ({"name": "Two words"}, 400, "name"),
+        ({"colour": "red"}, 400, "colour"),
+    ],
+)
+def test_what_cannot_be_is_refused_by_its_field(client, cats, changes, status, field):
+    answer = client.post(NEW, BODY | changes, format="json")
+
+    assert answer.status_code == status
+    assert answer["Content-Type"] == "application/problem+json"
+    assert answer.json()["errors"][0]["field"] == field
+    assert not Benchmark.objects.exists()
+
+
+def test_labels_without_boxes_are_the_truth_of_a_classification_only(client, alice, bob):
+    from tests.world import answer_everything
+
+    campaign = factories.make_campaign(
+        alice, factories.make_dataset(alice), images=1, policy={"votes": 1}
+    )
+    factories.join(bob, campaign)
+    answer_everything(bob, campaign)
+
+    answer = client.post(NEW, BODY | {"campaign": "coots"}, format="json")
+
+    assert (answer.status_code, answer.json()["errors"][0]["field"]) == (400, "kind")
+    assert "truth of a classification only" in answer.json()["detail"]
+
+
+def test_a_classifier_comes_is_scored_and_leaves(client, maps, run_jobs):
+    first = put(client, benchmark=maps)
+    run_jobs()
+    again = put(client, benchmark=maps)
+
+    assert (first.status_code, first.json()) == (200, again.json())
+    assert first.json()["attempts"] == 1
+    assert [row["name"] for row in client.get(f"{ONE}submissions/").json()["results"]] == ["alpha"]
+    [run] = client.get(f"{ONE}runs/").json()["results"]
+    result = client.get(f"{ONE}runs/{run['id']}/").json()["result"]
+    # At the threshold of 0 the box is the whole image: an IoU of 0.5625.
+    assert result["submissions"][0]["result"]["max_box_acc"]["accuracy"] == 1
+
+    gone = client.delete(f"{ONE}submissions/alpha/")
+
+    assert gone.status_code == 204
+    assert client.get(f"{ONE}submissions/").json()["results"] == []
+    assert client.delete(f"{ONE}submissions/alpha/").status_code == 404
+
+
+def test_a_map_at_fault_is_named(client, maps):
+    answer = put(client, content=world.packed({"cats/1.png.npy": b"no array"}))
+
+    assert answer.status_code == 400
+    assert answer.json()["errors"][0] == {
+        "field": "file",
+        "message": "maps.zip: cats/1.png.npy: is no array of numpy's; save it by numpy.save, as "
+        "2-D floats.",
+        "cure": answer.json()["errors"][0]["cure"],
+    }
+    assert not maps.submissions.exists()
+
+
+def test_too_large_a_file_is_refused(client, alice, cats, wordnet, monkeypatch):
+    monkeypatch.setattr(benchmarks, "MAX_BYTES", 3)
+    world.make(alice, cats, "classification")
+    file = SimpleUploadedFile("p.csv", b"image,rank,wnid\n")
+
+    answer = client.put(
+        f"{API}benchmarks/classification/submissions/alpha/", {"file": file}, format="multipart"
+    )
+
+    assert (answer.status_code, answer.json()["code"]) == (413, "too_large")
+
+
+def test_truth_and_images_are_taken_away(client, maps, run_jobs):
+    put(client, benchmark=maps)
+    run_jobs()
+    run = Run.objects.get()
+
+    truth = client.get(f"{ONE}truth.zip")
+    images = client.get(f"{ONE}runs/{run.pk}/images.jsonl")
+
+    with zipfile.ZipFile(BytesIO(b"".join(truth))) as archive:
+        assert archive.read("wsol/class_labels.txt").decode() == f"cats/1.png,{CAT}\n"
+    [line] = b"".join(images).decode().splitlines()
+    assert json.loads(line)["image"] == "cats/1.png"
+    assert "no-store" in images["Cache-Control"]
+    assert client.get(f"{ONE}runs/{run.pk + 1}/images.jsonl").status_code == 404
+
+
+def test_files_that_went_are_told(client, maps, run_jobs):
+    put(client, benchmark=maps)
+    run_jobs()
+    run = Run.objects.get()
+    (folders.run_folder(maps, run.pk) / "images.jsonl").unlink()
+    (folders.folder_of(maps) / "truth.zip").unlink()
+
+    assert client.get(f"{ONE}runs/{run.pk}/images.jsonl").status_code == 404
+    assert client.get(f"{ONE}truth.zip").status_code == 400
+
+
+def test_other_kinds_have_none_of_it(client, alice, cats):
+    Benchmark.objects.create(
+        name="other", title="Other", kind="mad", campaign=cats, created_by=alice
+    )
+
+    for address in ("submissions/", "truth.zip", "runs/1/images.jsonl"):
+        assert client.get(f"{API}benchmarks/other/{address}").status_code == 404
+
+
+def test_nobody_else_finds_it(maps, charlie, bob):
+    other = factories.make_user("rita", is_researcher=True)
+    for user in (charlie, bob, other):
+        theirs = program(user)
+        for address in ("", "submissions/", "truth.zip", "runs/1/images.jsonl"):
+            assert theirs.get(ONE + address).status_code == 404
+        assert put(theirs, benchmark=maps).status_code == 404
+        assert theirs.delete(f"{ONE}submissions/alpha/").status_code == 404
+        assert theirs.post(PLANS, {"kind": "wsol", "campaign": "cats"}, format="json").status_code
+    assert not maps.submissions.exists()
+    assert Campaign.objects.get(name="cats").releases.count() == 1

@@ -1,0 +1,326 @@
+"""Runs of benchmarks on released labels: what they keep, when they fail and come again."""
+
+import json
+import shutil
+import zipfile
+from datetime import timedelta
+
+import numpy as np
+import pytest
+from django.utils import timezone
+
+from evaluation.benchmarks import folders, runs
+from evaluation.benchmarks.kinds.labeled import benchmarks, paths, running
+from evaluation.metrics.wordnet.nouns import WordNetMissing
+from evaluation.models import Run
+from labeling.campaigns import lifecycle
+from labeling.models import Campaign, Job
+from labeling.releases import freezing
+from tests.evaluation.benchmarks.kinds.labeled import world
+from tests.evaluation.benchmarks.kinds.labeled.world import CAT, COW, DOG
+
+KINDS = ("classification", "localization", "detection", "wsol")
+OPTIONS = {"classification": (), "localization": (), "detection": (), "wsol": ("--thresholds", 50)}
+
+
+@pytest.fixture(params=KINDS)
+def scored(request, wordnet, alice, cats, tmp_path):
+    """A benchmark of each kind in which two take part: alpha and, a little worse, beta."""
+    few = {"thresholds": 50} if request.param == "wsol" else {}
+    benchmark = world.make(alice, cats, request.param, split="test", **few)
+    world.submit(benchmark, alice, tmp_path)
+    world.submit(benchmark, alice, tmp_path, "beta", worse(benchmark))
+    return benchmark
+
+
+def worse(benchmark):
+    return {
+        "wsol": world.maps_of(benchmark, lambda _: np.zeros((4, 4), np.float32))
+        if benchmark.kind == "wsol"
+        else b"",
+        "classification": [("cats/1.png", 1, DOG)],
+        "localization": [("cats/1.png", CAT, 0.9, 0, 0, 9, 9)],
+        "detection": [("cats/1.png", CAT, 0.9, 0, 0, 9, 9)],
+    }[benchmark.kind]
+
+
+def finished(benchmark, run_jobs, actor=None, **options):
+    run = runs.request(benchmark, actor, **options)
+    run_jobs()
+    run.refresh_from_db()
+    return run
+
+
+def lines(benchmark, run):
+    text = running.images_path(benchmark, run.pk).read_text(encoding="utf-8")
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def test_a_run_says_what_score_says_of_the_downloaded_truth(
+    scored, alice, run_jobs, shell, tmp_path
+):
+    run = finished(scored, run_jobs, alice)
+
+    assert (run.state, run.error) == (Run.State.DONE, "")
+    folder = taken_away(scored, tmp_path / "away")
+    row = scored.submissions.get(name="alpha")
+    sent = paths.submission_path(row)
+    for part in parts_of(scored.kind, folder, sent):
+        status, out, err = shell("score", scored.kind, *part, *OPTIONS[scored.kind], "--json")
+        assert (status, err) == (0, "")
+        said = json.loads(out)
+        mine = run.result["submissions"][0]["result"]
+        # A benchmark has these in its settings and for each classifier.
+        said = {key: value for key, value in said.items() if key not in ("split", "test_scorings")}
+        assert {key: mine[key] for key in said} == said
+
+
+def taken_away(benchmark, folder):
+    with benchmarks.open_truth(benchmark) as file, zipfile.ZipFile(file) as archive:
+        archive.extractall(folder)
+    return folder / benchmark.name
+
+
+def parts_of(kind, folder, sent):
+    """The options of `score` for each part of a result."""
+    if kind == "wsol":
+        yield "--metadata", folder, "--scoremaps", sent
+        masks = folder / "masks"
+        yield "--metadata", masks, "--masks", masks, "--scoremaps", sent
+        return
+    options = ["--truth", folder / "truth.csv", "--predictions", sent]
+    if kind != "classification":
+        options += ["--images", folder / "images.csv"]
+    if kind == "detection":
+        options += ["--exclude", folder / "excluded.csv"]
+    yield options
+
+
+def test_a_result_says_what_it_stands_on(scored, run_jobs):
+    result = finished(scored, run_jobs).result
+
+    assert result["kind"] == scored.kind
+    assert result["release"] == {"number": 1, "sha256": scored.release.sha256}
+    assert result["truth"] == scored.settings["truth"]
+    assert result["settings"] == {
+        key: value for key, value in scored.settings.items() if key != "truth"
+    }
+    assert [(row["name"], row["attempts"]) for row in result["submissions"]] == [
+        ("alpha", 1),
+        ("beta", 1),
+    ]
+    assert result["code_version"]
+    assert json.loads(json.dumps(result, allow_nan=False)) == result
+
+
+def test_two_classifiers_are_compared_where_the_kind_compares(scored, run_jobs):
+    comparison = finished(scored, run_jobs).result["comparison"]
+
+    if scored.kind == "wsol":
+        assert comparison is None
+    elif scored.kind == "detection":
+        assert comparison == {"classes_won": {"alpha": 1, "beta": 0}}
+    else:
+        [pair] = comparison["pairs"]
+        assert (pair["first"], pair["second"], pair["errors"]) == ("alpha", "beta", [0, 1])
+
+
+def test_one_alone_is_compared_with_nobody(scored, run_jobs):
+    benchmarks.remove(scored, 1)
+
+    assert finished(scored, run_jobs).result["comparison"] is None
+
+
+def test_every_image_has_a_line_with_what_each_made_of_it(scored, run_jobs):
+    run = finished(scored, run_jobs)
+
+    found = lines(scored, run)
+    assert [line["image"] for line in found] == (
+        [f"cats/{n}.png" for n in range(3)] if scored.kind == "detection" else ["cats/1.png"]
+    )
+    line = next(line for line in found if line["image"] == "cats/1.png")
+    assert set(line) == {"image", "classes", "truth", "outcomes"}
+    assert line["classes"] == [CAT]
+    assert list(line["outcomes"]) == ["alpha", "beta"]
+    folder = folders.run_folder(scored, run.pk)
+    curves = {"curves.json"} if scored.kind == "wsol" else set()
+    index = {"images.index.npz"}
+    assert {path.name for path in folder.iterdir()} == {"images.jsonl"} | index | curves
+
+
+def test_wsol_of_parts_tells_boxes_and_pixels_together(wordnet, alice, cats, tmp_path, run_jobs):
+    benchmark = world.make(alice, cats, thresholds=50)
+    world.submit(benchmark, alice, tmp_path)
+
+    run = finished(benchmark, run_jobs)
+
+    [line] = lines(benchmark, run)
+    assert line["truth"] == [[8, 6, 56, 42]]
+    assert {"max_box_acc", "0.3", "px_acc"} <= set(line["outcomes"]["alpha"])
+    assert {"max_box_acc_v2", "pxap", "mpxap"} <= set(run.result["submissions"][0]["result"])
+    curves = running.curves_of(benchmark, run.pk)
+    assert set(curves["alpha"]) == {"boxes", "masks"}
+    assert len(curves["alpha"]["boxes"]["thresholds"]) == 50
+
+
+def test_a_test_split_that_was_scored_again_says_so(scored, alice, tmp_path, run_jobs):
+    world.submit(scored, alice, tmp_path, "alpha", worse(scored))
+
+    notes = finished(scored, run_jobs).result["notes"]
+
+    [said] = [note for note in notes if "test split" in note]
+    assert said.startswith("this is a test split, and alpha was scored on it 2 times")
+
+
+def test_another_split_may_be_scored_as_often_as_one_likes(
+    wordnet, alice, cats, tmp_path, run_jobs
+):
+    benchmark = world.make(alice, cats, "classification")
+    world.submit(benchmark, alice, tmp_path)
+    world.submit(benchmark, alice, tmp_path, content=worse(benchmark))
+
+    notes = finished(benchmark, run_jobs).result["notes"]
+
+    assert not any("split" in note for note in notes)
+
+
+def test_a_run_without_anybody_fails_with_its_sentence(wordnet, alice, cats, run_jobs):
+    benchmark = world.make(alice, cats, "detection")
+
+    run = finished(benchmark, run_jobs)
+
+    assert run.state == Run.State.FAILED
+    assert run.error.startswith("Nobody takes part yet.")
+    assert Job.objects.get(kind="score").state == Job.State.DONE
+
+
+def test_a_run_without_its_truth_fails_with_its_sentence(scored, run_jobs):
+    shutil.rmtree(paths.truth_folder(scored))
+
+    run = finished(scored, run_jobs)
+
+    assert run.state == Run.State.FAILED
+    assert "ground truth of this benchmark is not on this server" in run.error
+
+
+def test_a_run_without_a_file_names_the_classifier(scored, run_jobs):
+    benchmarks._remove(paths.submission_path(scored.submissions.get(name="beta")))
+
+    run = finished(scored, run_jobs)
+
+    assert run.state == Run.State.FAILED
+    assert run.error == "beta: the file is missing; send it in again."
+    folder = folders.run_folder(scored, run.pk)
+    assert not list(folder.iterdir())
+
+
+def test_a_damaged_truth_fails_with_its_place(scored, run_jobs):
+    name = "image_ids.txt" if scored.kind == "wsol" else "truth.csv"
+    (paths.truth_folder(scored) / name).write_bytes(b"\xff\n")
+
+    run = finished(scored, run_jobs)
+
+    assert run.state == Run.State.FAILED
+    assert name in run.error
+    assert "/" not in run.error
+
+
+def test_without_wordnet_a_run_fails_with_its_sentence(scored, run_jobs, monkeypatch):
+    if scored.kind == "wsol":
+        pytest.skip("its classes need no WordNet")
+
+    def missing(*_):
+        raise WordNetMissing("there is no WordNet", "run deploy/wordnet.sh")
+
+    for place in ("released.scoring.load", "metrics.wordnet.load"):
+        monkeypatch.setattr(f"evaluation.{place}", missing)
+
+    run = finished(scored, run_jobs)
+
+    assert run.state == Run.State.FAILED
+    assert "WordNet" in run.error
+
+
+def test_a_file_that_is_replaced_while_it_is_read_is_read_again(
+    wordnet, alice, cats, tmp_path, run_jobs, monkeypatch, django_capture_on_commit_callbacks
+):
+    benchmark = world.make(alice, cats, "classification")
+    world.submit(benchmark, alice, tmp_path)
+    score = running.scoring.score
+    asked = []
+
+    def slow(kind, truth, path, settings):
+        asked.append(path)
+        if len(asked) == 1:
+            with django_capture_on_commit_callbacks(execute=True):
+                world.submit(benchmark, alice, tmp_path, content=worse(benchmark))
+        return score(kind, truth, path, settings)
+
+    monkeypatch.setattr(running.scoring, "score", slow)
+
+    run = finished(benchmark, run_jobs)
+
+    assert run.state == Run.State.DONE, run.error
+    assert run.result["submissions"][0]["attempts"] == 2
+    assert len(asked) == 2
+
+
+def test_the_clock_scores_what_changed_once(scored, alice, tmp_path, run_jobs, settings):
+    settings.ASSAY_RESCORE_SECONDS = 0
+    lifecycle.change(scored.campaign, alice, title="Still cats")
+
+    [first] = runs.rescore_changed()
+    run_jobs()
+    assert runs.rescore_changed() == []
+    world.submit(scored, alice, tmp_path, "gamma", worse(scored))
+    [second] = runs.rescore_changed()
+    run_jobs()
+
+    # The interim run before it went, with its folder.
+    assert list(scored.runs.values_list("pk", flat=True)) == [second.pk]
+    assert not folders.run_folder(scored, first.pk).exists()
+    assert running.images_path(scored, second.pk).exists()
+
+
+def test_the_night_scores_benchmarks_of_draft_campaigns_too(scored):
+    Campaign.objects.update(state=Campaign.State.DRAFT)
+
+    assert runs.nightly() == {"settled": 0, "releases": 0, "runs": 1}
+
+
+def test_the_night_scores_what_changed(scored, run_jobs):
+    assert runs.nightly()["runs"] == 1
+    assert runs.nightly()["runs"] == 0
+    run = scored.runs.get()
+    assert run.state == Run.State.DONE
+    assert [row["name"] for row in run.result["submissions"]] == ["alpha", "beta"]
+
+
+def test_a_newer_release_changes_nothing(scored, alice, run_jobs):
+    first = finished(scored, run_jobs)
+    lifecycle.change(scored.campaign, alice, title="Cats anew")
+    freezing.freeze(scored.campaign, alice)
+
+    assert not runs.has_changed(scored)
+    assert finished(scored, run_jobs).result == first.result
+
+
+def test_a_benchmark_keeps_its_release_from_being_pruned(scored, alice):
+    scored.release.counts["interim"] = True
+    scored.release.save(update_fields=["counts"])
+    lifecycle.change(scored.campaign, alice, title="Cats anew")
+    keep = freezing.freeze(scored.campaign, alice)
+
+    assert freezing.prune(scored.campaign, keep) == 0
+
+
+def test_a_job_that_was_run_twice_keeps_its_first_result(scored, run_jobs):
+    run = finished(scored, run_jobs)
+    Job.objects.filter(kind="score").update(
+        state=Job.State.QUEUED, leased_until=timezone.now() - timedelta(minutes=1)
+    )
+
+    run_jobs()
+
+    assert Run.objects.get(pk=run.pk).result == run.result
+    assert COW not in json.dumps(run.result["settings"])

@@ -1,0 +1,105 @@
+"""Figures of results, and the tables beside them."""
+
+import xml.etree.ElementTree as ElementTree
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from evaluation.benchmarks import figures, tables
+
+NAMES = ["a", "b", "=cmd()", "resnext101_32x48d_wsl.fb_wsl_ig1b_ft_in1k"]
+
+
+@pytest.fixture
+def result():
+    return {
+        "classifiers": NAMES,
+        "accuracy": [
+            [1, 0.9, 0.8, None],
+            [0.2, 1, 0.7, 0.6],
+            [0.1, 0.3, 1, 0.5],
+            [None, 0.4, 0.5, 1],
+        ],
+        "dominance": [[1, 4.5, 8, None], [0.2, 1, 2, 2], [0.1, 0.4, 1, 1], [None, 0.7, 1, 1]],
+        "beats": [
+            [0.5, 1, 1, 1],
+            [0, 0.5, 0.9, 0.8],
+            [0, 0.1, 0.5, 0.5],
+            [0, 0.2, 0.5, 0.5],
+        ],
+        "scores": [0.6, 0.2, 0.1, 0.1],
+        "ranks": [1, 2, 3.5, 3.5],
+        "rank_intervals": [[1, 1], [2, 3], [3, 4], [None, None]],
+        "hodge": {"ranks": [1, 2, 3, 4], "scores": [1.0, 0.1, -0.5, -0.6], "cyclicity": 0.1},
+        "accuracies": [76.1, None, None, None],
+        "cases": {"I": 1, "II": 3, "III": 0},
+        "pairs": [{"pair": ["a", "b"], "images": 4, "pending": 1, "dropped": 0}],
+        "ablation": [
+            {"k": 1, "spearman": None},
+            {"k": 2, "spearman": 0.8},
+            {"k": 3, "spearman": 1},
+        ],
+    }
+
+
+@pytest.mark.parametrize("theme", figures.THEMES)
+@pytest.mark.parametrize("name", figures.FIGURES)
+def test_figures_are_whole_files_in_both_forms(result, name, theme):
+    svg = figures.draw(name, result, "svg", theme)
+    png = figures.draw(name, result, "png", theme)
+
+    assert ElementTree.fromstring(svg).tag.endswith("svg")
+    assert png.startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("name", figures.FIGURES)
+def test_equal_results_give_equal_bytes_even_from_threads(result, name):
+    with ThreadPoolExecutor(4) as pool:
+        drawn = set(pool.map(lambda _: figures.draw(name, result), range(8)))
+
+    assert len(drawn) == 1
+
+
+@pytest.mark.parametrize("name", figures.FIGURES)
+def test_light_and_dark_differ(result, name):
+    assert figures.draw(name, result, "svg", "light") != figures.draw(name, result, "svg", "dark")
+
+
+def test_figures_say_in_words_what_they_show(result):
+    assert "Highest: a against b, 0.90" in figures.alt("heatmap", result)
+    assert figures.alt("ranks", result).startswith("Ranks: 1 a, 2 b")
+    assert "0.80 at k = 2, 1.00 at k = 3" in figures.alt("ablation", result)
+    assert "empty so far" in figures.alt("ablation", result | {"ablation": []})
+
+
+def test_ties_are_listed_by_name(result):
+    assert figures.by_rank(result) == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize("name", tables.TABLES)
+def test_every_table_has_a_head_as_wide_as_its_rows(result, name):
+    head, rows = tables.table(name, result)
+
+    assert rows
+    assert {len(row) for row in rows} == {len(head)}
+
+
+def test_cells_that_a_spreadsheet_would_run_are_neutralised(result):
+    text = tables.as_csv(*tables.table("ranks", result))
+
+    assert "'=cmd()" in text
+    # Numbers stay numbers, minus sign and all.
+    assert ",-0.5," in text
+
+
+def test_best_comes_first_with_what_is_known_of_it(result):
+    rows = tables.ranking(result | {"rank_changes": [0, 1, -1, 0], "accuracy_ranks": [1, 3, 2, 4]})
+
+    assert [row["classifier"] for row in rows][:2] == ["a", "b"]
+    assert (rows[1]["accuracy_rank"], rows[1]["rank_change"]) == (3, 1)
+
+
+def test_shares_of_no_image_are_unknown(result):
+    rows = tables.cases(result | {"cases": {"I": 0, "II": 0, "III": 0}})
+
+    assert [row["share"] for row in rows] == [None, None, None]

@@ -1,0 +1,466 @@
+"""The researcher's pages about benchmarks, shown to everybody."""
+
+import json
+from unittest import mock
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
+from django.urls import URLPattern, reverse
+
+from evaluation import urls
+from evaluation.benchmarks import runs
+from evaluation.models import Benchmark, Run
+from labeling.models import Campaign
+from tests import factories
+from tests.evaluation import crowd
+from tests.evaluation.crowd import COOT, DRAKE
+
+
+@pytest.fixture
+def birds(alice, dataset, wordnet) -> Benchmark:
+    return crowd.make(alice, dataset, wordnet)
+
+
+@pytest.fixture
+def run(birds, alice, run_jobs) -> Run:
+    """A finished run: alpha and beta are always right, gamma never."""
+    people = crowd.people_of(birds.campaign)
+    crowd.answer(birds.campaign, people, crowd.right_is(COOT, DRAKE))
+    made = runs.request(birds, alice)
+    run_jobs()
+    made.refresh_from_db()
+    return made
+
+
+@pytest.fixture
+def as_alice(alice) -> Client:
+    return logged_in(alice)
+
+
+def logged_in(user) -> Client:
+    client = Client()
+    client.force_login(user)
+    return client
+
+
+def file_of(rows) -> SimpleUploadedFile:
+    text = "".join(json.dumps(row) + "\n" for row in rows)
+    return SimpleUploadedFile("selection.jsonl", text.encode())
+
+
+# name, arguments after the benchmark's name, and the method that does something.
+PAGES = {
+    "benchmark": ([], "get"),
+    "score": ([], "post"),
+    "add_classifier": ([], "get"),
+    "accuracies": ([], "get"),
+    "true_labels": ([], "post"),
+    "gallery": ([0, 1], "get"),
+    "selection": ([], "get"),
+    "run": (["run"], "get"),
+    "result_json": (["run"], "get"),
+    "result_csv": (["run", "ranks"], "get"),
+    "answers": (["run"], "get"),
+    "figure": (["run", "heatmap", "svg"], "get"),
+}
+
+
+def address(name: str, run: Run) -> str:
+    parts = [run.pk if part == "run" else part for part in PAGES[name][0]]
+    return reverse(f"evaluation:{name}", args=[run.benchmark.name, *parts])
+
+
+def test_every_page_is_in_the_table():
+    everyone = {"benchmarks", "benchmark_new"}
+
+    # Those of CDS benchmarks, which are included, have a table of their own.
+    own = {pattern.name for pattern in urls.urlpatterns if isinstance(pattern, URLPattern)}
+    assert own == set(PAGES) | everyone
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_benchmark_does_not_exist_for_those_who_do_not_research_in_it(
+    name, run, bob, charlie, dataset
+):
+    other = factories.make_user("other", is_researcher=True)
+    factories.make_campaign(other, dataset, "elsewhere", images=1)
+    factories.join(bob, run.benchmark.campaign)
+    reviewer = factories.make_user("reviewer")
+    factories.join(reviewer, run.benchmark.campaign, "reviewer")
+    method = PAGES[name][1]
+    count = Run.objects.count()
+
+    statuses = [
+        getattr(logged_in(user), method)(address(name, run)).status_code
+        for user in (bob, charlie, other, reviewer)
+    ]
+    nobody = getattr(Client(), method)(address(name, run))
+
+    assert statuses == [404] * 4
+    assert nobody.status_code == 302
+    assert nobody.url.startswith("/accounts/login/")
+    assert Run.objects.count() == count
+
+
+@pytest.mark.parametrize("name", [name for name, (_, method) in PAGES.items() if method == "get"])
+def test_its_researcher_and_staff_see_every_page(name, run, as_alice):
+    staff = logged_in(factories.make_user("staff", is_staff=True))
+
+    for client in (as_alice, staff):
+        answer = client.get(address(name, run))
+        assert answer.status_code == 200
+        assert b"".join(answer)
+
+
+@pytest.mark.parametrize("name", [name for name, (_, method) in PAGES.items() if method == "post"])
+def test_deeds_are_not_done_by_following_a_link(name, run, as_alice):
+    assert as_alice.get(address(name, run)).status_code == 405
+
+
+def test_lists_show_each_person_their_own(run, as_alice, bob, charlie):
+    factories.join(bob, run.benchmark.campaign)
+    page = reverse("evaluation:benchmarks")
+
+    assert b"Birds" in as_alice.get(page).content
+    assert b"Birds" not in logged_in(bob).get(page).content
+    assert b"No benchmark yet" in logged_in(charlie).get(page).content
+    assert Client().get(page).status_code == 302
+
+
+def test_only_researchers_make_benchmarks(bob, as_alice):
+    page = reverse("evaluation:benchmark_new")
+
+    assert as_alice.get(page).status_code == 200
+    assert logged_in(bob).get(page).status_code == 403
+    assert Client().get(page).status_code == 302
+
+
+def test_list_asks_the_same_queries_however_many_there_are(
+    as_alice, alice, dataset, wordnet, django_assert_max_num_queries
+):
+    for number in range(4):
+        crowd.make(alice, dataset, wordnet, name=f"birds-{number}", launch=False)
+
+    with django_assert_max_num_queries(8):
+        as_alice.get(reverse("evaluation:benchmarks"))
+
+
+def form(dataset, **changes) -> dict:
+    return {
+        "title": "Birds",
+        "name": "birds",
+        "dataset": dataset.name,
+        "selection": file_of(crowd.lines()),
+        "votes": 5,
+        "seconds_per_answer": 4,
+        "cost_per_hour": 36,
+        "currency": "EUR",
+        "smoothing": "laplace",
+        "bootstrap": 100,
+        "seed": 0,
+    } | changes
+
+
+def test_counts_and_cost_come_before_anything_is_made(as_alice, dataset, wordnet):
+    crowd.add_images(dataset, crowd.lines())
+
+    page = as_alice.post(reverse("evaluation:benchmark_new"), form(dataset))
+
+    assert page.status_code == 200
+    assert page.context["plan"].questions == 15
+    assert not Benchmark.objects.exists()
+
+
+def test_second_step_needs_no_second_upload(as_alice, dataset, wordnet):
+    crowd.add_images(dataset, crowd.lines())
+    page = reverse("evaluation:benchmark_new")
+    first = as_alice.post(page, form(dataset))
+    kept = factories.kept_in(first)
+
+    made = as_alice.post(page, form(dataset, selection="", create="1", **kept))
+
+    assert made.status_code == 302
+    benchmark = Benchmark.objects.get()
+    assert benchmark.campaign.state == Campaign.State.DRAFT
+    assert benchmark.campaign.policy.content["cost_per_hour"] == 36
+    assert benchmark.settings["bootstrap"] == 100
+
+
+def test_another_persons_upload_is_not_to_be_had(as_alice, dataset, wordnet):
+    crowd.add_images(dataset, crowd.lines())
+    page = reverse("evaluation:benchmark_new")
+    kept = factories.kept_in(as_alice.post(page, form(dataset)))
+    other = factories.make_user("other", is_researcher=True)
+    own = factories.make_dataset(other, "own")
+
+    answer = logged_in(other).post(page, form(own, selection="", create="1", **kept))
+
+    assert answer.status_code == 422
+    assert "Choose it again" in answer.content.decode()
+    assert not Benchmark.objects.exists()
+
+
+def test_a_fault_in_the_file_is_named_with_its_line(as_alice, dataset, wordnet):
+    rows = crowd.lines()
+    rows[3]["rank"] = "three"
+
+    page = as_alice.post(
+        reverse("evaluation:benchmark_new"), form(dataset, selection=file_of(rows))
+    )
+
+    assert page.status_code == 422
+    assert "selection.jsonl, line 4: rank is" in page.context["form"].errors["selection"][0]
+
+
+@pytest.mark.parametrize("content", [b"\xff\xfe", b"n01440764 " * 60_000])
+def test_a_vocabulary_that_is_no_short_text_is_refused(as_alice, dataset, wordnet, content):
+    crowd.add_images(dataset, crowd.lines())
+    file = SimpleUploadedFile("classes.txt", content)
+
+    page = as_alice.post(
+        reverse("evaluation:benchmark_new"), form(dataset, vocabulary=file, create="1")
+    )
+
+    assert page.status_code == 422
+    assert page.context["form"].errors["vocabulary"]
+    assert not Benchmark.objects.exists()
+
+
+def test_missing_images_keep_the_benchmark_from_being_made(as_alice, dataset, wordnet):
+    page = as_alice.post(reverse("evaluation:benchmark_new"), form(dataset, create="1"))
+
+    assert page.status_code == 422
+    assert "7 chosen images are not in the dataset" in page.content.decode()
+    assert not Campaign.objects.exists()
+
+
+def test_page_of_a_draft_says_that_nobody_is_asked_and_what_it_costs(
+    as_alice, alice, dataset, wordnet
+):
+    policy = {"gold_share": 0.2, "stop_early": "never"}
+    crowd.make(alice, dataset, wordnet, launch=False, policy=policy)
+
+    page = as_alice.get(reverse("evaluation:benchmark", args=["birds"])).content.decode()
+
+    assert "Nobody is asked yet" in page
+    assert "15 questions make about 75 answers" in page, page[page.find("Nobody is asked yet") :][
+        :300
+    ]
+
+
+def test_benchmark_page_shows_ranks_cases_and_conventions(run, as_alice):
+    page = as_alice.get(address("benchmark", run)).content.decode()
+
+    for said in ("Case II: one right", "Laplace", "50 rounds, seed 0", "HodgeRank", "release 1"):
+        assert said in page
+
+
+def test_moving_part_comes_only_when_something_moved(run, as_alice):
+    page = as_alice.get(address("benchmark", run))
+    seen = page.context["seen"]
+    htmx = {"HX-Request": "true"}
+
+    with mock.patch.object(runs, "obstacle", side_effect=AssertionError("needless")):
+        still = as_alice.get(address("benchmark", run), {"seen": seen}, headers=htmx)
+    moved = as_alice.get(address("benchmark", run), {"seen": "0-0"}, headers=htmx)
+
+    assert still.status_code == 204
+    assert moved.status_code == 200
+    assert b"<html" not in moved.content
+
+
+def test_score_now_queues_a_run(run, as_alice, alice):
+    answer = as_alice.post(address("score", run))
+
+    assert answer.status_code == 302
+    assert Run.objects.get(state="queued").requested_by == alice
+
+
+def test_score_now_is_off_with_its_reason_until_something_can_be_compared(birds, as_alice):
+    there = reverse("evaluation:benchmark", args=["birds"])
+    reason = "Nothing can be compared yet: no image has both its questions settled."
+
+    page = as_alice.get(there).content.decode()
+    asked = as_alice.post(reverse("evaluation:score", args=["birds"]), follow=True)
+
+    assert "disabled" in page.split("Score now")[0].rpartition("<button")[2]
+    assert reason in page
+    assert reason in asked.content.decode().partition('class="messages')[2]
+    assert not Run.objects.exists()
+    assert not birds.campaign.releases.exists()
+
+
+def test_score_now_comes_on_by_itself_when_people_have_answered(birds, as_alice):
+    there = reverse("evaluation:benchmark", args=["birds"])
+    crowd.answer(birds.campaign, crowd.people_of(birds.campaign), crowd.right_is(COOT))
+
+    moved = as_alice.get(there, {"seen": "-"}, headers={"HX-Request": "true"}).content.decode()
+
+    form = moved.partition('id="score-now"')[2].partition("</form>")[0]
+    assert 'hx-swap-oob="true"' in form
+    assert "disabled" not in form
+
+
+def test_a_failed_score_says_why(birds, as_alice, run_jobs):
+    runs.request(birds)
+    run_jobs()
+
+    page = as_alice.get(reverse("evaluation:benchmark", args=["birds"])).content.decode()
+
+    assert "The latest score failed" in page
+    assert "the comparisons fall apart" in page
+
+
+def test_typed_accuracies_are_kept_and_scored(run, as_alice, run_jobs):
+    as_alice.post(
+        address("accuracies", run), {"accuracy_0": 70, "accuracy_1": 60.5, "accuracy_2": 80}
+    )
+    run_jobs()
+
+    page = as_alice.get(address("benchmark", run)).content.decode()
+
+    assert list(run.benchmark.submissions.values_list("accuracy", flat=True)) == [70, 60.5, 80]
+    assert "Spearman -0.8660" in page
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("name,acc\nalpha,1\n", "line 1: the first line has no classifier"),
+        ("classifier,accuracy\nalpha,high\n", "line 2: the accuracy of &#x27;alpha&#x27;"),
+        ("classifier,accuracy\nalpha,1\nalpha,2\n", "line 3: &#x27;alpha&#x27; is listed twice"),
+        ("classifier,accuracy\n" + "a" * 200_000 + ",1\n", "line 2: is not CSV"),
+        ("classifier,accuracy\nomega,80\n", "No classifier here is called &#x27;omega&#x27;"),
+    ],
+)
+def test_a_bad_accuracy_list_is_refused_with_its_line(run, as_alice, text, said):
+    file = SimpleUploadedFile("accuracy.csv", text.encode())
+
+    answer = as_alice.post(address("accuracies", run), {"file": file})
+
+    assert answer.status_code == 422
+    assert said in answer.content.decode()
+
+
+def test_a_classifier_joins_by_the_page(birds, as_alice, dataset):
+    rows = crowd.lines((("alpha", "delta"), ("beta", "delta"), ("delta", "gamma")))
+    rows[0]["meta"]["classifiers"] = ["alpha", "beta", "delta", "gamma"]
+    crowd.add_images(dataset, rows)
+
+    answer = as_alice.post(
+        reverse("evaluation:add_classifier", args=["birds"]), {"selection": file_of(rows)}
+    )
+
+    assert answer.status_code == 302
+    assert birds.submissions.count() == 4
+
+
+def test_gallery_shows_what_people_said_of_both_predictions(run, as_alice):
+    page = as_alice.get(reverse("evaluation:gallery", args=["birds", 0, 2])).content.decode()
+
+    assert "Case II 3" in page
+    assert "American coot" in page
+    assert "5 yes" in page
+    assert "5 no" in page
+
+
+def test_gallery_filters_by_case(run, as_alice):
+    page = reverse("evaluation:gallery", args=["birds", 0, 2])
+
+    assert len(as_alice.get(page, {"case": "II"}).context["page_obj"].object_list) == 3
+    assert as_alice.get(page, {"case": "III"}).context["page_obj"].object_list == []
+    assert b"None here" in as_alice.get(page, {"case": "<script>"}).content
+
+
+def test_gallery_queries_do_not_grow_with_the_images(
+    run, as_alice, alice, dataset, wordnet, django_assert_max_num_queries
+):
+    crowd.make(alice, dataset, wordnet, crowd.lines(top_k=12), name="more")
+    pages = [reverse("evaluation:gallery", args=[name, 0, 2]) for name in ("birds", "more")]
+
+    for page in pages:
+        with django_assert_max_num_queries(18):
+            as_alice.get(page)
+
+
+def test_pair_named_the_other_way_round_is_found(run, as_alice):
+    answer = as_alice.get(reverse("evaluation:gallery", args=["birds", 2, 0]))
+
+    assert answer.url == reverse("evaluation:gallery", args=["birds", 0, 2])
+
+
+def test_asking_for_a_true_label_from_the_gallery(birds, as_alice, run_jobs):
+    people = crowd.people_of(birds.campaign)
+    crowd.answer(birds.campaign, people, crowd.right_is())
+    line = birds.selections.filter(state="chosen").first()
+
+    answer = as_alice.post(
+        reverse("evaluation:true_labels", args=["birds"]), {"selection": line.pk}, follow=True
+    )
+
+    assert "The true label is being asked" in answer.content.decode()
+    birds.refresh_from_db()
+    assert birds.naming.questions.count() == 1
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        {},
+        {"first": "x", "second": "1"},
+        {"selection": "999999"},
+        {"selection": "9" * 5000},
+        {"first": "0", "second": "9" * 5000},
+    ],
+)
+def test_asking_about_nothing_is_refused(run, as_alice, sent):
+    assert as_alice.post(address("true_labels", run), sent).status_code == 400
+
+
+def test_downloads_are_files_that_the_commands_read_again(run, as_alice, tmp_path, wordnet):
+    from django.core.management import call_command
+
+    for name in ("selection", "answers"):
+        answer = as_alice.get(address(name, run))
+        assert answer["Content-Disposition"].startswith("attachment")
+        (tmp_path / f"{name}.jsonl").write_bytes(b"".join(answer))
+    with open(tmp_path / "result.json", "w") as out:
+        call_command(
+            *("mad", "rank", "--selection", str(tmp_path / "selection.jsonl")),
+            *("--answers", str(tmp_path / "answers.jsonl"), "--bootstrap", "50", "--json"),
+            stdout=out,
+        )
+
+    ranked = json.loads((tmp_path / "result.json").read_text())
+    shown = as_alice.get(address("result_json", run)).json()
+    for key in ("ranks", "scores", "accuracy", "beats", "cases"):
+        assert ranked[key] == shown[key], key
+
+
+@pytest.mark.parametrize(
+    ("figure", "form"), [("heatmap", "pdf"), ("nothing", "svg"), ("ranks", "exe")]
+)
+def test_unknown_figures_are_not_found(run, as_alice, figure, form):
+    page = reverse("evaluation:figure", args=["birds", run.pk, figure, form])
+
+    assert as_alice.get(page).status_code == 404
+
+
+def test_figures_come_for_both_themes_and_to_keep(run, as_alice):
+    page = reverse("evaluation:figure", args=["birds", run.pk, "ranks", "png"])
+
+    shown, kept = as_alice.get(page, {"theme": "dark"}), as_alice.get(page, {"download": ""})
+
+    assert shown["Content-Type"] == "image/png"
+    assert "Content-Disposition" not in shown
+    assert kept["Content-Disposition"] == f'attachment; filename="birds-run-{run.pk}-ranks.png"'
+    assert as_alice.get(page, {"theme": "pink"}).status_code == 404
+
+
+def test_a_run_of_another_benchmark_is_not_found_here(run, as_alice, alice, dataset, wordnet):
+    crowd.make(alice, dataset, wordnet, name="others", launch=False)
+
+    page = reverse("evaluation:result_json", args=["others", run.pk])
+
+    assert as_alice.get(page).status_code == 404

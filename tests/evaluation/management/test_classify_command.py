@@ -1,0 +1,284 @@
+"""`manage.py classify`: from a release or from frames in a folder to a file of predictions."""
+
+import csv
+import hashlib
+import json
+from pathlib import Path
+
+import pytest
+
+from evaluation.classifiers import opening
+from evaluation.management.commands import classify as command
+from evaluation.metrics.wordnet import nouns
+from evaluation.readers.frame_predictions import read_predictions
+from evaluation.readers.sequences import read_sequences
+from tests.evaluation.cds import scenes
+from tests.evaluation.classifiers import networks
+from tests.evaluation.classifiers.networks import CLASSES
+
+NAMES = ("a/1.png", "b.png")
+SHOWN = ("--content-scheme", "intra-object", "--content-scheme", "low")
+
+pytestmark = pytest.mark.usefixtures("wordnet")
+
+
+@pytest.fixture
+def folder(tmp_path) -> Path:
+    """release/ and images/ of three cats and a cow, a network and its classes."""
+    scenes.release(
+        tmp_path / "release",
+        {
+            "a/1.png": [scenes.cat("a/1.png"), scenes.cat("a/1.png", "cat-2")],
+            "b.png": [scenes.cat("b.png"), scenes.cow("b.png")],
+        },
+    )
+    scenes.Photographs(NAMES).write(tmp_path / "images")
+    networks.scripted(tmp_path / "colours.pt")
+    (tmp_path / "wnids.txt").write_text("\n".join(CLASSES) + "\n")
+    return tmp_path
+
+
+@pytest.fixture
+def classify(folder, shell):
+    """Runs the command: (exit status, result or error, the last line of a usage error)."""
+
+    def run(*options: object, out: str = "predictions.csv", release: bool = True, **given: object):
+        where = (folder / "release", "--images", folder / "images", *SHOWN) if release else ()
+        stated = {"model": folder / "colours.pt", "classes": folder / "wnids.txt"} | given
+        flags = [part for key, value in stated.items() for part in (f"--{key}", value)]
+        status, told, err = shell(
+            "classify", *where, *flags, "--out", folder / out, "--size", 8, *options, "--json"
+        )
+        if status == 2:
+            return status, err.splitlines()[-1]
+        return status, json.loads(told if status == 0 else err.splitlines()[-1])
+
+    return run
+
+
+def rows_of(path: Path) -> list[dict[str, str]]:
+    with open(path, newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def test_every_frame_of_a_release_gets_its_names(folder, classify, shell):
+    status, told = classify("--device", "cpu", "--batch", 4)
+
+    assert status == 0
+    shell("sequences", folder / "release", "--lines-only", "--out", folder / "lines", *SHOWN)
+    lines = read_sequences(folder / "lines" / "sequences.jsonl")
+    count = len({frame for line in lines for frame in line.frames})
+    found = read_predictions(folder / "predictions.csv", lines)
+    assert found.classifiers == ("colours",)
+    assert told["model"].pop("sha256")
+    assert told == {
+        "classifier": "colours",
+        "frames": count,
+        "classified": count,
+        "resumed": 0,
+        "classes": 3,
+        "model": {"model": "colours.pt", "gives": "logits"},
+        "preparation": {
+            "size": [8, 8],
+            "fit": "squash",
+            "mean": [0.0] * 3,
+            "std": [1.0] * 3,
+            "interpolation": "bilinear",
+            "antialias": True,
+        },
+        "device": "cpu",
+        "out": str(folder / "predictions.csv"),
+    }
+
+
+def test_result_is_told_with_a_short_hash_of_the_model(folder, shell):
+    status, out, _ = shell(
+        "classify", folder / "release", "--images", folder / "images", *SHOWN,
+        "--model", folder / "colours.pt", "--classes", folder / "wnids.txt", "--size", 8,
+        "--out", folder / "predictions.csv",
+    )  # fmt: skip
+
+    told = next(line for line in out.splitlines() if line.startswith("model "))
+    sha256 = hashlib.sha256((folder / "colours.pt").read_bytes()).hexdigest()
+    assert status == 0
+    assert f"sha256 {sha256[:12]}…," in told
+    assert sha256 not in out
+
+
+def test_frames_in_a_folder_get_the_same_names_as_those_of_their_release(folder, classify, shell):
+    shell(
+        "sequences", folder / "release", "--images", folder / "images", *SHOWN,
+        "--out", folder / "frames",
+    )  # fmt: skip
+    classify(out="release.csv")
+
+    status, told = classify("--frames", folder / "frames", out="folder.csv", release=False)
+
+    assert (status, told["resumed"]) == (0, 0)
+    assert (folder / "folder.csv").read_bytes() == (folder / "release.csv").read_bytes()
+
+
+def test_a_frame_that_is_missing_or_broken_is_named(folder, classify, shell):
+    shell(
+        "sequences", folder / "release", "--images", folder / "images", *SHOWN,
+        "--out", folder / "frames",
+    )  # fmt: skip
+    lost = sorted((folder / "frames").rglob("01.png"))[0]
+    lost.unlink()
+
+    status, told = classify("--frames", folder / "frames", release=False)
+    assert (status, told["error"], told["file"]) == (1, "the frame is missing", str(lost))
+    lost.write_bytes(b"hello")
+    status, told = classify("--frames", folder / "frames", release=False)
+    assert (status, told["error"], told["file"]) == (1, "the frame cannot be read", str(lost))
+    assert not (folder / "predictions.csv").exists()
+
+
+def test_a_stopped_command_goes_on_where_it_was(folder, classify, monkeypatch):
+    classify("--batch", 4, out="whole.csv")
+    seen = []
+    prepare = opening.Classifier.prepare
+
+    def failing(self, frame):
+        if len(seen) == 10:
+            stopped()
+        seen.append(frame)
+        return prepare(self, frame)
+
+    monkeypatch.setattr(opening.Classifier, "prepare", failing)
+    status, told = classify("--batch", 4)
+    assert (status, told["error"]) == (1, "input/output error")
+    monkeypatch.setattr(opening.Classifier, "prepare", prepare)
+
+    status, told = classify("--batch", 4)
+
+    assert status == 0
+    assert told["resumed"] == 8
+    assert told["classified"] == told["frames"] - 8
+    assert (folder / "predictions.csv").read_bytes() == (folder / "whole.csv").read_bytes()
+
+
+def stopped(*_: object) -> None:
+    raise OSError(5, "Input/output error")
+
+
+@pytest.mark.parametrize(
+    ("change", "name"),
+    [
+        (("--seed", 9), "part orders"),
+        (("--include-empty",), "include empty"),
+        (("--content-scheme", "higher"), "content schemes"),
+        (("--fit", "pad"), "preparation"),
+        (("--name", "other"), "name"),
+    ],
+)
+def test_a_run_of_other_settings_is_not_gone_on_with(folder, classify, change, name):
+    left = folder / ".predictions.csv.work"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(opening.Classifier, "__call__", stopped)
+        assert classify("--name", "mine")[0] == 1
+    before = left.read_bytes()
+
+    given = () if name == "name" else ("--name", "mine")
+    status, told = classify(*given, *change)
+
+    assert (status, told["error"]) == (1, f"was begun with another {name}")
+    assert told["cure"] == "give the same as before to go on, or --restart to begin anew"
+    assert left.read_bytes() == before
+    assert classify(*given, *change, "--restart")[0] == 0
+
+
+def test_what_the_classifier_is_given_can_be_said(classify):
+    status, told = classify(
+        "--fit", "crop", "--mean", "0.485,0.456,0.406", "--std", "0.2,0.2,0.2", "--size", "6x10"
+    )
+
+    assert status == 0
+    assert told["preparation"]["size"] == [6, 10]
+    assert told["preparation"]["fit"] == "crop"
+    assert told["preparation"]["mean"] == [0.485, 0.456, 0.406]
+    assert told["preparation"]["std"] == [0.2, 0.2, 0.2]
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--mean", "1,2"), "'1,2' is not three numbers"),
+        (("--std", "1,x,2"), "'1,x,2' is not three numbers"),
+        (("--size", "0"), "'0' is not a whole number from 1"),
+        (("--size", "8x"), "'' is not a whole number from 1"),
+        (("--batch", "0"), "'0' is not a whole number from 1"),
+        (("--fit", "stretch"), "invalid choice: 'stretch'"),
+    ],
+)
+def test_wrong_values_are_wrong_usage(classify, options, said):
+    status, told = classify(*options)
+
+    assert status == 2
+    assert said in told
+
+
+def test_one_source_of_frames_is_needed_and_one_is_enough(folder, classify):
+    assert classify(release=False)[1].endswith("give a campaign or a release, or --frames DIR")
+    status, told = classify("--frames", folder / "frames")
+    assert status == 2
+    assert "a release does not go with --frames, which says itself what is shown" in told
+    told = classify("--frames", folder, "--part-scheme", "random", release=False)[1]
+    assert "--part-scheme does not go with --frames" in told
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"classes": "few.txt"}, "gives 2 × 3 for two images, the classes are 2"),
+        ({"classes": "wrong.txt"}, "'n00000000' is no wnid of a noun of WordNet 3.0"),
+        ({"model": "none.pt"}, "the file is missing"),
+        ({"device": "gpu"}, "the device gpu is not usable"),
+    ],
+)
+def test_what_does_not_fit_is_named_and_nothing_is_written(folder, classify, given, said):
+    (folder / "few.txt").write_text("\n".join(CLASSES[:2]))
+    (folder / "wrong.txt").write_text("n00000000\n")
+    paths = {key: folder / name if "." in name else name for key, name in given.items()}
+
+    status, told = classify(**paths)
+
+    assert status == 1
+    assert said in told["error"]
+    assert not list(folder.glob("*predictions.csv*"))
+
+
+def test_a_release_without_photographs_says_where_they_go(folder, shell):
+    status, _, err = shell(
+        "classify", folder / "release", "--model", folder / "colours.pt",
+        "--classes", folder / "wnids.txt", "--out", folder / "p.csv",
+    )  # fmt: skip
+
+    assert status == 1
+    assert "say where they are: --images DIR" in err
+
+
+def test_without_wordnet_the_cure_is_told(classify, monkeypatch):
+    monkeypatch.setattr(command, "load", missing)
+
+    status, told = classify()
+
+    assert (status, told["error"], told["cure"]) == (1, "there is none", nouns.CURE)
+
+
+def missing() -> None:
+    raise nouns.WordNetMissing("there is none")
+
+
+def test_a_person_reads_a_table(folder, shell):
+    status, out, _ = shell(
+        "classify", folder / "release", "--images", folder / "images", *SHOWN,
+        "--model", f"Mine={folder / 'colours.pt'}", "--classes", folder / "wnids.txt",
+        "--size", 8, "--out", folder / "p.csv",
+    )  # fmt: skip
+
+    assert status == 0
+    assert "classifier" in out
+    assert "Mine" in out
+    assert "fit squash" in out
+    assert {row["classifier"] for row in rows_of(folder / "p.csv")} == {"Mine"}

@@ -1,0 +1,240 @@
+"""`manage.py mad select|merge|add` against plain loops, and its promises."""
+
+import json
+import random
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from evaluation.metrics.wordnet.distances import DISTANCES, distance_matrix
+from tests.evaluation.pool import CLASSES, mad, make_pool, plain_selection, read_lines
+
+pytestmark = pytest.mark.usefixtures("wordnet")
+NAMES = ("alpha", "beta", "gamma")
+
+
+def select(folder: Path, out: Path, *options: object) -> tuple[dict, list[dict], bytes]:
+    code, _, err = mad("select", "--predictions", folder, "--out", out, "--threads", 2, *options)
+    assert (code, err) == (0, "")
+    return read_lines(out)
+
+
+@pytest.mark.parametrize("distance", DISTANCES)
+def test_selection_is_that_of_plain_loops(tmp_path, wordnet, distance):
+    folder = make_pool(tmp_path / "pool")
+    matrix = distance_matrix(wordnet, [wordnet.index(c) for c in CLASSES], distance).tolist()
+
+    _, lines, _ = select(folder, tmp_path / "s.jsonl", "--distance", distance)
+
+    assert lines == plain_selection(folder, NAMES, matrix)
+    assert any(line.get("reserve") for line in lines)
+
+
+@pytest.mark.parametrize("device", ["cpu", "sorted"])
+@pytest.mark.parametrize("order", ["ascending", "shuffled"])
+@pytest.mark.parametrize("kinds", [("float16",), ("float32",), ("float16", "float32")])
+@pytest.mark.parametrize("unique", [False, True])
+def test_ties_fall_by_id_for_every_dtype_order_and_device(
+    tmp_path, wordnet, monkeypatch, kinds, order, unique, device
+):
+    ids = [f"ü{n}" if n % 7 == 0 else f"image {n}" for n in range(3000)]
+    ids.sort(key=str.encode)
+    if order == "shuffled":
+        random.Random(5).shuffle(ids)
+    folder = make_pool(
+        tmp_path / "pool",
+        ids=ids,
+        confidence_types=kinds,
+        label_types=("int32", "int16"),
+        coarse=True,
+        seed=3,
+    )
+    matrix = distance_matrix(wordnet, [wordnet.index(c) for c in CLASSES], "hops").tolist()
+    rule = {"top_k": 7, "reserve": 4, "max_per_label": 2, "min_confidence": 0.75}
+    if device == "sorted":
+        monkeypatch.setattr("evaluation.management.commands.mad._device", lambda name: "cpu")
+    # The bound must be drawn, and not only at the end.
+    monkeypatch.setattr("evaluation.metrics.mad.selection._FIRST_BOUNDS", (64, 256, 1024))
+    monkeypatch.setattr("evaluation.metrics.mad.selection._WORTH_A_BOUND", 1)
+    monkeypatch.setattr("evaluation.metrics.mad.selection.CHUNK", 700)
+    monkeypatch.setattr("evaluation.metrics.mad.sorting.CHUNK", 700)
+
+    options = [f"--{key.replace('_', '-')}={value}" for key, value in rule.items()]
+    options += ["--unique-pairs"] if unique else []
+    _, lines, _ = select(folder, tmp_path / "s.jsonl", "--distance", "hops", *options)
+
+    assert lines == plain_selection(folder, NAMES, matrix, unique_pairs=unique, **rule)
+
+
+@pytest.mark.parametrize("shuffled", [False, True])
+@pytest.mark.parametrize("parts", [1, 2, 7, 64])
+def test_any_cut_in_any_order_gives_the_same_bytes(tmp_path, parts, shuffled):
+    ids = [f"{n:05d}" for n in range(600)]
+    if shuffled:
+        random.Random(1).shuffle(ids)
+    folder = make_pool(tmp_path / "pool", ids=ids, coarse=True, confidence_types=("float32",))
+    _, _, whole = select(folder, tmp_path / "whole.jsonl", "--top-k", 10, "--reserve", 5)
+    files = []
+    for index in range(1, parts + 1):
+        files.append(tmp_path / f"part-{index}.npz")
+        code, _, err = mad(
+            "select", "--predictions", folder, "--out", files[-1],
+            "--shard", f"{index}/{parts}", "--top-k", 10, "--reserve", 5,
+        )  # fmt: skip
+        assert (code, err) == (0, "")
+    random.Random(parts).shuffle(files)
+
+    code, _, err = mad("merge", *files, "--out", tmp_path / "merged.jsonl")
+
+    assert (code, err) == (0, "")
+    assert read_lines(tmp_path / "merged.jsonl")[2] == whole
+
+
+def test_the_whole_and_its_parts_have_the_same_meta_but_for_the_number_of_parts(tmp_path):
+    folder = make_pool(tmp_path / "pool")
+    meta, _, _ = select(folder, tmp_path / "whole.jsonl")
+    mad("select", "--predictions", folder, "--out", tmp_path / "p.npz", "--shard", "1/1")
+    mad("merge", tmp_path / "p.npz", "--out", tmp_path / "merged.jsonl")
+
+    assert read_lines(tmp_path / "merged.jsonl")[0] == {**meta, "parts": 1}
+
+
+def test_meta_names_every_setting_and_hashes_every_input(tmp_path):
+    import hashlib
+
+    folder = make_pool(tmp_path / "pool")
+
+    meta, lines, _ = select(folder, tmp_path / "s.jsonl", "--top-k", 5, "--reserve", 2)
+
+    assert {key: meta[key] for key in ("top_k", "reserve", "min_confidence", "max_per_label")} == {
+        "top_k": 5, "reserve": 2, "min_confidence": 0.8, "max_per_label": 3,
+    }  # fmt: skip
+    assert (meta["distance"], meta["unique_pairs"]) == ("weighted", False)
+    assert meta["classifiers"] == list(NAMES)
+    assert meta["inputs"] == {
+        file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in folder.iterdir()
+    }
+    assert meta["counts"]["images"] == 500
+    assert meta["counts"]["selected"] == sum(line["rank"] <= 5 for line in lines) == 15
+
+
+def test_pairs_follow_the_classifiers_given(tmp_path):
+    folder = make_pool(tmp_path / "pool")
+
+    meta, lines, _ = select(folder, tmp_path / "s.jsonl", "--classifiers", "gamma,alpha")
+
+    assert meta["classifiers"] == ["gamma", "alpha"]
+    assert {tuple(line["pair"]) for line in lines} == {("gamma", "alpha")}
+
+
+def test_a_pair_that_never_differs_has_no_lines(tmp_path):
+    folder = make_pool(tmp_path / "pool")
+    for kind in ("labels", "confidences"):
+        (folder / f"beta.{kind}.npy").write_bytes((folder / f"alpha.{kind}.npy").read_bytes())
+
+    meta, lines, _ = select(folder, tmp_path / "s.jsonl", "--classifiers", "alpha,beta")
+
+    assert lines == []
+    assert meta["counts"]["short_pairs"] == 1
+
+
+def test_negative_zero_is_zero(tmp_path):
+    folder = make_pool(tmp_path / "pool", names=("alpha", "beta"), ids=["a", "b"])
+    for name, labels in (("alpha", [0, 0]), ("beta", [5, 5])):
+        np.save(folder / f"{name}.labels.npy", np.array(labels, np.int16))
+        np.save(folder / f"{name}.confidences.npy", np.array([-0.0, 0.5], np.float16))
+
+    _, lines, body = select(folder, tmp_path / "s.jsonl", "--min-confidence", 0)
+
+    assert [line["image"] for line in lines] == ["b", "a"]
+    assert b"-0.0" not in body
+
+
+@pytest.mark.parametrize("kind", ["float16", "float32"])
+def test_confidences_widen_before_they_meet_the_threshold(tmp_path, kind):
+    folder = make_pool(tmp_path / "pool", names=("alpha", "beta"), ids=["a", "b"])
+    nearest = np.array(0.8, kind)
+    under, over = (np.nextafter(nearest, np.array(goal, kind)) for goal in (0, 1))
+    below, above = (under, nearest) if float(nearest) >= 0.8 else (nearest, over)
+    for name, label in (("alpha", 0), ("beta", 5)):
+        np.save(folder / f"{name}.labels.npy", np.array([label, label], np.int16))
+        np.save(folder / f"{name}.confidences.npy", np.array([below, above], kind))
+
+    _, lines, _ = select(folder, tmp_path / "s.jsonl")
+
+    assert [line["image"] for line in lines] == ["b"]
+
+
+@pytest.mark.parametrize("given", [(), ("--classifiers", "alpha,gamma")])
+def test_the_union_after_add_ranks_as_a_full_run(tmp_path, given):
+    folder = make_pool(tmp_path / "pool", images=800)
+    options = ("--top-k", 8, "--reserve", 4, "--distance", "hops", "--max-per-label", 2)
+    everyone = ("--classifiers", "alpha,gamma,beta") if given else ()
+    _, full, _ = select(folder, tmp_path / "full.jsonl", *options, *everyone)
+    for kind in ("labels", "confidences"):
+        (folder / f"beta.{kind}.npy").rename(tmp_path / f"beta.{kind}.npy")
+    select(folder, tmp_path / "old.jsonl", *options, *given)
+    for kind in ("labels", "confidences"):
+        (tmp_path / f"beta.{kind}.npy").rename(folder / f"beta.{kind}.npy")
+
+    code, _, err = mad(
+        "add", "--predictions", folder, "--into", tmp_path / "old.jsonl",
+        "--classifier", "beta", "--out", tmp_path / "more.jsonl",
+    )  # fmt: skip
+
+    assert (code, err) == (0, "")
+    assert all("beta" in line["pair"] for line in read_lines(tmp_path / "more.jsonl")[1])
+    rng = random.Random(0)
+    questions = {
+        (line["image"], label): rng.random() < 0.6 for line in full for label in line["labels"]
+    }
+    answers = tmp_path / "answers.jsonl"
+    answers.write_text(
+        "".join(
+            json.dumps({"image": i, "wnid": w, "contains": c}) + "\n"
+            for (i, w), c in questions.items()
+        )
+    )
+    union = tmp_path / "union.jsonl"
+    union.write_bytes(
+        (tmp_path / "old.jsonl").read_bytes() + (tmp_path / "more.jsonl").read_bytes()
+    )
+    results = [
+        mad("rank", "--selection", *files, "--answers", answers, "--bootstrap", 50, "--json")
+        for files in (
+            [tmp_path / "full.jsonl"],
+            [union],
+            [tmp_path / "old.jsonl", tmp_path / "more.jsonl"],
+        )
+    ]
+    assert results[0][0] == 0
+    assert results[0] == results[1] == results[2]
+
+
+def test_json_is_one_object_and_nothing_else(tmp_path):
+    folder = make_pool(tmp_path / "pool")
+
+    code, out, err = mad("select", "--predictions", folder, "--out", tmp_path / "s", "--json")
+
+    assert (code, err) == (0, "")
+    assert json.loads(out)["out"] == str(tmp_path / "s")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        (),
+        ("select",),
+        ("select", "--predictions", "x", "--out", "y", "--shard", "0/3"),
+        ("select", "--predictions", "x", "--out", "y", "--classifiers", "a"),
+        ("select", "--predictions", "x", "--out", "y", "--top-k", "0"),
+        ("select", "--predictions", "x", "--out", "y", "--min-confidence", "1.5"),
+        ("select", "--predictions", "x", "--out", "y", "--distance", "cosine"),
+        ("choose",),
+    ],
+)
+def test_wrong_usage_exits_2(arguments):
+    code, out, _ = mad(*arguments)
+
+    assert (code, out) == (2, "")

@@ -1,0 +1,377 @@
+"""Ranks from answers: worked on paper, against plain loops, and at the edges."""
+
+import itertools
+import random
+
+import numpy as np
+import pytest
+
+from evaluation.metrics.bootstrap import joint_draws
+from evaluation.metrics.mad.ranking import (
+    MissingAnswers,
+    RankingError,
+    SelectedImage,
+    against_accuracy,
+    counted_images,
+    hodge,
+    perron,
+    rank,
+    standing_images,
+    sure_order,
+)
+
+
+def line(pair: str, rank: int, image: str | None = None) -> SelectedImage:
+    a, b = pair
+    return SelectedImage((a, b), rank, image or f"{a}{b}{rank}", (f"label of {a}", f"label of {b}"))
+
+
+def answers_for(lines, outcome) -> dict:
+    """outcome(line) → two answers."""
+    return {q: value for one in lines for q, value in zip(one.questions, outcome(one), strict=True)}
+
+
+def competition(names="abc", top_k=6, reserve=0, seed=0):
+    rng = random.Random(seed)
+    lines = [
+        line(x + y, r)
+        for x, y in itertools.combinations(names, 2)
+        for r in range(1, top_k + reserve + 1)
+    ]
+    strength = {name: 0.9 - 0.12 * i for i, name in enumerate(names)}
+    answers = answers_for(lines, lambda one: [rng.random() < strength[n] for n in one.pair])
+    return lines, answers
+
+
+def test_two_classifiers_worked_on_paper():
+    lines = [line("ab", r) for r in (1, 2, 3, 4)]
+    right = {1: (True, True), 2: (True, False), 3: (True, False), 4: (False, False)}
+
+    result = rank(lines, answers_for(lines, lambda one: right[one.rank]), "ab", 4, bootstrap=200)
+
+    # (3 + 1) / (4 + 2) and (1 + 1) / (4 + 2): twice as good, so scores 2/3 and 1/3.
+    np.testing.assert_allclose(result["accuracy"], [[1, 4 / 6], [2 / 6, 1]])
+    np.testing.assert_allclose(result["dominance"], [[1, 2], [0.5, 1]])
+    np.testing.assert_allclose(result["scores"], [2 / 3, 1 / 3])
+    assert result["ranks"] == [1, 2]
+    assert result["cases"] == {"I": 1, "II": 2, "III": 1}
+    np.testing.assert_allclose(result["hodge"]["scores"], [np.log(2) / 2, -np.log(2) / 2])
+    assert result["hodge"]["cyclicity"] == pytest.approx(0)
+    assert result["pairs"] == [{"pair": ["a", "b"], "images": 4, "dropped": 0, "pending": 0}]
+    assert result["smoothing"] == "laplace"
+
+
+def test_few_images_that_all_say_the_same_are_not_sure_of_an_order():
+    def ranked(names, count, outcome=lambda one: (True, False)):
+        pairs = itertools.combinations(names, 2)
+        lines = [line(a + b, r) for a, b in pairs for r in range(1, count + 1)]
+        return rank(lines, answers_for(lines, outcome), names, count)
+
+    few, many = ranked("ab", 4), ranked("ab", 30)
+
+    # Drawn again, four images that one has right always say the same.
+    assert few["rank_intervals"] == [[1, 1], [2, 2]]
+    assert few["sure"]["bands"] == [["a", "b"]]
+    assert few["sure"]["places"] == [[1, 2], [1, 2]]
+    assert few["sure"]["words"] == "No order is sure: nothing tells a and b apart at 95 %."
+    assert many["sure"]["bands"] == [["a"], ["b"]]
+    assert (few["images"], many["images"]) == ([4, 4], [30, 30])
+    # As often right as the other: no order, however many.
+    level = ranked("abc", 40, lambda one: (one.rank % 2 == 0, one.rank % 2 == 1))
+    assert level["sure"]["bands"] == [["a", "b", "c"]]
+    assert level["sure"]["places"] == [[1, 3]] * 3
+
+
+def test_images_of_several_pairs_are_counted_apart():
+    lines = [line(pair, r, f"image {r}") for pair in ("ab", "ac", "bc") for r in (1, 2, 3, 4)]
+    answers = answers_for(lines, lambda one: (True, False))
+    for one in lines:
+        if one.rank == 4:
+            for question in one.questions:
+                answers.pop(question, None)
+
+    result = rank(lines, answers, "abc", 4, bootstrap=50, missing="exclude")
+
+    assert result["different_images"] == {"ranked": 3, "pending": 1}
+    assert counted_images(result) == [
+        "9 images of pairs ranked: 3 different images, each counted once in every pair that it was "
+        "chosen for",
+        "3 images of pairs left out, still to be answered: 1 different image, each counted once in "
+        "every pair that it was chosen for",
+    ]
+
+
+def test_of_results_of_before_only_many_images_are_sure():
+    result = {
+        "classifiers": ["a", "b", "c"],
+        "ranks": [1, 2, 3],
+        "beats": [[0.5, 0.99, 1], [0.01, 0.5, 1], [0, 0, 0.5]],
+        "pairs": [
+            {"pair": ["a", "b"], "images": 30},
+            {"pair": ["a", "c"], "images": 30},
+            {"pair": ["b", "c"], "images": 5},
+        ],
+    }
+
+    assert sure_order(result).apart == (("a", "b"), ("a", "c"))
+
+
+def test_without_smoothing_accuracy_is_the_share_right():
+    lines = [line("ab", r) for r in (1, 2, 3, 4)]
+    answers = answers_for(lines, lambda one: (one.rank < 4, one.rank < 2))
+
+    result = rank(lines, answers, "ab", 4, smoothing="none", bootstrap=0)
+
+    assert result["accuracy"] == [[1, 0.75], [0.25, 1]]
+    np.testing.assert_allclose(result["scores"], [0.75, 0.25])
+
+
+@pytest.mark.parametrize("count", [2, 3, 11])
+def test_scores_of_consistent_dominance_are_the_weights(count):
+    weights = np.random.default_rng(count).random(count) + 0.01
+
+    scores = perron(weights[:, None] / weights)
+
+    np.testing.assert_allclose(scores, weights / weights.sum(), rtol=1e-12)
+
+
+def test_scores_are_the_limit_of_the_papers_mean():
+    rng = np.random.default_rng(4)
+    b = np.exp(np.triu(rng.normal(size=(6, 6)), 1))
+    b = b / b.T
+    vector, total, rounds = np.ones(6), np.zeros(6), 20000
+
+    for _ in range(rounds):
+        vector = b @ vector
+        vector /= vector.sum()
+        total += vector
+
+    np.testing.assert_allclose(perron(b), total / rounds, atol=1e-4)
+
+
+def test_a_pair_that_was_never_compared_does_not_change_consistent_scores():
+    weights = np.array([0.5, 0.3, 0.15, 0.05])
+    b = weights[:, None] / weights
+    b[0, 3] = b[3, 0] = np.nan
+
+    np.testing.assert_allclose(perron(b), weights, rtol=1e-12)
+
+
+def test_a_batch_scores_as_its_matrices_do():
+    b = np.exp(np.random.default_rng(0).normal(size=(5, 4, 4)))
+    b = b / b.swapaxes(1, 2)
+
+    np.testing.assert_allclose(perron(b)[3], perron(b[3]))
+
+
+def test_hodge_of_a_pure_cycle_is_all_cyclic_and_ties_everyone():
+    a = np.array([[1, 0.8, 0.4], [0.4, 1, 0.8], [0.8, 0.4, 1]])
+    images = np.full((3, 3), 10) - 10 * np.eye(3, dtype=int)
+
+    result = hodge(a, images)
+
+    assert result["cyclicity"] == pytest.approx(1)
+    assert result["ranks"] == [2, 2, 2]
+
+
+def test_hodge_is_weighted_by_images():
+    rng = np.random.default_rng(8)
+    a = rng.uniform(0.2, 0.9, (5, 5))
+    images = np.triu(rng.integers(1, 30, (5, 5)), 1)
+    images = images + images.T
+
+    scores = np.array(hodge(a, images)["scores"])
+
+    # At a weighted least square the weighted residuals of each node sum to 0.
+    residual = images * (np.log(a / a.T) - (scores[:, None] - scores))
+    np.testing.assert_allclose(residual.sum(axis=1), 0, atol=1e-9)
+    assert scores.sum() == pytest.approx(0)
+
+
+def test_order_of_lines_and_of_names_in_a_pair_do_not_matter():
+    lines, answers = competition()
+    turned = [SelectedImage(x.pair[::-1], x.rank, x.image, x.labels[::-1]) for x in lines]
+    random.Random(1).shuffle(turned)
+
+    first, second = (rank(x, answers, "abc", 6, bootstrap=64) for x in (lines, turned))
+
+    assert first == second
+
+
+def test_a_dropped_image_is_replaced_by_the_next_reserve():
+    lines = [line("ab", r) for r in range(1, 6)]
+    answers = answers_for(lines, lambda one: (True, False))
+    answers["ab2", "label of b"] = None
+
+    (standing,) = standing_images(lines, answers, top_k=3)
+
+    assert [one.rank for one in standing.images] == [1, 3, 4]
+    assert [one.rank for one in standing.dropped] == [2]
+    assert standing.reserve == lines[4]
+    assert standing.pending == []
+
+
+def test_a_reserve_that_is_dropped_makes_way_for_the_next():
+    lines = [line("ab", r) for r in range(1, 6)]
+    answers = answers_for(lines, lambda one: (None if one.rank in (1, 4) else True, True))
+
+    (standing,) = standing_images(lines, answers, top_k=3)
+
+    assert [one.rank for one in standing.images] == [2, 3, 5]
+    assert standing.reserve is None
+
+
+def test_an_image_that_waits_keeps_its_place():
+    lines = [line("ab", r) for r in range(1, 6)]
+    answers = answers_for(lines[:1], lambda one: (True, True))
+    answers["ab2", "label of a"] = None
+
+    (standing,) = standing_images(lines, answers, top_k=3)
+
+    assert [one.rank for one in standing.images] == [1, 3, 4]
+    assert [one.rank for one in standing.pending] == [3, 4]
+    assert [one.rank for one in standing.dropped] == [2]
+
+
+def test_a_short_pair_takes_a_reserve_only_for_a_dropped_image():
+    lines = [line("ab", 1), line("ab", 2)]
+    answers = answers_for(lines, lambda one: (one.rank == 1 or None, True))
+
+    (standing,) = standing_images(lines, answers, top_k=3)
+
+    assert [one.rank for one in standing.images] == [1]
+
+
+def test_null_takes_the_image_out_of_every_pair_that_asks_the_question():
+    shared = [
+        SelectedImage(("a", "b"), 1, "x", ("dog", "cat")),
+        SelectedImage(("a", "c"), 1, "x", ("dog", "owl")),
+        SelectedImage(("b", "c"), 1, "x", ("cat", "owl")),
+    ]
+    answers = {("x", "dog"): None, ("x", "cat"): True, ("x", "owl"): False}
+
+    first, second, third = standing_images(shared, answers, top_k=1)
+
+    assert (first.images, second.images, third.images) == ([], [], [shared[2]])
+
+
+def test_missing_answers_are_listed_and_a_reserve_asks_only_when_it_is_in_place():
+    lines, answers = competition(top_k=3, reserve=2)
+    for gone in (("ab1", "label of a"), ("ab4", "label of b"), ("ac4", "label of c")):
+        del answers[gone]
+    answers["ac1", "label of a"] = None
+
+    with pytest.raises(MissingAnswers) as refusal:
+        rank(lines, answers, "abc", 3, bootstrap=0)
+
+    assert refusal.value.questions == [("ab1", "label of a"), ("ac4", "label of c")]
+
+
+def test_pending_images_can_be_left_out_and_are_counted():
+    lines, answers = competition(top_k=3)
+    del answers["ab1", "label of a"]
+
+    result = rank(lines, answers, "abc", 3, bootstrap=20, missing="exclude")
+
+    assert result["pending"] == 1
+    assert result["pairs"][0] == {"pair": ["a", "b"], "images": 2, "dropped": 0, "pending": 1}
+    assert result["pairs"][1]["images"] == 3
+
+
+def test_comparisons_that_fall_apart_are_refused_by_parts():
+    lines = [line("ab", 1), line("cd", 1)]
+
+    with pytest.raises(RankingError, match=r"2 parts: a, b \| c, d"):
+        rank(lines, answers_for(lines, lambda one: (True, True)), "abcd", 1)
+
+
+def test_a_chain_of_pairs_is_enough():
+    lines = [line("ab", 1), line("bc", 1)]
+    answers = answers_for(lines, lambda one: (True, False))
+
+    result = rank(lines, answers, "abc", 1, bootstrap=10)
+
+    assert result["ranks"] == [1, 2, 3]
+    assert np.isnan(result["accuracy"][0][2])
+
+
+def test_zero_accuracy_without_smoothing_is_refused_by_name():
+    lines = [line("ab", 1)]
+
+    with pytest.raises(RankingError, match="never right: b against a"):
+        rank(lines, answers_for(lines, lambda one: (True, False)), "ab", 1, smoothing="none")
+
+
+def test_rounds_without_a_ranking_are_left_out_and_counted():
+    lines = [line("ab", r) for r in (1, 2)]
+    answers = answers_for(lines, lambda one: (True, one.rank == 1))
+
+    result = rank(lines, answers, "ab", 2, smoothing="none", bootstrap=400)
+
+    assert 50 < result["bootstrap"]["left_out"] < 150  # (1/2)² of 400 are 100
+
+
+def test_equal_classifiers_tie_and_beat_each_other_half_the_time():
+    lines = [line("ab", r) for r in (1, 2)]
+
+    result = rank(lines, answers_for(lines, lambda one: (True, True)), "ab", 2, bootstrap=50)
+
+    assert result["ranks"] == [1.5, 1.5]
+    assert result["beats"] == [[0.5, 0.5], [0.5, 0.5]]
+    assert result["rank_intervals"] == [[1.5, 1.5], [1.5, 1.5]]
+
+
+def test_intervals_hold_the_rank_of_a_clear_winner_and_beats_add_to_one():
+    lines, answers = competition("abcde", top_k=20)
+
+    result = rank(lines, answers, "abcde", 20, bootstrap=300, seed=1)
+
+    beats = np.array(result["beats"])
+    np.testing.assert_allclose(beats + beats.T, 1)
+    assert all(low <= high for low, high in result["rank_intervals"])
+    assert result["rank_intervals"][0][0] == 1
+    assert result == rank(lines, answers, "abcde", 20, bootstrap=300, seed=1)
+    assert result["beats"] != rank(lines, answers, "abcde", 20, bootstrap=300, seed=2)["beats"]
+
+
+def test_every_draw_is_uniform_and_pairs_share_the_draws_of_shared_images():
+    images = [np.array([3, 0, 7]), np.array([3, 0, 7]), np.array([1, 2])]
+
+    (draws,) = joint_draws(images, 6000, np.random.default_rng(0))
+
+    assert (draws[0] == draws[1]).all()
+    for own, chosen in zip(images, draws, strict=True):
+        assert chosen.shape == (6000, len(own))
+        counts = np.bincount(chosen.reshape(-1)) / chosen.size
+        np.testing.assert_allclose(counts, 1 / len(own), atol=0.02)
+    together = (draws[0][:, 0] == 0) & (draws[2][:, 0] == 0)
+    assert together.mean() == pytest.approx(1 / 6, abs=0.02)
+
+
+def test_draws_of_one_pair_vary_as_the_plain_bootstrap_does():
+    (draws,) = joint_draws([np.arange(10)], 8000, np.random.default_rng(3))
+
+    # The number of successes in 10 draws of which 4 succeed: variance 10 · 0.4 · 0.6.
+    assert (draws[0] < 4).sum(axis=1).var() == pytest.approx(2.4, rel=0.06)
+
+
+def test_table_1_moves_up_and_down_as_printed():
+    accuracy = [85.44, 84.48, 82.74, 82.51, 81.30, 78.85, 78.40, 78.19, 77.37, 73.36, 73.31]
+
+    result = against_accuracy([2, 1, 7, 4, 3, 6, 5, 8, 10, 9, 11], accuracy)
+
+    assert result["rank_changes"] == [-1, 1, -4, 0, 2, 0, 2, 0, -1, 1, 0]
+    assert round(result["spearman"], 4) == 0.8727
+    assert round(result["kendall"], 4) == 0.7091
+
+
+def test_ablation_ends_at_one_and_each_k_ranks_the_first_k_images():
+    lines, answers = competition("abcd", top_k=5)
+
+    result = rank(lines, answers, "abcd", 5, bootstrap=0, ablation=True)
+
+    assert [row["k"] for row in result["ablation"]] == [1, 2, 3, 4, 5]
+    assert result["ablation"][-1]["spearman"] == pytest.approx(1)
+    fewer = rank([x for x in lines if x.rank <= 2], answers, "abcd", 2, bootstrap=0)
+    expected = np.corrcoef(fewer["ranks"], result["ranks"])[0, 1]
+    assert result["ablation"][1]["spearman"] == pytest.approx(expected)

@@ -1,0 +1,485 @@
+"""From lines and predictions to every score and table."""
+
+import dataclasses
+import functools
+import random
+
+import numpy as np
+import pytest
+
+from evaluation.metrics.wordnet.similarity import CONVENTIONS, similarity_matrix
+from evaluation.readers.frame_predictions import (
+    NOT_ASKED,
+    Predictions,
+    frame_places,
+    read_predictions,
+)
+from evaluation.readers.sequences import SequenceLine
+from evaluation.scoring.cds.scoring import Options, Scored, score
+from labeling.files import BadInput
+from tests.evaluation.cds import predicted
+
+QUICK = Options(bootstrap=20)
+TABLES = {
+    "averaging",
+    "error",
+    "by_content_scheme",
+    "by_part_scheme",
+    "best_and_worst",
+    "error_correlation",
+    "cl_ratio",
+    "hardness",
+    "part_presence",
+    "captchas",
+}
+
+
+@pytest.fixture
+def lines() -> list[SequenceLine]:
+    return predicted.lines(objects=3)
+
+
+@pytest.fixture
+def predictions(tmp_path, lines) -> Predictions:
+    return read_predictions(predicted.write_predictions(tmp_path / "p.csv", lines), lines)
+
+
+@pytest.fixture
+def scored(lines, predictions, wordnet) -> Scored:
+    return score(lines, predictions, wordnet, QUICK, predicted.MAPPING)
+
+
+def said(line: SequenceLine, *wnids: str, classifier: str = "net") -> Predictions:
+    """One classifier's answers to the frames of one line; "" for none."""
+    classes = tuple(dict.fromkeys(wnid for wnid in wnids if wnid))
+    places = [classes.index(wnid) if wnid else -1 for wnid in wnids]
+    answers = {classifier: np.array(places, np.int32)}
+    return Predictions((classifier,), answers, classes, frame_places([line]))
+
+
+def one_line(category: str = predicted.DOG, frames: int = 4) -> SequenceLine:
+    return SequenceLine("a.jpg", category, "E_U", "low", tuple(f"f{i}" for i in range(frames)))
+
+
+def test_scores_by_a_plain_loop_over_the_formula(lines, predictions, scored, wordnet):
+    rows = {
+        (r["image"], r["part_scheme"], r["content_scheme"], r["classifier"]): r
+        for r in scored.sequences()
+    }
+
+    assert len(rows) == len(lines) * 2
+    similarity = functools.cache(
+        lambda a, b: similarity_matrix(wordnet, [wordnet.index(a)], [wordnet.index(b)])[0, 0]
+    )
+    for line in lines:
+        for classifier in predictions.classifiers:
+            top, right, bottom = 0.0, 0.0, 0.0
+            count = len(line.frames)
+            for j, frame in enumerate(line.frames, start=1):
+                weight = (count - j + 1) / count
+                place = predictions.wnids[classifier][predictions.frames[frame]]
+                if place >= 0:
+                    wnid = predictions.classes[place]
+                    top += weight * similarity(line.category, wnid)
+                    right += weight * (wnid in predicted.MAPPING[line.category])
+                bottom += weight
+            row = rows[line.image, line.part_scheme, line.content_scheme, classifier]
+            assert row["cds"] == pytest.approx(1 - top / bottom)
+            assert row["b_cds"] == pytest.approx(1 - right / bottom)
+            assert (row["category"], row["object"]) == (line.category, "")
+
+
+NOTE = (
+    f"fewer than 5 objects of {', '.join(sorted(predicted.MAPPING))}: intervals draw objects "
+    "within their category, and so few hardly differ from draw to draw"
+)
+
+
+def test_every_table_is_there_and_the_head_names_every_choice(scored):
+    assert set(scored.tables) == TABLES
+    assert all(scored.tables[name] for name in TABLES)
+    assert scored.head == {
+        "classifiers": ["one", "two"],
+        "similarity": "wup",
+        "convention": "clean",
+        "by": "wnid",
+        "bootstrap": {"rounds": 20, "seed": 0, "level": 0.95},
+        "mapping": predicted.MAPPING,
+        "images": 9,
+        "objects": 9,
+        "sequences": 72,
+        "few_objects": sorted(predicted.MAPPING),
+        "category_names": {predicted.DOG: "dog", predicted.CAT: "cat", predicted.BUS: "bus"},
+        "notes": [NOTE],
+        "sure": scored.head["sure"],
+    }
+    assert scored.head["sure"].keys() == {"level", "bands", "apart", "words"}
+    assert {row["averaging"] for row in scored.tables["by_part_scheme"]} == {"text", "script"}
+
+
+def test_without_a_mapping_there_is_cds_and_a_note(lines, predictions, wordnet):
+    found = score(lines, predictions, wordnet, QUICK)
+
+    assert {tuple(row)[-1] for row in found.sequences()} == {"cds"}
+    empty = {name for name, rows in found.tables.items() if not rows}
+    assert empty == {"error", "error_correlation", "cl_ratio"}
+    assert {row["measure"] for row in found.tables["best_and_worst"]} == {"cds"}
+    assert any("without a mapping" in note for note in found.head["notes"])
+
+
+def test_all_right_is_0_and_all_wrong_is_1(wordnet):
+    line, mapping = one_line(), {predicted.DOG: [predicted.DOG]}
+
+    right = score([line], said(line, *[predicted.DOG] * 4), wordnet, QUICK, mapping)
+    wrong = score([line], said(line, "", "", "", ""), wordnet, QUICK, mapping)
+
+    assert right.scores(0, "net") == {"cds": 0, "b_cds": 0}
+    assert wrong.scores(0, "net") == {"cds": 1, "b_cds": 1}
+
+
+def test_nothing_named_is_wrong_and_like_no_class(wordnet):
+    line = one_line()
+
+    found = score([line], said(line, "", "", "", predicted.DOG), wordnet, QUICK, predicted.MAPPING)
+    (row,) = found.answers()
+
+    assert found.scores(0, "net") == {"cds": 0.9, "b_cds": 0.9}
+    assert row["answers"]["net"][0] == {
+        "wnid": None,
+        "name": None,
+        "similarity": 0.0,
+        "right": False,
+    }
+
+
+def test_answers_stand_under_their_frames_with_names_and_scores(wordnet):
+    line = one_line()
+    spoken = said(line, predicted.CAT, predicted.WOLF, predicted.DOG, predicted.DOG)
+
+    found = score([line], spoken, wordnet, QUICK, predicted.MAPPING, {predicted.CAT: "Katze"})
+    (row,) = found.answers()
+
+    told = row["answers"]["net"]
+    assert [answer["name"] for answer in told] == ["Katze", "wolf", "dog", "dog"]
+    assert [answer["right"] for answer in told] == [False, False, True, True]
+    assert told[0]["similarity"] == pytest.approx(0.857142857142857)
+    assert told[0]["wnid"] == predicted.CAT
+    assert row["scores"]["net"] == found.scores(0, "net")
+    assert row["frames"] == list(line.frames)
+
+
+def test_a_frame_that_comes_again_counts_at_each_place(wordnet):
+    line = dataclasses.replace(one_line(), frames=("a", "a", "b"))
+
+    found = score([line], said(line, predicted.DOG, ""), wordnet, QUICK, predicted.MAPPING)
+
+    assert found.scores(0, "net")["b_cds"] == pytest.approx(1 - 5 / 6)
+
+
+def test_the_order_of_lines_and_the_names_of_frames_change_nothing(lines, predictions, wordnet):
+    shuffled = random.Random(0).sample(lines, len(lines))
+
+    one = score(lines, predictions, wordnet, QUICK, predicted.MAPPING)
+    other = score(shuffled, predictions, wordnet, QUICK, predicted.MAPPING)
+
+    assert one.tables == other.tables
+    assert one.head == other.head
+
+
+def test_rounds_are_seeded_and_leave_the_points_as_they_are(lines, predictions, wordnet):
+    def tables(**changes):
+        options = dataclasses.replace(QUICK, **changes)
+        return score(lines, predictions, wordnet, options, predicted.MAPPING).tables
+
+    first = tables()
+
+    assert tables() == first
+    assert tables(seed=1) != first
+    for without, row in zip(
+        tables(bootstrap=0)["by_content_scheme"], first["by_content_scheme"], strict=True
+    ):
+        assert without["value"] == row["value"]
+        assert (without["low"], without["high"]) == (None, None)
+
+
+def test_by_word_the_category_is_a_word_and_a_class_its_first_lemma(wordnet):
+    line = one_line("dog")
+    hammerhead = "n01494475"
+    spoken = said(line, hammerhead, predicted.DOG, predicted.DOG, predicted.DOG)
+    options = dataclasses.replace(QUICK, by="word")
+
+    found = score([line], spoken, wordnet, options, {"dog": [predicted.DOG, hammerhead]})
+    (row,) = found.answers()
+
+    # hammerhead.n.01 is the dolt; the mapping speaks of the class itself.
+    dolt = similarity_matrix(
+        wordnet, [wordnet.find(predicted.DOG)], [wordnet.find("hammerhead.n.01")]
+    )
+    assert row["answers"]["net"][0]["similarity"] == dolt[0, 0]
+    assert row["answers"]["net"][0]["right"] is True
+
+
+@pytest.mark.parametrize("name", [predicted.DOG, "dog.n.01", "domestic dog"])
+def test_a_category_is_found_in_the_mapping_by_what_it_means(wordnet, name):
+    line = one_line(name)
+    mapping = {"nonsense": [predicted.CAT], "dog.n.01": [predicted.DOG]}
+
+    found = score([line], said(line, *[predicted.DOG] * 4), wordnet, QUICK, mapping)
+
+    assert found.scores(0, "net")["b_cds"] == 0
+
+
+@pytest.mark.parametrize(("objects", "is_sure"), [(5, False), (6, True)])
+def test_the_sign_test_over_objects_says_what_of_the_order_is_sure(wordnet, objects, is_sure):
+    lines = [
+        SequenceLine(f"{i}.jpg", predicted.DOG, "E_U", "low", (f"{i}",)) for i in range(objects)
+    ]
+    classes = (predicted.DOG, predicted.CAT)
+    answers = {name: np.full(objects, place, np.int32) for place, name in enumerate(("dog", "cat"))}
+    spoken = Predictions(("cat", "dog"), answers, classes, frame_places(lines))
+
+    sure = score(lines, spoken, wordnet, QUICK).head["sure"]
+
+    # 2 · 0.5⁶ = 0.03, and of five objects it is 0.06.
+    assert sure["bands"] == ([["dog"], ["cat"]] if is_sure else [["dog", "cat"]])
+    assert ("No order is sure" in sure["words"]) is not is_sure
+
+
+def test_measures_and_conventions_change_the_score(lines, predictions, wordnet):
+    def first(**changes):
+        options = dataclasses.replace(QUICK, bootstrap=0, **changes)
+        found = score(lines, predictions, wordnet, options)
+        assert found.head["similarity"] == options.measure
+        assert all(0 <= row["cds"] <= 1 for row in found.sequences())
+        return next(found.sequences())["cds"], found.head["notes"]
+
+    told = {first()[0], first(measure="path")[0], first(convention="wnsim")[0]}
+
+    assert len(told) == 3
+    assert any("co-occurrence" in note for note in first(measure="vector")[1])
+
+
+def test_people_saw_few_frames_and_stand_beside_the_machines(lines, predictions, wordnet):
+    frames = frame_places(lines)
+    seen = np.full(len(frames), NOT_ASKED, np.int32)
+    asked = [n for n in lines if (n.part_scheme, n.content_scheme) == ("E_U", "low")]
+    seen[[frames[frame] for line in asked for frame in line.frames]] = 0
+    people = Predictions(("people",), {"people": seen}, (predicted.DOG,), frames)
+
+    found = score(lines, predictions.joined(people), wordnet, QUICK, predicted.MAPPING)
+
+    own = [row for row in found.sequences() if row["classifier"] == "people"]
+    assert len(own) == len(asked)
+    (row,) = [
+        row
+        for row in found.tables["by_content_scheme"]
+        if (row["classifier"], row["measure"], row["averaging"]) == ("people", "cds", "text")
+    ]
+    assert (row["content_scheme"], row["best"]) == ("low", False)
+    assert {row["of"] for row in found.tables["hardness"]} == {"one", "two", *predicted.CONTENTS}
+    alone = score(lines, predictions, wordnet, QUICK, predicted.MAPPING)
+    assert found.tables["error_correlation"] == alone.tables["error_correlation"]
+    assert found.tables["best_and_worst"] == alone.tables["best_and_worst"]
+    assert found.head["notes"][0].startswith("people saw 9 of 72 sequences")
+    assert [set(row["answers"]) for row in found.answers()].count({"one", "two", "people"}) == 9
+
+
+def test_people_alone_are_scored_on_what_they_saw(lines, wordnet):
+    frames = frame_places(lines)
+    seen = np.full(len(frames), NOT_ASKED, np.int32)
+    asked = [n for n in lines if n.category == predicted.DOG and n.content_scheme == "low"]
+    seen[[frames[frame] for line in asked for frame in line.frames]] = 0
+    people = Predictions(("people",), {"people": seen}, (predicted.DOG,), frames)
+
+    found = score(lines, people, wordnet, QUICK, predicted.MAPPING)
+
+    assert len(list(found.sequences())) == len(asked)
+    assert {row["category"] for row in found.tables["best_and_worst"]} == {predicted.DOG}
+    assert {row["category"] for row in found.tables["hardness"]} == {predicted.DOG}
+    assert {row["content_scheme"] for row in found.tables["by_content_scheme"]} == {"low"}
+    assert found.tables["error_correlation"] == found.tables["captchas"] == []
+
+
+def test_people_who_were_asked_nothing_have_no_scores(lines, wordnet):
+    frames = frame_places(lines)
+    seen = np.full(len(frames), NOT_ASKED, np.int32)
+    people = Predictions(("people",), {"people": seen}, (), frames)
+
+    found = score(lines, people, wordnet, QUICK, predicted.MAPPING)
+
+    assert list(found.sequences()) == []
+    rows = [row for name, table in found.tables.items() if name != "averaging" for row in table]
+    assert {row.get("error") for row in rows if "category" not in row} == {None}
+
+
+def test_people_who_saw_everything_are_no_machine_where_they_are_named(lines, predictions, wordnet):
+    options = dataclasses.replace(QUICK, people=("two",))
+
+    found = score(lines, predictions, wordnet, options, predicted.MAPPING)
+
+    assert {row["lowest"] for row in found.tables["best_and_worst"]} == {"one"}
+
+
+def test_sequences_that_are_not_there_are_told(lines, predictions, wordnet):
+    found = score(lines[1:], predictions, wordnet, QUICK, predicted.MAPPING)
+
+    assert found.head["notes"][0].startswith("71 of 72 sequences are there")
+
+
+def test_only_the_hardest_candidates_are_listed_and_that_is_told(tmp_path, wordnet):
+    lines = predicted.lines(objects=2)
+    path = predicted.write_predictions(tmp_path / "p.csv", lines, ("net",))
+    predictions = read_predictions(path, lines)
+    every = score(lines, predictions, wordnet, QUICK, predicted.MAPPING).tables["captchas"]
+    options = dataclasses.replace(QUICK, captchas=3)
+
+    found = score(lines, predictions, wordnet, options, predicted.MAPPING)
+
+    assert len(every) > 3
+    assert found.tables["captchas"] == every[:3]
+    assert f"of {len(every)} sequences the 3 hardest" in found.head["notes"][-1]
+
+
+def test_a_mapping_without_any_predicted_class_is_noted(wordnet):
+    line = one_line()
+
+    found = score(
+        [line], said(line, *[predicted.CAT] * 4), wordnet, QUICK, {predicted.DOG: [predicted.DOG]}
+    )
+
+    assert found.scores(0, "net")["b_cds"] == 1
+    assert found.head["notes"][0].startswith("no predicted class is in the mapping")
+
+
+def refused(line: SequenceLine, spoken: Predictions, wordnet, **given) -> BadInput:
+    line = dataclasses.replace(line, line=7)
+    options = dataclasses.replace(QUICK, **given.pop("options", {}))
+    with pytest.raises(BadInput) as error:
+        score([line], spoken, wordnet, options, **given)
+    assert error.value.cure
+    return error.value
+
+
+def test_a_category_that_wordnet_lacks_is_named_with_its_line(wordnet):
+    line = one_line("blorb")
+
+    error = refused(line, said(line, *[predicted.DOG] * 4), wordnet)
+
+    assert (error.line, "'blorb' is no noun synset" in error.message) == (7, True)
+
+
+def test_a_category_of_several_meanings_lists_them(wordnet):
+    line = one_line("dog")
+
+    error = refused(line, said(line, *[predicted.DOG] * 4), wordnet)
+
+    assert error.line == 7
+    assert predicted.DOG in error.message
+    assert "--by word" in str(error.cure)
+
+
+@pytest.mark.parametrize("convention", CONVENTIONS)
+def test_instances_are_scored_as_the_command_compares_them_and_named(wordnet, convention):
+    line = one_line("dog")
+    chihuahua, city = "n02085620", wordnet.find("chihuahua.n.01")
+    options = dataclasses.replace(QUICK, by="word", convention=convention)
+
+    found = score([line], said(line, *[chihuahua] * 4), wordnet, options)
+
+    (row,) = found.answers()
+    expected = similarity_matrix(wordnet, [wordnet.find("dog.n.01")], [city], "wup", convention)
+    assert row["answers"]["net"][0]["similarity"] == expected[0, 0] > 0.3
+    assert found.head["instances"] == [wordnet.wnid(city)]
+    (note,) = [note for note in found.head["notes"] if "instances" in note]
+    assert "n02085620 (Chihuahua) as chihuahua.n.01" in note
+
+
+def test_a_category_may_be_an_instance_and_a_result_without_any_names_none(wordnet):
+    line = one_line("Paris")
+    options = dataclasses.replace(QUICK, by="word")
+
+    found = score([line], said(line, *[predicted.DOG] * 4), wordnet, options)
+
+    assert found.head["instances"] == [wordnet.wnid(wordnet.find("paris.n.01"))]
+    other = one_line(predicted.DOG)
+    assert "instances" not in score([other], said(other, *[predicted.DOG] * 4), wordnet, QUICK).head
+
+
+def test_a_class_that_wordnet_lacks_is_named_where_it_came(wordnet):
+    line = one_line()
+    spoken = dataclasses.replace(said(line, *["n99999999"] * 4), places=(("p.csv", 3),))
+
+    error = refused(line, spoken, wordnet)
+
+    assert (error.file, error.line) == ("p.csv", 3)
+    assert "'n99999999'" in error.message
+
+
+def test_a_category_that_the_mapping_lacks_is_named(wordnet):
+    line = one_line()
+
+    error = refused(
+        line, said(line, *[predicted.DOG] * 4), wordnet, mapping={predicted.CAT: [predicted.CAT]}
+    )
+
+    assert error.line == 7
+    assert f"the category {predicted.DOG!r}" in error.message
+
+
+@pytest.mark.parametrize("measure", ["res", "lch", "lesk", "jcn", "size"])
+def test_measures_that_leave_0_to_1_are_refused(wordnet, measure):
+    line = one_line()
+
+    error = refused(line, said(line, *[predicted.DOG] * 4), wordnet, options={"measure": measure})
+
+    assert "take one of wup, path, lin" in str(error.cure)
+
+
+@pytest.mark.parametrize("given", [{"convention": "other"}, {"by": "lemma"}])
+def test_unknown_choices_are_refused(wordnet, given):
+    line = one_line()
+
+    refused(line, said(line, *[predicted.DOG] * 4), wordnet, options=given)
+
+
+def test_predictions_of_other_sequences_are_refused(wordnet):
+    line = one_line()
+    other = dataclasses.replace(line, frames=("f0", "elsewhere"))
+
+    error = refused(other, said(line, *[predicted.DOG] * 4), wordnet)
+
+    assert (error.line, "'elsewhere'" in error.message) == (7, True)
+
+
+def test_no_sequences_are_refused(wordnet):
+    line = one_line()
+
+    with pytest.raises(BadInput, match="no sequences"):
+        score([], said(line, *[predicted.DOG] * 4), wordnet)
+
+
+def test_a_part_scheme_that_comes_again_under_another_name_changes_no_average(
+    lines, predictions, wordnet
+):
+    again = [
+        dataclasses.replace(
+            line,
+            part_scheme=f"{line.part_scheme} again",
+            frames=tuple(f"{frame} again" for frame in line.frames),
+        )
+        for line in lines
+    ]
+    frames = frame_places([*lines, *again])
+    both = {
+        name: np.concatenate([own, own]).astype(np.int32) for name, own in predictions.wnids.items()
+    }
+    twice = Predictions(predictions.classifiers, both, predictions.classes, frames)
+
+    one = score(lines, predictions, wordnet, QUICK, predicted.MAPPING)
+    two = score([*lines, *again], twice, wordnet, QUICK, predicted.MAPPING)
+
+    for name in ("by_content_scheme", "error_correlation", "error"):
+        for row, other in zip(one.tables[name], two.tables[name], strict=True):
+            for key, value in row.items():
+                same = value if isinstance(value, str | None) else pytest.approx(value)
+                assert other[key] == same

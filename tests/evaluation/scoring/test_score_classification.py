@@ -1,0 +1,241 @@
+"""`manage.py score classification`: its result, its options and what it refuses."""
+
+import csv
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.io import savemat
+
+from tests.evaluation.management.test_score_command import refused, run, told
+
+pytestmark = pytest.mark.usefixtures("wordnet")
+
+CLASSES = ["n01847000", "n02018207", "n02012849", "n02084071", "n02876657"]
+DRAKE, COOT, CRANE, DOG, BOTTLE = CLASSES
+KS = ["1", "2", "5", "10", "20"]
+
+
+def write(path: Path, head: str, rows: list) -> Path:
+    with open(path, "w", newline="") as file:
+        csv.writer(file, lineterminator="\n").writerows([head.split(","), *rows])
+    return path
+
+
+class Files:
+    """Four images: right at rank 1, right at rank 2, wrong by a near class, and no answer."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.truth_rows = [("a", DRAKE), ("b", COOT), ("c", DRAKE), ("d", DOG)]
+        self.rows = [("a", 1, DRAKE), ("b", 2, COOT), ("b", 1, BOTTLE), ("c", 1, COOT)]
+
+    def named(self) -> tuple:
+        truth = write(self.folder / "truth.csv", "image,wnid", self.truth_rows)
+        predictions = write(self.folder / "predictions.csv", "image,rank,wnid", self.rows)
+        return ("classification", "--truth", truth, "--predictions", predictions)
+
+
+@pytest.fixture
+def files(tmp_path) -> Files:
+    return Files(tmp_path)
+
+
+def values(figures: dict) -> dict:
+    return {k: own["value"] for k, own in figures.items()}
+
+
+def test_the_promised_result(files, wordnet):
+    found = told(*files.named())
+
+    assert (found["top1_error"]["value"], found["top5_error"]["value"]) == (0.75, 0.5)
+    near = wordnet.ancestor_height(wordnet.index(DRAKE), wordnet.index(COOT))
+    entity = int(wordnet.heights[wordnet.index("n00001740")])
+    assert found["hierarchical_error"]["value"] == (near + entity) / 4
+    assert values(found["hit_at_k"]) == dict(zip(KS, [0.25, 0.5, 0.5, 0.5, 0.5], strict=True))
+    assert list(found["hp_at_k"]) == KS
+    assert "WordNet 3.0" in found["hierarchy"]
+    assert (found["images"], found["classes"], found["valid_labels"]) == (4, 3, 3)
+    for name in ("top1_error", "top5_error", "hierarchical_error"):
+        low, high = found[name]["interval"]
+        assert low <= found[name]["value"] <= high
+        assert found[name]["rounds"] >= 20_000
+
+
+def test_hp_at_k_by_hand(files, tmp_path, wordnet):
+    """Over drake and coot alone each is in the other's set of two."""
+    files.truth_rows = [("a", DRAKE), ("b", COOT)]
+    files.rows = [("a", 1, COOT), ("a", 2, DRAKE), ("b", 1, COOT), ("b", 2, DOG)]
+    valid = tmp_path / "valid.txt"
+    valid.write_text(f"{DRAKE}\n{COOT}\n")
+
+    found = told(*files.named(), "--valid-labels", valid)
+
+    expected = [1 / 2, 3 / 4, 3 / 10, 3 / 20, 3 / 40]
+    assert values(found["hp_at_k"]) == pytest.approx(dict(zip(KS, expected, strict=True)))
+    assert found["valid_labels"] == 2
+    assert found["mean_correct_set_size"] == {"1": 1, "2": 2, "5": 2, "10": 2, "20": 2}
+    assert any("1 prediction is no valid label" in note for note in found["notes"])
+
+
+def test_valid_labels_change_the_sets_and_nothing_else(files, tmp_path):
+    files.rows += [("c", 2, CRANE)]
+    valid = tmp_path / "valid.txt"
+    valid.write_text("\n".join(CLASSES))
+
+    plain, other = told(*files.named()), told(*files.named(), "--valid-labels", valid)
+
+    assert other["valid_labels"] == 5
+    assert other["hp_at_k"]["5"]["value"] > plain["hp_at_k"]["5"]["value"]
+    for name in ("top1_error", "hierarchical_error", "hit_at_k"):
+        assert values({0: other[name]} if "value" in other[name] else other[name]) == values(
+            {0: plain[name]} if "value" in plain[name] else plain[name]
+        )
+
+
+def test_intervals_are_of_the_level_asked_for_and_the_same_again(files):
+    files.truth_rows = [(str(i), DRAKE) for i in range(400)]
+    files.rows = [(str(i), 1, DRAKE if i % 4 else COOT) for i in range(400)]
+
+    wide = told(*files.named())
+    narrow = told(*files.named(), "--confidence", 0.5)
+
+    assert (wide["confidence"], narrow["confidence"]) == (0.999, 0.5)
+    assert wide["top1_error"]["interval"] == pytest.approx([0.1825, 0.3225], abs=0.006)
+    assert narrow["top1_error"]["interval"] == pytest.approx([0.235, 0.265], abs=0.006)
+    assert wide == told(*files.named())
+
+
+def test_the_devkits_own_files_say_the_same(files, tmp_path):
+    plain = told(*files.named())
+    meta = tmp_path / "meta.mat"
+    kinds = [("ILSVRC2012_ID", "f8"), ("WNID", object)]
+    ids = {wnid: i + 1 for i, wnid in enumerate([BOTTLE, DOG, CRANE, COOT, DRAKE])}
+    savemat(meta, {"synsets": np.array([(i, w) for w, i in ids.items()], kinds)})
+    (tmp_path / "list.txt").write_text("\n".join(f"{w} a name" for w in ids))
+    (tmp_path / "truth.txt").write_text("".join(f"{ids[w]}\n" for _, w in files.truth_rows))
+    (tmp_path / "five.txt").write_text("5 0 0 0 0\n1 4\n4\n-1\n")
+    named = ("classification", "--truth", tmp_path / "truth.txt")
+    named += ("--predictions", tmp_path / "five.txt", "--devkit")
+
+    assert told(*named, meta) == plain
+    assert told(*named, tmp_path / "list.txt") == plain
+    valid = tmp_path / "valid.txt"
+    valid.write_text("\n".join(ids))
+    bare = told(*named, "--valid-labels", valid)
+    assert bare["hierarchical_error"] == plain["hierarchical_error"]
+    assert any("another order" in note for note in bare["notes"])
+
+    unknown = told(*named)
+    assert unknown["top5_error"] == plain["top5_error"]
+    assert (unknown["hierarchical_error"], unknown["hp_at_k"]) == (None, None)
+
+
+def test_an_empty_last_line_is_an_image_without_an_answer(tmp_path):
+    (tmp_path / "truth.txt").write_text("1\n2\n")
+    (tmp_path / "five.txt").write_text("1\n\n\n")
+    named = ("classification", "--truth", tmp_path / "truth.txt")
+
+    found = told(*named, "--predictions", tmp_path / "five.txt", "--devkit")
+
+    assert found["top5_error"]["value"] == 0.5
+
+
+def test_a_class_named_again_counts_once(files):
+    files.truth_rows = [("a", DRAKE), ("b", COOT)]
+    files.rows = [("a", 1, DRAKE), ("a", 2, "drake.n.02"), ("b", 1, COOT), ("b", 2, COOT)]
+    files.rows[1] = ("a", 2, DRAKE)
+
+    found = told(*files.named())
+
+    assert found["hp_at_k"]["2"]["value"] == 0.5
+    assert any("2 predictions name a class again" in note for note in found["notes"])
+
+
+def test_ranks_beyond_the_twentieth_and_rows_in_any_order(files):
+    files.rows = [*reversed(files.rows), ("d", 21, DOG)]
+
+    found = told(*files.named())
+
+    assert found["hit_at_k"]["20"]["value"] == 0.5
+    assert found["top1_error"]["value"] == 0.75
+
+
+def test_a_person_reads_a_table(files):
+    code, out, err = run(*files.named())
+
+    assert (code, err) == (0, "")
+    assert "top5_error" in out
+    assert "hp_at_20" in out
+    assert "note: 1 image has no prediction" in out
+
+
+@pytest.mark.parametrize(
+    ("change", "line", "words"),
+    [
+        (lambda f: f.rows.append(("e", 1, DRAKE)), 6, "truth lacks the image 'e'"),
+        (lambda f: f.rows.append(("d", 1, "n99999999")), 6, "'n99999999' is no noun"),
+        (lambda f: f.rows.append(("d", 1, "crane")), 6, "several meanings"),
+        (lambda f: f.rows.append(("d", 1, "x" * 9000)), 6, "has 9000 characters"),
+        (lambda f: f.rows.append(("d", 1, "n00060548")), 6, "is an instance"),
+        (lambda f: f.rows.append(("a", 1, COOT)), 6, "rank 1 of image 'a' comes again"),
+        (lambda f: f.rows.append(("a", 0, COOT)), 6, "the rank is '0'"),
+        (lambda f: f.rows.append(("a", "1.5", COOT)), 6, "the rank is '1.5'"),
+        (lambda f: f.truth_rows.append(("a", COOT)), 6, "image 'a' comes again"),
+        (lambda f: f.truth_rows.append(("", COOT)), 6, "the image is empty"),
+        (lambda f: f.rows.clear(), None, "no predictions"),
+        (lambda f: f.truth_rows.clear(), None, "no images"),
+    ],
+)
+def test_bad_rows_are_refused_with_their_line(files, change, line, words):
+    change(files)
+
+    refusal = refused(*files.named())
+
+    assert refusal["line"] == line
+    assert words in refusal["error"]
+    assert refusal["file"].endswith(".csv")
+    assert refusal["cure"]
+
+
+def test_a_class_that_is_no_valid_label_is_refused(files, tmp_path):
+    valid = tmp_path / "valid.txt"
+    valid.write_text(f"{DRAKE}\n{COOT}\n")
+
+    refusal = refused(*files.named(), "--valid-labels", valid)
+
+    assert (refusal["line"], refusal["error"]) == (5, f"{DOG} is no valid label")
+
+
+@pytest.mark.parametrize(
+    ("truth", "five", "meaning", "words"),
+    [
+        ("1\n2\n", "1\n", f"{DRAKE}\n{COOT}\n", "has 1 line, "),
+        ("1\nx\n", "1\n2\n", f"{DRAKE}\n{COOT}\n", "'x' is no id"),
+        ("1\n0\n", "1\n2\n", f"{DRAKE}\n{COOT}\n", "the image has no class"),
+        ("1\n2\n", "1\n3\n", f"{DRAKE}\n{COOT}\n", "the id 3 has no class"),
+        ("1\n2\n", "1\n2\n", f"{DRAKE}\nzebra\n", "'zebra' is no wnid"),
+        ("", "", f"{DRAKE}\n", "there are no images"),
+    ],
+)
+def test_bad_lines_of_the_devkit_are_refused(tmp_path, truth, five, meaning, words):
+    for name, text in (("truth", truth), ("five", five), ("list", meaning)):
+        (tmp_path / f"{name}.txt").write_text(text)
+    named = ("classification", "--truth", tmp_path / "truth.txt")
+
+    refusal = refused(
+        *named, "--predictions", tmp_path / "five.txt", "--devkit", tmp_path / "list.txt"
+    )
+
+    assert words in refusal["error"]
+
+
+def test_what_is_no_meta_file_is_refused(files, tmp_path):
+    (tmp_path / "meta.mat").write_text("no")
+
+    assert "meta.mat" in refused(*files.named(), "--devkit", tmp_path / "meta.mat")["error"]
+
+
+@pytest.mark.parametrize("level", ["0", "1", "95", "x"])
+def test_a_level_that_is_no_share_is_wrong_usage(files, level):
+    assert run(*files.named(), "--confidence", level)[0] == 2

@@ -1,0 +1,388 @@
+import random
+import uuid
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from labeling.answers import submitting
+from labeling.assignment import claiming, counters, gold_mixing
+from labeling.campaigns import lifecycle
+from labeling.errors import CampaignClosed, Conflict, NotYours
+from labeling.models import Assignment, Membership, Question
+from labeling.quality import memberships
+from labeling.quality.gold import add_gold
+from tests import factories
+
+COOT = "n02018207"
+
+
+@pytest.fixture(autouse=True)
+def _seeded(monkeypatch):
+    monkeypatch.setattr(gold_mixing, "chance", random.Random(7))
+
+
+@pytest.fixture
+def pond(alice, bob, dataset):
+    """Thirty questions of two votes, pages of six, no gold."""
+    campaign = factories.make_campaign(
+        alice,
+        dataset,
+        "pond",
+        images=30,
+        policy={"votes": 2, "page_size": 6, "gold_share": 0},
+    )
+    factories.join(bob, campaign)
+    return campaign
+
+
+def answer(user, campaign, seats, value="yes"):
+    sent = [submitting.Sent(uuid.uuid4(), seat.token, value, 10) for seat in seats]
+    results = submitting.submit(user, campaign, sent)
+    assert {result.status for result in results} <= {"accepted"}
+
+
+def expire():
+    Assignment.objects.filter(state="leased").update(
+        leased_until=timezone.now() - timedelta(seconds=1)
+    )
+
+
+def ids(page):
+    return {seat.question_id for seat in page.seats}
+
+
+def test_a_page_has_the_policys_size_in_the_order_of_the_queue(pond, bob):
+    first = [question.pk for question in factories.questions_of(pond)[:6]]
+
+    page = claiming.next_page(bob, pond)
+
+    assert ids(page) == set(first)
+    assert page.left == 30
+    seat = page.seats[0]
+    assert (seat.topic, seat.image_name.split("/")[0]) == (COOT, "pond")
+
+
+def test_a_reload_hands_back_the_same_seats_in_the_same_order(pond, bob):
+    page = claiming.next_page(bob, pond)
+    expire()
+
+    again = claiming.next_page(bob, pond)
+
+    assert again == page
+    assert claiming.open_seats(bob, pond) == page.seats
+    assert not Assignment.objects.filter(leased_until__lt=timezone.now()).exists()
+
+
+def test_answered_seats_are_filled_up_and_open_ones_stay(pond, bob):
+    page = claiming.next_page(bob, pond)
+    answer(bob, pond, page.seats[:4])
+
+    again = claiming.next_page(bob, pond)
+
+    assert len(again.seats) == 6
+    assert {seat.token for seat in page.seats[4:]} < {seat.token for seat in again.seats}
+    assert again.left == 26
+
+
+def test_a_page_costs_the_same_queries_whatever_its_size(pond, bob, charlie, alice):
+    from django.db import connection
+    from django.test.utils import CaptureQueriesContext
+
+    factories.join(charlie, pond)
+    claiming.next_page(alice, pond, 1)
+    with CaptureQueriesContext(
+        connection,
+    ) as small:
+        claiming.next_page(bob, pond, 2)
+    with CaptureQueriesContext(connection) as large:
+        claiming.next_page(charlie, pond, 8)
+
+    assert len(small) == len(large) <= 9
+
+
+def test_everyone_sees_each_question_once_and_it_gets_its_votes(pond, alice, bob, charlie):
+    factories.join(charlie, pond)
+    for person in (bob, charlie, alice):
+        while seats := claiming.next_page(person, pond).seats:
+            answer(person, pond, seats)
+
+    assert set(pond.questions.values_list("state", flat=True)) == {"settled"}
+    assert not Assignment.objects.filter(annotator=alice).exists()
+    assert Assignment.objects.filter(state="answered").count() == 60
+
+
+def test_an_expired_seat_goes_to_the_next_person_first(pond, bob, charlie):
+    factories.join(charlie, pond)
+    gone = ids(claiming.next_page(bob, pond))
+    expire()
+
+    assert claiming.return_expired() == 6
+    assert claiming.return_expired() == 0
+    assert set(pond.questions.filter(pk__in=gone).values_list("seats_free", "lane")) == {(2, 0)}
+    assert ids(claiming.next_page(charlie, pond)) == gone
+
+
+def test_a_question_comes_back_to_the_one_person_left_to_answer_it(pond, bob):
+    page = claiming.next_page(bob, pond, 30)
+    expire()
+    claiming.return_expired()
+
+    again = claiming.next_page(bob, pond, 30)
+
+    assert ids(again) == ids(page)
+    assert {seat.token for seat in again.seats} == {seat.token for seat in page.seats}
+
+
+def test_an_empty_queue_looks_for_expired_seats_itself(pond, bob, charlie):
+    factories.join(charlie, pond)
+    Question.objects.filter(campaign=pond).update(seats_free=1)
+    assert len(claiming.next_page(bob, pond, 30).seats) == 30
+    assert claiming.next_page(charlie, pond).seats == []
+    expire()
+
+    assert len(claiming.next_page(charlie, pond).seats) == 6
+
+
+def test_a_skipped_question_goes_to_the_end_of_the_queue(pond, bob):
+    page = claiming.next_page(bob, pond)
+    seat = page.seats[0]
+
+    claiming.return_seat(bob, seat.token)
+    claiming.return_seat(bob, seat.token)
+
+    question = Question.objects.get(pk=seat.question_id)
+    assert (question.seats_free, question.lane) == (2, 1)
+    assert factories.questions_of(pond)[-1].pk == seat.question_id
+    assert seat.question_id not in ids(claiming.next_page(bob, pond))
+
+
+def test_an_answered_seat_cannot_be_given_back(pond, bob):
+    page = claiming.next_page(bob, pond)
+    answer(bob, pond, page.seats[:1])
+
+    with pytest.raises(Conflict):
+        claiming.return_seat(bob, page.seats[0].token)
+
+
+def test_only_the_holder_gives_a_seat_back(pond, bob, charlie):
+    token = claiming.next_page(bob, pond).seats[0].token
+
+    refusals = []
+    for stranger_token in (token, "0" * 32):
+        with pytest.raises(NotYours) as refused:
+            claiming.return_seat(charlie, stranger_token)
+        refusals.append((refused.value.code, refused.value.message))
+
+    assert len(set(refusals)) == 1
+    assert Assignment.objects.get(token=token).state == "leased"
+
+
+def test_every_fourth_page_begins_with_fresh_questions(pond, bob):
+    Question.objects.filter(campaign=pond, ticket__lte=18).update(lane=0)
+
+    lanes = []
+    for _ in range(4):
+        page = claiming.next_page(bob, pond, 3)
+        lanes.append(set(Question.objects.filter(pk__in=ids(page)).values_list("lane", flat=True)))
+        answer(bob, pond, page.seats)
+
+    assert lanes == [{0}, {0}, {0}, {1}]
+
+
+def test_a_lane_that_runs_out_is_filled_from_the_other(pond, bob):
+    Question.objects.filter(campaign=pond, ticket__lte=2).update(lane=0)
+
+    page = claiming.next_page(bob, pond)
+
+    lanes = list(Question.objects.filter(pk__in=ids(page)).values_list("lane", flat=True))
+    assert sorted(lanes) == [0, 0, 1, 1, 1, 1]
+
+
+def test_a_cursor_stops_before_a_question_that_was_left_behind(pond, bob, monkeypatch):
+    questions = factories.questions_of(pond)
+    locked = questions[2]
+    take = claiming._take
+
+    def take_around(hand, wanted, skip):
+        # As SKIP LOCKED does while somebody else holds the third question.
+        others = [one for one in hand.ordinary if one.id != locked.pk]
+        return take(replace(hand, ordinary=others), wanted, skip)
+
+    monkeypatch.setattr(claiming, "_take", take_around)
+    page = claiming.next_page(bob, pond)
+    monkeypatch.setattr(claiming, "_take", take)
+
+    assert ids(page) == {question.pk for question in [*questions[:2], *questions[3:7]]}
+    assert Membership.objects.get(user=bob, campaign=pond).cursor_fresh == locked.ticket - 1
+    answer(bob, pond, page.seats)
+    assert locked.pk in ids(claiming.next_page(bob, pond))
+
+
+def test_a_cursor_passes_thousands_of_seen_questions(pond, bob, monkeypatch):
+    answer(bob, pond, claiming.next_page(bob, pond, 29).seats)
+    Membership.objects.filter(user=bob).update(cursor_fresh=0, cursor_returned=0)
+
+    page = claiming.next_page(bob, pond, 1)
+
+    assert len(page.seats) == 1
+    assert Membership.objects.get(user=bob, campaign=pond).cursor_fresh == 30
+
+
+def test_newcomers_start_at_the_floor(pond, bob, charlie, monkeypatch):
+    monkeypatch.setattr(counters, "FLOOR_STEP", 5)
+    Question.objects.filter(campaign=pond, ticket__lte=20).update(seats_free=0)
+
+    page = claiming.next_page(bob, pond)
+
+    pond.refresh_from_db()
+    assert (pond.floor_fresh, pond.floor_returned) == (20, 30)
+    factories.join(charlie, pond)
+    assert ids(claiming.next_page(charlie, pond)) == ids(page)
+
+
+def test_the_sweep_moves_floors_and_counts(pond, monkeypatch):
+    monkeypatch.setattr(counters, "FLOOR_STEP", 5)
+    Question.objects.filter(campaign=pond, ticket__lte=20).update(seats_free=0)
+
+    assert counters.sweep() == 1
+
+    pond.refresh_from_db()
+    assert pond.floor_fresh == 20
+    assert (pond.questions_asked, pond.questions_free) == (30, 10)
+
+
+@pytest.mark.parametrize("deeds", [[], ["pause"], ["close"]])
+def test_a_campaign_that_is_not_open_gives_no_page(alice, dataset, deeds):
+    campaign = factories.make_campaign(alice, dataset, images=2, launch=bool(deeds))
+    for deed in deeds:
+        lifecycle.move(campaign, alice, deed)
+
+    with pytest.raises(CampaignClosed):
+        claiming.next_page(alice, campaign)
+
+    assert not Assignment.objects.exists()
+
+
+def test_a_stranger_and_somebody_who_left_get_no_page(pond, alice, bob, charlie):
+    memberships.remove(pond.memberships.get(user=bob), alice)
+
+    for person in (charlie, bob):
+        with pytest.raises(NotYours):
+            claiming.next_page(person, pond)
+
+
+@pytest.fixture
+def golden(alice, bob, dataset):
+    """Forty questions and forty gold ones, one half gold, pages of ten."""
+    campaign = factories.make_campaign(
+        alice, dataset, "golden", images=40, policy={"gold_share": 0.5, "page_size": 10}
+    )
+    factories.join(bob, campaign)
+    names = [f"gold/{index}.png" for index in range(40)]
+    for name in names:
+        factories.make_image(dataset, name)
+    add_gold(campaign, alice, [{"image": name, "topic": COOT, "answer": "yes"} for name in names])
+    return campaign
+
+
+def gold_in(page):
+    return [
+        index
+        for index, seat in enumerate(page.seats)
+        if Question.objects.get(pk=seat.question_id).state == "gold"
+    ]
+
+
+def test_gold_is_mixed_in_at_its_share_and_in_no_telling_place(golden, bob):
+    places, total = set(), 0
+    for _ in range(6):
+        page = claiming.next_page(bob, golden)
+        places |= set(gold_in(page))
+        total += len(gold_in(page))
+        assert len(page.seats) == 10
+        answer(bob, golden, page.seats)
+
+    assert 15 <= total <= 45
+    assert len(places) > 5
+    assert set(Question.objects.filter(state="gold").values_list("seats_free", flat=True)) == {1}
+
+
+def test_no_gold_is_given_once_nothing_else_is_left(golden, bob):
+    while seats := claiming.next_page(bob, golden).seats:
+        answer(bob, golden, seats)
+
+    asked = Assignment.objects.filter(annotator=bob, question__state="open")
+    assert asked.count() == 40
+    met = Assignment.objects.filter(annotator=bob, question__state="gold").count()
+    assert 0 < met <= 40
+    assert claiming.next_page(bob, golden).seats == []
+
+
+def test_pages_go_on_without_gold_when_it_runs_out(golden, bob):
+    Question.objects.filter(state="gold").update(seats_free=0)
+
+    assert len(claiming.next_page(bob, golden).seats) == 10
+
+
+def test_gold_whose_lease_ran_out_comes_back_like_any_other(golden, bob):
+    page = claiming.next_page(bob, golden)
+    gold = [page.seats[index].question_id for index in gold_in(page)]
+    before = dict(Question.objects.filter(pk__in=gold).values_list("pk", "ticket"))
+    expire()
+
+    assert claiming.return_expired() == 10
+
+    after = Question.objects.filter(pk__in=gold)
+    assert all(question.ticket > before[question.pk] for question in after)
+    assert set(after.values_list("lane", "seats_free")) == {(2, 1)}
+
+
+def test_left_falls_by_one_an_answer_whether_gold_or_not(golden, bob):
+    page = claiming.next_page(bob, golden)
+
+    left = [page.left]
+    for seat in page.seats:
+        answer(bob, golden, [seat])
+        left.append(claiming.next_page(bob, golden, 1).left)
+
+    # Forty ordinary questions at a share of one half; with page.left, the next seat's own.
+    assert left == [80 - answered for answered in range(11)]
+    while (page := claiming.next_page(bob, golden)).seats:
+        answer(bob, golden, page.seats)
+        last = page
+    assert last.left == len(last.seats)
+    assert page.left == 0
+
+
+def test_what_a_person_gave_back_returns_when_all_else_is_done_gold_or_not(golden, bob):
+    first = claiming.next_page(bob, golden)
+    for seat in first.seats[:5]:
+        claiming.return_seat(bob, seat.token)
+    answer(bob, golden, first.seats[5:8])
+    expire()
+    claiming.return_expired()
+    gone = ids(first) - {seat.question_id for seat in first.seats[5:8]}
+    assert 0 < Question.objects.filter(pk__in=gone, state="gold").count() < 7
+
+    met = []
+    while (page := claiming.next_page(bob, golden)).seats:
+        met.append(ids(page))
+        answer(bob, golden, page.seats)
+
+    ordinary = set(Question.objects.filter(pk__in=gone, state="open").values_list("pk", flat=True))
+    assert ordinary <= set().union(*met)
+    assert not gone & set().union(*met[:-2])
+
+
+def test_left_is_exact_where_there_is_no_gold(pond, bob):
+    page = claiming.next_page(bob, pond)
+    claiming.return_seat(bob, page.seats[0].token)
+
+    left = []
+    while (page := claiming.next_page(bob, pond)).seats:
+        left.append(page.left)
+        answer(bob, pond, page.seats)
+
+    assert left == [30, 24, 18, 12, 6]

@@ -1,0 +1,241 @@
+"""Many people at once, from threads and from processes, on both databases."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+import uuid
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from django.db import connections
+
+from tests.labeling import hammer
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+def _worker(url: str, person: int, seed: int, seconds: float) -> subprocess.Popen:
+    return subprocess.Popen(
+        [sys.executable, "-m", "tests.labeling.hammer", str(person), str(seed), str(seconds)],
+        cwd=ROOT,
+        env={**os.environ, "DATABASE_URL": url, "CELERY_BROKER_URL": "memory://"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def _finish(people: int, seconds: float = 60) -> None:
+    """One after the other, until nobody finds anything: what is open then has no voter left."""
+    from labeling.models import Assignment
+
+    Assignment.objects.filter(state="leased").update(leased_until="2020-01-01T00:00:00Z")
+    for person in [*range(people), *range(people)]:
+        hammer.label(person, 1000 + person, seconds)
+    from labeling.assignment import claiming
+
+    Assignment.objects.filter(state="leased").update(leased_until="2020-01-01T00:00:00Z")
+    claiming.return_expired()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["contains", "hierarchy"])
+def test_threads_lose_nothing_and_give_no_vote_too_many(throwaway, kind):
+    hammer.build(questions=80, people=6, kind=kind)
+
+    def work(person: int) -> dict[str, int]:
+        try:
+            return hammer.label(person, person, 20)
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(6) as pool:
+        counts = list(pool.map(work, range(6)))
+    _finish(6)
+
+    states = hammer.check(6)
+    assert sum(states.values()) == 80
+    assert sum(count.get("accepted", 0) for count in counts) >= 80 * 3
+
+
+@pytest.mark.slow
+def test_processes_killed_at_any_moment_lose_nothing(throwaway):
+    hammer.build(questions=80, people=6)
+    workers = [_worker(throwaway, person, person, 20) for person in range(6)]
+    # The first two are killed while they work, wherever they are.
+    time.sleep(2.5)
+    for victim in workers[:2]:
+        victim.send_signal(signal.SIGKILL)
+    for worker in workers[2:]:
+        out, err = worker.communicate(timeout=90)
+        assert worker.returncode == 0, err
+        assert "accepted" in out
+    for victim in workers[:2]:
+        victim.communicate()
+    _finish(6)
+
+    assert sum(hammer.check(6).values()) == 80
+
+
+def test_nobody_goes_without_while_there_is_a_topic_left(throwaway):
+    from labeling.assignment import claiming
+    from labeling.models import Campaign, Question, User
+
+    hammer.build(questions=24, people=8, kind="hierarchy")
+    Question.objects.filter(state="open").update(seats_free=1)
+    campaign = Campaign.objects.get(name=hammer.CAMPAIGN)
+    barrier = threading.Barrier(8)
+
+    def claim(person: int) -> list:
+        try:
+            user = User.objects.get(username=f"person{person}")
+            barrier.wait()
+            return claiming.next_page(user, campaign, 3).seats
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(8) as pool:
+        pages = list(pool.map(claim, range(8)))
+
+    # Everyone has a page, and each of one topic, though all began with the same.
+    assert all(len({seat.topic for seat in page}) == 1 for page in pages)
+
+
+def test_the_last_seat_goes_to_one_annotator(throwaway):
+    from labeling.assignment import claiming
+    from labeling.models import Assignment, Campaign, Question, User
+
+    hammer.build(questions=1, people=8)
+    Question.objects.filter(state="open").update(seats_free=1)
+    campaign = Campaign.objects.get(name=hammer.CAMPAIGN)
+    barrier = threading.Barrier(8)
+
+    def claim(person: int) -> int:
+        try:
+            user = User.objects.get(username=f"person{person}")
+            barrier.wait()
+            return len(claiming.next_page(user, campaign).seats)
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(claim, range(8)))
+
+    assert Assignment.objects.filter(question__state="open").count() == 1
+    assert Question.objects.get(state="open").seats_free == 0
+
+
+def test_two_tabs_of_one_person_share_a_page(throwaway):
+    from labeling.assignment import claiming
+    from labeling.models import Assignment, Campaign, User
+
+    hammer.build(questions=60, people=1)
+    campaign = Campaign.objects.get(name=hammer.CAMPAIGN)
+    user = User.objects.get(username="person0")
+    barrier = threading.Barrier(4)
+
+    def claim(_: int) -> set[str]:
+        try:
+            barrier.wait()
+            return {seat.token for seat in claiming.next_page(user, campaign).seats}
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(4) as pool:
+        pages = list(pool.map(claim, range(4)))
+
+    assert all(page == pages[0] for page in pages)
+    assert Assignment.objects.filter(state="leased").count() == 8
+
+
+def test_the_same_answer_from_many_sides_is_kept_once(throwaway):
+    from labeling.answers import submitting
+    from labeling.assignment import claiming
+    from labeling.models import Answer, Campaign, User
+
+    hammer.build(questions=8, people=1)
+    campaign = Campaign.objects.get(name=hammer.CAMPAIGN)
+    user = User.objects.get(username="person0")
+    seats = claiming.next_page(user, campaign).seats
+    sent = [submitting.Sent(uuid.uuid4(), seat.token, "yes", 10) for seat in seats]
+    barrier = threading.Barrier(6)
+
+    def send(_: int) -> list[submitting.Result]:
+        try:
+            barrier.wait()
+            return submitting.submit(user, campaign, sent)
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(6) as pool:
+        results = list(pool.map(send, range(6)))
+
+    assert all(result == results[0] for result in results)
+    assert {result.status for result in results[0]} == {"accepted"}
+    assert Answer.objects.count() == len(sent)
+    assert campaign.memberships.get(user=user).answered == len(sent)
+
+
+@pytest.mark.slow
+def test_blocks_while_answers_come_in_void_every_vote_and_give_it_back(throwaway):
+    from labeling.consensus import settling
+    from labeling.errors import NotWorking
+    from labeling.models import Campaign, Membership, Question, Settlement, User
+    from labeling.quality import blocking
+
+    hammer.build(questions=60, people=8)
+    campaign = Campaign.objects.get(name=hammer.CAMPAIGN)
+    alice = User.objects.get(username="alice")
+    blocks = []
+
+    def work(person: int) -> None:
+        try:
+            hammer.label(person, person, 12)
+        except NotWorking:
+            # Blocked while labeling, as it should be.
+            assert person in (0, 1)
+        finally:
+            connections.close_all()
+
+    def block(person: int) -> None:
+        try:
+            membership = Membership.objects.get(user__username=f"person{person}")
+            for _ in range(3):
+                time.sleep(0.4)
+                blocks.append(blocking.block(campaign, membership, alice).answers)
+                time.sleep(0.2)
+                blocking.unblock(campaign, membership, alice)
+            blocks.append(blocking.block(campaign, membership, alice).answers)
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(10) as pool:
+        labelers = [pool.submit(work, person) for person in range(8)]
+        blockers = [pool.submit(block, person) for person in (0, 1)]
+        for future in [*labelers, *blockers]:
+            future.result()
+
+    assert sum(blocks) > 0
+    void = set(
+        User.objects.filter(username__in=["person0", "person1"]).values_list("pk", flat=True)
+    )
+    campaign.refresh_from_db()
+    assert set(campaign.calibration.content["voided"]) == void
+    assert list(settling.rebuild(campaign)) == []
+    decided = Question.objects.exclude(state__in=["gold", "open"])
+    for question in decided:
+        counted = Settlement.objects.filter(question=question).latest("pk").answers
+        voters = question.assignments.filter(answers__in=counted).values_list(
+            "annotator", flat=True
+        )
+        assert not void & set(voters)
+    for person in (0, 1):
+        membership = Membership.objects.get(user__username=f"person{person}")
+        assert blocking.unblock(campaign, membership, alice).changed
+    campaign.refresh_from_db()
+    assert not campaign.calibration or campaign.calibration.content["voided"] == []
+    assert list(settling.rebuild(campaign)) == []

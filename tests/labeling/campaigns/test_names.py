@@ -1,0 +1,149 @@
+"""One rule of names: staff see each other by name, annotators by pseudonym, annotators nobody."""
+
+import io
+import zipfile
+
+import pytest
+from django.test import Client
+
+from labeling.campaigns import lifecycle
+from labeling.consensus import reviewing
+from labeling.models import Question, User
+from labeling.quality import memberships
+from tests import factories
+from tests.doors import PEOPLE, ROWS
+from tests.test_doors import fill
+from tests.world import World, build
+
+
+@pytest.fixture
+def world(db) -> World:
+    """With a second researcher, and something that the reviewer decided. No name is a word."""
+    world = build()
+    for user in User.objects.all():
+        user.username = f"{user.username}-quartz"
+        user.save(update_fields=["username"])
+        vars(world).get(user.username.removesuffix("-quartz"), user).username = user.username
+    nora = factories.make_user("nora-quartz")
+    for campaign in world.alice.memberships.all():
+        _, secret = memberships.invite(campaign.campaign, world.alice, "researcher")
+        memberships.accept(secret, nora)
+    world.parts["nora"] = nora
+    asked = world.campaign.questions.filter(state=Question.State.OPEN).earliest("pk")
+    # As in the table of doors, the question under review stays there.
+    Question.objects.filter(pk=asked.pk).update(state=Question.State.REVIEW, seats_free=0)
+    reviewing.decide(world.campaign, asked.pk, world.vera, "yes", "clear")
+    lifecycle.pause(world.campaign, world.alice)
+    lifecycle.resume(world.campaign, world.alice)
+    return world
+
+
+def read_as(user: User, world: World, who: str) -> dict[str, str]:
+    """What the table of doors says that `who` finds by GET, as text."""
+    client = Client(raise_request_exception=False)
+    client.force_login(user)
+    place, found = PEOPLE.index(who), {}
+    for row, expected in ROWS.items():
+        method, route = row.split(" ", 1)
+        if method != "GET" or expected[place] != "in" or "accounts/" in route or "token" in route:
+            continue
+        response = client.get(fill(route, world))
+        content = response.getvalue()
+        if content.startswith(b"PK"):
+            with zipfile.ZipFile(io.BytesIO(content)) as archive:
+                content = b"".join(archive.read(name) for name in archive.namelist())
+        found[route] = content.decode("utf-8", "replace")
+    assert len(found) > 10
+    return found
+
+
+def seen(name: str, texts: dict[str, str]) -> list[str]:
+    return [route for route, text in texts.items() if name in text]
+
+
+def pages(texts: dict[str, str]) -> dict[str, str]:
+    return {route: text for route, text in texts.items() if not route.startswith("api/")}
+
+
+def test_staff_see_staff_by_name_and_annotators_by_pseudonym_who_see_nobody(world):
+    texts = read_as(world.parts["nora"], world, "owner")
+
+    assert seen(world.bob.username, texts) == []
+    for colleague in (world.alice, world.vera):
+        assert seen(colleague.pseudonym, pages(texts)) == []
+        assert seen(colleague.username, texts)
+    for route in (
+        "campaigns/<slug:name>/",
+        "campaigns/<slug:name>/people/",
+        "api/v1/campaigns/<slug:campaign>/members/",
+        "api/v1/campaigns/<slug:campaign>/decisions/",
+        "api/v1/campaigns/<slug:campaign>/standings/",
+    ):
+        assert world.vera.username in texts[route], route
+    for route in ("datasets/<slug:name>/imports/", "datasets/", "datasets/<slug:name>/vocabulary/"):
+        assert world.alice.username in texts[route], route
+    assert seen(world.bob.pseudonym, texts)
+    check_files(texts)
+    check_reviewer(world)
+    check_annotator(world)
+
+
+def check_reviewer(world: World) -> None:
+    texts = read_as(world.vera, world, "reviewer")
+
+    assert seen(world.bob.username, texts) == []
+    assert seen(world.alice.pseudonym, pages(texts)) == []
+    assert world.alice.username in texts["campaigns/<slug:name>/graph/"]
+    assert world.bob.pseudonym in texts["campaigns/<slug:name>/questions/<int:pk>/"]
+
+
+def check_annotator(world: World) -> None:
+    texts = read_as(world.bob, world, "annotator")
+
+    for other in (world.alice, world.vera, world.parts["nora"], world.rita):
+        assert seen(other.username, texts) == []
+        assert seen(other.pseudonym, texts) == []
+
+
+def check_files(texts: dict[str, str]) -> None:
+    """Nothing that leaves the site names anybody."""
+    files = {
+        route: text
+        for route, text in texts.items()
+        if "releases/" in route and ("download" in route or "/files/" in route or "labels" in route)
+    }
+
+    assert len(files) >= 4
+    for route, text in files.items():
+        if "<html" in text:
+            continue
+        for user in User.objects.all():
+            assert user.username not in text, route
+            assert user.pseudonym not in text, route
+
+
+def test_a_name_follows_the_role(client, coots, alice, bob):
+    client.force_login(alice)
+    member = coots.memberships.get(user=bob)
+    address = f"/campaigns/coots/people/{member.pk}/"
+
+    for role, name, other in (
+        ("reviewer", ">bob ", bob.pseudonym),
+        ("annotator", f">{bob.pseudonym} ", ">bob "),
+    ):
+        memberships.change_role(member, alice, role)
+        page = client.get(address).content.decode()
+        assert name in page
+        assert other not in page
+
+
+def test_people_are_told_who_sees_which_name(client, coots, alice, bob):
+    for role, sentence in (
+        ("annotator", f"staff of this campaign see you as “{bob.pseudonym}”; other annotators do"),
+        ("reviewer", "staff of this campaign see you as “bob”."),
+    ):
+        _, secret = memberships.invite(coots, alice, role)
+        coots.memberships.filter(user=bob).delete()
+        client.force_login(bob)
+
+        assert sentence in client.get(f"/join/{secret}/").content.decode()

@@ -1,0 +1,195 @@
+"""What the readers of others see in our exports: pycocotools, supervision, torchvision's datasets
+and label-studio-sdk's converter, in a process that has them (`make exchange`)."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from PIL import Image
+
+from labeling.formats import FORMATS
+from labeling.formats.label import About, Label, Photo
+from labeling.release_files import exporting
+from labeling.releases import freezing
+from tests.conftest import skip_or_fail
+from tests.labeling import part_releases as cats
+
+HERE = Path(__file__).parent
+EXCHANGE = Path(sys.prefix) / "exchange"
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+
+BIRD, MACHINE, HORSE = "n02012849", "n03126707", "n02374451"
+CLASSES = {BIRD: "crane", MACHINE: "crane", HORSE: "horse"}
+# Two images of one stem, and three that have theirs alone.
+PHOTOS = [
+    Photo("coot.jpg", 64, 48),
+    Photo("coot.png", 20, 20),
+    Photo("horse.jpg", 32, 24),
+    Photo("pond/horse.jpg", 16, 16),
+    Photo("two words.jpg", 16, 16),
+]
+BOXES = {"horse.jpg": (2.0, 3.0, 30.0, 20.0), "two words.jpg": (0.0, 0.0, 16.0, 8.0)}
+RING = (1.0, 1.0, 9.0, 1.0, 9.0, 9.0, 1.0, 9.0)
+
+
+def labels_of(photo):
+    found = [Label(photo.name, BIRD, "no", "inherited", name="crane")]
+    if photo.name in BOXES:
+        found.append(Label(photo.name, HORSE, boxes=(BOXES[photo.name],), name="horse"))
+    if photo.name == "coot.jpg":
+        found.append(Label(photo.name, MACHINE, polygons=(RING,), name="crane"))
+    return found
+
+
+@pytest.fixture
+def export(tmp_path):
+    """The folder of these labels in a format."""
+
+    def write(name, **options):
+        goal = tmp_path / name
+        goal.mkdir()
+        images = [photo.name for photo in PHOTOS]
+        about = About("ponds", CLASSES, images=images, **options)
+        FORMATS[name].write([(photo, labels_of(photo)) for photo in PHOTOS], goal, about)
+        return goal
+
+    return write
+
+
+def seen(reader, *paths):
+    """What a reader of others sees."""
+    if not (EXCHANGE / ".installed").is_file():
+        skip_or_fail("the readers of others are not here; run make exchange")
+    done = subprocess.run(
+        [sys.executable, HERE / "exchange_readers.py", reader, *map(str, paths)],
+        env={**os.environ, "PYTHONPATH": str(EXCHANGE), "PYTHONWARNINGS": "ignore"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    return json.loads(done.stdout)
+
+
+def pictures(folder, photos=PHOTOS):
+    """The photographs by name, as whoever got the labels has them."""
+    for photo in photos:
+        goal = folder / photo.name
+        goal.parent.mkdir(parents=True, exist_ok=True)
+        Image.new("RGB", (photo.width, photo.height)).save(goal)
+    return folder
+
+
+def xywh(name):
+    x0, y0, x1, y1 = BOXES[name]
+    return [x0, y0, x1 - x0, y1 - y0]
+
+
+def test_pycocotools_and_torchvision_read_coco(export, tmp_path):
+    file = export("coco") / "labels.json"
+
+    found = seen("pycocotools_coco", file)
+    images = seen("torchvision_coco", file, pictures(tmp_path / "images"))
+
+    assert found["names"] == {
+        "1": f"crane ({BIRD})",
+        "2": "horse",
+        "3": f"crane ({MACHINE})",
+    }
+    assert found["annotations"] == [
+        ["coot.jpg", f"crane ({MACHINE})", [1, 1, 8, 8]],
+        ["horse.jpg", "horse", xywh("horse.jpg")],
+        ["two words.jpg", "horse", xywh("two words.jpg")],
+    ]
+    assert found["pixels"] == [64]
+    assert [size for size, _ in images] == [[photo.width, photo.height] for photo in PHOTOS]
+    assert images[2][1] == [xywh("horse.jpg")]
+
+
+def test_supervision_reads_coco_with_each_class_once(export, tmp_path):
+    file = export("coco") / "labels.json"
+
+    found = seen("supervision_coco", file, pictures(tmp_path / "images"))
+
+    assert found["classes"] == [f"crane ({BIRD})", "horse", f"crane ({MACHINE})"]
+    assert found["images"]["horse.jpg"] == [["horse", list(BOXES["horse.jpg"])]]
+    assert found["images"]["coot.jpg"] == [[f"crane ({MACHINE})", [1, 1, 9, 9]]]
+
+
+def test_torchvision_reads_voc_by_its_list_of_images(export, tmp_path):
+    folder = export("voc")
+    devkit = tmp_path / "VOCdevkit"
+    devkit.mkdir()
+    folder.rename(devkit / "VOC2012")
+    folder = devkit / "VOC2012"
+    # It knows images as .jpg alone: those that the list has by their stem.
+    listed = (folder / "ImageSets" / "Main" / "trainval.txt").read_text().splitlines()
+    assert listed == ["coot.jpg", "coot.png", "horse", "pond/horse", "two words"]
+    (folder / "ImageSets" / "Main" / "trainval.txt").write_text("horse\npond/horse\ntwo words\n")
+    pictures(folder / "JPEGImages")
+
+    found = seen("torchvision_voc", tmp_path)
+
+    assert [size for size, _ in found] == [[32, 24], [16, 16], [16, 16]]
+    [horse] = found[0][1]["object"]
+    assert (horse["name"], horse["wnid"]) == ("horse", HORSE)
+    assert horse["bndbox"] == {"xmin": "3", "ymin": "4", "xmax": "30", "ymax": "20"}
+    assert found[1][1]["object"] == []
+
+
+def test_supervision_finds_the_annotations_of_voc_by_the_stem_of_images(export, tmp_path):
+    folder = export("voc")
+
+    found = seen("supervision_voc", folder, pictures(tmp_path / "images"))
+
+    assert found["classes"] == ["horse"]
+    for name, box in BOXES.items():
+        assert found["images"][name] == [["horse", list(box)]]
+
+
+def test_label_studios_converter_takes_tasks_and_configuration(export):
+    folder = export("label-studio", image_base="https://host/images")
+
+    found = seen("label_studio", folder)
+
+    assert found["faults"] == []
+    assert sorted(found["controls"]) == ["boxes", "classes"]
+    assert [row["id"] for row in found["JSON_MIN"]] == [1, 2, 3, 4, 5]
+    assert [row["image"] for row in found["JSON_MIN"]] == [
+        f"https://host/images/{name}"
+        for name in ("coot.jpg", "coot.png", "horse.jpg", "pond/horse.jpg", "two%20words.jpg")
+    ]
+    assert {row["name"] for row in found["COCO"]["categories"]} == set(CLASSES)
+    boxes = [[round(edge, 6) for edge in row["bbox"]] for row in found["COCO"]["annotations"]]
+    assert boxes == [xywh("horse.jpg"), xywh("two words.jpg")]
+
+
+@pytest.mark.django_db
+def test_readers_of_others_open_objects_with_parts(alice, bob, dataset, tmp_path):
+    release = freezing.read(cats.release(alice, bob, dataset))
+    for name in ("coco", "label-studio", "voc"):
+        exporting.export(release, name, tmp_path / name)
+    photos = [Photo(photo.name, photo.width, photo.height) for photo, _ in release.objects()]
+    images = pictures(tmp_path / "images", photos)
+    file = tmp_path / "coco" / "parts.json"
+
+    coco = seen("pycocotools_coco", file)
+    others = seen("supervision_coco", file, images)
+    tasks = seen("label_studio", tmp_path / "label-studio")
+
+    names = sorted(coco["names"].values())
+    assert names == sorted(others["classes"])
+    assert {"cat", "cow", "cat head", "cow head"} <= set(names)
+    assert not [name for name in names if "unlabeled-rest" in name]
+    assert min(coco["pixels"]) > 0
+    first = [name for image, name, _ in coco["annotations"] if image == "cats/0.png"]
+    assert sorted(name for name, _ in others["images"]["cats/0.png"]) == sorted(first)
+    assert tasks["faults"] == []
+    assert {"head", "hole", "object", "unlabeled-rest-object"} <= set(tasks["controls"]["parts"])
+    assert len(tasks["COCO"]["images"]) == 3
+    voc = ElementTree.parse(tmp_path / "voc" / "Annotations" / "cats" / "0.xml")
+    assert {node.text for node in voc.iterfind("object/name")} == {"cat", "cow"}

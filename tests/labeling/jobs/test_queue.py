@@ -1,0 +1,499 @@
+"""Enqueue, claim, renew, finish, fail, retry, sweep."""
+
+import threading
+from contextlib import suppress
+from datetime import timedelta
+
+import pytest
+from django.db import connection, transaction
+from django.utils import timezone
+
+from labeling.errors import Conflict, Refusal
+from labeling.jobs import queue
+from labeling.models import Job
+
+SEEN: list[int] = []
+
+
+def note(job: Job) -> None:
+    SEEN.append(job.pk)
+
+
+def crash(job: Job) -> None:
+    raise RuntimeError("the scale is broken")
+
+
+def refuse(job: Job) -> None:
+    raise Refusal("The file is empty.")
+
+
+def full(job: Job) -> None:
+    raise OSError(28, "No space left on device")
+
+
+def too_early(job: Job) -> None:
+    raise queue.TooEarly
+
+
+def lose_lease(job: Job) -> None:
+    Job.objects.filter(pk=job.pk).update(claim="another worker")
+
+
+@pytest.fixture(autouse=True)
+def handlers(settings):
+    SEEN.clear()
+    names = ("note", "crash", "refuse", "full", "lose_lease", "too_early")
+    settings.ASSAY_JOB_HANDLERS = {name: f"{__name__}.{name}" for name in names}
+
+
+@pytest.fixture
+def sent(monkeypatch) -> list[int]:
+    """Ids that were handed to the broker."""
+    ids: list[int] = []
+
+    def take(name, args, **_):
+        assert name == "labeling.run_job"
+        ids.extend(args)
+
+    monkeypatch.setattr(queue.current_app, "send_task", take)
+    monkeypatch.setattr(queue, "_broker_rests_until", 0.0)
+    return ids
+
+
+def make(**fields) -> Job:
+    return Job.objects.create(**{"kind": "note", "key": "a", **fields})
+
+
+def ago(**delta):
+    return timezone.now() - timedelta(**delta)
+
+
+# Enqueue
+
+
+def test_the_id_is_sent_only_when_the_deed_is_committed(
+    sent, db, django_capture_on_commit_callbacks
+):
+    with django_capture_on_commit_callbacks(execute=True):
+        job = queue.enqueue("note", "a", {"x": 1})
+        assert sent == []
+
+    assert sent == [job.pk]
+    assert job.payload == {"x": 1}
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_deed_that_is_rolled_back_leaves_no_job_and_sends_nothing(sent):
+    with suppress(ValueError), transaction.atomic():
+        queue.enqueue("note", "a")
+        raise ValueError("the deed failed after all")
+
+    assert not Job.objects.exists()
+    assert sent == []
+
+
+def test_the_same_work_is_queued_once(db, sent, django_capture_on_commit_callbacks):
+    with django_capture_on_commit_callbacks(execute=True):
+        first = queue.enqueue("note", "a")
+        second = queue.enqueue("note", "a")
+        other = queue.enqueue("note", "b")
+
+    assert first.pk == second.pk != other.pk
+    assert sent == [first.pk, other.pk]
+
+
+def test_work_that_runs_already_is_queued_again(db):
+    running = make(state="running", claim="x", leased_until=timezone.now() + timedelta(hours=1))
+
+    again = queue.enqueue("note", "a")
+
+    assert again.pk != running.pk
+
+
+def test_a_broker_that_is_away_fails_no_request(
+    db, monkeypatch, django_capture_on_commit_callbacks
+):
+    calls = []
+
+    def refuse_connection(*args, **kwargs):
+        calls.append(args)
+        raise ConnectionRefusedError("no broker")
+
+    monkeypatch.setattr(queue.current_app, "send_task", refuse_connection)
+    monkeypatch.setattr(queue, "_broker_rests_until", 0.0)
+
+    with django_capture_on_commit_callbacks(execute=True):
+        queue.enqueue("note", "a")
+        queue.enqueue("note", "b")
+
+    assert Job.objects.filter(state="queued").count() == 2
+    assert len(calls) == 1  # the second request does not wait for the same broker
+
+
+# Claim, renew, finish
+
+
+def test_a_job_is_claimed_once(db):
+    job = make()
+
+    first, second = queue.claim(job.pk), queue.claim(job.pk)
+
+    assert first is not None
+    assert second is None
+    assert first.attempts == 1
+
+
+def test_a_job_under_lease_cannot_be_claimed_and_an_abandoned_one_can(db):
+    leased = make(state="running", claim="x", leased_until=timezone.now() + timedelta(minutes=1))
+    expired = make(state="running", claim="x", leased_until=ago(seconds=1))
+    swept = make(state="running", claim="", leased_until=timezone.now() + timedelta(minutes=1))
+
+    assert queue.claim(leased.pk) is None
+    assert queue.claim(expired.pk) is not None
+    assert queue.claim(swept.pk) is not None
+
+
+@pytest.mark.parametrize("state", ["done", "failed"])
+def test_a_job_that_has_ended_cannot_be_claimed(db, state):
+    assert queue.claim(make(state=state).pk) is None
+
+
+def test_a_worker_that_lost_its_lease_can_neither_renew_finish_nor_fail(db):
+    job = make()
+    slow = queue.claim(job.pk)
+    Job.objects.filter(pk=job.pk).update(leased_until=ago(seconds=1))
+    quick = queue.claim(job.pk)
+    assert slow is not None
+    assert quick is not None
+
+    with pytest.raises(queue.LeaseLost):
+        queue.renew(slow)
+    with pytest.raises(queue.LeaseLost):
+        queue.finish(slow)
+    with pytest.raises(queue.LeaseLost):
+        queue.fail(slow, "too late")
+    queue.finish(quick)
+
+    job.refresh_from_db()
+    assert (job.state, job.error, job.attempts) == ("done", "", 2)
+
+
+def test_a_job_is_finished_once(db):
+    job = queue.claim(make().pk)
+    assert job is not None
+
+    queue.finish(job)
+
+    with pytest.raises(queue.LeaseLost):
+        queue.finish(job)
+
+
+def test_renewing_keeps_the_lease_and_tells_how_far_the_work_is(db, settings):
+    job = queue.claim(make().pk)
+    assert job is not None
+    before = job.leased_until
+    settings.ASSAY_JOB_LEASE_SECONDS = 600
+
+    queue.renew(job, done=3, total=10)
+
+    job.refresh_from_db()
+    assert (job.progress_done, job.progress_total) == (3, 10)
+    assert job.leased_until > before + timedelta(seconds=500)
+
+
+def test_frequent_renewals_are_written_once_a_second_and_the_last_one_always(
+    db, django_assert_num_queries
+):
+    job = queue.claim(make().pk)
+    assert job is not None
+
+    with django_assert_num_queries(2):
+        for done in range(1, 101):
+            queue.renew(job, done=done, total=100)
+
+    job.refresh_from_db()
+    assert job.progress_done == 100
+
+
+# Run and fail
+
+
+def test_running_calls_the_handler_and_finishes(db):
+    job = queue.run(make().pk)
+
+    assert job is not None
+    assert [job.pk] == SEEN
+    job.refresh_from_db()
+    assert job.state == "done"
+    assert job.finished_at is not None
+
+
+def test_a_message_that_comes_twice_runs_the_job_once(db):
+    job = make()
+
+    queue.run(job.pk)
+    queue.run(job.pk)
+
+    assert [job.pk] == SEEN
+
+
+def test_a_message_for_a_job_that_is_gone_is_ignored(db):
+    assert queue.run(12345) is None
+
+
+def test_a_failure_keeps_its_reason_and_is_tried_a_bounded_number_of_times(db, caplog):
+    job = make(kind="crash")
+
+    queue.run(job.pk)
+    job.refresh_from_db()
+    assert job.state == "queued"
+    assert job.leased_until > timezone.now()
+    for _ in range(5):
+        queue.run(job.pk)
+
+    job.refresh_from_db()
+    assert (job.state, job.attempts) == ("failed", queue.MAX_FAILURES)
+    assert job.error == "RuntimeError: the scale is broken"
+    assert "Traceback" in caplog.text
+
+
+def test_what_the_domain_refuses_is_not_tried_again(db):
+    job = make(kind="refuse")
+
+    queue.run(job.pk)
+
+    job.refresh_from_db()
+    assert (job.state, job.attempts, job.error) == ("failed", 1, "The file is empty.")
+
+
+def test_a_full_disk_is_told_with_its_cure(db):
+    job = make(kind="full")
+
+    queue.run(job.pk)
+
+    job.refresh_from_db()
+    assert job.error == "The disk is full. Free some space, then try again."
+
+
+def test_a_kind_without_a_handler_fails_with_a_sentence(db):
+    job = make(kind="juggling")
+
+    queue.run(job.pk)
+
+    job.refresh_from_db()
+    assert job.state == "failed"
+    assert "juggling" in job.error
+
+
+def test_work_that_must_come_later_waits_and_spends_no_attempt(db):
+    job = make(kind="too_early")
+    for _ in range(queue.MAX_FAILURES + 1):
+        queue.run(job.pk)
+
+    job.refresh_from_db()
+    assert (job.state, job.claim, job.attempts, job.error) == ("queued", "", 0, "")
+    assert job.leased_until > timezone.now()
+
+
+def test_a_failure_gives_way_to_the_same_work_queued_meanwhile(db):
+    job = queue.claim(make(kind="crash").pk)
+    assert job is not None
+    newer = queue.enqueue("crash", "a")
+
+    queue.fail(job, RuntimeError("x"))
+
+    job.refresh_from_db()
+    assert job.state == "failed"
+    assert Job.objects.get(state="queued").pk == newer.pk
+
+
+def test_a_result_that_comes_after_the_lease_went_to_another_changes_nothing(db, caplog):
+    job = make(kind="lose_lease")
+
+    queue.run(job.pk)
+
+    job.refresh_from_db()
+    assert (job.state, job.claim) == ("running", "another worker")
+    assert "went to another worker" in caplog.text
+
+
+def test_the_heartbeat_renews_while_a_handler_says_nothing(db, settings, monkeypatch):
+    settings.ASSAY_JOB_LEASE_SECONDS = 0.03
+    beaten = threading.Event()
+
+    class Row:
+        def update(self, **_):
+            beaten.set()
+            return 1
+
+    monkeypatch.setattr(queue, "_ours", lambda job: Row())
+    with queue._Heartbeat(make()):
+        assert beaten.wait(5)
+
+
+# Retry
+
+
+def test_a_failed_job_can_be_tried_again_with_all_its_attempts(
+    db, alice, sent, django_capture_on_commit_callbacks
+):
+    job = make(state="failed", attempts=3, error="x", finished_at=timezone.now())
+
+    with django_capture_on_commit_callbacks(execute=True):
+        again = queue.retry(job, alice)
+
+    assert sent == [job.pk]
+    assert (again.state, again.attempts, again.error, again.finished_at) == ("queued", 0, "", None)
+
+
+@pytest.mark.parametrize("state", ["queued", "running", "done"])
+def test_only_a_failed_job_is_tried_again(db, alice, state):
+    with pytest.raises(Conflict):
+        queue.retry(make(state=state), alice)
+
+
+def test_a_failed_job_whose_work_is_queued_anew_is_not_tried_again(db, alice):
+    job = make(state="failed")
+    queue.enqueue("note", "a")
+
+    with pytest.raises(Conflict):
+        queue.retry(job, alice)
+
+    job.refresh_from_db()
+    assert job.state == "failed"
+
+
+# Sweep
+
+
+def test_the_sweep_sends_what_nobody_works_on_and_nothing_else(db, sent):
+    unsent = make(key="unsent", leased_until=None)
+    lost = make(key="lost", leased_until=ago(seconds=1))
+    dead = make(key="dead", state="running", claim="x", attempts=1, leased_until=ago(seconds=1))
+    make(key="young", leased_until=timezone.now() + timedelta(seconds=30))
+    make(key="alive", state="running", claim="x", leased_until=timezone.now() + timedelta(hours=1))
+    make(key="done", state="done")
+    make(key="failed", state="failed")
+
+    counts = queue.sweep()
+
+    assert sorted(sent) == sorted([unsent.pk, lost.pk, dead.pk])
+    assert counts["sent"] == 3
+
+
+def test_a_second_sweep_does_not_send_the_same_at_once(db, sent):
+    make(leased_until=ago(seconds=1))
+
+    queue.sweep()
+    queue.sweep()
+
+    assert len(sent) == 1
+
+
+def test_a_long_wait_is_asked_after_ever_more_rarely(db, sent):
+    old = make(key="old", leased_until=ago(seconds=1), created_at=ago(minutes=5))
+    ancient = make(key="ancient", leased_until=ago(seconds=1), created_at=ago(days=5))
+
+    queue.sweep()
+
+    old.refresh_from_db()
+    ancient.refresh_from_db()
+    now = timezone.now()
+    assert timedelta(minutes=4) < old.leased_until - now < timedelta(minutes=6)
+    assert timedelta(minutes=9) < ancient.leased_until - now < timedelta(minutes=11)
+
+
+def test_a_job_that_keeps_killing_its_worker_is_given_up_with_a_reason(db, sent):
+    job = make(state="running", claim="x", attempts=queue.MAX_DEATHS, leased_until=ago(seconds=1))
+
+    counts = queue.sweep()
+
+    job.refresh_from_db()
+    assert (counts["given_up"], job.state, sent) == (1, "failed", [])
+    assert "died 5 times" in job.error
+
+
+def test_the_sweep_stops_at_a_broker_that_is_away_and_sends_all_later(db, sent, monkeypatch):
+    first = make(key="a", leased_until=ago(seconds=2))
+    second = make(key="b", leased_until=ago(seconds=1))
+    monkeypatch.setattr(queue, "_send", lambda *_: False)
+    assert queue.sweep()["sent"] == 0
+    monkeypatch.undo()
+    monkeypatch.setattr(queue.current_app, "send_task", lambda name, args, **_: sent.extend(args))
+
+    queue.sweep()
+
+    assert sorted(sent) == [first.pk, second.pk]
+
+
+def test_after_the_sweep_the_dead_workers_claim_is_void(db, sent):
+    job = queue.claim(make().pk)
+    assert job is not None
+    Job.objects.filter(pk=job.pk).update(leased_until=ago(seconds=1))
+
+    queue.sweep()
+
+    with pytest.raises(queue.LeaseLost):
+        queue.finish(job)
+    assert queue.claim(job.pk) is not None
+
+
+# Together
+
+
+def test_running_everything_here_runs_each_waiting_job_once(db):
+    make(key="a")
+    make(key="b", kind="crash")
+    make(key="c", state="running", claim="x", leased_until=ago(seconds=1))
+    make(key="d", state="running", claim="x", leased_until=timezone.now() + timedelta(hours=1))
+
+    assert queue.run_all() == 3
+    assert len(SEEN) == 2
+
+
+@pytest.mark.django_db(transaction=True)
+def test_many_workers_and_one_job_give_one_run():
+    job = make()
+    start = threading.Barrier(4)
+    won = []
+
+    def work() -> None:
+        start.wait()
+        try:
+            won.append(queue.claim(job.pk))
+        finally:
+            connection.close()
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert sum(claimed is not None for claimed in won) == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_waiting_work_does_not_start_before_the_deed_that_needs_it_is_committed():
+    if not connection.features.has_select_for_update:
+        pytest.skip("SQLite has one writer at a time, so there is nothing to prove")
+    job = make()
+    claimed = threading.Event()
+
+    def work() -> None:
+        try:
+            queue.claim(job.pk)
+            claimed.set()
+        finally:
+            connection.close()
+
+    worker = threading.Thread(target=work)
+    with transaction.atomic():
+        again = queue.enqueue("note", "a")
+        worker.start()
+        early = claimed.wait(0.3)
+    worker.join()
+
+    assert again.pk == job.pk
+    assert not early
+    assert claimed.is_set()

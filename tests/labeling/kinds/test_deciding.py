@@ -1,0 +1,277 @@
+import itertools
+import math
+import random
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from labeling.estimators.vote_tables import VoteTable
+from labeling.kinds import contains, deciding, naming, policies
+from labeling.kinds.deciding import Skills, Vote
+from labeling.kinds.votes import Verdict
+
+START = datetime(2026, 1, 1, tzinfo=UTC)
+MAJORITY = policies.DEFAULTS
+POSTERIOR = policies.DEFAULTS | {"method": "posterior", "target_error": 0.02}
+
+
+def at(minute):
+    return START + timedelta(minutes=minute)
+
+
+def votes(*values, people=None, minutes=None):
+    """One vote a minute, of people 1, 2, 3 …"""
+    people = people or range(1, len(values) + 1)
+    minutes = minutes or range(len(values))
+    return [
+        Vote(person, [(at(minute), f"answer-{person:02}", value)])
+        for person, minute, value in zip(people, minutes, values, strict=True)
+    ]
+
+
+def judge(cast, policy=POSTERIOR, skills=deciding.NONE, kind=contains, **place):
+    return deciding.judge(kind, cast, policy, skills, **place)
+
+
+def test_a_majority_is_as_the_kind_settles():
+    rng = random.Random(5)
+    for _ in range(300):
+        values = [rng.choice(["yes", "no", "hard", "not_photo"]) for _ in range(rng.randint(0, 5))]
+        verdict, counted = judge(votes(*values), MAJORITY)
+
+        assert verdict == contains.settle(values, MAJORITY)
+        assert [value for _, value in counted] == values
+
+
+def test_votes_beyond_those_that_decide_are_not_counted():
+    verdict, counted = judge(votes("yes", "yes", "yes", "no", "no", "no", "no"), MAJORITY)
+
+    assert verdict == Verdict("settled", "yes", 0.6)
+    assert [pk for pk, _ in counted] == [f"answer-{n:02}" for n in range(1, 6)]
+
+
+def test_a_tie_counts_the_vote_that_breaks_it():
+    verdict, counted = judge(votes("yes", "yes", "no", "no", "hard", "no", "yes"), MAJORITY)
+
+    assert verdict == Verdict("settled", "no", 0.6)
+    assert len(counted) == 6
+
+
+def test_votes_come_in_the_order_of_their_moments_however_they_are_read():
+    cast = votes("yes", "yes", "yes", "no", "no", "no", "no")
+
+    found = {
+        (verdict, tuple(counted))
+        for verdict, counted in (
+            judge(order, MAJORITY) for order in itertools.islice(itertools.permutations(cast), 200)
+        )
+    }
+
+    assert len(found) == 1
+
+
+def test_a_mind_changed_before_the_deciding_vote_counts_and_after_it_does_not():
+    cast = votes("yes", "yes", "no", "no", "yes")
+    cast[4].revisions.append((at(9), "too-late", "no"))
+    assert judge(cast, MAJORITY)[0] == Verdict("settled", "yes", 0.6)
+
+    cast[0].revisions.append((at(3), "in-time", "no"))
+    verdict, counted = judge(cast, MAJORITY)
+    assert verdict == Verdict("settled", "no", 0.6)
+    assert ("in-time", "no") in counted
+
+
+@given(st.lists(st.sampled_from(["yes", "no", "hard"]), max_size=9), st.data())
+def test_votes_of_void_people_are_as_if_never_cast(values, data):
+    void = data.draw(st.sets(st.integers(1, 9)))
+    method = data.draw(st.sampled_from(["majority", "posterior"]))
+    policy = POSTERIOR | {"method": method}
+    cast = votes(*values)
+
+    blocked = judge(cast, policy, Skills(voided=frozenset(void)))
+
+    assert blocked == judge([vote for vote in cast if vote.annotator not in void], policy)
+
+
+@given(
+    st.lists(st.sampled_from(["yes", "no", "hard"]), max_size=9),
+    st.lists(st.sampled_from(["yes", "no", "hard"]), max_size=4),
+    st.sampled_from(["majority", "posterior"]),
+)
+def test_what_was_decided_stays_whatever_comes_later(values, later, method):
+    policy = POSTERIOR | {"method": method}
+    cast = votes(*values)
+    decided = judge(cast, policy)
+
+    for vote in cast:
+        vote.revisions.append((at(50), "changed", "yes"))
+    more = votes(*later, people=range(20, 20 + len(later)), minutes=range(60, 60 + len(later)))
+
+    if not decided[0].more:
+        assert judge(cast + more, policy) == decided
+
+
+def test_votes_are_asked_for_one_at_a_time_until_the_target_is_reached():
+    # Each yes of somebody right 4 times in 5 multiplies the odds by 4: 4³ = 64 is 0.9846.
+    assert judge(votes())[0] == Verdict("open", more=2)
+    assert judge(votes("yes"))[0] == Verdict("open", more=1)
+    assert judge(votes("yes", "yes"))[0] == Verdict("open", more=1)
+    verdict, counted = judge(votes("yes", "yes", "yes"))
+    assert verdict.state == "settled"
+    assert verdict.probability == pytest.approx(64 / 65)
+    assert len(counted) == 3
+    assert judge(votes("yes", "yes", "no"))[0] == Verdict("open", more=1)
+    assert judge(votes(*["yes", "no"] * 5))[0].state == "review"
+
+
+def test_people_weigh_by_their_confusions_and_the_topics_prior():
+    skills = Skills(
+        gains={
+            1: deciding.gains_of_confusion([[0.9, 0.1], [0.3, 0.7]]),
+            2: deciding.gains_of_confusion([[0.6, 0.4], [0.2, 0.8]]),
+        },
+        prior={"*": 0.5, "rare": 0.1},
+    )
+    able = [(1, "yes"), (2, "no"), (3, "yes")]
+
+    found = deciding.probability_of_yes(able, POSTERIOR, skills, "rare")
+
+    # Person 3 is unknown: right as often as the policy assumes.
+    yes, no = 0.1 * 0.7 * 0.2 * 0.8, 0.9 * 0.1 * 0.6 * 0.2
+    assert found == pytest.approx(yes / (yes + no))
+    usual = deciding.probability_of_yes(able, POSTERIOR, skills, "common")
+    assert usual / (1 - usual) == pytest.approx(9 * yes / no)
+
+
+def test_a_no_on_which_others_hang_must_be_surer():
+    policy = POSTERIOR | {"inner_no_error": 0.005}
+
+    assert judge(votes("no", "no", "no"), policy)[0].state == "settled"
+    assert judge(votes("no", "no", "no"), policy, inner=True)[0] == Verdict("open", more=1)
+    assert judge(votes("no", "no", "no", "no"), policy, inner=True)[0].value == "no"
+    assert judge(votes("yes", "yes", "yes"), policy, inner=True)[0].value == "yes"
+
+
+def test_an_abstention_is_an_answer_given_and_no_class():
+    surely = Skills(gains={1: deciding.gains_of_accuracy(0.999)})
+
+    # One vote of somebody sure is not two votes.
+    assert judge(votes("yes", "hard"), skills=surely)[0] == Verdict("open", more=1)
+    verdict, counted = judge(votes("yes", "hard", "yes"), skills=surely)
+    assert (verdict.state, verdict.value, len(counted)) == ("settled", "yes", 3)
+    policy = POSTERIOR | {"max_votes": 4, "votes": 4, "drop_share": 0.8}
+    assert judge(votes("hard", "yes", "hard", "hard"), policy)[0] == Verdict("review")
+
+
+def test_an_image_is_dropped_by_as_many_abstentions_as_by_majority():
+    assert judge(votes("hard", "hard"))[0] == Verdict("open", more=1)
+    assert judge(votes("hard", "hard", "hard"))[0] == Verdict("open", more=1)
+    assert judge(votes("hard", "hard", "not_photo", "hard"))[0] == Verdict("dropped", "dropped")
+
+
+def test_skills_learned_while_a_question_was_open_count_every_vote_until_the_next():
+    good = {person: deciding.gains_of_accuracy(0.97) for person in range(1, 5)}
+    cast = votes("yes", "yes", "no", "no")
+
+    # Two such people decide; but when they were known to be so good, a third had said no.
+    at_once, _ = judge(cast, skills=Skills(gains=good))
+    later, counted = judge(cast, skills=Skills(gains=good, since=at(2)))
+
+    assert (at_once.state, at_once.value) == ("settled", "yes")
+    assert later == Verdict("open", more=1)
+    assert len(counted) == 4
+
+
+def test_a_topics_vote_table_decides_where_there_is_one():
+    table = VoteTable(
+        cells=(
+            (0.5, 0.2, 0.01, 0.001),
+            (0.8, 0.5, 0.3),
+            (0.99, 0.9),
+            (0.999,),
+        ),
+        images=40,
+    )
+    policy = POSTERIOR | {"method": "vote-table", "max_votes": 5}
+    skills = Skills(tables={"coot": table})
+
+    assert judge(votes("yes", "yes"), policy, skills, topic="coot")[0] == Verdict(
+        "settled", "yes", 0.99
+    )
+    assert judge(votes("no", "no"), policy, skills, topic="coot")[0] == Verdict(
+        "settled", "no", 0.99
+    )
+    assert judge(votes("yes", "no", "yes"), policy, skills, topic="coot")[0].more == 1
+    # Four votes are more than the table knows, and "mallard" has none: by standing then.
+    assert judge(votes("yes", "no", "yes", "yes"), policy, skills, topic="coot")[0].more == 1
+    assert judge(votes("yes", "yes"), policy, skills, topic="mallard")[0].more == 1
+
+
+def test_many_classes_share_the_errors_evenly():
+    kinds = Skills(classes=(*"abcdefghij", "none"))
+    coot, duck = {"key": "a"}, {"key": "b"}
+
+    verdict, _ = judge(votes(coot, coot), skills=kinds, kind=naming)
+
+    # Odds of the class named twice: (0.8 / (0.2 / 10))², against ten others at 1.
+    assert verdict.value == coot
+    assert verdict.probability == pytest.approx(1600 / (1600 + 10))
+    divided, _ = judge(votes(coot, duck), skills=kinds, kind=naming)
+    assert divided == Verdict("open", more=1)
+    nothing, _ = judge(votes("none", "none"), skills=kinds, kind=naming)
+    assert (nothing.state, nothing.value) == ("settled", "none")
+
+
+def test_probabilities_do_not_depend_on_the_order_of_votes():
+    skills = Skills(
+        gains={n: deciding.gains_of_accuracy(0.6 + 0.05 * n) for n in range(1, 6)},
+    )
+    able = [(n, "yes" if n % 2 else "no") for n in range(1, 6)]
+
+    found = {
+        deciding.probability_of_yes(order, POSTERIOR, skills, "")
+        for order in itertools.permutations(able)
+    }
+
+    assert len(found) == 1
+
+
+def test_what_is_certain_is_taken_as_nearly_so():
+    skills = Skills(gains={1: deciding.gains_of_confusion([[1.0, 0.0], [0.0, 1.0]])})
+
+    yes = deciding.probability_of_yes([(1, "yes"), (2, "no")], POSTERIOR, skills, "")
+
+    assert 0.9 < yes < 1
+    assert math.isfinite(sum(skills.gains[1]))
+
+
+def test_expected_votes_are_what_a_crowd_of_the_assumed_accuracy_needs():
+    rng = random.Random(3)
+    policy = POSTERIOR | {"prior_yes": 0.3, "assumed_accuracy": 0.85, "target_error": 0.01}
+    total, runs = 0, 4_000
+    for _ in range(runs):
+        truth = rng.random() < 0.3
+        cast = []
+        while (verdict := judge(votes(*cast), policy)[0]).more:
+            for _ in range(verdict.more):
+                cast.append("yes" if (rng.random() < 0.85) == truth else "no")
+        total += len(cast)
+
+    assert deciding.expected_votes(policy) == pytest.approx(total / runs, rel=0.02)
+    assert deciding.expected_votes(MAJORITY) == 5
+    # Of three 0.52 agree; else a fourth decides in 0.3264, and the rest takes five.
+    early = MAJORITY | {"stop_early": "decided", "assumed_accuracy": 0.8}
+    assert deciding.expected_votes(early) == pytest.approx(3 * 0.52 + 4 * 0.3264 + 5 * 0.1536)
+
+
+@pytest.mark.parametrize("policy", [MAJORITY, POSTERIOR], ids=["majority", "posterior"])
+def test_what_stays_undecided_is_reviewed_or_dropped_as_the_policy_says(policy):
+    policy = policy | {"votes": 2, "min_votes": 2, "max_votes": 2}
+
+    reviewed, _ = judge(votes("yes", "no"), policy)
+    dropped, _ = judge(votes("yes", "no"), policy | {"undecided": "drop"})
+
+    assert (reviewed.state, reviewed.value) == ("review", None)
+    assert (dropped.state, dropped.value) == ("dropped", "dropped")

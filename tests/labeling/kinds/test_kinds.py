@@ -1,0 +1,198 @@
+import itertools
+from collections import Counter
+
+import pytest
+
+from labeling.errors import Refusal
+from labeling.kinds import KINDS, Verdict, contains, naming, policies
+from labeling.kinds.votes import plurality, votes_wanted
+
+POLICY = policies.DEFAULTS
+VOCABULARY = naming.clean_settings(
+    {"vocabulary": [{"key": "n01", "name": "coot"}, {"key": "n02", "name": "drake"}]}
+)
+OUTLINE = [
+    "NAME",
+    "TITLE",
+    "clean_settings",
+    "choices",
+    "page_size",
+    "clean",
+    "grade",
+    "vote",
+    "tally_name",
+    "settle",
+]
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_every_kind_has_the_whole_outline(name):
+    assert name == KINDS[name].NAME
+    assert [part for part in OUTLINE if not hasattr(KINDS[name], part)] == []
+
+
+@pytest.mark.parametrize(
+    ("values", "verdict"),
+    [
+        (["yes"] * 5, Verdict("settled", "yes", 1.0)),
+        (["yes", "no", "no", "no", "yes"], Verdict("settled", "no", 0.6)),
+        (["hard", "hard", "not_photo", "yes", "yes"], Verdict("settled", "yes", 1.0)),
+        (["hard", "hard", "not_photo", "hard", "yes"], Verdict("dropped", "dropped")),
+        (["not_photo"] * 5, Verdict("dropped", "dropped")),
+        (["hard", "hard", "hard", "yes", "no"], Verdict("open", more=1)),
+        (["hard", "yes", "yes", "no", "no"], Verdict("open", more=1)),
+        (["hard", "hard", "hard", "yes", "no", "hard"], Verdict("dropped", "dropped")),
+        (["yes", "no"] * 4 + ["hard"], Verdict("review")),
+        (["yes"] * 4, Verdict("open", more=1)),
+        ([], Verdict("open", more=5)),
+    ],
+)
+def test_the_majority_of_those_who_could_answer_settles(values, verdict):
+    assert contains.settle(values, POLICY) == verdict
+
+
+def test_the_order_of_the_votes_does_not_matter():
+    for values in itertools.combinations_with_replacement(["yes", "no", "hard", "not_photo"], 5):
+        verdicts = {contains.settle(order, POLICY) for order in itertools.permutations(values)}
+        assert len(verdicts) == 1
+
+
+def test_three_of_five_is_not_more_than_three_fifths_at_any_size():
+    policy = POLICY | {"max_votes": 100}
+    for fives in range(1, 12):
+        abstained = [None] * (3 * fives)
+        assert plurality([*abstained, *["yes"] * (2 * fives)], policy).state == "settled"
+        assert plurality([*abstained, None, *["yes"] * (2 * fives - 1)], policy).state == "dropped"
+
+
+def test_nobody_able_to_answer_is_a_tie_where_nothing_is_dropped():
+    policy = POLICY | {"drop_share": 1.0}
+
+    assert contains.settle(["hard"] * 5, policy) == Verdict("open", more=1)
+    assert contains.settle(["hard"] * 9, policy) == Verdict("review")
+
+
+@pytest.mark.parametrize("value", ["maybe", "", None, 1, ["yes"], {"yes": 1}, True])
+def test_an_answer_outside_the_four_is_refused(value):
+    with pytest.raises(Refusal) as refused:
+        contains.clean(value, {})
+
+    assert refused.value.code == "bad_value"
+
+
+def test_contains_takes_its_four_answers_and_no_settings():
+    assert [contains.clean(value, {}) for value, _, _ in contains.CHOICES] == [
+        "yes",
+        "no",
+        "hard",
+        "not_photo",
+    ]
+    assert contains.clean_settings({}) == {}
+    with pytest.raises(Refusal):
+        contains.clean_settings({"colour": "red"})
+
+
+def test_gold_grades_only_the_known_answer_as_right():
+    assert [contains.grade(value, "yes") for value in ("yes", "no", "hard")] == [1.0, 0.0, 0.0]
+    assert naming.grade({"key": "n01"}, {"key": "n01"}) == 1.0
+    assert naming.grade({"key": "n02"}, {"key": "n01"}) == 0.0
+
+
+def test_naming_settles_on_the_class_most_people_named():
+    coot, drake = {"key": "n01"}, {"key": "n02"}
+
+    assert naming.settle([coot, coot, drake, "none", "hard"], POLICY) == Verdict(
+        "settled", coot, 0.5
+    )
+    assert naming.settle([coot, coot, drake, drake, "none"], POLICY).more == 1
+    assert naming.settle(["none"] * 3 + [coot, drake], POLICY) == Verdict("settled", "none", 0.6)
+    assert naming.settle(["hard"] * 4 + [coot], POLICY).state == "dropped"
+
+
+@pytest.mark.parametrize(
+    "value", [{"key": "n03"}, {"key": "n01", "x": 1}, {"key": ["n01"]}, "n01", "yes", None, []]
+)
+def test_naming_refuses_what_its_vocabulary_has_not(value):
+    with pytest.raises(Refusal):
+        naming.clean(value, VOCABULARY)
+
+
+@pytest.mark.parametrize(
+    "vocabulary",
+    [
+        None,
+        [],
+        [{"key": "n01"}],
+        [{"key": "n01", "name": "a"}, {"key": "n01", "name": "b"}],
+        [{"key": "none", "name": "a"}],
+        ["n01"],
+        "n01",
+    ],
+)
+def test_a_vocabulary_needs_distinct_keys_with_names(vocabulary):
+    with pytest.raises(Refusal) as refused:
+        naming.clean_settings({"vocabulary": vocabulary})
+
+    assert refused.value.field == "vocabulary"
+
+
+def test_naming_may_ask_in_other_words():
+    asked = naming.clean_settings(VOCABULARY | {"question": " What is it? "})
+
+    assert asked == VOCABULARY | {"question": "What is it?"}
+    assert naming.clean_settings(VOCABULARY | {"question": " "}) == VOCABULARY
+    for words in (7, "x" * 81):
+        with pytest.raises(Refusal) as refused:
+            naming.clean_settings(VOCABULARY | {"question": words})
+        assert refused.value.field == "question"
+
+
+@pytest.mark.parametrize("votes", [1, 2, 3, 4, 5])
+@pytest.mark.parametrize("share", [0, 0.2, 0.5, 0.6, 1])
+def test_a_majority_is_decided_as_soon_as_no_missing_vote_could_change_it(votes, share):
+    """Against all ways in which the missing votes may fall."""
+    full = POLICY | {"votes": votes, "max_votes": votes + 1, "drop_share": share}
+    early = full | {"stop_early": "decided"}
+    words = ("yes", "no", "other", None)
+
+    def ends(cast):
+        rest = itertools.product(words, repeat=votes - len(cast))
+        found = {plurality([*cast, *more], full) for more in rest}
+        return {(verdict.state, verdict.value) for verdict in found}
+
+    for size in range(votes + 1):
+        for cast in itertools.combinations_with_replacement(words, size):
+            found = plurality(cast, early)
+            if size < votes and (
+                ends(cast) == {("dropped", "dropped")}
+                or (len(ends(cast)) == 1 and {state for state, _ in ends(cast)} == {"settled"})
+            ):
+                assert {(found.state, found.value)} == ends(cast)
+            elif size < votes:
+                able = Counter(word for word in cast if word is not None)
+                wanted = votes_wanted(able, size - able.total(), early)
+                assert found == Verdict("open", more=wanted)
+                assert wanted == _fewest(cast, words, votes, early)
+            else:
+                assert found == plurality(cast, full)
+
+
+def _fewest(cast, words, votes, policy):
+    """How many more votes could decide, by trying."""
+    missing = votes - len(cast)
+    for more in range(1, missing):
+        for rest in itertools.combinations_with_replacement(words, more):
+            if plurality([*cast, *rest], policy).state != "open":
+                return more
+    return missing
+
+
+def test_policies_from_before_ask_for_all_votes():
+    policy = {"votes": 5, "max_votes": 9, "drop_share": 0.6}
+
+    assert plurality(["yes"] * 3, policy) == Verdict("open", more=2)
+    assert plurality(["yes"] * 3, policies.DEFAULTS) == Verdict("open", more=2)
+    early = policies.DEFAULTS | policies.NEW_DEFAULTS
+    assert plurality(["yes"] * 3, early) == Verdict("settled", "yes", 1.0)
+    assert plurality([None, None, "yes", "yes"], early).state == "settled"
+    assert plurality([None] * 4, early) == Verdict("dropped", "dropped")

@@ -1,0 +1,430 @@
+"""`aggregate answers.csv`, to the letter of the contract, and without a database."""
+
+import json
+import random
+from functools import partial
+
+import pytest
+
+from labeling.simulation.vote_files import LONGEST_LINE
+from tests.labeling import crowds
+
+HEADER = "annotator,image,answer\n"
+
+
+@pytest.fixture
+def run(shell):
+    return partial(shell, "aggregate")
+
+
+@pytest.fixture
+def result(run):
+    """The JSON object of a run that goes well."""
+
+    def result(*arguments):
+        status, out, err = run(*arguments, "--json")
+        assert (status, err) == (0, "")
+        return json.loads(out)
+
+    return result
+
+
+@pytest.fixture
+def refusal(run):
+    """The JSON object of a run that is refused: one line on stderr, nothing on stdout."""
+
+    def refusal(*arguments):
+        status, out, err = run(*arguments, "--json")
+        assert (status, out) == (1, "")
+        assert err.count("\n") == 1
+        return json.loads(err)
+
+    return refusal
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write(text: str | bytes, name: str = "answers.csv"):
+        path = tmp_path / name
+        path.write_bytes(text.encode() if isinstance(text, str) else text)
+        return path
+
+    return write
+
+
+def test_out_writes_the_labels_as_a_truth_that_comes_in_again(write, result, tmp_path):
+    answers = write(sheet({"a.png": "yyn", "b.png": "nnn", "d.png": "..."}))
+    out = tmp_path / "labels.csv"
+
+    told = result(answers, "--out", out)
+
+    assert told["out"] == str(out)
+    assert out.read_text().splitlines() == [
+        "image,answer,probability",
+        "a.png,y,0.6666666666666666",
+        "b.png,n,1.0",
+    ]
+    assert result(answers, "--truth", out)["accuracy"] == 1
+
+
+def test_out_is_a_file_in_a_folder_that_there_is(write, run, tmp_path):
+    answers = write(sheet({"a.png": "yyn"}))
+
+    status, _, err = run(answers, "--out", tmp_path / "no" / "labels.csv")
+
+    assert status == 1
+    assert "its folder does not exist; create " in err
+
+
+def sheet(votes: dict[str, str]) -> str:
+    """One letter a vote, by annotators p0, p1, …; a dot is an abstention."""
+    return HEADER + "".join(
+        f"p{number},{image},{'' if vote == '.' else vote}\n"
+        for image, given in votes.items()
+        for number, vote in enumerate(given)
+    )
+
+
+def truth(labels: dict[str, str]) -> str:
+    return "image,answer\n" + "".join(f"{image},{label}\n" for image, label in labels.items())
+
+
+def test_majority_is_the_default_and_ties_are_counted(result, write):
+    answers = write(sheet({"a": "yyn", "b": "yn.", "c": "y", "d": "...", "e": "nnn"}))
+
+    got = result(answers)
+
+    assert got["method"] == "majority"
+    # Two answers each way in all but one: n is commoner, so the tie of b is n.
+    assert got["labels"] == {"a": "y", "b": "n", "c": "y", "d": None, "e": "n"}
+    assert got["probabilities"]["a"] == {"n": pytest.approx(1 / 3), "y": pytest.approx(2 / 3)}
+    assert got["probabilities"]["d"] == {}
+    assert (got["ties"], got["answers"], got["abstentions"]) == (1, 9, 4)
+    assert got["accuracy"] is None
+    assert got["annotators"]["p0"] == {"accuracy": pytest.approx(3 / 4), "answers": 4}
+    assert got["settings"] == {}
+
+
+def test_accuracy_is_over_the_images_with_answers_and_truth(run, write):
+    answers = write(sheet({"a": "yyn", "b": "y", "c": "n", "d": "."}))
+    known = write(truth({"a": "y", "b": "n", "d": "y", "zz": "y"}), "truth.csv")
+
+    status, out, err = run(answers, "--truth", known, "--json")
+
+    got = json.loads(out)
+    # a right, b wrong, d has no label; c has no truth and zz no answers.
+    assert (status, got["accuracy"], got["judged"]) == (0, pytest.approx(1 / 3), 3)
+    assert err == f"1 image of {known} without answers\n"
+
+
+def test_the_order_of_rows_and_columns_changes_nothing(result, write):
+    rng = random.Random(0)
+    lines = [
+        (f"p{person}", f"i{image}", rng.choice("yn"))
+        for person in range(6)
+        for image in range(20)
+        if rng.random() < 0.7
+    ]
+    first = write(HEADER + "".join(",".join(line) + "\n" for line in lines))
+    rng.shuffle(lines)
+    second = write(
+        "answer,annotator,image\n" + "".join(f"{c},{a},{b}\n" for a, b, c in lines), "other.csv"
+    )
+
+    for method in ("majority", "dawid-skene"):
+        assert result(first, "--method", method) == result(second, "--method", method)
+
+
+def test_strings_stay_strings(result, write):
+    answers = write(HEADER + 'a,01,1.0\nb,01,1.0\na,1,"with, comma"\na,ü,"two\nlines"\n')
+
+    assert result(answers)["labels"] == {"01": "1.0", "1": "with, comma", "ü": "two\nlines"}
+
+
+def test_answers_that_differ_in_spaces_only_are_pointed_out(run, write):
+    status, out, err = run(write(HEADER + "a,1,yes\nb,1,yes \n"), "--json")
+
+    assert status == 0
+    assert json.loads(out)["classes"] == ["yes", "yes "]
+    assert err == "the answers 'yes' and 'yes ' differ only in spaces\n"
+
+
+def test_marks_at_the_start_blank_lines_and_windows_line_ends_are_fine(result, write):
+    got = result(write(b"\xef\xbb\xbfannotator,image,answer\r\n\r\na,1,x\r\nb,1,x\r\n\r\n"))
+
+    assert got["labels"] == {"1": "x"}
+    assert got["answers"] == 2
+
+
+BAD = {
+    "twice": (HEADER + "a,1,x\nb,1,x\na,1,x\n", 4, "answers image '1' again, first on line 2"),
+    "twice with an abstention": (HEADER + "a,1,\na,1,x\n", 3, "first on line 2"),
+    "twice after a cell of two lines": (HEADER + 'a,1,"x\ny"\na,1,x\n', 4, "first on line 2"),
+    "unknown column": ("annotator,image,answer,time\na,1,x,3\n", 1, "unknown column 'time'"),
+    "missing column": ("annotator,image\na,1\n", 1, "the column 'answer' is missing"),
+    "doubled column": ("annotator,image,answer,image\n", 1, "the column 'image' comes twice"),
+    "no header": ("a,1,x\nb,1,x\n", 1, "unknown column 'a'"),
+    "short row": (HEADER + "a,1,x\nb,1\n", 3, "the row has 2 cells, the header 3"),
+    "long row": (HEADER + "a,1,x,y\n", 2, "the row has 4 cells, the header 3"),
+    "no annotator": (HEADER + ",1,x\n", 2, "the annotator is empty"),
+    "no image": (HEADER + "a,,x\n", 2, "the image is empty"),
+    "NUL": (HEADER + "a,1,x\nb,1,\0\n", 3, "holds a NUL character"),
+    "open quote": (HEADER + 'a,1,x\nb,1,"x\n', 3, "is not CSV"),
+    "stray quote": (HEADER + 'a,1,"x"y\n', 2, "is not CSV"),
+    "not UTF-8": (HEADER.encode() + b"a,1,x\nb,1,\xff\n", 3, "is not UTF-8"),
+    "UTF-16": (HEADER.encode("utf-16"), 1, "is not UTF-8"),
+    "empty": ("", None, "the file is empty"),
+    "header only": (HEADER, None, "no answers below the header"),
+    "endless line": (HEADER + "a" * (LONGEST_LINE + 1), 2, "longer than"),
+    "endless row": (HEADER + 'a,1,"x\n' + 'y","x\n' * 200_000, 2, "the row is longer than"),
+    "long cell": (HEADER + f"a,1,{'x' * 200_000}\n", 2, "is not CSV (field larger"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_a_bad_file_is_refused_with_line_and_cure(refusal, write, name):
+    text, line, message = BAD[name]
+    path = write(text)
+
+    got = refusal(path)
+
+    assert message in got["error"]
+    assert (got["file"], got["line"]) == (str(path), line)
+    assert got["cure"]
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "message"),
+    [
+        ("image,answer\na,y\na,y\n", 3, "image 'a' comes again"),
+        ("image,answer\na,\n", 2, "the answer is empty"),
+        ("image,answer\n,y\n", 2, "the image is empty"),
+        ("image,label\na,y\n", 1, "unknown column 'label'"),
+        ("image,answer\n", None, "no answers below the header"),
+        ("image,answer\nother,y\n", None, "no image of it has answers"),
+    ],
+)
+@pytest.mark.parametrize("option", ["--truth", "--gold"])
+def test_bad_truth_and_bad_gold_are_refused(refusal, write, option, text, line, message):
+    answers, path = write(sheet({"a": "yy", "b": "n"})), write(text, "known.csv")
+
+    got = refusal(answers, "--method", "dawid-skene", option, path)
+
+    assert message in got["error"]
+    assert (got["file"], got["line"]) == (str(path), line)
+
+
+def test_a_file_that_is_not_there_and_a_folder_are_refused(refusal, tmp_path):
+    assert "no such file" in refusal(tmp_path / "none.csv")["error"]
+    assert "is a directory" in refusal(tmp_path)["error"]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--method", "posterior"], "needs --gold"),
+        (["--gold", "gold.csv"], "learns nothing from --gold"),
+        (["--yes", "y"], "--yes goes with --method vote-table"),
+        (["--method", "mean"], "invalid choice"),
+        (["--prior", "-1"], "is not a number from 0"),
+        (["--prior", "nan"], "is not a number from 0"),
+        (["--max-iterations", "0"], "is not a whole number from 1"),
+    ],
+)
+def test_options_that_do_not_go_together_are_wrong_usage(run, write, options, message):
+    status, out, err = run(write(sheet({"a": "y"})), *options)
+
+    assert (status, out) == (2, "")
+    assert message in err
+
+
+def test_everybody_abstains_from_everything(result, refusal, write):
+    answers = write(sheet({"a": "..", "b": "."}))
+
+    for method in ("majority", "dawid-skene"):
+        got = result(answers, "--method", method)
+        assert got["labels"] == {"a": None, "b": None}
+        assert (got["classes"], got["ties"], got["abstentions"]) == ([], 0, 3)
+        assert got["annotators"]["p0"]["answers"] == 0
+    assert "10 votes" in refusal(answers, "--method", "vote-table")["error"]
+
+
+def test_one_class_is_all_there_is(result, write):
+    answers = write(sheet({"a": "y" * 12, "b": "y"}))
+
+    for method in ("majority", "dawid-skene", "vote-table"):
+        assert result(answers, "--method", method)["labels"] == {"a": "y", "b": "y"}
+
+
+def test_posterior_is_bayes_with_the_confusions_on_gold(result, write):
+    # On gold: p0 3 of 4 right (one n called y), p1 all right, p2 never met gold.
+    votes = {"g1": "yy", "g2": "yy", "g3": "yn", "g4": "nn", "x": "yny"}
+    gold = write(truth({"g1": "y", "g2": "y", "g3": "n", "g4": "n"}), "gold.csv")
+
+    got = result(write(sheet(votes)), "--method", "posterior", "--gold", gold, "--prior", "0.5")
+
+    people = got["annotators"]
+    assert [people[p]["accuracy"] for p in ("p0", "p1", "p2")] == [0.75, 1.0, None]
+    # Rows: truth n, truth y; columns: answer n, answer y.
+    assert people["p0"]["confusion"] == [[0.5, 0.5], pytest.approx([1 / 6, 5 / 6])]
+    assert people["p1"]["confusion"] == [
+        pytest.approx([5 / 6, 1 / 6]),
+        pytest.approx([1 / 6, 5 / 6]),
+    ]
+    # The crowd, for who never met gold: of 4 votes on true n 3 said n, of 4 on true y all y.
+    assert people["p2"]["confusion"] == [pytest.approx([0.7, 0.3]), pytest.approx([0.1, 0.9])]
+    yes, no = 0.5 * (5 / 6) * (1 / 6) * 0.9, 0.5 * 0.5 * (5 / 6) * 0.3
+    assert got["probabilities"]["x"]["y"] == pytest.approx(yes / (yes + no))
+    assert got["settings"]["class_prior"] == {"n": 0.5, "y": 0.5}
+
+
+def test_gold_that_nobody_answered_teaches_nothing(refusal, write):
+    gold = write(truth({"a": "y"}), "gold.csv")
+    got = refusal(write(sheet({"a": ".", "b": "y"})), "--method", "posterior", "--gold", gold)
+
+    assert (got["error"], got["file"]) == ("nobody answered its images", str(gold))
+
+
+def test_gold_may_know_a_class_that_nobody_answers(result, write):
+    answers = write(sheet({"a": "yy", "b": "yn"}))
+    gold = write(truth({"a": "m"}), "gold.csv")
+
+    got = result(answers, "--method", "dawid-skene", "--gold", gold, "--truth", gold)
+
+    assert got["classes"] == ["m", "n", "y"]
+    assert got["labels"]["a"] == "m"
+    assert (got["accuracy"], got["accuracy_outside_gold"]) == (1.0, None)
+
+
+def test_a_vote_table_is_learned_for_each_topic(result, write):
+    # In "easy" three fifths of yes mean yes; in "hard" they mean no.
+    lines = ["annotator,image,answer,topic"]
+    known = {}
+    for topic, threshold in (("easy", 5), ("hard", 8)):
+        for number in range(60):
+            yes = number % 11
+            image = f"{topic}{number}"
+            known[image] = "1" if yes >= threshold else "0"
+            lines += [f"p{v},{image},{int(v < yes)},{topic}" for v in range(10)]
+        lines += [f"p{v},{topic}-new,{int(v < 6)},{topic}" for v in range(10)]
+    answers = write("\n".join(lines) + "\n")
+
+    got = result(answers, "--method", "vote-table", "--gold", write(truth(known), "gold.csv"))
+
+    assert got["labels"]["easy-new"] == "1"
+    assert got["labels"]["hard-new"] == "0"
+    assert got["settings"]["topics"] == 2
+    assert got["settings"]["calibration_images"] == 120
+    assert sum(got["probabilities"]["easy-new"].values()) == pytest.approx(1)
+
+
+def test_the_answer_that_means_yes_can_be_named(result, write):
+    # "absent" is the smaller string; named as yes, the tables are the same seen from behind.
+    votes = {f"i{n}": "pppppppppaaa"[: 12 - n % 3] for n in range(9)}
+    votes |= {f"j{n}": "aaaaaaaaapp" for n in range(9)}
+    answers = write(sheet(votes))
+
+    usual = result(answers, "--method", "vote-table")
+    named = result(answers, "--method", "vote-table", "--yes", "a")
+
+    assert (usual["settings"]["yes"], named["settings"]["yes"]) == ("p", "a")
+    assert usual["labels"] == named["labels"]
+    for image in votes:
+        assert usual["probabilities"][image] == pytest.approx(
+            named["probabilities"][image], abs=1e-6
+        )
+
+
+@pytest.mark.parametrize(
+    ("votes", "options", "message"),
+    [
+        ({"a": "xyz"}, [], "there are 3 different answers"),
+        ({"a": "xy"}, ["--yes", "q"], "nobody answers 'q'"),
+        ({"a": "xy"}, [], "no image has a known answer and 10 votes"),
+        ({"a": "x" * 101}, [], "image 'a' has 101 votes, tables go to 100"),
+    ],
+)
+def test_what_no_vote_table_can_be_learned_from_is_refused(refusal, write, votes, options, message):
+    got = refusal(write(sheet(votes)), "--method", "vote-table", *options)
+
+    assert message in got["error"]
+    assert got["cure"]
+
+
+def test_an_image_with_two_topics_is_refused(refusal, write):
+    answers = write("annotator,image,answer,topic\na,1,x,cat\nb,1,x,dog\n")
+
+    got = refusal(answers, "--method", "vote-table")
+
+    assert (got["line"], got["error"]) == (3, "image '1' has the topic 'dog', before it had 'cat'")
+    assert "unknown column 'topic'" in refusal(answers)["error"]
+
+
+def test_with_many_classes_what_is_all_but_impossible_is_left_out(result, write):
+    answers = write(HEADER + "".join(f"p{n},i{n % 5},c{n}\n" for n in range(30)))
+
+    got = result(answers)
+
+    assert set(got["probabilities"]["i0"]) == {f"c{n}" for n in range(0, 30, 5)}
+    assert "confusion" not in got["annotators"]["p0"]
+
+
+def test_too_many_classes_for_confusion_matrices_are_refused(refusal, write):
+    answers = write(HEADER + "".join(f"p{n},i,c{n}\n" for n in range(600)))
+
+    got = refusal(answers, "--method", "dawid-skene")
+
+    assert "600 annotators with 600 classes need 2 GiB" in got["error"]
+    assert got["cure"] == "use --method majority"
+
+
+def test_the_bluebirds_from_the_shell(result):
+    crowds.bluebirds()
+    answers, known = crowds.BLUEBIRDS / "answers.csv", crowds.BLUEBIRDS / "truth.csv"
+
+    majority = result(answers, "--truth", known)
+    two_coin = result(answers, "--truth", known, "--method", "dawid-skene")
+
+    assert round(majority["accuracy"] * 108) == 82
+    assert round(two_coin["accuracy"] * 108) >= 96
+    assert two_coin["settings"]["prior"] == 0.01
+    assert two_coin["settings"]["converged"]
+    assert set(two_coin["annotators"]["1005"]) == {"accuracy", "answers", "confusion"}
+    for method in ("posterior", "vote-table"):
+        got = result(answers, "--truth", known, "--gold", known, "--method", method)
+        assert got["accuracy"] > majority["accuracy"]
+        assert got["accuracy_outside_gold"] is None
+
+
+def test_people_read_a_summary(run, write):
+    votes = {f"i{n:02d}": "yyn" for n in range(25)}
+    status, out, err = run(write(sheet(votes)), "--method", "dawid-skene")
+
+    assert (status, err) == (0, "")
+    assert "dawid-skene" in out
+    assert "i19" in out
+    assert "i20" not in out
+    assert "25 images, 3 annotators in all; --json lists them" in out
+
+
+def test_it_runs_where_there_is_no_database(tmp_path, write):
+    import subprocess
+    import sys
+    from pathlib import Path
+
+    done = subprocess.run(
+        [sys.executable, "manage.py", "aggregate", str(write(sheet({"a": "yyn"}))), "--json"],
+        cwd=Path(__file__).resolve().parents[3],
+        env={
+            "PATH": "/usr/bin:/bin",
+            "DATABASE_URL": "postgres://nobody@127.0.0.1:1/nothing",
+            "ASSAY_DATA": str(tmp_path),
+            "SECRET_KEY": "of this test",
+        },
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert json.loads(done.stdout)["labels"] == {"a": "y"}

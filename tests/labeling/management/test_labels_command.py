@@ -1,0 +1,193 @@
+import json
+
+import pytest
+from django.core.management import call_command
+
+from labeling.exchange import prior_labels
+from labeling.files import BadInput
+from labeling.follow_ups import following
+from labeling.formats import FORMATS
+from labeling.models import Dataset, GivenLabel
+from labeling.release_files import frozen
+from labeling.releases import freezing
+from tests import factories
+from tests.labeling.hierarchies import make, settle
+
+CAT, DOG, OVEN, CUP = "n02121620", "n02084071", "n03862676", "n03147509"
+BOX = {"boxes": [[1.0, 2.0, 5.0, 7.5]]}
+
+
+@pytest.fixture
+def home(alice, dataset):
+    """0.png: a dog. 1.png: a cup that was given, with its box. 2.png: nothing yet."""
+    campaign = make(alice, dataset, images=3, opened=False)
+    prior_labels.add(dataset, [{"image": "1.png", "key": CUP, "geometry": BOX}], "a list of cups")
+    following.open_images(campaign)
+    settle(campaign, animal="yes", kitchen="no", electric="no", person="no")
+    following.advance(campaign)
+    settle(campaign, cat="no", dog="yes")
+    following.advance(campaign)
+    return campaign
+
+
+@pytest.fixture
+def elsewhere(bob):
+    """Another dataset with images of the same names."""
+    goal = Dataset.objects.create(name="elsewhere", owner=bob)
+    for index in range(3):
+        factories.make_image(goal, f"{index}.png")
+    return goal
+
+
+def run(capsys, *words):
+    call_command("labels", *map(str, words), "--json")
+    return json.loads(capsys.readouterr().out)
+
+
+def kept(dataset):
+    rows = GivenLabel.objects.filter(item__image__dataset=dataset)
+    return sorted(
+        rows.values_list("item__image__name", "key", "value", "source"), key=lambda row: row[:2]
+    )
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_an_export_comes_back_with_labels_and_provenance(name, home, elsewhere, tmp_path, capsys):
+    freezing.freeze(home)
+    out = tmp_path / "out"
+
+    written = run(capsys, "export", "home", "--format", name, "--out", out)
+    back = run(capsys, "import", "elsewhere", out)
+
+    assert written["images"] == 3
+    assert written["labels"]["given"] == {"yes": 1}
+    assert sum(sum(found.values()) for found in written["labels"].values()) == 3 * 6
+    assert back["unknown"] == written["labels"]["explicit"]["unknown"]
+    assert kept(elsewhere)[:4] == [
+        ("0.png", "n00007846", "no", "home release 1: explicit"),
+        ("0.png", DOG, "yes", "home release 1: explicit"),
+        ("0.png", CAT, "no", "home release 1: explicit"),
+        ("0.png", CUP, "no", "home release 1: inherited"),
+    ]
+    assert ("1.png", CUP, "yes", "a list of cups") in kept(elsewhere)
+    cup = GivenLabel.objects.get(item__image__dataset=elsewhere, source="a list of cups")
+    assert cup.geometry == BOX
+
+
+WITH_OPTIONS = [
+    ("coco", "--names", "plain"),
+    ("label-studio", "--image-base", "https://host/images/"),
+]
+
+
+@pytest.mark.parametrize("how", [*((name,) for name in FORMATS), *WITH_OPTIONS])
+def test_the_file_alone_says_the_same(how, home, elsewhere, tmp_path, capsys):
+    freezing.freeze(home)
+    out, name = tmp_path / "out", how[0]
+    run(capsys, "export", "home", "--format", *how, "--out", out)
+    files = {"csv": "labels.csv", "jsonl": "labels.jsonl", "coco": "labels.json"}
+    (out / "release.json").unlink()
+    path = out / {**files, "voc": "", "label-studio": "tasks.json"}[name]
+
+    run(capsys, "import", "elsewhere", path, "--source", "by hand")
+
+    assert {(image, key, value) for image, key, value, _ in kept(elsewhere)} == {
+        ("0.png", "n00007846", "no"),
+        ("0.png", DOG, "yes"),
+        ("0.png", CAT, "no"),
+        ("0.png", CUP, "no"),
+        ("0.png", OVEN, "no"),
+        ("0.png", "n03636248", "no"),
+        ("1.png", CUP, "yes"),
+    }
+    assert ("0.png", DOG, "yes", "by hand: explicit") in kept(elsewhere)
+
+
+def test_an_export_is_a_release_whose_hashes_hold(home, tmp_path, capsys):
+    release = freezing.freeze(home)
+    out = tmp_path / "out"
+    result = run(capsys, "export", "home", "--out", out)
+
+    read = frozen.read(out)
+
+    assert read.meta["export"] == {"format": "csv", "release_sha256": release.sha256}
+    assert read.meta["sha256"] == result["sha256"]
+    (out / "labels.csv").write_text("image,class\n")
+    with pytest.raises(BadInput, match="another content"):
+        frozen.read(out)
+
+
+def test_two_exports_of_one_release_are_the_same_bytes(home, tmp_path, capsys):
+    freezing.freeze(home)
+    for name in ("a", "b"):
+        run(capsys, "export", "home", "--format", "voc", "--out", tmp_path / name)
+
+    files = sorted(path.relative_to(tmp_path / "a") for path in (tmp_path / "a").rglob("*.*"))
+
+    assert len(files) > 8
+    for path in files:
+        assert (tmp_path / "a" / path).read_bytes() == (tmp_path / "b" / path).read_bytes()
+
+
+def test_a_campaign_without_a_release_says_how_to_make_one(home, tmp_path, capsys):
+    with pytest.raises(BadInput, match="campaign freeze home"):
+        run(capsys, "export", "home", "--out", tmp_path / "out")
+
+    assert not (tmp_path / "out").exists()
+
+
+def test_an_export_never_writes_over_a_folder(home, tmp_path, capsys):
+    freezing.freeze(home)
+    (tmp_path / "mine.txt").write_text("mine")
+
+    with pytest.raises(BadInput, match="exists already"):
+        run(capsys, "export", "home", "--out", tmp_path)
+
+    assert [path.name for path in tmp_path.iterdir() if path.suffix == ".txt"] == ["mine.txt"]
+
+
+FAULTS = [
+    ("9.png,n02084071,yes", "9.png is not in elsewhere"),
+    ("0.png,n02084071,perhaps", "has the value 'perhaps'"),
+    (f"0.png,{'x' * 65},yes", "64 characters"),
+]
+
+
+@pytest.mark.parametrize(("line", "said"), FAULTS)
+def test_a_fault_anywhere_brings_nothing_in(line, said, elsewhere, tmp_path, capsys):
+    path = tmp_path / "labels.csv"
+    path.write_text(f"image,class,value\n0.png,{DOG},yes\n{line}\n")
+
+    with pytest.raises(BadInput) as refused:
+        run(capsys, "import", "elsewhere", path)
+
+    assert said in str(refused.value)
+    assert kept(elsewhere) == []
+
+
+def test_classes_that_a_graph_does_not_have_are_refused(home, dataset, tmp_path, capsys):
+    path = tmp_path / "labels.csv"
+    path.write_text(f"image,class\n0.png,{DOG}\n1.png,n99999999\n")
+    before = kept(dataset)
+
+    with pytest.raises(BadInput) as refused:
+        run(capsys, "import", dataset.name, path, "--campaign", "home")
+
+    assert "n99999999" in str(refused.value)
+    assert kept(dataset) == before
+
+
+def test_a_file_that_does_not_say_its_format_asks_for_it(elsewhere, tmp_path, capsys):
+    path = tmp_path / "labels.txt"
+    path.write_text("image,class\n")
+
+    with pytest.raises(BadInput, match="--format"):
+        run(capsys, "import", "elsewhere", path)
+
+
+def test_the_table_is_for_people(home, tmp_path, capsys):
+    freezing.freeze(home)
+
+    call_command("labels", "export", "home", "--out", str(tmp_path / "out"))
+
+    assert "3 images as csv" in capsys.readouterr().out

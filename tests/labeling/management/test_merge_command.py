@@ -1,0 +1,195 @@
+"""`merge MASK.png …`, to the letter of the contract, and without a database."""
+
+import json
+import math
+from functools import partial
+
+import numpy as np
+import pytest
+import shapely
+from PIL import Image
+
+from labeling.geometry import alpha_shapes, mask_png
+from labeling.geometry.polygons import to_shapely
+from labeling.geometry.regions import mask_of
+
+
+@pytest.fixture
+def run(shell):
+    return partial(shell, "merge")
+
+
+@pytest.fixture
+def refusal(run):
+    """The JSON object of a run that is refused: one line on stderr, nothing on stdout."""
+
+    def refusal(*arguments):
+        status, out, err = run(*arguments, "--json")
+        assert (status, out) == (1, "")
+        assert err.count("\n") == 1
+        return json.loads(err)
+
+    return refusal
+
+
+def rectangle(x0: int, y0: int, x1: int, y1: int) -> np.ndarray:
+    mask = np.zeros((30, 40), np.uint8)
+    mask[y0:y1, x0:x1] = 1
+    return mask
+
+
+@pytest.fixture
+def leg(tmp_path):
+    """Files of an upper and a lower leg, two rows apart."""
+    paths = [tmp_path / "upper.png", tmp_path / "lower.png"]
+    for path, mask in zip(paths, (rectangle(5, 2, 12, 12), rectangle(7, 14, 13, 28)), strict=True):
+        Image.fromarray(mask).save(path)
+    return paths
+
+
+def test_two_masks_become_one_contour(run, leg, tmp_path):
+    out = tmp_path / "leg.png"
+
+    status, said, warned = run(*leg, "--out", out, "--json")
+
+    assert (status, warned) == (0, "")
+    result = json.loads(said)
+    masks = [mask_png.read(path) for path in leg]
+    merged = alpha_shapes.merge(masks)
+    polygon = shapely.geometry.shape(result["polygon"])
+    assert result["polygon"]["type"] == "Polygon"
+    assert polygon.is_valid
+    assert shapely.MultiPolygon([polygon]).equals(to_shapely(merged.polygons))
+    ring = result["polygon"]["coordinates"][0]
+    assert ring[0] == ring[-1]
+    assert all(isinstance(number, int) for point in ring for number in point)
+    assert {key: value for key, value in result.items() if key != "polygon"} == {
+        "radius": merged.radius,
+        "joins_at": merged.radius,
+        "area": merged.area,
+        "union_area": 70 + 84,
+        "hull_area": merged.hull_area,
+        "components": 1,
+    }
+    raster = mask_png.read(out)
+    assert (raster == mask_of(merged.polygons, (0, 0, 40, 30))).all()
+    assert raster.sum() == result["area"]
+
+
+def test_a_given_radius_too_small_leaves_several_polygons_and_says_so(run, leg):
+    status, said, warned = run(*leg, "--radius", 1, "--json")
+
+    result = json.loads(said)
+    assert status == 0
+    assert "not joined" in warned
+    assert (result["radius"], result["components"]) == (1, 2)
+    assert result["polygon"]["type"] == "MultiPolygon"
+    assert result["area"] == result["union_area"]
+
+
+def test_the_radius_of_a_run_gives_the_same_again(run, leg):
+    first = run(*leg, "--json")
+
+    assert run(*leg, "--radius", json.loads(first[1])["radius"], "--json") == first
+
+
+def test_a_cap_keeps_pieces_apart(run, leg):
+    status, said, warned = run(*leg, "--cap", 1, "--json")
+
+    result = json.loads(said)
+    assert status == 0
+    assert "not joined" in warned
+    assert (result["radius"], result["components"]) == (None, 2)
+    assert result["joins_at"] > 1
+
+
+def test_holes_are_kept_unless_they_are_to_be_filled(run, tmp_path):
+    path = tmp_path / "wheel.png"
+    Image.fromarray(rectangle(5, 5, 25, 25) - rectangle(10, 10, 20, 20)).save(path)
+
+    kept = json.loads(run(path, "--json")[1])
+    filled = json.loads(run(path, "--fill-holes", "--json")[1])
+
+    assert len(kept["polygon"]["coordinates"]) == 2
+    assert len(filled["polygon"]["coordinates"]) == 1
+    assert (kept["union_area"], filled["union_area"], filled["area"]) == (300, 300, 400)
+
+
+def test_without_json_a_table_is_printed(run, leg):
+    status, said, warned = run(*leg)
+
+    rows = dict(line.split() for line in said.splitlines())
+    assert (status, warned) == (0, "")
+    assert rows["union_area"] == "154"
+    assert rows["holes"] == "0"
+    assert int(rows["corners"]) >= 8
+
+
+def test_an_empty_mask_is_named(refusal, leg, tmp_path):
+    empty = tmp_path / "empty.png"
+    Image.new("L", (40, 30)).save(empty)
+
+    error = refusal(*leg, empty)
+
+    assert error["file"] == str(empty)
+    assert "empty" in error["error"]
+
+
+def test_a_mask_of_another_size_is_named_with_both_sizes(refusal, leg, tmp_path):
+    other = tmp_path / "other.png"
+    Image.new("L", (41, 30), 255).save(other)
+
+    error = refusal(leg[0], other)
+
+    assert error["file"] == str(other)
+    assert "41 × 30" in error["error"]
+    assert "40 × 30" in error["error"]
+
+
+def test_a_missing_file_is_named(refusal, leg, tmp_path):
+    assert refusal(leg[0], tmp_path / "none.png")["file"] == str(tmp_path / "none.png")
+
+
+def test_what_is_no_mask_is_named(refusal, leg, tmp_path):
+    text = tmp_path / "text.png"
+    text.write_text("no image")
+
+    assert refusal(leg[0], text)["error"] == "is not a PNG"
+
+
+def test_masks_with_too_long_a_border_are_refused(refusal, leg, monkeypatch):
+    monkeypatch.setattr(alpha_shapes, "MOST_CORNERS", 20)
+
+    assert "can be merged" in refusal(*leg)["error"]
+
+
+def test_the_limit_of_the_site_holds(refusal, leg, settings):
+    settings.ASSAY_MAX_IMAGE_PIXELS = 100
+
+    assert "more than 100 pixels" in refusal(*leg)["error"]
+
+
+@pytest.mark.parametrize("radius", ["0", "-1", "nan", "inf", "wide"])
+def test_a_radius_that_is_none_is_wrong_usage(run, leg, radius):
+    status, said, warned = run(*leg, f"--radius={radius}")
+
+    assert (status, said) == (2, "")
+    assert "above 0" in warned
+
+
+def test_no_mask_is_wrong_usage(run):
+    assert run("--json")[0] == 2
+
+
+def test_an_output_that_cannot_be_written_is_named_and_nothing_is_left(refusal, leg, tmp_path):
+    error = refusal(*leg, "--out", tmp_path / "no" / "leg.png")
+
+    assert error["file"] == str(tmp_path / "no" / "leg.png")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["lower.png", "upper.png"]
+
+
+def test_the_radius_printed_is_exact(run, tmp_path):
+    path = tmp_path / "two.png"
+    Image.fromarray(rectangle(0, 0, 1, 1) + rectangle(4, 0, 5, 1)).save(path)
+
+    assert json.loads(run(path, "--json")[1])["radius"] == math.sqrt(10) / 2

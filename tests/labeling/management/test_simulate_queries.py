@@ -1,0 +1,302 @@
+"""`simulate queries`: the paper's graph to the printed figures, and made-up images by loop."""
+
+import itertools
+import json
+import random
+
+import numpy as np
+import pytest
+
+from labeling.question_graph.ordering import Order, learn
+from labeling.question_graph.replaying import MODES, build, replay, shipped
+from labeling.simulation.simulating_queries import (
+    Setting,
+    expected_questions,
+    leaves_below,
+    scan,
+    simulate,
+    step,
+)
+from tests.labeling.management.test_images_command import run
+from tests.labeling.question_graph.test_replaying import SMALL, ask, random_graph
+
+__all__ = ["run"]
+
+
+@pytest.fixture(scope="module")
+def ilsvrc():
+    return shipped("ilsvrc")
+
+
+def by_enumeration(graph, present, mode, choose):
+    """Expected questions over every set of classes, by replay."""
+    leaves, share = graph.leaves, present / len(graph.leaves)
+    below = leaves_below(graph)
+    total = 0.0
+    for there in itertools.product([False, True], repeat=len(leaves)):
+        truth = below @ np.array(there)
+        say = {n.id: "yes" if truth[p] else "no" for p, n in enumerate(graph.nodes)}
+        weight = np.prod([share if one else 1 - share for one in there])
+        total += weight * len(ask(graph, say.get, mode, lambda c: choose(graph, c)))
+    return total
+
+
+def breadth(graph, candidates):
+    return min(candidates, key=graph.index.get)
+
+
+def depth(graph, candidates):
+    return min(candidates, key=graph.printed.index)
+
+
+# ILSVRC's graph
+
+
+@pytest.mark.parametrize(("mode", "questions"), [("strict", 47.43), ("safe", 48.03)])
+def test_ilsvrc_takes_the_stated_number_of_questions(ilsvrc, mode, questions):
+    result = simulate(ilsvrc, Setting(2.8, mode=mode))
+
+    assert round(result["questions_per_image"], 2) == questions
+    assert result["naive"] == 200
+    assert result["ratio"] == result["questions_per_image"] / 200
+    assert result["wrong_labels_per_image"] == 0
+    assert result["exact"]
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_an_empty_image_takes_the_17_roots(ilsvrc, mode):
+    assert expected_questions(ilsvrc, 0, mode) == 17
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_an_image_of_everything_takes_all_245(ilsvrc, mode):
+    assert expected_questions(ilsvrc, 200, mode) == pytest.approx(245)
+
+
+def test_learned_order_asks_as_many_in_safe_mode_and_settles_labels_earlier(ilsvrc):
+    result = simulate(ilsvrc, Setting(order="learned"))
+
+    assert round(result["questions_per_image"], 2) == 48.03
+    assert result["exact"]
+    assert result["settled_90"] < result["settled_90_breadth"]
+
+
+def test_learned_order_in_strict_mode_has_a_half_width_under_a_thousandth(ilsvrc):
+    result = simulate(ilsvrc, Setting(mode="strict", order="learned"))
+
+    assert not result["exact"]
+    assert 0 < result["half_width"] < 0.001 * result["questions_per_image"]
+    assert result["questions_per_image"] == pytest.approx(47.43, abs=0.05)
+    assert result["wrong_labels_per_image"] == 0
+
+
+# Against plain loops
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize(("name", "choose"), [("breadth", breadth), ("depth", depth)])
+@pytest.mark.parametrize("seed", range(6))
+def test_exact_figure_is_the_sum_over_all_images(seed, name, choose, mode):
+    graph = random_graph(seed, size=11)
+
+    exact = expected_questions(graph, 1.5, mode, name)
+
+    assert exact == pytest.approx(by_enumeration(graph, 1.5, mode, choose), rel=1e-9)
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize(("name", "choose"), [("breadth", breadth), ("depth", depth)])
+@pytest.mark.parametrize("seed", range(15))
+def test_drawn_images_are_asked_and_labeled_as_replay_does_it(seed, name, choose, mode):
+    graph = random_graph(seed)
+    said = np.random.default_rng(seed).random((12, len(graph.nodes))) < 0.6
+
+    asked, label = scan(graph, said, mode, name)
+    steps = step(graph, said, Order(graph, name, mode))
+
+    assert (steps[1] == label).all()
+    assert (steps[0] == asked).all()
+    for row in range(len(said)):
+        say = {n.id: "yes" if said[row, p] else "no" for p, n in enumerate(graph.nodes)}
+        answers = ask(graph, say.get, mode, lambda c: choose(graph, c))
+        state = replay(graph, answers, mode)
+        assert {graph.index[node] for node, _ in answers} == set(np.flatnonzero(asked[row]))
+        assert [state.labels[n.id][0] == "yes" for n in graph.nodes] == label[row].tolist()
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("seed", range(10))
+def test_learned_steps_are_those_that_a_campaign_takes(seed, mode):
+    graph, chance = random_graph(seed), np.random.default_rng(seed)
+    below = leaves_below(graph)
+    truth = (chance.random((300, below.shape[1])) < 0.3) @ below.T
+    order = Order(graph, "learned", mode, learn(graph, truth.astype(np.int8)))
+    said = chance.random((8, len(graph.nodes))) < 0.6
+
+    asked, label, count, curve = step(graph, said, order)
+
+    for row in range(len(said)):
+        answers = []
+        while candidates := order.next(replay(graph, answers, mode)):
+            place = graph.index[candidates[0]]
+            answers.append((candidates[0], "yes" if said[row, place] else "no"))
+        assert {graph.index[node] for node, _ in answers} == set(np.flatnonzero(asked[row]))
+        assert count[row] == len(answers)
+        state = replay(graph, answers, mode)
+        assert [state.labels[n.id][0] == "yes" for n in graph.nodes] == label[row].tolist()
+    assert (curve[-1] == 1).all()
+    assert (np.diff(curve, axis=0) >= 0).all()
+
+
+def test_wrong_answers_cost_labels_as_a_plain_loop_counts_them():
+    graph, chance = build(SMALL), random.Random(5)
+    below = leaves_below(graph)
+    wrong, missed, questions, images = 0, 0, 0, 6_000
+    for _ in range(images):
+        there = np.array([chance.random() < 1.5 / 6 for _ in graph.leaves])
+        truth = dict(zip(graph.names, (below @ there).tolist(), strict=True))
+        answers = ask(
+            graph,
+            lambda node, truth=truth: "yes" if truth[node] != (chance.random() < 0.1) else "no",
+            "safe",
+            lambda c: c[0],
+        )
+        labels = replay(graph, answers).labels
+        questions += len(answers)
+        wrong += sum((labels[leaf][0] == "yes") != truth[leaf] for leaf in graph.leaves)
+        missed += sum(labels[leaf][0] == "no" and truth[leaf] for leaf in graph.leaves)
+
+    result = simulate(graph, Setting(1.5, error=0.1))
+
+    assert result["questions_per_image"] == pytest.approx(questions / images, rel=0.02)
+    assert result["wrong_labels_per_image"] == pytest.approx(wrong / images, rel=0.08)
+    assert result["missed_labels_per_image"] == pytest.approx(missed / images, rel=0.08)
+    assert not result["exact"]
+
+
+def test_strict_mode_loses_more_labels_to_wrong_answers_where_children_are_shared():
+    shared = {
+        "nodes": [
+            {"id": "a", "question": "a"},
+            {"id": "b", "question": "b"},
+            *(
+                {"id": f"c{i}", "question": "c", "parents": ["a", "b"], "class": f"n{i}"}
+                for i in range(6)
+            ),
+        ]
+    }
+    graph = build(shared)
+
+    safe, strict = (simulate(graph, Setting(2, 0.1, mode)) for mode in ("safe", "strict"))
+
+    assert strict["wrong_labels_per_image"] > 1.3 * safe["wrong_labels_per_image"]
+
+
+def test_interval_holds_the_exact_figure_where_there_are_too_many_parents_to_sum_over():
+    rows = [{"id": f"p{i}", "question": "p"} for i in range(13)]
+    rows += [
+        {"id": f"c{i}", "question": "c", "parents": [f"p{i}"], "class": f"k{i}"} for i in range(13)
+    ]
+    rows.append(
+        {"id": "all", "question": "a", "parents": [f"p{i}" for i in range(13)], "class": "x"}
+    )
+    graph = build({"nodes": rows})
+    share = 7 / 14
+    # A root is "yes" by its own class or by the shared one; the shared one needs them all.
+    own = 1 - (1 - share) ** 2
+    exact = 13 + 13 * own + share + (1 - share) * share**13
+
+    result = simulate(graph, Setting(7, mode="strict"))
+
+    assert not result["exact"]
+    assert result["half_width"] < 0.001 * exact
+    assert abs(result["questions_per_image"] - exact) < 2 * result["half_width"]
+
+
+@pytest.mark.parametrize("order", ["breadth", "learned"])
+def test_the_seed_decides_everything(order):
+    graph = build(SMALL)
+    first, again, other = (
+        simulate(graph, Setting(2, 0.1, "strict", order, 2_000, seed)) for seed in (3, 3, 4)
+    )
+
+    assert (first.pop("asked") == again.pop("asked")).all()
+    assert first == again
+    assert first["wrong_labels_per_image"] != other["wrong_labels_per_image"]
+
+
+# The command
+
+
+def test_result_is_the_contracts(run):
+    status, out, _ = run("simulate", "queries", "--graph", "ilsvrc", "--mode", "strict", "--json")
+
+    result = json.loads(out)
+    assert status == 0
+    assert round(result["questions_per_image"], 2) == 47.43
+    assert (result["naive"], result["wrong_labels_per_image"]) == (200, 0)
+    assert result["ratio"] == pytest.approx(0.23715, abs=1e-5)
+    assert result["cost_per_image"] is None
+    assert sum(row["asked"] for row in result["depths"]) == pytest.approx(47.43, abs=0.005)
+    assert sum(row["nodes"] for row in result["depths"]) == 245
+
+
+def test_money_and_time_follow_from_the_questions(run, tmp_path):
+    (tmp_path / "graph.json").write_text(json.dumps(SMALL))
+    graph = ["--graph", str(tmp_path / "graph.json"), "--present", "0"]
+
+    _, out, _ = run(
+        "simulate", "queries", *graph, "--seconds", "9", "--cost-per-hour", "20", "--json"
+    )
+    _, shown, _ = run("simulate", "queries", *graph)
+
+    # Four roots.
+    result = json.loads(out)
+    assert result["seconds_per_image"] == 36
+    assert result["cost_per_image"] == pytest.approx(0.2)
+    assert "questions an image" in shown
+    assert "exact" in shown
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--present", "7"], "the graph has 6 classes"),
+        (["--present", "nan"], "the graph has 6 classes"),
+        (["--error", "1"], "give a share"),
+        (["--seconds", "0"], "above 0"),
+        (["--cost-per-hour", "-1"], "0 or more"),
+        (["--images", "1"], "2 or more"),
+        (["--seed", "-1"], "0 or more"),
+        (["--order", "best"], "invalid choice"),
+    ],
+)
+def test_options_that_make_no_sense_exit_2(run, tmp_path, options, said):
+    (tmp_path / "graph.json").write_text(json.dumps(SMALL))
+
+    status, _, error = run("simulate", "queries", "--graph", str(tmp_path / "graph.json"), *options)
+
+    assert status == 2
+    assert said in error
+
+
+def test_a_bad_graph_exits_1_with_file_node_and_cure(run, tmp_path):
+    path = tmp_path / "graph.yaml"
+    path.write_text("nodes:\n- {id: a, question: a, parents: [zoo]}\n")
+
+    status, out, error = run("simulate", "queries", "--graph", str(path), "--json")
+    missing, _, told = run("simulate", "queries", "--graph", str(tmp_path / "none.json"))
+
+    said = json.loads(error)
+    assert (status, out) == (1, "")
+    assert said["file"] == str(path)
+    assert "a: its parent zoo is not in the graph; add it or take it out." in said["error"]
+    assert missing == 1
+    assert "none.json" in told
+
+
+def test_it_runs_without_a_database(run):
+    status, _, _ = run("simulate", "queries", "--graph", "ilsvrc")
+
+    # No db fixture: a query would have been refused.
+    assert status == 0

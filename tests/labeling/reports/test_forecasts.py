@@ -1,0 +1,191 @@
+"""What a campaign will cost: one estimator, for the draft, the pages, the API and the shell."""
+
+import json
+import random
+import time
+from io import StringIO
+
+import pytest
+from django.core.management import call_command
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+
+from labeling.follow_ups import opening
+from labeling.graphs import store
+from labeling.kinds import policies
+from labeling.models import Campaign
+from labeling.question_graph import graph as question_graph
+from labeling.reports import forecasts, progress
+from labeling.web.forms import NewCampaignForm
+from tests import factories
+
+IMAGES = 26
+# 26 images on ILSVRC's graph, as `simulate queries` has it for 1.4, 2.8 and 5.6 classes an image.
+LOW, LIKELY, HIGH = 869, 1249, 1896
+POLICY = {
+    "votes": 3,
+    "stop_early": "never",
+    "gold_share": 0.0,
+    "seconds_per_answer": 4,
+    "cost_per_hour": 12.0,
+}
+
+
+@pytest.fixture
+def home(alice, dataset) -> Campaign:
+    for n in range(IMAGES):
+        factories.make_image(dataset, f"{n:02}.png")
+    campaign, opened = opening.draft_graph(
+        alice, store.load_ilsvrc(), name="home", title="Home", dataset=dataset, policy=POLICY
+    )
+    assert opened == IMAGES * 17
+    return campaign
+
+
+def simulated(present: float, *options: str) -> float:
+    out = StringIO()
+    call_command(
+        *("simulate", "queries", "--graph", "ilsvrc", "--present", str(present), "--json"),
+        *options,
+        stdout=out,
+    )
+    return json.loads(out.getvalue())["questions_per_image"]
+
+
+@pytest.mark.parametrize("mode", ["safe", "strict"])
+@pytest.mark.parametrize("order", ["breadth", "depth"])
+def test_the_range_is_what_simulate_queries_says(mode, order):
+    found = forecasts.per_image(store.load_ilsvrc(), mode, order)
+
+    options = ("--mode", mode, "--order", order)
+    assert found == tuple(simulated(present, *options) for present in (1.4, 2.8, 5.6))
+
+
+def test_the_learned_order_is_forecast_within_the_range():
+    low, likely, high = forecasts.per_image(store.load_ilsvrc(), "strict", "learned")
+
+    drawn = simulated(2.8, "--mode", "strict", "--order", "learned")
+    assert low < drawn < high
+    assert drawn == pytest.approx(likely, rel=0.02)
+
+
+def test_draft_api_status_and_progress_agree(home, alice):
+    client = Client()
+    client.force_login(alice)
+    out = StringIO()
+    call_command("campaign", "status", "home", "--json", stdout=out)
+    status = json.loads(out.getvalue())
+    sent = {"kind": "hierarchy", "graph": "ilsvrc", "mode": "safe", "order": "breadth"}
+    form = NewCampaignForm(
+        alice, policies.DEFAULTS | POLICY | sent | {"dataset": home.dataset.pk}, {}
+    )
+    form.is_valid()
+
+    plan = client.get("/api/v1/campaigns/home/estimate/").json()
+
+    assert (plan["low"]["questions"], plan["questions"], plan["high"]["questions"]) == (
+        LOW,
+        LIKELY,
+        HIGH,
+    )
+    assert plan["answers"] == 3 * LIKELY
+    assert plan["high"]["cost"] == pytest.approx(3 * HIGH * 4 / 3600 * 12)
+    assert form.estimate() == plan | {"gold": 0} == progress.estimate_of(home)
+    # What is open now is still counted as before; what follows is in the range beside it.
+    assert status["questions"] == IMAGES * 17
+    assert status["questions_range"] == [LOW, HIGH]
+    assert status["answers_left"] == 3 * LIKELY
+    assert status["answers_left_range"] == [3 * LOW, 3 * HIGH]
+    assert status["cost_left"] == pytest.approx(plan["cost"])
+    assert client.get("/api/v1/campaigns/home/progress/").json()["cost_left_range"] == [
+        pytest.approx(plan["low"]["cost"]),
+        pytest.approx(plan["high"]["cost"]),
+    ]
+    page = client.get("/campaigns/home/").content.decode()
+    assert f"{3 * LOW:,} – {3 * HIGH:,}" in page
+    assert f"about {3 * LIKELY:,} answers" in page
+
+
+def test_many_images_are_forecast_before_their_questions_are_made(home, monkeypatch, alice):
+    monkeypatch.setattr(opening, "AT_ONCE", 0)
+    later, opened = opening.draft_graph(
+        alice, store.load_ilsvrc(), name="later", title="Later", dataset=home.dataset
+    )
+
+    assert opened is None
+    assert progress.estimate_of(later)["questions"] == LIKELY
+
+
+def test_nothing_more_is_forecast_once_all_is_settled(home):
+    home.questions.update(state="settled", seats_free=0)
+
+    state = progress.progress(home)
+
+    assert state["questions_range"] == [IMAGES * 17, IMAGES * 17]
+    assert (state["answers_left"], state["cost_left_range"]) == (0, [0, 0])
+
+
+def test_listed_questions_are_a_number_and_no_range(coots):
+    state = progress.progress(coots)
+    plan = progress.estimate_of(coots)
+
+    assert plan["low"]["answers"] == plan["answers"] == plan["high"]["answers"] > 0
+    assert state["answers_left_range"] == [state["answers_left"]] * 2
+
+
+@pytest.mark.parametrize("parents", [12, 13])
+def test_a_question_under_many_parents_is_forecast_within_a_pages_time(parents):
+    roots = [{"id": f"r{n}", "question": "Is it?"} for n in range(40)]
+    chosen = random.Random(1)
+    under = [
+        {
+            "id": f"l{n}",
+            "question": "Is it?",
+            "leaf": True,
+            "parents": [f"r{place}" for place in chosen.sample(range(40), parents)],
+        }
+        for n in range(60)
+    ]
+    graph = question_graph.build({"nodes": roots + under})
+
+    # The processor's time of this thread, which other work on the machine does not lengthen.
+    start = time.thread_time()
+    found = forecasts.per_image(graph, "strict")
+
+    assert time.thread_time() - start < 3
+    # As `simulate queries` has it.
+    said = {12: (41.58, 44.45, 56.83), 13: (41.62, 44.76, 58.47)}
+    assert found == pytest.approx(said[parents], rel=0.03)
+
+
+@pytest.mark.parametrize("state", ["draft", "open"])
+def test_the_page_that_is_read_again_and_again_counts_questions_once(home, alice, state):
+    Campaign.objects.filter(pk=home.pk).update(state=state)
+    client = Client()
+    client.force_login(alice)
+
+    with CaptureQueriesContext(connection) as found:
+        page = client.get("/campaigns/home/progress/")
+
+    queries = [query["sql"] for query in found]
+    assert ("Opening it would take" in page.content.decode()) == (state == "draft")
+    by_state = 'GROUP BY "labeling_question"."state"'
+    assert len([sql for sql in queries if by_state in sql or "GROUP BY 1" in sql]) == 1
+    assert len([sql for sql in queries if "DISTINCT" in sql and "item_id" in sql]) == 1
+
+
+@pytest.mark.parametrize("as_named", [True, False])
+def test_images_that_a_job_still_opens_are_added_to_those_with_questions(
+    home, dataset, monkeypatch, as_named
+):
+    new = [f"new/{n}.png" for n in range(10)]
+    for name in new:
+        factories.make_image(dataset, name)
+    monkeypatch.setattr(opening, "AT_ONCE", 0)
+
+    # One of those that are named has its questions already.
+    opening.open_images(home, [*new, "00.png"] if as_named else ())
+
+    whole = forecasts.of_images(store.load_ilsvrc(), IMAGES + len(new))
+    assert progress.count(home).forecast == whole

@@ -1,0 +1,177 @@
+import numpy as np
+import pytest
+
+from labeling.errors import Refusal
+from labeling.kinds import policies
+from labeling.simulation.crowd import COPIER, HONEST, RANDOM, SLEEPER, Crowd, clean_crowd, gather
+from labeling.simulation.simulating import simulate
+
+PLAIN = {"gold_share": 0, "gold_share_firm": 0, "gold_action": "none"}
+SURE = {
+    "method": "posterior",
+    "min_votes": 1,
+    "target_error": 0.09,
+    "gold_share": 0.04,
+    "gold_share_firm": 0.01,
+    "good_accuracy": 0.75,
+    "bad_accuracy": 0.5,
+    "gold_action": "block",
+    "chance_action": "block",
+    "chance_agreement": 0.2,
+}
+
+
+def policy(**content):
+    return policies.clean(content)
+
+
+def test_a_perfect_crowd_makes_no_error_and_costs_its_votes():
+    crowd = Crowd(questions=500, people=20, accuracy=(1, 1), random=0, audited=0)
+
+    found = simulate(policy(votes=3, **PLAIN), crowd)
+
+    assert found["error"] == 0
+    assert found["answers_per_question"] == 3
+    assert found["blocked"] == {"rightly": 0, "wrongly": 0}
+    assert found["stated_error"] == {"value": None, "interval": None}
+
+
+def test_a_majority_that_stops_early_decides_the_same_with_a_quarter_fewer_votes():
+    crowd = Crowd(questions=20_000, people=100, accuracy=(0.8, 0.8), random=0, audited=0)
+
+    found = simulate(policy(votes=5, max_votes=5, stop_early="decided", **PLAIN), crowd)
+
+    # 10 · 0.8² · 0.2³ + 5 · 0.8 · 0.2⁴ + 0.2⁵ = 0.0579, standard deviation 0.0017.
+    assert found["error"] == pytest.approx(0.0579, abs=0.007)
+    assert found["answers_per_question"] == pytest.approx(3.634, abs=0.02)
+
+
+def test_majority_of_three_errs_as_the_binomial_says():
+    crowd = Crowd(questions=20_000, people=100, accuracy=(0.8, 0.8), random=0, audited=0)
+
+    found = simulate(policy(votes=3, max_votes=3, **PLAIN), crowd)
+
+    # 3 · 0.8 · 0.2² + 0.2³ = 0.104, standard deviation 0.0022.
+    assert found["error"] == pytest.approx(0.104, abs=0.009)
+
+
+def test_the_seed_decides_everything():
+    crowd = Crowd(questions=400, people=20, sleepers=0.1, copiers=0.1)
+
+    found = [simulate(policy(**SURE), crowd, seed) for seed in (1, 1, 2)]
+
+    assert found[0] == found[1]
+    assert found[0] != found[2]
+
+
+def test_weighing_takes_fewer_answers_than_majority_for_no_more_error():
+    crowd = Crowd(questions=8_000, people=80)
+
+    plain = simulate(policy(votes=5, max_votes=5, **PLAIN), crowd)
+    weighed = simulate(policy(**SURE), crowd)
+
+    assert weighed["answers_per_question"] < 0.6 * plain["answers_per_question"]
+    assert weighed["error"] <= plain["error"] + 0.005
+
+
+def test_those_who_guess_are_blocked_and_the_rest_hardly_ever():
+    crowd = Crowd(questions=8_000, people=80, random=0.2)
+
+    found = simulate(policy(**SURE), crowd)
+
+    assert found["blocked"]["rightly"] >= 14
+    assert found["blocked"]["wrongly"] <= 6
+
+
+def test_sleepers_are_caught_by_their_runs_where_yes_is_common():
+    rules = policy(**PLAIN, run_action="block", run_length=30, signal_answers=40)
+    crowd = Crowd(questions=4_000, people=20, prevalence=0.6, random=0, sleepers=0.2, awake=60)
+
+    found = simulate(rules, crowd)
+
+    assert found["blocked"] == {"rightly": 4, "wrongly": 0}
+
+
+def test_those_who_are_too_fast_are_paused_and_their_votes_stand():
+    rules = policy(**PLAIN, speed_action="pause", speed_share=0.5, signal_answers=20)
+    crowd = Crowd(questions=1_000, people=20, random=0.1)
+
+    found = simulate(rules, crowd)
+
+    assert found["blocked"] == {"rightly": 0, "wrongly": 0}
+    assert found["stopped"] == {"rightly": 2, "wrongly": 0}
+
+
+def test_a_test_before_the_work_keeps_those_who_guess_out():
+    rules = policy(**PLAIN, test_questions=30, test_pass=0.8, test_attempts=1)
+    crowd = Crowd(questions=200, people=40, accuracy=(0.95, 0.95), random=0.25, audited=0)
+
+    found = simulate(rules, crowd)
+
+    assert found["stopped"]["rightly"] == 10
+    assert found["answers"]["training"] == 40 * 30
+
+
+def test_a_crowd_that_runs_out_leaves_the_rest_to_reviewers():
+    crowd = Crowd(questions=50, people=3, accuracy=(1, 1), random=0, audited=0)
+
+    found = simulate(policy(votes=5, **PLAIN), crowd)
+
+    assert found["answers"]["votes"] == 150
+    assert found["answers"]["reviews"] == 50
+    assert found["error"] == 0
+
+
+def test_copiers_repeat_what_was_said_last():
+    people = gather(Crowd(people=10, random=0, copiers=1), np.random.default_rng(0))
+    last = np.array([1, 0, 1, 0, 1])
+
+    said = people.answers(np.arange(5), 1 - last, np.zeros(5, int), last, np.random.default_rng(0))
+
+    assert said.tolist() == last.tolist()
+
+
+def test_a_sleeper_says_no_from_the_moment_they_sleep():
+    crowd = Crowd(people=4, random=0, sleepers=1, accuracy=(1, 1), awake=10)
+    people = gather(crowd, np.random.default_rng(0))
+    truth, none = np.ones(4, int), np.full(4, -1)
+
+    said = people.answers(
+        np.arange(4), truth, np.array([0, 9, 10, 99]), none, np.random.default_rng(0)
+    )
+
+    assert said.tolist() == [1, 1, 0, 0]
+
+
+def test_the_shares_of_a_crowd_become_people():
+    crowd = Crowd(people=20, random=0.1, sleepers=0.2, copiers=0.05)
+
+    kinds = gather(crowd, np.random.default_rng(0)).kind.tolist()
+
+    assert [kinds.count(kind) for kind in (RANDOM, SLEEPER, COPIER, HONEST)] == [2, 4, 1, 13]
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ({"colour": 1}, "no key 'colour'"),
+        ({"people": 0}, "people is 0"),
+        ({"people": 2.5}, "a whole number"),
+        ({"prevalence": "much"}, "prevalence is 'much'"),
+        ({"prevalence": float("nan")}, "prevalence is nan"),
+        ({"accuracy": [0.9, 0.8]}, "accuracy is"),
+        ({"accuracy": [0.9, 1.8]}, "accuracy is"),
+        ({"accuracy": "good"}, "accuracy is"),
+        ({"random": 0.6, "sleepers": 0.6}, "together at most 1"),
+        ({"random": True}, "random is True"),
+    ],
+)
+def test_a_crowd_that_makes_no_sense_is_refused_at_its_key(content, said):
+    with pytest.raises(Refusal, match=said) as refused:
+        clean_crowd(content)
+
+    assert refused.value.field in content
+
+
+def test_what_a_crowd_does_not_say_is_by_default():
+    assert clean_crowd({"accuracy": 0.9, "people": 7}) == Crowd(people=7, accuracy=(0.9, 0.9))

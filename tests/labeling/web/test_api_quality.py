@@ -1,0 +1,209 @@
+"""Graphs, standings, blocks, calibrations, audits and figures, by programs alone."""
+
+import pytest
+from rest_framework.test import APIClient
+
+from labeling.campaigns import lifecycle
+from labeling.models import Campaign, Decision, Membership
+from labeling.web import tokens
+from tests import factories
+from tests.labeling.web.test_views_graph import PETS
+from tests.labeling.web.test_views_quality import crowd, golden, member
+
+API = "/api/v1/campaigns/"
+
+
+@pytest.fixture
+def client(alice) -> APIClient:
+    """A program of Alice's."""
+    _, secret = tokens.create_token(alice, scope="write")
+    client = APIClient()
+    client.credentials(HTTP_AUTHORIZATION=f"Bearer {secret}")
+    return client
+
+
+@pytest.fixture
+def pets(client, dataset) -> Campaign:
+    body = {"name": "pets", "title": "Pets", "kind": "hierarchy", "dataset": "pond"}
+    assert client.post(API, body).status_code == 201
+    for number in range(3):
+        factories.make_image(dataset, f"{number}.png")
+    return Campaign.objects.get(name="pets")
+
+
+# Graphs
+
+
+def test_a_campaign_on_a_graph_is_made_by_programs_alone(client, pets):
+    assert client.get(f"{API}pets/graph/").status_code == 404
+    made = client.put(f"{API}pets/graph/", {"graph": PETS, "reason": "pilot"})
+    again = client.put(f"{API}pets/graph/", {"graph": PETS})
+
+    assert (made.status_code, made.json()["version"], again.json()["version"]) == (200, 1, 1)
+    assert client.get(f"{API}pets/graph/").json() == made.json()
+    assert Decision.objects.get(kind="graph").reason == "pilot"
+    opened = client.post(f"{API}pets/graph/images/", {"images": ["0.png"]})
+    assert (opened.status_code, opened.json()) == (202, {"opened": 2})
+    assert client.post(f"{API}pets/graph/images/").json() == {"opened": 4}
+    assert client.post(f"{API}pets/launch/").json()["state"] == "open"
+
+
+def test_what_the_api_gives_it_takes_back_as_the_same_graph(client, pets):
+    first = client.put(f"{API}pets/graph/", {"graph": PETS}).json()
+
+    again = client.put(f"{API}pets/graph/", {"graph": first["graph"]}).json()
+
+    assert again == first
+
+
+def test_every_fault_of_a_graph_is_an_error_with_its_cure_and_changes_nothing(client, pets):
+    client.put(f"{API}pets/graph/", {"graph": PETS})
+    faulty = {
+        "nodes": [
+            {"id": "a", "question": "A?", "parents": ["nowhere"], "class": "a"},
+            {"id": "b", "question": "B?"},
+        ]
+    }
+
+    response = client.put(f"{API}pets/graph/", {"graph": faulty})
+
+    problem = response.json()
+    assert (response.status_code, problem["code"]) == (400, "bad_graph")
+    assert [error["field"] for error in problem["errors"]] == ["graph"] * len(problem["errors"])
+    assert {
+        "field": "graph",
+        "message": "b: has neither children nor a class",
+        "cure": "Give it one of them.",
+    } in problem["errors"]
+    assert any("nowhere" in error["message"] for error in problem["errors"])
+    assert pets.graphs.count() == 1
+
+
+def test_images_without_a_graph_are_refused(client, pets):
+    response = client.post(f"{API}pets/graph/images/")
+
+    assert response.status_code == 400
+    assert "no question graph yet" in response.json()["detail"]
+
+
+def test_images_that_are_not_there_open_nothing(client, pets):
+    client.put(f"{API}pets/graph/", {"graph": PETS})
+
+    response = client.post(f"{API}pets/graph/images/", {"images": ["0.png", "no.png"]})
+
+    assert response.status_code == 400
+    assert "no.png" in response.json()["detail"]
+    assert not pets.questions.exists()
+
+
+# People
+
+
+def test_a_block_and_its_lifting(client, coots):
+    people = crowd(coots, ["yes", "yes", "yes", "yes", "no"])
+    person = member(coots, people[4])
+
+    made = client.post(f"{API}coots/blocks/", {"member": person.pk, "reason": "guesses"})
+
+    assert made.status_code == 201
+    assert made.json() == {
+        "member": person.pk,
+        "changed": True,
+        "answers": 6,
+        "decided": 0,
+        "reopened": 6,
+    }
+    again = client.post(f"{API}coots/blocks/", {"member": person.pk, "reason": "guesses"})
+    assert (again.status_code, again.json()["changed"]) == (201, False)
+    [row] = client.get(f"{API}coots/blocks/").json()["results"]
+    assert (row["member"], row["stage"]) == (person.pk, "blocked")
+    assert client.delete(f"{API}coots/blocks/{person.pk}/").status_code == 204
+    assert client.get(f"{API}coots/blocks/").json()["results"] == []
+    assert coots.questions.filter(state="settled").count() == 6
+
+
+@pytest.mark.parametrize("body", [{}, {"member": 1}, {"reason": "x"}, {"member": 0, "reason": "x"}])
+def test_a_block_names_a_member_and_a_reason(client, coots, body):
+    assert client.post(f"{API}coots/blocks/", body).status_code == 400
+    assert not coots.memberships.filter(stage="blocked").exists()
+
+
+def test_nobody_blocks_a_member_of_another_campaign(client, coots, alice, dataset, charlie):
+    other = factories.make_campaign(alice, dataset, "drakes", images=1)
+    person = factories.join(charlie, other)
+
+    response = client.post(f"{API}coots/blocks/", {"member": person.pk, "reason": "x"})
+
+    assert response.status_code == 404
+
+
+def test_somebody_is_paused_and_pardoned_with_reasons(client, coots, bob):
+    person = member(coots, bob)
+
+    paused = client.post(f"{API}coots/members/{person.pk}/pause/", {"reason": "a word first"})
+    assert (paused.status_code, paused.json()["stage"]) == (200, "paused")
+    [row] = client.get(f"{API}coots/standings/?stage=paused").json()["results"]
+    assert row["member"] == person.pk
+    twice = client.post(f"{API}coots/members/{person.pk}/pause/", {"reason": "again"})
+    assert twice.status_code == 409
+    pardoned = client.post(f"{API}coots/members/{person.pk}/pardon/", {"reason": "talked"})
+    assert pardoned.json()["stage"] == "working"
+
+
+# Rules
+
+
+def test_rules_that_stop_everybody_are_refused_until_confirmed(client, coots, alice, bob):
+    lifecycle.change_policy(coots, alice, {"gold_action": "none", "gold_share": 0.5})
+    coots.refresh_from_db()
+    golden(coots, alice, 12)
+    people = crowd(coots, ["no"], pages=3)
+    Membership.objects.filter(user=bob).update(stage="paused")
+    body = {"content": {"gold_action": "block"}}
+
+    shown = client.post(f"{API}coots/policies/preview/", body).json()
+    assert [(row["pseudonym"], row["action"]) for row in shown] == [(people[0].pseudonym, "block")]
+    refused = client.post(f"{API}coots/policies/", body)
+    assert (refused.status_code, refused.json()["code"]) == (409, "blocks_everyone")
+    assert coots.policies.count() == 2
+    assert client.post(f"{API}coots/policies/", body | {"confirmed": True}).status_code == 201
+
+
+# Figures
+
+
+def test_figures_and_an_audit(client, coots):
+    assert client.get(f"{API}coots/audits/").status_code == 404
+    assert client.get(f"{API}coots/quality/").json()["alpha"] is None
+    crowd(coots, ["yes", "yes", "yes", "yes", "no"])
+
+    figures = client.get(f"{API}coots/quality/").json()
+    assert (figures["decided"], figures["votes"]) == (6, 5.0)
+    assert figures["alpha"] == pytest.approx(-0.2083, abs=1e-4)
+    drawn = client.post(f"{API}coots/audits/", {"n": 4, "seed": 1})
+    assert (drawn.status_code, drawn.json()["drawn"]) == (201, 4)
+    assert (drawn.json()["error"], drawn.json()["calibration"]) == (None, None)
+    assert client.post(f"{API}coots/audits/", {"n": 7}).status_code == 409
+    assert client.get(f"{API}coots/audits/").json() == drawn.json()
+
+
+def test_calibrations_are_listed_and_read(client, coots):
+    people = crowd(coots, ["yes", "yes", "yes", "yes", "no"])
+    client.post(f"{API}coots/blocks/", {"member": member(coots, people[4]).pk, "reason": "x"})
+
+    [row] = client.get(f"{API}coots/calibrations/").json()["results"]
+
+    assert set(row) == {"number", "reason", "created_at"}
+    whole = client.get(f"{API}coots/calibrations/{row['number']}/").json()
+    assert whole["content"]["voided"] == [people[4].pk]
+    assert client.get(f"{API}coots/calibrations/99/").status_code == 404
+
+
+def test_a_graph_made_from_an_older_version_is_a_conflict(client, pets):
+    for name in ("one", "two"):
+        client.put(f"{API}pets/graph/", {"graph": PETS | {"name": name}})
+
+    late = client.put(f"{API}pets/graph/", {"graph": PETS | {"name": "three"}, "version": 1})
+    good = client.put(f"{API}pets/graph/", {"graph": PETS | {"name": "three"}, "version": 2})
+
+    assert (late.status_code, good.status_code, good.json()["version"]) == (409, 200, 3)

@@ -1,0 +1,576 @@
+"""What the researcher's pages do with a campaign."""
+
+import io
+import uuid
+import zipfile
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
+
+from labeling.answers import submitting
+from labeling.assignment import claiming
+from labeling.campaigns import lifecycle
+from labeling.follow_ups import asking
+from labeling.models import Campaign, Decision, Job, Membership, Question, User
+from labeling.quality.gold import add_gold
+from tests import factories
+
+COOT = "n02018207"
+
+
+@pytest.fixture
+def desk(alice: User) -> Client:
+    """Alice's browser."""
+    client = Client()
+    client.force_login(alice)
+    return client
+
+
+def text_of(response) -> str:
+    assert response.status_code == 200
+    return response.content.decode()
+
+
+def filled(dataset, **changes) -> dict:
+    """A new campaign's form as a browser sends it."""
+    from labeling.kinds import policies
+
+    return {
+        "title": "Autumn coots",
+        "name": "autumn-coots",
+        "kind": "contains",
+        "dataset": dataset.pk,
+        "instructions": "<b>Look</b> closely.",
+        "questions": "",
+        **policies.DEFAULTS,
+        **changes,
+    }
+
+
+def answer(user: User, campaign: Campaign, value="yes") -> int:
+    """The user answers one page, every question with the value; how many."""
+    seats = claiming.next_page(user, campaign).seats
+    sent = [submitting.Sent(uuid.uuid4(), seat.token, value, 2000) for seat in seats]
+    submitting.submit(user, campaign, sent)
+    return len(sent)
+
+
+def crowd(campaign: Campaign, values: list[str]) -> list[User]:
+    """A person for each value who gives it to every question they get."""
+    people = []
+    for number, value in enumerate(values):
+        person = factories.make_user(f"crowd{number}")
+        factories.join(person, campaign)
+        answer(person, campaign, value)
+        people.append(person)
+    return people
+
+
+def test_new_campaign_is_a_draft_with_its_questions_and_classes(desk, dataset):
+    for name in ("a.png", "b.png"):
+        factories.make_image(dataset, name)
+    topics = SimpleUploadedFile("t.csv", b"wnid,name,definition\nn1,coot,a black bird\n")
+    form = filled(dataset, questions="image,wnid\na.png,n1\nb.png,n1\nb.png,n1", votes=3)
+
+    response = desk.post("/campaigns/new/", {**form, "topics_file": topics})
+
+    assert response["Location"] == "/campaigns/autumn-coots/"
+    campaign = Campaign.objects.get(name="autumn-coots")
+    assert campaign.state == "draft"
+    assert campaign.questions.count() == 2
+    assert campaign.policy.content["votes"] == 3
+    assert campaign.topics.get().name == "coot"
+
+
+def test_naming_campaign_asks_about_every_image_unless_some_are_named(desk, dataset):
+    for name in ("a.png", "b.png"):
+        factories.make_image(dataset, name)
+    words = {"kind": "naming", "vocabulary": "coot,American coot\ndrake,drake"}
+
+    desk.post("/campaigns/new/", filled(dataset, **words))
+    desk.post("/campaigns/new/", filled(dataset, **words, name="one", images="b.png"))
+
+    assert Campaign.objects.get(name="autumn-coots").questions.count() == 2
+    assert Campaign.objects.get(name="one").questions.count() == 1
+    assert len(Campaign.objects.get(name="one").settings["vocabulary"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"title": ""}, "Title is missing. Fill it in."),
+        ({"name": "No Spaces"}, "cannot be a name: use 1 to 80 lower-case letters"),
+        ({"name": "coots"}, "already called &#x27;coots&#x27;. Choose another name."),
+        ({"questions": "a.png"}, "Line 1: wnid is missing. Write image,wnid on every line."),
+        ({"questions": "x.png,n1"}, "1 of the images are not in pond: x.png. Add them"),
+        ({"votes": 7, "max_votes": 3}, "give max_votes at least as many"),
+        ({"votes": 99}, "less than or equal to 25"),
+        ({"currency": "E1"}, "give three letters, like EUR"),
+        ({"kind": "naming"}, "List the classes that people choose from."),
+        ({"kind": "naming", "vocabulary": "a,x\na,y"}, "Keys must differ."),
+    ],
+)
+def test_a_wrong_form_says_field_and_cure_and_makes_nothing(desk, coots, changes, said):
+    response = desk.post("/campaigns/new/", filled(coots.dataset, **changes))
+
+    assert said in text_of(response)
+    assert Campaign.objects.count() == 1
+
+
+def test_a_dataset_of_somebody_else_cannot_be_chosen(desk, bob):
+    theirs = factories.make_dataset(bob, "theirs")
+
+    response = desk.post("/campaigns/new/", filled(theirs))
+
+    assert "not one of the available choices" in text_of(response)
+
+
+def test_price_is_questions_times_votes_times_seconds(desk, dataset):
+    form = filled(
+        dataset, expected=900, votes=5, seconds_per_answer=4, cost_per_hour=18, gold_share=0.1
+    )
+
+    page = text_of(desk.post("/campaigns/new/estimate/", form))
+
+    # 900 × 5 / 0.9 = 5000 answers × 4 s = 5 h 33 min, at 18 an hour 100.
+    assert "5,000" in page
+    assert "5 h 33 min" in page
+    assert "100.00 EUR" in page
+
+
+def test_price_is_shown_without_scripts_and_makes_nothing(desk, dataset):
+    response = desk.post("/campaigns/new/", filled(dataset, expected=900, estimate="1"))
+
+    assert "5,000" in text_of(response)
+    assert not Campaign.objects.exists()
+
+
+def test_instructions_are_shown_as_text(desk, dataset):
+    desk.post("/campaigns/new/", filled(dataset))
+
+    page = text_of(desk.get("/campaigns/autumn-coots/edit/"))
+
+    assert "&lt;b&gt;Look&lt;/b&gt;" in page
+
+
+@pytest.mark.parametrize(
+    ("deeds", "state"),
+    [(["pause"], "paused"), (["pause", "resume"], "open"), (["close"], "closed")],
+)
+def test_state_buttons_move_the_campaign(desk, coots, deeds, state):
+    for deed in deeds:
+        desk.post("/campaigns/coots/state/", {"deed": deed})
+
+    coots.refresh_from_db()
+    assert coots.state == state
+
+
+def test_an_impossible_deed_is_said_and_changes_nothing(desk, coots):
+    lifecycle.close(coots, None)
+
+    page = text_of(desk.post("/campaigns/coots/state/", {"deed": "resume"}, follow=True))
+
+    assert "The campaign is closed; you cannot resume it now." in page
+
+
+def test_page_of_a_campaign_shows_progress_people_and_failed_jobs(desk, coots, bob):
+    answer(bob, coots)
+    Job.objects.create(
+        kind="score", key="1", campaign=coots, state="failed", error="The disk is full."
+    )
+
+    page = text_of(desk.get("/campaigns/coots/"))
+
+    assert "0 of 6 questions finished" in page
+    assert bob.pseudonym in page
+    assert "The disk is full." in page
+    assert "bob" not in page.replace(bob.pseudonym, "")
+
+
+def test_progress_is_a_piece_of_page_that_replaces_itself(desk, coots):
+    page = text_of(desk.get("/campaigns/coots/progress/"))
+
+    assert "questions finished" in page
+    assert "<html" not in page
+
+
+def test_lists_cost_as_many_queries_for_many_rows_as_for_few(desk, alice, coots, bob):
+    from django.db import connection
+    from django.test.utils import CaptureQueriesContext
+
+    pages = ["/campaigns/", "/campaigns/coots/", "/campaigns/coots/questions/"]
+    pages += ["/campaigns/coots/people/", "/campaigns/coots/gold/", "/campaigns/coots/jobs/"]
+    pages += ["/campaigns/coots/topics/", "/datasets/", "/datasets/pond/"]
+
+    def count(path: str) -> int:
+        with CaptureQueriesContext(
+            connection,
+        ) as queries:
+            assert desk.get(path).status_code == 200
+        return len(queries)
+
+    def more_gold(numbers: range) -> None:
+        for number in numbers:
+            factories.make_image(coots.dataset, f"gold{number}.png")
+        rows = [{"image": f"gold{n}.png", "topic": COOT, "answer": "yes"} for n in numbers]
+        add_gold(coots, alice, rows)
+
+    more_gold(range(1))
+    # Standings are looked up as soon as anybody has answered.
+    coots.memberships.filter(user=bob).update(answered=1)
+    few = {path: count(path) for path in pages}
+    crowd(coots, ["yes", "no", "yes", "hard", "yes", "no"])
+    for number in range(4):
+        factories.make_campaign(alice, coots.dataset, f"more{number}", launch=False)
+        factories.make_dataset(alice, f"pool{number}")
+        Job.objects.create(kind="score", key=str(number), campaign=coots, state="failed")
+    more_gold(range(1, 5))
+    lifecycle.define_topics(coots, [{"key": f"n{n}", "name": f"class {n}"} for n in range(4)])
+    many = {path: count(path) for path in pages}
+
+    # One more where there is something now: who answered gold, jobs' links, the latest votes.
+    assert {path: many[path] - few[path] for path in pages if many[path] > few[path] + 1} == {}
+    assert max(many.values()) <= 30
+
+
+def test_questions_are_narrowed_by_state_class_and_name(desk, coots):
+    first = coots.questions.order_by("pk").first()
+    asking.withdraw_questions(coots, [first.pk], None, "")
+
+    withdrawn = text_of(desk.get("/campaigns/coots/questions/?state=withdrawn"))
+    named = text_of(desk.get("/campaigns/coots/questions/?q=003"))
+    none = text_of(desk.get("/campaigns/coots/questions/?state=dropped"))
+
+    assert "coots/000.png" in withdrawn
+    assert "coots/003.png" not in withdrawn
+    assert ">1 question<" in named
+    assert "No question fits" in none
+
+
+def test_page_of_a_question_shows_votes_under_pseudonyms(desk, coots):
+    people = crowd(coots, ["yes", "yes", "no", "yes", "hard"])
+    question = coots.questions.order_by("pk").first()
+
+    page = text_of(desk.get(f"/campaigns/coots/questions/{question.pk}/"))
+
+    assert all(person.pseudonym in page for person in people)
+    assert "crowd0" not in page
+    assert "Yes, from 5 answers under version 1 of the rules" in page
+
+
+def test_questions_are_added_to_what_is_asked(desk, coots):
+    factories.make_image(coots.dataset, "new.png")
+    form = {"questions": f"new.png,{COOT}\ncoots/000.png,{COOT}"}
+
+    page = text_of(desk.post("/campaigns/coots/questions/add/", form, follow=True))
+
+    assert "1 question was added; 1 was there already." in page
+
+
+def test_a_question_is_withdrawn_with_its_reason(desk, coots):
+    question = coots.questions.order_by("pk").first()
+
+    desk.post(f"/campaigns/coots/questions/{question.pk}/withdraw/", {"reason": "blurred"})
+
+    question.refresh_from_db()
+    assert question.state == "withdrawn"
+    assert Decision.objects.get(kind="drop").reason == "blurred"
+
+
+@pytest.fixture
+def torn(alice, dataset) -> Campaign:
+    """A campaign whose two questions could not be decided by votes."""
+    campaign = factories.make_campaign(
+        alice, dataset, "torn", images=2, policy={"votes": 2, "max_votes": 2, "gold_share": 0}
+    )
+    crowd(campaign, ["yes", "no"])
+    assert set(campaign.questions.values_list("state", flat=True)) == {"review"}
+    return campaign
+
+
+def test_a_reviewer_decides_and_the_next_one_comes(torn):
+    rita = factories.make_user("rita")
+    factories.join(rita, torn, "reviewer")
+    client = Client()
+    client.force_login(rita)
+    first, second = torn.questions.order_by("pk")
+    before = client.get("/campaigns/torn/review/").content.decode()
+
+    address = f"/campaigns/torn/questions/{first.pk}/decide/"
+    after = text_of(client.post(address, {"value": "yes", "reason": "a beak"}, follow=True))
+
+    first.refresh_from_db()
+    assert first.state == "settled"
+    assert first.settlements.latest("pk").value == "yes"
+    assert len(first.settlements.latest("pk").answers) == 2
+    assert Decision.objects.get(kind="review").reason == "a beak"
+    assert f"questions/{first.pk}/decide" in before
+    assert f"questions/{second.pk}/decide" in after
+
+
+def test_dropping_in_review_asks_for_a_replacement(desk, torn):
+    question = torn.questions.order_by("pk").first()
+
+    desk.post(f"/campaigns/torn/questions/{question.pk}/decide/", {"value": "drop"})
+
+    question.refresh_from_db()
+    assert question.state == "dropped"
+    assert Job.objects.get(kind="question dropped").payload == {"question": question.pk}
+
+
+@pytest.mark.parametrize("value", ["hard", "maybe", "", "{broken"])
+def test_no_verdict_is_not_taken_for_one(desk, torn, value):
+    question = torn.questions.order_by("pk").first()
+
+    page = text_of(desk.post(f"/campaigns/torn/questions/{question.pk}/decide/", {"value": value}))
+
+    question.refresh_from_db()
+    assert question.state == "review"
+    assert "Choose" in page
+
+
+def test_a_question_is_decided_once(desk, torn):
+    question = torn.questions.order_by("pk").first()
+    address = f"/campaigns/torn/questions/{question.pk}/decide/"
+    desk.post(address, {"value": "yes"})
+
+    page = text_of(desk.post(address, {"value": "no"}, follow=True))
+
+    assert "not in review, or no longer" in page
+    assert question.settlements.latest("pk").value == "yes"
+
+
+def test_verdicts_outlast_a_rebuild(torn, alice):
+    from labeling.consensus import reviewing, settling
+
+    first, second = torn.questions.order_by("pk")
+    reviewing.decide(torn, first.pk, alice, "no")
+    reviewing.decide(torn, second.pk, alice, "drop")
+
+    assert list(settling.rebuild(torn)) == []
+
+
+def test_rules_change_for_questions_asked_from_now_on(desk, coots):
+    from labeling.kinds import policies
+
+    desk.post("/campaigns/coots/policy/", {**policies.DEFAULTS, "votes": 3})
+
+    coots.refresh_from_db()
+    assert coots.policy.version == 2
+    assert coots.policy.content["votes"] == 3
+
+
+def test_a_release_is_frozen_once_and_downloaded_as_a_zip(desk, coots):
+    crowd(coots, ["yes"] * 5)
+
+    desk.post("/campaigns/coots/releases/freeze/")
+    again = text_of(desk.post("/campaigns/coots/releases/freeze/", follow=True))
+    response = desk.get("/campaigns/coots/releases/1/download")
+
+    assert "Nothing has changed since release 1" in again
+    archive = zipfile.ZipFile(io.BytesIO(response.getvalue()))
+    assert "coots-1/release.json" in archive.namelist()
+    assert response["Content-Type"] == "application/zip"
+
+
+def test_a_release_that_is_not_there_is_not_found(desk, coots):
+    assert desk.get("/campaigns/coots/releases/9/download").status_code == 404
+
+
+def test_a_failed_job_is_tried_again(desk, coots):
+    job = Job.objects.create(
+        kind="score", key="1", campaign=coots, state="failed", error="No room", attempts=3
+    )
+
+    page = text_of(desk.get("/campaigns/coots/jobs/"))
+    desk.post(f"/campaigns/coots/jobs/{job.pk}/retry/")
+
+    assert "No room" in page
+    job.refresh_from_db()
+    assert job.state == "queued"
+
+
+@pytest.mark.parametrize("kind", ["nightly", "watch"])
+def test_what_is_done_again_and_again_is_among_the_jobs_unless_it_went_well(desk, coots, kind):
+    for state in ("done", "failed", "running", "queued"):
+        Job.objects.create(kind=kind, key=f"key-{state}", campaign=coots, state=state)
+
+    shown = desk.get("/campaigns/coots/jobs/").context["page_obj"]
+
+    assert {job.state for job in shown} == {"failed", "running", "queued"}
+
+
+def test_an_invitation_shows_its_link_once(desk, coots):
+    form = {"role": "annotator", "days": 7, "max_uses": 3, "note": "lab"}
+
+    page = text_of(desk.post("/campaigns/coots/invitations/", form))
+    later = text_of(desk.get("/campaigns/coots/people/"))
+
+    assert "http://testserver/join/" in page
+    assert "/join/" not in later
+    assert "0 of 3" in later
+
+
+def test_an_invitation_is_withdrawn(desk, coots, alice):
+    from labeling.quality import memberships
+
+    invitation, secret = memberships.invite(coots, alice)
+
+    desk.post(f"/campaigns/coots/invitations/{invitation.pk}/revoke/")
+
+    assert memberships.find_invitation(secret) is None
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [({"days": 0}, "greater than or equal to 1"), ({"role": "king"}, "Select a valid choice")],
+)
+def test_a_wrong_invitation_says_why(desk, coots, changes, said):
+    form = {"role": "annotator", "days": 7, "max_uses": 1, **changes}
+
+    assert said in text_of(desk.post("/campaigns/coots/invitations/", form))
+    assert not coots.invitations.exists()
+
+
+def test_roles_change_and_members_leave(desk, coots, bob):
+    member = coots.memberships.get(user=bob)
+
+    desk.post(f"/campaigns/coots/people/{member.pk}/role/", {"role": "reviewer"})
+    changed = Membership.objects.get(pk=member.pk)
+    desk.post(f"/campaigns/coots/people/{member.pk}/remove/")
+
+    assert changed.role == "reviewer"
+    assert Membership.objects.get(pk=member.pk).left_at is not None
+
+
+def test_the_last_researcher_stays(desk, coots, alice):
+    member = coots.memberships.get(user=alice)
+
+    page = text_of(desk.post(f"/campaigns/coots/people/{member.pk}/remove/", follow=True))
+
+    assert "last researcher" in page
+
+
+def test_gold_is_added_by_hand_and_by_list(desk, coots):
+    for name in ("g1.png", "g2.png"):
+        factories.make_image(coots.dataset, name)
+    form = {"image": "g1.png", "topic": COOT, "answer": "yes", "explanation": "A beak."}
+    upload = SimpleUploadedFile("gold.csv", f"image,wnid,answer\ng2.png,{COOT},no\n".encode())
+
+    desk.post("/campaigns/coots/gold/add/", form)
+    desk.post("/campaigns/coots/gold/upload/", {"gold_file": upload})
+
+    gold = coots.questions.filter(state=Question.State.GOLD).order_by("pk")
+    assert [row.gold.answer for row in gold] == ["yes", "no"]
+    assert "A beak." in text_of(desk.get("/campaigns/coots/gold/"))
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("g1.png,n0,yes", "no topic &#x27;n0&#x27;"),
+        (f"lost.png,{COOT},yes", "not in the dataset"),
+        (f"g1.png,{COOT},maybe", "Row 1: This is not an answer"),
+        ("g1.png", "Line 1: wnid is missing"),
+    ],
+)
+def test_a_wrong_list_of_gold_is_refused_whole(desk, coots, line, said):
+    factories.make_image(coots.dataset, "g1.png")
+    upload = SimpleUploadedFile("gold.csv", line.encode())
+
+    page = text_of(desk.post("/campaigns/coots/gold/upload/", {"gold_file": upload}))
+
+    assert said in page
+    assert not coots.questions.filter(state=Question.State.GOLD).exists()
+
+
+def test_gold_without_an_image_says_so(desk, coots):
+    page = text_of(desk.post("/campaigns/coots/gold/add/", {"topic": COOT, "answer": "yes"}))
+
+    assert "Choose one of the images" in page
+
+
+def test_a_settled_question_becomes_gold_and_retires(desk, coots):
+    crowd(coots, ["yes"] * 5)
+    question = coots.questions.order_by("pk").first()
+
+    desk.post("/campaigns/coots/gold/promote/", {"question": question.pk})
+    gold = coots.questions.get(state=Question.State.GOLD)
+    desk.post(f"/campaigns/coots/gold/{gold.pk}/retire/")
+
+    assert gold.gold.answer == "yes"
+    gold.gold.refresh_from_db()
+    assert gold.gold.retired_at is not None
+
+
+def test_a_class_gets_guidance_and_examples(desk, coots):
+    topic = coots.topics.get()
+    words = {
+        "name": "coot",
+        "synonyms": "mud hen; marsh hen",
+        "definition": "",
+        "url": "https://example.org/coot",
+        "guidance": "White bill.",
+    }
+    example = {"image": "coots/000.png", "answer": "yes", "caption": "the bill"}
+
+    desk.post(f"/campaigns/coots/topics/{topic.pk}/", words)
+    desk.post(f"/campaigns/coots/topics/{topic.pk}/examples/", example)
+    page = text_of(desk.get(f"/campaigns/coots/topics/{topic.pk}/"))
+
+    topic.refresh_from_db()
+    assert topic.synonyms == ["mud hen", "marsh hen"]
+    assert "the bill" in page
+    desk.post(
+        f"/campaigns/coots/topics/{topic.pk}/examples/remove/",
+        {"example": topic.examples.get().pk},
+    )
+    assert not topic.examples.exists()
+
+
+def test_a_link_that_is_no_address_is_refused(desk, coots):
+    topic = coots.topics.get()
+
+    page = text_of(
+        desk.post(f"/campaigns/coots/topics/{topic.pk}/", {"name": "x", "url": "javascript:x"})
+    )
+
+    assert "Enter a valid URL" in page
+
+
+def test_example_of_an_unknown_image_says_so(desk, coots):
+    topic = coots.topics.get()
+    form = {"image": "lost.png", "answer": "yes"}
+
+    page = text_of(desk.post(f"/campaigns/coots/topics/{topic.pk}/examples/", form))
+
+    assert "pond has no image" in page
+
+
+def test_classes_are_named_by_a_list(desk, coots):
+    upload = SimpleUploadedFile("t.csv", f"{COOT},water hen,a bird,moorhen;coot\n".encode())
+
+    desk.post("/campaigns/coots/topics/", {"topics_file": upload})
+
+    topic = coots.topics.get()
+    assert topic.name == "water hen"
+    assert topic.synonyms == ["moorhen", "coot"]
+
+
+@pytest.mark.parametrize("key", ["9" * 30, "9" * 5000, "a"])
+def test_a_key_that_no_row_can_have_changes_nothing(desk, coots, key):
+    topic = coots.topics.get()
+    promoted = desk.post("/campaigns/coots/gold/promote/", {"question": key})
+    removed = desk.post(f"/campaigns/coots/topics/{topic.pk}/examples/remove/", {"example": key})
+
+    assert (promoted.status_code, removed.status_code) == (302, 302)
+    assert promoted.url == "/campaigns/coots/gold/"
+
+
+def test_a_reason_is_kept_without_its_nul(desk, coots):
+    question = coots.questions.first()
+
+    desk.post(f"/campaigns/coots/questions/{question.pk}/withdraw/", {"reason": "a\0b"})
+
+    assert coots.decisions.get(kind="drop").reason == "ab"

@@ -1,0 +1,155 @@
+"""Votes for vote tables, and standings worked out when somebody wants them: pages and API."""
+
+import pytest
+from django.test import Client
+from rest_framework.test import APIClient
+
+from labeling.campaigns import lifecycle
+from labeling.follow_ups import asking
+from labeling.models import Campaign, Job, User
+from labeling.quality import piloting
+from labeling.web import tokens
+from tests import factories
+
+API = "/api/v1/campaigns/coots"
+PILOT = "/campaigns/coots/pilot/"
+
+
+@pytest.fixture
+def desk(alice: User) -> Client:
+    """Alice's browser."""
+    client = Client()
+    client.force_login(alice)
+    return client
+
+
+@pytest.fixture
+def client(alice: User) -> APIClient:
+    """A program of Alice's."""
+    _, secret = tokens.create_token(alice, scope="write")
+    client = APIClient()
+    client.credentials(HTTP_AUTHORIZATION=f"Bearer {secret}")
+    return client
+
+
+def text_of(response) -> str:
+    assert response.status_code == 200, response
+    return response.content.decode()
+
+
+def test_a_pilot_says_its_price_before_it_asks_for_anything(desk, coots, run_jobs):
+    assert "None was asked yet" in text_of(desk.get(PILOT))
+
+    page = desk.post(PILOT, {"per_topic": "4", "seed": ""})
+
+    assert "4 questions would get ten votes each" in text_of(page)
+    assert "Nothing is asked yet" in text_of(page)
+    seed = page.context["form"].initial["seed"]
+    assert not Job.objects.exists()
+    # What was priced is what is asked.
+    sent = {"per_topic": "4", "seed": str(seed), "confirmed": "1"}
+    page = text_of(desk.post(PILOT, sent, follow=True))
+    assert "A pilot is being asked" in page
+    run_jobs()
+    assert coots.decisions.get(content__has_key="pilot").content["seed"] == seed
+    page = text_of(desk.get(PILOT))
+    assert "0 of 4 questions of the pilot decided" in page
+    assert "0 of 1 classes have a vote table; without one is American coot" in page
+
+
+def test_a_sample_that_is_asked_already_cannot_be_asked_for_again(desk, coots, alice):
+    piloting.ask_pilot(coots, alice, 4, 1)
+
+    page = text_of(desk.post(PILOT, {"per_topic": "4", "seed": "1"}))
+
+    assert "This sample is asked already" in page
+    assert 'name="confirmed"' not in page
+
+
+@pytest.mark.parametrize("sent", [{"per_topic": "0"}, {}, {"per_topic": "10001"}])
+def test_a_number_that_cannot_be_is_named_at_its_field(desk, coots, sent):
+    page = desk.post(PILOT, sent | {"confirmed": "1"})
+
+    assert text_of(page)
+    assert "per_topic" in page.context["form"].errors
+    assert not Job.objects.exists()
+
+
+def test_a_closed_campaign_is_asked_no_pilot(desk, coots, alice):
+    lifecycle.close(coots, alice)
+
+    page = text_of(desk.post(PILOT, {"per_topic": "2", "seed": "1", "confirmed": "1"}))
+
+    assert "nobody could answer the pilot" in page
+    assert not Job.objects.exists()
+
+
+def test_the_page_of_the_pilot_asks_as_much_for_few_classes_as_for_many(
+    desk, alice, dataset, django_assert_max_num_queries
+):
+    counts = []
+    for number, topics in enumerate((2, 30)):
+        campaign = factories.make_campaign(alice, dataset, f"c{number}", images=2)
+        keys = [f"t{index:02}" for index in range(topics)]
+        lifecycle.define_topics(campaign, [{"key": key, "name": key} for key in keys])
+        asking.add_questions(campaign, [("coots/000.png", key) for key in keys])
+        piloting.ask_pilot(campaign, alice, 2, 1)
+        desk.get(f"/campaigns/c{number}/pilot/")
+        with django_assert_max_num_queries(16) as queries:
+            text_of(desk.get(f"/campaigns/c{number}/pilot/"))
+        counts.append(len(queries))
+
+    assert counts[0] == counts[1]
+
+
+def test_standings_are_worked_out_when_a_researcher_wants_them(desk, coots, alice, run_jobs):
+    quality = "/campaigns/coots/quality/"
+    assert "Work standings out now" in text_of(desk.get(quality))
+
+    page = text_of(desk.post(f"{quality}calibrate/", follow=True))
+
+    assert "Standings are being worked out" in page
+    assert "Work standings out now" not in page
+    run_jobs()
+    coots.refresh_from_db()
+    assert coots.calibration.reason == f"asked for ({alice.username})"
+    page = text_of(desk.get(quality))
+    assert "Answers weigh by calibration 1" in page
+    assert "Work standings out now" in page
+
+
+def test_programs_price_ask_and_follow_a_pilot(client, coots, run_jobs):
+    body = {"per_topic": 3, "seed": 5}
+
+    plan = client.post(f"{API}/pilots/preview/", body)
+
+    assert (plan.status_code, plan.json()["questions"]) == (200, 3)
+    assert client.get(f"{API}/pilots/").json()["asked"] == 0
+    job = client.post(f"{API}/pilots/", body)
+    assert (job.status_code, job.json()["kind"], job.json()["state"]) == (202, "pilot", "queued")
+    run_jobs()
+    assert client.get(f"{API}/pilots/").json() == {
+        "asked": 3,
+        "decided": 0,
+        "topics": 1,
+        "tables": 0,
+        "missing": ["American coot"],
+        "missing_count": 1,
+    }
+
+
+@pytest.mark.parametrize("body", [{}, {"per_topic": 0}, {"per_topic": 1, "seed": -1}, {"x": 1}])
+def test_programs_learn_what_is_wrong_with_a_pilot(client, coots, body):
+    for address in ("pilots/", "pilots/preview/"):
+        assert client.post(f"{API}/{address}", body).status_code == 400
+    assert not Job.objects.exists()
+
+
+def test_programs_have_standings_worked_out(client, coots, alice, run_jobs):
+    job = client.post(f"{API}/calibrations/")
+
+    assert (job.status_code, job.json()["kind"]) == (202, "calibrate")
+    run_jobs()
+    [row] = client.get(f"{API}/calibrations/").json()["results"]
+    assert (row["number"], row["reason"]) == (1, f"asked for ({alice.username})")
+    assert Campaign.objects.get(name="coots").calibration.number == 1
