@@ -1,118 +1,56 @@
-"""The arrows of the house: who may import whom, and what a web process may hold in memory."""
+"""The structure of the code: which package imports which, and what a web process loads."""
 
 import ast
 import json
 import re
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-PARTS = ("annotator", "labeling", "evaluation")
+APPS = ("annotator", "evaluation", "labeling")
+# Each package imports only from those above it; "" holds the modules at the root of the app.
+ORDER = {
+    "labeling": (
+        *("", "models", "db", "jobs", "estimators", "geometry", "vocabulary", "parts", "formats"),
+        *("question_graph", "kinds", "release_files", "simulation", "campaigns", "graphs"),
+        *("datasets", "assignment", "consensus", "answers", "follow_ups", "quality", "releases"),
+        *("exchange", "reports", "web", "django"),
+    ),
+    "evaluation": (
+        *("", "models", "metrics", "readers", "selection", "sequences", "scoring", "classifiers"),
+        *("benchmarks", "benchmarks/kinds", "django"),
+    ),
+}
+# These still know their kinds by name.
+FRAMEWORK = {f"evaluation/benchmarks/{name}.py" for name in ("api", "pages", "runs", "views")}
+# Django looks these up at the root of an app; nothing but Django and tests imports them.
+DJANGO_ROOT = re.compile(
+    r"\w+/((apps|urls|admin|tasks|hooks)\.py$|migrations/|management/|templatetags/)"
+)
 PURE = (
-    "evaluation/benchmarks/kinds/cds/answer_index.py",
-    "evaluation/scoring/cds/arrays.py",
-    "evaluation/classifiers/classifying.py",
-    "evaluation/benchmarks/kinds/cds/figure_words.py",
-    "evaluation/readers/sequences.py",
-    "evaluation/scoring/cds/similarity.py",
-    "evaluation/sequences/objects.py",
-    "evaluation/sequences/part_orders.py",
-    "evaluation/readers/frame_predictions.py",
-    "evaluation/scoring/cds/scoring.py",
-    "evaluation/sequences/sequencing.py",
-    "evaluation/benchmarks/kinds/cds/splitting.py",
-    "evaluation/scoring/cds/tables.py",
-    "evaluation/scoring/cds/wording.py",
-    "evaluation/scoring/cds/tabulating.py",
-    "evaluation/readers/fixations.py",
-    "evaluation/ilsvrc",
-    "evaluation/readers/mappings.py",
-    "evaluation/metrics",
-    "evaluation/networks",
-    "evaluation/selection/shards.py",
-    "evaluation/readers/pools.py",
-    "evaluation/readers/answers.py",
-    "evaluation/benchmarks/kinds/labeled/images/image_index.py",
-    "evaluation/benchmarks/kinds/labeled/images/outcomes.py",
-    "evaluation/benchmarks/kinds/labeled/csv_tables.py",
-    "evaluation/benchmarks/kinds/labeled/images/box_overlays.py",
-    "evaluation/benchmarks/kinds/labeled/figure_words.py",
-    "evaluation/benchmarks/kinds/labeled/images/heatmap.py",
-    "evaluation/benchmarks/kinds/labeled/tables.py",
-    "evaluation/benchmarks/kinds/labeled/wording.py",
-    "evaluation/scoremaps",
-    "evaluation/scoring.py",
-    "evaluation/selection/selecting.py",
-    "evaluation/wsol",
-    "labeling/simulation/aggregate_methods.py",
-    "labeling/estimators/aggregation.py",
-    "labeling/estimators/agreement.py",
-    "labeling/geometry/alpha_shapes.py",
-    "labeling/estimators/kernels.py",
-    "labeling/geometry/crops.py",
-    "labeling/estimators/dawid_skene.py",
-    "labeling/geometry/delaunay.py",
-    "labeling/release_files/exporting.py",
-    "labeling/files.py",
-    "labeling/formats",
-    "labeling/release_files/frozen.py",
-    "labeling/release_files/frozen_labels.py",
-    "labeling/release_files/frozen_objects.py",
-    "labeling/geometry/regions.py",
-    "labeling/question_graph/planning.py",
-    "labeling/estimators/intervals.py",
-    "labeling/kinds/deciding.py",
-    "labeling/parts/pixel_votes.py",
-    "labeling/geometry/mask_png.py",
-    "labeling/question_graph/ordering.py",
-    "labeling/geometry/svg.py",
-    "labeling/parts/joining.py",
-    "labeling/exchange/part_reading.py",
-    "labeling/exchange/part_report.py",
-    "labeling/parts/workers.py",
-    "labeling/strict_yaml.py",
-    "labeling/plurals.py",
-    "labeling/kinds/policies.py",
-    "labeling/geometry/polygons.py",
-    "labeling/question_graph/graph.py",
-    "labeling/question_graph/replaying.py",
-    "labeling/parts/background.py",
-    "labeling/geometry/contours.py",
-    "labeling/estimators/annotator_checks.py",
-    "labeling/parts/simplifying.py",
-    "labeling/simulation/crowd.py",
-    "labeling/simulation/simulating.py",
-    "labeling/simulation/simulating_queries.py",
-    "labeling/datasets/archives.py",
-    "labeling/vocabulary/types.py",
-    "labeling/vocabulary/changes.py",
-    "labeling/vocabulary/checks.py",
-    "labeling/vocabulary/reading.py",
-    "labeling/estimators/vote_tables.py",
-    "labeling/simulation/vote_files.py",
+    *("labeling/errors.py", "labeling/files.py", "labeling/plurals.py", "labeling/strict_yaml.py"),
+    *("labeling/image_files.py", "labeling/numba_cache.py", "labeling/estimators"),
+    *("labeling/geometry", "labeling/vocabulary", "labeling/parts", "labeling/formats"),
+    *("labeling/question_graph", "labeling/kinds", "labeling/release_files"),
+    *("labeling/simulation", "evaluation/metrics", "evaluation/readers", "evaluation/selection"),
+    *("evaluation/sequences", "evaluation/scoring", "evaluation/classifiers"),
 )
-# The doors of labeling and evaluation: they may know HTTP. All else in there is domain.
-DOORS = re.compile(
-    r"/(api|api_\w+|serializers|views|\w+_views|urls|admin|forms|tokens|problems|throttles|schema"
-    r"|pagination|permissions|filters|downloads|context)\.py$|/(views|api)/|/templatetags/"
+# Modules that may know HTTP.
+WEB = re.compile(
+    r"^labeling/web/|^annotator/|/(admin|urls)\.py$|/templatetags/"
+    r"|^evaluation/benchmarks/(.*/)?((\w+_)?(views|api)|serializers|forms|downloads)\.py$"
 )
-# `mad` asks for a device before it hands the arrays to the metric.
-TORCH_MAY = (
-    "evaluation/metrics",
-    "evaluation/networks",
-    "evaluation/readers/answers.py",
-    "evaluation/scoremaps",
-    "evaluation/scoring.py",
-    # Frames are tensors from where they are rendered to the classifier.
-    "evaluation/classifiers/classifying.py",
-    "evaluation/sequences/sequencing.py",
-    "evaluation/scoring/cds/tabulating.py",
-    "evaluation/management/commands/",
+TORCH = re.compile(
+    r"^evaluation/(metrics|selection|sequences|scoring|classifiers|management)/"
+    r"|^evaluation/readers/answers\.py$"
 )
+KERNELS = re.compile(r"/kernels(_\w+)?\.py$|^labeling/numba_cache\.py$")
+MOST_MODULES, MOST_LINES = 25, 500
 
 
 def modules(*places: str) -> Iterator[Path]:
@@ -126,12 +64,16 @@ def name_of(path: Path) -> str:
     return path.relative_to(ROOT).as_posix()
 
 
-def imports(path: Path, top_only: bool = False) -> set[str]:
-    """Full names of what a file imports; `from a import b` gives a and a.b."""
+def imports(path: Path) -> set[str]:
+    """Full names of what a file imports, inside functions too, but not what only a type checker
+    reads; `from a import b` gives a and a.b."""
     tree = ast.parse(path.read_text())
     package = name_of(path).removesuffix(".py").split("/")[:-1]
+    for node in ast.walk(tree):
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+            node.body = [ast.Pass()]
     found = set()
-    for node in tree.body if top_only else ast.walk(tree):
+    for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             found.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -150,8 +92,25 @@ def reaches(path: Path, *targets: str) -> list[str]:
     )
 
 
-def offenders(places: tuple[str, ...], *targets: str) -> dict[str, list[str]]:
-    return {name_of(file): hit for file in modules(*places) if (hit := reaches(file, *targets))}
+def offenders(files: Iterator[Path] | list[Path], *targets: str) -> dict[str, list[str]]:
+    return {name_of(file): hit for file in files if (hit := reaches(file, *targets))}
+
+
+def file_of(module: str) -> Path | None:
+    """The file of a module's dotted name; None for a package or a name within a module."""
+    path = ROOT / f"{module.replace('.', '/')}.py"
+    return path if path.is_file() else None
+
+
+def package_of(path: Path) -> str:
+    """The package in ORDER that a file belongs to."""
+    app, _, rest = name_of(path).partition("/")
+    if DJANGO_ROOT.match(name_of(path)):
+        return "django"
+    if rest in ("models.py", "models/__init__.py"):
+        return "models"
+    fitting = [name for name in ORDER[app] if name and rest.startswith(f"{name}/")]
+    return max(fitting, key=len, default="")
 
 
 def test_the_imports_of_a_file_are_found_however_they_are_written(tmp_path, monkeypatch):
@@ -164,101 +123,131 @@ def test_the_imports_of_a_file_are_found_however_they_are_written(tmp_path, monk
     assert reaches(file, "django") == ["django", "django.db"]
 
 
+@pytest.mark.parametrize("app", ORDER)
+def test_packages_import_only_from_those_above_them(app):
+    order, climbing = ORDER[app], []
+    for file in modules(app):
+        here = order.index(package_of(file))
+        for name in imports(file):
+            target = file_of(name) if name.startswith(f"{app}.") else None
+            if target is None or (name_of(file) in FRAMEWORK and "/kinds/" in name_of(target)):
+                continue
+            if order.index(package_of(target)) > here:
+                climbing.append(f"{name_of(file)} imports {name}")
+
+    assert sorted(climbing) == []
+
+
+def test_every_package_is_in_the_order():
+    for app, order in ORDER.items():
+        folders = {path.parent.relative_to(ROOT / app).as_posix() for path in modules(app)}
+        known = {"", ".", "migrations", "management", "templatetags", *order}
+        assert {folder.partition("/")[0] for folder in folders} <= known, app
+
+
+def test_no_import_goes_in_a_circle():
+    files = list(modules(*APPS))
+    graph = {
+        file: {target for name in imports(file) if (target := file_of(name)) is not None}
+        for file in files
+    }
+    # Modules that import nothing left are taken away until none is; what stays is a circle.
+    while gone := [file for file, targets in graph.items() if not targets & graph.keys() - {file}]:
+        for file in gone:
+            del graph[file]
+
+    assert sorted(map(name_of, graph)) == []
+
+
 def test_labeling_stands_alone():
-    assert offenders(("labeling",), "annotator", "evaluation", "torch") == {}
+    assert offenders(modules("labeling"), "annotator", "evaluation", "torch") == {}
 
 
 def test_evaluation_never_knows_the_site():
-    assert offenders(("evaluation",), "annotator") == {}
+    assert offenders(modules("evaluation"), "annotator") == {}
 
 
-def test_metrics_know_nothing_of_django():
-    assert list(modules(*PURE)), "the list of pure modules points nowhere"
-    forbidden = ("django", "rest_framework", "celery", "evaluation.models", "annotator")
-    assert offenders(PURE, *forbidden) == {}
+def test_pure_packages_know_nothing_of_django():
+    assert all((ROOT / place).exists() for place in PURE)
+    forbidden = ("django", "rest_framework", "celery", "labeling.models", "evaluation.models")
+    assert offenders(modules(*PURE), *forbidden) == {}
 
 
-def test_metrics_take_only_files_from_labeling():
-    found = offenders(("evaluation/metrics", "evaluation/readers/answers.py"), "labeling")
+def test_metrics_take_only_files_and_formulas_from_labeling():
+    found = offenders(modules("evaluation/metrics"), "labeling")
 
-    assert {hit for hits in found.values() for hit in hits} <= {
-        "labeling.files",
-        "labeling.files.BadInput",
-        "labeling.files.atomic_write",
-        "labeling.files.StrPath",
-        # Pure formulas, written once.
-        "labeling.estimators.intervals",
-        "labeling.estimators.intervals.clopper_pearson",
-        # A number with its noun.
-        "labeling.plurals",
-        "labeling.plurals.count_of",
+    assert {
+        hit.removeprefix("labeling").split(".")[1]
+        for hits in found.values()
+        for hit in hits
+        if "." in hit
+    } <= {
+        "files",
+        "numba_cache",
+        "estimators",
+        "plurals",
     }
 
 
-def test_the_domain_knows_no_http():
-    domain = tuple(
-        name_of(file)
-        for file in modules("labeling", "evaluation")
-        if not DOORS.search(f"/{name_of(file)}")
-    )
-    assert len(domain) > 20
+def test_only_web_modules_know_http():
+    domain = [file for file in modules("labeling", "evaluation") if not WEB.search(name_of(file))]
+    assert len(domain) > 100
 
     assert offenders(domain, "rest_framework", "django.http", "django.shortcuts") == {}
 
 
-def test_models_know_no_doors():
-    models = ("labeling/models", "evaluation/models.py")
-    doors = [f"{part}.{door}" for part in PARTS for door in ("views", "api", "tasks", "admin")]
+def test_models_import_no_views_api_tasks_or_admin():
+    doors = [f"{app}.{name}" for app in APPS for name in ("web", "tasks", "admin", "benchmarks")]
 
-    assert offenders(models, *doors) == {}
+    assert offenders(modules("labeling/models", "evaluation/models.py"), *doors) == {}
 
 
-def test_torch_stays_in_metrics_readers_and_scoring():
-    others = tuple(
-        name_of(file) for file in modules(*PARTS) if not name_of(file).startswith(TORCH_MAY)
-    )
+def test_torch_stays_in_metrics_scoring_and_classifiers():
+    others = [file for file in modules(*APPS) if not TORCH.search(name_of(file))]
 
     assert offenders(others, "torch", "torchvision") == {}
 
 
-def test_the_table_of_the_house_names_every_file_of_labeling_and_tells_the_pure_ones():
-    told = (ROOT / "docs" / "architecture.md").read_text()
-    table = told.partition("## The files of labeling")[2].partition("\n## ")[0]
-    files = {file.name for file in (ROOT / "labeling").glob("*.py")} - {"__init__.py"}
-    pure = {Path(name).name for name in PURE if re.fullmatch(r"labeling/\w+\.py", name)}
+def test_numba_stays_in_kernels():
+    others = [file for file in modules(*APPS) if not KERNELS.search(name_of(file))]
 
-    assert sorted(re.findall(r"`(\w+\.py)`", table)) == sorted(files)
-    # Estimators are pure as a row.
-    [estimators] = re.findall(r"^\| Estimators \(P\) \|.*$", table, re.MULTILINE)
-    marked = {*re.findall(r"`(\w+\.py)` \(P\)", table), *re.findall(r"`(\w+\.py)`", estimators)}
-    assert marked == pure
+    assert offenders(others, "numba", "labeling.numba_cache") == {}
 
 
-def test_the_table_of_evaluation_names_every_file():
-    told = (ROOT / "docs" / "architecture.md").read_text()
-    table = told.partition("## The files of evaluation")[2].partition("\n## ")[0]
-    rows = [line for line in table.splitlines() if line.startswith("| ")]
+def test_no_folder_holds_more_than_25_modules():
+    files = (f for f in modules(*APPS, "tests", "benchmarks", "deploy") if f.name != "__init__.py")
+    count = Counter(file.parent for file in files if file.parent.name != "migrations")
 
-    for folder, mine in (
-        ("cds", lambda row: row.startswith("| `cds/`")),
-        ("ilsvrc", lambda row: row.startswith("| `ilsvrc/`")),
-        ("released", lambda row: row.startswith("| `released/`")),
-        ("wsol", lambda row: row.startswith("| `wsol/`")),
-        ("metrics", lambda row: row.startswith("| `metrics/`")),
-        ("networks", lambda row: row.startswith("| `networks/`")),
-        ("scoremaps", lambda row: row.startswith("| `scoremaps/`")),
-        ("", lambda row: not row.startswith("| `")),
-    ):
-        named = re.findall(r"`(\w+\.py)`", "".join(row for row in rows if mine(row)))
-        there = {file.name for file in (ROOT / "evaluation" / folder).glob("*.py")}
-        assert sorted(named) == sorted(there - {"__init__.py"}), folder
+    assert {name_of(folder): n for folder, n in count.items() if n > MOST_MODULES} == {}
+
+
+def test_no_file_is_longer_than_500_lines():
+    lines = {
+        name_of(file): file.read_text().count("\n")
+        for file in modules(*APPS)
+        if file.parent.name != "migrations"
+    }
+
+    assert {name: n for name, n in lines.items() if n > MOST_LINES} == {}
+
+
+def test_every_package_says_what_is_in_it():
+    silent = [
+        name_of(file)
+        for file in modules("labeling", "evaluation")
+        if file.name == "__init__.py"
+        and not re.search("migrations|management|templatetags", name_of(file))
+        and ast.get_docstring(ast.parse(file.read_text())) is None
+    ]
+
+    assert silent == []
 
 
 def test_nobody_ties_the_domain_together_with_signals():
-    assert offenders(PARTS, "django.db.models.signals", "django.dispatch") == {}
+    assert offenders(modules(*APPS), "django.db.models.signals", "django.dispatch") == {}
 
 
-WEB = """
+WEB_PROCESS = """
 import json, os, sys
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "annotator.settings")
 from annotator.wsgi import application
@@ -272,7 +261,7 @@ print(json.dumps(sorted({name.partition(".")[0] for name in sys.modules})))
 
 def test_a_web_process_loads_neither_torch_nor_numba(tmp_path):
     done = subprocess.run(
-        [sys.executable, "-c", WEB],
+        [sys.executable, "-c", WEB_PROCESS],
         cwd=ROOT,
         env={"PATH": "/usr/bin:/bin", "ASSAY_DATA": str(tmp_path), "SECRET_KEY": "of this test"},
         capture_output=True,
@@ -305,7 +294,7 @@ LOOKED_UP = re.compile(r"^(account/|socialaccount/|allauth/|admin/|\d{3}\.html$|
 
 @pytest.mark.parametrize("template", [t for t in templates() if not LOOKED_UP.match(t)])
 def test_every_template_is_used(template):
-    sources = [*modules(*PARTS), *(ROOT / "templates").rglob("*.html")]
+    sources = [*modules(*APPS), *(ROOT / "templates").rglob("*.html")]
 
     assert any(names(file, template) for file in sources), f"nothing names {template}"
 
@@ -315,7 +304,7 @@ SCRIPTS = sorted(file for file in (ROOT / "static" / "js").rglob("*.js"))
 
 @pytest.mark.parametrize("script", [f.relative_to(ROOT / "static").as_posix() for f in SCRIPTS])
 def test_every_script_is_used(script):
-    sources = [*modules(*PARTS), *(ROOT / "templates").rglob("*.html")]
+    sources = [*modules(*APPS), *(ROOT / "templates").rglob("*.html")]
     relative = [file for file in SCRIPTS if file.name != Path(script).name]
 
     named = any(names(file, script) for file in sources)

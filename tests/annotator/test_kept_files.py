@@ -8,13 +8,13 @@ import re
 import time
 from collections.abc import Iterator
 
-import labeling.web.forms
 import pytest
 from django import forms
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.urls import reverse
 
+import labeling.web.forms
 from evaluation.benchmarks import forms as evaluation_forms
 from evaluation.benchmarks.kinds.cds import forms as cds_forms
 from evaluation.benchmarks.kinds.labeled import forms as released_forms
