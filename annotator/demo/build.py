@@ -1,7 +1,7 @@
 """The demonstration that `make demo` shows: photographs, made-up classifiers, five annotators, the
-same competition answered (labeled_demonstration.py), a second campaign that asks by a question
-graph (graph_demonstration.py), a third that draws parts (parts_demonstration.py) and benchmarks on
-drawn objects (cds_demonstration.py, released_demonstration.py).
+same competition answered (labeled.py), a second campaign that asks by a question
+graph (graph.py), a third that draws parts (parts.py) and benchmarks on
+drawn objects (cds.py, released.py).
 
 Everything is done through the deeds that pages and commands use, and may be done again unharmed.
 What it is made of lies in annotator/demo/.

@@ -1,6 +1,6 @@
 """The demonstration's benchmarks on released labels: where made-up classifiers see drawn objects.
 
-Both stand on the release of the campaign that carol has drawn (cds_demonstration.py). Detections
+Both stand on the release of the campaign that carol has drawn (cds.py). Detections
 and score maps follow rules that stand here: a box that is more or less off, light on a smaller or
 larger piece of the object.
 """

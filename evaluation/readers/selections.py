@@ -1,6 +1,6 @@
 """Selection files as the site needs them: every line checked, with its number. No database.
 
-`readers.py` reads of a selection what ranking needs; a competition also shows confidences and
+`answers.py` reads of a selection what ranking needs; a competition also shows confidences and
 distances, and asks about classes, so all of a line is checked here.
 """
 

@@ -18,8 +18,9 @@ class Waiting(NamedTuple):
     more: bool
 
 
-# As lanes.py reads them, of the first question alone: from the person's cursors on, a free seat and
-# no seat of theirs about the same subject; then what they gave back. {quota} is of the database.
+# As candidates.py reads them, of the first question alone: from the person's cursors on, a free
+# seat and no seat of theirs about the same subject; then what they gave back. {quota} depends on
+# the database.
 STATEMENT = """
 SELECT b.id,
     EXISTS (SELECT 1 FROM labeling_assignment a JOIN labeling_question q ON q.id = a.question_id

@@ -3,8 +3,8 @@
 The whole-image item of such an image is derived from the item of what it shows. Questions about it,
 in any campaign and of gold too, carry the subject −(id of that item); questions about anything else
 are a subject of their own. Once a person has held a seat on a subject below 0, answered or not,
-they never get one on another question about it: the seat is unique and stays where it is (lanes.py,
-assigning.py). docs/people-as-classifier.md.
+they never get one on another question about it: the seat is unique and stays where it is
+(candidates.py, claiming.py). docs/people-as-classifier.md.
 """
 
 from collections import defaultdict

@@ -1,6 +1,6 @@
 """Questions as the database has them, judged: whose votes, by which policy, and by what was known.
 
-Reads only, a fixed number of queries however many questions there are. consensus.py acts on it.
+Reads only, a fixed number of queries however many questions there are. settling.py acts on it.
 """
 
 from collections import defaultdict

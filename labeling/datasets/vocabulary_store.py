@@ -1,6 +1,6 @@
 """The vocabulary of a dataset's parts: its versions, and the only place that writes one.
 
-vocabulary.py reads and checks one. Versions never change: campaigns keep the one they ask by.
+types.py reads and checks one. Versions never change: campaigns keep the one they ask by.
 """
 
 from typing import Any

@@ -153,7 +153,7 @@ def _create_questions(campaign: Campaign, keys: list[tuple[int, str]], lane: int
 
 
 def take_tickets(campaign: Campaign, count: int) -> int:
-    """The first of `count` consecutive tickets; holds the campaign's row (see seats.py)."""
+    """The first of `count` consecutive tickets; holds the campaign's row (see sql.py)."""
     return sql.take_tickets(campaign.pk, count)
 
 

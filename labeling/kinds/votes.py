@@ -19,7 +19,7 @@ class Verdict:
 
     state: "settled", "dropped", "review", or "open" while `more` further votes are wanted.
     probability: by majority the winner's share of those who could answer, which is a share of votes
-    and no calibrated probability; by the other methods (judging.py) how likely the value is right.
+    and no calibrated probability; by the other methods (deciding.py) how likely the value is right.
     None where nothing won.
     """
 

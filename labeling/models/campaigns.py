@@ -47,12 +47,12 @@ class Campaign(models.Model):
     vocabulary = models.ForeignKey(
         "labeling.Vocabulary", on_delete=models.PROTECT, related_name="+", null=True, blank=True
     )
-    # The last ticket given out, per campaign; assigning.py and campaigns.py take from it.
+    # The last ticket given out, per campaign; claiming.py and lifecycle.py take from it.
     last_ticket = models.BigIntegerField(default=0)
     # Nothing at or below these tickets has a free seat: a newcomer starts reading here.
     floor_returned = models.BigIntegerField(default=0)
     floor_fresh = models.BigIntegerField(default=0)
-    # Counted now and then by assigning.py, so that "how many left" never counts a million rows.
+    # Counted now and then by claiming.py, so that "how many left" never counts a million rows.
     questions_asked = models.PositiveIntegerField(default=0)
     questions_free = models.PositiveIntegerField(default=0)
     counted_at = models.DateTimeField(null=True, blank=True)

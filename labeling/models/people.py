@@ -98,7 +98,7 @@ class Membership(models.Model):
     cursor_returned = models.BigIntegerField(default=0)
     cursor_fresh = models.BigIntegerField(default=0)
     cursor_gold = models.BigIntegerField(default=0)
-    # Kept by answering.py in the statement that accepts a batch, so no page has to add up answers.
+    # Kept by submitting.py in the statement that accepts a batch, so no page has to add up answers.
     answered = models.PositiveIntegerField(default=0)
     worked_ms = models.PositiveBigIntegerField(default=0)
     last_answered_at = models.DateTimeField(null=True, blank=True)
@@ -112,7 +112,7 @@ class Membership(models.Model):
     gold_share = models.FloatField(null=True, blank=True)
     # The topics that a quota leaves to this person, null where there is none; quotas.py keeps it.
     topics = models.JSONField(null=True, blank=True)
-    # What watching.py last found: figures of each signal, and since when they stand.
+    # What monitoring.py last found: figures of each signal, and since when they stand.
     standing = models.JSONField(default=dict, blank=True)
     joined_at = models.DateTimeField(default=timezone.now)
     left_at = models.DateTimeField(null=True, blank=True)

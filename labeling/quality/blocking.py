@@ -113,7 +113,7 @@ def _change(
         found = _judge_again(locked, coming)
         answers = _count_votes([question.id for question in locked], member.user_id)
         stage = _enter(current, member, void)
-        # The campaign's row comes after all questions, as everywhere (seats.py).
+        # The campaign's row comes after all questions, as everywhere (sql.py).
         found.give()
         _put_in_force(current, coming)
         Decision.objects.create(
@@ -203,7 +203,7 @@ def _enter(campaign: Campaign, member: Membership, void: bool) -> str:
     if not void:
         # What they answered to gold led to the block: counted again, it would lead there again.
         member.working_since, member.standing, member.gold_share = timezone.now(), {}, None
-    # A page that is being claimed at this moment must notice (assigning.py looks at the count).
+    # A page that is being claimed at this moment must notice (claiming.py looks at the count).
     member.pages = F("pages") + 1
     member.save(update_fields=["stage", "working_since", "standing", "gold_share", "pages"])
     return before

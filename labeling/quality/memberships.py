@@ -172,7 +172,7 @@ def _lock(membership: Membership) -> Membership:
     if found is None:
         raise NotYours("This person is no longer a member of the campaign.")
     # The campaign's row too: two researchers who remove each other at the same moment must not
-    # both succeed. Members are locked before it, as everywhere (seats.py).
+    # both succeed. Members are locked before it, as everywhere (sql.py).
     Campaign.objects.select_for_update().get(pk=membership.campaign_id)
     return found
 

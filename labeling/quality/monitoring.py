@@ -1,8 +1,8 @@
-"""Standing: four signals of everybody at work, and what the campaign's policy does about them.
+"""Monitoring: four checks of everybody at work, and the action of the policy when one is exceeded.
 
-Signals are figures that hold under any policy (signals.py); the policy's thresholds and actions are
-laid over them, here after every tenth answer and every night, and in `preview` before a change.
-Only annotators at work are watched. docs/quality.md, Standing.
+The figures of annotator_checks.py hold under any policy; its thresholds and actions are applied to
+them here, after every tenth answer and every night, and in `preview` before a change of policy.
+Only annotators at work are monitored. docs/quality.md, Standing.
 """
 
 import logging
@@ -175,7 +175,7 @@ def _recent(campaign: Campaign, membership: Membership) -> list[_Row]:
     answers = Answer.objects.filter(
         assignment__annotator_id=membership.user_id,
         assignment__state=Assignment.State.ANSWERED,
-        # Counted by answering.py for each person, so the last ones need no sorting of them all.
+        # Counted by submitting.py for each person, so the last ones need no sorting of them all.
         assignment__ordinal__gt=membership.answered - RECENT,
         assignment__question__campaign=campaign,
     ).order_by("assignment__ordinal", "assignment_id", "revision")

@@ -1,7 +1,7 @@
 """A pilot: a random sample of every topic gets many votes, from which vote tables are learned.
 
 The ImageNet way: at least ten votes on each of a random sample of a class's images (Russakovsky et
-al. 2015, section 3.1.3). calibrating.py learns the tables, and judging.py goes by them.
+al. 2015, section 3.1.3). calibrating.py learns the tables, and deciding.py goes by them.
 """
 
 import random
@@ -132,7 +132,7 @@ def ask_pilot(campaign: Campaign, actor: User | None, per_topic: int, seed: int)
             part = moved[start : start + CHUNK]
             Question.objects.filter(pk__in=[q.id for q in part]).update(policy=policy)
             found.add(settling.replay_locked([q._replace(policy_id=policy.pk) for q in part]))
-        # The campaign's row after all questions, as everywhere (seats.py).
+        # The campaign's row after all questions, as everywhere (sql.py).
         found.give()
         if moved:
             Decision.objects.create(

@@ -257,7 +257,7 @@ def _spread(membership: Membership, candidates: Sequence[Unseen], wanted: int) -
 
 
 def _seat(membership: Membership, chosen: Sequence[Unseen], now: datetime, until: datetime) -> None:
-    """Leases a seat on each, as assigning.py does. `created_at` is when this stage gave it, so that
+    """Leases a seat on each, as claiming.py does. `created_at` is when this stage gave it, so that
     feedback can tell it from what somebody met at work."""
     again = {
         row.subject: row

@@ -104,7 +104,7 @@ class Frozen:
         """Every image of the release with its settled objects, and their parts, where it has parts.
 
         Images and objects in the order of the files. An object's last parts, of origin "made", are
-        what no other part covers (rest.py): of itself, where its outline is known, and of the
+        what no other part covers (background.py): of itself, where its outline is known, and of the
         background in its crop; rest: False leaves them out. Image by image; memory stays flat.
         """
         return ahead(_with_rest, self._parted()) if rest else self._parted()

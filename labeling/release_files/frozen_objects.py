@@ -2,7 +2,7 @@
 
 A line joins what was given with what people said: their word on a part stands over the given one,
 which stays beside it. What nobody said anything of is named as unknown. The rest, which no part
-covers, is not in the line: outline, parts and crop are, and rest.py follows from them.
+covers, is not in the line: outline, parts and crop are, and background.py follows from them.
 """
 
 from collections import Counter

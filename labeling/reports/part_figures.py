@@ -1,6 +1,6 @@
 """How far the people of a campaign agree on parts, by category and part.
 
-Reads what settlements say of agreement (part_consensus.py), never a drawing.
+Reads what settlements say of agreement (joining.py), never a drawing.
 """
 
 from collections import defaultdict

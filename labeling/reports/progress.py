@@ -114,7 +114,7 @@ def _minutes_left(campaign: Campaign, left: int, hours: float, answers: int) -> 
 
 
 def kept_standing(membership: Membership) -> dict[str, Any] | None:
-    """Gold as watching.py last counted it; None where nobody looked since the stage began.
+    """Gold as monitoring.py last counted it; None where nobody looked since the stage began.
 
     Of somebody who is paused, as it stood when they left work: what is counted now begins anew
     with every stage.

@@ -72,7 +72,7 @@ def question(campaign: Campaign, node: str, image: int = 0) -> Question:
 
 
 def settle(campaign: Campaign, image: int = 0, **said: str | None) -> None:
-    """Settles questions as consensus.py would: yes, no, dropped, or None for a reviewer."""
+    """Settles questions as settling.py would: yes, no, dropped, or None for a reviewer."""
     for node, value in said.items():
         row = question(campaign, node, image)
         state = {"dropped": "dropped", None: "review"}.get(value, "settled")

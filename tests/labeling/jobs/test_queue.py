@@ -7,9 +7,11 @@ from datetime import timedelta
 import pytest
 from django.db import connection, transaction
 from django.utils import timezone
+from django.utils.module_loading import import_string
 
+from annotator import settings as defaults
 from labeling.errors import Conflict, Refusal
-from labeling.jobs import queue
+from labeling.jobs import moved, queue
 from labeling.models import Job
 
 SEEN: list[int] = []
@@ -497,3 +499,17 @@ def test_waiting_work_does_not_start_before_the_deed_that_needs_it_is_committed(
     assert again.pk == job.pk
     assert not early
     assert claimed.is_set()
+
+
+def test_settings_of_the_first_edition_may_name_the_old_handlers(settings):
+    settings.ASSAY_JOB_HANDLERS = {
+        kind: path.replace(new, old)
+        for kind, path in defaults.ASSAY_JOB_HANDLERS.items()
+        for old, new in moved.MOVED.items()
+        if path.startswith(f"{new}.")
+    }
+    assert "labeling.watching.execute" in settings.ASSAY_JOB_HANDLERS.values()
+
+    found = {kind: queue._handler(kind) for kind in settings.ASSAY_JOB_HANDLERS}
+
+    assert found == {k: import_string(path) for k, path in defaults.ASSAY_JOB_HANDLERS.items()}

@@ -21,7 +21,7 @@ GROWING = re.compile(
     r"|INDEX (?!assignment_open_by_annotator|assignment_given_back)\S+ \(annotator_id=\?\)"
     r"|question_by_state|\(campaign_id=\?\)"
 )
-# Once a minute at most, never in the way of a page of a large campaign (upkeep.py).
+# Once a minute at most, never in the way of a page of a large campaign (counters.py).
 COUNTED = "SELECT COUNT(*) FROM labeling_question"
 
 

@@ -1,6 +1,6 @@
 """Benchmarks whose ground truth is the labels of a release, and who takes part in them.
 
-The only writer of their Benchmark and Submission rows. What their folders hold: places.py.
+The only writer of their Benchmark and Submission rows. What their folders hold: paths.py.
 """
 
 import os

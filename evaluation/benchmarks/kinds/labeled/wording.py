@@ -57,7 +57,7 @@ EXAMPLES = {
 
 class Measure(NamedTuple):
     """A leading number. path: where it stands in a submission's result. number, case: the images
-    behind it (cases.py)."""
+    behind it (outcomes.py)."""
 
     key: str
     words: str

@@ -373,7 +373,7 @@ def _drop(benchmark: Benchmark, keys: set[Key]) -> list[str]:
     ]
     Selection.objects.filter(pk__in=[row.pk for row in gone]).update(state=Selection.State.DROPPED)
     taken, waiting = _fill(benchmark)
-    # Before asking, which holds the campaign's row: questions are locked first (seats.py).
+    # Before asking, which holds the campaign's row: questions are locked first (sql.py).
     _withdraw_unneeded(benchmark, {key for row in gone for key in _keys_of(row)} - keys)
     _ask(benchmark, [key for row in taken for key in _keys_of(row)], Question.Lane.RETURNED)
     Decision.objects.bulk_create(
