@@ -15,8 +15,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from annotator.pages import seats
-from annotator.pages.bodies import MAX_BODY_BYTES, MAX_DURATION_MS
+from annotator.pages.bodies import MAX_BODY_BYTES
 from labeling.answers import submitting
+from labeling.answers.sent import MAX_BATCH, MAX_DURATION_MS, Sent
 from labeling.assignment import claiming
 from labeling.campaigns.access import campaign_for
 from labeling.models import Answer, Assignment
@@ -51,17 +52,24 @@ class SeatsSerializer(serializers.Serializer):
     left = serializers.IntegerField(help_text="About how many more you could answer.")
 
 
+class DurationField(serializers.IntegerField):
+    """Milliseconds; more than an hour counts as one, as on the page."""
+
+    def to_internal_value(self, data: Any) -> int:
+        return min(super().to_internal_value(data), MAX_DURATION_MS)
+
+
 class AnswerSerializer(Body):
     id = serializers.UUIDField(help_text="Made by you; the same again is the same answer.")
     seat = serializers.RegexField(TOKEN)
     value = AnyField()
-    duration_ms = serializers.IntegerField(
+    duration_ms = DurationField(
         required=False, allow_null=True, default=None, min_value=0, max_value=MAX_DURATION_MS
     )
 
 
 class AnswersSerializer(Body):
-    answers = AnswerSerializer(many=True, allow_empty=False, max_length=submitting.MAX_BATCH)  # type: ignore[call-arg]
+    answers = AnswerSerializer(many=True, allow_empty=False, max_length=MAX_BATCH)  # type: ignore[call-arg]
 
 
 class ResultSerializer(serializers.Serializer):
@@ -102,7 +110,7 @@ class LabelDoors(CampaignDoors):
         """What became of each answer, in order. The accepted ones are on disk."""
         row = self.campaign()
         body = self.read(AnswersSerializer)
-        sent = [submitting.Sent(**answer) for answer in body["answers"]]
+        sent = [Sent(**answer) for answer in body["answers"]]
         return self.answer(ResultsSerializer, {"results": submitting.submit(self.user, row, sent)})
 
 

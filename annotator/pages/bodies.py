@@ -2,22 +2,19 @@
 
 import functools
 import json
-import uuid
 from collections.abc import Callable
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
 
-from labeling.answers import drafts
-from labeling.answers.submitting import check_batch
+from labeling.answers import drafts, sent
+from labeling.answers.sent import Sent, check_batch, read_token
 from labeling.errors import Refusal, TooLarge
 
 MAX_BODY_BYTES = 256 * 1024
 # One drawing, or its draft, with what is around it.
 MAX_DRAWING_BYTES = drafts.MAX_BYTES + 16 * 1024
 MAX_HELD = 500
-# An hour: more than that was not spent looking at one image.
-MAX_DURATION_MS = 3_600_000
 
 
 def script_only(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
@@ -81,57 +78,13 @@ def check_user(request: HttpRequest, body: dict[str, Any]) -> None:
         raise refusal
 
 
-def read_answers(body: dict[str, Any]) -> list[dict[str, Any]]:
+def read_answers(body: dict[str, Any]) -> list[Sent]:
     """The body's answers: {"id": UUID, "seat", "value", "duration_ms"}. Raises Refusal."""
     answers = body.get("answers")
     if not isinstance(answers, list) or not answers:
         raise Refusal('Send "answers": a list with at least one answer.', field="answers")
     check_batch(answers)
-    return [_answer(answer, index) for index, answer in enumerate(answers)]
-
-
-def _answer(answer: Any, index: int) -> dict[str, Any]:
-    where = f"answers.{index}"
-    if not isinstance(answer, dict):
-        raise Refusal("An answer must be a JSON object.", field=where, code="malformed")
-    if unknown := set(answer) - {"id", "seat", "value", "duration_ms"}:
-        raise Refusal(f"An answer has no {sorted(unknown)[0]!r}.", field=where, code="malformed")
-    return {
-        "id": _uuid(answer.get("id"), f"{where}.id"),
-        "seat": read_token(answer.get("seat"), f"{where}.seat"),
-        "value": answer.get("value"),
-        "duration_ms": _duration(answer.get("duration_ms"), f"{where}.duration_ms"),
-    }
-
-
-def _uuid(value: Any, where: str) -> uuid.UUID:
-    try:
-        return uuid.UUID(value if isinstance(value, str) and len(value) == 36 else "")
-    except ValueError as error:
-        raise Refusal(
-            f"{str(value)[:60]!r} is not an answer's id: a UUID of 36 characters.",
-            field=where,
-            code="malformed",
-        ) from error
-
-
-def read_token(value: Any, where: str) -> str:
-    """A seat's token by its form. Raises Refusal."""
-    if not isinstance(value, str) or not 0 < len(value) <= 32 or not value.isalnum():
-        raise Refusal(f"{str(value)[:60]!r} is not a seat.", field=where, code="malformed")
-    return value
-
-
-def _duration(value: Any, where: str) -> int | None:
-    if value is None:
-        return None
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise Refusal(
-            f"duration_ms is {str(value)[:60]!r}; send whole milliseconds, or leave it out.",
-            field=where,
-            code="malformed",
-        )
-    return min(value, MAX_DURATION_MS)
+    return [sent.read(answer, f"answers.{index}.") for index, answer in enumerate(answers)]
 
 
 def read_version(value: Any, where: str) -> int:

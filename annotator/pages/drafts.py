@@ -7,6 +7,7 @@ from django.views.decorators.http import require_POST
 from annotator.accounts import person
 from annotator.pages import bodies, parts, seats
 from labeling.answers import drafts
+from labeling.answers.sent import read_token
 from labeling.campaigns.access import campaign_for
 from labeling.errors import NotYours
 from labeling.models import Assignment, Campaign
@@ -51,7 +52,7 @@ def label_seat(request: HttpRequest, name: str) -> HttpResponse:
 
 def _seat(request: HttpRequest, campaign: Campaign, body: dict) -> Assignment:
     """The seat that the body names. Raises NotYours for one of another campaign, too."""
-    seat = seats.seat_of(person(request), bodies.read_token(body.get("seat"), "seat"))
+    seat = seats.seat_of(person(request), read_token(body.get("seat")))
     if seat.question.campaign_id != campaign.pk:
         raise NotYours("This image is not with you, or no longer. Take the next one.")
     return seat

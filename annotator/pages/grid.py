@@ -9,9 +9,8 @@ from typing import Any
 from django.http import HttpRequest, QueryDict
 
 from annotator.accounts import person
-from annotator.pages import bodies, seats
-from annotator.pages.forms import new_answer_id, read_answer_id
-from labeling.answers import submitting
+from annotator.pages import seats
+from labeling.answers.sent import Sent, check_batch, new_id, read_duration, read_id, read_token
 from labeling.errors import NotYours, Refusal
 from labeling.kinds import KINDS, policies
 from labeling.models import Campaign
@@ -33,22 +32,22 @@ def page_of(rows: list[dict[str, Any]], campaign: Campaign) -> list[dict[str, An
 def tiles(rows: list[dict[str, Any]], given: dict[str, Any] | None = None) -> list[dict[str, Any]]:
     """The rows as the template draws them: numbered, each with an id for its answer."""
     return [
-        row | {"number": number, "id": new_answer_id(), "given": (given or {}).get(row["seat"])}
+        row | {"number": number, "id": new_id(), "given": (given or {}).get(row["seat"])}
         for number, row in enumerate(rows, 1)
     ]
 
 
-def read(post: QueryDict) -> list[submitting.Sent]:
+def read(post: QueryDict) -> list[Sent]:
     """The answers of a page sent as a form. Raises Refusal."""
-    tokens = [bodies.read_token(token, "seat") for token in post.getlist("seat")]
+    tokens = [read_token(token) for token in post.getlist("seat")]
     if not tokens:
         raise Refusal("The form names no image. Reload the page.", field="seat")
-    submitting.check_batch(tokens)
-    duration_ms = _share(post.get("duration_ms", ""), len(tokens))
+    check_batch(tokens)
+    duration_ms = read_duration(post.get("duration_ms"), images=len(tokens))
     hard, yes = set(post.getlist(HARD)), set(post.getlist(YES))
     return [
-        submitting.Sent(
-            id=read_answer_id(post.get(f"id-{token}")),
+        Sent(
+            id=read_id(post.get(f"id-{token}")),
             seat=token,
             # Ticked as both: whoever finds it too hard has not said yes.
             value=HARD if token in hard else YES if token in yes else NO,
@@ -58,14 +57,7 @@ def read(post: QueryDict) -> list[submitting.Sent]:
     ]
 
 
-def _share(milliseconds: str, images: int) -> int | None:
-    """What each image took of the page's time; None where the form does not say."""
-    if not milliseconds.isdecimal() or len(milliseconds) > 9:
-        return None
-    return min(int(milliseconds) // images, bodies.MAX_DURATION_MS)
-
-
-def remember(request: HttpRequest, campaign: Campaign, sent: list[submitting.Sent]) -> None:
+def remember(request: HttpRequest, campaign: Campaign, sent: list[Sent]) -> None:
     """Keeps which page was answered last, for the way back without scripts."""
     request.session[_key(campaign)] = [answer.seat for answer in sent]
 

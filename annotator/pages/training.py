@@ -16,8 +16,7 @@ from django.views.decorators.http import require_http_methods
 
 from annotator.accounts import person
 from annotator.pages import grid, parts, seats
-from annotator.pages.forms import AnswerForm, DrawingForm, new_answer_id
-from labeling.answers import submitting
+from labeling.answers.sent import Sent, new_id, read_form
 from labeling.campaigns.access import campaign_for
 from labeling.errors import Conflict, NotYours
 from labeling.kinds import KINDS
@@ -63,7 +62,7 @@ def _ask(request: HttpRequest, campaign: Campaign, membership: Membership) -> Ht
         "first": rows[0],
         "topic": shown["topics"].get(rows[0]["topic"]),
         "tiles": _with_small_images(grid.tiles(rows)) if by_page else None,
-        "answer_id": new_answer_id(),
+        "answer_id": new_id(),
     }
     context["begins"] = not context["progress"]["done"]
     if parts.asks_for(campaign):
@@ -141,11 +140,12 @@ def _say(request: HttpRequest, told: list[dict[str, Any]]) -> None:
         messages.error(request, message)
 
 
-def _read(request: HttpRequest, campaign: Campaign) -> list[submitting.Sent]:
+def _read(request: HttpRequest, campaign: Campaign) -> list[Sent]:
     if grid.asks_by_page(campaign):
         return grid.read(request.POST)
-    form = DrawingForm if parts.asks_for(campaign) else AnswerForm
-    return [submitting.Sent(**form.read(request.POST))]
+    if parts.asks_for(campaign):
+        return [read_form(request.POST, "Draw a part, or skip the image.")]
+    return [read_form(request.POST)]
 
 
 def _result(

@@ -14,8 +14,8 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from annotator import accounts
 from annotator.accounts import person
 from annotator.pages import bodies, grid, parts, seats
-from annotator.pages.forms import AnswerForm, new_answer_id
 from labeling.answers import submitting
+from labeling.answers.sent import new_id, read_form, read_token
 from labeling.assignment import claiming
 from labeling.assignment.claiming import NOT_WORKING
 from labeling.assignment.waiting import waiting_for
@@ -142,7 +142,7 @@ def _seats_to_show(
     answered; else those to answer."""
     token = request.GET.get("seat")
     if token:
-        seat = seats.seat_of(person(request), bodies.read_token(token, "seat"))
+        seat = seats.seat_of(person(request), read_token(token))
         if seat.question.campaign_id != campaign.pk:
             raise NotYours("This image is not with you, or no longer. Take the next one.")
         shown = seats.Shown(seat.token, seat.question.topic)
@@ -192,7 +192,7 @@ def _label_context(
         "setup": setup,
         "first": first,
         "topic": page["topics"].get(first["topic"]) if first else None,
-        "answer_id": new_answer_id(),
+        "answer_id": new_id(),
         "done": done,
         "left": page["left"],
         "last_seat": request.GET.get("after", ""),
@@ -204,11 +204,11 @@ def _answer_by_form(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     if "skip" in request.POST:
         # A page of images has a button for each, which names it; one image is named by the form.
         named = request.POST["skip"] if grid.asks_by_page(campaign) else request.POST.get("seat")
-        claiming.return_seat(person(request), bodies.read_token(named, "seat"))
+        claiming.return_seat(person(request), read_token(named))
         return redirect("label", campaign.name)
     if grid.asks_by_page(campaign):
         return _answer_page(request, campaign)
-    sent = submitting.Sent(**AnswerForm.read(request.POST))
+    sent = read_form(request.POST)
     [result] = submitting.submit(person(request), campaign, [sent])
     if result.status != submitting.ACCEPTED:
         messages.error(request, result.message)
@@ -248,8 +248,7 @@ def label_answers(request: HttpRequest, name: str) -> HttpResponse:
     draws = parts.asks_for(campaign)
     body = bodies.read_drawing(request) if draws else bodies.read_object(request)
     bodies.check_user(request, body)
-    sent = [submitting.Sent(**answer) for answer in bodies.read_answers(body)]
-    results = submitting.submit(person(request), campaign, sent)
+    results = submitting.submit(person(request), campaign, bodies.read_answers(body))
     return JsonResponse({"results": [asdict(result) for result in results]})
 
 
@@ -260,7 +259,7 @@ def label_skip(request: HttpRequest, name: str) -> HttpResponse:
     campaign_for(person(request), name)
     body = bodies.read_object(request)
     bodies.check_user(request, body)
-    claiming.return_seat(person(request), bodies.read_token(body.get("seat"), "seat"))
+    claiming.return_seat(person(request), read_token(body.get("seat")))
     return JsonResponse({"status": "returned"})
 
 

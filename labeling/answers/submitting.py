@@ -14,18 +14,17 @@ from uuid import UUID
 from django.utils import timezone
 
 from labeling.answers import drafts, window
+from labeling.answers.sent import Sent, check_batch
 from labeling.assignment import quotas
 from labeling.assignment.candidates import NOT_A_MEMBER
 from labeling.assignment.claiming import NOT_WORKING, NOT_YOUR_SEAT, return_seat
 from labeling.consensus import settling
 from labeling.db.sql import Locked, execute, fetch, locking, marks, moment, retried, writing
-from labeling.errors import NotYours, Refusal, TooLarge
+from labeling.errors import NotYours, Refusal
 from labeling.jobs import queue
 from labeling.kinds import KINDS, About, clean_answer, is_drawn, policies
 from labeling.models import Answer, Assignment, Campaign, Job, Membership, Question, User
 
-MAX_BATCH = 100
-MAX_DURATION_MS = 2**31 - 1
 # An answer that took longer than this was a pause: no more of it counts as work.
 LONGEST_WORK_MS = 120_000
 # After so many answers of a person somebody looks how they work; gold or not, so it tells nothing.
@@ -51,18 +50,7 @@ MESSAGES = {
     ),
     "blocked": NOT_WORKING[Membership.Stage.BLOCKED][1],
     "bad_id": "The answer has no proper id; give a UUID made for this answer alone.",
-    "bad_duration": "duration_ms must be a whole number of milliseconds, 0 or more, or nothing.",
 }
-
-
-@dataclass(frozen=True)
-class Sent:
-    """An answer as it came: its id is the client's, its seat a token."""
-
-    id: UUID
-    seat: str
-    value: Any
-    duration_ms: int | None = None
 
 
 @dataclass(frozen=True)
@@ -136,14 +124,6 @@ def submit(user: User, campaign: Campaign, answers: Sequence[Sent]) -> list[Resu
     """
     check_batch(answers)
     return _submit(user, campaign, answers) if answers else []
-
-
-def check_batch(answers: Sequence[Any]) -> None:
-    """Passes for as many answers as come at once. Raises TooLarge."""
-    if len(answers) > MAX_BATCH:
-        raise TooLarge(
-            f"{len(answers)} answers came at once; send at most {MAX_BATCH}.", field="answers"
-        )
 
 
 @retried
@@ -283,7 +263,6 @@ def _accept(batch: _Batch, sent: Sent) -> int:
     if sent.id in batch.known:
         return _check_again(batch, sent, seat)
     value = _clean_value(batch, sent, seat)
-    duration = _clean_duration(sent.duration_ms)
     if seat is None:
         raise _refusal("not_your_seat")
     if batch.member.campaign_state == Campaign.State.CLOSED:
@@ -301,7 +280,7 @@ def _accept(batch: _Batch, sent: Sent) -> int:
             assignment_id=seat.pk,
             revision=seat.revisions,
             value=value,
-            duration_ms=duration,
+            duration_ms=sent.duration_ms,
             late=seat.late or (question is not None and question.state != Question.State.OPEN),
             created_at=batch.now,
         )
@@ -312,7 +291,7 @@ def _accept(batch: _Batch, sent: Sent) -> int:
     if seat.state != Assignment.State.ANSWERED:
         seat.state, seat.changed = Assignment.State.ANSWERED.value, True
         seat.first_at = batch.now
-    batch.known[sent.id] = (seat.token, value, duration, seat.revisions)
+    batch.known[sent.id] = (seat.token, value, sent.duration_ms, seat.revisions)
     seat.revisions += 1
     return seat.revisions - 1
 
@@ -343,16 +322,6 @@ def _refusal(code: str) -> Refusal:
 def _is_token(seat: Any) -> bool:
     # Whatever else came is no seat, and some of it (a NUL) no database takes.
     return isinstance(seat, str) and re.fullmatch("[0-9a-f]{32}", seat) is not None
-
-
-def _clean_duration(duration: Any) -> int | None:
-    if duration is None:
-        return None
-    if isinstance(duration, bool) or not isinstance(duration, int):
-        raise _refusal("bad_duration")
-    if not 0 <= duration <= MAX_DURATION_MS:
-        raise _refusal("bad_duration")
-    return duration
 
 
 def _check_window(batch: _Batch, seat: _Seat) -> None:

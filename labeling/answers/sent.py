@@ -1,0 +1,113 @@
+"""A sent answer, checked as it enters: by a script, a form, a page of images, or the API."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID, uuid4
+
+from labeling.answers import drafts
+from labeling.errors import Refusal, TooLarge
+
+MAX_BATCH = 100
+# An hour: more than that was not spent looking at one image.
+MAX_DURATION_MS = 3_600_000
+# The longest way to write a UUID: urn:uuid: and 36 characters.
+MAX_ID = 45
+# Characters of a value in a form: a drawing.
+MAX_VALUE = drafts.MAX_BYTES
+KEYS = ("id", "seat", "value", "duration_ms")
+
+
+@dataclass(frozen=True)
+class Sent:
+    """An answer as it came: its id is the client's, its seat a token."""
+
+    id: UUID
+    seat: str
+    value: Any
+    duration_ms: int | None = None
+
+
+def check_batch(answers: Sequence[Any]) -> None:
+    """Raises TooLarge for more answers than may come at once."""
+    if len(answers) > MAX_BATCH:
+        raise TooLarge(
+            f"{len(answers)} answers came at once; send at most {MAX_BATCH}.", field="answers"
+        )
+
+
+def read(answer: Any, where: str = "") -> Sent:
+    """The answer of a JSON object or a form. where: put before the field that a Refusal names."""
+    if not isinstance(answer, dict):
+        raise _malformed("An answer must be a JSON object.", where.rstrip("."))
+    if unknown := sorted(str(key) for key in set(answer) - set(KEYS)):
+        raise _malformed(f"An answer has no {unknown[0][:60]!r}.", where.rstrip("."))
+    return Sent(
+        read_id(answer.get("id"), f"{where}id"),
+        read_token(answer.get("seat"), f"{where}seat"),
+        answer.get("value"),
+        read_duration(answer.get("duration_ms"), f"{where}duration_ms"),
+    )
+
+
+def read_id(value: Any, where: str = "id") -> UUID:
+    """An answer's id, made by the client. Raises Refusal."""
+    if isinstance(value, UUID):
+        return value
+    try:
+        return UUID(value if isinstance(value, str) and len(value) <= MAX_ID else "")
+    except ValueError as error:
+        raise _malformed(
+            f"{str(value or '')[:60]!r} is not an answer's id: a UUID of 36 characters. On a page, "
+            "reload it.",
+            where,
+        ) from error
+
+
+def read_token(value: Any, where: str = "seat") -> str:
+    """A seat's token by its form. Raises Refusal."""
+    if not isinstance(value, str) or not 0 < len(value) <= 32 or not value.isalnum():
+        raise _malformed(f"{str(value)[:60]!r} is not a seat.", where)
+    return value
+
+
+def read_duration(value: Any, where: str = "duration_ms", images: int = 1) -> int | None:
+    """Milliseconds for each of so many images, an hour at most; None where nothing was said.
+
+    A form says it as text, and text that is no whole number says nothing. Raises Refusal.
+    """
+    if isinstance(value, str):
+        value = int(value) if value.isdecimal() and len(value) <= 15 else None
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise _malformed(
+            f"duration_ms is {str(value)[:60]!r}; send whole milliseconds, or leave it out.", where
+        )
+    return min(value // images, MAX_DURATION_MS)
+
+
+def read_form(fields: Mapping[str, str], missing: str = "Choose one of the answers.") -> Sent:
+    """The answer that a form holds. missing: what a Refusal says where it has none."""
+    said = {key: fields.get(key) for key in KEYS}
+    return read(said | {"value": _value_of(said["value"] or "", missing)})
+
+
+def _value_of(text: str, missing: str) -> Any:
+    """A word, or the object that an option of a list or a drawing is."""
+    try:
+        if text and len(text) <= MAX_VALUE:
+            return json.loads(text) if text.startswith("{") else text
+    except (ValueError, RecursionError):
+        pass
+    raise Refusal(missing, field="value")
+
+
+def new_id() -> str:
+    """An id for an answer of a form, which is made with the page: a form sent twice counts once."""
+    return str(uuid4())
+
+
+def _malformed(message: str, where: str) -> Refusal:
+    return Refusal(message, field=where, code="malformed")

@@ -1,0 +1,75 @@
+"""One parser of a sent answer, whichever way it comes."""
+
+import json
+import uuid
+
+import pytest
+
+from labeling.answers import sent
+from labeling.answers.sent import MAX_DURATION_MS, Sent
+from labeling.errors import Refusal, TooLarge
+
+ID = uuid.UUID("12345678-1234-5678-1234-567812345678")
+
+
+@pytest.mark.parametrize("text", [str(ID), ID.hex, f"{{{ID}}}", ID.urn, ID])
+def test_an_id_may_be_written_as_any_uuid(text):
+    assert sent.read({"id": text, "seat": "ab1", "value": "yes"}) == Sent(ID, "ab1", "yes")
+
+
+@pytest.mark.parametrize(
+    ("milliseconds", "kept"),
+    [
+        *((None, None), (0, 0), (1_500, 1_500), (MAX_DURATION_MS + 1, MAX_DURATION_MS)),
+        # As a form says it.
+        *(("", None), ("1500", 1_500), ("9" * 12, MAX_DURATION_MS), ("-3", None), ("soon", None)),
+    ],
+)
+def test_a_duration_is_an_hour_at_most_and_may_be_left_out(milliseconds, kept):
+    assert sent.read_duration(milliseconds) == kept
+
+
+def test_a_pages_time_is_shared_by_its_images():
+    assert sent.read_duration("9000", images=3) == 3_000
+    assert sent.read_duration(str(100 * MAX_DURATION_MS), images=10) == MAX_DURATION_MS
+
+
+@pytest.mark.parametrize("milliseconds", [-1, 1.5, True, [], {}])
+def test_a_duration_that_is_none_is_refused_with_its_place(milliseconds):
+    with pytest.raises(Refusal) as refused:
+        sent.read({"id": str(ID), "seat": "a", "duration_ms": milliseconds}, "answers.3.")
+
+    assert refused.value.field == "answers.3.duration_ms"
+    assert refused.value.code == "malformed"
+
+
+@pytest.mark.parametrize(
+    ("answer", "field"),
+    [
+        ("yes", "answers.0"),
+        ({"id": str(ID), "seat": "a", "colour": 1}, "answers.0"),
+        *(({"id": value, "seat": "a"}, "answers.0.id") for value in (None, 7, "", "x" * 36)),
+        *(({"id": str(ID), "seat": v}, "answers.0.seat") for v in (None, "", "a" * 33, "a-b", 7)),
+    ],
+)
+def test_what_is_no_answer_is_refused_with_its_place(answer, field):
+    with pytest.raises(Refusal) as refused:
+        sent.read(answer, "answers.0.")
+
+    assert refused.value.field == field
+
+
+def test_a_form_holds_a_word_or_an_object():
+    form = {"id": str(ID), "seat": "a", "duration_ms": "", "csrfmiddlewaretoken": "x"}
+
+    assert sent.read_form(form | {"value": "yes"}) == Sent(ID, "a", "yes")
+    assert sent.read_form(form | {"value": json.dumps({"key": "n1"})}).value == {"key": "n1"}
+    for value in ("", "{", "{" * 100_000):
+        with pytest.raises(Refusal, match="Draw"):
+            sent.read_form(form | {"value": value}, "Draw a part.")
+
+
+def test_no_more_than_a_hundred_come_at_once():
+    sent.check_batch([None] * 100)
+    with pytest.raises(TooLarge):
+        sent.check_batch([None] * 101)
