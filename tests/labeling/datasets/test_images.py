@@ -155,7 +155,7 @@ def test_a_row_that_is_refused_takes_its_file_along(dataset, settings, monkeypat
     def fail(*_, **__):
         raise RuntimeError("the database is away")
 
-    monkeypatch.setattr(images.jobs, "enqueue", fail)
+    monkeypatch.setattr(images.queue, "enqueue", fail)
 
     with pytest.raises(RuntimeError):
         add(dataset)

@@ -79,9 +79,9 @@ class Site:
     def enqueue(self, key: str) -> None:
         deed = (
             "from django.db import transaction\n"
-            "from labeling import jobs\n"
+            "from labeling.jobs import queue\n"
             "with transaction.atomic():\n"
-            f"    jobs.enqueue('slow', {key!r}, {{'folder': {str(self.folder)!r}}})\n"
+            f"    queue.enqueue('slow', {key!r}, {{'folder': {str(self.folder)!r}}})\n"
         )
         self.manage("shell", "--no-imports", "-c", deed)
 
@@ -292,8 +292,8 @@ def seconds_to_send(broker: str, tmp_path: Path) -> float:
         "DATABASE_URL": f"sqlite:///{tmp_path / 'site.sqlite3'}",
     }
     deed = (
-        "import time; from labeling import jobs; start = time.monotonic();"
-        "print(jobs._send(1), time.monotonic() - start)"
+        "import time; from labeling.jobs import queue; start = time.monotonic();"
+        "print(queue._send(1), time.monotonic() - start)"
     )
     done = subprocess.run(
         [sys.executable, "manage.py", "shell", "--no-imports", "-c", deed],

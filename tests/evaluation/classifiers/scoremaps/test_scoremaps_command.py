@@ -332,7 +332,7 @@ def test_two_runs_at_one_folder_are_refused(folder, scoremaps):
 
 SLOW = """
 import time
-from tests.evaluation.scoremaps.detectors import Colours
+from tests.evaluation.classifiers.scoremaps.detectors import Colours
 
 class Slow(Colours):
     def forward(self, images):

@@ -232,7 +232,7 @@ def test_without_wordnet_a_run_fails_with_its_sentence(scored, run_jobs, monkeyp
     def missing(*_):
         raise WordNetMissing("there is no WordNet", "run deploy/wordnet.sh")
 
-    for place in ("released.scoring.load", "metrics.wordnet.load"):
+    for place in ("benchmarks.kinds.labeled.scoring.load", "metrics.wordnet.nouns.load"):
         monkeypatch.setattr(f"evaluation.{place}", missing)
 
     run = finished(scored, run_jobs)
