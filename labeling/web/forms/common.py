@@ -4,6 +4,8 @@ from collections.abc import Callable
 from typing import Any
 
 from django import forms
+from django.contrib import messages
+from django.http import HttpRequest
 
 from labeling.errors import Refusal
 from labeling.web.forms.kept import KeepsFiles, KeptFileInput
@@ -18,6 +20,25 @@ def add_refusal(form: forms.Form, refusal: Refusal) -> None:
     """Says the refusal at the field that it names, or over the form."""
     field = refusal.field if refusal.field in form.fields else None
     form.add_error(field, refusal.message)
+
+
+class refusals_shown:
+    """A Refusal of the block is shown on a form, or on the next page of a request; what follows the
+    block then runs."""
+
+    def __init__(self, where: forms.Form | HttpRequest) -> None:
+        self.where = where
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> bool:
+        if not isinstance(error, Refusal):
+            return False
+        if isinstance(self.where, forms.Form):
+            add_refusal(self.where, error)
+        else:
+            messages.error(self.where, error.message)
+        return True
 
 
 class WordedForm(forms.Form):

@@ -8,12 +8,17 @@ from django.http import HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.http import require_http_methods, require_POST
 
-from labeling.errors import NotAllowed, NotYours, Refusal
+from labeling.errors import NotAllowed, NotYours
 from labeling.models import Audit, Campaign
 from labeling.quality import auditing
 from labeling.reports import overview
-from labeling.web.forms import AuditAnswerForm, AuditForm, add_refusal, answer_choices
-from labeling.web.views.shared import SignedIn, render_campaign, watched_campaign
+from labeling.web.forms import AuditAnswerForm, AuditForm, answer_choices
+from labeling.web.forms.common import refusals_shown
+from labeling.web.views.shared import (
+    SignedIn,
+    render_campaign,
+    watched_campaign,
+)
 
 
 @login_required
@@ -24,19 +29,17 @@ def audit(request: SignedIn, name: str) -> HttpResponse:
     if request.method == "GET":
         return _page(request, campaign, AuditForm())
     form = AuditForm(request.POST)
-    if not form.is_valid():
-        return _page(request, campaign, form)
-    n, seed = form.cleaned_data["n"], form.cleaned_data["seed"]
-    if seed is None:
-        # Kept with the decision, so that every sample can be drawn again.
-        seed = secrets.randbelow(2**31)
-    try:
-        auditing.draw(campaign, request.user, n, seed)
-    except Refusal as refusal:
-        add_refusal(form, refusal)
-        return _page(request, campaign, form)
-    messages.success(request, f"{n} settled questions were drawn. Answer them as you see them.")
-    return redirect("labeling:audit", campaign.name)
+    if form.is_valid():
+        n, seed = form.cleaned_data["n"], form.cleaned_data["seed"]
+        if seed is None:
+            # Kept with the decision, so that every sample can be drawn again.
+            seed = secrets.randbelow(2**31)
+        with refusals_shown(form):
+            auditing.draw(campaign, request.user, n, seed)
+            said = f"{n} settled questions were drawn. Answer them as you see them."
+            messages.success(request, said)
+            return redirect("labeling:audit", campaign.name)
+    return _page(request, campaign, form)
 
 
 @login_required
@@ -49,10 +52,8 @@ def audit_answer(request: SignedIn, name: str, pk: int) -> HttpResponse:
     if not form.is_valid():
         messages.error(request, "Choose one of the answers.")
         return redirect("labeling:audit", campaign.name)
-    try:
+    with refusals_shown(request):
         auditing.answer(row, request.user, form.cleaned_data["value"])
-    except Refusal as refusal:
-        messages.error(request, refusal.message)
     return redirect("labeling:audit", campaign.name)
 
 

@@ -13,13 +13,13 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from labeling.campaigns import lifecycle
 from labeling.campaigns.access import campaigns_for, check_may_open
 from labeling.datasets import vocabulary_store
-from labeling.errors import Refusal
 from labeling.exchange import lists, part_campaigns
 from labeling.follow_ups import opening
 from labeling.models import Campaign
 from labeling.quality import auditing, qualifying
 from labeling.reports import campaign_figures, overview
-from labeling.web.forms import CampaignForm, NewCampaignForm, add_refusal
+from labeling.web.forms import CampaignForm, NewCampaignForm
+from labeling.web.forms.common import refusals_shown
 from labeling.web.views.shared import (
     WATCHERS,
     SignedIn,
@@ -78,11 +78,8 @@ def campaign_new(request: SignedIn) -> HttpResponse:
     if "estimate" in request.POST:
         return _new(request, form, form.estimate())
     if valid:
-        try:
+        with refusals_shown(form):
             campaign = _draft(request, form)
-        except Refusal as refusal:
-            add_refusal(form, refusal)
-        else:
             form.forget_files()
             messages.success(request, DRAFTED)
             return redirect("labeling:campaign", campaign.name)
@@ -204,11 +201,8 @@ def campaign_state(request: SignedIn, name: str) -> HttpResponse:
     """Opens, pauses, resumes or closes the campaign."""
     campaign = own_campaign(request, name)
     deed = request.POST.get("deed", "")
-    try:
+    with refusals_shown(request):
         lifecycle.move(campaign, request.user, deed)
-    except Refusal as refusal:
-        messages.error(request, refusal.message)
-    else:
         messages.success(request, MOVED[deed])
     return redirect("labeling:campaign", campaign.name)
 
@@ -230,11 +224,8 @@ def campaign_edit(request: SignedIn, name: str) -> HttpResponse:
     initial = {"title": campaign.title, "instructions": campaign.instructions}
     form = CampaignForm(request.POST or None, initial=initial)
     if form.is_valid():
-        try:
+        with refusals_shown(form):
             lifecycle.change(campaign, request.user, **form.cleaned_data)
-        except Refusal as refusal:
-            add_refusal(form, refusal)
-        else:
             messages.success(request, "Saved. People see the new words on their next page.")
             return redirect("labeling:campaign_edit", campaign.name)
     latest = vocabulary_store.current(campaign.dataset) if campaign.vocabulary_id else None
@@ -254,11 +245,8 @@ def campaign_edit(request: SignedIn, name: str) -> HttpResponse:
 def campaign_vocabulary(request: SignedIn, name: str) -> HttpResponse:
     """The campaign under the latest version of its dataset's vocabulary."""
     campaign = own_campaign(request, name)
-    try:
+    with refusals_shown(request):
         latest = vocabulary_store.in_force(campaign.dataset)
         part_campaigns.adopt(campaign, request.user, latest)
-    except Refusal as refusal:
-        messages.error(request, refusal.message)
-    else:
         messages.success(request, f"Version {latest.version} of the vocabulary is in force.")
     return redirect("labeling:campaign_edit", campaign.name)

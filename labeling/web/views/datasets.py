@@ -10,9 +10,10 @@ from django.views.decorators.http import require_GET, require_http_methods
 from labeling.campaigns.access import check_may_open, check_researches, dataset_for
 from labeling.datasets import datasets as pools
 from labeling.datasets import images
-from labeling.errors import NotYours, Refusal
+from labeling.errors import NotYours
 from labeling.models import Dataset, GivenLabel, Job
-from labeling.web.forms import DatasetForm, add_refusal
+from labeling.web.forms import DatasetForm
+from labeling.web.forms.common import refusals_shown
 from labeling.web.views.imports import ENDED, imports_shown
 from labeling.web.views.shared import WATCHERS, SignedIn, page_of, query_of, thumbnail_response
 
@@ -43,11 +44,8 @@ def dataset_new(request: SignedIn) -> HttpResponse:
     check_may_open(request.user)
     form = DatasetForm(request.POST or None)
     if form.is_valid():
-        try:
+        with refusals_shown(form):
             dataset = pools.create(request.user, **form.cleaned_data)
-        except Refusal as refusal:
-            add_refusal(form, refusal)
-        else:
             messages.success(request, "Now add its images.")
             return redirect("labeling:dataset_upload", dataset.name)
     return render(request, "labeling/dataset_new.html", {"form": form})

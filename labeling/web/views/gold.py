@@ -25,9 +25,9 @@ from labeling.web.forms import (
     GoldListForm,
     ListsForm,
     TopicForm,
-    add_refusal,
     list_file,
 )
+from labeling.web.forms.common import refusals_shown
 from labeling.web.views.shared import (
     SignedIn,
     key_of,
@@ -58,11 +58,8 @@ def gold_add(request: SignedIn, name: str) -> HttpResponse:
         return redirect("labeling:gold_objects", campaign.name)
     form = GoldForm(campaign, request.POST or None)
     if form.is_valid():
-        try:
+        with refusals_shown(form):
             add_gold(campaign, request.user, [form.cleaned_data])
-        except Refusal as refusal:
-            add_refusal(form, refusal)
-        else:
             messages.success(request, f"{form.cleaned_data['image']} is gold now.")
             return redirect("labeling:gold", campaign.name)
     return render_campaign(
@@ -217,12 +214,9 @@ def example_add(request: SignedIn, name: str, pk: int) -> HttpResponse:
     form = ExampleForm(request.POST)
     if form.is_valid():
         data = form.cleaned_data
-        try:
+        with refusals_shown(form):
             image = _image(campaign, data["image"])
             lifecycle.add_example(campaign, topic.key, image, data["answer"], data["caption"])
-        except Refusal as refusal:
-            add_refusal(form, refusal)
-        else:
             messages.success(request, "People see the example on their next page.")
             return redirect("labeling:topic", campaign.name, topic.pk)
     return _topic_page(request, campaign, topic, TopicForm(initial=_words(topic)), form)

@@ -16,7 +16,13 @@ from labeling.quality import gold
 from labeling.question_graph import replaying
 from labeling.reports import outlining
 from labeling.web.forms import GraphForm, NodeForm
-from labeling.web.views.shared import SignedIn, own_campaign, render_campaign, watched_campaign
+from labeling.web.forms.common import refusals_shown
+from labeling.web.views.shared import (
+    SignedIn,
+    own_campaign,
+    render_campaign,
+    watched_campaign,
+)
 
 VERSIONS = 20
 
@@ -48,11 +54,8 @@ def graph(request: SignedIn, name: str) -> HttpResponse:
 def graph_load(request: SignedIn, name: str) -> HttpResponse:
     """ILSVRC's graph, as shipped, becomes the campaign's."""
     campaign = own_campaign(request, name)
-    try:
+    with refusals_shown(request):
         made = store.define(campaign, request.user, store.load_ilsvrc())
-    except Refusal as refusal:
-        messages.error(request, refusal.message)
-    else:
         messages.success(request, f"ILSVRC’s graph is in force, as version {made.version}.")
     return redirect("labeling:graph", campaign.name)
 

@@ -3,7 +3,6 @@
 from datetime import timedelta
 
 from django.conf import settings
-from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.db.models import Q, QuerySet
 from django.http import HttpResponse
@@ -16,7 +15,8 @@ from labeling.datasets import imports as coming
 from labeling.datasets.datasets import check_may_add, may_add
 from labeling.errors import Refusal, TooLarge
 from labeling.models import Dataset, Import, Job
-from labeling.web.forms import ImportForm, UploadForm, add_refusal
+from labeling.web.forms import ImportForm, UploadForm
+from labeling.web.forms.common import refusals_shown
 from labeling.web.views.shared import SignedIn, page_of, query_of
 
 PAGE = 25
@@ -50,11 +50,8 @@ def dataset_import(request: SignedIn, name: str) -> HttpResponse:
     dataset = _own(request, name)
     form = ImportForm(request.POST)
     if form.is_valid():
-        try:
+        with refusals_shown(form):
             row = coming.of_path(dataset, request.user, **form.cleaned_data)
-        except Refusal as refusal:
-            add_refusal(form, refusal)
-        else:
             return redirect("labeling:import_report", dataset.name, row.pk)
     return _upload(request, dataset, UploadForm(user=request.user), form)
 
@@ -102,10 +99,8 @@ def import_report(request: SignedIn, name: str, pk: int) -> HttpResponse:
 def import_retry(request: SignedIn, name: str, pk: int) -> HttpResponse:
     """Tries a failed import again."""
     row = coming.import_for(_own(request, name), pk)
-    try:
+    with refusals_shown(request):
         coming.retry(row, request.user)
-    except Refusal as refusal:
-        messages.error(request, refusal.message)
     return redirect("labeling:import_report", name, pk)
 
 

@@ -1,6 +1,5 @@
 """Objects with their parts coming into a dataset: a file, how far it is, what became of it."""
 
-from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
@@ -8,11 +7,10 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from labeling.campaigns.access import dataset_for
 from labeling.datasets import vocabulary_store
-from labeling.errors import Refusal
 from labeling.exchange import label_files, part_imports
 from labeling.models import Dataset, Job
 from labeling.reports.object_overview import name_of
-from labeling.web.forms import add_refusal
+from labeling.web.forms.common import refusals_shown
 from labeling.web.forms.parts import PartsImportForm
 from labeling.web.views.shared import SignedIn, page_of, query_of
 
@@ -31,13 +29,10 @@ def parts_import(request: SignedIn, name: str) -> HttpResponse:
     form = PartsImportForm(request.POST, request.FILES, user=request.user)
     if form.is_valid():
         data = form.cleaned_data
-        try:
+        with refusals_shown(form):
             job = part_imports.take(
                 dataset, request.user, data["file"], format_name=data["format"], how=form.how()
             )
-        except Refusal as refusal:
-            add_refusal(form, refusal)
-        else:
             form.forget_files()
             return redirect("labeling:parts_report", dataset.name, job.pk)
     form.keep_files()
@@ -81,10 +76,8 @@ def parts_again(request: SignedIn, name: str, pk: int) -> HttpResponse:
     dataset = dataset_for(request.user, name)
     label_files.check_may_bring(request.user, dataset)
     job = part_imports.job_for(dataset, pk)
-    try:
+    with refusals_shown(request):
         job = part_imports.repeat(job, dataset, request.user)
-    except Refusal as refusal:
-        messages.error(request, refusal.message)
     return redirect("labeling:parts_report", dataset.name, job.pk)
 
 

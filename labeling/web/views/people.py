@@ -14,15 +14,22 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from labeling.assignment import quotas
 from labeling.campaigns.names import name_of
-from labeling.errors import NotYours, Refusal
+from labeling.errors import NotYours
 from labeling.kinds import policies
 from labeling.models import Campaign, Invitation, Membership, User
 from labeling.plurals import count_of
 from labeling.quality import blocking, monitoring
 from labeling.quality import memberships as deeds
 from labeling.reports import person_overview, progress
-from labeling.web.forms import InvitationForm, QuotasForm, ReasonForm, RoleForm, add_refusal
-from labeling.web.views.shared import SignedIn, own_campaign, page_of, query_of, render_campaign
+from labeling.web.forms import InvitationForm, QuotasForm, ReasonForm, RoleForm
+from labeling.web.forms.common import refusals_shown
+from labeling.web.views.shared import (
+    SignedIn,
+    own_campaign,
+    page_of,
+    query_of,
+    render_campaign,
+)
 
 PAGE = 50
 # Topics whose quotas fit on a page; where there are more, programs set them.
@@ -43,15 +50,12 @@ def invitation_new(request: SignedIn, name: str) -> HttpResponse:
     """A new invitation; its link is on this one page and nowhere else."""
     campaign = own_campaign(request, name)
     form = InvitationForm(request.POST)
-    if not form.is_valid():
-        return _people(request, campaign, form)
-    try:
-        invitation, secret = deeds.invite(campaign, request.user, **form.cleaned_data)
-    except Refusal as refusal:
-        add_refusal(form, refusal)
-        return _people(request, campaign, form)
-    link = request.build_absolute_uri(reverse("join", args=[secret]))
-    return _people(request, campaign, InvitationForm(), link=link, made=invitation)
+    if form.is_valid():
+        with refusals_shown(form):
+            invitation, secret = deeds.invite(campaign, request.user, **form.cleaned_data)
+            link = request.build_absolute_uri(reverse("join", args=[secret]))
+            return _people(request, campaign, InvitationForm(), link=link, made=invitation)
+    return _people(request, campaign, form)
 
 
 @login_required
@@ -75,11 +79,8 @@ def member_role(request: SignedIn, name: str, pk: int) -> HttpResponse:
     membership = _member(campaign, pk)
     form = RoleForm(request.POST)
     if form.is_valid():
-        try:
+        with refusals_shown(request):
             changed = deeds.change_role(membership, request.user, form.cleaned_data["role"])
-        except Refusal as refusal:
-            messages.error(request, refusal.message)
-        else:
             messages.success(request, f"{name_of(membership)} is {changed.role} now.")
     else:
         messages.error(request, "Choose one of the roles.")
@@ -92,11 +93,8 @@ def member_remove(request: SignedIn, name: str, pk: int) -> HttpResponse:
     """Ends a membership; the person's answers stay."""
     campaign = own_campaign(request, name)
     membership = _member(campaign, pk)
-    try:
+    with refusals_shown(request):
         deeds.remove(membership, request.user)
-    except Refusal as refusal:
-        messages.error(request, refusal.message)
-    else:
         who = name_of(membership)
         messages.success(request, f"{who} is no longer in the campaign. Their answers stay.")
     return redirect("labeling:people", campaign.name)
@@ -197,11 +195,8 @@ def person_deed(request: SignedIn, name: str, pk: int, deed: str) -> HttpRespons
     membership = _anybody(campaign, pk)
     form = ReasonForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
-        try:
+        with refusals_shown(form):
             said = _do(deed, campaign, membership, request.user, form.cleaned_data["reason"])
-        except Refusal as refusal:
-            add_refusal(form, refusal)
-        else:
             messages.success(request, said)
             return redirect("labeling:person", campaign.name, membership.pk)
     return render_campaign(

@@ -9,12 +9,12 @@ from django.shortcuts import redirect
 from django.views.decorators.http import require_http_methods
 
 from labeling.campaigns import lifecycle
-from labeling.errors import Refusal
 from labeling.estimators import annotator_checks
 from labeling.kinds import policies
 from labeling.models import Campaign
 from labeling.quality import monitoring
-from labeling.web.forms import PolicyForm, add_refusal
+from labeling.web.forms import PolicyForm
+from labeling.web.forms.common import refusals_shown
 from labeling.web.views.shared import SignedIn, own_campaign, render_campaign
 
 
@@ -40,14 +40,12 @@ def policy(request: SignedIn, name: str) -> HttpResponse:
     if "preview" in request.POST or not fits:
         shown = {"stopped": stopped, "everyone": everyone, "asked": "preview" in request.POST}
         return _page(request, campaign, form, shown)
-    try:
+    with refusals_shown(form):
         made = lifecycle.change_policy(campaign, request.user, content)
-    except Refusal as refusal:
-        add_refusal(form, refusal)
-        return _page(request, campaign, form)
-    said = f"Version {made.version} of the rules holds for questions asked from now on."
-    messages.success(request, said)
-    return redirect("labeling:campaign_policy", campaign.name)
+        said = f"Version {made.version} of the rules holds for questions asked from now on."
+        messages.success(request, said)
+        return redirect("labeling:campaign_policy", campaign.name)
+    return _page(request, campaign, form)
 
 
 def _page(

@@ -8,14 +8,14 @@ from django.http import HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from labeling.errors import Refusal
 from labeling.exchange import part_campaigns
 from labeling.follow_ups import asking, opening
 from labeling.kinds import KINDS, is_drawn
 from labeling.models import Campaign
 from labeling.plurals import count_of
 from labeling.reports import overview, part_overview
-from labeling.web.forms import QuestionFilterForm, QuestionsForm, add_refusal
+from labeling.web.forms import QuestionFilterForm, QuestionsForm
+from labeling.web.forms.common import refusals_shown
 from labeling.web.views.shared import (
     SignedIn,
     display_response,
@@ -102,11 +102,8 @@ def questions_add(request: SignedIn, name: str) -> HttpResponse:
     data = (request.POST, request.FILES) if request.method == "POST" else ()
     form = QuestionsForm(*data, by_image=campaign.kind != "contains", user=request.user)
     if form.is_valid():
-        try:
+        with refusals_shown(form):
             said = _ask(campaign, form.cleaned_data)
-        except Refusal as refusal:
-            add_refusal(form, refusal)
-        else:
             form.forget_files()
             messages.success(request, said)
             return redirect("labeling:questions", campaign.name)

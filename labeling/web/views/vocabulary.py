@@ -17,6 +17,7 @@ from labeling.models import Campaign, Dataset
 from labeling.models import Vocabulary as Version
 from labeling.vocabulary.changes import changes, counted
 from labeling.vocabulary.types import Vocabulary
+from labeling.web.forms.common import refusals_shown
 from labeling.web.forms.vocabulary import MOST_ROWS, CategoryForms, VocabularyForm
 from labeling.web.views.shared import RESEARCHER, SignedIn, key_of, sent
 
@@ -91,12 +92,10 @@ def vocabulary_category_remove(request: SignedIn, name: str, key: str) -> HttpRe
         raise NotYours("The vocabulary has no such category, or no longer.")
     content = said.content()
     content["categories"] = [row for row in content["categories"] if row["key"] != category.key]
-    try:
+    with refusals_shown(request):
         made = vocabulary_store.add_version(dataset, content, request.user)
-    except Refusal as refusal:
-        messages.error(request, refusal.message)
+        return _saved(request, dataset, made)
         return redirect("labeling:vocabulary_category", dataset.name, category.key)
-    return _saved(request, dataset, made)
 
 
 @login_required

@@ -18,6 +18,7 @@ from labeling.models import Job
 from labeling.release_files import exporting
 from labeling.releases import freezing as frozen
 from labeling.releases.parts import KIND
+from labeling.web.forms.common import refusals_shown
 from labeling.web.views.shared import SignedIn, own_campaign, page_of, query_of, render_campaign
 
 PAGE = 50
@@ -59,11 +60,8 @@ def job_retry(request: SignedIn, name: str, pk: int) -> HttpResponse:
     job = campaign.jobs.filter(pk=pk).first()
     if job is None:
         raise NotYours("There is no such job in this campaign.")
-    try:
+    with refusals_shown(request):
         deeds.retry(job, request.user)
-    except Refusal as refusal:
-        messages.error(request, refusal.message)
-    else:
         messages.success(request, "The job waits for its turn.")
     return redirect("labeling:jobs", campaign.name)
 
