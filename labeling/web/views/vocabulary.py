@@ -95,7 +95,7 @@ def vocabulary_category_remove(request: SignedIn, name: str, key: str) -> HttpRe
     with refusals_shown(request):
         made = vocabulary_store.add_version(dataset, content, request.user)
         return _saved(request, dataset, made)
-        return redirect("labeling:vocabulary_category", dataset.name, category.key)
+    return redirect("labeling:vocabulary_category", dataset.name, category.key)
 
 
 @login_required
