@@ -1,4 +1,4 @@
-"""Every command says what its verbs and options are for, and README's table has all of them."""
+"""Every command says what its verbs and options are for, and docs/commands.md has all of them."""
 
 import argparse
 import ast
@@ -8,7 +8,7 @@ from pathlib import Path
 
 from django.core.management import get_commands, load_command_class
 
-README = Path(__file__).resolve().parents[1] / "README.md"
+TABLE = Path(__file__).resolve().parents[1] / "docs" / "commands.md"
 APPS = ("annotator", "labeling", "evaluation")
 
 
@@ -54,10 +54,10 @@ def test_every_verb_says_what_it_does():
 
 
 def in_table() -> set[str]:
-    """The commands in README's table; `mad select`, `merge` are mad select and mad merge."""
+    """The commands in the table of docs/commands.md; `mad select`, `merge` are mad select and mad merge."""
     found: set[str] = set()
     verbs = {name.split()[0] for name, _ in parsers() if " " in name}
-    rows = re.findall(r"^\| (`.+?`) \|", README.read_text(), flags=re.M)
+    rows = re.findall(r"^\| (`.+?`) \|", TABLE.read_text(), flags=re.M)
     for row in rows:
         above = ""
         for said in re.findall(r"`([^`]+)`", row):
@@ -68,11 +68,11 @@ def in_table() -> set[str]:
     return found
 
 
-def test_the_table_of_the_readme_has_every_command():
+def test_the_table_of_commands_has_every_command():
     assert in_table() == {name for name, _ in parsers()}
 
 
-ROOT = README.parent
+ROOT = TABLE.parents[1]
 # Descriptions in the API's schema are Markdown, where backticks become code.
 MARKDOWN = re.compile(r"(^|/)(api|serializers|api_urls)(\.py|/)")
 DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
