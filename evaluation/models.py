@@ -11,7 +11,7 @@ class Benchmark(models.Model):
 
     mad: a competition over one campaign, frozen anew for each run. cds: the objects of one release
     of a campaign that draws parts, revealed part by part. The others: the labels, boxes or parts of
-    one release are the ground truth (evaluation/released/).
+    one release are the ground truth (evaluation/benchmarks/kinds/labeled/).
     """
 
     class Kind(models.TextChoices):
