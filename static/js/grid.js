@@ -4,78 +4,51 @@
    templates/annotator/label_grid.html. What is not marked is a no, so a page is sent only once
    every image of it has arrived and been on the screen. Events on [data-tiles]: "painted" when
    all images of a page have reached the screen, detail {seats}. */
-import { Outbox, post } from "./outbox.js";
-import { Images } from "./images.js";
 import { PageProgress } from "./progress.js";
 import { Drafts } from "./drafts.js";
 import { Tiles, markOf } from "./tiles.js";
 import { Closer } from "./closer.js";
-import {
-  Clock,
-  announce,
-  countLeft,
-  loginLink,
-  murmur,
-  one,
-  showAbout,
-  showCounts,
-  showEnd,
-  words,
-} from "./screen.js";
-import { attachKeys, attachPanels } from "./panels.js";
-import { attachStatus } from "./status.js";
+import { announce, loginLink, murmur, one, showAbout, showEnd, words } from "./screen.js";
+import { REFILL_RETRY_MS, Session, attach, pageSetup } from "./session.js";
 import { attachSizes } from "./sizes.js";
 
 const PAGES_AHEAD = 1;
 // A press this soon after a page appeared was meant for the one before.
 const TOO_SOON_MS = 500;
-const REFILL_RETRY_MS = 3000;
 const BATCH = 100;
 const SEND_TURNS = 20;
 const SEND_TURN_MS = 150;
 
-class Grid {
+class Grid extends Session {
   constructor(setup, kind) {
-    Object.assign(this, { setup, kind, topics: setup.topics, done: setup.done, left: setup.left });
-    this.reported = setup.left;
-    this.outbox = new Outbox({ ...setup, url: setup.urls.answers, batch: BATCH });
-    this.progress = new PageProgress(setup);
+    super(setup, new PageProgress(setup), { batch: BATCH });
+    this.kind = kind;
     this.drafts = new Drafts(setup);
-    this.images = new Images();
-    this.clock = new Clock();
     this.tiles = new Tiles(one("[data-tiles]"));
     const keysOn = () => one("[data-use-keys]").checked;
     this.closer = new Closer(this.tiles, (tile) => this.#large(tile), keysOn);
     this.zoom = this.closer.zoom;
-    this.queue = []; // seats of the pages to come
     this.page = null; // the page to answer: {topic, seats}
-    this.cursor = null; // the place in the past that is looked at; null at the front
-    this.shown = null; // the page whose tiles are on the screen
-    this.exhausted = false;
-    this.elsewhere = false; // whether all that is left is open in another tab
     this.loggedOut = false; // some image could not be had for that
-    this.refilling = null;
     this.deeds = { done: () => this.finish(), ...attachSizes(this.tiles.list) };
     this.#listen();
   }
 
-  async begin() {
-    this.progress.claim();
-    const elsewhere = await this.progress.heldElsewhere();
-    this.#accept(this.setup.seats, elsewhere);
-    this.exhausted = !this.setup.seats.length;
-    this.unsentBefore = this.outbox.pending().length;
-    this.outbox.retry();
-    this.#render();
-    this.#stock();
+  get front() {
+    return this.page;
   }
 
-  get past() {
-    return this.progress.past;
+  get inHand() {
+    return [...(this.page?.seats || []), ...this.queue];
   }
 
-  current() {
-    return this.cursor === null ? this.page : this.past[this.cursor];
+  backWords(limits) {
+    return `No page further back can be changed: ${limits}`;
+  }
+
+  /* Keeps a page ahead. */
+  stock() {
+    if (this.queue.length < PAGES_AHEAD && !this.exhausted) this.refill();
   }
 
   /* Takes the page as it is marked, unless something of it was not seen yet. */
@@ -89,11 +62,7 @@ class Grid {
       return;
     }
     if (this.cursor === null && this.#showUnseen()) return;
-    if (this.outbox.full) {
-      this.outbox.retry();
-      announce("This browser has no room left. Wait until the answers shown as unsent are sent.");
-      return;
-    }
+    if (!this.hasRoom()) return;
     this.#send(page);
     if (this.cursor === null) this.#pass(page);
     else this.forward();
@@ -125,36 +94,16 @@ class Grid {
     this.done += page.seats.length;
     if (this.left !== null) this.left = Math.max(0, this.left - page.seats.length);
     this.page = null;
-    this.#render();
-    this.#stock();
+    this.render();
+    this.stock();
   }
 
-  back() {
-    const before = this.past.length;
-    this.progress.trim();
-    if (this.cursor !== null) this.cursor -= before - this.past.length;
-    const place = (this.cursor ?? this.past.length) - 1;
-    if (place < 0) {
-      const { revise_minutes: minutes, revise_answers: answers } = this.setup;
-      this.cursor = this.past.length ? 0 : null;
-      announce(`No page further back can be changed: answers stand after ${minutes} minutes or ${answers} more answers.`);
-    } else this.cursor = place;
-    this.#render();
-  }
-
-  forward() {
-    if (this.cursor === null) return;
-    this.cursor = this.cursor + 1 < this.past.length ? this.cursor + 1 : null;
-    this.#render();
-  }
-
-  /* Gives an image to somebody else. Should the word not arrive, the lease ends by itself. */
+  /* Gives an image to somebody else. */
   skip(tile = this.tiles.focused()) {
     if (this.cursor !== null || !this.page || !tile) return;
-    post(this.setup.urls.skip, { user: this.setup.user, seat: tile.dataset.seat }, { keepalive: true });
-    if (this.left) this.left -= 1;
+    this.giveBack(tile.dataset.seat);
     this.#drop(tile);
-    announce("Skipped; somebody else gets it.");
+    announce(words.skipped);
   }
 
   #drop(tile) {
@@ -168,47 +117,19 @@ class Grid {
       this.progress.past = this.past.filter((other) => other !== page);
       this.cursor = null;
     }
-    this.#render();
-    this.#stock();
+    this.render();
+    this.stock();
   }
 
-  refill() {
-    this.refilling ??= this.#fetchPage().finally(() => {
-      this.refilling = null;
-      this.#render();
-    });
-    return this.refilling;
-  }
-
-  /* Keeps a page ahead. */
-  #stock() {
-    if (this.queue.length < PAGES_AHEAD && !this.exhausted) this.refill();
-  }
-
-  async #fetchPage() {
+  async fetchSeats() {
     // While seats are open the server gives more of their topic only: another comes after these.
     if (!this.page && !this.queue.length && !(await this.#sendAll())) return;
-    const elsewhere = await this.progress.heldElsewhere();
-    const held = new Set([...this.#mine(), ...elsewhere]);
-    const reply = await post(this.setup.urls.page, {
-      user: this.setup.user,
-      held: [...held].slice(0, 500),
-      known: Object.keys(this.topics),
-    });
-    if (reply.status === 200) {
-      Object.assign(this.topics, reply.body.topics);
-      // With a page in hand, none ahead says little: the server gives only so many at once.
-      this.exhausted = !reply.body.seats.length && !this.page;
-      countLeft(this, reply.body);
-      this.elsewhere = elsewhere.size > 0 && this.left > 0;
-      this.#accept(reply.body.seats, elsewhere);
-      this.trouble = null;
-    } else {
-      this.trouble = reply;
-      if (![403, 404, 409].includes(reply.status)) {
-        setTimeout(() => this.refill(), REFILL_RETRY_MS * (0.75 + Math.random() / 2));
-      }
-    }
+    await super.fetchSeats();
+  }
+
+  /* With a page in hand, none ahead says little: the server gives only so many at once. */
+  isLast(seats) {
+    return !seats.length && !this.page;
   }
 
   /* Whether everything given has reached the server; asks again later if not. */
@@ -224,16 +145,8 @@ class Grid {
     return false;
   }
 
-  /* Seats in hand and seats whose answer is still on its way. */
-  #mine() {
-    return [...(this.page?.seats || []), ...this.queue, ...this.outbox.pending()].map(
-      (entry) => entry.seat,
-    );
-  }
-
-  #accept(seats, elsewhere) {
-    const mine = new Set([...this.#mine(), ...elsewhere]);
-    const fresh = this.progress.sort(seats.filter((entry) => !mine.has(entry.seat)));
+  accept(seats, elsewhere) {
+    const fresh = this.fresh(seats, elsewhere);
     this.queue.push(...fresh.map((entry) => ({ ...entry, mark: this.drafts.get(entry.seat) ?? "no" })));
   }
 
@@ -247,19 +160,10 @@ class Grid {
     return { topic, seats };
   }
 
-  #render() {
+  render() {
     this.page ??= this.#next();
     const page = this.current();
-    this.progress.save([...(this.page?.seats || []), ...this.queue]);
-    // The card and the bar say the same: at the end nothing is left.
-    if (!page && this.exhausted && !this.elsewhere && this.left) this.left = 0;
-    showCounts(this.done, this.left);
-    one("[data-work]").hidden = !page;
-    one("[data-finished]").hidden = Boolean(page) || (!this.exhausted && !this.trouble);
-    for (const button of document.querySelectorAll('[data-do="back"]')) {
-      button.hidden = !(this.cursor === null ? this.past.length : this.cursor > 0);
-    }
-    one('[data-do="forward"]').hidden = this.cursor === null;
+    this.renderFrame(page, words.pageBack);
     if (page) this.#show(page);
     else this.#finish();
     this.#preload();
@@ -272,9 +176,6 @@ class Grid {
   }
 
   #show(page) {
-    const notice = one("[data-notice]");
-    notice.hidden = this.cursor === null;
-    notice.textContent = words.pageBack(this.past.length - (this.cursor ?? 0));
     if (this.shown === page) return;
     this.#ask(page.topic);
     const again = this.shown !== null;
@@ -421,9 +322,9 @@ class Grid {
     if (this.loggedOut) {
       this.loggedOut = false;
       this.shown = null;
-      this.#render();
+      this.render();
     }
-    this.#stock();
+    this.stock();
   }
 }
 
@@ -431,12 +332,5 @@ const images = (count) => (count === 1 ? "1 image" : `${count} images`);
 
 /* Takes the page over for a kind of question. */
 export function startGrid(kind) {
-  const grid = new Grid(JSON.parse(document.getElementById("setup").textContent), kind);
-  document.documentElement.classList.add("scripted");
-  for (const element of document.querySelectorAll(".no-script")) element.remove();
-  attachPanels(grid);
-  attachKeys(grid);
-  attachStatus(grid);
-  grid.begin();
-  return grid;
+  return attach(new Grid(pageSetup(), kind));
 }

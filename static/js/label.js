@@ -5,56 +5,38 @@
    image has paint(entry, slot) and leave() too, and slim(entry) for what a reload needs of an entry;
    kinds/parts.js is the example. HTML: templates/annotator/label.html.
    Events on [data-stage]: "painted" when an image has reached the screen, detail {seat}. */
-import { Outbox, post } from "./outbox.js";
-import { Images } from "./images.js";
 import { Progress } from "./progress.js";
 import { Zoom } from "./zoom.js";
-import { Clock, announce, countLeft, loginLink, one, showAbout, showCounts, showEnd, words } from "./screen.js";
-import { attachKeys, attachPanels } from "./panels.js";
-import { attachStatus } from "./status.js";
+import { announce, loginLink, one, showAbout, showEnd, words } from "./screen.js";
+import { Session, attach, pageSetup } from "./session.js";
 
 const AHEAD = 4;
 const REFILL_AT = 5;
 // A second press this soon after an image appeared was meant for the one before.
 const TOO_SOON_MS = 150;
-const REFILL_RETRY_MS = 3000;
 
-class Label {
+class Label extends Session {
   constructor(setup) {
-    Object.assign(this, { setup, topics: setup.topics, done: setup.done, left: setup.left });
-    this.reported = setup.left;
-    this.outbox = new Outbox({ ...setup, url: setup.urls.answers });
-    this.progress = new Progress(setup);
-    this.images = new Images();
+    super(setup, new Progress(setup));
     this.stage = one("[data-stage]");
     this.zoom = one("[data-zoom]") && new Zoom(this.stage);
-    this.clock = new Clock();
-    this.queue = [];
-    this.cursor = null; // the place in the past that is looked at; null at the front
-    this.shown = null; // the seat whose image is on the screen
     this.painting = null; // the entry that the kind is about to show
-    this.exhausted = false;
-    this.elsewhere = false; // whether all that is left is open in another tab
-    this.refilling = null;
   }
 
-  async begin() {
-    this.progress.claim();
-    const elsewhere = await this.progress.heldElsewhere();
-    this.#accept(this.setup.seats, elsewhere);
-    this.exhausted = !this.setup.seats.length;
-    this.unsentBefore = this.outbox.pending().length;
-    this.outbox.retry();
-    this.#render();
+  get front() {
+    return this.queue[0];
+  }
+
+  get inHand() {
+    return this.queue;
+  }
+
+  backWords(limits) {
+    return `Nothing further back can be changed: ${limits}`;
+  }
+
+  stock() {
     if (this.queue.length <= REFILL_AT) this.refill();
-  }
-
-  get past() {
-    return this.progress.past;
-  }
-
-  current() {
-    return this.cursor === null ? this.queue[0] : this.past[this.cursor];
   }
 
   /* Takes an answer to what is on the screen; false when there is nothing to answer yet. */
@@ -63,11 +45,7 @@ class Label {
     if (!entry) return false;
     if (this.shown !== entry.seat) return (announce(words.notShown), false);
     if (this.clock.sincePaint() < TOO_SOON_MS) return (announce(words.tooSoon), false);
-    if (this.outbox.full) {
-      this.outbox.retry();
-      announce("This browser has no room left. Wait until the answers shown as unsent are sent.");
-      return false;
-    }
+    if (!this.hasRoom()) return false;
     const changed = JSON.stringify(entry.value) !== JSON.stringify(value);
     if (this.cursor === null || changed) {
       this.outbox.add({ seat: entry.seat, value, duration_ms: this.clock.elapsed() });
@@ -83,8 +61,8 @@ class Label {
     this.progress.trim();
     this.done += 1;
     if (this.left) this.left -= 1;
-    this.#render();
-    if (this.queue.length <= REFILL_AT) this.refill();
+    this.render();
+    this.stock();
   }
 
   #amend(entry, value) {
@@ -92,77 +70,17 @@ class Label {
     this.forward();
   }
 
-  back() {
-    const before = this.past.length;
-    this.progress.trim();
-    if (this.cursor !== null) this.cursor -= before - this.past.length;
-    const place = (this.cursor ?? this.past.length) - 1;
-    if (place < 0) {
-      const { revise_minutes: minutes, revise_answers: answers } = this.setup;
-      this.cursor = this.past.length ? 0 : null;
-      announce(`Nothing further back can be changed: answers stand after ${minutes} minutes or ${answers} more answers.`);
-    } else this.cursor = place;
-    this.#render();
-  }
-
-  forward() {
-    if (this.cursor === null) return;
-    this.cursor = this.cursor + 1 < this.past.length ? this.cursor + 1 : null;
-    this.#render();
-  }
-
-  /* Gives the image to somebody else. Should the word not arrive, the lease ends by itself. */
+  /* Gives the image to somebody else. */
   skip() {
     if (this.cursor !== null || !this.queue.length) return;
-    const { seat } = this.queue.shift();
-    post(this.setup.urls.skip, { user: this.setup.user, seat }, { keepalive: true });
-    if (this.left) this.left -= 1;
-    announce("Skipped; somebody else gets it.");
-    this.#render();
-    if (this.queue.length <= REFILL_AT) this.refill();
+    this.giveBack(this.queue.shift().seat);
+    announce(words.skipped);
+    this.render();
+    this.stock();
   }
 
-  /* Asks for more seats, one request at a time; seats held in any tab are not sent again. */
-  refill() {
-    this.refilling ??= this.#fetchPage().finally(() => {
-      this.refilling = null;
-      this.#render();
-    });
-    return this.refilling;
-  }
-
-  async #fetchPage() {
-    const elsewhere = await this.progress.heldElsewhere();
-    const held = new Set([...this.#mine(), ...elsewhere]);
-    const reply = await post(this.setup.urls.page, {
-      user: this.setup.user,
-      held: [...held].slice(0, 500),
-      known: Object.keys(this.topics),
-    });
-    if (reply.status === 200) {
-      Object.assign(this.topics, reply.body.topics);
-      this.exhausted = !reply.body.seats.length;
-      countLeft(this, reply.body);
-      this.elsewhere = elsewhere.size > 0 && this.left > 0;
-      this.#accept(reply.body.seats, elsewhere);
-      this.trouble = null;
-    } else {
-      this.trouble = reply;
-      // Nothing to do but wait: try again while the page is empty or soon will be.
-      if (![403, 404, 409].includes(reply.status)) {
-        setTimeout(() => this.refill(), REFILL_RETRY_MS * (0.75 + Math.random() / 2));
-      }
-    }
-  }
-
-  /* Seats in the queue and seats whose answer is still on its way. */
-  #mine() {
-    return [...this.queue, ...this.outbox.pending()].map((entry) => entry.seat);
-  }
-
-  #accept(seats, elsewhere) {
-    const mine = new Set([...this.#mine(), ...elsewhere]);
-    const fresh = this.progress.sort(seats.filter((entry) => !mine.has(entry.seat)));
+  accept(seats, elsewhere) {
+    const fresh = this.fresh(seats, elsewhere);
     // What was sent back comes first, but nothing is taken from under the hand.
     this.queue.splice(this.shown ? 1 : 0, 0, ...fresh.filter((entry) => entry.sent_back));
     this.queue.push(...fresh.filter((entry) => !entry.sent_back));
@@ -178,22 +96,13 @@ class Label {
     if (this.left !== null) this.left += 1;
     this.cursor = null;
     this.shown = null;
-    this.#render();
+    this.render();
   }
 
-  #render() {
-    this.progress.save(this.queue);
+  render() {
     this.#preload();
     const entry = this.current();
-    // The card and the bar say the same: at the end nothing is left.
-    if (!entry && this.exhausted && !this.elsewhere && this.left) this.left = 0;
-    showCounts(this.done, this.left);
-    one("[data-work]").hidden = !entry;
-    one("[data-finished]").hidden = Boolean(entry) || (!this.exhausted && !this.trouble);
-    for (const button of document.querySelectorAll('[data-do="back"]')) {
-      button.hidden = !(this.cursor === null ? this.past.length : this.cursor > 0);
-    }
-    one('[data-do="forward"]').hidden = this.cursor === null;
+    this.renderFrame(entry, words.goneBack);
     one('[data-do="skip"]').hidden = this.cursor !== null;
     if (entry) this.#show(entry);
     else this.#finish();
@@ -214,9 +123,6 @@ class Label {
 
   #show(entry) {
     const slot = this.images.load(entry);
-    const notice = one("[data-notice]");
-    notice.hidden = this.cursor === null;
-    notice.textContent = words.goneBack(this.past.length - (this.cursor ?? 0));
     this.#ask(entry);
     if (this.shown === entry.seat || this.painting === entry) return;
     if (slot.state === "ready") return void this.#paint(entry, slot);
@@ -289,30 +195,23 @@ class Label {
       this.cursor = null;
     }
     announce("An image is no longer with you: it went to somebody else. Here is the next one.");
-    this.#render();
-    if (this.queue.length <= REFILL_AT) this.refill();
+    this.render();
+    this.stock();
   }
 
   /* Logged in again, or back on line: images that were refused are asked for anew. */
   wake() {
     const entry = this.current();
-    if (entry && this.shown !== entry.seat) this.#render();
-    if (this.queue.length <= REFILL_AT && !this.exhausted) this.refill();
+    if (entry && this.shown !== entry.seat) this.render();
+    if (!this.exhausted) this.stock();
   }
 }
 
 /* Takes the page over for a kind of question. */
 export function start(kind) {
-  const setup = JSON.parse(document.getElementById("setup").textContent);
-  const label = new Label(setup);
+  const label = new Label(pageSetup());
   label.kind = kind(label);
-  document.documentElement.classList.add("scripted");
-  for (const element of document.querySelectorAll(".no-script")) element.remove();
   if (label.kind.slim) label.progress.slim = label.kind.slim;
   if (label.zoom) one("[data-zoom]").hidden = false;
-  attachPanels(label);
-  attachKeys(label);
-  attachStatus(label);
-  label.begin();
-  return label;
+  return attach(label);
 }

@@ -60,6 +60,7 @@ export const words = {
   loggedOut: "You are logged out. Log in again to go on; your answers are kept.",
   tooSoon: "Too quick: this had only just appeared, so it was not counted. Press again.",
   notShown: "The image is not on the screen yet, so this was not counted.",
+  skipped: "Skipped; somebody else gets it.",
   goneBack: (steps) =>
     `${steps === 1 ? "Your last answer" : `Your answer ${steps} images ago`}. Answer again to change it, or go forward.`,
   pageBack: (steps) =>

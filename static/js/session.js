@@ -1,0 +1,162 @@
+/* A labeling page at work: which seats are to come, which were answered, what comes next.
+
+   label.js (one image at a time) and grid.js (a page of them) derive from it. They have
+   front: what is answered next; inHand: entries with a seat, in their order, the front's first;
+   accept(seats, elsewhere): new seats into the queue; render(); stock(): asks for more in time;
+   backWords(limits): what to say where nothing further back can be changed. */
+import { Outbox, post } from "./outbox.js";
+import { Images } from "./images.js";
+import { Clock, announce, countLeft, one, showCounts } from "./screen.js";
+import { attachKeys, attachPanels } from "./panels.js";
+import { attachStatus } from "./status.js";
+
+export const REFILL_RETRY_MS = 3000;
+
+export class Session {
+  constructor(setup, progress, options = {}) {
+    Object.assign(this, { setup, progress, topics: setup.topics, done: setup.done, left: setup.left });
+    this.reported = setup.left;
+    this.outbox = new Outbox({ ...setup, url: setup.urls.answers, ...options });
+    this.images = new Images();
+    this.clock = new Clock();
+    this.queue = []; // entries to come
+    this.cursor = null; // the place in the past that is looked at; null at the front
+    this.shown = null; // what is on the screen
+    this.exhausted = false;
+    this.elsewhere = false; // whether all that is left is open in another tab
+    this.refilling = null;
+  }
+
+  async begin() {
+    this.progress.claim();
+    const elsewhere = await this.progress.heldElsewhere();
+    this.accept(this.setup.seats, elsewhere);
+    this.exhausted = !this.setup.seats.length;
+    this.unsentBefore = this.outbox.pending().length;
+    this.outbox.retry();
+    this.render();
+    this.stock();
+  }
+
+  get past() {
+    return this.progress.past;
+  }
+
+  current() {
+    return this.cursor === null ? this.front : this.past[this.cursor];
+  }
+
+  /* Whether one more answer can be kept until it is sent; says so where it cannot. */
+  hasRoom() {
+    if (!this.outbox.full) return true;
+    this.outbox.retry();
+    announce("This browser has no room left. Wait until the answers shown as unsent are sent.");
+    return false;
+  }
+
+  back() {
+    const before = this.past.length;
+    this.progress.trim();
+    if (this.cursor !== null) this.cursor -= before - this.past.length;
+    const place = (this.cursor ?? this.past.length) - 1;
+    if (place < 0) {
+      const { revise_minutes: minutes, revise_answers: answers } = this.setup;
+      this.cursor = this.past.length ? 0 : null;
+      announce(this.backWords(`answers stand after ${minutes} minutes or ${answers} more answers.`));
+    } else this.cursor = place;
+    this.render();
+  }
+
+  forward() {
+    if (this.cursor === null) return;
+    this.cursor = this.cursor + 1 < this.past.length ? this.cursor + 1 : null;
+    this.render();
+  }
+
+  /* Gives a seat to somebody else. Should the request not arrive, the lease ends by itself. */
+  giveBack(seat) {
+    post(this.setup.urls.skip, { user: this.setup.user, seat }, { keepalive: true });
+    if (this.left) this.left -= 1;
+  }
+
+  /* Asks for more seats, one request at a time; seats held in any tab are not sent again. */
+  refill() {
+    this.refilling ??= this.fetchSeats().finally(() => {
+      this.refilling = null;
+      this.render();
+    });
+    return this.refilling;
+  }
+
+  async fetchSeats() {
+    const elsewhere = await this.progress.heldElsewhere();
+    const held = new Set([...this.#mine(), ...elsewhere]);
+    const reply = await post(this.setup.urls.page, {
+      user: this.setup.user,
+      held: [...held].slice(0, 500),
+      known: Object.keys(this.topics),
+    });
+    if (reply.status === 200) {
+      Object.assign(this.topics, reply.body.topics);
+      this.exhausted = this.isLast(reply.body.seats);
+      countLeft(this, reply.body);
+      this.elsewhere = elsewhere.size > 0 && this.left > 0;
+      this.accept(reply.body.seats, elsewhere);
+      this.trouble = null;
+    } else {
+      this.trouble = reply;
+      // Nothing to do but wait: try again while the page is empty or soon will be.
+      if (![403, 404, 409].includes(reply.status)) {
+        setTimeout(() => this.refill(), REFILL_RETRY_MS * (0.75 + Math.random() / 2));
+      }
+    }
+  }
+
+  isLast(seats) {
+    return !seats.length;
+  }
+
+  /* Seats in hand and seats whose answer is still on its way. */
+  #mine() {
+    return [...this.inHand, ...this.outbox.pending()].map((entry) => entry.seat);
+  }
+
+  /* Those that are neither in hand here nor in another tab, in their order. */
+  fresh(seats, elsewhere) {
+    const mine = new Set([...this.#mine(), ...elsewhere]);
+    return this.progress.sort(seats.filter((entry) => !mine.has(entry.seat)));
+  }
+
+  /* Counts, buttons and notices around what is answered. */
+  renderFrame(entry, backNotice) {
+    this.progress.save(this.inHand);
+    // The card and the bar say the same: at the end nothing is left.
+    if (!entry && this.exhausted && !this.elsewhere && this.left) this.left = 0;
+    showCounts(this.done, this.left);
+    one("[data-work]").hidden = !entry;
+    one("[data-finished]").hidden = Boolean(entry) || (!this.exhausted && !this.trouble);
+    for (const button of document.querySelectorAll('[data-do="back"]')) {
+      button.hidden = !(this.cursor === null ? this.past.length : this.cursor > 0);
+    }
+    one('[data-do="forward"]').hidden = this.cursor === null;
+    const notice = one("[data-notice]");
+    notice.hidden = this.cursor === null;
+    notice.textContent = backNotice(this.past.length - (this.cursor ?? 0));
+  }
+}
+
+/* The setup that the page brought. */
+export function pageSetup() {
+  return JSON.parse(document.getElementById("setup").textContent);
+}
+
+/* Takes the page over. */
+export function attach(session) {
+  document.documentElement.classList.add("scripted");
+  for (const element of document.querySelectorAll(".no-script")) element.remove();
+  attachPanels(session);
+  attachKeys(session);
+  attachStatus(session);
+  session.begin();
+  return session;
+}
