@@ -21,6 +21,7 @@ from labeling.follow_ups import following
 from labeling.follow_ups import opening as drafting
 from labeling.graphs import store
 from labeling.kinds import KINDS, policies
+from labeling.kinds.base import GRAPH, IMAGES, OBJECTS, PAIRS
 from labeling.management.contract import ContractCommand, Result, UsageError, table
 from labeling.models import Campaign, Dataset, User
 from labeling.plurals import count_of
@@ -121,19 +122,20 @@ class Command(ContractCommand):
         self, kind: str, owner: User, common: dict[str, Any], options: dict[str, Any]
     ) -> Campaign:
         makers = {
-            "contains": self._contains,
-            "hierarchy": self._hierarchy,
-            "naming": self._naming,
-            "parts": self._parts,
+            PAIRS: self._contains,
+            GRAPH: self._hierarchy,
+            IMAGES: self._naming,
+            OBJECTS: self._parts,
         }
-        if kind not in makers:
+        if kind not in KINDS:
             raise UsageError(f"there is no kind {kind!r}; choose one of: {', '.join(KINDS)}")
+        asks = KINDS[kind].asks
         for key in ("graph", "mode", "order"):
-            if options[key] and kind != "hierarchy":
+            if options[key] and asks != GRAPH:
                 raise UsageError(f"--{key} is for campaigns of the kind hierarchy")
-        if options["images"] and kind == "contains":
+        if options["images"] and asks == PAIRS:
             raise UsageError("the images of a campaign of the kind contains are its selection's")
-        return makers[kind](owner, common, options)
+        return makers[asks](owner, common, options)
 
     def _contains(self, owner: User, common: dict[str, Any], options: dict[str, Any]) -> Campaign:
         selection, classes = options["selection"], options["vocabulary"]
