@@ -152,7 +152,7 @@ def _submit(user: User, campaign: Campaign, answers: Sequence[Sent]) -> list[Res
         batch = _Batch(
             member=member,
             questions=_lock_asked(user, campaign, tokens),
-            # Under the locks: votes on a question are told apart by their moments (judging.py).
+            # Under the locks: votes on a question are told apart by their moments (deciding.py).
             now=timezone.now(),
             seats=_seats(user, campaign, tokens, drawn=member.kind.drawn),
             known=_known(user, answers),

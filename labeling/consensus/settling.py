@@ -1,7 +1,7 @@
 """Answers become consensus: settled inline under the question's lock, and recomputed on demand.
 
 A question is complete when it has no free seat and none under lease. Its verdict follows from the
-votes that were not late, less those of people who are void (judging.py), so what stands can always
+votes that were not late, less those of people who are void (deciding.py), so what stands can always
 be computed again. When somebody is blocked or a block is lifted, `replay` does so.
 """
 

@@ -1,7 +1,7 @@
 """A pilot: a random sample of every topic gets many votes, from which vote tables are learned.
 
 The ImageNet way: at least ten votes on each of a random sample of a class's images (Russakovsky et
-al. 2015, section 3.1.3). calibrating.py learns the tables, and judging.py goes by them.
+al. 2015, section 3.1.3). calibrating.py learns the tables, and deciding.py goes by them.
 """
 
 import random

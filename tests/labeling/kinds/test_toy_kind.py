@@ -15,7 +15,6 @@ from labeling.exchange import export_files
 from labeling.follow_ups import opening
 from labeling.kinds import KINDS
 from labeling.models import Assignment, Question
-from labeling.quality import memberships
 from labeling.releases import freezing
 from tests import factories
 
@@ -42,6 +41,10 @@ class Nothing(ChoiceKind):
 class Half(ChoiceKind):
     name, title, asks, release = "half", "Half?", IMAGES, "colours"
     options = Colour.options
+
+
+class Again(Colour):
+    pass
 """
 
 
@@ -88,21 +91,29 @@ def test_a_kind_of_its_own_package_is_labeled_settled_frozen_and_exported(
 ):
     factories.join(charlie, campaign)
     by_page(bob, {"0.png": "red", "1.png": "unclear"})
-    by_api(charlie, {"0.png": "red", "1.png": "blue"})
+    by_api(charlie, {"0.png": "red", "1.png": "unclear"})
 
     settled = campaign.questions.get(item__image__name="0.png")
     assert settled.state == Question.State.SETTLED
     assert settled.settlements.get().value == "red"
 
     release = freezing.freeze(campaign, alice)
-    [line] = freezing.read(release).answers()
-    assert (line["wnid"], line["votes"]) == ("red", {"red": 2})
-    assert "contains" not in line
+    first, second = freezing.read(release).answers()
+    assert (first["wnid"], first["votes"]) == ("red", {"red": 2})
+    assert (second["wnid"], second["votes"]) == (None, {"unclear": 2})
+    assert not {"contains"} & (first.keys() | second.keys())
 
-    with export_files.fetch(release, "csv") as file, zipfile.ZipFile(file) as archive:
-        [name] = [name for name in archive.namelist() if name.endswith(".csv")]
-        [row] = csv.DictReader(io.StringIO(archive.read(name).decode()))
-    assert (row["image"], row["wnid"], row["value"]) == ("0.png", "red", "yes")
+    rows = csv.DictReader(io.StringIO(exported(release, "csv", "/labels.csv")))
+    assert [(row["image"], row["class"], row["value"]) for row in rows] == [("0.png", "red", "yes")]
+    assert '"Red"' in exported(release, "coco", "/labels.json")
+
+
+def exported(release, format_name, ending):
+    """The text of the file so named in the release's labels."""
+    with export_files.fetch(release, format_name) as file, zipfile.ZipFile(file) as archive:
+        names = archive.namelist()
+        [name] = [name for name in names if name.endswith(ending)] or [str(names)]
+        return archive.read(name).decode()
 
 
 def by_page(user, answers):
@@ -149,7 +160,7 @@ def test_programs_open_campaigns_of_it(add_kind, alice, dataset):
     body = {"name": "hues", "title": "Hues", "kind": "colour", "dataset": dataset.name}
 
     made = client_of(alice).post(
-        reverse("api:campaign-list"), json.dumps(body), content_type="application/json"
+        reverse("api:campaigns"), json.dumps(body), content_type="application/json"
     )
 
     assert (made.status_code, made.json()["kind"]) == (201, "colour")
@@ -169,7 +180,9 @@ def test_a_kind_that_leaves_something_out_is_refused_when_it_is_loaded(add_kind,
         KINDS["contains"]
 
 
-def test_two_kinds_of_one_name_are_refused(add_kind, settings):
+def test_two_kinds_of_one_name_are_refused(add_kind, package, settings):
     add_kind("Colour")
-    settings.ASSAY_QUESTION_KINDS |= {"toy_colours.Colour": "annotator.kinds.base.Page"}
-    assert "colour" in KINDS
+    add_kind("Again")
+
+    with pytest.raises(TypeError, match="Two question kinds are named 'colour'"):
+        KINDS["contains"]
