@@ -284,6 +284,14 @@ ASSAY_FRAME_SEQUENCES = env.int("ASSAY_FRAME_SEQUENCES", default=500)
 # After so long without a sign of life a worker is taken for dead and its job goes to another.
 ASSAY_JOB_LEASE_SECONDS = env.float("ASSAY_JOB_LEASE_SECONDS", default=60)
 
+# The kinds of question, each with what the site shows of it (docs/development.md). The order is
+# that of the form of a new campaign.
+ASSAY_QUESTION_KINDS = {
+    "labeling.kinds.contains.Contains": "annotator.kinds.base.Page",
+    "labeling.kinds.hierarchy.Hierarchy": "annotator.kinds.grid.Grid",
+    "labeling.kinds.naming.Naming": "annotator.kinds.base.Page",
+    "labeling.kinds.parts.Parts": "annotator.kinds.parts.Parts",
+}
 # Which function does which kind of job; labeling.jobs looks here, so it need not know others.
 ASSAY_JOB_HANDLERS = {
     "advance": "labeling.follow_ups.following.execute_advance",

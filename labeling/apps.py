@@ -1,6 +1,12 @@
 from django.apps import AppConfig
+from django.conf import settings
 
 
 class LabelingConfig(AppConfig):
     name = "labeling"
     default_auto_field = "django.db.models.BigAutoField"
+
+    def ready(self) -> None:
+        from labeling.kinds import KINDS
+
+        KINDS.read_from(lambda: settings.ASSAY_QUESTION_KINDS)

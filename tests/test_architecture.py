@@ -247,6 +247,77 @@ def test_nobody_ties_the_domain_together_with_signals():
     assert offenders(modules(*APPS), "django.db.models.signals", "django.dispatch") == {}
 
 
+# Only these know a kind of question by its name; others look up a value that the kind names.
+KIND_NAMES = ("contains", "hierarchy", "naming", "parts")
+KNOW_KINDS = re.compile(r"^(labeling|annotator)/kinds/")
+# What holds the name of a campaign's kind: `campaign.kind`, `kind`, `data["kind"]`, `get("kind")`.
+A_KIND = re.compile(r"\bcampaign\.kind$|^kind$|\[['\"]kind['\"]\]$|\.get\(['\"]kind['\"](, .*)?\)$")
+IN_TEMPLATE = re.compile(
+    rf"campaign\.kind *(==|!=| in )|\bkind(\.name)? *[!=]= *\"({'|'.join(KIND_NAMES)})\""
+)
+
+
+def words(node: ast.expr) -> set[object]:
+    """The texts that a literal, or a literal list or set, is made of."""
+    return {found.value for found in ast.walk(node) if isinstance(found, ast.Constant)}
+
+
+def compares_kinds(path: Path) -> list[int]:
+    """Lines that compare a campaign's kind with anything, or hold anything called a kind against
+    the name of one; also those that ask a kind whether it has an attribute."""
+    found = []
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Compare):
+            sides = [node.left, *node.comparators]
+            kinds = [side for side in sides if A_KIND.search(ast.unparse(side))]
+            named = any(words(side) & set(KIND_NAMES) for side in sides)
+            if any(ast.unparse(side).endswith("campaign.kind") for side in kinds) or (
+                kinds and named
+            ):
+                found.append(node.lineno)
+        elif (isinstance(node, ast.Match) and A_KIND.search(ast.unparse(node.subject))) or (
+            isinstance(node, ast.Call)
+            and ast.unparse(node.func) in ("getattr", "hasattr")
+            and re.search(r"\bkind$|^KINDS\[", ast.unparse(node.args[0]))
+        ):
+            found.append(node.lineno)
+    return found
+
+
+def test_kinds_of_question_are_compared_only_in_kinds():
+    python = {
+        name_of(file): lines
+        for file in modules(*APPS)
+        if not KNOW_KINDS.search(name_of(file)) and (lines := compares_kinds(file))
+    }
+    pages = {
+        name: found.group()
+        for name in templates()
+        if not name.startswith("annotator/kinds/")
+        and (found := IN_TEMPLATE.search((ROOT / "templates" / name).read_text()))
+    }
+
+    assert python | pages == {}
+
+
+@pytest.mark.parametrize(
+    ("line", "wrong"),
+    [
+        ('if campaign.kind == "naming": pass', True),
+        ("if release.campaign.kind != KIND: pass", True),
+        ('if data["kind"] in ("parts", "naming"): pass', True),
+        ('getattr(KINDS[kind], "DRAWN", False)', True),
+        ('if KINDS[campaign.kind].asks == "graph": pass', False),
+        ('if job.kind == "score": pass', False),
+    ],
+)
+def test_a_comparison_of_kinds_is_found_however_it_is_written(tmp_path, line, wrong):
+    file = tmp_path / "x.py"
+    file.write_text(line)
+
+    assert bool(compares_kinds(file)) == wrong
+
+
 WEB_PROCESS = """
 import json, os, sys
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "annotator.settings")

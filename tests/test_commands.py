@@ -54,7 +54,7 @@ def test_every_verb_says_what_it_does():
 
 
 def in_table() -> set[str]:
-    """The commands in the table of docs/commands.md; `mad select`, `merge` are mad select and mad merge."""
+    """The commands in docs/commands.md; `mad select`, `merge` are mad select and mad merge."""
     found: set[str] = set()
     verbs = {name.split()[0] for name, _ in parsers() if " " in name}
     rows = re.findall(r"^\| (`.+?`) \|", TABLE.read_text(), flags=re.M)

@@ -5,7 +5,8 @@ from django.utils.cache import add_never_cache_headers
 from django.views.decorators.http import require_POST
 
 from annotator.accounts import person
-from annotator.pages import bodies, parts, seats
+from annotator.kinds.parts import draft_of
+from annotator.pages import bodies, seats
 from labeling.answers import drafts
 from labeling.answers.sent import read_token
 from labeling.campaigns.access import campaign_for
@@ -26,7 +27,7 @@ def label_draft(request: HttpRequest, name: str) -> HttpResponse:
     try:
         version = drafts.save(seat, body.get("content"), base, device)
     except drafts.Outdated as refusal:
-        found = {} if refusal.draft is None else parts.draft_of(refusal.draft)
+        found = {} if refusal.draft is None else draft_of(refusal.draft)
         return JsonResponse(
             {"version": 0, "content": None, "device": "", "saved_at": None}
             | found

@@ -15,7 +15,7 @@ from django.http import HttpResponse
 from django.urls import reverse
 from django.utils import timezone
 
-from annotator.pages import parts
+from annotator.kinds import page_of
 from annotator.pages.wording import article_for, headline
 from labeling.answers import window
 from labeling.datasets import images
@@ -182,8 +182,8 @@ def describe(
         {"seat": seat.token, "topic": seat.topic, "image": image_url(seat.token, user)}
         for seat in seats
     ]
-    if parts.asks_for(campaign) and rows:
-        rows = parts.told(rows, user, campaign)
+    if rows:
+        rows = page_of(campaign).describe_seats(rows, user, campaign)
     wanted = {row["topic"] for row in rows} - set(known)
     return {"seats": rows, "topics": topics_of(campaign, wanted)}
 
@@ -200,9 +200,8 @@ def topics_of(campaign: Campaign, keys: set[str]) -> dict[str, dict[str, Any]]:
     found = {topic.key: describe_topic(topic) for topic in topics}
     for key in keys - set(found):
         found[key] = {"name": key, "article": "a"}
-    if parts.asks_for(campaign):
-        return {key: parts.describe_topic(topic, campaign, key) for key, topic in found.items()}
-    return found
+    page = page_of(campaign)
+    return {key: page.describe_topic(topic, campaign, key) for key, topic in found.items()}
 
 
 def describe_topic(topic: Topic) -> dict[str, Any]:

@@ -15,17 +15,15 @@ from django.utils.cache import add_never_cache_headers
 from django.views.decorators.http import require_http_methods
 
 from annotator.accounts import person
-from annotator.pages import grid, parts, seats
-from labeling.answers.sent import Sent, new_id, read_form
+from annotator.kinds import page_of
+from annotator.pages import seats
+from labeling.answers.sent import new_id
 from labeling.campaigns.access import campaign_for
 from labeling.errors import Conflict, NotYours
-from labeling.kinds import KINDS
 from labeling.models import Campaign, Decision, Membership
 from labeling.quality import qualifying
 
 Stage = Membership.Stage
-# One question at a time, so that what is told of one helps with the next.
-ONE = 1
 
 
 @login_required
@@ -50,50 +48,30 @@ def training(request: HttpRequest, name: str) -> HttpResponse:
 
 
 def _ask(request: HttpRequest, campaign: Campaign, membership: Membership) -> HttpResponse:
-    by_page = grid.asks_by_page(campaign)
-    page = qualifying.next_gold(person(request), campaign, None if by_page else ONE)
+    shown_by = page_of(campaign)
+    page = qualifying.next_gold(person(request), campaign, shown_by.training_size)
     membership.refresh_from_db()
     if not page.seats:
         # Through with it, or stopped: the labeling page knows what to say.
         return redirect("label", campaign.name)
     shown = seats.describe(page.seats, person(request), campaign)
-    rows = grid.page_of(shown["seats"], campaign) if by_page else shown["seats"][:ONE]
+    first = shown["seats"][0]
     context: dict[str, Any] = _context(campaign, membership) | {
-        "first": rows[0],
-        "topic": shown["topics"].get(rows[0]["topic"]),
-        "tiles": _with_small_images(grid.tiles(rows)) if by_page else None,
+        "first": first,
+        "topic": shown["topics"].get(first["topic"]),
         "answer_id": new_id(),
     }
     context["begins"] = not context["progress"]["done"]
-    if parts.asks_for(campaign):
-        context["setup"] = _drawing_setup(request, campaign, shown)
-        context["first"] = parts.pictured(rows[0], campaign)
-        return _uncached(render(request, "annotator/training_parts.html", context))
-    return _uncached(render(request, "annotator/training.html", context))
-
-
-def _drawing_setup(
-    request: HttpRequest, campaign: Campaign, shown: dict[str, Any]
-) -> dict[str, Any]:
-    about = {"user": request.user.pk, "campaign": campaign.name}
-    return (
-        about | {"seats": shown["seats"][:ONE], "topics": shown["topics"]} | parts.setup(campaign)
-    )
+    context |= shown_by.training_context(request, campaign, shown)
+    return _uncached(render(request, shown_by.training_template, context))
 
 
 def _context(campaign: Campaign, membership: Membership) -> dict[str, Any]:
-    return {
-        "campaign": campaign,
+    return page_of(campaign).context(campaign) | {
         "progress": qualifying.progress(membership),
         "in_test": membership.stage == Stage.TEST,
-        "kind_template": f"annotator/kinds/{campaign.kind}.html",
-        "choices": KINDS[campaign.kind].choices(campaign.settings),
         "training": True,
     }
-
-
-def _with_small_images(tiles: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    return [tile | {"image": f"{tile['image']}&tile=1"} for tile in tiles]
 
 
 def _answered(request: HttpRequest, campaign: Campaign, membership: Membership) -> HttpResponse:
@@ -101,7 +79,7 @@ def _answered(request: HttpRequest, campaign: Campaign, membership: Membership) 
     before, attempts = membership.stage, membership.attempts
     if before not in qualifying.COMING_IN:
         return redirect("training", campaign.name)
-    sent = _read(request, campaign)
+    sent = page_of(campaign).read(request.POST)
     progress = qualifying.progress(membership)
     told = qualifying.feedback(person(request), campaign, sent)
     membership.refresh_from_db()
@@ -128,7 +106,7 @@ def _answered(request: HttpRequest, campaign: Campaign, membership: Membership) 
         "goes_on_to": membership.stage if membership.stage != before else "",
         "results": rows,
         "topic": seats.topics_of(campaign, {rows[0]["topic"]})[rows[0]["topic"]],
-        "by_page": grid.asks_by_page(campaign),
+        "by_page": page_of(campaign).kind.topic_pages,
         "right": sum(bool(row["right"]) for row in rows),
     }
     return _uncached(render(request, "annotator/training_told.html", context))
@@ -140,40 +118,19 @@ def _say(request: HttpRequest, told: list[dict[str, Any]]) -> None:
         messages.error(request, message)
 
 
-def _read(request: HttpRequest, campaign: Campaign) -> list[Sent]:
-    if grid.asks_by_page(campaign):
-        return grid.read(request.POST)
-    if parts.asks_for(campaign):
-        return [read_form(request.POST, "Draw a part, or skip the image.")]
-    return [read_form(request.POST)]
-
-
 def _result(
     request: HttpRequest, value: Any, row: dict[str, Any], seat: Any, campaign: Campaign
 ) -> dict[str, Any]:
     """One answer as the page tells of it."""
-    if parts.asks_for(campaign) and row["right"] is not None:
-        row = row | {"compared": parts.compared(value, row["answer"], seat, campaign)}
+    shown_by = page_of(campaign)
+    if row["right"] is not None:
+        row = row | {"compared": shown_by.compared(value, row["answer"], seat, campaign)}
     return row | {
         "topic": seat.question.topic,
         "image": seats.image_url(seat.token, person(request)),
-        "given": words_of(value, campaign),
-        "known": None if row["right"] is None else words_of(row["answer"], campaign),
+        "given": shown_by.words_of(value, campaign),
+        "known": None if row["right"] is None else shown_by.words_of(row["answer"], campaign),
     }
-
-
-def words_of(value: Any, campaign: Campaign) -> str:
-    """An answer in the words of the page."""
-    if parts.asks_for(campaign):
-        return parts.words_of(value, campaign)
-    if isinstance(value, dict):
-        names = {entry["key"]: entry["name"] for entry in campaign.settings.get("vocabulary", [])}
-        return str(names.get(value.get("key"), value.get("key")))
-    labels = {
-        choice["value"]: choice["label"]
-        for choice in KINDS[campaign.kind].choices(campaign.settings)
-    }
-    return str(labels.get(value, value))
 
 
 def _outcome(membership: Membership) -> dict[str, Any] | None:

@@ -13,9 +13,10 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from annotator import accounts
 from annotator.accounts import person
-from annotator.pages import bodies, grid, parts, seats
+from annotator.kinds import page_of
+from annotator.pages import bodies, seats
 from labeling.answers import submitting
-from labeling.answers.sent import new_id, read_form, read_token
+from labeling.answers.sent import new_id, read_token
 from labeling.assignment import claiming
 from labeling.assignment.claiming import NOT_WORKING
 from labeling.assignment.waiting import waiting_for
@@ -64,7 +65,7 @@ def home(request: HttpRequest) -> HttpResponse:
         {
             "to_label": to_label,
             # Whose answers are keys; drawing has a sheet of its own.
-            "chooses": not all(parts.asks_for(row.campaign) for row in to_label),
+            "chooses": not all(KINDS[row.campaign.kind].drawn for row in to_label),
             "to_run": [row for row in memberships if row.role == Membership.Role.RESEARCHER],
         },
     )
@@ -120,19 +121,10 @@ def label(request: HttpRequest, name: str) -> HttpResponse:
         return redirect("training", campaign.name)
     except (Conflict, NotWorking) as refusal:
         return stopped_page(request, campaign, membership, refusal)
-    context: dict[str, Any] = _label_context(request, campaign, page, membership)
-    if parts.asks_for(campaign):
-        context["first"] = parts.pictured(context["first"], campaign)
-        return _uncached(render(request, "annotator/label_parts.html", context))
-    if not grid.asks_by_page(campaign):
-        return _uncached(render(request, "annotator/label.html", context))
-    shown = grid.page_of(page["seats"], campaign) if page["seats"] else []
-    context |= {
-        "tiles": grid.tiles(shown, given),
-        "going_back": given is not None,
-        "has_last": given is None and grid.has_last(request, campaign),
-    }
-    return _uncached(render(request, "annotator/label_grid.html", context))
+    shown_by = page_of(campaign)
+    context = _label_context(request, campaign, page, membership)
+    context |= shown_by.label_context(request, campaign, page["seats"], given)
+    return _uncached(render(request, shown_by.template, context))
 
 
 def _seats_to_show(
@@ -147,14 +139,14 @@ def _seats_to_show(
             raise NotYours("This image is not with you, or no longer. Take the next one.")
         shown = seats.Shown(seat.token, seat.question.topic)
         return seats.describe([shown], person(request), campaign) | {"left": None}, {}
-    if "last" in request.GET and grid.asks_by_page(campaign):
-        return grid.last(request, campaign)
+    if "last" in request.GET and (last := page_of(campaign).last(request, campaign)):
+        return last
     return _next_seats(person(request), campaign, held=set(), known=set()), None
 
 
 def _next_seats(user: User, campaign: Campaign, held: set[str], known: set[str]) -> dict[str, Any]:
     """A page of seats beside those that the person's open tabs hold already."""
-    size = KINDS[campaign.kind].page_size(policies.of(campaign)) + len(held)
+    size = policies.of(campaign)["page_size"] + len(held)
     page = qualifying.next_page(user, campaign, size)
     fresh = [seat for seat in page.seats if seat.token not in held]
     described = seats.describe(fresh, user, campaign, known)
@@ -164,7 +156,7 @@ def _next_seats(user: User, campaign: Campaign, held: set[str], known: set[str])
 def _label_context(
     request: HttpRequest, campaign: Campaign, page: dict[str, Any], membership: Membership | None
 ) -> dict[str, Any]:
-    kind = KINDS[campaign.kind]
+    shown_by = page_of(campaign)
     policy = policies.of(campaign)
     done = membership.answered if membership else 0
     first = page["seats"][0] if page["seats"] else None
@@ -172,7 +164,7 @@ def _label_context(
         "user": request.user.pk,
         "campaign": campaign.name,
         "done": done,
-        "page_size": kind.page_size(policy),
+        "page_size": policy["page_size"],
         "revise_minutes": policy["revise_minutes"],
         "revise_answers": policy["revise_answers"],
         "urls": {
@@ -182,14 +174,8 @@ def _label_context(
             "login": f"{reverse('account_login')}?next={request.path}",
         },
     }
-    if parts.asks_for(campaign):
-        setup |= parts.setup(campaign)
-    return {
-        "campaign": campaign,
-        "kind_template": f"annotator/kinds/{campaign.kind}.html",
-        "kind_script": f"js/kinds/{campaign.kind}.js",
-        "choices": kind.choices(campaign.settings),
-        "setup": setup,
+    return shown_by.context(campaign) | {
+        "setup": setup | shown_by.setup(campaign),
         "first": first,
         "topic": page["topics"].get(first["topic"]) if first else None,
         "answer_id": new_id(),
@@ -201,29 +187,16 @@ def _label_context(
 
 
 def _answer_by_form(request: HttpRequest, campaign: Campaign) -> HttpResponse:
+    shown_by = page_of(campaign)
     if "skip" in request.POST:
-        # A page of images has a button for each, which names it; one image is named by the form.
-        named = request.POST["skip"] if grid.asks_by_page(campaign) else request.POST.get("seat")
-        claiming.return_seat(person(request), read_token(named))
+        claiming.return_seat(person(request), read_token(shown_by.skipped(request.POST)))
         return redirect("label", campaign.name)
-    if grid.asks_by_page(campaign):
-        return _answer_page(request, campaign)
-    sent = read_form(request.POST)
-    [result] = submitting.submit(person(request), campaign, [sent])
-    if result.status != submitting.ACCEPTED:
-        messages.error(request, result.message)
-        return redirect("label", campaign.name)
-    address = reverse("label", args=[campaign.name])
-    return redirect(f"{address}?after={sent.seat}")
-
-
-def _answer_page(request: HttpRequest, campaign: Campaign) -> HttpResponse:
-    sent = grid.read(request.POST)
+    sent = shown_by.read(request.POST)
     results = submitting.submit(person(request), campaign, sent)
-    grid.remember(request, campaign, sent)
     for message in dict.fromkeys(result.message for result in results if result.message):
         messages.error(request, message)
-    return redirect("label", campaign.name)
+    address = reverse("label", args=[campaign.name])
+    return redirect(f"{address}{shown_by.after(request, campaign, sent, results)}")
 
 
 @require_POST
@@ -245,8 +218,7 @@ def label_page(request: HttpRequest, name: str) -> HttpResponse:
 def label_answers(request: HttpRequest, name: str) -> HttpResponse:
     """What became of each answer: id, status, code, message and revision, in their order."""
     campaign = campaign_for(person(request), name)
-    draws = parts.asks_for(campaign)
-    body = bodies.read_drawing(request) if draws else bodies.read_object(request)
+    body = page_of(campaign).read_body(request)
     bodies.check_user(request, body)
     results = submitting.submit(person(request), campaign, bodies.read_answers(body))
     return JsonResponse({"results": [asdict(result) for result in results]})

@@ -88,7 +88,7 @@ def read_duration(value: Any, where: str = "duration_ms", images: int = 1) -> in
     return min(value // images, MAX_DURATION_MS)
 
 
-def read_form(fields: Mapping[str, str], missing: str = "Choose one of the answers.") -> Sent:
+def read_form(fields: Mapping[str, Any], missing: str = "Choose one of the answers.") -> Sent:
     """The answer that a form holds. missing: what a Refusal says where it has none."""
     said = {key: fields.get(key) for key in KEYS}
     return read(said | {"value": _value_of(said["value"] or "", missing)})

@@ -22,11 +22,9 @@ from labeling.consensus import settling
 from labeling.db.sql import Locked, execute, fetch, locking, marks, moment, retried, writing
 from labeling.errors import NotYours, Refusal
 from labeling.jobs import queue
-from labeling.kinds import KINDS, About, clean_answer, is_drawn, policies
+from labeling.kinds import KINDS, About, Kind, policies
 from labeling.models import Answer, Assignment, Campaign, Job, Membership, Question, User
 
-# An answer that took longer than this was a pause: no more of it counts as work.
-LONGEST_WORK_MS = 120_000
 # After so many answers of a person somebody looks how they work; gold or not, so it tells nothing.
 WATCH_EVERY = 10
 
@@ -104,7 +102,7 @@ class _Member:
     answered: int
     stage: str
     campaign_state: str
-    kind: Any
+    kind: Kind
     settings: dict[str, Any]
     policy: dict[str, Any]
     has_quota: bool
@@ -136,7 +134,7 @@ def _submit(user: User, campaign: Campaign, answers: Sequence[Sent]) -> list[Res
             questions=_lock_asked(user, campaign, tokens),
             # Under the locks: votes on a question are told apart by their moments (deciding.py).
             now=timezone.now(),
-            seats=_seats(user, campaign, tokens, drawn=is_drawn(member.kind)),
+            seats=_seats(user, campaign, tokens, drawn=member.kind.drawn),
             known=_known(user, answers),
         )
         results = [_decide(batch, sent) for sent in answers]
@@ -300,7 +298,7 @@ def _check_again(batch: _Batch, sent: Sent, seat: _Seat | None) -> int:
     """The revision that this answer was when it first came. Raises a conflict for another body."""
     *body, revision = batch.known[sent.id]
     value = sent.value
-    if is_drawn(batch.member.kind) and seat is not None:
+    if batch.member.kind.drawn and seat is not None:
         # A drawing is kept on tenths of a pixel, however it was sent.
         value = _clean_value(batch, sent, seat)
     if body != [sent.seat, value, sent.duration_ms]:
@@ -309,10 +307,10 @@ def _check_again(batch: _Batch, sent: Sent, seat: _Seat | None) -> int:
 
 
 def _clean_value(batch: _Batch, sent: Sent, seat: _Seat | None) -> Any:
-    if seat is None and is_drawn(batch.member.kind):
+    if seat is None and batch.member.kind.drawn:
         raise _refusal("not_your_seat")
     about = seat.about if seat else None
-    return clean_answer(batch.member.kind, sent.value, batch.member.settings, about)
+    return batch.member.kind.clean(sent.value, batch.member.settings, about)
 
 
 def _refusal(code: str) -> Refusal:
@@ -378,9 +376,9 @@ def _write(batch: _Batch) -> None:
             f"WHERE id IN ({marks(taken)})",
             taken,
         )
-    if is_drawn(batch.member.kind):
+    if batch.member.kind.drawn:
         drafts.forget(answer.assignment_id for answer in batch.new)
-    longest = getattr(batch.member.kind, "LONGEST_WORK_MS", LONGEST_WORK_MS)
+    longest = batch.member.kind.longest_work_ms
     worked = sum(min(answer.duration_ms or 0, longest) for answer in batch.new)
     execute(
         "UPDATE labeling_membership SET answered = answered + %s, worked_ms = worked_ms + %s, "

@@ -223,7 +223,7 @@ def reader(user: User, campaign: Campaign) -> Reader:
 
 def topic_pages(campaign: Campaign) -> bool:
     """Whether the campaign's kind hands out pages of one topic each."""
-    return getattr(KINDS[campaign.kind], "TOPIC_PAGES", False)
+    return KINDS[campaign.kind].topic_pages
 
 
 # A seat that was closed can be leased anew; one that this person gave back comes when all else is

@@ -49,7 +49,7 @@ def create(
     if not title.strip():
         raise Refusal("Give the campaign a title; people see it on their page.", field="title")
     cleaned_settings = KINDS[kind].clean_settings(settings or {})
-    content = policies.clean_new(getattr(KINDS[kind], "POLICY", {}) | (policy or {}))
+    content = policies.clean_new({**KINDS[kind].policy_defaults, **(policy or {})})
     policies.check_method(KINDS[kind], content)
     try:
         with transaction.atomic():
@@ -98,7 +98,7 @@ def change(campaign: Campaign, actor: User, **fields: Any) -> Campaign:
         raise Refusal("Give the campaign a title; people see it on their page.", field="title")
     if "settings" in fields:
         kind = KINDS[campaign.kind]
-        kept = {key: campaign.settings[key] for key in getattr(kind, "KEPT_SETTINGS", ())}
+        kept = {key: campaign.settings[key] for key in kind.kept_settings}
         fields["settings"] = kind.clean_settings(fields["settings"] | kept)
     with transaction.atomic():
         for key, value in fields.items():

@@ -68,9 +68,8 @@ def among_classes(known: deciding.Skills, campaign_id: int) -> deciding.Skills:
 
 
 def classes_of(kind: str, settings: dict[str, Any]) -> tuple[str, ...]:
-    """The words that votes of this kind count for: no and yes, where it names no others."""
-    words = getattr(KINDS[kind], "classes", None)
-    return tuple(words(settings)) if words else deciding.BINARY
+    """The words that votes of this kind count for."""
+    return KINDS[kind].classes(settings)
 
 
 def create(campaign_id: int, content: dict[str, Any], reason: str) -> Calibration:

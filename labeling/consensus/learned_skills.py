@@ -18,6 +18,7 @@ from labeling.estimators.aggregation import Floats, Ints, vote_counts
 from labeling.estimators.dawid_skene import DawidSkene, dawid_skene
 from labeling.estimators.vote_tables import CALIBRATION_VOTES, learn_vote_tables
 from labeling.kinds import KINDS, policies
+from labeling.kinds.base import DrawnKind
 from labeling.models import Answer, Campaign, Question
 
 CHUNK = 1_000
@@ -62,7 +63,7 @@ def learn(campaign: Campaign, voided: frozenset[int] = frozenset()) -> dict[str,
     content, on either database."""
     classes = classes_of(campaign.kind, campaign.settings)
     policy, kind = policies.of(campaign), KINDS[campaign.kind]
-    if hasattr(kind, "learn"):
+    if isinstance(kind, DrawnKind):
         chunks = _answered(campaign, voided)
         found = ((answers, gold) for chunk in chunks for _, _, gold, answers in chunk)
         return {"classes": list(classes)} | kind.learn(found, policy)

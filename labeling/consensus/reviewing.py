@@ -14,7 +14,7 @@ from django.utils import timezone
 from labeling.db.sql import Locked, execute, lock_questions, moment, numbers, retried, writing
 from labeling.errors import Conflict, NotYours, Refusal
 from labeling.jobs import queue
-from labeling.kinds import KINDS, About, clean_answer, is_drawn, policies
+from labeling.kinds import KINDS, About, policies
 from labeling.models import (
     Answer,
     Assignment,
@@ -100,7 +100,7 @@ def send_back(
     where nobody could mend it, as in a closed campaign.
     """
     note = note.strip()
-    if not is_drawn(KINDS[campaign.kind]):
+    if not KINDS[campaign.kind].drawn:
         raise Refusal("Only drawings are sent back; decide this question yourself.")
     if not note or len(note) > LONGEST_NOTE:
         raise Refusal(
@@ -180,7 +180,7 @@ def _follow(campaign: Campaign, question: Locked) -> None:
 def _word(campaign: Campaign, value: Any) -> Any:
     """What a decision keeps of a verdict: a drawing stands in its settlement."""
     kind = KINDS[campaign.kind]
-    return kind.tally_name(value) if is_drawn(kind) else value
+    return kind.tally_name(value) if kind.drawn else value
 
 
 def _record(
@@ -232,7 +232,7 @@ def _lease_again(question: Locked, seats: Sequence[int]) -> None:
 
 def about(campaign: Campaign, question_id: int) -> About | None:
     """What the question is about, where answers are drawings. Raises NotYours."""
-    if not is_drawn(KINDS[campaign.kind]):
+    if not KINDS[campaign.kind].drawn:
         return None
     row = (
         campaign.questions.filter(pk=question_id)
@@ -249,7 +249,7 @@ def clean_verdict(campaign: Campaign, value: Any, about: About | None = None) ->
     if value == DROP:
         return DROP
     kind = KINDS[campaign.kind]
-    cleaned = clean_answer(kind, value, campaign.settings, about)
+    cleaned = kind.clean(value, campaign.settings, about)
     if kind.vote(cleaned) is None:
         raise Refusal("A verdict decides: give an answer, or drop the image.", field="value")
     return cleaned

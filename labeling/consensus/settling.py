@@ -383,7 +383,8 @@ def support(campaign: Campaign, settlements: Iterable[Settlement]) -> dict[int, 
     found = {}
     for row in rows:
         words = [word for pk in row.answers if (word := said.get(str(pk))) is not None]
-        agreed = words.count(kind.vote(row.value)) if row.value is not None else 0
+        stands = None if row.value is None else kind.vote(row.value)
+        agreed = sum(word == stands for word in words)
         interval = share_interval(agreed, len(words), row.probability)
         found[row.question_id] = Support(len(words), agreed, interval)
     return found

@@ -6,7 +6,6 @@ Reads only, a fixed number of queries however many questions there are. settling
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from types import ModuleType
 from typing import Any
 
 from django.db.models import Exists, OuterRef
@@ -14,7 +13,7 @@ from django.db.models import Exists, OuterRef
 from labeling.consensus import calibrations
 from labeling.db.sql import Locked
 from labeling.graphs import store
-from labeling.kinds import KINDS, Verdict, deciding, policies
+from labeling.kinds import KINDS, Kind, Verdict, deciding, policies
 from labeling.kinds.deciding import Skills, Vote
 from labeling.models import Answer, Policy, Question, SentBack, Settlement
 
@@ -34,7 +33,7 @@ class Judged:
 class Rules:
     """By what a question is judged."""
 
-    kind: ModuleType
+    kind: Kind
     policy: dict[str, Any]
     skills: Skills
     calibration_id: int | None
@@ -117,7 +116,7 @@ def rules_by(
         policy = policies.DEFAULTS | content
         calibration_id, made_at = coming or (current, current_at)
         known = calibrations.skills(calibration_id, made_at)
-        if policy["method"] != "majority" and hasattr(KINDS[kind], "classes"):
+        if policy["method"] != "majority" and not KINDS[kind].is_binary:
             known = calibrations.among_classes(known, campaign_id)
         rules[pk] = Rules(KINDS[kind], policy, known, calibration_id)
     return rules

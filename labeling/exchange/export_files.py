@@ -22,9 +22,11 @@ from labeling.errors import Refusal
 from labeling.files import BadInput
 from labeling.jobs import queue
 from labeling.jobs.image_store import saying_full
+from labeling.kinds import KINDS
+from labeling.kinds.base import GRAPH, OBJECTS
 from labeling.models import Image, Job, Release
 from labeling.release_files import exporting
-from labeling.releases import freezing, parts
+from labeling.releases import freezing
 
 KIND = "export labels"
 # About four seconds' work, zipping included.
@@ -84,9 +86,10 @@ def _sentence(text: str | None) -> str:
 def work(release: Release, format_name: str) -> int:
     """How much there is to write: how many labels, at most, or what takes as long."""
     counts = release.counts
-    if release.campaign.kind == parts.KIND:
+    says = KINDS[release.campaign.kind].release
+    if says == OBJECTS:
         return int(counts["objects"]) * AN_OBJECT.get(format_name, OTHERWISE)
-    if release.campaign.kind == "hierarchy":
+    if says == GRAPH:
         return int(counts["images"]) * int(counts["topics"])
     return int(counts["settled"]) + int(counts["dropped"])
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from labeling.errors import Refusal, TooLarge
+from labeling.kinds import KINDS
 
 MAX_LINES = 1_000_000
 SHOWN = 60
@@ -74,14 +75,11 @@ def read_gold(content: str | bytes, kind: str) -> list[Row]:
     found = []
     columns = ["image", "wnid", "answer", "explanation", "source"]
     for _, row in _rows(content, columns, needed=3, field="gold"):
-        answer = row["answer"]
-        if kind == "naming" and answer not in ("none", "hard"):
-            answer = {"key": answer}
         found.append(
             {
                 "image": row["image"],
                 "topic": row["wnid"],
-                "answer": answer,
+                "answer": KINDS[kind].answer_of(row["answer"]),
                 "explanation": row["explanation"],
                 "source": row["source"],
             }

@@ -10,6 +10,8 @@ from labeling.datasets import vocabulary_store
 from labeling.errors import Conflict, Refusal
 from labeling.follow_ups import asking
 from labeling.follow_ups.asking import AddedQuestions
+from labeling.kinds import KINDS
+from labeling.kinds.base import OBJECTS
 from labeling.models import Campaign, Dataset, Decision, GivenLabel, User
 from labeling.models import Vocabulary as Version
 from labeling.vocabulary.types import Category, Vocabulary
@@ -41,6 +43,7 @@ def create(
     *,
     version: Version | None = None,
     settings: dict[str, Any] | None = None,
+    kind: str = KIND,
     **fields: Any,
 ) -> Campaign:
     """A draft campaign that asks nothing yet. Raises Refusal.
@@ -50,7 +53,7 @@ def create(
     """
     version = version or vocabulary_store.in_force(dataset)
     said = (settings or {}) | {"categories": categories_of(vocabulary_store.read(version))}
-    campaign = lifecycle.create(owner, kind=KIND, dataset=dataset, settings=said, **fields)
+    campaign = lifecycle.create(owner, kind=kind, dataset=dataset, settings=said, **fields)
     campaign.vocabulary = version
     campaign.save(update_fields=["vocabulary"])
     return campaign
@@ -60,7 +63,7 @@ def create(
 def ask(campaign: Campaign, items: Iterable[int] | None = None) -> AddedQuestions:
     """What campaigns.add_questions says, of these objects, by default of all of the dataset whose
     category the campaign's vocabulary has. Raises Refusal when there are none."""
-    if campaign.kind != KIND:
+    if KINDS[campaign.kind].asks != OBJECTS:
         raise Refusal(
             f"A campaign of the kind {campaign.kind} asks about no objects.", field="objects"
         )
@@ -136,7 +139,7 @@ def adopt(campaign: Campaign, actor: User, version: Version) -> Campaign:
     has drawn; then nothing changed.
     """
     campaign = Campaign.objects.select_for_update().get(pk=campaign.pk)
-    if campaign.kind != KIND or version.dataset_id != campaign.dataset_id:
+    if KINDS[campaign.kind].asks != OBJECTS or version.dataset_id != campaign.dataset_id:
         raise Refusal("This vocabulary is not of the campaign's dataset.", field="vocabulary")
     categories = categories_of(vocabulary_store.read(version))
     asked = set(campaign.questions.order_by().values_list("topic", flat=True).distinct())

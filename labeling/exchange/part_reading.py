@@ -59,7 +59,7 @@ def is_for_parts(path: Path, format_name: str) -> bool:
     if (path / "release.json").is_file():
         try:
             meta = json.loads((path / "release.json").read_text(encoding="utf-8"))
-            return bool(meta["campaign"]["kind"] == "parts")
+            return frozen.OBJECTS_FILE in meta["files"]
         except (OSError, ValueError, KeyError, TypeError):
             return False
     return not format_name and path.exists() and _by_ending(path) in {"pascal-part", "png"}
@@ -102,7 +102,7 @@ def _the_file(place: Path, ending: str) -> Path:
 
 
 def _of_release(release: Any) -> Iterator[PartedObject]:
-    if release.meta["campaign"]["kind"] != "parts":
+    if frozen.OBJECTS_FILE not in release.meta["files"]:
         raise BadInput(
             f"is a release of a campaign of the kind {release.meta['campaign']['kind']}, which "
             "has no parts",

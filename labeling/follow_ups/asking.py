@@ -9,10 +9,18 @@ from labeling.campaigns import subjects
 from labeling.consensus import settling
 from labeling.db import sql
 from labeling.errors import Conflict, Refusal
-from labeling.kinds import policies
+from labeling.kinds import KINDS, policies
+from labeling.kinds.base import GRAPH, OBJECTS
 from labeling.models import Assignment, Campaign, Decision, Image, Item, Policy, Question, User
 
 BATCH = 2_000
+# Why no pairs of image and class are added, by what a kind asks about.
+UNLISTED = {
+    GRAPH: "The questions of this campaign follow its graph. Open images instead; the graph says "
+    "what is asked of them.",
+    OBJECTS: "This campaign asks about objects, not about whole images. Ask about objects of the "
+    "dataset instead.",
+}
 
 
 @dataclass
@@ -37,18 +45,8 @@ def add_questions(
     is written. Written in batches, so that other writers wait for milliseconds; one that was cut
     short is finished by asking again. Queries grow with the batches, not with the questions.
     """
-    if campaign.kind == "hierarchy":
-        raise Refusal(
-            "The questions of this campaign follow its graph. Open images instead; the graph says "
-            "what is asked of them.",
-            field="questions",
-        )
-    if campaign.kind == "parts":
-        raise Refusal(
-            "This campaign asks about objects, not about whole images. Ask about objects of the "
-            "dataset instead.",
-            field="questions",
-        )
+    if reason := UNLISTED.get(KINDS[campaign.kind].asks):
+        raise Refusal(reason, field="questions")
     wanted = list(dict.fromkeys(pairs))
     check_topics(campaign, {topic for _, topic in wanted})
     items, missing = whole_items(campaign, sorted({image for image, _ in wanted}))
@@ -175,7 +173,7 @@ def withdraw_questions(
     campaign: Campaign, question_ids: Iterable[int], actor: User | None, reason: str
 ) -> int:
     """How many questions left the queue. Their answers stay; seats under lease are closed."""
-    if campaign.kind == "hierarchy":
+    if KINDS[campaign.kind].asks == GRAPH:
         raise Refusal(
             "The questions of this campaign follow its graph, which would ask them again. Take a "
             "question out of the graph to ask it no more.",

@@ -38,7 +38,7 @@ def draft(
 
     All or nothing. Raises Refusal for a bad field and for images that the dataset lacks.
     """
-    if fields.get("kind") == "naming":
+    if vocabulary:
         fields["settings"] = {"vocabulary": list(vocabulary)}
     campaign = lifecycle.create(owner, **fields)
     ask(campaign, pairs, topics)
@@ -77,7 +77,7 @@ def draft_graph(
     names: the images, by default all of the dataset; fields as campaigns.create takes them. The
     number is None where the images are many: a job opens them. All or nothing. Raises Refusal.
     """
-    campaign = lifecycle.create(owner, kind=store.KIND, **fields)
+    campaign = lifecycle.create(owner, **{"kind": store.KIND, **fields})
     store.define(campaign, owner, graph)
     return campaign, open_images(campaign, names)
 

@@ -10,6 +10,8 @@ from django.db.models import Max
 from labeling.db.sql import fetch, locking
 from labeling.errors import Conflict, Refusal
 from labeling.jobs import queue
+from labeling.kinds import KINDS
+from labeling.kinds.base import GRAPH
 from labeling.models import Campaign, Decision, Topic, User
 from labeling.models import Graph as Version
 from labeling.question_graph import replaying
@@ -37,7 +39,7 @@ def define(
     fault, and Conflict where another version is in force; then nothing changed.
     """
     graph = raw if isinstance(raw, Graph) else replaying.build(raw)
-    if campaign.kind != KIND:
+    if KINDS[campaign.kind].asks != GRAPH:
         raise Refusal(
             f"A campaign of the kind {campaign.kind} asks by no graph; open a {KIND} campaign.",
             field="graph",

@@ -1,53 +1,49 @@
-"""The kinds of question, each a module with the same outline.
+"""The kinds of question, a class each (base.py), and how their votes become a verdict (deciding.py)
+by a campaign's policy (policies.py). Pure; imports estimators, geometry, parts and question_graph.
 
-| name | returns |
-|---|---|
-| NAME, TITLE | its identifier and its words for people |
-| clean_settings(settings) | the checked settings, or a Refusal |
-| choices(settings) | what the page offers |
-| page_size(policy) | questions handed out at once |
-| clean(value, settings) | the checked answer, or a Refusal; see clean_answer |
-| grade(value, gold) | how right it is, in [0, 1] |
-| is_right(value, gold, policy) | whether that counts as right |
-| vote(value) | the word it counts for, None for an abstention |
-| classes(settings) | the words votes count for, where these are not no and yes |
-| tally_name(value) | the word under which exports count it |
-| TALLY_WORDS | what people see for words that are no choices |
-| settle(values, policy) | a Verdict (votes.py) |
-| TOPIC_PAGES | where true, a page is one question about many images |
-| settle_weighted(values, weights, policy) | as settle, where votes are no words |
-| learn(votes, policy) | what a calibration says of people, where votes are no words |
-| likeness(value, gold) | how right each part of it is, where it has parts |
-| METHODS | the methods of a policy that it knows, where these are not all |
-| ABSTENTIONS | words that say nothing of the truth |
-| DRAWN | where true, answers are drawings: checked against what they are about, kept as drafts, |
-| | sent back to be mended; gold is balanced by topic; no audit asks for them again |
-| LONGEST_WORK_MS | an answer that took longer was a pause, where that is not two minutes |
-| KEPT_SETTINGS | settings that a deed of its own writes, where it has such |
-| POLICY | keys of a policy that are others for this kind unless somebody says so |
+Settings say which kinds there are (ASSAY_QUESTION_KINDS); labeling/apps.py hands the list over.
 """
 
-from types import ModuleType
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
-from labeling.kinds import contains, hierarchy, naming, parts
-from labeling.kinds.parts import About
+from labeling.kinds.base import About, Kind, load
 from labeling.kinds.votes import Verdict
 
-KINDS: dict[str, ModuleType] = {kind.NAME: kind for kind in (contains, hierarchy, naming, parts)}
-
-__all__ = ["KINDS", "About", "Verdict", "clean_answer", "is_drawn"]
+__all__ = ["KINDS", "About", "Kind", "Verdict"]
 
 
-def is_drawn(kind: ModuleType) -> bool:
-    """Whether answers of this kind are drawings; see DRAWN."""
-    return getattr(kind, "DRAWN", False)
+class Kinds(Mapping[str, Kind]):
+    """The kinds by name, in the order of the settings; loaded anew when the list has changed."""
+
+    def __init__(self) -> None:
+        self._paths: Callable[[], Iterable[str]] = tuple
+        self._loaded: tuple[tuple[str, ...], dict[str, Kind]] = ((), {})
+
+    def read_from(self, paths: Callable[[], Iterable[str]]) -> None:
+        """Takes the dotted paths of the kinds from there. Raises TypeError for one that is not
+        whole, and for a name that is taken."""
+        self._paths = paths
+        self._kinds()
+
+    def _kinds(self) -> dict[str, Kind]:
+        paths = tuple(self._paths())
+        if paths != self._loaded[0]:
+            found: dict[str, Kind] = {}
+            for kind in map(load, paths):
+                if kind.name in found:
+                    raise TypeError(f"Two question kinds are named {kind.name!r}: {paths}.")
+                found[kind.name] = kind
+            self._loaded = paths, found
+        return self._loaded[1]
+
+    def __getitem__(self, name: str) -> Kind:
+        return self._kinds()[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._kinds())
+
+    def __len__(self) -> int:
+        return len(self._kinds())
 
 
-def clean_answer(
-    kind: ModuleType, value: Any, settings: dict[str, Any], about: About | None = None
-) -> Any:
-    """The checked answer. about: what it is about, where the kind is drawn. Raises Refusal."""
-    if is_drawn(kind):
-        return kind.clean(value, settings, about)
-    return kind.clean(value, settings)
+KINDS = Kinds()

@@ -12,15 +12,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from fractions import Fraction
-from types import ModuleType
 from typing import Any
 
 from labeling.estimators.aggregation import posterior_binary, vote_gains
 from labeling.estimators.vote_tables import VoteTable
 from labeling.kinds import policies
+from labeling.kinds.base import BINARY, DrawnKind, Kind
 from labeling.kinds.votes import Verdict, votes_wanted
 
-BINARY = ("no", "yes")
 # A skill or prior of 0 or 1 would let one vote outweigh all others for ever.
 LEAST = 1e-6
 
@@ -71,7 +70,7 @@ NONE = Skills()
 
 
 def judge(
-    kind: ModuleType,
+    kind: Kind,
     votes: Sequence[Vote],
     policy: dict[str, Any],
     skills: Skills,
@@ -130,7 +129,7 @@ def _as_they_stood(cast: Sequence[Vote]) -> list[tuple[str, Any]]:
 
 
 def _weigh(
-    kind: ModuleType,
+    kind: Kind,
     people: Sequence[int],
     values: Sequence[Any],
     policy: dict[str, Any],
@@ -138,7 +137,7 @@ def _weigh(
     topic: str,
     inner: bool,
 ) -> Verdict:
-    if hasattr(kind, "settle_weighted"):
+    if isinstance(kind, DrawnKind):
         unknown = policy["assumed_accuracy"]
         weights = [clip(skills.accuracy.get(who, unknown)) for who in people]
         return kind.settle_weighted(values, weights, policy)

@@ -11,19 +11,15 @@ docs/part-agreement.md says how answers are compared and put together.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from labeling.errors import Refusal, TooLarge
 from labeling.geometry import polygons
-from labeling.kinds.votes import Verdict, exact_share
-from labeling.kinds.votes import page_size as page_size
+from labeling.kinds.base import OBJECTS, About, DrawnKind
+from labeling.kinds.votes import Verdict, exact_share, offered
 from labeling.parts import joining
 from labeling.parts.joining import said_in
 
-NAME = "parts"
-TITLE = "Where are the parts of an object?"
-DRAWN = True
 STATES = ("drawn", "not_visible", "occluded")
 # Why an object is not drawn, with words and key, in the order of the page.
 SKIPS = (
@@ -31,26 +27,9 @@ SKIPS = (
     ("no_part", "No listed part is visible", "2"),
     ("under_half", "Fewer than half of the missing parts can be drawn", "3"),
 )
-ABSTENTIONS = frozenset(word for word, _, _ in SKIPS)
 # The one word that votes count for.
 WORD = "drawn"
-TALLY_WORDS = {WORD: "Drawn"}
-# A policy's keys where a campaign of this kind says nothing else: drawing takes minutes, and a
-# reviewer looks at everything.
-POLICY = {
-    "votes": 1,
-    "max_votes": 3,
-    "stop_early": "never",
-    "page_size": 2,
-    "lease_minutes": 120,
-    "seconds_per_answer": 180.0,
-    "review": "all",
-}
-METHODS = ("majority", "posterior")
-# Of the vocabulary: part_campaigns.adopt changes them.
-KEPT_SETTINGS = ("categories",)
 FLAGS = {"ask_half": True, "ask_outline": False}
-LONGEST_WORK_MS = 30 * 60 * 1000
 # Of all parts together, each of which has its own bound.
 MOST_CORNERS = 60_000
 # Pseudo-drawings that everyone made: as likely good as what is assumed of newcomers.
@@ -58,65 +37,175 @@ ASSUMED_DRAWINGS = 3.0
 DIGITS = 6
 
 
-@dataclass(frozen=True)
-class About:
-    """What an answer is about: the object's category, and its image's size in pixels."""
-
-    topic: str
-    width: int
-    height: int
-
-
-def clean_settings(settings: dict[str, Any]) -> dict[str, Any]:
-    """{"categories": {wnid: {"name", "guidance", "parts": […]}}, "ask_half", "ask_outline"}.
-
-    The categories are written by part_campaigns.py from a vocabulary. Raises Refusal.
-    """
-    known = {"categories", *FLAGS}
-    if unknown := sorted(set(settings) - known):
-        raise Refusal(
-            f"A campaign of the kind parts has no setting {unknown[0]!r}; it has "
-            f"{', '.join(sorted(FLAGS))}.",
-            field="settings",
-        )
-    cleaned: dict[str, Any] = {"categories": settings.get("categories") or {}}
-    if not cleaned["categories"]:
-        raise Refusal(
-            "A campaign of the kind parts needs the categories of a vocabulary.", field="settings"
-        )
-    for key, default in FLAGS.items():
-        value = settings.get(key, default)
-        if not isinstance(value, bool):
-            raise Refusal(f"{key} is {value!r}; give true or false.", field=key)
-        cleaned[key] = value
-    return cleaned
-
-
-def choices(settings: dict[str, Any]) -> list[dict[str, str]]:
-    """Why an object may be skipped: value, label and key of each."""
-    return [{"value": value, "label": label, "key": key} for value, label, key in SKIPS]
-
-
-def clean(value: Any, settings: dict[str, Any], about: About) -> dict[str, Any]:
-    """The checked answer; cleaning it again changes nothing. Raises Refusal naming the part."""
-    if not isinstance(value, dict):
-        raise _refusal("An answer is an object with parts, or with why it is skipped.")
-    if "skip" in value:
-        return _clean_skip(value)
-    if unknown := sorted(str(key) for key in set(value) - {"parts", "half", "outline"}):
-        raise _refusal(f"An answer has no {unknown[0]!r}; it has parts, half and outline.")
-    said, category = value.get("parts"), settings["categories"].get(about.topic)
-    if category is None:
-        raise _refusal(f"The campaign's vocabulary has no category {about.topic!r}.")
-    if not isinstance(said, dict):
-        raise _refusal("The parts of an answer are an object: each part's key and what is said.")
-    cleaned = {
-        "parts": _clean_parts(said, category, about),
-        "half": _clean_half(value.get("half")),
-        "outline": _clean_outline(value.get("outline"), settings, about),
+class Parts(DrawnKind):
+    name = "parts"
+    title = "Where are the parts of an object?"
+    label = "Parts of objects"
+    asks = OBJECTS
+    release = OBJECTS
+    abstentions = frozenset(word for word, _, _ in SKIPS)
+    methods = ("majority", "posterior")
+    longest_work_ms = 30 * 60 * 1000
+    # Of the vocabulary: part_campaigns.adopt changes them.
+    kept_settings = ("categories",)
+    # Drawing takes minutes, and a reviewer looks at everything.
+    policy_defaults = {
+        "votes": 1,
+        "max_votes": 3,
+        "stop_early": "never",
+        "page_size": 2,
+        "lease_minutes": 120,
+        "seconds_per_answer": 180.0,
+        "review": "all",
     }
-    _check_size(cleaned)
-    return cleaned
+
+    def clean_settings(self, settings: dict[str, Any]) -> dict[str, Any]:
+        """{"categories": {wnid: {"name", "guidance", "parts": […]}}, "ask_half", "ask_outline"}.
+
+        The categories are written by part_campaigns.py from a vocabulary. Raises Refusal.
+        """
+        known = {"categories", *FLAGS}
+        if unknown := sorted(set(settings) - known):
+            raise Refusal(
+                f"A campaign of the kind parts has no setting {unknown[0]!r}; it has "
+                f"{', '.join(sorted(FLAGS))}.",
+                field="settings",
+            )
+        cleaned: dict[str, Any] = {"categories": settings.get("categories") or {}}
+        if not cleaned["categories"]:
+            raise Refusal(
+                "A campaign of the kind parts needs the categories of a vocabulary.",
+                field="settings",
+            )
+        for key, default in FLAGS.items():
+            value = settings.get(key, default)
+            if not isinstance(value, bool):
+                raise Refusal(f"{key} is {value!r}; give true or false.", field=key)
+            cleaned[key] = value
+        return cleaned
+
+    def choices(self, settings: Mapping[str, Any]) -> list[dict[str, str]]:
+        """Why an object may be skipped: value, label and key of each."""
+        return offered(SKIPS)
+
+    def words(self, settings: Mapping[str, Any]) -> dict[str, str]:
+        return super().words(settings) | {WORD: "Drawn"}
+
+    def clean(
+        self, value: Any, settings: dict[str, Any], about: About | None = None
+    ) -> dict[str, Any]:
+        """The checked answer; cleaning it again changes nothing. Raises Refusal naming the part."""
+        assert about is not None
+        if not isinstance(value, dict):
+            raise _refusal("An answer is an object with parts, or with why it is skipped.")
+        if "skip" in value:
+            return _clean_skip(value)
+        if unknown := sorted(str(key) for key in set(value) - {"parts", "half", "outline"}):
+            raise _refusal(f"An answer has no {unknown[0]!r}; it has parts, half and outline.")
+        said, category = value.get("parts"), settings["categories"].get(about.topic)
+        if category is None:
+            raise _refusal(f"The campaign's vocabulary has no category {about.topic!r}.")
+        if not isinstance(said, dict):
+            raise _refusal(
+                "The parts of an answer are an object: each part's key and what is said."
+            )
+        cleaned = {
+            "parts": _clean_parts(said, category, about),
+            "half": _clean_half(value.get("half")),
+            "outline": _clean_outline(value.get("outline"), settings, about),
+        }
+        _check_size(cleaned)
+        return cleaned
+
+    def grade(self, value: Any, gold: Any) -> float:
+        """How right it is, in [0, 1]: the mean over gold's parts of the IoU of two drawings; a
+        state is right or wrong, and so is skipping the object."""
+        if "skip" in gold or "skip" in value:
+            return float("skip" in gold and "skip" in value)
+        found = self.likeness(value, gold)
+        return sum(found.values()) / len(found) if found else float(not said_in(value))
+
+    def likeness(self, value: Any, gold: Any) -> dict[str, float]:
+        """How right each of gold's parts is, by its key; see parts/joining.py."""
+        mine = said_in(value)
+        return {key: joining.likeness(mine.get(key), known) for key, known in said_in(gold).items()}
+
+    def is_right(self, value: Any, gold: Any, policy: Mapping[str, Any]) -> bool:
+        """Whether its grade is as much as the policy wants (gold_iou)."""
+        # A hair's breadth for sums that are not exact in binary.
+        return self.grade(value, gold) >= policy["gold_iou"] - 1e-9
+
+    def classes(self, settings: Mapping[str, Any]) -> tuple[str, ...]:
+        """The one word that votes count for."""
+        return (WORD,)
+
+    def tally_name(self, value: Any) -> str:
+        """The word under which exports count this answer: "drawn", or why it was skipped."""
+        return str(value.get("skip", WORD)) if isinstance(value, dict) else str(value)
+
+    def settle(self, values: Sequence[Any], policy: dict[str, Any]) -> Verdict:
+        """As settle_weighted, where all weigh the same."""
+        return self.settle_weighted(values, [1.0] * len(values), policy)
+
+    def settle_weighted(
+        self, values: Sequence[Any], weights: Sequence[float], policy: dict[str, Any]
+    ) -> Verdict:
+        """What the people draw together (joining.joined), once any two agree on each part.
+
+        More skips than policy["drop_share"] drop the object. Where two drawings of a part have an
+        IoU below policy["agree_iou"], or nobody drew, one more person is asked up to
+        policy["max_votes"]; then a reviewer, with what most drew as a proposal. No probability:
+        overlap is none. The order of the votes does not matter.
+        """
+        wanted = policy["votes"] if policy["method"] == "majority" else policy["min_votes"]
+        if len(values) < wanted:
+            return Verdict("open", more=wanted - len(values))
+        pairs = zip(values, weights, strict=True)
+        able = [(value, weight) for value, weight in pairs if self.vote(value)]
+        if len(values) - len(able) > exact_share(policy["drop_share"]) * len(values):
+            return Verdict("dropped", value="dropped")
+        found = None
+        if able:
+            found = joining.joined([value for value, _ in able], [weight for _, weight in able])
+            if joining.least_agreement(found) >= policy["agree_iou"]:
+                return Verdict("settled", found)
+        if len(values) < policy["max_votes"]:
+            return Verdict("open", more=1)
+        return Verdict("review", found)
+
+    def learn(
+        self, votes: Iterable[tuple[dict[int, Any], Any]], policy: dict[str, Any]
+    ) -> dict[str, Any]:
+        """{"annotators": {id: {"accuracy", "answers", "gold"}}}: how well people draw, in (0, 1).
+
+        votes: of each question what everybody answered, by their id, and the known answer or None.
+        On gold a drawing counts with its grade, elsewhere with how it fits what others drew
+        (joining.standing_points); a few pseudo-drawings hold it near assumed_accuracy.
+        """
+        points: dict[int, list[float]] = {}
+        gold: dict[int, int] = {}
+        for said, known in votes:
+            drawn = {person: value for person, value in sorted(said.items()) if self.vote(value)}
+            if known is not None:
+                found: list[float | None] = [self.grade(value, known) for value in drawn.values()]
+            else:
+                found = joining.standing_points(list(drawn.values()))
+            for person, point in zip(drawn, found, strict=True):
+                gold[person] = gold.get(person, 0) + (known is not None)
+                points.setdefault(person, [])
+                if point is not None:
+                    points[person].append(point)
+        base = ASSUMED_DRAWINGS * policy["assumed_accuracy"]
+        return {
+            "annotators": {
+                str(person): {
+                    "accuracy": round((sum(own) + base) / (len(own) + ASSUMED_DRAWINGS), DIGITS),
+                    "answers": len(own),
+                    "gold": gold[person],
+                }
+                for person, own in sorted(points.items())
+            }
+        }
 
 
 def _refusal(message: str) -> Refusal:
@@ -127,7 +216,7 @@ def _clean_skip(value: dict[str, Any]) -> dict[str, str]:
     reason = value["skip"]
     if len(value) > 1:
         raise _refusal("An answer either skips the object or says something of its parts.")
-    if not isinstance(reason, str) or reason not in ABSTENTIONS:
+    if not isinstance(reason, str) or reason not in Parts.abstentions:
         raise _refusal(f"An object is skipped as {_listed(word for word, _, _ in SKIPS)}.")
     return {"skip": reason}
 
@@ -206,104 +295,3 @@ def _check_size(cleaned: Mapping[str, Any]) -> None:
 def _listed(words: Any) -> str:
     *most, last = list(words)
     return f"{', '.join(most)} or {last}" if most else str(last)
-
-
-def grade(value: Any, gold: Any) -> float:
-    """How right it is, in [0, 1]: the mean over gold's parts of the IoU of two drawings; a state
-    is right or wrong, and so is skipping the object."""
-    if "skip" in gold or "skip" in value:
-        return float("skip" in gold and "skip" in value)
-    found = likeness(value, gold)
-    return sum(found.values()) / len(found) if found else float(not said_in(value))
-
-
-def likeness(value: Any, gold: Any) -> dict[str, float]:
-    """How right each of gold's parts is, by its key; see part_consensus.likeness."""
-    mine = said_in(value)
-    return {key: joining.likeness(mine.get(key), known) for key, known in said_in(gold).items()}
-
-
-def is_right(value: Any, gold: Any, policy: dict[str, Any]) -> bool:
-    """Whether its grade is as much as the policy wants (gold_iou)."""
-    # A hair's breadth for sums that are not exact in binary.
-    return grade(value, gold) >= policy["gold_iou"] - 1e-9
-
-
-def vote(value: Any) -> str | None:
-    """The word it counts for, all drawings alike; None where the object was skipped."""
-    word = tally_name(value)
-    return None if word in ABSTENTIONS else word
-
-
-def classes(settings: dict[str, Any]) -> tuple[str, ...]:
-    """The one word that votes count for."""
-    return (WORD,)
-
-
-def tally_name(value: Any) -> str:
-    """The word under which exports count this answer: "drawn", or why it was skipped."""
-    return str(value.get("skip", WORD)) if isinstance(value, dict) else str(value)
-
-
-def settle(values: Sequence[Any], policy: dict[str, Any]) -> Verdict:
-    """As settle_weighted, where all weigh the same."""
-    return settle_weighted(values, [1.0] * len(values), policy)
-
-
-def settle_weighted(
-    values: Sequence[Any], weights: Sequence[float], policy: dict[str, Any]
-) -> Verdict:
-    """What the people draw together (part_consensus.joined), once any two agree on each part.
-
-    More skips than policy["drop_share"] drop the object. Where two drawings of a part have an IoU
-    below policy["agree_iou"], or nobody drew, one more person is asked up to policy["max_votes"];
-    then a reviewer, with what most drew as a proposal. No probability: overlap is none. The order
-    of the votes does not matter.
-    """
-    wanted = policy["votes"] if policy["method"] == "majority" else policy["min_votes"]
-    if len(values) < wanted:
-        return Verdict("open", more=wanted - len(values))
-    able = [(value, weight) for value, weight in zip(values, weights, strict=True) if vote(value)]
-    if len(values) - len(able) > exact_share(policy["drop_share"]) * len(values):
-        return Verdict("dropped", value="dropped")
-    found = None
-    if able:
-        found = joining.joined([value for value, _ in able], [weight for _, weight in able])
-        if joining.least_agreement(found) >= policy["agree_iou"]:
-            return Verdict("settled", found)
-    if len(values) < policy["max_votes"]:
-        return Verdict("open", more=1)
-    return Verdict("review", found)
-
-
-def learn(votes: Iterable[tuple[dict[int, Any], Any]], policy: dict[str, Any]) -> dict[str, Any]:
-    """{"annotators": {id: {"accuracy", "answers", "gold"}}}: how well people draw, in (0, 1).
-
-    votes: of each question what everybody answered, by their id, and the known answer or None. On
-    gold a drawing counts with its grade, elsewhere with how it fits what others drew
-    (part_consensus.standing_points); a few pseudo-drawings hold it near assumed_accuracy.
-    """
-    points: dict[int, list[float]] = {}
-    gold: dict[int, int] = {}
-    for said, known in votes:
-        drawn = {person: value for person, value in sorted(said.items()) if vote(value)}
-        if known is not None:
-            found: list[float | None] = [grade(value, known) for value in drawn.values()]
-        else:
-            found = joining.standing_points(list(drawn.values()))
-        for person, point in zip(drawn, found, strict=True):
-            gold[person] = gold.get(person, 0) + (known is not None)
-            points.setdefault(person, [])
-            if point is not None:
-                points[person].append(point)
-    base = ASSUMED_DRAWINGS * policy["assumed_accuracy"]
-    return {
-        "annotators": {
-            str(person): {
-                "accuracy": round((sum(own) + base) / (len(own) + ASSUMED_DRAWINGS), DIGITS),
-                "answers": len(own),
-                "gold": gold[person],
-            }
-            for person, own in sorted(points.items())
-        }
-    }

@@ -3,10 +3,10 @@
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from labeling.errors import Refusal
+from labeling.kinds.base import Kind
 from labeling.kinds.votes import votes_wanted
 
 if TYPE_CHECKING:
@@ -253,12 +253,12 @@ def clean_next(campaign: "Campaign", content: dict[str, Any]) -> dict[str, Any]:
     return clean({key: current[key] for key in NEW_DEFAULTS} | content)
 
 
-def check_method(kind: ModuleType, policy: dict[str, Any]) -> None:
+def check_method(kind: Kind, policy: dict[str, Any]) -> None:
     """Passes for a method that votes of this kind can be judged by. Raises Refusal."""
-    known = getattr(kind, "METHODS", None)
+    known = kind.methods
     if known is not None and policy["method"] not in known:
         raise Refusal(
-            f"The method {policy['method']} counts words, and answers of the kind {kind.NAME} are "
+            f"The method {policy['method']} counts words, and answers of the kind {kind.name} are "
             f"drawings. Choose one of: {', '.join(known)}.",
             field="method",
         )

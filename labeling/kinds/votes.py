@@ -1,4 +1,4 @@
-"""One vote a person: how plain choices become a consensus by majority. Shared by all kinds."""
+"""One vote a person: how plain choices become a consensus by majority. Shared by kinds."""
 
 import math
 from collections import Counter
@@ -102,18 +102,3 @@ def checked(value: Any, choices: Choices) -> str:
             code="bad_value",
         )
     return value
-
-
-def page_size(policy: dict[str, Any]) -> int:
-    """Questions handed out at once."""
-    return policy["page_size"]
-
-
-def grade(value: Any, gold: Any) -> float:
-    """1 for the known answer, 0 for any other: on gold, not being able to tell is a miss."""
-    return float(value == gold)
-
-
-def is_right(value: Any, gold: Any, policy: dict[str, Any]) -> bool:
-    """Whether it counts as the known answer: only that very one does."""
-    return grade(value, gold) >= 1

@@ -19,7 +19,7 @@ from labeling.campaigns import subjects
 from labeling.errors import Conflict, NotAllowed, NotYours, Refusal
 from labeling.estimators.agreement import calibration_bins
 from labeling.estimators.intervals import clopper_pearson
-from labeling.kinds import KINDS, is_drawn
+from labeling.kinds import KINDS
 from labeling.models import (
     Assignment,
     Audit,
@@ -48,7 +48,7 @@ def draw(campaign: Campaign, actor: User | None, n: int, seed: int | None = None
     same questions. Raises Refusal for a number out of range and for drawings, Conflict where fewer
     are settled.
     """
-    if is_drawn(KINDS[campaign.kind]):
+    if KINDS[campaign.kind].drawn:
         raise Refusal(
             "An audit asks plain questions again. Drawings are reviewed instead: have the rules "
             "show everything to a reviewer, and look at Agreement.",

@@ -20,7 +20,7 @@ from labeling.errors import Conflict, Refusal
 from labeling.estimators.intervals import wilson_interval
 from labeling.follow_ups import asking, following
 from labeling.graphs import store
-from labeling.kinds import KINDS, About, clean_answer, is_drawn, policies
+from labeling.kinds import KINDS, About, policies
 from labeling.models import (
     Answer,
     Assignment,
@@ -53,7 +53,7 @@ def add_gold(campaign: Campaign, actor: User, rows: Sequence[dict[str, Any]]) ->
     beside the gold that its image has.
     Raises Refusal that names the row (1-based); then nothing is added.
     """
-    cleaned = (_drawn if is_drawn(KINDS[campaign.kind]) else _plain)(campaign, rows)
+    cleaned = (_drawn if KINDS[campaign.kind].drawn else _plain)(campaign, rows)
     with transaction.atomic():
         asking.check_topics(campaign, {row.topic for row in cleaned})
         _check_graph(campaign, [(row.image, row.item, row.topic, row.answer) for row in cleaned])
@@ -114,8 +114,7 @@ def _answer(
     campaign: Campaign, row: dict[str, Any], number: int, about: About | None = None
 ) -> Any:
     try:
-        kind = KINDS[campaign.kind]
-        return clean_answer(kind, row.get("answer"), campaign.settings, about)
+        return KINDS[campaign.kind].clean(row.get("answer"), campaign.settings, about)
     except Refusal as refusal:
         raise Refusal(f"Row {number}: {refusal.message}", field="answer") from refusal
 
@@ -306,7 +305,7 @@ def _promote(campaign: Campaign, question: Question, settlement: Settlement, pol
     if created:
         source = "decided by a reviewer" if settlement.reviewed else "settled by the campaign"
         answer: Any = settlement.value
-        if is_drawn(KINDS[campaign.kind]):
+        if KINDS[campaign.kind].drawn:
             # How far people agreed is no part of what is right.
             answer = {key: said for key, said in answer.items() if key != "agreement"}
         Gold.objects.create(question=copy, answer=answer, source=source)

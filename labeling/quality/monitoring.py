@@ -133,7 +133,7 @@ def measure(campaign: Campaign, membership: Membership, policy: dict[str, Any]) 
         "runs": annotator_checks.runs(
             given, [(row.topic, kind.tally_name(row.value)) for row in pool]
         ),
-        "chance": annotator_checks.agreement(given, getattr(kind, "ABSTENTIONS", frozenset())),
+        "chance": annotator_checks.agreement(given, kind.abstentions),
     }
 
 

@@ -163,7 +163,7 @@ def next_gold(user: User, campaign: Campaign, size: int | None = None) -> claimi
 @retried
 def _fill(membership: Membership, size: int | None) -> None:
     policy = policies.of(membership.campaign)
-    by_topic = getattr(KINDS[membership.campaign.kind], "TOPIC_PAGES", False)
+    by_topic = KINDS[membership.campaign.kind].topic_pages
     with writing():
         # Everybody who seats this person holds this lock, so what is unseen stays so.
         if _locked(membership).stage != membership.stage:
@@ -365,7 +365,6 @@ def feedback(
     results = submitting.submit(user, campaign, sent)
     known = _known(membership, [one.seat for one in sent])
     kind, policy = KINDS[membership.campaign.kind], policies.of(membership.campaign)
-    likeness = getattr(kind, "likeness", None)
     told = []
     for one, result in zip(sent, results, strict=True):
         row = {"seat": one.seat, "status": result.status, "message": result.message}
@@ -376,7 +375,7 @@ def feedback(
                 "right": None if gold is None else kind.is_right(one.value, gold.answer, policy),
                 "answer": None if gold is None else gold.answer,
                 "explanation": "" if gold is None else gold.explanation,
-                "parts": likeness(one.value, gold.answer) if gold and likeness else {},
+                "parts": kind.likeness(one.value, gold.answer) if gold else {},
             }
         )
     advance(membership)

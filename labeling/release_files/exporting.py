@@ -23,6 +23,8 @@ from labeling.formats import FORMATS, Label, Photo, pictures
 from labeling.formats.label import NAMES, About, boxes_of, polygons_of
 from labeling.formats.label_studio_project import check_base
 from labeling.formats.part_formats import PART_FORMATS
+from labeling.kinds import KINDS
+from labeling.kinds.base import OBJECTS
 from labeling.parts.background import without
 from labeling.parts.model import PartedObject, Photograph, Scenes
 from labeling.release_files import frozen
@@ -74,13 +76,13 @@ OPTION_USES = {
 def options_of(format_name: str, kind: str) -> tuple[str, ...]:
     """The names of the Options that a format has, for a campaign of that kind."""
     if format_name == "coco":
-        return ("names", "rest") if kind == "parts" else ("names",)
+        return ("names", "rest") if KINDS[kind].release == OBJECTS else ("names",)
     return ("image_base",) if format_name == "label-studio" else ()
 
 
 def formats_of(kind: str) -> dict[str, ModuleType]:
     """The formats that a release of a campaign of that kind is written in, by name."""
-    if kind != "parts":
+    if KINDS[kind].release != OBJECTS:
         return FORMATS
     return OBJECT_FORMATS | {name: FORMATS[name] for name in BESIDE_OBJECTS}
 
@@ -99,7 +101,7 @@ def export(
     pictures. Image by image, so memory stays flat. Raises BadInput when it cannot be written, and
     for a format or an option that releases of this kind do not have.
     """
-    kind = release.meta["campaign"]["kind"]
+    kind = release.kind.name
     formats = formats_of(kind)
     if format_name not in formats:
         raise BadInput(
@@ -213,8 +215,7 @@ def classes_of(release: Frozen) -> dict[str, str]:
         return {leaf.key: leaf.name or names.get(leaf.id, leaf.key) for leaf in leaves}
     settings = release.meta["campaign"]["settings"]
     names |= {key: row["name"] for key, row in settings.get("categories", {}).items()}
-    vocabulary = settings.get("vocabulary", [])
-    return {entry["key"]: entry["name"] for entry in vocabulary} or names
+    return release.kind.class_names(settings) or names
 
 
 def pages(release: Frozen) -> Iterator[tuple[Photo, list[Label]]]:

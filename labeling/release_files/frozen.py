@@ -17,6 +17,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from labeling.files import BadInput, StrPath
+from labeling.kinds import KINDS, Kind
+from labeling.kinds.base import GRAPH, OBJECTS
 from labeling.parts.background import with_rest
 from labeling.parts.model import PartedObject, Photograph
 from labeling.question_graph.graph import Graph, build
@@ -27,8 +29,10 @@ FILES = ("answers.jsonl", "images.jsonl", "topics.jsonl", "votes.jsonl")
 # Beside these, where questions follow a graph.
 GRAPH_FILES = ("given.jsonl", "graph.json")
 # Where people draw the parts of objects.
-PART_FILES = ("objects.jsonl",)
+OBJECTS_FILE = "objects.jsonl"
+PART_FILES = (OBJECTS_FILE,)
 ALL_FILES = (*FILES, *GRAPH_FILES, *PART_FILES)
+BESIDE = {GRAPH: GRAPH_FILES, OBJECTS: PART_FILES}
 AGAIN = "freeze the campaign again, or fetch the release anew"
 # What images.jsonl says of each.
 IMAGE = ("name", "width", "height", "sha256", "licence", "source")
@@ -46,6 +50,18 @@ class Frozen:
 
     folder: Path
     meta: Line
+
+    @property
+    def kind(self) -> Kind:
+        """The kind of its campaign. Raises BadInput for one that is not in the settings."""
+        name = self.meta["campaign"]["kind"]
+        if name not in KINDS:
+            raise BadInput(
+                f"is of a campaign of the kind {name!r}, which is unknown here",
+                file=self.folder,
+                cure="add the kind to ASSAY_QUESTION_KINDS",
+            )
+        return KINDS[name]
 
     def lines(self, name: str) -> Iterator[Line]:
         """The lines of one file, in order; memory stays flat."""
@@ -88,9 +104,11 @@ class Frozen:
             return frozen_labels.of_objects(self.answers())
         graph = self.graph()
         if graph is None:
-            return frozen_labels.explicit(self.answers())
+            return frozen_labels.explicit(self.answers(), self.kind.abstentions)
         mode = self.meta["campaign"]["settings"].get("mode", "safe")
-        return frozen_labels.by_graph(graph, mode, self.images(), self.answers(), self.given())
+        return frozen_labels.by_graph(
+            graph, mode, self.images(), self.answers(), self.given(), self.kind.abstentions
+        )
 
     def parts(self) -> dict[str, dict[str, str]]:
         """By category (wnid) the names of its parts, by key and in order, where there are parts."""
@@ -149,8 +167,7 @@ def ahead(deed: Callable[[T], U], found: Iterable[T], many: int = 16) -> Iterato
 
 def files_of(kind: str) -> tuple[str, ...]:
     """The files of a release of a campaign of that kind."""
-    beside = {"hierarchy": GRAPH_FILES, "parts": PART_FILES}.get(kind, ())
-    return tuple(sorted(FILES + beside))
+    return tuple(sorted(FILES + BESIDE.get(KINDS[kind].release, ())))
 
 
 def read(source: StrPath, sha256: str | None = None) -> Frozen:

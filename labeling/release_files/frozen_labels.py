@@ -1,12 +1,11 @@
 """What a frozen release says of every class of every image. Pure: lines in, lines out."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from itertools import groupby
 from operator import itemgetter
 from typing import Any
 
 from labeling.estimators.intervals import share_interval
-from labeling.kinds.contains import ABSTENTIONS
 from labeling.question_graph import planning
 from labeling.question_graph.planning import Asked
 from labeling.question_graph.replaying import EXPLICIT, NO, UNKNOWN, YES, Graph
@@ -15,7 +14,7 @@ Line = dict[str, Any]
 WORDS = {True: YES, False: NO, None: UNKNOWN}
 
 
-def explicit(answers: Iterable[Line]) -> Iterator[Line]:
+def explicit(answers: Iterable[Line], abstentions: Collection[str]) -> Iterator[Line]:
     """The labels of a campaign without a graph: what was settled, and nothing else.
 
     A naming answer says which class is in the image; "none of these" names no class.
@@ -25,7 +24,9 @@ def explicit(answers: Iterable[Line]) -> Iterator[Line]:
             continue
         value = WORDS[line["contains"]] if "contains" in line else YES
         probability = line.get("probability")
-        yield _label(line["image"], line["wnid"], value, EXPLICIT, probability) | _support(line)
+        yield _label(line["image"], line["wnid"], value, EXPLICIT, probability) | _support(
+            line, abstentions
+        )
 
 
 def of_objects(answers: Iterable[Line]) -> Iterator[Line]:
@@ -50,6 +51,7 @@ def by_graph(
     images: Iterable[Line],
     answers: Iterable[Line],
     given: Iterable[Line],
+    abstentions: Collection[str],
 ) -> Iterator[Line]:
     """A line for every class of every image, in the order of the graph's leaves.
 
@@ -71,7 +73,9 @@ def by_graph(
             key = graph.node(node).key
             value, origin = settled.get(node, (UNKNOWN, ""))
             line = sure.get(node, {}) if origin == EXPLICIT else {}
-            yield _label(name, key, value, origin, line.get("probability")) | _support(line)
+            yield _label(name, key, value, origin, line.get("probability")) | _support(
+                line, abstentions
+            )
 
 
 def _pairs(lines: Iterable[Line]) -> list[tuple[str, str]]:
@@ -89,12 +93,12 @@ def _label(image: str, wnid: str, value: str, origin: str, probability: float | 
     }
 
 
-def _support(line: Line) -> Line:
+def _support(line: Line, abstentions: Collection[str]) -> Line:
     """{"votes": people who could answer, "interval": of the share that the probability is, or None}
     of a settled line; nothing of others."""
     if line.get("probability") is None or "votes" not in line:
         return {}
-    able = {word: count for word, count in line["votes"].items() if word not in ABSTENTIONS}
+    able = {word: count for word, count in line["votes"].items() if word not in abstentions}
     votes = sum(able.values())
     said = ("yes" if line["contains"] else "no") if "contains" in line else line["wnid"]
     interval = share_interval(able.get(said, 0), votes, line["probability"])

@@ -9,7 +9,7 @@ import json
 import shutil
 import tempfile
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from importlib import metadata
 from itertools import groupby
@@ -24,7 +24,8 @@ from django.utils import timezone
 
 from labeling.errors import NotYours
 from labeling.files import StrPath
-from labeling.kinds import KINDS
+from labeling.kinds import KINDS, Kind
+from labeling.kinds.base import CLASS, CONTAINS, GRAPH, OBJECTS
 from labeling.models import (
     Answer,
     Calibration,
@@ -226,7 +227,8 @@ def _write_graph(writer: _Writer, campaign: Campaign, by_graph: graph.Nodes) -> 
 
 
 def _write_chunk(writer: _Writer, chunk: list[Question]) -> None:
-    by_graph, by_parts, kind = writer.by_graph, writer.by_parts, writer.campaign.kind
+    by_graph, by_parts = writer.by_graph, writer.by_parts
+    kind = KINDS[writer.campaign.kind]
     said = _said_about([question.pk for question in chunk])
     orders = graph.orders(chunk, said.first) if by_graph else {}
     if by_parts is not None:
@@ -309,16 +311,11 @@ def _said_about(ids: list[int]) -> _Said:
     return said
 
 
-def _answer_line(kind: str, question: Question, settlement: Settlement | None) -> Line:
+def _answer_line(kind: Kind, question: Question, settlement: Settlement | None) -> Line:
     dropped = question.state == Question.State.DROPPED
     value = None if dropped or settlement is None else settlement.value
     line: Line = {"image": question.item.image.name}
-    if kind == "naming":
-        line["wnid"] = None if value is None else KINDS["naming"].tally_name(value)
-    else:
-        line["wnid"] = question.topic
-        # An object that is drawn is there.
-        line["contains"] = None if value is None else kind == parts.KIND or value == "yes"
+    line |= SAYS[kind.release](kind, question.topic, value)
     policy = settlement.policy if settlement else question.policy
     line["settled_by"] = {
         "policy": policy.version,
@@ -329,6 +326,28 @@ def _answer_line(kind: str, question: Question, settlement: Settlement | None) -
     if settlement and policy.content.get("method", "majority") != "majority":
         line["probability"] = settlement.probability
     return line
+
+
+def _contains(kind: Kind, topic: str, value: Any) -> Line:
+    return {"wnid": topic, "contains": None if value is None else value == "yes"}
+
+
+def _class(kind: Kind, topic: str, value: Any) -> Line:
+    return {"wnid": None if value is None else kind.tally_name(value)}
+
+
+def _drawn(kind: Kind, topic: str, value: Any) -> Line:
+    # An object that is drawn is there.
+    return {"wnid": topic, "contains": None if value is None else True}
+
+
+# What a line of answers.jsonl says of a settled value, by what a kind's releases say.
+SAYS: dict[str, Callable[[Kind, str, Any], Line]] = {
+    CONTAINS: _contains,
+    CLASS: _class,
+    GRAPH: _contains,
+    OBJECTS: _drawn,
+}
 
 
 def _calibrations(writer: _Writer) -> Line:

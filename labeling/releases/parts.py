@@ -7,12 +7,13 @@ from typing import Any
 from django.db.models import Count, Max
 
 from labeling.datasets import objects
+from labeling.kinds import KINDS
+from labeling.kinds.base import OBJECTS
 from labeling.models import Campaign, GivenLabel, Question, Settlement
 from labeling.parts.model import PartedObject
 from labeling.release_files import frozen_objects
 
 Line = dict[str, Any]
-KIND = "parts"
 
 
 @dataclass
@@ -28,7 +29,7 @@ class Objects:
 
     @classmethod
     def of(cls, campaign: Campaign) -> "Objects | None":
-        return cls(campaign) if campaign.kind == KIND else None
+        return cls(campaign) if KINDS[campaign.kind].release == OBJECTS else None
 
     def describe(self, questions: Iterable[Question]) -> None:
         """Reads what is given of the objects of these questions, for place() and line()."""
@@ -56,7 +57,7 @@ class Objects:
 
 def marks_of(campaign: Campaign) -> Line:
     """A cheap sign of what is given of objects; nothing for other kinds."""
-    if campaign.kind != KIND:
+    if KINDS[campaign.kind].release != OBJECTS:
         return {}
     given = GivenLabel.objects.filter(item__image__dataset=campaign.dataset_id)
     found = given.aggregate(at=Max("created_at"), count=Count("pk"))

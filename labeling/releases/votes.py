@@ -10,7 +10,7 @@ from typing import Any
 
 from django.conf import settings
 
-from labeling.kinds import KINDS
+from labeling.kinds import Kind
 from labeling.models import Answer, Settlement
 from labeling.release_files.frozen import Line, LineFile
 
@@ -25,7 +25,7 @@ class Votes:
         self.counts: Counter[str] = Counter()
 
     def write(
-        self, kind: str, place: Line, settlement: Settlement | None, answers: list[Answer]
+        self, kind: Kind, place: Line, settlement: Settlement | None, answers: list[Answer]
     ) -> dict[str, int]:
         """How many gave which answer, of those that count; the votes themselves are kept."""
         counted = {str(key) for key in settlement.answers} if settlement else set()
@@ -36,7 +36,7 @@ class Votes:
             if not (is_counted or answer.late):
                 continue
             if is_counted:
-                votes[KINDS[kind].tally_name(answer.value)] += 1
+                votes[kind.tally_name(answer.value)] += 1
             self.people.add(answer.assignment.annotator_id)
             self.counts["late" if answer.late else "votes"] += 1
             rows.append(

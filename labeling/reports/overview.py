@@ -199,24 +199,17 @@ def _settled_words(settlement: Settlement, campaign: Campaign, words: dict[str, 
 
 def value_words(campaign: Campaign) -> dict[str, str]:
     """Tally name → the words that people see for it."""
-    kind = KINDS[campaign.kind]
-    words = {choice["value"]: choice["label"] for choice in kind.choices(campaign.settings)}
-    words |= getattr(kind, "TALLY_WORDS", {})
-    vocabulary = campaign.settings.get("vocabulary", [])
-    return {entry["key"]: entry["name"] for entry in vocabulary} | words
+    return KINDS[campaign.kind].words(campaign.settings)
 
 
 def asked_words(campaign: Campaign, topic: str) -> str:
     """What people are asked, as a heading: the topic's name as a question."""
-    if campaign.kind == "naming":
-        return str(campaign.settings.get("question", "What does this image show?"))
-    return topic if topic.endswith("?") else f"{topic}?"
+    return KINDS[campaign.kind].question(topic, campaign.settings)
 
 
 def answer_keys(campaign: Campaign) -> list[str]:
     """The key of each answer in the order of forms.answer_choices; "" for a class."""
-    keys = [choice["key"] for choice in KINDS[campaign.kind].choices(campaign.settings)]
-    return ["" for _ in campaign.settings.get("vocabulary", [])] + keys
+    return [key for _, _, key in KINDS[campaign.kind].answers(campaign.settings)]
 
 
 def topic_names(campaign: Campaign, keys: Iterable[str]) -> dict[str, str]:

@@ -21,6 +21,7 @@ from labeling.follow_ups import following
 from labeling.follow_ups import opening as drafting
 from labeling.graphs import store
 from labeling.kinds import KINDS, policies
+from labeling.kinds.base import CONTAINS, GRAPH, IMAGES, OBJECTS, PAIRS
 from labeling.management.contract import ContractCommand, Result, UsageError, table
 from labeling.models import Campaign, Dataset, User
 from labeling.plurals import count_of
@@ -121,19 +122,22 @@ class Command(ContractCommand):
         self, kind: str, owner: User, common: dict[str, Any], options: dict[str, Any]
     ) -> Campaign:
         makers = {
-            "contains": self._contains,
-            "hierarchy": self._hierarchy,
-            "naming": self._naming,
-            "parts": self._parts,
+            PAIRS: self._contains,
+            GRAPH: self._hierarchy,
+            IMAGES: self._naming,
+            OBJECTS: self._parts,
         }
-        if kind not in makers:
+        if kind not in KINDS:
             raise UsageError(f"there is no kind {kind!r}; choose one of: {', '.join(KINDS)}")
+        asks = KINDS[kind].asks
         for key in ("graph", "mode", "order"):
-            if options[key] and kind != "hierarchy":
+            if options[key] and asks != GRAPH:
                 raise UsageError(f"--{key} is for campaigns of the kind hierarchy")
-        if options["images"] and kind == "contains":
+        if options["images"] and asks == PAIRS:
             raise UsageError("the images of a campaign of the kind contains are its selection's")
-        return makers[kind](owner, common, options)
+        if asks == PAIRS and KINDS[kind].release != CONTAINS:
+            raise UsageError(f"open a campaign of the kind {kind} on the site or by the API")
+        return makers[asks](owner, common | ({} if asks == PAIRS else {"kind": kind}), options)
 
     def _contains(self, owner: User, common: dict[str, Any], options: dict[str, Any]) -> Campaign:
         selection, classes = options["selection"], options["vocabulary"]
@@ -165,13 +169,15 @@ class Command(ContractCommand):
             return part_campaigns.draft(owner, dataset, version=version, items=items, **common)
 
     def _naming(self, owner: User, common: dict[str, Any], options: dict[str, Any]) -> Campaign:
-        if options["vocabulary"] is None:
-            raise UsageError("a campaign of the kind naming needs --vocabulary")
-        net = load()
-        topics = [net.synset(net.index(wnid)) for wnid in _wnids(options["vocabulary"], net)]
-        classes = [{"key": s.wnid, "name": ", ".join(s.lemmas)} for s in topics]
+        classes: list[dict[str, str]] = []
+        if KINDS[common["kind"]].has_vocabulary:
+            if options["vocabulary"] is None:
+                raise UsageError(f"a campaign of the kind {common['kind']} needs --vocabulary")
+            net = load()
+            topics = [net.synset(net.index(wnid)) for wnid in _wnids(options["vocabulary"], net)]
+            classes = [{"key": s.wnid, "name": ", ".join(s.lemmas)} for s in topics]
         pairs = drafting.naming_pairs(common["dataset"], _names(options["images"]))
-        return drafting.draft(owner, kind="naming", pairs=pairs, vocabulary=classes, **common)
+        return drafting.draft(owner, pairs=pairs, vocabulary=classes, **common)
 
     def _hierarchy(self, owner: User, common: dict[str, Any], options: dict[str, Any]) -> Campaign:
         if options["graph"] is None:
@@ -180,7 +186,7 @@ class Command(ContractCommand):
         chosen = {key: options[key] for key in ("mode", "order") if options[key]}
         names = _names(options["images"])
         with transaction.atomic():
-            made = lifecycle.create(owner, kind="hierarchy", settings=chosen, **common)
+            made = lifecycle.create(owner, settings=chosen, **common)
             store.define(made, owner, graph)
             following.check_images(made, names)
         # Slice by slice: nobody waits while the questions of many images are made.

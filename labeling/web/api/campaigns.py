@@ -19,7 +19,8 @@ from labeling.campaigns.access import (
 )
 from labeling.campaigns.names import Names
 from labeling.exchange import part_campaigns
-from labeling.kinds import policies
+from labeling.kinds import KINDS, policies
+from labeling.kinds.base import OBJECTS
 from labeling.models import Campaign, Decision, Policy
 from labeling.quality import monitoring
 from labeling.reports import forecasts, progress
@@ -69,8 +70,7 @@ class CampaignsDoors(Doors):
         check_may_open(self.user)
         body = self.read(NewCampaignSerializer)
         dataset = dataset_for(self.user, body.pop("dataset"))
-        if body["kind"] == part_campaigns.KIND:
-            del body["kind"]
+        if KINDS[body["kind"]].asks == OBJECTS:
             made = part_campaigns.create(self.user, dataset, **body)
         else:
             made = lifecycle.create(self.user, dataset=dataset, **body)

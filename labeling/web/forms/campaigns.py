@@ -8,6 +8,7 @@ from labeling.errors import Refusal
 from labeling.exchange import lists, part_campaigns
 from labeling.graphs import store
 from labeling.kinds import KINDS
+from labeling.kinds.base import ASKS, GRAPH, IMAGES, OBJECTS, PAIRS
 from labeling.models import Dataset, User
 from labeling.question_graph.graph import Graph, build
 from labeling.reports import forecasts
@@ -15,6 +16,11 @@ from labeling.reports.forecasts import Forecast, listed
 from labeling.web.forms.common import NAME_HELP, TALL, ListsForm, WordedForm, list_file, list_text
 from labeling.web.forms.graph import SOURCES, graph_file, read_graph, say_faults, words
 from labeling.web.forms.policy import PolicyForm
+
+
+def asks_of(kind: str) -> str:
+    """What a kind's questions are made of; "" for a name that no kind has."""
+    return KINDS[kind].asks if kind in KINDS else ""
 
 
 class CampaignForm(WordedForm):
@@ -36,9 +42,7 @@ class NewCampaignForm(CampaignForm, PolicyForm, ListsForm):
     """Everything that a new campaign is made of."""
 
     name = forms.CharField(max_length=80, help_text=NAME_HELP)
-    kind = forms.ChoiceField(
-        widget=forms.RadioSelect, initial="contains", help_text="It cannot be changed later."
-    )
+    kind = forms.ChoiceField(widget=forms.RadioSelect, help_text="It cannot be changed later.")
     dataset = forms.ModelChoiceField(
         queryset=Dataset.objects.none(), empty_label="Choose a dataset…"
     )
@@ -89,8 +93,9 @@ class NewCampaignForm(CampaignForm, PolicyForm, ListsForm):
 
     def __init__(self, user: User, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, user=user, **kwargs)
-        kinds = [(kind.NAME, kind.TITLE) for kind in KINDS.values()]
+        kinds = [(kind.name, kind.title) for kind in KINDS.values()]
         self.fields["kind"].choices = kinds  # type: ignore[attr-defined]
+        self.fields["kind"].initial = kinds[0][0]
         datasets = Dataset.objects.visible_to(user).order_by("name")
         self.fields["dataset"].queryset = datasets  # type: ignore[attr-defined]
 
@@ -108,14 +113,22 @@ class NewCampaignForm(CampaignForm, PolicyForm, ListsForm):
 
     def policies_by_kind(self) -> dict[str, dict[str, Any]]:
         """The rules that a kind starts from where they are others than for most."""
-        return {kind.NAME: getattr(kind, "POLICY", {}) for kind in KINDS.values()}
+        return {kind.name: dict(kind.policy_defaults) for kind in KINDS.values()}
+
+    def kinds(self) -> dict[str, str]:
+        """Which kinds have which fields, by their names: by what they ask, with a vocabulary, and
+        those that ask about listed images."""
+        asking = {asks: [k.name for k in KINDS.values() if k.asks == asks] for asks in ASKS}
+        asking["listed"] = asking[IMAGES] + asking[GRAPH]
+        asking["vocabulary"] = [kind.name for kind in KINDS.values() if kind.has_vocabulary]
+        return {key: " ".join(names) for key, names in asking.items()}
 
     def parts_fields(self) -> list[forms.BoundField]:
         return [self[key] for key in ("categories", "ask_half", "ask_outline")]
 
     def full_clean(self) -> None:
         # What belongs to another kind may be left out, by programs and by old pages alike.
-        needed = not self.is_bound or self.data.get("kind") == "hierarchy"
+        needed = not self.is_bound or asks_of(self.data.get("kind", "")) == GRAPH
         for key in ("graph", "mode", "order"):
             self.fields[key].required = needed
         super().full_clean()
@@ -124,17 +137,17 @@ class NewCampaignForm(CampaignForm, PolicyForm, ListsForm):
 
     def clean(self) -> dict[str, Any]:
         data = super().clean()
-        kind = data.get("kind")
-        contains, naming = kind == "contains", kind == "naming"
-        data["pairs"] = self.listed("questions", lists.read_questions) if contains else []
-        data["topics_list"] = self.listed("topics", lists.read_topics) if contains else []
-        data["names"] = [] if contains else lists.read_names(data.get("images", ""))
-        data["classes"] = self.listed("vocabulary", lists.read_vocabulary) if naming else []
-        if naming and not data["classes"] and not self.has_error("vocabulary_file"):
+        asks = asks_of(data.get("kind", ""))
+        pairs, vocabulary = asks == PAIRS, asks and KINDS[data["kind"]].has_vocabulary
+        data["pairs"] = self.listed("questions", lists.read_questions) if pairs else []
+        data["topics_list"] = self.listed("topics", lists.read_topics) if pairs else []
+        data["names"] = [] if pairs else lists.read_names(data.get("images", ""))
+        data["classes"] = self.listed("vocabulary", lists.read_vocabulary) if vocabulary else []
+        if vocabulary and not data["classes"] and not self.has_error("vocabulary_file"):
             self.add_error("vocabulary", "List the classes that people choose from.")
-        if kind == "hierarchy":
+        if asks == GRAPH:
             data["question_graph"] = self._graph()
-        if kind == "parts":
+        if asks == OBJECTS:
             data["items"] = self._objects()
         return data
 
@@ -171,9 +184,10 @@ class NewCampaignForm(CampaignForm, PolicyForm, ListsForm):
 
     def _forecast(self) -> Forecast:
         data = self.cleaned_data
-        if data.get("kind") == "contains":
+        asks = asks_of(data.get("kind", ""))
+        if asks == PAIRS:
             return listed(len(data.get("pairs", [])) or data.get("expected") or 0)
-        if data.get("kind") == "parts":
+        if asks == OBJECTS:
             return listed(len(data.get("items", [])) or data.get("expected") or 0)
         dataset = data.get("dataset")
         images = len(data.get("names", [])) or (dataset.images.count() if dataset else 0)

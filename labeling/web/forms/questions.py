@@ -8,7 +8,7 @@ from django import forms
 from labeling.consensus import reviewing
 from labeling.errors import Refusal
 from labeling.exchange import lists
-from labeling.kinds import KINDS, is_drawn
+from labeling.kinds import KINDS
 from labeling.models import Campaign, Question
 from labeling.web.forms.common import ListsForm, WordedForm, list_file, list_text
 
@@ -42,16 +42,11 @@ class QuestionsForm(ListsForm):
 def answer_choices(campaign: Campaign, *, abstentions: bool = True) -> list[tuple[str, str]]:
     """(text of the answer, label) of everything that may be answered."""
     kind = KINDS[campaign.kind]
-    vocabulary = [
-        (json.dumps({"key": entry["key"]}), entry["name"])
-        for entry in campaign.settings.get("vocabulary", [])
+    return [
+        (value if isinstance(value, str) else json.dumps(value), label)
+        for value, label, _ in kind.answers(campaign.settings)
+        if abstentions or kind.vote(value) is not None
     ]
-    words = [
-        (choice["value"], choice["label"])
-        for choice in kind.choices(campaign.settings)
-        if abstentions or kind.vote(choice["value"]) is not None
-    ]
-    return vocabulary + words
 
 
 def answer_of(text: str) -> Any:
@@ -181,7 +176,7 @@ class VerdictForm(SeenForm):
         self.refused: Any = None
 
     def clean_value(self) -> Any:
-        drawn = self.question is not None and is_drawn(KINDS[self.campaign.kind])
+        drawn = self.question is not None and KINDS[self.campaign.kind].drawn
         value = None
         try:
             value = answer_of(self.cleaned_data["value"])

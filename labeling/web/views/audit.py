@@ -78,7 +78,6 @@ def _page(request: SignedIn, campaign: Campaign, form: AuditForm) -> HttpRespons
         topic=topic,
         asked=overview.asked_words(campaign, topic.name if topic else ""),
         choices=choices,
-        naming=campaign.kind == "naming",
         audit=estimate,
         left=estimate["drawn"] - estimate["answered"] if estimate else 0,
     )

@@ -15,6 +15,8 @@ from labeling.campaigns.access import campaigns_for, check_may_open
 from labeling.datasets import vocabulary_store
 from labeling.exchange import lists, part_campaigns
 from labeling.follow_ups import opening
+from labeling.kinds import KINDS
+from labeling.kinds.base import GRAPH, IMAGES, OBJECTS
 from labeling.models import Campaign
 from labeling.quality import auditing, qualifying
 from labeling.reports import campaign_figures, overview
@@ -111,12 +113,13 @@ def _selection_page(form: NewCampaignForm) -> str:
 
 def _draft(request: SignedIn, form: NewCampaignForm) -> Campaign:
     data = form.cleaned_data
-    if data["kind"] == "hierarchy":
+    asks = KINDS[data["kind"]].asks
+    if asks == GRAPH:
         return _draft_graph(request, form)
-    if data["kind"] == "parts":
+    if asks == OBJECTS:
         return _draft_parts(request, form)
     pairs = data["pairs"]
-    if data["kind"] == "naming":
+    if asks == IMAGES:
         pairs = opening.naming_pairs(data["dataset"], data["names"])
     return opening.draft(
         request.user,
@@ -143,6 +146,7 @@ def _draft_graph(request: SignedIn, form: NewCampaignForm) -> Campaign:
         dataset=data["dataset"],
         instructions=data["instructions"],
         policy=form.policy(),
+        kind=data["kind"],
         settings={"mode": data["mode"], "order": data["order"]},
     )
     if asked is None:
@@ -156,6 +160,7 @@ def _draft_parts(request: SignedIn, form: NewCampaignForm) -> Campaign:
         request.user,
         data["dataset"],
         items=data["items"],
+        kind=data["kind"],
         settings={key: data[key] for key in ("ask_half", "ask_outline")},
         name=data["name"],
         title=data["title"],

@@ -9,7 +9,7 @@ from django.views.decorators.http import require_GET, require_http_methods
 
 from labeling.datasets import objects
 from labeling.errors import NotYours, Refusal
-from labeling.kinds import KINDS, is_drawn
+from labeling.kinds import KINDS
 from labeling.models import Campaign, GivenLabel, Gold, Item, Question
 from labeling.quality.gold import add_gold
 from labeling.reports import part_overview
@@ -102,7 +102,7 @@ def _free_objects(campaign: Campaign) -> QuerySet[Item]:
 
 
 def _item(campaign: Campaign, pk: int) -> Item:
-    if not is_drawn(KINDS[campaign.kind]):
+    if not KINDS[campaign.kind].drawn:
         raise Refusal("Nobody draws in this campaign. Add gold as a question with its answer.")
     item = objects.of(campaign.dataset).select_related("image").filter(pk=pk).first()
     if item is None:

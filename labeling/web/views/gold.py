@@ -13,7 +13,7 @@ from labeling.campaigns import lifecycle
 from labeling.errors import NotYours, Refusal
 from labeling.exchange import lists
 from labeling.follow_ups import opening
-from labeling.kinds import KINDS, is_drawn
+from labeling.kinds import KINDS
 from labeling.models import Campaign, Image, Question, Topic
 from labeling.plurals import count_of
 from labeling.quality import qualifying
@@ -54,7 +54,7 @@ def gold(request: SignedIn, name: str) -> HttpResponse:
 def gold_add(request: SignedIn, name: str) -> HttpResponse:
     """One gold question: an image searched for, a class and the right answer."""
     campaign = own_campaign(request, name)
-    if is_drawn(KINDS[campaign.kind]):
+    if KINDS[campaign.kind].drawn:
         return redirect("labeling:gold_objects", campaign.name)
     form = GoldForm(campaign, request.POST or None)
     if form.is_valid():

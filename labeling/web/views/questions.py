@@ -10,7 +10,8 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from labeling.exchange import part_campaigns
 from labeling.follow_ups import asking, opening
-from labeling.kinds import KINDS, is_drawn
+from labeling.kinds import KINDS
+from labeling.kinds.base import GRAPH, IMAGES, OBJECTS, PAIRS
 from labeling.models import Campaign
 from labeling.plurals import count_of
 from labeling.reports import overview, part_overview
@@ -66,7 +67,7 @@ def question(request: SignedIn, name: str, pk: int) -> HttpResponse:
     question = question_in(campaign, pk)
     [row] = overview.question_rows(campaign, [question])
     history = overview.question_history(campaign, question)
-    drawn = is_drawn(KINDS[campaign.kind])
+    drawn = KINDS[campaign.kind].drawn
     picture = part_overview.question_picture(campaign, question) if drawn else None
     return render_campaign(
         request,
@@ -100,7 +101,7 @@ def questions_add(request: SignedIn, name: str) -> HttpResponse:
     """More questions, as a list."""
     campaign = own_campaign(request, name)
     data = (request.POST, request.FILES) if request.method == "POST" else ()
-    form = QuestionsForm(*data, by_image=campaign.kind != "contains", user=request.user)
+    form = QuestionsForm(*data, by_image=KINDS[campaign.kind].asks != PAIRS, user=request.user)
     if form.is_valid():
         with refusals_shown(form):
             said = _ask(campaign, form.cleaned_data)
@@ -113,17 +114,18 @@ def questions_add(request: SignedIn, name: str) -> HttpResponse:
 
 def _ask(campaign: Campaign, content: dict[str, Any]) -> str:
     """Asks what the form lists; what came of it, in words."""
-    if campaign.kind == "hierarchy":
+    asks = KINDS[campaign.kind].asks
+    if asks == GRAPH:
         opened = opening.open_images(campaign, content["names"])
         if opened is None:
             return "The first questions of these images are being made; see Jobs."
         return f"{opened} first questions were added."
-    if campaign.kind == part_campaigns.KIND:
+    if asks == OBJECTS:
         objects = part_campaigns.objects_of(campaign.dataset, images=content["names"])
         added = part_campaigns.ask(campaign, objects)
         return _added("object", added.created, added.existing)
     pairs = content.get("pairs", [])
-    if campaign.kind == "naming":
+    if asks == IMAGES:
         pairs = opening.naming_pairs(campaign.dataset, content["names"])
     added = opening.ask(campaign, pairs, content.get("topics", []))
     return _added("question", added.created, added.existing)

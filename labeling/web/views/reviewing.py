@@ -10,7 +10,7 @@ from django.views.decorators.http import require_GET, require_POST
 
 from labeling.consensus import reviewing
 from labeling.errors import NotYours, Refusal
-from labeling.kinds import KINDS, is_drawn
+from labeling.kinds import KINDS
 from labeling.models import Campaign, Question
 from labeling.reports import overview, part_figures, part_overview
 from labeling.web.forms import SendBackForm, VerdictForm, answer_choices
@@ -148,7 +148,7 @@ def _review(
         "topic": topic,
         "history": overview.question_history(campaign, question) if question else None,
     }
-    if is_drawn(KINDS[campaign.kind]):
+    if KINDS[campaign.kind].drawn:
         template = "labeling/review_parts.html"
         context["note"] = note or SendBackForm()
         if question:
@@ -159,7 +159,6 @@ def _review(
         context |= {
             "asked": overview.asked_words(campaign, rows[0]["topic"]) if rows else "",
             "choices": [(value, label, label[:1].lower()) for value, label in kind_choices],
-            "naming": campaign.kind == "naming",
             "proposal": overview.proposal(campaign, question) if question else None,
         }
     return render_campaign(request, template, campaign, "review", **context)

@@ -13,6 +13,7 @@ from labeling.campaigns.access import ANNOTATOR, RESEARCHER, campaign_for
 from labeling.campaigns.names import Names
 from labeling.datasets import images
 from labeling.errors import NotYours
+from labeling.kinds import KINDS
 from labeling.models import Campaign, Image, Membership, Question, User
 
 
@@ -42,6 +43,7 @@ def render_campaign(
     role = role_in(campaign, request.user)
     frame = {
         "campaign": campaign,
+        "kind": KINDS[campaign.kind],
         "tab": tab,
         "role": role,
         "is_researcher": role == RESEARCHER,

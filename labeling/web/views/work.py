@@ -14,10 +14,11 @@ from django.views.decorators.http import require_GET, require_POST
 from labeling.errors import NotYours, Refusal
 from labeling.exchange import label_files
 from labeling.jobs import queue as deeds
+from labeling.kinds import KINDS
+from labeling.kinds.base import OBJECTS
 from labeling.models import Job
 from labeling.release_files import exporting
 from labeling.releases import freezing as frozen
-from labeling.releases.parts import KIND
 from labeling.web.forms.common import refusals_shown
 from labeling.web.views.shared import SignedIn, own_campaign, page_of, query_of, render_campaign
 
@@ -80,7 +81,7 @@ def releases(request: SignedIn, name: str) -> HttpResponse:
         page_obj=page,
         query=query_of(request),
         formats=[(name, label_files.WORDS[name]) for name in exporting.formats_of(campaign.kind)],
-        has_objects=campaign.kind == KIND,
+        has_objects=KINDS[campaign.kind].release == OBJECTS,
     )
 
 

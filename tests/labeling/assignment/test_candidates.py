@@ -10,7 +10,7 @@ from labeling.assignment import candidates, claiming, gold_mixing
 from labeling.campaigns import lifecycle
 from labeling.errors import InTraining, Newcomer, NotWorking
 from labeling.follow_ups import asking
-from labeling.kinds import contains
+from labeling.kinds import KINDS
 from labeling.models import Assignment, Gold, Graph, Membership, Question
 from labeling.quality import qualifying
 from tests import factories
@@ -26,7 +26,7 @@ def _seeded(monkeypatch):
 @pytest.fixture
 def by_topic(monkeypatch):
     """A kind that asks about one topic a page."""
-    monkeypatch.setattr(contains, "TOPIC_PAGES", True, raising=False)
+    monkeypatch.setattr(KINDS["contains"], "topic_pages", True, raising=False)
 
 
 @pytest.fixture

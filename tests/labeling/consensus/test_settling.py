@@ -16,7 +16,7 @@ from labeling.assignment import claiming
 from labeling.campaigns import lifecycle
 from labeling.consensus import reviewing, settling
 from labeling.follow_ups import asking
-from labeling.kinds import contains
+from labeling.kinds import KINDS
 from labeling.models import (
     Answer,
     Assignment,
@@ -504,7 +504,7 @@ class _World:
     def _settle(self, model):
         if model.free or model.leased:
             return
-        verdict = contains.settle(list(model.answers.values()), self.policy)
+        verdict = KINDS["contains"].settle(list(model.answers.values()), self.policy)
         model.state, model.free = verdict.state, verdict.more
 
     def expire(self, person, which, value):

@@ -8,9 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from labeling.estimators.vote_tables import VoteTable
-from labeling.kinds import contains, deciding, naming, policies
+from labeling.kinds import KINDS, deciding, policies
 from labeling.kinds.deciding import Skills, Vote
 from labeling.kinds.votes import Verdict
+
+contains, naming = KINDS["contains"], KINDS["naming"]
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 MAJORITY = policies.DEFAULTS

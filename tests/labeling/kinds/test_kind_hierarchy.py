@@ -9,11 +9,13 @@ from labeling.assignment import claiming
 from labeling.errors import Refusal
 from labeling.follow_ups import following
 from labeling.graphs import learned_order
-from labeling.kinds import Verdict, hierarchy, policies
+from labeling.kinds import KINDS, Verdict, policies
 from labeling.models import Question
 from tests import factories
 from tests.labeling.crowd import answer_all
 from tests.labeling.hierarchies import labels, make, open_nodes
+
+hierarchy = KINDS["hierarchy"]
 
 POLICY = policies.DEFAULTS
 

@@ -7,27 +7,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from labeling.errors import Refusal, TooLarge
-from labeling.kinds import (
-    About,
-    Verdict,
-    clean_answer,
-    contains,
-    deciding,
-    is_drawn,
-    parts,
-    policies,
-)
+from labeling.kinds import KINDS, About, Verdict, deciding, policies
 from labeling.parts import joining
 from tests.labeling.drawings import CAT, SETTINGS, answer, drawn, square
 
+contains, parts = KINDS["contains"], KINDS["parts"]
+
 ABOUT = About(CAT, 200, 100)
-POLICY = policies.DEFAULTS | parts.POLICY
+POLICY = policies.DEFAULTS | parts.policy_defaults
 TWO = POLICY | {"votes": 2}
 SKIP = {"skip": "too_small"}
 
 
 def cleaned(value):
-    return clean_answer(parts, value, SETTINGS, ABOUT)
+    return parts.clean(value, SETTINGS, ABOUT)
 
 
 def test_an_answer_is_kept_as_it_was_drawn_and_cleaning_it_again_changes_nothing():
@@ -39,8 +32,8 @@ def test_an_answer_is_kept_as_it_was_drawn_and_cleaning_it_again_changes_nothing
     assert list(once["parts"]) == ["head", "leg", "tail"]
     assert cleaned(json.loads(json.dumps(once))) == once
     assert cleaned(SKIP) == SKIP
-    assert is_drawn(parts)
-    assert not is_drawn(contains)
+    assert parts.drawn
+    assert not contains.drawn
 
 
 @pytest.mark.parametrize(
@@ -100,7 +93,7 @@ def test_a_drawing_that_is_refused_is_given_back_to_who_drew_it(polygons):
 
 
 def test_a_drawing_of_too_many_corners_altogether_is_refused(monkeypatch):
-    monkeypatch.setattr(parts, "MOST_CORNERS", 7)
+    monkeypatch.setattr("labeling.kinds.parts.MOST_CORNERS", 7)
 
     with pytest.raises(TooLarge, match="more than 7 corners altogether"):
         cleaned(answer(head=square(0, 0, 9), tail=square(20, 0, 9)))
@@ -109,12 +102,12 @@ def test_a_drawing_of_too_many_corners_altogether_is_refused(monkeypatch):
 def test_an_outline_is_taken_where_it_is_asked_for():
     value = answer() | {"outline": drawn(square(0, 0, 9))["polygons"]}
 
-    assert clean_answer(parts, value, SETTINGS | {"ask_outline": True}, ABOUT) == value
+    assert parts.clean(value, SETTINGS | {"ask_outline": True}, ABOUT) == value
 
 
 def test_a_category_that_the_campaign_lacks_is_refused():
     with pytest.raises(Refusal, match="no category"):
-        clean_answer(parts, answer(), SETTINGS, About("n0", 10, 10))
+        parts.clean(answer(), SETTINGS, About("n0", 10, 10))
 
 
 def test_the_grade_is_the_mean_over_the_parts_of_gold():

@@ -2,6 +2,7 @@
 
 from types import SimpleNamespace
 
+from labeling.kinds import KINDS
 from labeling.release_files import exporting
 
 CAT = "n02121620"
@@ -14,6 +15,7 @@ def released(*given):
     photo = {"name": "a.png", "width": 50, "height": 50, "sha256": "", "licence": "", "source": ""}
     return SimpleNamespace(
         meta={"campaign": {"settings": {}}, "files": {}},
+        kind=KINDS["contains"],
         labels=lambda: iter([label]),
         given=lambda: iter(given),
         images=lambda: iter([photo]),

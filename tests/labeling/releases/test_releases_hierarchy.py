@@ -217,7 +217,7 @@ def test_without_a_graph_labels_are_what_was_settled():
         {"image": "3.png", "wnid": None},
     ]
 
-    lines = list(frozen_labels.explicit(answers))
+    lines = list(frozen_labels.explicit(answers, ()))
 
     assert [(line["image"], line["wnid"], line["value"]) for line in lines] == [
         ("0.png", CAT, "yes"),

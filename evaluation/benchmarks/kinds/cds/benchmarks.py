@@ -29,6 +29,8 @@ from labeling.errors import Conflict, NotYours, Refusal
 from labeling.files import BadInput
 from labeling.jobs import kept_files
 from labeling.jobs.image_store import saying_full
+from labeling.kinds import KINDS
+from labeling.kinds.base import OBJECTS
 from labeling.models import Campaign, Question, Release, User
 from labeling.releases import freezing
 
@@ -208,7 +210,7 @@ def remove_classifier(benchmark: Benchmark, position: int) -> str:
 
 
 def _check_campaign(campaign: Campaign) -> None:
-    if campaign.kind != "parts":
+    if KINDS[campaign.kind].asks != OBJECTS:
         raise Refusal(
             f"{campaign.title} asks for no parts. Choose a campaign in which people draw them.",
             field="campaign",

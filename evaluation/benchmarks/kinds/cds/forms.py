@@ -20,6 +20,8 @@ from labeling.campaigns.access import RESEARCHER, campaigns_for
 from labeling.errors import Refusal
 from labeling.files import BadInput
 from labeling.jobs import kept_files
+from labeling.kinds import KINDS
+from labeling.kinds.base import OBJECTS
 from labeling.models import Campaign, User
 from labeling.web.forms.kept import KeepsFiles, KeptFileInput
 
@@ -102,7 +104,8 @@ class CDSForm(KeepsFiles):
 
     def __init__(self, *args: Any, user: User, **kwargs: Any) -> None:
         super().__init__(*args, user=user, **kwargs)
-        mine = campaigns_for(user, RESEARCHER).filter(kind="parts").order_by("title", "pk")
+        draw = [kind.name for kind in KINDS.values() if kind.asks == OBJECTS]
+        mine = campaigns_for(user, RESEARCHER).filter(kind__in=draw).order_by("title", "pk")
         self.fields["campaign"].queryset = mine  # type: ignore[attr-defined]
 
     def clean_orders(self) -> UploadedFile | None:

@@ -9,7 +9,8 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from annotator.pages import bodies, parts, seats
+from annotator.kinds import page_of
+from annotator.pages import bodies, seats
 from labeling.answers import submitting, window
 from labeling.assignment import claiming
 from labeling.campaigns import lifecycle
@@ -99,7 +100,7 @@ def test_telling_of_many_seats_takes_as_many_queries_as_of_one(
 
     for count in (1, 3):
         with django_assert_num_queries(5):
-            assert len(parts.told(rows[:count], bob, campaign)) == count
+            assert len(page_of(campaign).describe_seats(rows[:count], bob, campaign)) == count
 
 
 def test_a_draft_is_saved_and_comes_with_the_seat_first(as_bob, bob, page):
@@ -243,7 +244,9 @@ def test_a_note_is_over_once_something_newer_was_sent(alice, bob, campaign):
     seat = sent_back(alice, bob, campaign, claiming.next_page(bob, campaign).seats[0].token)
     answer(bob, campaign, seat.token)
 
-    [row] = parts.told([{"seat": seat.token, "topic": parted.CAT}], bob, campaign)
+    [row] = page_of(campaign).describe_seats(
+        [{"seat": seat.token, "topic": parted.CAT}], bob, campaign
+    )
 
     assert row["sent_back"] is None
 
@@ -256,7 +259,7 @@ def test_a_note_stays_with_who_changed_the_drawing_while_it_was_read(alice, bob,
     seat = Assignment.objects.get(token=token)
     reviewing.send_back(campaign, seat.question_id, alice, "Mind the tail.")
 
-    [row] = parts.told([{"seat": token, "topic": parted.CAT}], bob, campaign)
+    [row] = page_of(campaign).describe_seats([{"seat": token, "topic": parted.CAT}], bob, campaign)
 
     assert row["sent_back"]["note"] == "Mind the tail."
 

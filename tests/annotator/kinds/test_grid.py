@@ -6,10 +6,12 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from annotator.pages import grid, seats
+from annotator.kinds.grid import Grid
+from annotator.pages import seats
 from labeling.campaigns import lifecycle
 from labeling.follow_ups import following
 from labeling.graphs import store
+from labeling.kinds import KINDS
 from labeling.models import Answer, Assignment, Campaign, Image, Question
 from tests import factories
 
@@ -143,8 +145,10 @@ def test_a_form_that_is_no_page_is_refused(as_bob, wrong):
 
 def test_time_is_shared_among_the_images(rf):
     token = "a" * 32
-    sent = grid.read(rf.post("/", form([token, "b" * 32]) | {"duration_ms": "9001"}).POST)
-    silent = grid.read(rf.post("/", form([token]) | {"duration_ms": "-1"}).POST)
+    sent = Grid(KINDS["hierarchy"]).read(
+        rf.post("/", form([token, "b" * 32]) | {"duration_ms": "9001"}).POST
+    )
+    silent = Grid(KINDS["hierarchy"]).read(rf.post("/", form([token]) | {"duration_ms": "-1"}).POST)
 
     assert [answer.duration_ms for answer in sent] == [4500, 4500]
     assert silent[0].duration_ms is None

@@ -1,0 +1,30 @@
+"""The site's side of each kind of question: templates, script, what the page gets, and how a posted
+form is read. Settings name its class beside the kind (ASSAY_QUESTION_KINDS)."""
+
+import functools
+
+from django.conf import settings
+from django.utils.module_loading import import_string
+
+from annotator.kinds.base import Page
+from labeling.kinds.base import load
+from labeling.models import Campaign
+
+__all__ = ["Page", "page_of"]
+
+
+def page_of(campaign: Campaign) -> Page:
+    """The page of the campaign's kind."""
+    return _pages(tuple(settings.ASSAY_QUESTION_KINDS.items()))[campaign.kind]
+
+
+@functools.cache
+def _pages(listed: tuple[tuple[str, str], ...]) -> dict[str, Page]:
+    found = {}
+    for path, name in listed:
+        page = import_string(name)
+        if not (isinstance(page, type) and issubclass(page, Page)):
+            raise TypeError(f"{name} is no page of a kind: derive it from annotator.kinds.Page.")
+        kind = load(path)
+        found[kind.name] = page(kind)
+    return found

@@ -1,0 +1,11 @@
+"""A kind of plain choices that brings no template and no script of its own."""
+
+from annotator.kinds.base import Page
+from labeling.kinds import Kind
+
+
+class Choices(Page):
+    def __init__(self, kind: Kind) -> None:
+        super().__init__(kind)
+        self.pieces = "annotator/kinds/choices.html"
+        self.script = "js/kinds/contains.js"

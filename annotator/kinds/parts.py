@@ -1,0 +1,221 @@
+"""The page of a drawing: beside its seat it gets the object, the parts that are given and those
+that are missing, and where the person left off."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from django.http import HttpRequest
+from django.urls import reverse
+
+from annotator.kinds.base import Page, Row
+from annotator.pages import bodies
+from labeling.answers import drafts as saving
+from labeling.datasets import objects
+from labeling.geometry.svg import path_data, view_box
+from labeling.models import Answer, Assignment, Campaign, Draft, Item, Question, SentBack, User
+from labeling.reports.part_overview import STATE_WORDS, object_of, parts_of, tone_of
+
+LEASED = Assignment.State.LEASED
+
+
+class Parts(Page):
+    template = "annotator/label_parts.html"
+    training_template = "annotator/training_parts.html"
+    preview_template = "annotator/preview_parts.html"
+    missing = "Draw a part, or skip the image."
+
+    def label_context(
+        self,
+        request: HttpRequest,
+        campaign: Campaign,
+        rows: Sequence[Row],
+        given: dict[str, Any] | None,
+    ) -> dict[str, Any]:
+        return {"first": _pictured(rows[0], campaign) if rows else None}
+
+    def training_context(
+        self, request: HttpRequest, campaign: Campaign, shown: dict[str, Any]
+    ) -> dict[str, Any]:
+        first = shown["seats"][0]
+        about = {"user": request.user.pk, "campaign": campaign.name}
+        setup = about | {"seats": [first], "topics": shown["topics"]} | self.setup(campaign)
+        return {"setup": setup, "first": _pictured(first, campaign)}
+
+    def preview_row(self, campaign: Campaign, question: Question) -> Row:
+        found = _object_in(question.item, campaign, question.topic)
+        return _pictured(super().preview_row(campaign, question) | {"object": found}, campaign)
+
+    def read_body(self, request: HttpRequest) -> dict[str, Any]:
+        return bodies.read_drawing(request)
+
+    def setup(self, campaign: Campaign) -> dict[str, Any]:
+        """As Page.setup.
+
+        Each drawing is sent alone: it may be as large as a whole batch of other answers.
+        """
+        return {
+            "batch": 1,
+            "largest": saving.MAX_BYTES,
+            "ask_half": campaign.settings["ask_half"],
+            "ask_outline": campaign.settings["ask_outline"],
+            "draft_url": reverse("label_draft", args=[campaign.name]),
+            "seat_url": reverse("label_seat", args=[campaign.name]),
+        }
+
+    def describe_seats(self, rows: list[Row], user: User, campaign: Campaign) -> list[Row]:
+        """The seats of a page with what their drawings begin from: first those sent back, then
+        those begun.
+
+        Each has "object" (see object_of), "answer" (the latest, or None), "sent_back" (the note and
+        when, while nothing newer was sent) and "draft" (see draft_of). Queries do not grow with the
+        seats, and are the same for gold.
+        """
+        tokens = [row["seat"] for row in rows]
+        seats = {
+            seat.token: seat
+            for seat in Assignment.objects.filter(
+                token__in=tokens, annotator=user, question__campaign=campaign
+            ).select_related("question__item__image")
+        }
+        described = objects.described([seat.question.item for seat in seats.values()])
+        drafts = saving.of(seats.values())
+        answers, notes = _latest(seats.values())
+        found = []
+        for row in rows:
+            seat = seats[row["seat"]]
+            draft, answer, note = drafts.get(seat.pk), answers.get(seat.pk), notes.get(seat.pk)
+            found.append(
+                row
+                | {
+                    "object": object_of(described[seat.question.item_id], campaign, row["topic"]),
+                    "answer": answer.value if answer is not None else None,
+                    # Open again, it was sent back: whatever is sent closes it.
+                    "sent_back": _note_of(note) if note and seat.state == LEASED else None,
+                    "draft": draft_of(draft) if draft is not None else None,
+                }
+            )
+        # What is begun goes on, wherever that is: another machine has no order of its own to keep.
+        return sorted(found, key=lambda row: (row["sent_back"] is None, row["draft"] is None))
+
+    def describe_topic(self, topic: dict[str, Any], campaign: Campaign, key: str) -> dict[str, Any]:
+        """What the page says of a category: its parts, the vocabulary's guidance with that of the
+        campaign, and examples of what is done well and badly."""
+        category = campaign.settings["categories"].get(key) or {}
+        said = [topic.get("guidance", ""), category.get("guidance", "")]
+        examples = [
+            example | {"word": "Good" if example["answer"] == "yes" else "Bad"}
+            for example in topic.get("examples", [])
+        ]
+        return topic | {
+            "examples": examples,
+            "parts": parts_of(campaign, key),
+            "guidance": "\n\n".join(dict.fromkeys(text for text in said if text)),
+        }
+
+    def words_of(self, value: Any, campaign: Campaign) -> str:
+        """An answer in a few words: why it was skipped, or how many parts it says something of."""
+        if not isinstance(value, dict):
+            return str(value)
+        if "skip" in value:
+            labels = {one["value"]: one["label"] for one in self.kind.choices(campaign.settings)}
+            return labels.get(value["skip"], str(value["skip"]))
+        states = Counter(said["state"] for said in value.get("parts", {}).values())
+        said = [f"{states[state]} {STATE_WORDS[state]}" for state in STATE_WORDS if states[state]]
+        return ", ".join(said) or "nothing changed"
+
+    def compared(
+        self, value: Any, gold: Any, seat: Assignment, campaign: Campaign
+    ) -> dict[str, Any]:
+        """A drawing beside the known one: {"picture", "parts": [{"name", "said", "known",
+        "likeness"}, …]}. likeness: the IoU of two drawings; of states 1 for the same, else 0."""
+        topic = seat.question.topic
+        found = _object_in(seat.question.item, campaign, topic)
+        mine, known = _said(value), _said(gold)
+        figures = self.kind.likeness(value, gold) if known and "skip" not in value else {}
+        rows, layers = [], []
+        for number, part in enumerate(parts_of(campaign, topic)):
+            one, other = mine.get(part["key"]), known.get(part["key"])
+            tone = tone_of(number)
+            layers += [_layer(part, one, tone), _layer(part, other, f"{tone} fixed")]
+            if one or other:
+                rows.append(
+                    {
+                        "name": part["name"],
+                        "said": STATE_WORDS[one["state"]] if one else "nothing",
+                        "known": STATE_WORDS[other["state"]] if other else "not asked",
+                        "likeness": figures.get(part["key"]),
+                    }
+                )
+        picture = _picture_of(found, campaign, topic)
+        drawn = [layer for layer in layers if layer["d"]]
+        return {"picture": picture | {"layers": drawn, "label": "Both drawings"}, "parts": rows}
+
+
+def _latest(seats: Iterable[Assignment]) -> tuple[dict[int, Answer], dict[int, SentBack]]:
+    """The latest answer of each seat, and the latest note of a reviewer. Two queries."""
+    seats = list(seats)
+    answers = Answer.objects.filter(assignment__in=seats).order_by("assignment_id", "revision")
+    notes = SentBack.objects.filter(assignment__in=seats).order_by("assignment_id", "pk")
+    return (
+        {answer.assignment_id: answer for answer in answers},
+        {note.assignment_id: note for note in notes},
+    )
+
+
+def _note_of(note: SentBack) -> dict[str, Any]:
+    return {"note": note.note, "at": note.created_at.isoformat()}
+
+
+def draft_of(draft: Draft) -> dict[str, Any]:
+    """The server's draft as scripts have it."""
+    return {
+        "version": draft.version,
+        "content": draft.content,
+        "device": draft.device,
+        "saved_at": draft.saved_at.isoformat(),
+    }
+
+
+def _object_in(item: Item, campaign: Campaign, topic: str) -> dict[str, Any]:
+    """As object_of, for one object."""
+    return object_of(objects.described([item])[item.pk], campaign, topic)
+
+
+def _picture_of(found: dict[str, Any], campaign: Campaign, topic: str) -> dict[str, Any]:
+    """The object as a picture of templates/annotator/_parts_picture.html: its crop, and each given
+    part as a layer with its tone. For pages that run no scripts."""
+    layers = [
+        {
+            "name": part["name"],
+            "tone": f"{tone_of(number)} fixed",
+            "d": path_data(found["given"][part["key"]]["polygons"]),
+        }
+        for number, part in enumerate(parts_of(campaign, topic))
+        if part["key"] in found["given"]
+    ]
+    names = ", ".join(layer["name"] for layer in layers)
+    return {
+        "view": view_box(found["crop"]),
+        "width": found["width"],
+        "height": found["height"],
+        "layers": layers,
+        "label": f"The object, with its {names}" if names else "The object",
+    }
+
+
+def _pictured(row: Row, campaign: Campaign) -> Row:
+    """The row of a seat with its picture, and the names of what is missing."""
+    names = {part["key"]: part["name"] for part in parts_of(campaign, row["topic"])}
+    return row | {
+        "picture": _picture_of(row["object"], campaign, row["topic"]),
+        "missing_names": ", ".join(names[key] for key in row["object"]["missing"]),
+    }
+
+
+def _said(value: Any) -> dict[str, dict[str, Any]]:
+    return value.get("parts", {}) if isinstance(value, dict) else {}
+
+
+def _layer(part: dict[str, Any], said: dict[str, Any] | None, tone: str) -> dict[str, str]:
+    return {"name": part["name"], "tone": tone, "d": path_data((said or {}).get("polygons", []))}

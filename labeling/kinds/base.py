@@ -1,0 +1,210 @@
+"""The classes that every kind of question derives from, with every default.
+
+A kind says what it is by attributes and methods. Where a default would be a guess there is none,
+and `load` refuses a kind that leaves it out. What a package above this one does for a kind, it
+looks up by a value that the kind names (ASKS, RELEASES); it never asks for a kind by its name.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, ClassVar
+
+from labeling.errors import Refusal
+from labeling.kinds.votes import Choices, Verdict, checked, offered, plurality
+
+# What questions are made of: listed pairs of image and class, every image, the first questions of a
+# question graph, or the dataset's objects.
+PAIRS, IMAGES, GRAPH, OBJECTS = ASKS = ("pairs", "images", "graph", "objects")
+# What a settled question says in a release: whether the image contains the class that was asked
+# for, which class it shows, the first with the question graph beside it, or where the parts of an
+# object are.
+CONTAINS, CLASS, *_ = RELEASES = ("contains", "class", GRAPH, OBJECTS)
+REQUIRED = ("name", "title", "asks", "release")
+BINARY = ("no", "yes")
+
+
+@dataclass(frozen=True)
+class About:
+    """What a drawing is about: the object's category, and its image's size in pixels."""
+
+    topic: str
+    width: int
+    height: int
+
+
+class Kind(ABC):
+    """One kind of question. Values of answers are JSON; what they look like only the kind knows."""
+
+    # Stored with campaigns and releases; letters and _.
+    name: ClassVar[str]
+    # What people read: as a question, and in a word or two (by default the same).
+    title: ClassVar[str]
+    label: ClassVar[str] = ""
+    asks: ClassVar[str]
+    release: ClassVar[str]
+    # A page is one question about many images.
+    topic_pages: ClassVar[bool] = False
+    # Answers are drawings: see DrawnKind.
+    drawn: ClassVar[bool] = False
+    # Settings hold the vocabulary that people choose a class from.
+    has_vocabulary: ClassVar[bool] = False
+    # Words that say nothing of the truth.
+    abstentions: ClassVar[frozenset[str]] = frozenset()
+    # The methods of a policy that votes can be judged by; None for all.
+    methods: ClassVar[tuple[str, ...] | None] = None
+    # An answer that took longer was a pause.
+    longest_work_ms: ClassVar[int] = 120_000
+    # Settings that an action of its own writes.
+    kept_settings: ClassVar[tuple[str, ...]] = ()
+    # Keys of a policy that start from another value than in other kinds.
+    policy_defaults: ClassVar[Mapping[str, Any]] = {}
+
+    def clean_settings(self, settings: dict[str, Any]) -> dict[str, Any]:
+        """The checked settings; by default a kind has none. Raises Refusal."""
+        self.refuse_unknown(settings, ())
+        return {}
+
+    def refuse_unknown(self, settings: Mapping[str, Any], known: Sequence[str]) -> None:
+        """Raises Refusal for a setting that is not among the known ones."""
+        if unknown := sorted(set(settings) - set(known)):
+            listed = f"; it has {' and '.join(known)}" if known else ""
+            raise Refusal(
+                f"A campaign of the kind {self.name} has no setting {unknown[0]!r}{listed}.",
+                field="settings",
+            )
+
+    @abstractmethod
+    def choices(self, settings: Mapping[str, Any]) -> list[dict[str, str]]:
+        """{"value", "label", "key"} of each button on the page, in order."""
+
+    def answers(self, settings: Mapping[str, Any]) -> list[tuple[Any, str, str]]:
+        """(value, label, key) of every answer that can be listed."""
+        return [(row["value"], row["label"], row["key"]) for row in self.choices(settings)]
+
+    def words(self, settings: Mapping[str, Any]) -> dict[str, str]:
+        """What people read for each tally name."""
+        return {self.tally_name(value): label for value, label, _ in self.answers(settings)}
+
+    def class_names(self, settings: Mapping[str, Any]) -> dict[str, str]:
+        """The names of the classes that an answer can name; none where it is about its topic."""
+        return {}
+
+    def question(self, topic: str, settings: Mapping[str, Any]) -> str:
+        """What people are asked about the topic of that name, as a heading."""
+        return topic if topic.endswith("?") else f"{topic}?"
+
+    @abstractmethod
+    def clean(self, value: Any, settings: dict[str, Any], about: About | None = None) -> Any:
+        """The checked answer. about: given where answers are drawings. Raises Refusal."""
+
+    def answer_of(self, word: str) -> Any:
+        """The answer that a word in a list stands for."""
+        return word
+
+    def vote(self, value: Any) -> str | None:
+        """The word that an answer counts for; None for an abstention."""
+        word = self.tally_name(value)
+        return None if word in self.abstentions else word
+
+    @abstractmethod
+    def classes(self, settings: Mapping[str, Any]) -> tuple[str, ...]:
+        """The words that votes can count for."""
+
+    @property
+    def is_binary(self) -> bool:
+        """Whether votes count for no and yes in every campaign."""
+        return False
+
+    @abstractmethod
+    def tally_name(self, value: Any) -> str:
+        """The word under which exports count this answer, abstentions too."""
+
+    @abstractmethod
+    def settle(self, values: Sequence[Any], policy: dict[str, Any]) -> Verdict:
+        """What these answers, one a person, say together."""
+
+    def grade(self, value: Any, gold: Any) -> float:
+        """How right the answer is, in [0, 1]: by default 1 for the known answer, 0 for any other.
+        On gold, an abstention is a miss."""
+        return float(value == gold)
+
+    def is_right(self, value: Any, gold: Any, policy: Mapping[str, Any]) -> bool:
+        """Whether the answer counts as the known one."""
+        return self.grade(value, gold) >= 1
+
+    def likeness(self, value: Any, gold: Any) -> dict[str, float]:
+        """How right each part of the answer is, by its key; {} where it has no parts."""
+        return {}
+
+
+class ChoiceKind(Kind):
+    """A kind whose answers are a few fixed words, settled by counting them."""
+
+    # (value, label, key), in the order of the page.
+    options: ClassVar[Choices]
+
+    def choices(self, settings: Mapping[str, Any]) -> list[dict[str, str]]:
+        return offered(self.options)
+
+    def clean(self, value: Any, settings: dict[str, Any], about: About | None = None) -> Any:
+        return checked(value, self.options)
+
+    def classes(self, settings: Mapping[str, Any]) -> tuple[str, ...]:
+        return tuple(sorted(word for word, _, _ in self.options if word not in self.abstentions))
+
+    @property
+    def is_binary(self) -> bool:
+        return self.classes({}) == BINARY
+
+    def class_names(self, settings: Mapping[str, Any]) -> dict[str, str]:
+        named = {word: label for word, label, _ in self.options if word not in self.abstentions}
+        return named if self.release == CLASS else {}
+
+    def tally_name(self, value: Any) -> str:
+        return str(value)
+
+    def settle(self, values: Sequence[Any], policy: dict[str, Any]) -> Verdict:
+        """The choice that more people made than any other; see votes.plurality."""
+        return plurality([self.vote(value) for value in values], policy)
+
+
+class DrawnKind(Kind):
+    """A kind whose answers are drawings: checked against what they are about, kept as drafts, sent
+    back to be mended. Gold is balanced by topic, and no audit asks for them again."""
+
+    drawn = True
+
+    @abstractmethod
+    def settle_weighted(
+        self, values: Sequence[Any], weights: Sequence[float], policy: dict[str, Any]
+    ) -> Verdict:
+        """As settle, each answer with the weight of its person."""
+
+    @abstractmethod
+    def learn(
+        self, votes: Iterable[tuple[dict[int, Any], Any]], policy: dict[str, Any]
+    ) -> dict[str, Any]:
+        """What a calibration holds of people. votes: of each question everybody's answer by their
+        id, and the known answer or None."""
+
+    @abstractmethod
+    def likeness(self, value: Any, gold: Any) -> dict[str, float]: ...
+
+
+def load(path: str) -> Kind:
+    """The kind that a dotted path names. Raises TypeError for one that leaves something out, or
+    names a value that nothing is known of."""
+    module, _, attribute = path.rpartition(".")
+    cls = getattr(import_module(module), attribute)
+    if not (isinstance(cls, type) and issubclass(cls, Kind)):
+        raise TypeError(f"{path} is no question kind: derive it from labeling.kinds.base.Kind.")
+    needed = (*REQUIRED, "options") if issubclass(cls, ChoiceKind) else REQUIRED
+    missing = [key for key in needed if not hasattr(cls, key)] + sorted(cls.__abstractmethods__)
+    if missing:
+        raise TypeError(f"The question kind {path} lacks: {', '.join(missing)}.")
+    for key, known in (("asks", ASKS), ("release", RELEASES)):
+        if (value := getattr(cls, key)) not in known:
+            raise TypeError(f"{path}.{key} is {value!r}; give one of: {', '.join(known)}.")
+    return cls()
