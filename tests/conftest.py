@@ -1,5 +1,6 @@
 """Alice runs the campaign, Bob labels, Charlie has no business here."""
 
+import copy
 import os
 import random
 import runpy
@@ -152,6 +153,20 @@ def once(django_db_setup, django_db_blocker, tmp_path_factory):
 @pytest.fixture
 def afresh(once, db, tmp_path: Path) -> None:
     shutil.copytree(once.folder, tmp_path, dirs_exist_ok=True)
+
+
+@pytest.fixture(scope="module")
+def built_world(once):
+    from tests.world import build
+
+    with once():
+        return build()
+
+
+@pytest.fixture
+def world(built_world, afresh):
+    """A small world with one of everything, of tests/world.py."""
+    return copy.deepcopy(built_world)
 
 
 @pytest.fixture
