@@ -1,22 +1,38 @@
 """Alice runs the campaign, Bob labels, Charlie has no business here."""
 
+import copy
 import os
 import random
 import runpy
 import shutil
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from django.core.cache import cache
 from django.core.management import get_commands, load_command_class
-from django.db import connections
+from django.db import connections, transaction
+from django.test import override_settings
+from hypothesis import HealthCheck, settings
 
 from evaluation.metrics.wordnet.nouns import WordNet, WordNetMissing, load
 from labeling.models import Campaign, Dataset, Job, User
 from tests import factories
+
+# `--hypothesis-profile nightly` looks ten times as hard. How long an example takes says more of the
+# machine than of the code, and a fixture may serve every example of its test.
+for name, examples in (("quick", 25), ("nightly", 300)):
+    settings.register_profile(
+        name,
+        max_examples=examples,
+        deadline=None,
+        suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+    )
+settings.load_profile("quick")
 
 REQUIRE_ALL = os.environ.get("ASSAY_REQUIRE_ALL") == "1"
 
@@ -43,6 +59,7 @@ def pytest_collection_modifyitems(items) -> None:
     """Marks what meets the database: only that is tried again on another one. A test in a browser
     gets a second turn, which is told; so does what ran out of time at a broker on a busy machine,
     and what met a fault of Python 3.11, whose parser miscounts when two threads use it at once."""
+    kept: dict[Path, set[bool]] = {}
     for item in items:
         again = ["AST constructor recursion depth mismatch"]
         if item.get_closest_marker("broker"):
@@ -52,6 +69,10 @@ def pytest_collection_modifyitems(items) -> None:
         fixtures = set(getattr(item, "fixturenames", ()))
         if fixtures & {"db", "transactional_db"} or item.get_closest_marker("django_db"):
             item.add_marker("database")
+            kept.setdefault(item.path, set()).add("afresh" in fixtures)
+    # What is built once stays until the module ends; an empty site is to be had in another.
+    mixed = [str(path) for path, ways in kept.items() if len(ways) > 1]
+    assert not mixed, f"some tests take `afresh`, others an empty database: {mixed}"
 
 
 @pytest.fixture(scope="session")
@@ -69,23 +90,83 @@ def django_db_modify_db_settings(
         )
 
 
+def own_world(folder: Path) -> dict[str, Any]:
+    """Settings under which a test writes into this folder, hashes cheaply and reaches no broker."""
+    # In memory: a test without a database has none to count logins in.
+    memory = {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}
+    return {
+        "DATA_DIR": folder,
+        "MEDIA_ROOT": folder / "media",
+        "RELEASES_DIR": folder / "releases",
+        "PASSWORD_HASHERS": ["django.contrib.auth.hashers.MD5PasswordHasher"],
+        "CELERY_BROKER_URL": "memory://",
+        "CACHES": {"default": memory, "local": memory},
+    }
+
+
+def deal_the_same_gold(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("labeling.assignment.gold_mixing.chance", random.Random(1))
+
+
 @pytest.fixture(autouse=True)
 def _own_world(settings, tmp_path: Path, monkeypatch):
-    """Every test writes into a folder of its own, hashes cheaply, never reaches a broker and is
-    dealt the same gold each time."""
-    monkeypatch.setattr("labeling.assignment.gold_mixing.chance", random.Random(1))
-    settings.DATA_DIR = tmp_path
-    settings.MEDIA_ROOT = tmp_path / "media"
-    settings.RELEASES_DIR = tmp_path / "releases"
-    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
-    settings.CELERY_BROKER_URL = "memory://"
+    """Every test has a folder of its own, no broker, and is dealt the same gold each time."""
+    deal_the_same_gold(monkeypatch)
+    for name, value in own_world(tmp_path).items():
+        setattr(settings, name, value)
     from annotator.celery import app
 
     app.conf.broker_url = "memory://"
-    # In memory: a test without a database has none to count logins in.
-    memory = {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}
-    settings.CACHES = {"default": memory, "local": memory}
     cache.clear()
+
+
+@pytest.fixture(scope="module")
+def once(django_db_setup, django_db_blocker, tmp_path_factory):
+    """Fills the database once for all tests of a module, `with once(): build()`; a test that takes
+    `afresh` finds rows and files as they were then, whatever others did to them."""
+    folder, connection = tmp_path_factory.mktemp("once"), connections["default"]
+
+    @contextmanager
+    def building() -> Iterator[None]:
+        with (
+            django_db_blocker.unblock(),
+            override_settings(**own_world(folder)),
+            pytest.MonkeyPatch.context() as monkeypatch,
+        ):
+            deal_the_same_gold(monkeypatch)
+            yield
+
+    building.folder = folder
+    with django_db_blocker.unblock():
+        whole = transaction.atomic()
+        whole.__enter__()
+    # Tests run in savepoints of this transaction, and the end of each would close the connection.
+    connection.close = lambda: None
+    yield building
+    del connection.close
+    with django_db_blocker.unblock():
+        transaction.set_rollback(True)
+        whole.__exit__(None, None, None)
+        connection.close()
+
+
+@pytest.fixture
+def afresh(once, db, tmp_path: Path) -> None:
+    shutil.copytree(once.folder, tmp_path, dirs_exist_ok=True)
+
+
+@pytest.fixture(scope="module")
+def built_world(once):
+    from tests.world import build
+
+    with once():
+        return build()
+
+
+@pytest.fixture
+def world(built_world, afresh):
+    """A small world with one of everything, of tests/world.py."""
+    return copy.deepcopy(built_world)
 
 
 @pytest.fixture
@@ -134,22 +215,22 @@ def wordnet() -> WordNet:
 
 @pytest.fixture
 def alice(db) -> User:
-    return factories.make_user("alice", is_researcher=True)
+    return factories.person("alice", is_researcher=True)
 
 
 @pytest.fixture
 def bob(db) -> User:
-    return factories.make_user("bob")
+    return factories.person("bob")
 
 
 @pytest.fixture
 def charlie(db) -> User:
-    return factories.make_user("charlie")
+    return factories.person("charlie")
 
 
 @pytest.fixture
 def dataset(alice: User) -> Dataset:
-    return factories.make_dataset(alice)
+    return alice.datasets.filter(name="pond").first() or factories.make_dataset(alice)
 
 
 @pytest.fixture

@@ -23,6 +23,11 @@ def make_user(username: str, **fields: Any) -> User:
     return user
 
 
+def person(username: str, **fields: Any) -> User:
+    """The one of this name, who may be here already."""
+    return User.objects.filter(username=username).first() or make_user(username, **fields)
+
+
 def picture(seed: int = 0, size: tuple[int, int] = (64, 48), form: str = "PNG") -> bytes:
     """A small picture whose content follows the seed."""
     color = (seed * 37 % 256, seed * 101 % 256, (seed // 256 * 53 + 29) % 256)

@@ -21,7 +21,7 @@ from labeling.models import ApiToken
 from labeling.quality import memberships
 from labeling.web import tokens
 from tests.doors import ADMIN, FILL, PEOPLE, ROWS
-from tests.world import World, build
+from tests.world import World
 
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 
@@ -31,11 +31,6 @@ def _quiet():
     logging.disable(logging.CRITICAL)
     yield
     logging.disable(logging.NOTSET)
-
-
-@pytest.fixture
-def world(db) -> World:
-    return build()
 
 
 def addresses(resolver: Any = None, prefix: str = "") -> Iterator[tuple[str, Any]]:

@@ -11,17 +11,12 @@ from django.core.management import call_command
 
 from tests.doors import ROWS
 from tests.test_doors import Visitor, _quiet, fill  # noqa: F401
-from tests.world import World, build
+from tests.world import World
 
 LARGEST = 2**63 - 1
 TOO_LARGE = (str(2**63), "1" + "0" * 30, "9" * 5000)
 # Numbers in the queries of pages; the schema has those of the API.
 QUERIES = ("page", "after", "question", "release", "radius", "version")
-
-
-@pytest.fixture
-def world(db) -> World:
-    return build()
 
 
 @pytest.fixture(scope="module")

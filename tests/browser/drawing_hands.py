@@ -5,6 +5,8 @@ from typing import Any
 
 import numpy as np
 
+from tests.browser.conftest import let_pass
+
 ANSWERS, DRAFT = "**/label/answers/", "**/label/draft/"
 # A frame later: a page that has just changed still moves the drawing.
 SCREEN = """async ([x, y]) => {
@@ -19,13 +21,12 @@ def open_page(page: Any, site: Any, name: str = "cats") -> None:
     # Slow machines draw slowly.
     page.set_default_timeout(30_000)
     page.goto(site(f"/campaigns/{name}/label/"))
-    page.wait_for_selector("[data-drawing][data-seat]")
     settle(page)
 
 
 def settle(page: Any) -> None:
-    # A press too soon after an image appeared was meant for the one before.
-    page.wait_for_timeout(170)
+    page.wait_for_selector("[data-drawing][data-seat]")
+    let_pass(page)
 
 
 def seat_of(page: Any) -> str:

@@ -8,7 +8,7 @@ from django.contrib.sessions.models import Session
 from labeling.models import Answer
 from labeling.quality import memberships
 from tests import factories
-from tests.browser.conftest import WIDE, expect
+from tests.browser.conftest import WIDE, expect, let_pass
 from tests.browser.labeling.test_labeling import SHOWN, open_label, press
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -45,7 +45,7 @@ def test_a_key_that_comes_too_soon_is_said_not_dropped(browser_as, bob, coots, s
     open_label(page, site)
     press(page, "y")
     page.wait_for_selector(SHOWN)
-    page.wait_for_timeout(170)
+    let_pass(page)
 
     page.evaluate(
         "for (const key of ['n', 'h'])"

@@ -9,6 +9,7 @@ from django.core.management import call_command
 from annotator.demo import build
 from labeling.models import Answer, Assignment, User
 from tests.annotator.truth import SEEN, answer_everything
+from tests.browser.conftest import let_pass
 
 pytestmark = [
     pytest.mark.browser,
@@ -55,8 +56,7 @@ def label_until_nothing_is_left(page, address: str) -> int:
             page.wait_for_selector("[data-saved][data-tone=good]")
             return answered
         before = page.get_attribute("html", "data-on-screen")
-        # A press in the first moments of an image is taken for one meant for the image before.
-        page.wait_for_timeout(170)
+        let_pass(page)
         page.keyboard.press(KEYS[truth(before)])
         answered += 1
 

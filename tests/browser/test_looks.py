@@ -25,7 +25,7 @@ def test_labeling_page_looks_right(browser_as, bob, cats, site, looked_at):
     page.wait_for_selector(SHOWN)
     looked_at(page, "label")
     page.keyboard.press("y")
-    page.wait_for_timeout(200)
+    page.wait_for_selector(SHOWN)
     page.keyboard.press("ArrowLeft")
     page.wait_for_selector(SHOWN)
     looked_at(page, "label-back")

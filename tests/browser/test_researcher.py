@@ -262,18 +262,20 @@ def test_a_key_typed_into_a_field_is_a_letter(browser_as, alice, busy, site):
 
 def test_progress_moves_by_itself_and_rests_when_hidden(browser_as, alice, bob, cats, site):
     page = browser_as(alice)
+    page.clock.install()
     page.goto(site("/campaigns/cats/"))
     page.wait_for_selector("text=0 of 10 questions finished")
     assert page.locator(".stat:has-text('answers given') dd").inner_text() == "0"
 
     answer(bob, cats, ["yes"])
 
-    page.wait_for_selector(".stat:has-text('answers given') dd:has-text('10')", timeout=10_000)
+    page.clock.run_for(6000)
+    page.wait_for_selector(".stat:has-text('answers given') dd:has-text('10')")
     page.evaluate(
         "Object.defineProperty(document, 'hidden', {get: () => true});"
         "document.addEventListener('refresh', () => (window.refreshed = true), true)"
     )
-    page.wait_for_timeout(6000)
+    page.clock.run_for(6000)
     assert not page.evaluate("window.refreshed")
 
 

@@ -20,7 +20,7 @@ from evaluation.scoring.cds import tables as cds_tables
 from tests.doors import ROWS
 from tests.test_commands import parsers
 from tests.test_doors import Visitor, fill
-from tests.world import World, build
+from tests.world import World
 
 KEPT = Path(__file__).parent / "kept"
 # Options that Django gives every command.
@@ -42,11 +42,6 @@ def kept() -> Callable[[str, str], None]:
         assert not changed, f"{name} changed:\n{changed}"
 
     return compare
-
-
-@pytest.fixture
-def world(db) -> World:
-    return build()
 
 
 def asked(world: World, path: str) -> tuple[int, str, bytes]:

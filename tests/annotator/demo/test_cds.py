@@ -9,18 +9,17 @@ from labeling.models import Campaign, Job
 from labeling.releases import freezing
 from tests.annotator.pieces import ground
 
-pytestmark = pytest.mark.django_db
 
-
-@pytest.fixture(autouse=True)
-def _key(settings, wordnet):
-    settings.SECRET_KEY = "the key of this test"
+@pytest.fixture(scope="module")
+def loaded(once) -> int:
+    with once():
+        parts.load(*ground())
+        return cds.load(*ground()).pk
 
 
 @pytest.fixture
-def benchmark() -> Benchmark:
-    parts.load(*ground())
-    return cds.load(*ground())
+def benchmark(loaded, afresh) -> Benchmark:
+    return Benchmark.objects.get(pk=loaded)
 
 
 def test_every_object_is_drawn_and_the_third_campaign_stays_as_it_was(benchmark):

@@ -11,21 +11,26 @@ from annotator.demo import build
 from evaluation.benchmarks import runs
 from evaluation.models import Benchmark
 from labeling.assignment import claiming, gold_mixing
-from labeling.files import BadInput
 from labeling.models import Gold, Membership, Question, User
 from labeling.quality import gold_results
 from tests.annotator.truth import answer_everything
 
-pytestmark = pytest.mark.django_db
+pytestmark = pytest.mark.usefixtures("benchmark")
 
 
-@pytest.fixture(autouse=True)
-def _key(settings, wordnet):
-    settings.SECRET_KEY = "the key of this test"
+@pytest.fixture(scope="module")
+def _loaded(once):
+    with once():
+        build.load()
 
 
-def test_it_can_be_labeled_at_once():
-    campaign = build.load().campaign
+@pytest.fixture
+def benchmark(_loaded, afresh) -> Benchmark:
+    return Benchmark.objects.get(name="demo")
+
+
+def test_it_can_be_labeled_at_once(benchmark):
+    campaign = benchmark.campaign
 
     assert campaign.state == "open"
     assert 20 <= campaign.questions.asked().count() <= 30
@@ -34,7 +39,6 @@ def test_it_can_be_labeled_at_once():
 
 
 def test_a_labeled_twin_has_its_ranks_at_the_first_click(client):
-    build.load()
     twin = Benchmark.objects.get(name="demo-labeled")
     client.force_login(User.objects.get(username="alice"))
 
@@ -57,7 +61,6 @@ def test_a_labeled_twin_has_its_ranks_at_the_first_click(client):
 
 
 def test_a_load_that_was_killed_between_answers_and_score_goes_on():
-    build.load()
     Benchmark.objects.get(name="demo-labeled").runs.all().delete()
 
     build.load()
@@ -66,7 +69,6 @@ def test_a_load_that_was_killed_between_answers_and_score_goes_on():
 
 
 def test_loading_twice_changes_nothing():
-    build.load()
     accounts = build.accounts_file().read_text()
     counts = [m.objects.count() for m in (User, Benchmark, Question, Gold, Membership)]
 
@@ -77,8 +79,6 @@ def test_loading_twice_changes_nothing():
 
 
 def test_everybody_listed_can_log_in_and_nobody_else_reads_the_list(client):
-    build.load()
-
     passwords = build._passwords()
     assert set(passwords) == set(build.ACCOUNTS)
     for name, password in passwords.items():
@@ -113,26 +113,8 @@ def test_roles_are_what_the_list_says():
     assert [n for n, u in users.items() if u.is_researcher] == ["admin", "alice"]
 
 
-def test_without_a_key_no_account_is_made(settings):
-    settings.SECRET_KEY = "insecure: set SECRET_KEY"
-    settings.DEBUG = False
-
-    with pytest.raises(BadInput, match="SECRET_KEY"):
-        build.load()
-
-    assert not User.objects.exists()
-
-
-def test_every_photograph_comes_with_licence_and_source(alice):
-    dataset = build.make_dataset(alice)
-
-    assert dataset.images.count() == len(build._rows("images.csv"))
-    assert not dataset.images.filter(licence="").exists()
-    assert not dataset.images.filter(source="").exists()
-
-
-def test_gold_is_on_images_that_are_not_asked_about():
-    campaign = build.load().campaign
+def test_gold_is_on_images_that_are_not_asked_about(benchmark):
+    campaign = benchmark.campaign
 
     asked = set(campaign.questions.asked().values_list("item__image__name", flat=True))
     gold = set(
@@ -155,10 +137,9 @@ def test_the_command_says_what_it_loaded():
     assert '"benchmark": "demo"' in out.getvalue()
 
 
-def test_five_people_rank_the_classifiers_and_drop_the_drawing(run_jobs, monkeypatch):
+def test_five_people_rank_the_classifiers_and_drop_the_drawing(benchmark, run_jobs, monkeypatch):
     # Dealt by chance, gold would pass all five by once in a while.
     monkeypatch.setattr(gold_mixing, "chance", random.Random(0))
-    benchmark = build.load()
     campaign = benchmark.campaign
     run_jobs()
     assert not campaign.questions.filter(topic="n04485082").exists()

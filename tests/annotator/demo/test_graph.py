@@ -2,25 +2,23 @@
 
 import pytest
 
-from annotator.demo import build, graph
+from annotator.demo import graph
 from labeling.assignment import claiming
-from labeling.follow_ups import following
 from labeling.models import Answer, Campaign, Example, User
 from labeling.quality import blocking
 from labeling.reports import campaign_figures
 from tests.annotator.pieces import ground
 
-pytestmark = pytest.mark.django_db
 
-
-@pytest.fixture(autouse=True)
-def _key(settings, wordnet):
-    settings.SECRET_KEY = "the key of this test"
+@pytest.fixture(scope="module")
+def loaded(once) -> int:
+    with once():
+        return graph.load(*ground()).pk
 
 
 @pytest.fixture
-def campaign() -> Campaign:
-    return graph.load(*ground())
+def campaign(loaded, afresh) -> Campaign:
+    return Campaign.objects.get(pk=loaded)
 
 
 def test_newcomers_get_a_page_at_once(campaign):
@@ -79,21 +77,6 @@ def test_loading_twice_answers_nothing_twice(campaign):
 
     assert Answer.objects.count() == before
     assert Campaign.objects.count() == 1
-
-
-def test_a_load_cut_short_leaves_nothing_and_is_made_up_for(monkeypatch):
-    def fail(*args):
-        raise RuntimeError("the power went")
-
-    with monkeypatch.context() as broken:
-        broken.setattr(following, "advance", fail)
-        with pytest.raises(RuntimeError):
-            build.load()
-    assert not Campaign.objects.filter(name=graph.NAME).exists()
-
-    build.load()
-
-    assert Campaign.objects.filter(name=graph.NAME).exists()
 
 
 def test_gold_is_on_photographs_that_are_not_asked_about(campaign):

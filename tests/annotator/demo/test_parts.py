@@ -9,17 +9,16 @@ from labeling.geometry.polygons import clean
 from labeling.models import Campaign, Item, User
 from tests.annotator.pieces import ground
 
-pytestmark = pytest.mark.django_db
 
-
-@pytest.fixture(autouse=True)
-def _key(settings, wordnet):
-    settings.SECRET_KEY = "the key of this test"
+@pytest.fixture(scope="module")
+def loaded(once) -> int:
+    with once():
+        return parts_demonstration.load(*ground()).pk
 
 
 @pytest.fixture
-def campaign() -> Campaign:
-    return parts_demonstration.load(*ground())
+def campaign(loaded, afresh) -> Campaign:
+    return Campaign.objects.get(pk=loaded)
 
 
 def test_what_was_imported_is_there_and_pieces_are_merged(campaign):

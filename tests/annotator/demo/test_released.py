@@ -8,19 +8,18 @@ from labeling.jobs import queue
 from labeling.models import Job
 from tests.annotator.pieces import ground
 
-pytestmark = pytest.mark.django_db
 
-
-@pytest.fixture(autouse=True)
-def _key(settings, wordnet):
-    settings.SECRET_KEY = "the key of this test"
+@pytest.fixture(scope="module")
+def names(once) -> list[str]:
+    with once():
+        parts.load(*ground())
+        cds.load(*ground())
+        return [row.name for row in released.load(*ground())]
 
 
 @pytest.fixture
-def loaded() -> dict[str, Benchmark]:
-    parts.load(*ground())
-    cds.load(*ground())
-    return {row.name: row for row in released.load(*ground())}
+def loaded(names, afresh) -> dict[str, Benchmark]:
+    return {name: Benchmark.objects.get(name=name) for name in names}
 
 
 def scored(benchmark: Benchmark) -> dict[str, dict]:

@@ -13,7 +13,8 @@ from labeling.follow_ups import following
 from labeling.graphs import store
 from labeling.models import Answer, Question
 from tests import factories
-from tests.browser.conftest import NARROW, count_images, expect
+from tests.browser.conftest import NARROW, count_images, expect, let_frames_pass, let_pass
+from tests.browser.labeling.test_labeling import KEPT
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -105,7 +106,8 @@ def wait_for_page(page):
     page.set_default_timeout(60_000)
     tiles = page.locator("[data-tiles]").filter(has=page.locator(".tile"))
     tiles.filter(has_not=page.locator(".tile:not(:has(img))")).wait_for()
-    page.wait_for_timeout(550)
+    let_frames_pass(page)
+    let_pass(page, 550)
 
 
 def wait_for_another(page, before):
@@ -372,13 +374,12 @@ def test_nothing_unseen_is_sent_as_a_no(browser_as, alice, bob, dataset, site):
     open_grid(page, site)
 
     finish(page)
-    page.wait_for_timeout(300)
     said = page.inner_text("[data-announce]")
-    assert not Answer.objects.exists()
+    assert page.evaluate(KEPT) == []
     for _ in range(30):
+        let_frames_pass(page)
         finish(page)
-        page.wait_for_timeout(150)
-        if Answer.objects.exists():
+        if page.inner_text("[data-done]") != "0":
             break
 
     wait_for_chip(page, "All saved")
@@ -391,19 +392,17 @@ def test_a_page_is_not_sent_before_its_images_came(browser_as, bob, grid, site):
     page.route("**/image?*", lambda route: route.abort())
     page.goto(site("/campaigns/grid/label/"))
     page.wait_for_selector(".tile")
-    page.wait_for_timeout(600)
+    let_pass(page, 600)
 
     finish(page)
-    page.wait_for_timeout(500)
 
     assert "6 images still loading" in page.inner_text("[data-announce]")
-    assert not Answer.objects.exists()
+    assert page.evaluate(KEPT) == []
 
 
 def test_a_second_press_at_once_sends_no_second_page(browser_as, bob, grid, site):
     page = browser_as(bob)
     open_grid(page, site)
-    page.wait_for_timeout(500)
 
     page.dblclick("[data-do=done]")
 
@@ -423,8 +422,7 @@ def test_closed_questions_are_said_and_forgotten(browser_as, bob, grid, site):
     wait_for_chip(page, "All saved")
     page.wait_for_selector("[data-announce]:has-text('unnecessary')")
     assert Answer.objects.count() == 5
-    kept = page.evaluate("Object.keys(localStorage).filter((key) => /answer|refused/.test(key))")
-    assert kept == []
+    assert page.evaluate(KEPT) == []
 
 
 def test_one_image_is_looked_at_closely_and_marked_there(browser_as, bob, grid, site, axe):
@@ -455,7 +453,7 @@ def test_fingers_tap_for_yes_and_hold_for_too_hard(browser_as, bob, grid, site):
     page.tap(".tile:nth-child(1) .tile-face")
     page.tap(".tile:nth-child(3) .tile-face")
     page.tap(".tile:nth-child(3) .tile-face")
-    hold(page, ".tile:nth-child(2) .tile-face")
+    hold(page, ".tile:nth-child(2)")
     page.tap(".tile:nth-child(4) .tile-hard")
     found = marks(page)
     small = page.evaluate(
@@ -465,7 +463,7 @@ def test_fingers_tap_for_yes_and_hold_for_too_hard(browser_as, bob, grid, site):
     )
     first = seats_shown(page)
     page.tap("[data-do=done]")
-    page.wait_for_timeout(300)
+    let_frames_pass(page)
     # The first tap shows what was not seen yet, if anything: on a slow machine all was.
     if seats_shown(page) == first:
         page.tap("[data-do=done]")
@@ -476,13 +474,13 @@ def test_fingers_tap_for_yes_and_hold_for_too_hard(browser_as, bob, grid, site):
     assert given() == {"yes": 1, "hard": 2, "no": 3}
 
 
-def hold(page, selector):
-    """A finger on the element for longer than a tap."""
-    box = page.locator(selector).bounding_box()
+def hold(page, tile):
+    """A finger on the tile until it is too hard, which is longer than a tap."""
+    box = page.locator(f"{tile} .tile-face").bounding_box()
     session = page.context.new_cdp_session(page)
     point = {"x": box["x"] + box["width"] / 2, "y": box["y"] + box["height"] / 2}
     session.send("Input.dispatchTouchEvent", {"type": "touchStart", "touchPoints": [point]})
-    page.wait_for_timeout(650)
+    page.wait_for_selector(f"{tile} .tile-hard input:checked", state="attached")
     session.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
 
 
@@ -544,7 +542,6 @@ def test_two_tabs_show_different_images(new_context, alice, bob, dataset, site):
 def test_full_storage_sends_a_page_and_takes_no_second(browser_as, bob, grid, site):
     page = browser_as(bob)
     open_grid(page, site)
-    page.wait_for_timeout(400)
     page.route(ANSWERS, lambda route: route.abort())
     page.evaluate(
         "() => { Storage.prototype.setItem = () => {"

@@ -11,6 +11,7 @@ from labeling.follow_ups import asking
 from labeling.jobs import queue
 from labeling.models import Answer, Assignment, Job
 from tests import factories
+from tests.browser.conftest import let_pass
 from tests.browser.labeling.test_labeling import SHOWN, wait_for_chip
 from tests.evaluation.cds.scenes import photograph, png
 from tests.labeling import part_releases
@@ -65,12 +66,12 @@ def test_a_researcher_asks_and_a_person_names_one_frame_of_each_object(
     page.keyboard.press("/")
     page.keyboard.type("ta")
     looked_at(page, "frame")
-    page.wait_for_timeout(200)
+    let_pass(page)
     page.keyboard.press("Enter")
     page.keyboard.press("Escape")
     for key in "nh":
         page.wait_for_selector(SHOWN)
-        page.wait_for_timeout(200)
+        let_pass(page)
         page.keyboard.press(key)
 
     page.wait_for_selector("[data-finished]:not([hidden])")

@@ -110,9 +110,10 @@ def test_of_two_drawings_the_person_chooses_and_keeps_both(browser_as, bob, camp
 
     assert (hands.state_of(page, "torso"), hands.state_of(page, "tail")) == ("missing", "occluded")
     hands.wait_for_draft(page)
-    page.keyboard.press("z")
-    assert (hands.state_of(page, "torso"), hands.state_of(page, "tail")) == ("drawn", "missing")
-    page.wait_for_timeout(100)
+    with page.expect_response(hands.DRAFT):
+        page.keyboard.press("z")
+        state = hands.state_of(page, "torso"), hands.state_of(page, "tail")
+    assert state == ("drawn", "missing")
     hands.wait_for_draft(page)
     assert set(Draft.objects.get().content["drawing"]["shapes"]) == {"torso"}
 

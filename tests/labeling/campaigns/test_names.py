@@ -16,10 +16,14 @@ from tests.test_doors import fill
 from tests.world import World, build
 
 
-@pytest.fixture
-def world(db) -> World:
+@pytest.fixture(scope="module")
+def built_world(once) -> World:
     """With a second researcher, and something that the reviewer decided. No name is a word."""
-    world = build()
+    with once():
+        return renamed(build())
+
+
+def renamed(world: World) -> World:
     for user in User.objects.all():
         user.username = f"{user.username}-quartz"
         user.save(update_fields=["username"])
@@ -120,30 +124,3 @@ def check_files(texts: dict[str, str]) -> None:
         for user in User.objects.all():
             assert user.username not in text, route
             assert user.pseudonym not in text, route
-
-
-def test_a_name_follows_the_role(client, coots, alice, bob):
-    client.force_login(alice)
-    member = coots.memberships.get(user=bob)
-    address = f"/campaigns/coots/people/{member.pk}/"
-
-    for role, name, other in (
-        ("reviewer", ">bob ", bob.pseudonym),
-        ("annotator", f">{bob.pseudonym} ", ">bob "),
-    ):
-        memberships.change_role(member, alice, role)
-        page = client.get(address).content.decode()
-        assert name in page
-        assert other not in page
-
-
-def test_people_are_told_who_sees_which_name(client, coots, alice, bob):
-    for role, sentence in (
-        ("annotator", f"staff of this campaign see you as “{bob.pseudonym}”; other annotators do"),
-        ("reviewer", "staff of this campaign see you as “bob”."),
-    ):
-        _, secret = memberships.invite(coots, alice, role)
-        coots.memberships.filter(user=bob).delete()
-        client.force_login(bob)
-
-        assert sentence in client.get(f"/join/{secret}/").content.decode()

@@ -155,3 +155,30 @@ def test_me_names_the_right_and_the_roles_apart(nora, alice):
     assert (mine["is_researcher"], mine["may_open_campaigns"]) == (False, False)
     assert mine["memberships"][0]["role"] == "researcher"
     assert (hers["is_researcher"], hers["may_open_campaigns"]) == (True, True)
+
+
+def test_a_name_follows_the_role(client, coots, alice, bob):
+    client.force_login(alice)
+    member = coots.memberships.get(user=bob)
+    address = f"/campaigns/coots/people/{member.pk}/"
+
+    for role, name, other in (
+        ("reviewer", ">bob ", bob.pseudonym),
+        ("annotator", f">{bob.pseudonym} ", ">bob "),
+    ):
+        memberships.change_role(member, alice, role)
+        page = client.get(address).content.decode()
+        assert name in page
+        assert other not in page
+
+
+def test_people_are_told_who_sees_which_name(client, coots, alice, bob):
+    for role, sentence in (
+        ("annotator", f"staff of this campaign see you as “{bob.pseudonym}”; other annotators do"),
+        ("reviewer", "staff of this campaign see you as “bob”."),
+    ):
+        _, secret = memberships.invite(coots, alice, role)
+        coots.memberships.filter(user=bob).delete()
+        client.force_login(bob)
+
+        assert sentence in client.get(f"/join/{secret}/").content.decode()

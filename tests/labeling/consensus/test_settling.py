@@ -8,7 +8,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from labeling.answers import submitting
@@ -404,11 +404,6 @@ STEPS = st.lists(
 )
 
 
-@settings(
-    max_examples=40,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
-)
 @given(steps=STEPS)
 def test_any_schedule_agrees_with_a_plain_count(alice, dataset, steps):
     """Claims, answers, revisions, expiries and skips in any order, then everyone to the end."""

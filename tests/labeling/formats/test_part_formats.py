@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from pycocotools.coco import COCO
 
 from labeling.files import BadInput
@@ -32,7 +32,6 @@ from tests.labeling.part_scenes import (
     written,
 )
 
-few = settings(max_examples=25, deadline=None)
 PHOTO = Photograph("a.jpg", WIDTH, HEIGHT)
 HEAD = Part("head", rectangle(10, 10, 20.5, 20.3), origin="explicit")
 
@@ -57,14 +56,12 @@ def back(name, found):
 
 @pytest.mark.parametrize("name", EXACT)
 @given(found=scenes())
-@few
 def test_polygons_come_back_corner_by_corner(name, found):
     assert back(name, found) == [one for _, several in found for one in several]
 
 
 @pytest.mark.parametrize("name", [name for name in PART_FORMATS if name not in EXACT])
 @given(found=scenes())
-@few
 def test_masks_come_back_to_the_pixel(name, found):
     def in_order(objects):
         # Masks are read in the order of their files.
@@ -77,7 +74,6 @@ def test_masks_come_back_to_the_pixel(name, found):
 # pycocotools 2.0.11 copies arrays in a way that numpy will not know some day.
 @pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
 @given(found=scenes())
-@few
 def test_pycocotools_sees_the_pixels_that_we_see(found):
     with tempfile.TemporaryDirectory() as folder, redirect_stdout(StringIO()):
         path = written("coco", found, Path(folder)) / "parts.json"

@@ -5,7 +5,7 @@ import struct
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 from pycocotools import mask as reference
@@ -41,7 +41,6 @@ def placed(mask, origin, size):
 
 
 @given(made=small_masks())
-@settings(max_examples=300, deadline=None)
 def test_run_lengths_are_those_of_pycocotools_and_come_back(made):
     mask, origin, size = made
     whole = placed(mask, origin, size)
@@ -56,7 +55,6 @@ def test_run_lengths_are_those_of_pycocotools_and_come_back(made):
 
 @copying
 @given(made=small_masks())
-@settings(max_examples=300, deadline=None)
 def test_pycocotools_draws_our_rings_as_the_mask_that_they_are_of(made):
     mask, origin, size = made
     whole = placed(mask, origin, size)
@@ -72,7 +70,6 @@ def test_pycocotools_draws_our_rings_as_the_mask_that_they_are_of(made):
 
 
 @given(several=st.lists(regions(), min_size=1, max_size=5))
-@settings(max_examples=60, deadline=None)
 def test_a_canvas_gives_every_region_its_own_pixels_and_rings(several):
     canvas = Canvas(several, SIZE)
 
@@ -416,7 +413,6 @@ def packed(values):
 
 
 @given(made=small_masks())
-@settings(max_examples=60, deadline=None)
 def test_painted_masks_are_read_by_their_fourth_channel(made):
     whole = placed(*made)
     image = np.zeros((*whole.shape, 4), np.uint8)

@@ -8,7 +8,7 @@ import warnings
 import numpy as np
 import pytest
 import shapely
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
@@ -48,7 +48,6 @@ def alone(merged: Merged):
     return made.geoms[0]
 
 
-@settings(max_examples=200, deadline=None)
 @given(masks)
 def test_radius_and_shape_are_those_of_the_plain_way(mask):
     squared, chosen = alpha_reference.least(alpha_reference.corners(mask))
@@ -60,7 +59,6 @@ def test_radius_and_shape_are_those_of_the_plain_way(mask):
     assert to_shapely(merged.polygons).equals(alpha_reference.shape(mask, chosen))
 
 
-@settings(deadline=None)
 @given(masks, st.floats(0.2, 8))
 def test_a_given_radius_takes_all_triangles_up_to_it_or_the_component_that_covers(mask, radius):
     points = alpha_reference.corners(mask)
@@ -80,7 +78,6 @@ def test_a_given_radius_takes_all_triangles_up_to_it_or_the_component_that_cover
     assert to_shapely(merged.polygons).equals(expected)
 
 
-@settings(deadline=None)
 @given(masks, st.none() | st.floats(0.2, 20), st.booleans())
 def test_the_area_lies_between_the_union_s_and_the_hull_s(mask, radius, holes):
     merged = merge([mask], radius, holes=holes)
@@ -92,7 +89,6 @@ def test_the_area_lies_between_the_union_s_and_the_hull_s(mask, radius, holes):
     assert raster[mask].all()
 
 
-@settings(deadline=None)
 @given(masks, st.booleans())
 def test_merging_again_with_its_radius_gives_the_same_bytes(mask, holes):
     first = merge([mask], holes=holes)

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 import scipy.spatial
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from labeling.geometry import delaunay
@@ -27,7 +27,6 @@ def ranked(points) -> tuple[delaunay.Delaunay, delaunay.Ranked]:
     return made, delaunay.rank(made, np.zeros(len(made.corners), np.bool_))
 
 
-@settings(deadline=None)
 @given(point_sets.filter(spread))
 def test_the_first_covering_radius_is_the_least_of_all_circumradii(points):
     made, ranks = ranked(points)
@@ -37,7 +36,6 @@ def test_the_first_covering_radius_is_the_least_of_all_circumradii(points):
     assert radius == math.sqrt(alpha_reference.least(points)[0])
 
 
-@settings(deadline=None)
 @given(point_sets.filter(spread), st.integers(0, 30))
 def test_what_covers_is_what_the_plain_way_says(points, limit):
     made, ranks = ranked(points)
@@ -54,7 +52,6 @@ def test_what_covers_is_what_the_plain_way_says(points, limit):
         assert {named[at] for at in np.flatnonzero(found)} == set(expected)
 
 
-@settings(deadline=None)
 @given(point_sets.filter(spread))
 def test_ranks_follow_exact_circumradii(points):
     made, ranks = ranked(points)

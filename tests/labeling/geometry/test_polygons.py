@@ -6,7 +6,7 @@ import time
 
 import pytest
 import shapely
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from labeling.errors import Refusal, TooLarge
@@ -146,7 +146,6 @@ def test_empty_rings_and_pieces_count_as_corners(value):
     assert isinstance(refused(value, most_vertices=200), TooLarge)
 
 
-@settings(deadline=None)
 @given(st.lists(st.lists(ring, min_size=1, max_size=2), max_size=2))
 def test_whatever_is_taken_is_valid_and_taken_again_unchanged(value):
     try:
@@ -171,7 +170,6 @@ def test_a_touch_that_floats_miss_gets_a_corner():
     assert clean(as_json(taken), 100, 50) == taken
 
 
-@settings(deadline=None)
 @given(st.lists(st.lists(st.tuples(number, number), min_size=3, max_size=6), max_size=4))
 def test_tenths_are_valid_and_near(rings):
     region = shapely.union_all([shapely.Polygon(ring).buffer(0) for ring in rings])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import shapely
 import shapely.ops
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
@@ -52,7 +52,6 @@ def by_shapely(polygons: Polygons, x0: int, y0: int, x1: int, y1: int) -> np.nda
     return shapely.contains_xy(to_shapely(polygons), x, y)
 
 
-@settings(deadline=None)
 @given(masks, st.integers(-5, 5), st.integers(-5, 5))
 def test_a_mask_becomes_valid_polygons_and_itself_again(mask, x, y):
     height, width = mask.shape
@@ -66,7 +65,6 @@ def test_a_mask_becomes_valid_polygons_and_itself_again(mask, x, y):
     assert from_shapely(made) == polygons
 
 
-@settings(deadline=None)
 @given(masks)
 def test_polygons_of_a_mask_are_its_pixels_united(mask):
     squares = [shapely.box(x, y, x + 1, y + 1) for y, x in zip(*np.nonzero(mask), strict=True)]
@@ -110,7 +108,6 @@ def test_a_mask_of_another_shape_is_an_error():
 tenth = st.integers(-20, 120).map(lambda number: number / 10)
 
 
-@settings(deadline=None)
 @given(st.lists(st.tuples(tenth, tenth), min_size=3, max_size=7))
 def test_a_pixel_is_inside_with_its_centre(points):
     polygons = from_shapely(shapely.Polygon(points).buffer(0))

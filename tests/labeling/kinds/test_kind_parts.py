@@ -3,7 +3,7 @@ import json
 import math
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from labeling.errors import Refusal, TooLarge
@@ -212,7 +212,6 @@ def test_skips_count_against_the_object_by_share():
 states = st.sampled_from(["drawn", "not_visible", "occluded", "silent", "skip"])
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.lists(st.tuples(states, st.integers(0, 8), st.floats(0.05, 0.99)), max_size=4))
 def test_the_order_of_the_votes_does_not_matter(said):
     def value(state, x):
@@ -235,7 +234,6 @@ def test_the_order_of_the_votes_does_not_matter(said):
     assert len(found) == 1
 
 
-@settings(max_examples=40, deadline=None)
 @given(st.lists(st.integers(0, 8), min_size=2, max_size=4))
 def test_what_people_draw_together_is_an_answer_again(places):
     values = [answer(head=square(x, x, 12), leg=square(40 + x, 0, 5)) for x in places]

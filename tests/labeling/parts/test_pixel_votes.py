@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from crowdkit.aggregation import SegmentationEM, SegmentationMajorityVote
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from labeling.geometry import regions
@@ -95,7 +95,6 @@ def test_nothing_drawn_gives_nothing():
 weights = st.lists(st.floats(0.01, 1), min_size=3, max_size=3)
 
 
-@settings(max_examples=40, deadline=None)
 @given(weights, st.lists(st.integers(0, 12), min_size=6, max_size=6))
 def test_the_order_of_the_people_changes_no_corner(weights, corners):
     drawings = [square(x, y, 20) for x, y in zip(corners[:3], corners[3:], strict=True)]

@@ -6,7 +6,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from labeling.answers import submitting
@@ -440,10 +440,6 @@ class World:
                 assert (question.seats_free, leased) == (0, 0)
 
 
-SLOW = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
-
-
-@settings(max_examples=25, deadline=None, suppress_health_check=SLOW)
 @given(
     before=STEPS,
     blocks=st.sets(st.integers(0, PEOPLE - 1), min_size=1),

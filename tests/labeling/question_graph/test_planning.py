@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from labeling.question_graph import planning, replaying
@@ -62,7 +62,6 @@ def _carried_out(asked: list[Asked], plan: Plan) -> list[Asked]:
 
 
 @given(images())
-@settings(max_examples=300, deadline=None)
 def test_plans_come_to_rest_and_then_ask_what_the_graph_asks(image):
     graph, asked, mode = image
     for _ in range(2 * len(graph.nodes) + 2):
@@ -82,7 +81,6 @@ def test_plans_come_to_rest_and_then_ask_what_the_graph_asks(image):
 
 
 @given(images())
-@settings(max_examples=200, deadline=None)
 def test_in_safe_mode_the_order_of_settling_changes_nothing(image):
     graph, asked, _ = image
     backwards = [one._replace(first=-one.first) for one in asked]
@@ -93,7 +91,6 @@ def test_in_safe_mode_the_order_of_settling_changes_nothing(image):
 
 
 @given(images())
-@settings(max_examples=200, deadline=None)
 def test_one_at_a_time_opens_at_most_one_and_never_what_breadth_would_not(image):
     graph, asked, mode = image
     wide = planning.plan(graph, asked, mode)

@@ -6,7 +6,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from evaluation.metrics.wordnet import glosses as g
@@ -86,7 +86,6 @@ def some_nouns(wordnet, count: int) -> list[int]:
 
 
 @given(x=words, y=words)
-@settings(max_examples=150, deadline=None)
 def test_overlap_takes_the_longest_phrase_again_and_again(x, y):
     from evaluation.metrics.wordnet.kernels import overlap
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.bench_similarity import nltk_reader
@@ -309,14 +309,10 @@ def test_another_measure_or_convention_is_refused(wordnet):
 
 
 pairs = st.tuples(st.integers(0, 82114), st.integers(0, 82114))
-slow = settings(
-    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
 
 
 @pytest.mark.parametrize("convention", s.CONVENTIONS)
 @given(pair=pairs)
-@slow
 def test_both_directions_are_equal_and_nothing_is_more_like_a_class_than_itself(
     wordnet, convention, pair
 ):
@@ -331,7 +327,6 @@ def test_both_directions_are_equal_and_nothing_is_more_like_a_class_than_itself(
 
 
 @given(pair=pairs)
-@slow
 def test_wup_is_never_above_1_and_never_below_path(wordnet, pair):
     wup = s.similarity_matrix(wordnet, pair, None)
     path = s.similarity_matrix(wordnet, pair, None, "path")

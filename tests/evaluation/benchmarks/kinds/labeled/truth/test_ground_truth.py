@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from evaluation.benchmarks.kinds.labeled.truth import ground_truth
@@ -249,7 +249,6 @@ boxes = st.lists(
 )
 
 
-@settings(max_examples=60, deadline=None)
 @given(images=st.dictionaries(names, boxes, min_size=1, max_size=4))
 def test_readers_take_every_name_and_every_box(wordnet, tmp_path_factory, images):
     folder = tmp_path_factory.mktemp("names")
