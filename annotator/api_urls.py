@@ -8,7 +8,7 @@ from django.views.decorators.cache import cache_page
 from drf_spectacular.generators import SchemaGenerator
 from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
 
-from annotator.pages.api import LabelDoors, SeatDoors
+from annotator.pages.api import LabelViewSet, SeatViewSet
 from evaluation.benchmarks import api as evaluation
 from evaluation.benchmarks.kinds.cds import api as cds
 from evaluation.benchmarks.kinds.labeled import api as released
@@ -35,262 +35,270 @@ LIST_CREATE: Actions = {"get": "list", "post": "create"}
 READ: Actions = {"get": "retrieve"}
 
 account: Addresses = [
-    path("me/", accounts.MeDoors.as_view(READ), name="me"),
-    path("tokens/", accounts.TokenDoors.as_view(LIST_CREATE), name="tokens"),
+    path("me/", accounts.MeViewSet.as_view(READ), name="me"),
+    path("tokens/", accounts.TokenViewSet.as_view(LIST_CREATE), name="tokens"),
     path(
         "tokens/<slug:token_key>/",
-        accounts.TokenDoors.as_view({"delete": "destroy"}),
+        accounts.TokenViewSet.as_view({"delete": "destroy"}),
         name="token",
     ),
     path(
         "invitations/accept/",
-        accounts.AcceptDoors.as_view({"post": "create"}),
+        accounts.AcceptViewSet.as_view({"post": "create"}),
         name="accept",
     ),
 ]
 
 dataset: Addresses = [
-    path("", datasets.DatasetDoors.as_view(READ), name="dataset"),
+    path("", datasets.DatasetViewSet.as_view(READ), name="dataset"),
 ]
 in_dataset: Addresses = [
-    path("images/", datasets.ImageDoors.as_view(LIST_CREATE), name="images"),
-    path("images/<int:pk>/", datasets.ImageDoors.as_view(READ), name="image"),
+    path("images/", datasets.ImageViewSet.as_view(LIST_CREATE), name="images"),
+    path("images/<int:pk>/", datasets.ImageViewSet.as_view(READ), name="image"),
     path(
         "images/<int:pk>/display/",
-        datasets.ImageDoors.as_view({"get": "display"}),
+        datasets.ImageViewSet.as_view({"get": "display"}),
         name="image-display",
     ),
     path(
         "images/<int:pk>/thumbnail/",
-        datasets.ImageDoors.as_view({"get": "thumbnail"}),
+        datasets.ImageViewSet.as_view({"get": "thumbnail"}),
         name="image-thumbnail",
     ),
-    path("imports/", imports.ImportDoors.as_view(LIST), name="imports"),
-    path("imports/<int:pk>/", imports.ImportDoors.as_view(READ), name="import"),
+    path("imports/", imports.ImportViewSet.as_view(LIST), name="imports"),
+    path("imports/<int:pk>/", imports.ImportViewSet.as_view(READ), name="import"),
     path(
         "imports/<int:pk>/retry/",
-        imports.ImportDoors.as_view({"post": "retry"}),
+        imports.ImportViewSet.as_view({"post": "retry"}),
         name="import-retry",
     ),
-    path("labels/", labels.GivenLabelDoors.as_view(LIST_CREATE), name="given-labels"),
-    path("labels/<int:pk>/", labels.GivenLabelDoors.as_view(READ), name="label-import"),
-    path("objects/", objects.ObjectDoors.as_view(LIST), name="dataset-objects"),
-    path("objects/<int:pk>/", objects.ObjectDoors.as_view(READ), name="object"),
-    path("objects/<int:pk>/merge/", objects.ObjectDoors.as_view({"post": "merge"}), name="merge"),
-    path("part-imports/", objects.PartImportDoors.as_view(LIST_CREATE), name="part-imports"),
-    path("part-imports/<int:pk>/", objects.PartImportDoors.as_view(READ), name="part-import"),
+    path("labels/", labels.GivenLabelViewSet.as_view(LIST_CREATE), name="given-labels"),
+    path("labels/<int:pk>/", labels.GivenLabelViewSet.as_view(READ), name="label-import"),
+    path("objects/", objects.ObjectViewSet.as_view(LIST), name="dataset-objects"),
+    path("objects/<int:pk>/", objects.ObjectViewSet.as_view(READ), name="object"),
+    path("objects/<int:pk>/merge/", objects.ObjectViewSet.as_view({"post": "merge"}), name="merge"),
+    path("part-imports/", objects.PartImportViewSet.as_view(LIST_CREATE), name="part-imports"),
+    path("part-imports/<int:pk>/", objects.PartImportViewSet.as_view(READ), name="part-import"),
     path(
         "part-imports/<int:pk>/again/",
-        objects.PartImportDoors.as_view({"post": "again"}),
+        objects.PartImportViewSet.as_view({"post": "again"}),
         name="part-import-again",
     ),
     path(
         "vocabulary/",
-        vocabulary.VocabularyDoors.as_view(READ | {"put": "update"}),
+        vocabulary.VocabularyViewSet.as_view(READ | {"put": "update"}),
         name="vocabulary",
     ),
-    path("vocabulary/versions/", vocabulary.VocabularyDoors.as_view(LIST), name="vocabularies"),
+    path("vocabulary/versions/", vocabulary.VocabularyViewSet.as_view(LIST), name="vocabularies"),
     path(
         "vocabulary/versions/<int:version>/",
-        vocabulary.VocabularyDoors.as_view({"get": "version"}),
+        vocabulary.VocabularyViewSet.as_view({"get": "version"}),
         name="vocabulary-version",
     ),
-    path("jobs/", datasets.DatasetJobDoors.as_view(LIST), name="dataset-jobs"),
+    path("jobs/", datasets.DatasetJobViewSet.as_view(LIST), name="dataset-jobs"),
 ]
 
 campaign: Addresses = [
     path(
         "",
-        campaigns.CampaignsDoors.as_view({"get": "retrieve", "patch": "partial_update"}),
+        campaigns.CampaignsViewSet.as_view({"get": "retrieve", "patch": "partial_update"}),
         name="campaign",
     ),
     *(
-        path(f"{deed}/", campaigns.CampaignsDoors.as_view({"post": deed}), name=deed)
-        for deed in ("launch", "pause", "resume", "close")
+        path(f"{action}/", campaigns.CampaignsViewSet.as_view({"post": action}), name=action)
+        for action in ("launch", "pause", "resume", "close")
     ),
     *(
-        path(f"{page}/", campaigns.CampaignsDoors.as_view({"get": page}), name=page)
+        path(f"{page}/", campaigns.CampaignsViewSet.as_view({"get": page}), name=page)
         for page in ("estimate", "progress")
     ),
 ]
 in_campaign: Addresses = [
-    path("policies/", campaigns.PolicyDoors.as_view(LIST_CREATE), name="policies"),
-    path("policies/preview/", campaigns.PolicyDoors.as_view({"post": "preview"}), name="preview"),
-    path("graph/", graph.GraphDoors.as_view(READ | {"put": "update"}), name="graph"),
-    path("graph/images/", graph.GraphDoors.as_view({"post": "images"}), name="graph-images"),
-    path("quality/", quality.QualityDoors.as_view(READ), name="quality"),
-    path("audits/", quality.AuditDoors.as_view(READ | {"post": "create"}), name="audits"),
-    path("pilots/", quality.PilotDoors.as_view(READ | {"post": "create"}), name="pilots"),
-    path("pilots/preview/", quality.PilotDoors.as_view({"post": "preview"}), name="pilot-preview"),
-    path("calibrations/", quality.CalibrationDoors.as_view(LIST_CREATE), name="calibrations"),
+    path("policies/", campaigns.PolicyViewSet.as_view(LIST_CREATE), name="policies"),
+    path("policies/preview/", campaigns.PolicyViewSet.as_view({"post": "preview"}), name="preview"),
+    path("graph/", graph.GraphViewSet.as_view(READ | {"put": "update"}), name="graph"),
+    path("graph/images/", graph.GraphViewSet.as_view({"post": "images"}), name="graph-images"),
+    path("quality/", quality.QualityViewSet.as_view(READ), name="quality"),
+    path("audits/", quality.AuditViewSet.as_view(READ | {"post": "create"}), name="audits"),
+    path("pilots/", quality.PilotViewSet.as_view(READ | {"post": "create"}), name="pilots"),
+    path(
+        "pilots/preview/", quality.PilotViewSet.as_view({"post": "preview"}), name="pilot-preview"
+    ),
+    path("calibrations/", quality.CalibrationViewSet.as_view(LIST_CREATE), name="calibrations"),
     path(
         "calibrations/<int:number>/",
-        quality.CalibrationDoors.as_view(READ),
+        quality.CalibrationViewSet.as_view(READ),
         name="calibration",
     ),
-    path("standings/", quality.StandingDoors.as_view(LIST), name="standings"),
+    path("standings/", quality.StandingViewSet.as_view(LIST), name="standings"),
     *(
-        path(f"members/<int:pk>/{deed}/", quality.StandingDoors.as_view({"post": deed}), name=deed)
-        for deed in ("pause", "pardon")
+        path(
+            f"members/<int:pk>/{action}/",
+            quality.StandingViewSet.as_view({"post": action}),
+            name=action,
+        )
+        for action in ("pause", "pardon")
     ),
-    path("blocks/", quality.BlockDoors.as_view(LIST_CREATE), name="blocks"),
-    path("blocks/<int:pk>/", quality.BlockDoors.as_view({"delete": "destroy"}), name="block"),
-    path("decisions/", campaigns.DecisionDoors.as_view(LIST), name="decisions"),
-    path("topics/", questions.TopicDoors.as_view(LIST_CREATE), name="topics"),
+    path("blocks/", quality.BlockViewSet.as_view(LIST_CREATE), name="blocks"),
+    path("blocks/<int:pk>/", quality.BlockViewSet.as_view({"delete": "destroy"}), name="block"),
+    path("decisions/", campaigns.DecisionViewSet.as_view(LIST), name="decisions"),
+    path("topics/", questions.TopicViewSet.as_view(LIST_CREATE), name="topics"),
     path(
         "topics/<str:key>/",
-        questions.TopicDoors.as_view({"get": "retrieve", "patch": "partial_update"}),
+        questions.TopicViewSet.as_view({"get": "retrieve", "patch": "partial_update"}),
         name="topic",
     ),
     path(
         "topics/<str:key>/examples/",
-        questions.ExampleDoors.as_view(LIST_CREATE),
+        questions.ExampleViewSet.as_view(LIST_CREATE),
         name="examples",
     ),
     path(
         "topics/<str:key>/examples/<int:pk>/",
-        questions.ExampleDoors.as_view({"delete": "destroy"}),
+        questions.ExampleViewSet.as_view({"delete": "destroy"}),
         name="example",
     ),
-    path("questions/", questions.QuestionDoors.as_view(LIST_CREATE), name="questions"),
+    path("questions/", questions.QuestionViewSet.as_view(LIST_CREATE), name="questions"),
     path(
         "questions/withdraw/",
-        questions.QuestionDoors.as_view({"post": "withdraw"}),
+        questions.QuestionViewSet.as_view({"post": "withdraw"}),
         name="withdraw",
     ),
-    path("objects/", questions.QuestionDoors.as_view({"post": "objects"}), name="objects"),
-    path("questions/<int:pk>/", questions.QuestionDoors.as_view(READ), name="question"),
+    path("objects/", questions.QuestionViewSet.as_view({"post": "objects"}), name="objects"),
+    path("questions/<int:pk>/", questions.QuestionViewSet.as_view(READ), name="question"),
     path(
         "questions/<int:pk>/history/",
-        questions.QuestionDoors.as_view({"get": "history"}),
+        questions.QuestionViewSet.as_view({"get": "history"}),
         name="question-history",
     ),
     path(
         "questions/<int:pk>/review/",
-        questions.QuestionDoors.as_view({"post": "review"}),
+        questions.QuestionViewSet.as_view({"post": "review"}),
         name="review",
     ),
     path(
         "questions/<int:pk>/accept/",
-        questions.QuestionDoors.as_view({"post": "accept"}),
+        questions.QuestionViewSet.as_view({"post": "accept"}),
         name="accept",
     ),
     path(
         "questions/<int:pk>/send-back/",
-        questions.QuestionDoors.as_view({"post": "send_back"}),
+        questions.QuestionViewSet.as_view({"post": "send_back"}),
         name="send-back",
     ),
-    path("gold/", questions.GoldDoors.as_view(LIST_CREATE), name="gold"),
-    path("gold/promote/", questions.GoldDoors.as_view({"post": "promote"}), name="promote"),
-    path("gold/<int:pk>/retire/", questions.GoldDoors.as_view({"post": "retire"}), name="retire"),
-    path("members/", people.MemberDoors.as_view(LIST), name="members"),
+    path("gold/", questions.GoldViewSet.as_view(LIST_CREATE), name="gold"),
+    path("gold/promote/", questions.GoldViewSet.as_view({"post": "promote"}), name="promote"),
+    path("gold/<int:pk>/retire/", questions.GoldViewSet.as_view({"post": "retire"}), name="retire"),
+    path("members/", people.MemberViewSet.as_view(LIST), name="members"),
     path(
         "members/<int:pk>/",
-        people.MemberDoors.as_view(
+        people.MemberViewSet.as_view(
             {"get": "retrieve", "patch": "partial_update", "delete": "destroy"}
         ),
         name="member",
     ),
     path(
         "members/<int:pk>/quotas/",
-        people.MemberDoors.as_view({"get": "quotas", "put": "set_quotas"}),
+        people.MemberViewSet.as_view({"get": "quotas", "put": "set_quotas"}),
         name="quotas",
     ),
-    path("invitations/", people.InvitationDoors.as_view(LIST_CREATE), name="invitations"),
+    path("invitations/", people.InvitationViewSet.as_view(LIST_CREATE), name="invitations"),
     path(
         "invitations/<int:pk>/",
-        people.InvitationDoors.as_view({"delete": "destroy"}),
+        people.InvitationViewSet.as_view({"delete": "destroy"}),
         name="invitation",
     ),
-    path("releases/", results.ReleaseDoors.as_view(LIST_CREATE), name="releases"),
-    path("releases/<int:number>/", results.ReleaseDoors.as_view(READ), name="release"),
+    path("releases/", results.ReleaseViewSet.as_view(LIST_CREATE), name="releases"),
+    path("releases/<int:number>/", results.ReleaseViewSet.as_view(READ), name="release"),
     path(
         "releases/<int:number>/files/<str:file>/",
-        results.ReleaseDoors.as_view({"get": "file"}),
+        results.ReleaseViewSet.as_view({"get": "file"}),
         name="release-file",
     ),
     path(
         "releases/<int:number>/labels/",
-        labels.ReleaseLabelDoors.as_view(READ),
+        labels.ReleaseLabelViewSet.as_view(READ),
         name="release-labels",
     ),
-    path("jobs/", results.JobDoors.as_view(LIST), name="jobs"),
-    path("jobs/<int:pk>/retry/", results.JobDoors.as_view({"post": "retry"}), name="retry"),
-    path("seats/", LabelDoors.as_view({"post": "seats"}), name="seats"),
-    path("answers/", LabelDoors.as_view({"post": "answers"}), name="answers"),
+    path("jobs/", results.JobViewSet.as_view(LIST), name="jobs"),
+    path("jobs/<int:pk>/retry/", results.JobViewSet.as_view({"post": "retry"}), name="retry"),
+    path("seats/", LabelViewSet.as_view({"post": "seats"}), name="seats"),
+    path("answers/", LabelViewSet.as_view({"post": "answers"}), name="answers"),
 ]
 
 in_benchmark: Addresses = [
-    path("classifiers/", evaluation.ClassifierDoors.as_view(LIST_CREATE), name="classifiers"),
+    path("classifiers/", evaluation.ClassifierViewSet.as_view(LIST_CREATE), name="classifiers"),
     path(
         "accuracies/",
-        evaluation.ClassifierDoors.as_view({"put": "accuracies"}),
+        evaluation.ClassifierViewSet.as_view({"put": "accuracies"}),
         name="accuracies",
     ),
-    path("selections/", evaluation.SelectionDoors.as_view(LIST), name="selections"),
+    path("selections/", evaluation.SelectionViewSet.as_view(LIST), name="selections"),
     path(
         "selection.jsonl",
-        evaluation.SelectionDoors.as_view({"get": "file"}),
+        evaluation.SelectionViewSet.as_view({"get": "file"}),
         name="selection-file",
     ),
     path(
         "true-labels/",
-        evaluation.SelectionDoors.as_view({"post": "true_labels"}),
+        evaluation.SelectionViewSet.as_view({"post": "true_labels"}),
         name="true-labels",
     ),
-    path("predictions/", cds.PredictionDoors.as_view({"post": "create"}), name="predictions"),
+    path("predictions/", cds.PredictionViewSet.as_view({"post": "create"}), name="predictions"),
     path(
         "classifiers/<int:position>/",
-        cds.PredictionDoors.as_view({"delete": "destroy"}),
+        cds.PredictionViewSet.as_view({"delete": "destroy"}),
         name="classifier",
     ),
-    path("sequences.jsonl", cds.CDSFileDoors.as_view({"get": "lines"}), name="lines"),
-    path("orders.json", cds.CDSFileDoors.as_view({"get": "orders"}), name="orders"),
+    path("sequences.jsonl", cds.CDSFileViewSet.as_view({"get": "lines"}), name="lines"),
+    path("orders.json", cds.CDSFileViewSet.as_view({"get": "orders"}), name="orders"),
     *(
-        path(f"runs/<int:pk>/{name}.jsonl", cds.CDSFileDoors.as_view({"get": name}), name=name)
+        path(f"runs/<int:pk>/{name}.jsonl", cds.CDSFileViewSet.as_view({"get": name}), name=name)
         for name in ("sequences", "answers")
     ),
-    path("submissions/", released.SubmissionDoors.as_view(LIST), name="submissions"),
+    path("submissions/", released.SubmissionViewSet.as_view(LIST), name="submissions"),
     path(
         "submissions/<str:classifier>/",
-        released.SubmissionDoors.as_view({"put": "update", "delete": "destroy"}),
+        released.SubmissionViewSet.as_view({"put": "update", "delete": "destroy"}),
         name="submission",
     ),
-    path("truth.zip", released.ReleasedFileDoors.as_view({"get": "truth"}), name="truth"),
+    path("truth.zip", released.ReleasedFileViewSet.as_view({"get": "truth"}), name="truth"),
     path(
         "runs/<int:pk>/images.jsonl",
-        released.ReleasedFileDoors.as_view({"get": "images"}),
+        released.ReleasedFileViewSet.as_view({"get": "images"}),
         name="run-images",
     ),
-    path("runs/", evaluation.RunDoors.as_view(LIST_CREATE), name="runs"),
-    path("runs/<int:pk>/", evaluation.RunDoors.as_view(READ), name="run"),
+    path("runs/", evaluation.RunViewSet.as_view(LIST_CREATE), name="runs"),
+    path("runs/<int:pk>/", evaluation.RunViewSet.as_view(READ), name="run"),
 ]
 
 v1: Addresses = [
     *account,
-    path("datasets/", datasets.DatasetDoors.as_view(LIST_CREATE), name="datasets"),
+    path("datasets/", datasets.DatasetViewSet.as_view(LIST_CREATE), name="datasets"),
     path("datasets/<slug:name>/", include(dataset)),
     path("datasets/<slug:dataset>/", include(in_dataset)),
-    path("campaigns/", campaigns.CampaignsDoors.as_view(LIST_CREATE), name="campaigns"),
+    path("campaigns/", campaigns.CampaignsViewSet.as_view(LIST_CREATE), name="campaigns"),
     path("campaigns/<slug:name>/", include(campaign)),
     path("campaigns/<slug:campaign>/", include(in_campaign)),
-    path("seats/<slug:token>/image/", SeatDoors.as_view({"get": "image"}), name="seat-image"),
-    path("seats/<slug:token>/skip/", SeatDoors.as_view({"post": "skip"}), name="seat-skip"),
-    path("benchmarks/", evaluation.BenchmarkDoors.as_view(LIST_CREATE), name="benchmarks"),
-    path("benchmark-plans/", evaluation.BenchmarkDoors.as_view({"post": "plan"}), name="plan"),
-    path("cds-benchmarks/", cds.CDSBenchmarkDoors.as_view({"post": "create"}), name="new-cds"),
-    path("cds-benchmark-plans/", cds.CDSBenchmarkDoors.as_view({"post": "plan"}), name="cds-plan"),
+    path("seats/<slug:token>/image/", SeatViewSet.as_view({"get": "image"}), name="seat-image"),
+    path("seats/<slug:token>/skip/", SeatViewSet.as_view({"post": "skip"}), name="seat-skip"),
+    path("benchmarks/", evaluation.BenchmarkViewSet.as_view(LIST_CREATE), name="benchmarks"),
+    path("benchmark-plans/", evaluation.BenchmarkViewSet.as_view({"post": "plan"}), name="plan"),
+    path("cds-benchmarks/", cds.CDSBenchmarkViewSet.as_view({"post": "create"}), name="new-cds"),
+    path(
+        "cds-benchmark-plans/", cds.CDSBenchmarkViewSet.as_view({"post": "plan"}), name="cds-plan"
+    ),
     path(
         "released-benchmarks/",
-        released.ReleasedBenchmarkDoors.as_view({"post": "create"}),
+        released.ReleasedBenchmarkViewSet.as_view({"post": "create"}),
         name="new-released",
     ),
     path(
         "released-benchmark-plans/",
-        released.ReleasedBenchmarkDoors.as_view({"post": "plan"}),
+        released.ReleasedBenchmarkViewSet.as_view({"post": "plan"}),
         name="released-plan",
     ),
-    path("benchmarks/<slug:name>/", evaluation.BenchmarkDoors.as_view(READ), name="benchmark"),
+    path("benchmarks/<slug:name>/", evaluation.BenchmarkViewSet.as_view(READ), name="benchmark"),
     path("benchmarks/<slug:benchmark>/", include(in_benchmark)),
 ]
 

@@ -161,9 +161,9 @@ def _row(name: str, times: list[float]) -> dict[str, Any]:
     }
 
 
-def _timed(deed: Callable[[], Any]) -> float:
+def _timed(action: Callable[[], Any]) -> float:
     start = time.perf_counter()
-    deed()
+    action()
     return (time.perf_counter() - start) * 1000
 
 

@@ -88,10 +88,10 @@ def one_by_one(made: nn.Module, images: Tensor, classes: Tensor) -> Tensor:
     return total / SAMPLES
 
 
-def seconds(deed: Callable[[], Tensor]) -> float:
+def seconds(action: Callable[[], Tensor]) -> float:
     start = time.perf_counter()
     # Reading a number waits for the GPU.
-    float(deed().sum())
+    float(action().sum())
     return time.perf_counter() - start
 
 

@@ -2,7 +2,7 @@
 
 `python -m benchmarks.bench_cds [--objects N]`: N objects of twelve categories, each by 5 part and 4
 content schemes in 11 frames, named by 4 classifiers at random; Sarvadevabhatla et al. (2016) have
-1,850. Files are made once, and every deed has a process of its own, so that its memory is its own.
+1,850. Files are made once, and every step has a process of its own, so that its memory is its own.
 The rounds are timed beside a plain loop, numpy's median of every drawn cell, on a few of them.
 """
 
@@ -173,7 +173,7 @@ def plain_round(scores: Scores, times: Counts) -> Floats:
     return found
 
 
-DEEDS: dict[str, own_process.Deed] = {"make": make, "read": read, "score": score, "race": race}
+ACTIONS: dict[str, own_process.Action] = {"make": make, "read": read, "score": score, "race": race}
 
 if __name__ == "__main__":
-    own_process.main(__doc__, DEEDS, rows, OBJECTS)
+    own_process.main(__doc__, ACTIONS, rows, OBJECTS)

@@ -25,8 +25,8 @@ PLAIN_ROUNDS = 5
 def main() -> list[dict[str, Any]]:
     with tempfile.TemporaryDirectory() as folder:
         ours, coco, rounds, reading = (
-            own_process.run("bench_detection", folder, deed, {"folder": folder})
-            for deed in ("ours", "coco", "rounds", "reading")
+            own_process.run("bench_detection", folder, action, {"folder": folder})
+            for action in ("ours", "coco", "rounds", "reading")
         )
     times = coco["seconds"] / ours["seconds"]
     share = coco["grown"] / max(ours["grown"], 1)
@@ -218,7 +218,7 @@ def held_mib() -> int:
     return own_process.peak_mib()
 
 
-DEEDS = {"ours": ours, "coco": coco, "rounds": rounds, "reading": reading}
+ACTIONS = {"ours": ours, "coco": coco, "rounds": rounds, "reading": reading}
 
 if __name__ == "__main__":
-    own_process.main(__doc__, DEEDS, lambda _: main(), DETECTIONS)
+    own_process.main(__doc__, ACTIONS, lambda _: main(), DETECTIONS)

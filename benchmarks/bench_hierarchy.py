@@ -1,7 +1,7 @@
 """A question graph of 1,000 classes on 100,000 images: opened and followed up.
 
 `python -m benchmarks.bench_hierarchy [--images N] [--databases sqlite postgres]`, on a throwaway
-database. Two deeds are timed and their queries counted: opening the first questions of all images,
+database. Two steps are timed and their queries counted: opening the first questions of all images,
 and following up a consensus on one question of every image (three in ten yes, which opens ten
 questions each). Beside them the plain way, which takes one image after the other, on a sample.
 """
@@ -97,7 +97,7 @@ def graph() -> dict[str, Any]:
 
 @dataclass
 class Spent:
-    """What a deed took."""
+    """What an action took."""
 
     seconds: float
     queries: int
@@ -144,7 +144,7 @@ def _row(name: str, images: int, questions: int, spent: Spent, plain: Spent) -> 
     }
 
 
-def _timed(deed: Callable[[], Any]) -> tuple[Any, Spent]:
+def _timed(action: Callable[[], Any]) -> tuple[Any, Spent]:
     from django.db import connection
 
     count = 0
@@ -156,7 +156,7 @@ def _timed(deed: Callable[[], Any]) -> tuple[Any, Spent]:
 
     start = time.perf_counter()
     with connection.execute_wrapper(counting):
-        result = deed()
+        result = action()
     return result, Spent(time.perf_counter() - start, count)
 
 

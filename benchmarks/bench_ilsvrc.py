@@ -92,12 +92,12 @@ def matching() -> list[dict[str, Any]]:
     return [told(f"five bins of 1000 classes matched by scale, {ROUNDS:,} rounds", seconds)]
 
 
-def timed(deed: Callable[[], Any]) -> tuple[float, Any]:
+def timed(action: Callable[[], Any]) -> tuple[float, Any]:
     """The shortest of five runs, and what the last gave."""
     best = float("inf")
     for _ in range(5):
         start = time.perf_counter()
-        found = deed()
+        found = action()
         best = min(best, time.perf_counter() - start)
     return best, found
 

@@ -325,8 +325,8 @@ def _in_child(arguments: list[str]) -> None:
     import django
 
     django.setup()
-    deed, *rest = arguments
-    result = _prepare() if deed == "prepare" else _paint(int(rest[0]), rest[1])
+    action, *rest = arguments
+    result = _prepare() if action == "prepare" else _paint(int(rest[0]), rest[1])
     print(json.dumps(result))
 
 

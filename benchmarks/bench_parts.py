@@ -91,20 +91,20 @@ def corners(masks: list[Mask]) -> list[tuple[float, float]]:
     return sorted(found)
 
 
-def best(deed: Callable[[], Any], times: int) -> float:
+def best(action: Callable[[], Any], times: int) -> float:
     """Processor seconds of the quickest: all of this runs on one core, and others may be busy."""
     found = []
     for _ in range(times):
         start = time.process_time()
-        deed()
+        action()
         found.append(time.process_time() - start)
     return min(found)
 
 
-def quietly(deed: Callable[..., Any], *arguments: Any) -> Any:
+def quietly(action: Callable[..., Any], *arguments: Any) -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return deed(*arguments)
+        return action(*arguments)
 
 
 def row(name: str, target: float, ratio: float, theirs: float, ours: float) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """Frames of a release streamed as to a classifier: how many a second, in how much memory.
 
 `python -m benchmarks sequences`. Objects of nine parts on JPEG photographs of 500 × 375 pixels, in
-five part schemes and four content schemes, each deed in a process of its own. Beside it the same
+five part schemes and four content schemes, each action in a process of its own. Beside it the same
 frames with each sequence by itself, and an estimate for the 1,850 objects of the paper.
 """
 
@@ -183,7 +183,7 @@ def blocks_written() -> int:
     return 512 * resource.getrusage(resource.RUSAGE_SELF).ru_oublock
 
 
-DEEDS = {"stream": stream, "alone": alone}
+ACTIONS = {"stream": stream, "alone": alone}
 
 if __name__ == "__main__":
-    own_process.main(__doc__, DEEDS, rows, OBJECTS)
+    own_process.main(__doc__, ACTIONS, rows, OBJECTS)

@@ -233,10 +233,10 @@ def contour_boxes(contours: Any) -> tuple[NDArray[np.float64], int]:
     return boxes, int(np.argmax([cv2.contourArea(contour) for contour in contours]))
 
 
-def shortest(deed: Callable[[], Any], runs: int = 3) -> float:
+def shortest(action: Callable[[], Any], runs: int = 3) -> float:
     best = float("inf")
     for _ in range(runs):
         start = time.perf_counter()
-        deed()
+        action()
         best = min(best, time.perf_counter() - start)
     return best

@@ -1,4 +1,4 @@
-"""A benchmark's deeds, each in a process of its own: its memory is its own, as is its database."""
+"""The steps of a benchmark, each in a process of its own, with memory and database of its own."""
 
 import argparse
 import contextlib
@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
-Deed = Callable[[Any], Any]
+Action = Callable[[Any], Any]
 
 
-def run(module: str, folder: str, deed: str, about: Any) -> Any:
-    """What a deed of benchmarks/<module>.py returns. Settings name the folder's database."""
+def run(module: str, folder: str, action: str, about: Any) -> Any:
+    """What an action of benchmarks/<module>.py returns. Settings name the folder's database."""
     done = subprocess.run(
-        [sys.executable, "-m", f"benchmarks.{module}", "--deed", deed, json.dumps(about)],
+        [sys.executable, "-m", f"benchmarks.{module}", "--deed", action, json.dumps(about)],
         cwd=ROOT,
         env={
             **os.environ,
@@ -66,11 +66,11 @@ def add_images(dataset: Any, count: int, size: tuple[int, int]) -> None:
 
 def main(
     description: str | None,
-    deeds: Mapping[str, Deed],
+    actions: Mapping[str, Action],
     rows: Callable[[int], list[dict[str, Any]]],
     objects: int,
 ) -> None:
-    """The rows as a table; with --deed, what that deed returns as a line of JSON.
+    """The rows as a table; with --action, what that action returns as a line of JSON.
 
     objects: how many, unless --objects says so.
     """
@@ -78,7 +78,7 @@ def main(
     parser.add_argument("--objects", type=int, default=objects)
     parser.add_argument("--deed", nargs=2, metavar=("DEED", "ABOUT"))
     options = parser.parse_args()
-    if options.deed is None:
+    if options.action is None:
         from benchmarks.__main__ import render
 
         print(render(rows(options.objects)))
@@ -87,5 +87,5 @@ def main(
     import django
 
     django.setup()
-    deed, about = options.deed
-    print(json.dumps(deeds[deed](json.loads(about))))
+    action, about = options.action
+    print(json.dumps(actions[action](json.loads(about))))

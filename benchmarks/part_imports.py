@@ -1,6 +1,6 @@
 """10,000 objects of 12 parts each, brought in from COCO: objects a second, and memory.
 
-`python -m benchmarks.part_imports [--objects N]`, on a throwaway SQLite database, each deed in a
+`python -m benchmarks.part_imports [--objects N]`, on a throwaway SQLite database, each action in a
 process of its own so that its memory is its own. Two legs of every object lie in two pieces each
 and are merged. PASCAL-Part's masks are measured on a twentieth. Part of bench_parts.
 """
@@ -190,11 +190,11 @@ def bring(about: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-DEEDS: dict[str, own_process.Deed] = {
+ACTIONS: dict[str, own_process.Action] = {
     "prepare": prepare,
     "prepare_masks": prepare_masks,
     "bring": bring,
 }
 
 if __name__ == "__main__":
-    own_process.main(__doc__, DEEDS, rows, OBJECTS)
+    own_process.main(__doc__, ACTIONS, rows, OBJECTS)

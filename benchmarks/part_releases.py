@@ -1,6 +1,6 @@
 """A release of 10,000 objects with 12 parts each: frozen, and exported as COCO.
 
-`python -m benchmarks.part_releases [--objects N]`, on a throwaway SQLite database, each deed in a
+`python -m benchmarks.part_releases [--objects N]`, on a throwaway SQLite database, each action in a
 process of its own so that its memory is its own. Half of the parts were given, half answered; each
 has about 40 corners, and every object an outline of 100. Part of bench_parts.
 """
@@ -237,7 +237,7 @@ def export(frozen: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-DEEDS: dict[str, own_process.Deed] = {"prepare": prepare, "freeze": freeze, "export": export}
+ACTIONS: dict[str, own_process.Action] = {"prepare": prepare, "freeze": freeze, "export": export}
 
 if __name__ == "__main__":
-    own_process.main(__doc__, DEEDS, rows, OBJECTS)
+    own_process.main(__doc__, ACTIONS, rows, OBJECTS)

@@ -7,7 +7,7 @@ from evaluation.models import Benchmark, Run, Selection, Submission
 
 
 class ReadOnly(admin.ModelAdmin):
-    """Looked at here, changed by the deeds alone: each kind of row has one writer."""
+    """Looked at here, changed by the actions alone: each kind of row has one writer."""
 
     def has_add_permission(self, request: HttpRequest, *_: Any) -> bool:
         return False

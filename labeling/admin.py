@@ -1,5 +1,5 @@
 """The administration: people and their rights; everything else is looked at here and changed by
-the deeds alone, since each kind of row has one writer."""
+the actions alone, since each kind of row has one writer."""
 
 from typing import Any
 

@@ -31,7 +31,7 @@ class NotYours(Refusal):
 
 
 class NotAllowed(Refusal):
-    """The person may know of it, but their role does not cover the deed."""
+    """The person may know of it, but their role does not cover the action."""
 
     status = 403
     code = "not_allowed"

@@ -68,8 +68,13 @@ urlpatterns = [
     path(C + "people/<int:pk>/", people.person, name="person"),
     path(C + "people/<int:pk>/quotas/", people.person_quotas, name="person_quotas"),
     *(
-        path(C + f"people/<int:pk>/{deed}/", people.person_deed, {"deed": deed}, f"person_{deed}")
-        for deed in people.DEEDS
+        path(
+            C + f"people/<int:pk>/{action}/",
+            people.person_action,
+            {"action": action},
+            f"person_{action}",
+        )
+        for action in people.ACTIONS
     ),
     path(C + "invitations/", people.invitation_new, name="invitation_new"),
     path(C + "invitations/<int:pk>/revoke/", people.invitation_revoke, name="invitation_revoke"),

@@ -1,4 +1,4 @@
-"""Rows for tests, made the way the site makes them wherever a deed exists."""
+"""Rows for tests, made the way the site makes them wherever an action exists."""
 
 import hashlib
 import html

@@ -3,7 +3,7 @@ same competition answered (labeled.py), a second campaign that asks by a questio
 graph (graph.py), a third that draws parts (parts.py) and benchmarks on
 drawn objects (cds.py, released.py).
 
-Everything is done through the deeds that pages and commands use, and may be done again unharmed.
+Everything is done through the actions that pages and commands use, and may be done again unharmed.
 What it is made of lies in annotator/demo/.
 """
 

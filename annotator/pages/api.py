@@ -1,4 +1,4 @@
-"""Labeling for programs: the page's own deeds, with the page's own secrecy.
+"""Labeling for programs: the page's own actions, with the page's own secrecy.
 
 It lives in the site because seats and their signed addresses do (annotator/pages/seats.py).
 """
@@ -22,7 +22,7 @@ from labeling.assignment import claiming
 from labeling.campaigns.access import campaign_for
 from labeling.models import Answer, Assignment
 from labeling.quality import qualifying
-from labeling.web.api.base import Body, CampaignDoors, Doors
+from labeling.web.api.base import BaseViewSet, Body, CampaignViewSet
 from labeling.web.serializers import AnyField
 
 TOKEN = r"^[0-9a-z]{1,32}$"  # noqa: S105 - a pattern
@@ -84,7 +84,7 @@ class ResultsSerializer(serializers.Serializer):
     results = ResultSerializer(many=True)
 
 
-class LabelDoors(CampaignDoors):
+class LabelViewSet(CampaignViewSet):
     queryset = Answer.objects.none()
     serializer_class = SeatsSerializer
     pagination_class = None
@@ -124,7 +124,7 @@ class Anything(BaseContentNegotiation):
         return renderers[0], renderers[0].media_type
 
 
-class SeatDoors(Doors):
+class SeatViewSet(BaseViewSet):
     queryset = Assignment.objects.none()
     serializer_class = SeatSerializer
     pagination_class = None

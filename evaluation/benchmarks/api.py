@@ -42,7 +42,7 @@ from evaluation.readers.selections import SelectionFile
 from labeling.campaigns.access import check_may_open, dataset_for
 from labeling.errors import NotYours, Refusal
 from labeling.jobs import kept_files
-from labeling.web.api.base import BoundedMultiPartParser, Doors, StrictJSONParser
+from labeling.web.api.base import BaseViewSet, BoundedMultiPartParser, StrictJSONParser
 
 MAD = Benchmark.Kind.MAD
 
@@ -79,7 +79,7 @@ def read_selection(file: Any) -> SelectionFile:
         return selections.read(path, known, name="selection")
 
 
-class Uploads(Doors):
+class Uploads(BaseViewSet):
     parser_classes = [BoundedMultiPartParser]
     max_upload_bytes = kept_files.MAX_BYTES
 
@@ -90,7 +90,7 @@ class BenchmarkFilters(django_filters.FilterSet):
         fields = ("kind",)
 
 
-class BenchmarkDoors(Uploads):
+class BenchmarkViewSet(Uploads):
     queryset = Benchmark.objects.none()
     serializer_class = BenchmarkSerializer
     filterset_class = BenchmarkFilters
@@ -132,7 +132,7 @@ class BenchmarkDoors(Uploads):
         return self.answer(PlanSerializer, competitions.plan(lines, dataset, body.get("policy")))
 
 
-class ClassifierDoors(Uploads):
+class ClassifierViewSet(Uploads):
     queryset = Submission.objects.none()
     serializer_class = SubmissionSerializer
     parser_classes = [BoundedMultiPartParser, StrictJSONParser]
@@ -171,7 +171,7 @@ class SelectionFilters(django_filters.FilterSet):
         fields = ("state", "image", "first", "second")
 
 
-class SelectionDoors(Doors):
+class SelectionViewSet(BaseViewSet):
     queryset = Selection.objects.none()
     serializer_class = SelectionSerializer
     filterset_class = SelectionFilters
@@ -208,7 +208,7 @@ class RunFilters(django_filters.FilterSet):
         fields = ("state",)
 
 
-class RunDoors(Doors):
+class RunViewSet(BaseViewSet):
     queryset = Run.objects.none()
     serializer_class = RunSerializer
     filterset_class = RunFilters

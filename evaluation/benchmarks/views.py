@@ -1,4 +1,4 @@
-"""The researcher's pages about benchmarks: read, call one deed, render."""
+"""The researcher's pages about benchmarks: read, call one action, render."""
 
 from typing import Protocol
 

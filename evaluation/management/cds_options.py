@@ -1,4 +1,4 @@
-"""`score cds`: its options and its deed; cds_printing.py shows the result."""
+"""`score cds`: its options and its action; cds_printing.py shows the result."""
 
 import argparse
 import functools
@@ -61,7 +61,7 @@ def add(verb: CommandParser) -> None:
     )
 
 
-def deed(
+def action(
     sequences: Path, predictions: list[Path], mapping: Path | None, **chosen: Any
 ) -> scoring.Scored:
     """What the predictions are worth, scored as scoring.Options has it."""

@@ -1,4 +1,4 @@
-"""`score classification`: its options, its deed, and its result as a person reads it."""
+"""`score classification`: its options, its action, and its result as a person reads it."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -54,7 +54,7 @@ def add(verb: CommandParser) -> None:
     analysis_options.add_boxes(verb)
 
 
-def deed(
+def action(
     truth: Path,
     predictions: list[str],
     valid_labels: Path | None,

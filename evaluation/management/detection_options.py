@@ -1,4 +1,4 @@
-"""`score detection`: its options, its deed, and its result as a person reads it."""
+"""`score detection`: its options, its action, and its result as a person reads it."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -29,7 +29,7 @@ def add(verb: CommandParser) -> None:
     )
 
 
-def deed(truth: Path, predictions: list[str], **chosen: Any) -> Result:
+def action(truth: Path, predictions: list[str], **chosen: Any) -> Result:
     """The result as FORMATS promises it."""
     options = box_options.options_of(chosen)
     found = detection.read_all(truth, named_files(predictions), options)

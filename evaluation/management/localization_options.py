@@ -1,4 +1,4 @@
-"""`score localization`: its options, its deed, and its result as a person reads it."""
+"""`score localization`: its options, its action, and its result as a person reads it."""
 
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ def add(verb: CommandParser) -> None:
     )
 
 
-def deed(truth: Path, predictions: list[str], **chosen: Any) -> Result:
+def action(truth: Path, predictions: list[str], **chosen: Any) -> Result:
     """The result as FORMATS promises it."""
     options = box_options.options_of(chosen)
     found = localization.read_all(truth, named_files(predictions), options)

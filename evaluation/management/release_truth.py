@@ -14,29 +14,29 @@ from labeling.files import BadInput
 from labeling.management.contract import Result, UsageError
 from labeling.release_files import frozen
 
-Deed = Callable[..., Result]
+Action = Callable[..., Result]
 
 
-def of_release(kind: str, deed: Deed, tell: Callable[[str], None]) -> Deed:
-    """The deed of a verb, whose --truth or --metadata may be a release's folder too.
+def of_release(kind: str, action: Action, tell: Callable[[str], None]) -> Action:
+    """The action of a verb, whose --truth or --metadata may be a release's folder too.
 
     tell: takes what a reader must know of that truth; the result has it under "truth", with the
     counts of ground_truth.write and what release it was.
     """
     option = "metadata" if kind == WSOL else "truth"
 
-    @wraps(deed)
+    @wraps(action)
     def scored(**options: Any) -> Result:
         source: Path = options[option]
         if not (source / "release.json").is_file():
-            return deed(**options)
+            return action(**options)
         with tempfile.TemporaryDirectory(prefix="truth-") as scratch:
             folder = Path(scratch)
             counts = _written(kind, source, folder, options)
             for note in counts["notes"]:
                 tell(note)
             try:
-                return deed(**options | _laid_out(kind, folder, options)) | {"truth": counts}
+                return action(**options | _laid_out(kind, folder, options)) | {"truth": counts}
             except BadInput as error:
                 raise _of_release(error, folder, source) from error
 
@@ -58,7 +58,7 @@ def _written(kind: str, source: Path, folder: Path, options: dict[str, Any]) -> 
 
 
 def _laid_out(kind: str, folder: Path, options: dict[str, Any]) -> dict[str, Any]:
-    """The options of the deed that now name files of the folder."""
+    """The options of the action that now name files of the folder."""
     if kind == WSOL:
         if options["masks"] is None:
             return {"metadata": folder}

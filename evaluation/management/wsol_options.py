@@ -1,4 +1,4 @@
-"""`score wsol`: its options, its deed, and its result as a person reads it."""
+"""`score wsol`: its options, its action, and its result as a person reads it."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -73,7 +73,7 @@ def add(verb: CommandParser) -> None:
     verb.add_argument("--curves", action="store_true", help="accuracies at every threshold, too")
 
 
-def deed(
+def action(
     tell: Callable[[str], None],
     scoremaps: Path | None,
     baseline: str | None,

@@ -51,7 +51,7 @@ def _raise(campaign_id: int, lane: int, reached: int) -> None:
 def _set(
     campaign_id: int, what: str, values: list[Any], when: str = "", having: Sequence[Any] = ()
 ) -> None:
-    # Skipped while a long deed (adding a million questions) holds the campaign's row.
+    # Skipped while a long action (adding a million questions) holds the campaign's row.
     execute(
         f"UPDATE labeling_campaign SET {what} WHERE id = (SELECT id FROM labeling_campaign "  # noqa: S608
         f"WHERE id = %s {when}{locking(skip=True)})",

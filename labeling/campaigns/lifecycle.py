@@ -206,19 +206,19 @@ MOVES: dict[str, tuple[set[str], str]] = {
 }
 
 
-def move(campaign: Campaign, actor: User | None, deed: str) -> Campaign:
-    """The campaign after `deed` (launch, pause, resume or close). Doing it twice is no error."""
-    if deed not in MOVES:
-        raise Refusal(f"A campaign cannot {deed!r}. It can: {', '.join(MOVES)}.", field="deed")
-    origins, target = MOVES[deed]
+def move(campaign: Campaign, actor: User | None, action: str) -> Campaign:
+    """The campaign after `action` (launch, pause, resume or close). Doing it twice is no error."""
+    if action not in MOVES:
+        raise Refusal(f"A campaign cannot {action!r}. It can: {', '.join(MOVES)}.", field="deed")
+    origins, target = MOVES[action]
     now = timezone.now()
     stamp = {State.OPEN: "opened_at", State.CLOSED: "closed_at"}.get(State(target))
     with transaction.atomic():
         current = Campaign.objects.select_for_update().get(pk=campaign.pk)
         if current.state != target:
             if current.state not in origins:
-                raise Conflict(f"The campaign is {current.state}; you cannot {deed} it now.")
-            if deed == "launch" and not current.questions.asked().exists():
+                raise Conflict(f"The campaign is {current.state}; you cannot {action} it now.")
+            if action == "launch" and not current.questions.asked().exists():
                 raise Conflict("The campaign asks nothing yet. Add questions, then launch it.")
             current.state = target
             if stamp and getattr(current, stamp) is None:

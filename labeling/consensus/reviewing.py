@@ -1,8 +1,8 @@
 """Reviewers decide: what the votes could not, and where the policy says so everything before it
 counts. A verdict is a Settlement and a Decision; what is sent back goes to whoever gave it.
 
-Every deed can say which settlement the reviewer looked at (`seen`); when another one stands by now,
-somebody else was quicker, or the question came back with another answer, and nothing happens.
+Every action can say which settlement the reviewer looked at (`seen`); when another one is in force
+by now, somebody else was quicker, or the question came back with another answer: nothing happens.
 """
 
 from collections.abc import Collection, Sequence

@@ -1,4 +1,4 @@
-"""Statements on questions and seats that several deeds share; the two databases differ only here.
+"""Statements on questions and seats that several actions share; the two databases differ only here.
 
 Locks are taken in one order everywhere: a membership, questions by id, their seats, the campaign's
 row (for tickets). A seat changes only under its question's lock; the seats of gold, whose question
@@ -42,19 +42,19 @@ class Locked(NamedTuple):
     graph_id: int | None = None
 
 
-def retried(deed: Callable[P, R]) -> Callable[P, R]:
-    """The deed, done again a few times when it lost a race; it opens its own transaction."""
+def retried(action: Callable[P, R]) -> Callable[P, R]:
+    """The action, done again a few times when it lost a race; it opens its own transaction."""
 
-    @functools.wraps(deed)
+    @functools.wraps(action)
     def run(*args: P.args, **kwargs: P.kwargs) -> R:
         for attempt in range(1, ATTEMPTS):
             try:
-                return deed(*args, **kwargs)
+                return action(*args, **kwargs)
             except (Raced, IntegrityError, OperationalError) as error:
                 if not _lost_race(error):
                     raise
                 time.sleep(0.002 * attempt)
-        return deed(*args, **kwargs)
+        return action(*args, **kwargs)
 
     return run
 

@@ -1,4 +1,4 @@
-"""A campaign with all its questions, made as one deed, and questions added with their classes."""
+"""A campaign with all its questions, made as one action, and questions added with their classes."""
 
 import uuid
 from collections.abc import Callable, Iterable, Sequence

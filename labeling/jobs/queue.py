@@ -1,8 +1,8 @@
 """Background work: the Job row is the truth, a broker only carries its id.
 
-A deed writes the row in its own transaction, `on_commit` sends the id, a worker claims the row by a
-conditional update, renews its lease while it works and finishes it once; `sweep` sends again what
-nobody works on. So a job may run twice, and every handler must bear that. See docs/jobs.md.
+An action writes the row in its own transaction, `on_commit` sends the id, a worker claims the row
+by a conditional update, renews its lease while it works and finishes it once; `sweep` sends again
+what nobody works on. So a job may run twice, and every handler must bear that. See docs/jobs.md.
 """
 
 import atexit
@@ -65,7 +65,7 @@ def enqueue(
 ) -> Job:
     """The queued job of this kind and key: a new one, or the one that is waiting already.
 
-    Call it in the transaction of the deed that needs the work. A waiting job is locked until that
+    Call it in the transaction of the action that needs the work. A waiting job is locked until that
     transaction ends, so it cannot start before what it must see is committed. A job that runs
     already does not count: it may have looked too early. The first payload stands.
     """

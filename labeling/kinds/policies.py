@@ -84,7 +84,7 @@ RULES: dict[str, Rule | Choice] = {
         0.8, 0.5, 0.999, "How often somebody is right of whom nothing is known yet.", whole=False
     ),
     "calibrate_answers": Rule(
-        2_000, 50, 1_000_000, "Work standings out anew after this many answers, and every night."
+        2_000, 50, 1_000_000, "Recompute reputations after this many answers, and every night."
     ),
     "drop_share": Rule(
         0.6,

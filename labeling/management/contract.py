@@ -28,16 +28,16 @@ class UsageError(CommandError):
 
 
 class ContractCommand(BaseCommand):
-    """A command whose `deed(**options)` returns the JSON object and whose `show` renders it.
+    """A command whose `action(**options)` returns the JSON object and whose `show` renders it.
 
     With verbs (`mad select`, `mad rank`) call `self.verb(…)` once a verb in `add_arguments`
-    instead; each verb names its own deed and show. Raise BadInput for what a person must mend in a
-    file, UsageError for options that do not go together.
+    instead; each verb names its own action and show. Raise BadInput for what a person must mend in
+    a file, UsageError for options that do not go together.
     """
 
     requires_system_checks: list[str] = []
     as_json = False
-    # What of the input was refused, where a deed took the others: exit 1, once the result is out.
+    # What of the input was refused, where the rest was taken: exit 1, once the result is out.
     refused: BadInput | None = None
 
     def create_parser(self, prog_name: str, subcommand: str, **kwargs: Any) -> CommandParser:
@@ -50,23 +50,23 @@ class ContractCommand(BaseCommand):
         self,
         parser: CommandParser,
         name: str,
-        deed: Callable[..., Result],
+        action: Callable[..., Result],
         show: Callable[[Result], str] | None = None,
         **kwargs: Any,
     ) -> CommandParser:
-        """The parser of one verb, with --json; `deed` runs when it is called."""
+        """The parser of one verb, with --json; `action` runs when it is called."""
         if not hasattr(parser, "assay_verbs"):
             parser.assay_verbs = parser.add_subparsers(  # type: ignore[attr-defined]
                 dest="verb", metavar="VERB", required=True
             )
         made: CommandParser = parser.assay_verbs.add_parser(name, **kwargs)  # type: ignore[attr-defined]
-        made.set_defaults(deed=deed, show=show or self.show)
+        made.set_defaults(action=action, show=show or self.show)
         _add_json(made)
         return made
 
-    def deed(self, **options: Any) -> Result:
+    def action(self, **options: Any) -> Result:
         """The result of the command, as it goes out under --json."""
-        raise NotImplementedError(f"{type(self).__module__} has neither a deed nor verbs")
+        raise NotImplementedError(f"{type(self).__module__} has neither an action nor verbs")
 
     def show(self, result: Result) -> str:
         """The result as a person reads it: by default one line a key."""
@@ -74,11 +74,11 @@ class ContractCommand(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         self.as_json = bool(options.pop("json", False))
-        deed = options.pop("deed", self.deed)
+        action = options.pop("action", self.action)
         show = options.pop("show", self.show)
         for name in DJANGO_OPTIONS:
             options.pop(name, None)
-        result = deed(**options)
+        result = action(**options)
         self.stdout.write(to_json(result) if self.as_json else show(result))
         if self.refused is not None:
             raise self.refused

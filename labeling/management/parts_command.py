@@ -1,4 +1,4 @@
-"""What `labels import` does with objects and their parts: options, the deed, how it is shown."""
+"""What `labels import` does with objects and their parts: options, the action, how it is shown."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -189,10 +189,10 @@ def _check_not_last_researcher(membership: Membership) -> None:
         )
 
 
-def _record(campaign: Campaign, actor: User, deed: str, **content) -> None:
+def _record(campaign: Campaign, actor: User, action: str, **content) -> None:
     Decision.objects.create(
         campaign=campaign,
         kind=Decision.Kind.MEMBER,
         actor=actor,
-        content={"deed": deed, **content},
+        content={"deed": action, **content},
     )

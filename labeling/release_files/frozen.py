@@ -149,16 +149,16 @@ def _with_rest(
     return photo, [with_rest(thing) for thing in things]
 
 
-def ahead(deed: Callable[[T], U], found: Iterable[T], many: int = 16) -> Iterator[U]:
-    """What the deed makes of each, in order, a few of them made in a thread beside the reader's.
+def ahead(action: Callable[[T], U], found: Iterable[T], many: int = 16) -> Iterator[U]:
+    """What the action makes of each, in order, a few of them made in a thread beside the reader's.
 
-    For deeds that let other threads run, as shapely's do: making the rest costs about as long as
+    For actions that let other threads run, as shapely's do: making the rest costs about as long as
     writing it.
     """
     with ThreadPoolExecutor(1, thread_name_prefix="ahead") as pool:
         waiting: deque[Future[U]] = deque()
         for one in found:
-            waiting.append(pool.submit(deed, one))
+            waiting.append(pool.submit(action, one))
             if len(waiting) >= many:
                 yield waiting.popleft().result()
         while waiting:

@@ -258,7 +258,7 @@ def gold_rows(campaign: Campaign, questions: Sequence[Question]) -> list[dict[st
     return found
 
 
-DEEDS = {
+ACTIONS = {
     "invited": "invited {role}s",
     "joined": "joined as {role}",
     "revoked": "withdrew an invitation",
@@ -290,8 +290,8 @@ def _review_words(content: dict[str, Any]) -> str:
         return f"sent back {drawings} of question {content.get('question')}"
     said = content.get("value")
     said = said.get("key") if isinstance(said, dict) else said
-    deed = "accepted" if content.get("accepted") else "decided"
-    return f"{deed} question {content.get('question')}: {said}"
+    action = "accepted" if content.get("accepted") else "decided"
+    return f"{action} question {content.get('question')}: {said}"
 
 
 def _blocked_words(content: dict[str, Any]) -> str:
@@ -330,16 +330,16 @@ def decision_words(decision: Decision) -> str:
             return f"asked for a pilot of {count_of(content['pilot'], 'question')}"
         return f"wrote version {content.get('version')} of the rules"
     if decision.kind == Decision.Kind.MEMBER:
-        return DEEDS.get(content.get("deed", ""), "changed the members").format(
+        return ACTIONS.get(content.get("deed", ""), "changed the members").format(
             role=content.get("role", "")
         )
     if decision.kind == Decision.Kind.GOLD:
-        deed = next(iter(content), "changed")
+        action = next(iter(content), "changed")
         return {
             "added": f"added {count_of(content.get('added', 0), 'gold question')}",
             "promoted": f"made gold of {count_of(content.get('promoted', 0), 'settled question')}",
             "retired": "retired a gold question",
-        }.get(deed, "changed the gold")
+        }.get(action, "changed the gold")
     if decision.kind == Decision.Kind.REVIEW:
         return _review_words(content)
     if decision.kind in WORDS:

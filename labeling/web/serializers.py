@@ -1,4 +1,4 @@
-"""What the API sends and takes. Types are checked here; what values mean, the deeds check."""
+"""What the API sends and takes. Types are checked here; what values mean, the actions check."""
 
 from typing import Any
 

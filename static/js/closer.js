@@ -69,13 +69,13 @@ export class Closer {
     }
   }
 
-  #do(deed) {
+  #do(action) {
     const place = this.tiles.all.indexOf(this.tile);
-    if (deed === "previous" || deed === "next") {
-      const tile = this.tiles.all[place + (deed === "next" ? 1 : -1)];
+    if (action === "previous" || action === "next") {
+      const tile = this.tiles.all[place + (action === "next" ? 1 : -1)];
       if (tile) this.#turn(tile);
-    } else if (deed === "no") this.tiles.mark(this.tile, "no");
-    else this.tiles.toggle(this.tile, deed);
+    } else if (action === "no") this.tiles.mark(this.tile, "no");
+    else this.tiles.toggle(this.tile, action);
   }
 
   #key(event) {

@@ -30,7 +30,7 @@ class Grid extends Session {
     this.zoom = this.closer.zoom;
     this.page = null; // the page to answer: {topic, seats}
     this.loggedOut = false; // some image could not be had for that
-    this.deeds = { done: () => this.finish(), ...attachSizes(this.tiles.list) };
+    this.actions = { done: () => this.finish(), ...attachSizes(this.tiles.list) };
     this.#listen();
   }
 
@@ -309,8 +309,8 @@ class Grid extends Session {
     else if (key === "s") this.skip(tile);
     else if (key === "u" || key === "Backspace") this.back();
     else if (key === "f") this.forward();
-    else if (key === "+" || key === "=") this.deeds.larger();
-    else if (key === "-" || key === "−") this.deeds.smaller();
+    else if (key === "+" || key === "=") this.actions.larger();
+    else if (key === "-" || key === "−") this.actions.smaller();
     else if (key.startsWith("Arrow") && !document.activeElement.closest(".tile, .about")) {
       this.tiles.focus(tile);
     } else return false;

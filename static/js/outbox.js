@@ -175,10 +175,10 @@ export class Outbox extends EventTarget {
   }
 
   /* One tab sends at a time, where the browser can tell; elsewhere the ids keep it harmless. */
-  async #alone(deed) {
-    if (!navigator.locks) return deed();
+  async #alone(action) {
+    if (!navigator.locks) return action();
     return navigator.locks.request(this.prefix, { ifAvailable: true }, (lock) =>
-      lock ? deed() : null,
+      lock ? action() : null,
     );
   }
 

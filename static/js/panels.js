@@ -1,7 +1,7 @@
 /* Buttons, keys, dialogs and the instructions panel of the labeling page.
 
    data-do="back|forward|skip|about|zoom-in|zoom-out|zoom-reset|send|dismiss|refill" and what else
-   label.deeds names; label.key(event), where there is one, takes the place of the keys here,
+   label.actions names; label.key(event), where there is one, takes the place of the keys here,
    data-open="id of a dialog", data-close, [data-use-keys] a switch, [data-about] the panel. */
 import { one } from "./screen.js";
 
@@ -21,13 +21,13 @@ function remembered(key, value) {
 }
 
 export function attachPanels(label) {
-  const deeds = deedsOf(label);
+  const actions = actionsOf(label);
   document.addEventListener("click", (event) => {
     const button = event.target.closest("[data-do], [data-open], [data-close]");
     if (!button) return;
-    if (button.dataset.do && deeds[button.dataset.do]) {
+    if (button.dataset.do && actions[button.dataset.do]) {
       event.preventDefault();
-      deeds[button.dataset.do]();
+      actions[button.dataset.do]();
     }
     if (button.dataset.open) document.getElementById(button.dataset.open).showModal();
     if ("close" in button.dataset) button.closest("dialog").close();
@@ -45,7 +45,7 @@ export function attachPanels(label) {
   one("[data-work]").addEventListener("submit", (event) => event.preventDefault());
 }
 
-function deedsOf(label) {
+function actionsOf(label) {
   return {
     back: () => label.back(),
     forward: () => label.forward(),
@@ -57,7 +57,7 @@ function deedsOf(label) {
     "zoom-in": () => label.zoom.in(),
     "zoom-out": () => label.zoom.out(),
     "zoom-reset": () => label.zoom.reset(),
-    ...label.deeds,
+    ...label.actions,
   };
 }
 

@@ -1,4 +1,4 @@
-/* How large the images of a page are: two deeds, remembered in this browser. */
+/* How large the images of a page are: two actions, remembered in this browser. */
 
 const KEY = "assay:tiles";
 const SIZES = ["small", "medium", "large"];

@@ -39,17 +39,17 @@ class Carrier:
 
     def _work(self) -> None:
         while (item := self._deeds.get()) is not None:
-            deed, answer = item
+            action, answer = item
             try:
-                answer.put((True, deed()))
+                answer.put((True, action()))
             except BaseException as error:
                 answer.put((False, error))
 
-    def do(self, deed: Callable[[], Any]) -> Any:
+    def do(self, action: Callable[[], Any]) -> Any:
         if threading.current_thread() is self._thread:
-            return deed()
+            return action()
         answer: queue.Queue[Any] = queue.Queue()
-        self._deeds.put((deed, answer))
+        self._deeds.put((action, answer))
         fine, result = answer.get(timeout=90)
         if not fine:
             raise result

@@ -290,7 +290,7 @@ def test_a_pilot_is_priced_asked_and_followed(
     page.wait_for_selector("text=questions of the pilot decided")
     looked_at(page, "k-pilot")
     page.goto(site("/campaigns/cats/quality/"))
-    page.click("text=Work standings out now")
+    page.click("text=Recompute reputations")
     page.wait_for_selector("text=Standings are being worked out")
     run_jobs()
     page.reload()

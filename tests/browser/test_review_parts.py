@@ -136,7 +136,7 @@ def test_a_reviewer_corrects_with_the_engine(browser_as, bob, rita, opened, site
     looked_at(page, "review-parts-overlap")
     page.click("#unsaid header [data-close]")
     page.click("[data-choose=torso]")
-    page.click("[data-deed=overlap]")
+    page.click("[data-action=overlap]")
     page.keyboard.press("Shift+Enter")
     page.wait_for_selector("text=Decided:")
 

@@ -19,7 +19,7 @@ class Command(ContractCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("folder", metavar="DIR", help="a new folder outside the site's own")
 
-    def deed(self, **options: Any) -> Result:
+    def action(self, **options: Any) -> Result:
         if checks.has_insecure_key():
             self.warn(
                 "SECRET_KEY is not set here: the backup has no key. If the site has one, make the "

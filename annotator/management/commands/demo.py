@@ -7,7 +7,7 @@ from labeling.management.contract import ContractCommand, Result
 class Command(ContractCommand):
     help = "Loads the demonstration: photographs, a competition, people. Twice is safe."
 
-    def deed(self, **options: Any) -> Result:
+    def action(self, **options: Any) -> Result:
         benchmark = build.load()
         questions = benchmark.campaign.questions.asked().count()
         return {

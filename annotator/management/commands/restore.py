@@ -21,7 +21,7 @@ class Command(ContractCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("folder", metavar="DIR", help="a folder that backup wrote")
 
-    def deed(self, **options: Any) -> Result:
+    def action(self, **options: Any) -> Result:
         with self.progress(None, "file", "restoring") as bar, private_files():
             found = restore(Path(options["folder"]), watch=bar.update)
         if not found["same_secret_key"]:

@@ -80,7 +80,7 @@ class Command(ContractCommand):
             "proportions kept; crop: the middle",
         )
 
-    def deed(self, **options: Any) -> Result:
+    def action(self, **options: Any) -> Result:
         frames, out = options["frames"], options["out"]
         source = _of_folder(frames, options) if frames else _of_release(options)
         classifier = opening.load(

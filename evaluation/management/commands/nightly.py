@@ -7,7 +7,7 @@ from labeling.management.contract import ContractCommand, Result, table
 class Command(ContractCommand):
     help = "Settle, freeze and score what changed: the round of every night, for cron."
 
-    def deed(self, **options: Any) -> Result:
+    def action(self, **options: Any) -> Result:
         with self.progress(0, "step", "nightly") as bar:
             return dict(runs.nightly(progress=bar))
 

@@ -19,7 +19,7 @@ from labeling.management.contract import ContractCommand, Result
 
 
 class Command(ContractCommand):
-    """The verbs; options, deed and printing of each are in a file of evaluation/management/."""
+    """The verbs; options, action and printing of each are in a file of evaluation/management/."""
 
     help = "What the predictions of classifiers are worth, from files."
 
@@ -59,16 +59,16 @@ class Command(ContractCommand):
 
     def _add(self, parser: CommandParser, kind: str, options: ModuleType, words: str) -> None:
         """The verb of a kind of truth, which comes in files or is a release."""
-        deed = options.deed
+        action = options.action
         if options is wsol_options:
             # It warns of test splits that were looked at before.
-            deed = functools.partial(deed, self.warn)
+            action = functools.partial(action, self.warn)
         options.add(
-            self.verb(parser, kind, of_release(kind, deed, self.warn), options.show, help=words)
+            self.verb(parser, kind, of_release(kind, action, self.warn), options.show, help=words)
         )
 
     def cds(self, rows: bool, **options: Any) -> Result:
-        scored = cds_options.deed(**options)
+        scored = cds_options.action(**options)
         if self.as_json and rows:
             return scored.result()
         return scored.head | {"tables": scored.tables}

@@ -39,7 +39,7 @@ class Command(ContractCommand):
         )
         scoremap_options.add(parser)
 
-    def deed(self, **options: Any) -> Result:
+    def action(self, **options: Any) -> Result:
         scoremap_options.refuse_unfit(options)
         labels = wsol_folders.read_labels(options["metadata"])
         try:

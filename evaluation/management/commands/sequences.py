@@ -45,7 +45,7 @@ class Command(ContractCommand):
             "--lines-only", action="store_true", help="say which frames there are; render none"
         )
 
-    def deed(self, **options: Any) -> Result:
+    def action(self, **options: Any) -> Result:
         out: Path = options["out"]
         lines_only: bool = options["lines_only"]
         asked = sequence_options.shown(options)

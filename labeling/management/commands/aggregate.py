@@ -54,7 +54,7 @@ class Command(ContractCommand):
         parser.add_argument("--max-iterations", type=_whole, default=1000, help="dawid-skene")
         parser.add_argument("--tolerance", type=_pseudo_count, default=1e-6, help="dawid-skene")
 
-    def deed(  # type: ignore[override]
+    def action(  # type: ignore[override]
         self,
         answers: Path,
         method: str,

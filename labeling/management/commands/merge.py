@@ -36,7 +36,7 @@ class Command(ContractCommand):
         parser.add_argument("--fill-holes", action="store_true", help="fill the holes")
         parser.add_argument("--out", type=Path, metavar="MERGED.png", help="the merged mask")
 
-    def deed(  # type: ignore[override]
+    def action(  # type: ignore[override]
         self,
         masks: list[Path],
         radius: float | None,

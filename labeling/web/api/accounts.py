@@ -12,7 +12,7 @@ from rest_framework.throttling import UserRateThrottle
 from labeling.models import ApiToken, Membership
 from labeling.quality import memberships
 from labeling.web import tokens
-from labeling.web.api.base import Doors
+from labeling.web.api.base import BaseViewSet
 from labeling.web.serializers import (
     HeldRoleSerializer,
     MeSerializer,
@@ -33,7 +33,7 @@ class SecretsThrottle(UserRateThrottle):
         return self.rate
 
 
-class MeDoors(Doors):
+class MeViewSet(BaseViewSet):
     queryset = Membership.objects.none()
     serializer_class = MeSerializer
     pagination_class = None
@@ -56,7 +56,7 @@ class MeDoors(Doors):
         )
 
 
-class TokenDoors(Doors):
+class TokenViewSet(BaseViewSet):
     queryset = ApiToken.objects.none()
     serializer_class = TokenSerializer
     ordering: tuple[str, ...] = ("-created", "digest")
@@ -87,7 +87,7 @@ class TokenDoors(Doors):
         return Response(status=204)
 
 
-class AcceptDoors(Doors):
+class AcceptViewSet(BaseViewSet):
     queryset = Membership.objects.none()
     serializer_class = HeldRoleSerializer
     throttle_classes = [SecretsThrottle]

@@ -177,7 +177,7 @@ class Description(SimpleMetadata):
         return {}
 
 
-class Doors(viewsets.GenericViewSet):
+class BaseViewSet(viewsets.GenericViewSet):
     """The base of every viewset here."""
 
     schema = Schema()
@@ -227,7 +227,7 @@ class Doors(viewsets.GenericViewSet):
         return Response(found.data, status=status)
 
 
-class CampaignDoors(Doors):
+class CampaignViewSet(BaseViewSet):
     """Actions inside one campaign, whose name is in the address."""
 
     def campaign(self, *roles: str) -> Campaign:

@@ -24,7 +24,7 @@ from labeling.kinds.base import OBJECTS
 from labeling.models import Campaign, Decision, Policy
 from labeling.quality import monitoring
 from labeling.reports import forecasts, progress
-from labeling.web.api.base import CampaignDoors, Doors
+from labeling.web.api.base import BaseViewSet, CampaignViewSet
 from labeling.web.api.bodies import NewPolicySerializer, StoppedSerializer
 from labeling.web.serializers import (
     CampaignSerializer,
@@ -45,7 +45,7 @@ class CampaignFilters(django_filters.FilterSet):
         fields = ("state", "kind")
 
 
-class CampaignsDoors(Doors):
+class CampaignsViewSet(BaseViewSet):
     queryset = Campaign.objects.none()
     serializer_class = CampaignSerializer
     filterset_class = CampaignFilters
@@ -90,9 +90,9 @@ class CampaignsDoors(Doors):
             raise ValidationError("Send at least one of title, instructions and settings.")
         return self.answer(CampaignSerializer, lifecycle.change(campaign, self.user, **body))
 
-    def _move(self, name: str, deed: str) -> Response:
+    def _move(self, name: str, action: str) -> Response:
         campaign = campaign_for(self.user, name, RESEARCHER)
-        return self.answer(CampaignSerializer, lifecycle.move(campaign, self.user, deed))
+        return self.answer(CampaignSerializer, lifecycle.move(campaign, self.user, action))
 
     @extend_schema(request=None, responses=CampaignSerializer)
     def launch(self, request: Request, name: str) -> Response:
@@ -138,7 +138,7 @@ class CampaignsDoors(Doors):
         return self.answer(ProgressSerializer, progress.progress(campaign))
 
 
-class PolicyDoors(CampaignDoors):
+class PolicyViewSet(CampaignViewSet):
     queryset = Policy.objects.none()
     serializer_class = PolicySerializer
     ordering = "-version"
@@ -171,7 +171,7 @@ class DecisionFilters(django_filters.FilterSet):
         fields = ("kind",)
 
 
-class DecisionDoors(CampaignDoors):
+class DecisionViewSet(CampaignViewSet):
     queryset = Decision.objects.none()
     serializer_class = DecisionSerializer
     filterset_class = DecisionFilters

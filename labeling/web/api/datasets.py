@@ -12,7 +12,7 @@ from labeling.campaigns.access import check_may_open, dataset_for
 from labeling.datasets import datasets, images, imports
 from labeling.errors import NotYours
 from labeling.models import Dataset, Image, Job
-from labeling.web.api.base import BoundedMultiPartParser, Doors, StrictJSONParser, download
+from labeling.web.api.base import BaseViewSet, BoundedMultiPartParser, StrictJSONParser, download
 from labeling.web.api.imports import ImportSerializer
 from labeling.web.serializers import (
     DatasetSerializer,
@@ -30,7 +30,7 @@ class DatasetFilters(django_filters.FilterSet):
         fields = {"name": ["exact", "icontains"]}
 
 
-class DatasetDoors(Doors):
+class DatasetViewSet(BaseViewSet):
     queryset = Dataset.objects.none()
     serializer_class = DatasetSerializer
     filterset_class = DatasetFilters
@@ -61,7 +61,7 @@ class ImageFilters(django_filters.FilterSet):
         fields = {"name": ["exact", "startswith"], "sha256": ["exact"], "licence": ["exact"]}
 
 
-class ImageDoors(Doors):
+class ImageViewSet(BaseViewSet):
     queryset = Image.objects.none()
     serializer_class = ImageSerializer
     filterset_class = ImageFilters
@@ -136,7 +136,7 @@ def _picture(picture: images.Picture) -> Any:
     return response
 
 
-class DatasetJobDoors(Doors):
+class DatasetJobViewSet(BaseViewSet):
     queryset = Job.objects.none()
     serializer_class = JobSerializer
     ordering = "-pk"

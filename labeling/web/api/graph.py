@@ -11,7 +11,7 @@ from labeling.errors import NotYours
 from labeling.follow_ups import opening
 from labeling.graphs import store
 from labeling.models import Graph
-from labeling.web.api.base import MIB, CampaignDoors
+from labeling.web.api.base import MIB, CampaignViewSet
 from labeling.web.api.bodies import (
     GraphSerializer,
     NewGraphSerializer,
@@ -20,7 +20,7 @@ from labeling.web.api.bodies import (
 )
 
 
-class GraphDoors(CampaignDoors):
+class GraphViewSet(CampaignViewSet):
     queryset = Graph.objects.none()
     serializer_class = GraphSerializer
     max_body_bytes = 16 * MIB

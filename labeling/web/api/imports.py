@@ -10,7 +10,7 @@ from rest_framework.response import Response
 from labeling.campaigns.access import dataset_for
 from labeling.datasets import imports
 from labeling.models import Dataset, Import, Job
-from labeling.web.api.base import Doors
+from labeling.web.api.base import BaseViewSet
 from labeling.web.serializers import ReportSerializer
 
 
@@ -58,7 +58,7 @@ class ImportReportSerializer(ImportSerializer):
         return imports.report_of(row).as_dict()
 
 
-class ImportDoors(Doors):
+class ImportViewSet(BaseViewSet):
     queryset = Import.objects.none()
     serializer_class = ImportSerializer
     ordering = "-pk"

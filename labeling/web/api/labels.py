@@ -17,7 +17,14 @@ from labeling.formats.label_studio_project import LONGEST_BASE
 from labeling.models import GivenLabel, Job, Release
 from labeling.release_files import exporting
 from labeling.releases import freezing
-from labeling.web.api.base import MIB, Body, BoundedMultiPartParser, CampaignDoors, Doors, download
+from labeling.web.api.base import (
+    MIB,
+    BaseViewSet,
+    Body,
+    BoundedMultiPartParser,
+    CampaignViewSet,
+    download,
+)
 from labeling.web.serializers import JobSerializer, Plain
 
 WAIT_SECONDS = "2"
@@ -108,7 +115,7 @@ class AnyForm(DefaultContentNegotiation):
         return renderers
 
 
-class ReleaseLabelDoors(CampaignDoors):
+class ReleaseLabelViewSet(CampaignViewSet):
     queryset = Release.objects.none()
     serializer_class = JobSerializer
     content_negotiation_class = AnyForm
@@ -145,7 +152,7 @@ class ReleaseLabelDoors(CampaignDoors):
         return download(made, export_files.file_name(release, format_name), "application/zip")
 
 
-class GivenLabelDoors(Doors):
+class GivenLabelViewSet(BaseViewSet):
     queryset = GivenLabel.objects.none()
     serializer_class = KnownLabelsSerializer
     parser_classes = [BoundedMultiPartParser]

@@ -16,7 +16,7 @@ from labeling.geometry.polygons import as_json
 from labeling.models import Dataset, GivenLabel, Item, Job
 from labeling.parts.model import Part, PartedObject, merge_content
 from labeling.parts.simplifying import CAP
-from labeling.web.api.base import Body, BoundedMultiPartParser, Doors
+from labeling.web.api.base import BaseViewSet, Body, BoundedMultiPartParser
 from labeling.web.serializers import JobSerializer, Plain
 
 POLYGONS = "Pieces of rings of corners [x, y], in pixels of the image; the first ring is the outer."
@@ -158,7 +158,7 @@ class ObjectFilters(django_filters.FilterSet):
         return rows.filter(pk__in=said.values("item"))
 
 
-class ObjectDoors(Doors):
+class ObjectViewSet(BaseViewSet):
     queryset = Item.objects.none()
     serializer_class = ObjectSerializer
     filterset_class = ObjectFilters
@@ -197,7 +197,7 @@ class ObjectDoors(Doors):
         return self.answer(ObjectSerializer, _rows([self.item()])[0])
 
 
-class PartImportDoors(Doors):
+class PartImportViewSet(BaseViewSet):
     queryset = Job.objects.none()
     serializer_class = PartImportSerializer
     parser_classes = [BoundedMultiPartParser]

@@ -15,7 +15,7 @@ from labeling.errors import NotYours
 from labeling.models import Campaign, Invitation, Membership
 from labeling.quality import memberships
 from labeling.reports import progress
-from labeling.web.api.base import CampaignDoors
+from labeling.web.api.base import CampaignViewSet
 from labeling.web.api.bodies import MemberSerializer, QuotasSerializer
 from labeling.web.serializers import (
     InvitationSecretSerializer,
@@ -33,7 +33,7 @@ class MemberFilters(django_filters.FilterSet):
         fields = ("role", "left")
 
 
-class MemberDoors(CampaignDoors):
+class MemberViewSet(CampaignViewSet):
     queryset = Membership.objects.none()
     serializer_class = MemberSerializer
     filterset_class = MemberFilters
@@ -95,7 +95,7 @@ class MemberDoors(CampaignDoors):
         return Response(status=204)
 
 
-class InvitationDoors(CampaignDoors):
+class InvitationViewSet(CampaignViewSet):
     queryset = Invitation.objects.none()
     serializer_class = InvitationSerializer
     ordering = "-pk"

@@ -13,7 +13,7 @@ from labeling.errors import NotYours
 from labeling.models import Calibration, Campaign, Membership
 from labeling.quality import auditing, blocking, monitoring, piloting
 from labeling.reports import campaign_figures
-from labeling.web.api.base import CampaignDoors
+from labeling.web.api.base import CampaignViewSet
 from labeling.web.api.bodies import (
     AuditEstimateSerializer,
     BlockSerializer,
@@ -45,7 +45,7 @@ class StandingFilters(django_filters.FilterSet):
         fields = ("role", "stage")
 
 
-class StandingDoors(CampaignDoors):
+class StandingViewSet(CampaignViewSet):
     queryset = Membership.objects.none()
     serializer_class = WatchedSerializer
     filterset_class = StandingFilters
@@ -70,7 +70,7 @@ class StandingDoors(CampaignDoors):
         return self.answer(WatchedSerializer, monitoring.pardon(member, self.user, reason))
 
 
-class BlockDoors(CampaignDoors):
+class BlockViewSet(CampaignViewSet):
     queryset = Membership.objects.none()
     serializer_class = WatchedSerializer
 
@@ -95,7 +95,7 @@ class BlockDoors(CampaignDoors):
         return Response(status=204)
 
 
-class CalibrationDoors(CampaignDoors):
+class CalibrationViewSet(CampaignViewSet):
     queryset = Calibration.objects.none()
     serializer_class = CalibrationSerializer
     ordering = "-number"
@@ -120,7 +120,7 @@ class CalibrationDoors(CampaignDoors):
         return self.answer(WholeCalibrationSerializer, found)
 
 
-class PilotDoors(CampaignDoors):
+class PilotViewSet(CampaignViewSet):
     serializer_class = PilotStateSerializer
 
     @extend_schema(responses=PilotStateSerializer)
@@ -142,7 +142,7 @@ class PilotDoors(CampaignDoors):
         return self.answer(JobSerializer, piloting.ask(row, self.user, **body), 202)
 
 
-class AuditDoors(CampaignDoors):
+class AuditViewSet(CampaignViewSet):
     serializer_class = AuditEstimateSerializer
 
     def get_queryset(self) -> Any:
@@ -164,7 +164,7 @@ class AuditDoors(CampaignDoors):
         return self.answer(AuditEstimateSerializer, auditing.estimate(row, sample), 201)
 
 
-class QualityDoors(CampaignDoors):
+class QualityViewSet(CampaignViewSet):
     serializer_class = QualitySerializer
 
     @extend_schema(responses=QualitySerializer)

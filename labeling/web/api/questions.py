@@ -22,7 +22,7 @@ from labeling.models import Campaign, Example, Gold, Image, Question, Settlement
 from labeling.plurals import count_of
 from labeling.quality.gold import add_gold, gold_from_settled, retire_gold
 from labeling.reports import overview
-from labeling.web.api.base import MIB, CampaignDoors
+from labeling.web.api.base import MIB, CampaignViewSet
 from labeling.web.api.bodies import (
     AcceptanceSerializer,
     ObjectsSerializer,
@@ -52,7 +52,7 @@ from labeling.web.serializers import (
 )
 
 
-class InTopic(CampaignDoors):
+class InTopic(CampaignViewSet):
     def topic(self, *roles: str) -> Topic:
         topic = self.campaign(*roles).topics.filter(key=self.kwargs["key"]).first()
         if topic is None:
@@ -60,7 +60,7 @@ class InTopic(CampaignDoors):
         return topic
 
 
-class TopicDoors(InTopic):
+class TopicViewSet(InTopic):
     queryset = Topic.objects.none()
     serializer_class = TopicSerializer
     ordering = "key"
@@ -103,7 +103,7 @@ def _unnamed(topics: list[dict[str, Any]]) -> list[str]:
     return [topic["key"] for topic in topics if "name" not in topic]
 
 
-class ExampleDoors(InTopic):
+class ExampleViewSet(InTopic):
     queryset = Example.objects.none()
     serializer_class = ExampleSerializer
 
@@ -178,7 +178,7 @@ CURRENT_SETTLEMENTS = Settlement.objects.filter(
 )
 
 
-class QuestionDoors(CampaignDoors):
+class QuestionViewSet(CampaignViewSet):
     queryset = Question.objects.none()
     serializer_class = QuestionSerializer
     filterset_class = QuestionFilters
@@ -310,7 +310,7 @@ class GoldFilters(django_filters.FilterSet):
         fields = ("topic", "retired")
 
 
-class GoldDoors(CampaignDoors):
+class GoldViewSet(CampaignViewSet):
     queryset = Gold.objects.none()
     serializer_class = GoldSerializer
     filterset_class = GoldFilters

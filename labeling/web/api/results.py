@@ -14,13 +14,13 @@ from labeling.jobs import queue
 from labeling.models import Job, Release
 from labeling.release_files.frozen import ALL_FILES
 from labeling.releases import freezing
-from labeling.web.api.base import CampaignDoors, download
+from labeling.web.api.base import CampaignViewSet, download
 from labeling.web.serializers import JobSerializer, ReleaseSerializer
 
 NAMES = frozenset(("release.json", *ALL_FILES))
 
 
-class ReleaseDoors(CampaignDoors):
+class ReleaseViewSet(CampaignViewSet):
     queryset = Release.objects.none()
     serializer_class = ReleaseSerializer
     ordering = "-number"
@@ -60,7 +60,7 @@ class JobFilters(django_filters.FilterSet):
         fields = ("state", "kind")
 
 
-class JobDoors(CampaignDoors):
+class JobViewSet(CampaignViewSet):
     queryset = Job.objects.none()
     serializer_class = JobSerializer
     filterset_class = JobFilters

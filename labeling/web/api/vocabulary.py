@@ -11,7 +11,7 @@ from labeling.campaigns.access import dataset_for
 from labeling.datasets import vocabulary_store
 from labeling.errors import NotYours
 from labeling.models import Dataset, Vocabulary
-from labeling.web.api.base import MIB, Body, Doors
+from labeling.web.api.base import MIB, BaseViewSet, Body
 from labeling.web.serializers import AnyField
 
 
@@ -50,7 +50,7 @@ class NewVocabularySerializer(Body):
     )
 
 
-class VocabularyDoors(Doors):
+class VocabularyViewSet(BaseViewSet):
     queryset = Vocabulary.objects.none()
     serializer_class = VocabularySerializer
     ordering = "-version"

@@ -151,7 +151,7 @@ class ExampleForm(WordedForm):
 
 
 class SeenForm(WordedForm):
-    """A deed on a question in review: about what settlement the reviewer looked at."""
+    """An action on a question in review: about what settlement the reviewer looked at."""
 
     seen = forms.IntegerField(required=False, widget=forms.HiddenInput)
 

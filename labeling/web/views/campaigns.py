@@ -205,10 +205,10 @@ def campaign_progress(request: SignedIn, name: str) -> HttpResponse:
 def campaign_state(request: SignedIn, name: str) -> HttpResponse:
     """Opens, pauses, resumes or closes the campaign."""
     campaign = own_campaign(request, name)
-    deed = request.POST.get("deed", "")
+    action = request.POST.get("deed", "")
     with refusals_shown(request):
-        lifecycle.move(campaign, request.user, deed)
-        messages.success(request, MOVED[deed])
+        lifecycle.move(campaign, request.user, action)
+        messages.success(request, MOVED[action])
     return redirect("labeling:campaign", campaign.name)
 
 

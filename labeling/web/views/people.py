@@ -19,7 +19,7 @@ from labeling.kinds import policies
 from labeling.models import Campaign, Invitation, Membership, User
 from labeling.plurals import count_of
 from labeling.quality import blocking, monitoring
-from labeling.quality import memberships as deeds
+from labeling.quality import memberships as actions
 from labeling.reports import person_overview, progress
 from labeling.web.forms import InvitationForm, QuotasForm, ReasonForm, RoleForm
 from labeling.web.forms.common import refusals_shown
@@ -52,7 +52,7 @@ def invitation_new(request: SignedIn, name: str) -> HttpResponse:
     form = InvitationForm(request.POST)
     if form.is_valid():
         with refusals_shown(form):
-            invitation, secret = deeds.invite(campaign, request.user, **form.cleaned_data)
+            invitation, secret = actions.invite(campaign, request.user, **form.cleaned_data)
             link = request.build_absolute_uri(reverse("join", args=[secret]))
             return _people(request, campaign, InvitationForm(), link=link, made=invitation)
     return _people(request, campaign, form)
@@ -66,7 +66,7 @@ def invitation_revoke(request: SignedIn, name: str, pk: int) -> HttpResponse:
     invitation = campaign.invitations.filter(pk=pk).first()
     if invitation is None:
         raise NotYours("There is no such invitation to this campaign.")
-    deeds.revoke(invitation, request.user)
+    actions.revoke(invitation, request.user)
     messages.success(request, "The invitation is withdrawn; its link leads nowhere now.")
     return redirect("labeling:people", campaign.name)
 
@@ -80,7 +80,7 @@ def member_role(request: SignedIn, name: str, pk: int) -> HttpResponse:
     form = RoleForm(request.POST)
     if form.is_valid():
         with refusals_shown(request):
-            changed = deeds.change_role(membership, request.user, form.cleaned_data["role"])
+            changed = actions.change_role(membership, request.user, form.cleaned_data["role"])
             messages.success(request, f"{name_of(membership)} is {changed.role} now.")
     else:
         messages.error(request, "Choose one of the roles.")
@@ -94,14 +94,14 @@ def member_remove(request: SignedIn, name: str, pk: int) -> HttpResponse:
     campaign = own_campaign(request, name)
     membership = _member(campaign, pk)
     with refusals_shown(request):
-        deeds.remove(membership, request.user)
+        actions.remove(membership, request.user)
         who = name_of(membership)
         messages.success(request, f"{who} is no longer in the campaign. Their answers stay.")
     return redirect("labeling:people", campaign.name)
 
 
 @dataclass(frozen=True)
-class Deed:
+class Action:
     """What a researcher may decide about a person, in which stages, and what it is called."""
 
     name: str
@@ -117,13 +117,15 @@ class Deed:
 
 Stage = Membership.Stage
 NOT_AT_WORK = frozenset({Stage.PAUSED, Stage.FAILED, Stage.TRAINING, Stage.TEST})
-DEEDS = {
-    deed.name: deed
-    for deed in (
-        Deed("pardon", "Let them work", "", NOT_AT_WORK, "{} can work now."),
-        Deed("pause", "Pause", "secondary", frozenset({Stage.WORKING}), "{} is paused."),
-        Deed("unblock", "Lift the block", "", frozenset({Stage.BLOCKED}), "{} is blocked no more."),
-        Deed("block", "Block", "danger", NOT_AT_WORK | {Stage.WORKING}, "{} is blocked."),
+ACTIONS = {
+    action.name: action
+    for action in (
+        Action("pardon", "Let them work", "", NOT_AT_WORK, "{} can work now."),
+        Action("pause", "Pause", "secondary", frozenset({Stage.WORKING}), "{} is paused."),
+        Action(
+            "unblock", "Lift the block", "", frozenset({Stage.BLOCKED}), "{} is blocked no more."
+        ),
+        Action("block", "Block", "danger", NOT_AT_WORK | {Stage.WORKING}, "{} is blocked."),
     )
 }
 
@@ -177,10 +179,11 @@ def _person(
         gold_share=policy["gold_share"] if membership.gold_share is None else membership.gold_share,
         signals=signals,
         reasons=[
-            row | {"deed": f"{policies.ACTIONS[row['action']]}."} for row in kept.get("reasons", [])
+            row | {"action_words": f"{policies.ACTIONS[row['action']]}."}
+            for row in kept.get("reasons", [])
         ],
         looked_at=parse_datetime(kept["at"]) if "at" in kept else None,
-        deeds=_deeds_for(membership),
+        actions=_actions_for(membership),
         decisions=person_overview.decisions_on(membership),
         answers=person_overview.recent_answers(membership),
         quotas=form,
@@ -189,63 +192,63 @@ def _person(
 
 @login_required
 @require_http_methods(["GET", "POST"])
-def person_deed(request: SignedIn, name: str, pk: int, deed: str) -> HttpResponse:
-    """What a deed undoes or brings back, and the deed itself with its reason."""
+def person_action(request: SignedIn, name: str, pk: int, action: str) -> HttpResponse:
+    """What an action undoes or brings back, and the action itself with its reason."""
     campaign = own_campaign(request, name)
     membership = _anybody(campaign, pk)
     form = ReasonForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
         with refusals_shown(form):
-            said = _do(deed, campaign, membership, request.user, form.cleaned_data["reason"])
+            said = _do(action, campaign, membership, request.user, form.cleaned_data["reason"])
             messages.success(request, said)
             return redirect("labeling:person", campaign.name, membership.pk)
     return render_campaign(
         request,
-        "labeling/person_deed.html",
+        "labeling/person_action.html",
         campaign,
         "people",
         membership=membership,
         person=membership.user,
-        deed=DEEDS[deed],
-        undoes=_undoes(deed, campaign, membership),
+        action=ACTIONS[action],
+        undoes=_undoes(action, campaign, membership),
         form=form,
     )
 
 
-def _do(deed: str, campaign: Campaign, membership: Membership, actor: User, reason: str) -> str:
+def _do(action: str, campaign: Campaign, membership: Membership, actor: User, reason: str) -> str:
     """What was done, in words."""
-    said = DEEDS[deed].done.format(name_of(membership))
-    if deed == "pause":
+    said = ACTIONS[action].done.format(name_of(membership))
+    if action == "pause":
         monitoring.pause(membership, actor, reason)
         return said
-    if deed == "pardon":
+    if action == "pardon":
         monitoring.pardon(membership, actor, reason)
         return said
-    done = blocking.block if deed == "block" else blocking.unblock
+    done = blocking.block if action == "block" else blocking.unblock
     outcome = done(campaign, membership, actor, reason)
-    counted = "void" if deed == "block" else "counted again"
+    counted = "void" if action == "block" else "counted again"
     return (
         f"{said} {count_of(outcome.answers, 'answer')} {counted}, "
         f"{count_of(outcome.decided, 'question')} decided otherwise, {outcome.reopened:,} reopened."
     )
 
 
-def _undoes(deed: str, campaign: Campaign, membership: Membership) -> list[str]:
-    """What the deed does, with numbers where it touches answers."""
-    if deed == "pause":
+def _undoes(action: str, campaign: Campaign, membership: Membership) -> list[str]:
+    """What the action does, with numbers where it touches answers."""
+    if action == "pause":
         return [
             "They get no more questions until somebody lets them work again. Their answers stay "
             "and count.",
         ]
-    if deed == "pardon":
+    if action == "pardon":
         return ["They get questions at once, without training or test. Their standing begins anew."]
-    return _touched(deed, blocking.affected(campaign, membership.user))
+    return _touched(action, blocking.affected(campaign, membership.user))
 
 
-def _touched(deed: str, touched: dict[str, int]) -> list[str]:
+def _touched(action: str, touched: dict[str, int]) -> list[str]:
     answers = count_of(touched["answers"], "answer")
     decided = count_of(touched["questions"], "decided question")
-    if deed == "unblock":
+    if action == "unblock":
         return [
             f"{answers} will count again, and every question gets back what stood before the block."
             " What others answered meanwhile is kept.",
@@ -259,13 +262,13 @@ def _touched(deed: str, touched: dict[str, int]) -> list[str]:
     ]
 
 
-def _deeds_for(membership: Membership) -> list[Deed]:
+def _actions_for(membership: Membership) -> list[Action]:
     if membership.stage == Stage.BLOCKED:
         # Whatever their role is by now, and whether they left: their answers are void.
-        return [DEEDS["unblock"]]
+        return [ACTIONS["unblock"]]
     if membership.role != Membership.Role.ANNOTATOR or membership.left_at is not None:
         return []
-    return [deed for deed in DEEDS.values() if membership.stage in deed.stages]
+    return [action for action in ACTIONS.values() if membership.stage in action.stages]
 
 
 def _anybody(campaign: Campaign, pk: int) -> Membership:

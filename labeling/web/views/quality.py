@@ -71,7 +71,7 @@ def calibrate(request: SignedIn, name: str) -> HttpResponse:
     """Works everybody's standing and the vote tables out anew, in the background."""
     campaign = own_campaign(request, name)
     calibrating.ask_now(campaign, request.user)
-    messages.success(request, "Standings are being worked out; Jobs says when they are.")
+    messages.success(request, "Reputations are being recomputed; Jobs says when they are done.")
     return redirect("labeling:quality", campaign.name)
 
 

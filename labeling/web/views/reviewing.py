@@ -104,10 +104,10 @@ def _seen(request: SignedIn) -> int | None:
     return int(text) if text.isdecimal() and len(text) <= 18 else None
 
 
-def _done(request: SignedIn, campaign: Campaign, said: str, deed: Any) -> HttpResponse:
+def _done(request: SignedIn, campaign: Campaign, said: str, action: Any) -> HttpResponse:
     """To the next question, with what became of this one."""
     try:
-        deed()
+        action()
     except NotYours:
         raise
     except Refusal as refusal:

@@ -9,7 +9,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
 from labeling.errors import Refusal
-from labeling.web import tokens as deeds
+from labeling.web import tokens as actions
 from labeling.web.forms import TokenForm, add_refusal
 from labeling.web.views.shared import SignedIn
 
@@ -23,7 +23,7 @@ def tokens(request: SignedIn) -> HttpResponse:
     made, secret = None, ""
     if form.is_valid():
         try:
-            made, secret = deeds.create_token(request.user, **form.cleaned_data)
+            made, secret = actions.create_token(request.user, **form.cleaned_data)
             form = TokenForm()
         except Refusal as refusal:
             add_refusal(form, refusal)
@@ -34,7 +34,7 @@ def tokens(request: SignedIn) -> HttpResponse:
             "form": form,
             "made": made,
             "secret": secret,
-            "tokens": list(deeds.tokens_of(request.user)),
+            "tokens": list(actions.tokens_of(request.user)),
             "now": timezone.now(),
         },
     )
@@ -44,6 +44,6 @@ def tokens(request: SignedIn) -> HttpResponse:
 @require_POST
 def token_revoke(request: SignedIn, key: str) -> HttpResponse:
     """Makes a token useless."""
-    deeds.revoke_token(request.user, key)
+    actions.revoke_token(request.user, key)
     messages.success(request, "The token works no more.")
     return redirect("labeling:tokens")

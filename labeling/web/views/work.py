@@ -13,7 +13,7 @@ from django.views.decorators.http import require_GET, require_POST
 
 from labeling.errors import NotYours, Refusal
 from labeling.exchange import label_files
-from labeling.jobs import queue as deeds
+from labeling.jobs import queue as actions
 from labeling.kinds import KINDS
 from labeling.kinds.base import OBJECTS
 from labeling.models import Job
@@ -62,7 +62,7 @@ def job_retry(request: SignedIn, name: str, pk: int) -> HttpResponse:
     if job is None:
         raise NotYours("There is no such job in this campaign.")
     with refusals_shown(request):
-        deeds.retry(job, request.user)
+        actions.retry(job, request.user)
         messages.success(request, "The job waits for its turn.")
     return redirect("labeling:jobs", campaign.name)
 

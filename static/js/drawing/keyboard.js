@@ -44,7 +44,7 @@ export class Keyboard {
 
   constructor(drawing, board, view) {
     Object.assign(this, { drawing, board, view });
-    this.deeds = this.#deeds();
+    this.actions = this.#actions();
     this.lifted = (event) => event.key === " " && this.#space(false);
     addEventListener("keyup", this.lifted);
     this.blurred = () => this.#space(false);
@@ -57,7 +57,7 @@ export class Keyboard {
     removeEventListener("blur", this.blurred);
   }
 
-  #deeds() {
+  #actions() {
     const { drawing, board } = this;
     const use = (tool) => () => drawing.use(tool);
     return {
@@ -99,9 +99,9 @@ export class Keyboard {
     if (key === "Enter") return this.#enter(event);
     if (key === "Backspace" || key === "Delete") return this.#delete(event);
     if (key === "Escape") return event.repeat || this.#escape();
-    if (!Object.hasOwn(this.deeds, key)) return false;
+    if (!Object.hasOwn(this.actions, key)) return false;
     if (event.repeat && !/^[-+=−,.[\]nN]$/.test(key)) return true;
-    this.deeds[key]();
+    this.actions[key]();
     return true;
   }
 

@@ -16,7 +16,7 @@ export class Pointers {
   constructor(svg, does) {
     this.svg = svg;
     this.does = does;
-    const on = (name, deed, options) => svg.addEventListener(name, deed, options);
+    const on = (name, action, options) => svg.addEventListener(name, action, options);
     on("pointerdown", (event) => this.#press(event));
     on("pointermove", (event) => this.#move(event));
     on("pointerup", (event) => this.#lift(event));

@@ -85,15 +85,15 @@ start((label) => {
   field.addEventListener("focus", look);
   field.addEventListener("blur", draw);
   field.addEventListener("keydown", (event) => {
-    const deed = {
+    const action = {
       ArrowDown: () => move(1),
       ArrowUp: () => move(-1),
       Enter: () => take(found[active]),
       Escape: () => (field.value ? ((field.value = ""), look()) : field.blur()),
     }[event.key];
-    if (!deed || event.isComposing) return;
+    if (!action || event.isComposing) return;
     event.preventDefault();
-    deed();
+    action();
   });
   // The field keeps the focus while an option is pressed, so the list stays.
   list.addEventListener("pointerdown", (event) => event.preventDefault());

@@ -32,7 +32,7 @@ export class Page {
     this.panel = new Panel(this);
     this.sheets = new Sheets(this);
     this.root = one("[data-drawing]");
-    label.deeds = {
+    label.actions = {
       submit: () => this.submit(),
       cannot: () => this.cannot(),
       "half-yes": () => this.answerHalf(true),
@@ -202,7 +202,7 @@ export class Page {
     if (around) around.draft = draft;
   }
 
-  /* Deeds */
+  /* Actions */
 
   choose(key) {
     if (this.drawing && key) this.drawing.select(key);
@@ -365,13 +365,13 @@ export class Page {
   key(event) {
     if (!this.drawing) return false;
     const plain = !event.ctrlKey && !event.metaKey && !event.altKey;
-    const deed = plain && !event.repeat && this.#deedOf(event);
-    if (deed) return (deed(), true);
+    const action = plain && !event.repeat && this.#actionOf(event);
+    if (action) return (action(), true);
     if (this.said.asksHalf && !/^[-+=−0 ]$/.test(event.key)) return false;
     return this.drawing.handleKey(event);
   }
 
-  #deedOf({ key, shiftKey }) {
+  #actionOf({ key, shiftKey }) {
     if (key === "Enter" && shiftKey) return () => this.submit();
     if (this.said.asksHalf && (key === "y" || key === "n")) return () => this.answerHalf(key === "y");
     return {

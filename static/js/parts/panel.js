@@ -19,7 +19,7 @@ const TOOLS = [
   ["polygon", "Polygon", "p"], ["lasso", "Lasso", "l"], ["box", "Box", "b"],
   ["edit", "Edit", "e"], ["eraser", "Erase", "x"], ["pan", "Move", "m"],
 ];
-const DEEDS = [
+const ACTIONS = [
   ["cut", "Cut", "h", "Outlines are taken away, as for a hole"],
   ["undo", "Undo", "Ctrl Z", ""], ["redo", "Redo", "Ctrl Y", ""],
   ["overlap", "No overlap", "o", "Minimize overlap: the chosen part keeps it"],
@@ -64,18 +64,18 @@ export class Panel {
 
   #buildTools() {
     const tools = TOOLS.map(([tool, text, key]) => button(text, key, { tool }));
-    const deeds = DEEDS.map(([deed, text, key, title]) => button(text, key, { deed, title }));
-    this.tools.replaceChildren(...tools, ...deeds);
+    const actions = ACTIONS.map(([action, text, key, title]) => button(text, key, { action, title }));
+    this.tools.replaceChildren(...tools, ...actions);
     this.tools.addEventListener("click", ({ target }) => {
-      const pressed = target.closest("[data-tool], [data-deed]");
+      const pressed = target.closest("[data-tool], [data-action]");
       if (pressed) this.#press(pressed.dataset);
     });
   }
 
-  #press({ tool, deed }) {
+  #press({ tool, action }) {
     const { drawing, said, selected } = this.page;
     if (tool) drawing.use(tool);
-    const deeds = {
+    const actions = {
       cut: () => drawing.setCutting(!drawing.cutting),
       undo: () => drawing.undo(),
       redo: () => drawing.redo(),
@@ -87,7 +87,7 @@ export class Panel {
       "zoom-out": () => drawing.zoomOut(),
       fit: () => drawing.fit(),
     };
-    deeds[deed]?.();
+    actions[action]?.();
   }
 
   #clicked({ target }) {
@@ -200,13 +200,13 @@ export class Panel {
     for (const each of this.tools.querySelectorAll("[data-tool]")) {
       each.setAttribute("aria-pressed", String(each.dataset.tool === tool));
     }
-    const deed = (name) => this.tools.querySelector(`[data-deed=${name}]`);
-    deed("cut").setAttribute("aria-pressed", String(cutting));
-    deed("undo").disabled = !canUndo;
-    deed("redo").disabled = !canRedo;
-    deed("mirror").hidden = !mirror;
+    const action = (name) => this.tools.querySelector(`[data-action=${name}]`);
+    action("cut").setAttribute("aria-pressed", String(cutting));
+    action("undo").disabled = !canUndo;
+    action("redo").disabled = !canRedo;
+    action("mirror").hidden = !mirror;
     const overlap = drawing.overlaps().length > 0;
-    deed("overlap").classList.toggle("warn", overlap);
-    deed("overlap").disabled = !overlap;
+    action("overlap").classList.toggle("warn", overlap);
+    action("overlap").disabled = !overlap;
   }
 }

@@ -18,11 +18,11 @@ function database() {
   return opened;
 }
 
-/* What the deed on the table gives, once it is on the disk; null where there is no database. */
-async function table(mode, deed) {
+/* What the action on the table gives, once it is on the disk; null where there is no database. */
+async function table(mode, action) {
   try {
     const transaction = (await database()).transaction(TABLE, mode);
-    const request = deed(transaction.objectStore(TABLE));
+    const request = action(transaction.objectStore(TABLE));
     return await new Promise((resolve, reject) => {
       transaction.oncomplete = () => resolve(request.result ?? true);
       transaction.onerror = transaction.onabort = () => reject(transaction.error);

@@ -190,18 +190,18 @@ export class Bench {
   #key(event) {
     if (!this.isOpen || event.isComposing || document.querySelector("dialog[open]")) return;
     if (event.target.closest?.(TYPING)) return;
-    if (this.#deed(event)) event.preventDefault();
+    if (this.#action(event)) event.preventDefault();
     else if (this.drawing.handleKey(event)) event.preventDefault();
     else if (event.target.closest?.("a, button") && ["Enter", " ", "Tab"].includes(event.key)) return;
     if (event.key !== "Tab") event.stopPropagation();
   }
 
-  #deed(event) {
+  #action(event) {
     const { key, shiftKey, ctrlKey, metaKey, altKey } = event;
     if (ctrlKey || metaKey || altKey) return false;
     const order = this.said.parts.map((part) => part.key);
     const step = (by) => this.choose(order[(order.indexOf(this.selected) + by + order.length) % order.length]);
-    const deed = {
+    const action = {
       1: () => this.say(this.selected, "drawn"),
       2: () => this.say(this.selected, "not_visible"),
       3: () => this.say(this.selected, "occluded"),
@@ -211,8 +211,8 @@ export class Bench {
       Enter: shiftKey && (() => this.save()),
       Escape: shiftKey && (() => this.leave()),
     }[key];
-    if (!deed) return false;
-    deed();
+    if (!action) return false;
+    action();
     return true;
   }
 }

@@ -264,9 +264,9 @@ def test_form_without_an_answer_says_what_is_missing(as_bob):
     assert b"Choose one of the answers" in response.content
 
 
-@pytest.mark.parametrize("deed", ["pause", "close"])
-def test_closed_campaign_says_so_on_a_page_of_its_own(as_bob, alice, coots, deed):
-    lifecycle.move(coots, alice, deed)
+@pytest.mark.parametrize("action", ["pause", "close"])
+def test_closed_campaign_says_so_on_a_page_of_its_own(as_bob, alice, coots, action):
+    lifecycle.move(coots, alice, action)
 
     response = as_bob.get(url(LABEL))
 

@@ -128,7 +128,7 @@ def test_keys_for_others_are_left_alone(hand):
 def test_sheet_of_keys_names_every_key(hand):
     sheet = " ".join(keys for keys, _ in hand.js("drawing.keys()"))
 
-    for key in hand.js("Object.keys(drawing.keyboard.deeds)"):
+    for key in hand.js("Object.keys(drawing.keyboard.actions)"):
         words = {"PageUp": "Page up", "PageDown": "Page down", "=": "+", "-": "−"}
         assert words.get(key, key) in sheet, key
 

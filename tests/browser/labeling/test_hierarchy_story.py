@@ -1,7 +1,7 @@
 """A researcher and ILSVRC's question graph: from the first photograph to the exported labels.
 
 Three people label, one of them badly. The browser does what a researcher and they would do there;
-what is left to answer after each one's first page is answered by deeds, as the pages would.
+what is left to answer after each one's first page is answered by actions, as the pages would.
 """
 
 import csv

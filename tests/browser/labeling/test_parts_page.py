@@ -266,11 +266,11 @@ def test_forbidden_overlaps_are_named_before_a_drawing_is_sent(
     hands.press(page, "y")
     hands.draw(page, (24, 10), (50, 10), (50, 30), (24, 30))
     hands.press(page, "j")
-    assert page.is_disabled("[data-deed=overlap]")
+    assert page.is_disabled("[data-action=overlap]")
     page.keyboard.down("Control")
     hands.draw(page, (30, 25), (40, 25), (40, 40))
     page.keyboard.up("Control")
-    assert page.is_enabled("[data-deed=overlap]")
+    assert page.is_enabled("[data-action=overlap]")
     hands.press(page, "j", "2", "Shift+Enter")
 
     page.wait_for_selector("#unsaid[open]")
@@ -278,8 +278,8 @@ def test_forbidden_overlaps_are_named_before_a_drawing_is_sent(
     assert not page.is_visible("[data-unsaid-some]")
     looked_at(page, "parts-overlap")
     page.click("#unsaid [autofocus]")
-    page.click("[data-deed=overlap]")
-    assert page.is_disabled("[data-deed=overlap]")
+    page.click("[data-action=overlap]")
+    assert page.is_disabled("[data-action=overlap]")
     hands.send(page, "Shift+Enter")
     assert set(values()[0]["parts"]) == {"torso", "leg", "tail"}
 
@@ -296,7 +296,7 @@ def test_an_eye_is_drawn_on_the_head_without_a_word(browser_as, alice, bob, data
     hands.draw(page, (13, 11), (18, 11), (18, 16))
     page.keyboard.up("Control")
 
-    assert page.is_disabled("[data-deed=overlap]")
+    assert page.is_disabled("[data-action=overlap]")
     hands.send(page, "j", "2", "j", "2", "Shift+Enter")
     assert values()[0]["parts"]["tail"]["state"] == "drawn"
 

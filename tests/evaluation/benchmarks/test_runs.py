@@ -419,14 +419,14 @@ def test_a_step_that_fails_holds_up_neither_the_next_nor_another_campaign(
 @pytest.fixture
 def clock(monkeypatch):
     """What another worker does while somebody waits: the next of these at each look."""
-    deeds: list = []
+    actions: list = []
 
     def look(_seconds):
-        assert deeds, "it waits for ever"
-        deeds.pop(0)()
+        assert actions, "it waits for ever"
+        actions.pop(0)()
 
     monkeypatch.setattr(runs.time, "sleep", look)
-    return deeds
+    return actions
 
 
 @pytest.mark.parametrize("step", ["settle", "freeze", "score"])

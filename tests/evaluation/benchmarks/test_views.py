@@ -104,7 +104,7 @@ def test_its_researcher_and_staff_see_every_page(run, as_alice):
     for name, (_, method) in PAGES.items():
         for client in (as_alice, staff):
             answer = client.get(address(name, run))
-            # A deed is not done by following a link.
+            # An action is not done by following a link.
             assert answer.status_code == (200 if method == "get" else 405), name
             assert b"".join(answer) or method == "post", name
 

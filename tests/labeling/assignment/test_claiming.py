@@ -253,11 +253,11 @@ def test_the_sweep_moves_floors_and_counts(pond, monkeypatch):
     assert (pond.questions_asked, pond.questions_free) == (30, 10)
 
 
-@pytest.mark.parametrize("deeds", [[], ["pause"], ["close"]])
-def test_a_campaign_that_is_not_open_gives_no_page(alice, dataset, deeds):
-    campaign = factories.make_campaign(alice, dataset, images=2, launch=bool(deeds))
-    for deed in deeds:
-        lifecycle.move(campaign, alice, deed)
+@pytest.mark.parametrize("actions", [[], ["pause"], ["close"]])
+def test_a_campaign_that_is_not_open_gives_no_page(alice, dataset, actions):
+    campaign = factories.make_campaign(alice, dataset, images=2, launch=bool(actions))
+    for action in actions:
+        lifecycle.move(campaign, alice, action)
 
     with pytest.raises(CampaignClosed):
         claiming.next_page(alice, campaign)

@@ -206,13 +206,13 @@ def test_a_reviewer_decides_about_what_was_looked_at(cats, alice, bob):
     reviewing.send_back(cats, question.pk, alice, NOTE, seen=seen)
     draw(bob, cats, BETTER, question)
 
-    for deed in (
+    for action in (
         lambda: reviewing.accept(cats, question.pk, alice, seen=seen),
         lambda: reviewing.decide(cats, question.pk, alice, TAIL, seen=seen),
         lambda: reviewing.send_back(cats, question.pk, alice, NOTE, seen=seen),
     ):
         with pytest.raises(Conflict, match="Another reviewer was quicker"):
-            deed()
+            action()
     assert latest(question).value == stored(BETTER)
 
 
@@ -406,28 +406,28 @@ def test_two_reviewers_at_once_decide_once(throwaway):
     seat = Assignment.objects.get(question=question)
     start, outcomes = threading.Barrier(3), []
 
-    def at_once(deed):
+    def at_once(action):
         try:
             start.wait(timeout=20)
-            deed()
+            action()
             outcomes.append("done")
         except Conflict:
             outcomes.append("conflict")
         finally:
             connections.close_all()
 
-    deeds = [
+    actions = [
         lambda: reviewing.accept(campaign, question.pk, alice),
         lambda: reviewing.send_back(campaign, question.pk, rita, NOTE),
         lambda: send(bob, campaign, seat, BETTER),
     ]
-    threads = [threading.Thread(target=at_once, args=(deed,)) for deed in deeds]
+    threads = [threading.Thread(target=at_once, args=(action,)) for action in actions]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
 
-    # Accepted after it was sent back and mended meanwhile is two deeds, one after the other.
+    # Accepted after it was sent back and mended meanwhile is two actions, one after the other.
     assert outcomes.count("conflict") <= 1
     assert len(outcomes) == 3
     accepted = Settlement.objects.filter(question=question, reviewed=True).count()

@@ -426,8 +426,8 @@ def test_any_schedule_agrees_with_a_plain_count(alice, dataset, steps):
         factories.join(person, campaign)
     world = _World(campaign, crowd)
 
-    for deed, person, which, value in steps:
-        getattr(world, deed)(person, which, value)
+    for action, person, which, value in steps:
+        getattr(world, action)(person, which, value)
         world.check()
     world.finish()
 

@@ -284,13 +284,13 @@ def test_only_the_owner_imports_and_retries(dataset, alice, bob, settings, tmp_p
     (tmp_path / "birds").mkdir()
     row = imports.of_path(dataset, alice, "birds")
 
-    for deed in (
+    for action in (
         lambda: imports.of_uploads(dataset, bob, [sent(pictures(1))]),
         lambda: imports.of_path(dataset, bob, "birds"),
         lambda: imports.retry(row, bob),
     ):
         with pytest.raises(NotAllowed):
-            deed()
+            action()
     with pytest.raises(Conflict):
         imports.retry(row, alice)
 

@@ -60,9 +60,9 @@ def test_two_workers_follow_up_while_people_answer_and_one_is_blocked(throwaway)
     _drain(0, campaign)
     over = threading.Event()
 
-    def closing(deed, *arguments):
+    def closing(action, *arguments):
         try:
-            return deed(*arguments)
+            return action(*arguments)
         finally:
             connections.close_all()
 

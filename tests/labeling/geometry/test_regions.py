@@ -292,11 +292,11 @@ def test_a_mask_of_200_by_200_is_turned_in_no_time():
     mask = disc(200, 70, 70, 56) | disc(200, 130, 120, 66)
     polygons = polygons_of(mask)
 
-    def best(deed) -> float:
+    def best(action) -> float:
         times = []
         for _ in range(20):
             started = time.perf_counter()
-            deed()
+            action()
             times.append(time.perf_counter() - started)
         return min(times)
 

@@ -77,13 +77,13 @@ class Site:
         return done.stdout
 
     def enqueue(self, key: str) -> None:
-        deed = (
+        action = (
             "from django.db import transaction\n"
             "from labeling.jobs import queue\n"
             "with transaction.atomic():\n"
             f"    queue.enqueue('slow', {key!r}, {{'folder': {str(self.folder)!r}}})\n"
         )
-        self.manage("shell", "--no-imports", "-c", deed)
+        self.manage("shell", "--no-imports", "-c", action)
 
     def start_worker(self, *arguments: str) -> subprocess.Popen[bytes]:
         log = (self.folder / f"worker-{len(self.workers)}.txt").open("wb")
@@ -291,12 +291,12 @@ def seconds_to_send(broker: str, tmp_path: Path) -> float:
         "CELERY_BROKER_URL": broker,
         "DATABASE_URL": f"sqlite:///{tmp_path / 'site.sqlite3'}",
     }
-    deed = (
+    action = (
         "import time; from labeling.jobs import queue; start = time.monotonic();"
         "print(queue._send(1), time.monotonic() - start)"
     )
     done = subprocess.run(
-        [sys.executable, "manage.py", "shell", "--no-imports", "-c", deed],
+        [sys.executable, "manage.py", "shell", "--no-imports", "-c", action],
         cwd=django_settings.BASE_DIR,
         env=environment,
         capture_output=True,

@@ -44,11 +44,11 @@ def killed_at(number: int) -> Iterator[list[int]]:
         yield sent
 
 
-def dies(deed: Way, number: int) -> bool:
-    """Whether the deed got so far; what it had not committed is gone."""
+def dies(action: Way, number: int) -> bool:
+    """Whether the action got so far; what it had not committed is gone."""
     with killed_at(number) as sent:
         try:
-            deed()
+            action()
         except Killed:
             return True
     return sent[0] >= number
@@ -100,11 +100,11 @@ def work() -> None:
         queue.run(found.pk)
 
 
-def survives(campaign: Campaign, deed: Way, finish: Way) -> int:
-    """How many places were tried: the deed dies at each of its statements, twice, and the next
+def survives(campaign: Campaign, action: Way, finish: Way) -> int:
+    """How many places were tried: the action dies at each of its statements, twice, and the next
     attempt ends where an undisturbed one does."""
     with transaction.atomic():
-        deed()
+        action()
         finish()
         expected = state_of(campaign)
         transaction.set_rollback(True)
@@ -112,10 +112,10 @@ def survives(campaign: Campaign, deed: Way, finish: Way) -> int:
     while True:
         number += 1
         with transaction.atomic():
-            far = dies(deed, number)
+            far = dies(action, number)
             if far:
-                dies(deed, number)
-                deed()
+                dies(action, number)
+                action()
                 finish()
                 assert state_of(campaign) == expected, f"killed at statement {number}"
                 assert not Job.objects.exclude(state="done").exists()
@@ -221,14 +221,14 @@ def test_a_block_and_its_lifting_happen_wholly_or_not_at_all(coots, alice):
     def unblock() -> None:
         blocking.unblock(coots, coots.memberships.get(user=who), alice, "a mistake")
 
-    for deed in (block, unblock):
+    for action in (block, unblock):
         stands, number = state_of(coots), 1
-        # Dead after the commit, the deed is done: only the answer to its researcher is lost.
-        while dies(deed, number) and state_of(coots) == stands:
+        # Dead after the commit, the action is done: only the answer to its researcher is lost.
+        while dies(action, number) and state_of(coots) == stands:
             number += 1
         after = state_of(coots)
         assert number > 10
-        deed()
+        action()
         assert state_of(coots) == after != stands
         assert list(settling.rebuild(coots)) == []
     assert state_of(coots)["questions"] == before["questions"]

@@ -88,7 +88,7 @@ def test_the_id_is_sent_only_when_the_deed_is_committed(
 def test_a_deed_that_is_rolled_back_leaves_no_job_and_sends_nothing(sent):
     with suppress(ValueError), transaction.atomic():
         queue.enqueue("note", "a")
-        raise ValueError("the deed failed after all")
+        raise ValueError("the action failed after all")
 
     assert not Job.objects.exists()
     assert sent == []

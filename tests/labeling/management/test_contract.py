@@ -14,7 +14,7 @@ def test_what_is_stopped_by_hand_says_so_and_shows_no_traceback(shell, monkeypat
     def interrupted(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(merge.Command, "deed", interrupted)
+    monkeypatch.setattr(merge.Command, "action", interrupted)
 
     status, out, err = shell("merge", "a.png", "b.png")
 

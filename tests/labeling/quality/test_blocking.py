@@ -450,8 +450,8 @@ def test_lifting_all_blocks_gives_back_what_was_whatever_happened_meanwhile(
     alice, dataset, before, blocks, steps, policy
 ):
     world = World(alice, dataset, policy)
-    for deed, person, values in before:
-        getattr(world, deed)(world.crowd[person], values)
+    for action, person, values in before:
+        getattr(world, action)(world.crowd[person], values)
         world.check()
     for person in world.crowd:
         world.unblock(person, None)
@@ -461,8 +461,8 @@ def test_lifting_all_blocks_gives_back_what_was_whatever_happened_meanwhile(
     for person in blocks:
         world.block(world.crowd[person], None)
         world.check()
-    for deed, person, values in steps:
-        getattr(world, deed)(world.crowd[person], values)
+    for action, person, values in steps:
+        getattr(world, action)(world.crowd[person], values)
         world.check()
     for person in world.crowd:
         world.unblock(person, None)

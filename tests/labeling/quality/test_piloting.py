@@ -186,10 +186,10 @@ def test_a_campaign_where_classes_are_named_has_no_pilot(alice, dataset):
     campaign.settings = {"vocabulary": [{"key": "a", "name": "a"}, {"key": "b", "name": "b"}]}
     campaign.save()
 
-    for deed in (
+    for action in (
         lambda: piloting.plan(campaign, 1, 0),
         lambda: piloting.ask(campaign, alice, 1, 0),
         lambda: piloting.ask_pilot(campaign, alice, 1, 0),
     ):
         with pytest.raises(Refusal, match="yes and no"):
-            deed()
+            action()

@@ -55,7 +55,7 @@ def test_a_blocked_reviewer_reviews_audits_and_looks_no_more(coots, alice, bob):
     question.refresh_from_db()
     assert question.state == "review"
     person = browser(alice).get(f"/campaigns/{coots.name}/people/{member(vera, coots).pk}/")
-    assert [deed.name for deed in person.context["deeds"]] == ["unblock"]
+    assert [action.name for action in person.context["actions"]] == ["unblock"]
     # What every member may see stays: the person reads there that their work has ended.
     assert web.get(f"/campaigns/{coots.name}/standing/").status_code == 200
 

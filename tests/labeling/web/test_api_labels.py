@@ -103,9 +103,9 @@ def test_a_body_that_is_no_form_is_not_read(alices, pond):
 
 
 def test_what_is_too_large_is_refused_by_its_stated_length(alices, pond, monkeypatch):
-    from labeling.web.api.labels import GivenLabelDoors
+    from labeling.web.api.labels import GivenLabelViewSet
 
-    monkeypatch.setattr(GivenLabelDoors, "max_upload_bytes", 100)
+    monkeypatch.setattr(GivenLabelViewSet, "max_upload_bytes", 100)
 
     response = send(alices, file=files.rows(*[f"0.png,{DOG},yes"] * 20))
 

@@ -284,7 +284,7 @@ def test_the_researcher_of_a_campaign_is_let_in(name, coots, alice):
     response = ask(logged_in(alice), name, CAMPAIGN_PAGES[name][0], coots)
 
     # One meets a question that is no gold, the others a campaign where nobody draws: refusals, but
-    # of the deed.
+    # of the action.
     refused = name in ("gold_retire", "gold_draw", "gold_image")
     assert response.status_code in ((400,) if refused else (200, 302))
 

@@ -155,12 +155,12 @@ def test_instructions_are_shown_as_text(desk, dataset):
 
 
 @pytest.mark.parametrize(
-    ("deeds", "state"),
+    ("actions", "state"),
     [(["pause"], "paused"), (["pause", "resume"], "open"), (["close"], "closed")],
 )
-def test_state_buttons_move_the_campaign(desk, coots, deeds, state):
-    for deed in deeds:
-        desk.post("/campaigns/coots/state/", {"deed": deed})
+def test_state_buttons_move_the_campaign(desk, coots, actions, state):
+    for action in actions:
+        desk.post("/campaigns/coots/state/", {"deed": action})
 
     coots.refresh_from_db()
     assert coots.state == state

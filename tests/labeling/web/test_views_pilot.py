@@ -104,18 +104,18 @@ def test_the_page_of_the_pilot_asks_as_much_for_few_classes_as_for_many(
 
 def test_standings_are_worked_out_when_a_researcher_wants_them(desk, coots, alice, run_jobs):
     quality = "/campaigns/coots/quality/"
-    assert "Work standings out now" in text_of(desk.get(quality))
+    assert "Recompute reputations" in text_of(desk.get(quality))
 
     page = text_of(desk.post(f"{quality}calibrate/", follow=True))
 
     assert "Standings are being worked out" in page
-    assert "Work standings out now" not in page
+    assert "Recompute reputations" not in page
     run_jobs()
     coots.refresh_from_db()
     assert coots.calibration.reason == f"asked for ({alice.username})"
     page = text_of(desk.get(quality))
     assert "Answers weigh by calibration 1" in page
-    assert "Work standings out now" in page
+    assert "Recompute reputations" in page
 
 
 def test_programs_price_ask_and_follow_a_pilot(client, coots, run_jobs):

@@ -265,7 +265,7 @@ def test_a_reviewer_sees_disputes_but_no_gold_and_no_people(coots, alice):
     page = text_of(client.get("/campaigns/coots/quality/"))
 
     assert "Most disputed" in page
-    assert "Gold that fails" not in page
+    assert "Gold questions most people get wrong" not in page
     assert "standing" not in page
 
 

@@ -32,7 +32,7 @@ from labeling.errors import NotYours, Refusal
 from labeling.files import BadInput
 from labeling.models import Campaign, User
 from labeling.releases.freezing import release_for
-from labeling.web.api.base import BoundedMultiPartParser, Doors, StrictJSONParser, download
+from labeling.web.api.base import BaseViewSet, BoundedMultiPartParser, StrictJSONParser, download
 
 CDS = Benchmark.Kind.CDS
 JSONL = {(200, "application/jsonl"): OpenApiTypes.BINARY}
@@ -69,7 +69,7 @@ def read_choice(user: User, body: dict[str, Any]) -> tuple[Campaign, dict[str, A
     return campaign, body
 
 
-class CDSBenchmarkDoors(Uploads):
+class CDSBenchmarkViewSet(Uploads):
     queryset = Benchmark.objects.none()
     serializer_class = BenchmarkSerializer
     parser_classes = [BoundedMultiPartParser, StrictJSONParser]
@@ -98,7 +98,7 @@ class CDSBenchmarkDoors(Uploads):
         return self.answer(CDSPlanSerializer, plan)
 
 
-class CDSFileDoors(Doors):
+class CDSFileViewSet(BaseViewSet):
     queryset = Benchmark.objects.none()
 
     @extend_schema(responses=JSONL)
@@ -137,7 +137,7 @@ class CDSFileDoors(Doors):
         return download(open(path, "rb"), f"{row.name}-run-{pk}-{name}", "application/jsonl")
 
 
-class PredictionDoors(Uploads):
+class PredictionViewSet(Uploads):
     queryset = Submission.objects.none()
 
     @extend_schema(request=PredictionsUpload, responses={201: JoinedSerializer})

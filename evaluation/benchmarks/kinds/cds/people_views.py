@@ -79,7 +79,7 @@ class PeopleForm(forms.Form):
 @login_required
 @require_http_methods(["GET", "POST"])
 def people(request: SignedIn, name: str) -> HttpResponse:
-    """What asking people would cost, the deed, and afterwards how far it is."""
+    """What asking people would cost, the action, and afterwards how far it is."""
     row = access.benchmark_for(request.user, name, Benchmark.Kind.CDS)
     if "fragment" in request.GET and row.naming is not None:
         shown = {"benchmark": row, "naming": row.naming, "job": _job(row)}

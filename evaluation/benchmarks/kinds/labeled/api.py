@@ -25,7 +25,7 @@ from labeling.errors import NotYours, Refusal
 from labeling.files import BadInput
 from labeling.models import User
 from labeling.releases.freezing import release_for
-from labeling.web.api.base import BoundedMultiPartParser, Doors, StrictJSONParser, download
+from labeling.web.api.base import BaseViewSet, BoundedMultiPartParser, StrictJSONParser, download
 
 ZIP = {(200, "application/zip"): OpenApiTypes.BINARY}
 JSONL = {(200, "application/jsonl"): OpenApiTypes.BINARY}
@@ -39,7 +39,7 @@ def released_for(user: User, name: str) -> Benchmark:
     return row
 
 
-class ReleasedBenchmarkDoors(Doors):
+class ReleasedBenchmarkViewSet(BaseViewSet):
     queryset = Benchmark.objects.none()
     serializer_class = BenchmarkSerializer
     parser_classes = [BoundedMultiPartParser, StrictJSONParser]
@@ -72,7 +72,7 @@ class ReleasedBenchmarkDoors(Doors):
         return self.answer(ReleasedPlanSerializer, plan)
 
 
-class SubmissionDoors(Uploads):
+class SubmissionViewSet(Uploads):
     queryset = Submission.objects.none()
     serializer_class = ReleasedSubmissionSerializer
     ordering = "position"
@@ -117,7 +117,7 @@ class SubmissionDoors(Uploads):
         return Response(status=204)
 
 
-class ReleasedFileDoors(Doors):
+class ReleasedFileViewSet(BaseViewSet):
     queryset = Benchmark.objects.none()
 
     @extend_schema(responses=ZIP)

@@ -450,18 +450,18 @@ def _withdraw_unneeded(benchmark: Benchmark, keys: set[Key]) -> None:
         )
 
 
-def _record(benchmark: Benchmark, row: Selection, deed: str) -> Decision:
+def _record(benchmark: Benchmark, row: Selection, action: str) -> Decision:
     return Decision(
         campaign=benchmark.campaign,
         kind=Decision.Kind.DROP,
         content={
-            "deed": deed,
+            "deed": action,
             "pair": [row.first.name, row.second.name],
             "rank": row.rank,
             "image": row.image,
         },
         reason="Too hard for people; the pair takes the next image of its reserve."
-        if deed == "left"
+        if action == "left"
         else "Takes the place of an image that was too hard.",
     )
 
