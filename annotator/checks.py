@@ -1,6 +1,7 @@
-"""What a site that others can reach must not be without: a secret key of its own.
+"""What a site must not be without: a page for each kind of question and, where others can reach
+it, a secret key of its own.
 
-Commands, tests and `runserver` with DEBUG work without one; `manage.py check --deploy` and the
+Commands, tests and `runserver` with DEBUG work without a key; `manage.py check --deploy` and the
 WSGI application (what a web server loads) do not.
 """
 
@@ -28,6 +29,17 @@ def secret_key_is_set(app_configs: Sequence[AppConfig] | None, **kwargs: Any) ->
     if not has_insecure_key():
         return []
     return [Error("SECRET_KEY is the one that is published with the code.", CURE, id="assay.E001")]
+
+
+@register()
+def kinds_have_pages(app_configs: Sequence[AppConfig] | None, **kwargs: Any) -> list[CheckMessage]:
+    from annotator import kinds
+
+    try:
+        kinds.pages()
+    except (ImportError, TypeError) as error:
+        return [Error(f"ASSAY_QUESTION_KINDS: {error}", id="assay.E002")]
+    return []
 
 
 def refuse_insecure_key() -> None:

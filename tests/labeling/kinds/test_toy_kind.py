@@ -10,6 +10,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
+from annotator import checks
 from labeling.campaigns import lifecycle
 from labeling.exchange import export_files
 from labeling.follow_ups import opening
@@ -186,3 +187,11 @@ def test_two_kinds_of_one_name_are_refused(add_kind, package, settings):
 
     with pytest.raises(TypeError, match="Two question kinds are named 'colour'"):
         KINDS["contains"]
+
+
+def test_a_kind_without_a_page_is_found_by_the_checks(add_kind):
+    add_kind("Colour", "toy_colours.Colour")
+
+    [error] = checks.kinds_have_pages(None)
+
+    assert "toy_colours.Colour is no page of a kind" in error.msg
