@@ -9,7 +9,7 @@ PYTHON ?= $(shell for p in python3.11 python3 python3.12 python3.13; do \
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup setup-dev exchange demo test lint format bench clean clean-data
+.PHONY: help setup setup-dev exchange demo test test-all lint format bench clean clean-data
 
 help:  ## what can be made
 	@sed -n 's/^\([a-z-]*\):.*##/\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -48,8 +48,15 @@ var/wordnet/.installed: deploy/wordnet.sh
 demo: setup  ## the demonstration at http://127.0.0.1:8000 (PORT=… for another port)
 	@$(BIN)/python deploy/serve.py --demo --port $(PORT) --end-with-parent
 
-test: setup-dev  ## the whole test suite; what cannot run here is skipped and says why
-	$(BIN)/python -m pytest -n auto
+# Neighbours share what is built once a module: each worker takes half of the list, and then from
+# the end of the other's.
+PYTEST = $(BIN)/python -m pytest -n auto --dist worksteal
+
+test: setup-dev  ## the test suite; what cannot run here is skipped and says why
+	$(PYTEST) -m "not slow"
+
+test-all: setup-dev  ## and the long forms of its long stories, with more examples of each property
+	$(PYTEST) --hypothesis-profile nightly
 
 lint: setup-dev  ## ruff, mypy, djlint, node --check
 	$(BIN)/ruff check .

@@ -365,7 +365,6 @@ def world(wordnet, settings, tmp_path):
 
 
 @pytest.mark.browser
-@pytest.mark.slow
 @pytest.mark.timeout(900)
 @pytest.mark.django_db(transaction=True)
 def test_every_form_reaches_its_last_button(browser_as, site, world):

@@ -24,7 +24,6 @@ from tests.labeling import pascal_mats
 
 pytestmark = [
     pytest.mark.browser,
-    pytest.mark.slow,
     pytest.mark.timeout(600),
     pytest.mark.django_db(transaction=True),
     # pycocotools', with numpy 2.

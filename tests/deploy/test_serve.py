@@ -240,7 +240,6 @@ def get(said: str, path: str) -> str:
         return page.read().decode()
 
 
-@pytest.mark.slow
 def test_the_demonstration_survives_kill_9_and_leaves_nothing_behind(tmp_path):
     if not LINUX:
         pytest.skip("reads /proc")

@@ -11,7 +11,6 @@ from deploy import web_server
 from tests.conftest import skip_or_fail
 
 
-@pytest.mark.slow
 @pytest.mark.timeout(400)
 @pytest.mark.parametrize("server", ["waitress", "nginx, gunicorn"])
 def test_two_hundred_slow_clients_keep_nobody_from_the_site(server):

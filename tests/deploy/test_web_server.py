@@ -3,14 +3,13 @@
 import contextlib
 import http.client
 import socket
-import time
 from collections.abc import Iterator
 
 import pytest
 
 from benchmarks import bench_slow_clients
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.timeout(300)
 
 
 @pytest.fixture(scope="module")
@@ -39,8 +38,7 @@ def test_clients_that_read_nothing_keep_nobody_from_the_site(port):
             client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
             client.connect(("127.0.0.1", port))
             client.sendall(b"GET /api/schema/ HTTP/1.1\r\nHost:[::1]\r\n\r\n" * 190)
-        end = time.monotonic() + 10
-        while time.monotonic() < end:
+        for _ in range(40):
             assert ask(port, "/accounts/login/") == 200
 
 

@@ -2,8 +2,9 @@
 
 import os
 import shutil
+import sqlite3
 import uuid
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 
 import environ
 import pytest
@@ -48,29 +49,37 @@ def _away_from_the_test_database(blocker):
             connections["default"] = kept
 
 
-@pytest.fixture(
-    scope="module", params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)]
-)
-def template(request, tmp_path_factory, django_db_blocker):
-    """The name of an empty migrated database, made once, of which every test gets a copy."""
-    if request.param == "sqlite":
-        name = str(tmp_path_factory.mktemp("template") / "template.sqlite3")
-        url = f"sqlite:///{name}"
-    else:
-        name = f"assay_template_{uuid.uuid4().hex[:12]}"
-        url = f"{POSTGRES.rsplit('/', 1)[0]}/{name}"
-        with _postgres() as server:
-            server.execute(f'CREATE DATABASE "{name}"')
-    with _away_from_the_test_database(django_db_blocker):
+def _migrate(url, blocker):
+    with _away_from_the_test_database(blocker):
         _point_to(url)
         call_command("migrate", verbosity=0)
-        if request.param == "sqlite":
-            with connections["default"].cursor() as cursor:
-                cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+
+@pytest.fixture(scope="session")
+def sqlite_tables(tmp_path_factory, django_db_blocker):
+    """The path of an SQLite database with all tables and no rows."""
+    path = tmp_path_factory.mktemp("template") / "template.sqlite3"
+    _migrate(f"sqlite:///{path}", django_db_blocker)
+    with closing(sqlite3.connect(path)) as made:
+        made.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    return path
+
+
+@pytest.fixture(
+    scope="session", params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)]
+)
+def template(request, sqlite_tables, django_db_blocker):
+    """The name of an empty migrated database, of which every test gets a copy."""
+    if request.param == "sqlite":
+        yield str(sqlite_tables)
+        return
+    name = f"assay_template_{uuid.uuid4().hex[:12]}"
+    with _postgres() as server:
+        server.execute(f'CREATE DATABASE "{name}"')
+    _migrate(f"{POSTGRES.rsplit('/', 1)[0]}/{name}", django_db_blocker)
     yield name
-    if request.param == "postgres":
-        with _postgres() as server:
-            server.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
+    with _postgres() as server:
+        server.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import pytest
 from tests.browser.conftest import expect
 from tests.browser.drawing.conftest import area
 
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+pytestmark = pytest.mark.browser
 
 SQUARE = [[100, 50], [200, 50], [200, 150], [100, 150]]
 

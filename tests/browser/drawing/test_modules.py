@@ -1,35 +1,62 @@
-"""The engine's pure modules, in the browser that runs them; shapely is the reference."""
+"""The engine's pure modules, run by node; shapely is the reference."""
 
+import json
 import math
 import random
+import shutil
+import subprocess
 
 import pytest
 from shapely.geometry import LineString, Point, Polygon
 
 from labeling.geometry.polygons import clean
-from tests.browser.drawing.conftest import area
+from tests.browser.drawing.conftest import STATIC, area
+from tests.conftest import skip_or_fail
 
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
-
-MODULE = """async ([module, name, given]) => {
-  const found = await import(`/static/js/drawing/${module}.js`);
-  return found[name](...given);
-}"""
+RUN = """import { readFileSync } from "node:fs";
+const { folder, given } = JSON.parse(readFileSync(0, "utf8"));
+const load = (module) => import(`${folder}/js/drawing/${module}.js`);
+process.stdout.write(JSON.stringify((await (%s)(given)) ?? null));"""
 MANY = """async ([module, name, all]) => {
-  const found = await import(`/static/js/drawing/${module}.js`);
+  const found = await load(module);
   return all.map((given) => found[name](...given));
 }"""
 
 
-@pytest.fixture
-def call(hand):
-    return lambda module, name, *given: hand.js(MODULE, [module, name, list(given)])
+@pytest.fixture(scope="session")
+def js(tmp_path_factory):
+    """What a function of JavaScript gives for an argument; `load` imports modules of the engine."""
+    if shutil.which("node") is None:
+        skip_or_fail("no node: install it (Debian: nodejs)")
+    # node takes files for modules where a package says that they are.
+    folder = tmp_path_factory.mktemp("static")
+    for name in ("js", "vendor/polygon-clipping"):
+        shutil.copytree(STATIC / name, folder / name)
+    (folder / "package.json").write_text('{"type": "module"}')
+
+    def run(function, given=None):
+        done = subprocess.run(
+            ["node", "--input-type=module", "--eval", RUN % function],
+            input=json.dumps({"folder": str(folder), "given": given}),
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)
+
+    return run
 
 
 @pytest.fixture
-def calls(hand):
+def calls(js):
     """The function's answers to many calls, in one go."""
-    return lambda module, name, given: hand.js(MANY, [module, name, given])
+    return lambda module, name, given: js(MANY, [module, name, given])
+
+
+@pytest.fixture
+def call(calls):
+    return lambda module, name, *given: calls(module, name, [given])[0]
 
 
 def star(rng, x, y, radius, corners=40):
@@ -85,7 +112,7 @@ def test_regions_are_those_of_shapely_and_valid(calls, name):
 
 
 WITHOUT_OVERLAP = """async (all) => {
-  const { withoutOverlap } = await import("/static/js/drawing/changes.js");
+  const { withoutOverlap } = await load("changes");
   return all.map(([top, under]) => {
     const shapes = new Map([["top", [[top]]], ["under", [[under]]]]);
     return Object.fromEntries(withoutOverlap(shapes, new Map(), "top").shapes);
@@ -93,8 +120,8 @@ WITHOUT_OVERLAP = """async (all) => {
 }"""
 
 
-def test_minimizing_shares_every_corner_of_the_cut(hand):
-    for shapes in hand.js(WITHOUT_OVERLAP, pairs(40)):
+def test_minimizing_shares_every_corner_of_the_cut(js):
+    for shapes in js(WITHOUT_OVERLAP, pairs(40)):
         top, under = shape(shapes["top"]), shape(shapes["under"])
         assert top.intersection(under).area < 0.1 * top.length
         corners = {tuple(c) for piece in shapes["top"] for ring in piece for c in ring}
@@ -102,8 +129,8 @@ def test_minimizing_shares_every_corner_of_the_cut(hand):
             assert top.boundary.distance(Point(corner)) > 0.05 or corner in corners
 
 
-def test_what_the_engine_makes_the_server_takes(hand):
-    for shapes in hand.js(WITHOUT_OVERLAP, pairs(40, seed=11)):
+def test_what_the_engine_makes_the_server_takes(js):
+    for shapes in js(WITHOUT_OVERLAP, pairs(40, seed=11)):
         for made in shapes.values():
             assert sum(len(piece) for piece in clean(made, 400, 400)) == sum(map(len, made))
 
@@ -172,10 +199,10 @@ def test_simplify_has_a_most(call):
     assert len(call("simplify", "simplify", line, 0.01, 100)) == 100
 
 
-def test_million_points_of_a_lasso_stay_few(hand):
-    held, left = hand.js(
+def test_million_points_of_a_lasso_stay_few(js):
+    held, left = js(
         """async () => {
-          const { Trail } = await import("/static/js/drawing/simplify.js");
+          const { Trail } = await load("simplify");
           const trail = new Trail(0.5);
           let most = 0;
           for (let i = 0; i < 1_000_000; i += 1) {

@@ -24,7 +24,6 @@ from tests.browser.labeling.test_grid import FINISHED, another, finish, wait_for
 
 pytestmark = [
     pytest.mark.browser,
-    pytest.mark.slow,
     pytest.mark.timeout(600),
     pytest.mark.django_db(transaction=True),
 ]

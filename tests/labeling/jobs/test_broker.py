@@ -15,7 +15,6 @@ from pathlib import Path
 
 import pytest
 from django.conf import settings as django_settings
-from django.db import connection
 from kombu import Connection
 
 from annotator.broker import Channel
@@ -50,19 +49,6 @@ class Site:
             "ASSAY_SWEEP_SECONDS": "1",
             "TEST_QUEUE": self.queue,
         }
-
-    def make_tables(self, made_before: Path) -> None:
-        """Copies tables instead of migrating anew, which takes seconds."""
-        if connection.vendor == "sqlite":
-            connection.ensure_connection()
-            with closing(sqlite3.connect(self.database)) as copy:
-                connection.connection.backup(copy)
-            return
-        # The workers' own database is SQLite, whatever the tests run on.
-        if not made_before.exists():
-            self.manage("migrate", "--verbosity=0")
-            shutil.copy(self.database, made_before)
-        shutil.copy(made_before, self.database)
 
     def manage(self, *arguments: str) -> str:
         done = subprocess.run(
@@ -148,12 +134,12 @@ class Site:
 
 
 @pytest.fixture
-def site(request, tmp_path, tmp_path_factory, transactional_db) -> Iterator[Site]:
+def site(request, tmp_path, sqlite_tables) -> Iterator[Site]:
     broker = request.param
     if broker != "filesystem://":
         _need(broker)
     made = Site(tmp_path, broker)
-    made.make_tables(tmp_path_factory.getbasetemp() / "site.sqlite3")
+    shutil.copy(sqlite_tables, made.database)
     yield made
     made.close()
 
@@ -168,6 +154,17 @@ def _need(broker: str) -> None:
         skip_or_fail(f"no broker at {broker.partition('@')[2] or broker}: {error}")
 
 
+@pytest.mark.parametrize("site", BROKERS[1:], indirect=True)
+def test_a_job_is_taken_from_every_broker(site: Site):
+    """Of the filesystem the pool of processes, below, shows more."""
+    site.go()
+    site.enqueue("teal")
+    site.start_worker()
+
+    site.wait_for(lambda: site.row("teal") == ("done", 1), "the worker finishes")
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("site", BROKERS, indirect=True)
 def test_a_job_whose_worker_is_killed_is_finished_by_another(site: Site):
     first = site.start_worker()

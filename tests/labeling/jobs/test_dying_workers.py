@@ -3,6 +3,8 @@
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
+from itertools import count
 from typing import Any
 
 import pytest
@@ -33,14 +35,14 @@ def killed_at(number: int) -> Iterator[list[int]]:
     """Dies when the statement of that number is sent. Yields how many were, as a list of one."""
     sent = [0]
 
-    def count(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
+    def send(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
         if not sql.startswith(("SAVEPOINT", "RELEASE", "ROLLBACK")):
             sent[0] += 1
             if sent[0] == number:
                 raise Killed
         return execute(sql, params, many, context)
 
-    with connection.execute_wrapper(count):
+    with connection.execute_wrapper(send):
         yield sent
 
 
@@ -100,28 +102,31 @@ def work() -> None:
         queue.run(found.pk)
 
 
-def survives(campaign: Campaign, action: Way, finish: Way) -> int:
-    """How many places were tried: the action dies at each of its statements, twice, and the next
-    attempt ends where an undisturbed one does."""
+# At how many statements a action dies: each of them, or the first and every seventh from there on.
+@pytest.fixture(params=[7, pytest.param(1, marks=pytest.mark.slow)], ids=["seventh", "each"])
+def survives(request: pytest.FixtureRequest) -> Callable[[Campaign, Way], int]:
+    return partial(_survives, request.param)
+
+
+def _survives(step: int, campaign: Campaign, action: Way) -> int:
+    """The last statement at which the action died: twice, and the next attempt ended where an
+    undisturbed one does."""
     with transaction.atomic():
         action()
-        finish()
         expected = state_of(campaign)
         transaction.set_rollback(True)
-    number = 0
-    while True:
-        number += 1
+    for number in count(1, step):
         with transaction.atomic():
             far = dies(action, number)
             if far:
                 dies(action, number)
                 action()
-                finish()
                 assert state_of(campaign) == expected, f"killed at statement {number}"
                 assert not Job.objects.exclude(state="done").exists()
             transaction.set_rollback(True)
         if not far:
-            return number - 1
+            return number - step
+    raise AssertionError("never done")
 
 
 def answer(person, campaign, value) -> None:
@@ -135,50 +140,50 @@ def home(alice, dataset) -> Campaign:
     return hierarchies.make(alice, dataset, images=3)
 
 
-def test_following_up_survives(home):
+def test_following_up_survives(home, survives):
     hierarchies.settle(home, 0, animal="no", kitchen="yes", electric="no")
     hierarchies.settle(home, 1, animal="yes", kitchen="no", electric="no", person=None)
     hierarchies.settle(home, 2, animal="yes")
     queue.enqueue("advance", str(home.pk), campaign=home)
 
-    assert survives(home, work, work) > 10
+    assert survives(home, work) > 10
 
 
-def test_looking_again_after_a_change_of_the_graph_survives(home, alice):
+def test_looking_again_after_a_change_of_the_graph_survives(home, alice, survives):
     hierarchies.settle(home, 0, animal="yes", electric="no")
     queue.enqueue("advance", str(home.pk), campaign=home)
     work()
     raw = hierarchies.GRAPH
     store.define(home, alice, raw | {"nodes": [n for n in raw["nodes"] if n["id"] != "person"]})
 
-    assert survives(home, work, work) > 10
+    assert survives(home, work) > 10
 
 
-def test_opening_images_survives(alice, dataset, monkeypatch):
+def test_opening_images_survives(alice, dataset, monkeypatch, survives):
     monkeypatch.setattr(following, "SLICE", 2)
     monkeypatch.setattr(opening, "AT_ONCE", 2)
     home = hierarchies.make(alice, dataset, images=5, opened=False)
     assert opening.open_images(home, []) is None
 
-    assert survives(home, work, work) > 10
+    assert survives(home, work) > 10
 
 
-def voted(campaign: Campaign, count: int = 4) -> list[Any]:
-    people = [factories.make_user(f"p{number}") for number in range(count)]
-    for number, person in enumerate(people):
+def voted(campaign: Campaign, people: int = 4) -> list[Any]:
+    crowd = [factories.make_user(f"p{number}") for number in range(people)]
+    for number, person in enumerate(crowd):
         factories.join(person, campaign)
         answer(person, campaign, "no" if number == 1 else "yes")
-    return people
+    return crowd
 
 
-def test_working_standings_out_survives(coots, alice):
+def test_working_standings_out_survives(coots, alice, survives):
     voted(coots)
     calibrating.ask_now(coots, alice)
 
-    assert survives(coots, work, work) > 10
+    assert survives(coots, work) > 10
 
 
-def test_watching_somebody_whom_the_rules_block_survives(alice, dataset):
+def test_watching_somebody_whom_the_rules_block_survives(alice, dataset, survives):
     rules = {"votes": 2, "gold_share": 0.5, "gold_action": "block", "test_cap": 5}
     pond = factories.make_campaign(alice, dataset, "pond", images=6, policy=rules)
     for number in range(8):
@@ -195,19 +200,19 @@ def test_watching_somebody_whom_the_rules_block_survives(alice, dataset):
     key = f"{pond.pk}:{sleeper.pk}"
     queue.enqueue("watch", key, {"campaign": pond.pk, "user": sleeper.pk}, pond)
 
-    assert survives(pond, work, work) > 20
+    assert survives(pond, work) > 20
     work()
     assert pond.memberships.get(user=sleeper).stage == "blocked"
 
 
-def test_bringing_labels_in_survives(home, alice, monkeypatch):
+def test_bringing_labels_in_survives(home, alice, monkeypatch, survives):
     # The storage is not set back between attempts, as the database is.
     monkeypatch.setattr(givenfiles.default_storage, "delete", lambda name: None)
     rows = label_files.rows(f"0.png,{label_files.DOG},yes", f"1.png,{label_files.CUP},no")
     job = givenfiles.take(home.dataset, alice, label_files.zipped({"labels.csv": rows.read()}))
     assert isinstance(job, Job)
 
-    assert survives(home, work, work) > 10
+    assert survives(home, work) > 10
 
 
 def test_a_block_and_its_lifting_happen_wholly_or_not_at_all(coots, alice):
