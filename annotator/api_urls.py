@@ -9,9 +9,6 @@ from drf_spectacular.generators import SchemaGenerator
 from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
 
 from annotator.pages.api import LabelViewSet, SeatViewSet
-from evaluation.benchmarks import api as evaluation
-from evaluation.benchmarks.kinds.cds import api as cds
-from evaluation.benchmarks.kinds.labeled import api as released
 from labeling.web import problems
 from labeling.web.api import (
     accounts,
@@ -226,52 +223,6 @@ in_campaign: Addresses = [
     path("answers/", LabelViewSet.as_view({"post": "answers"}), name="answers"),
 ]
 
-in_benchmark: Addresses = [
-    path("classifiers/", evaluation.ClassifierViewSet.as_view(LIST_CREATE), name="classifiers"),
-    path(
-        "accuracies/",
-        evaluation.ClassifierViewSet.as_view({"put": "accuracies"}),
-        name="accuracies",
-    ),
-    path("selections/", evaluation.SelectionViewSet.as_view(LIST), name="selections"),
-    path(
-        "selection.jsonl",
-        evaluation.SelectionViewSet.as_view({"get": "file"}),
-        name="selection-file",
-    ),
-    path(
-        "true-labels/",
-        evaluation.SelectionViewSet.as_view({"post": "true_labels"}),
-        name="true-labels",
-    ),
-    path("predictions/", cds.PredictionViewSet.as_view({"post": "create"}), name="predictions"),
-    path(
-        "classifiers/<int:position>/",
-        cds.PredictionViewSet.as_view({"delete": "destroy"}),
-        name="classifier",
-    ),
-    path("sequences.jsonl", cds.CDSFileViewSet.as_view({"get": "lines"}), name="lines"),
-    path("orders.json", cds.CDSFileViewSet.as_view({"get": "orders"}), name="orders"),
-    *(
-        path(f"runs/<int:pk>/{name}.jsonl", cds.CDSFileViewSet.as_view({"get": name}), name=name)
-        for name in ("sequences", "answers")
-    ),
-    path("submissions/", released.SubmissionViewSet.as_view(LIST), name="submissions"),
-    path(
-        "submissions/<str:classifier>/",
-        released.SubmissionViewSet.as_view({"put": "update", "delete": "destroy"}),
-        name="submission",
-    ),
-    path("truth.zip", released.ReleasedFileViewSet.as_view({"get": "truth"}), name="truth"),
-    path(
-        "runs/<int:pk>/images.jsonl",
-        released.ReleasedFileViewSet.as_view({"get": "images"}),
-        name="run-images",
-    ),
-    path("runs/", evaluation.RunViewSet.as_view(LIST_CREATE), name="runs"),
-    path("runs/<int:pk>/", evaluation.RunViewSet.as_view(READ), name="run"),
-]
-
 v1: Addresses = [
     *account,
     path("datasets/", datasets.DatasetViewSet.as_view(LIST_CREATE), name="datasets"),
@@ -282,24 +233,7 @@ v1: Addresses = [
     path("campaigns/<slug:campaign>/", include(in_campaign)),
     path("seats/<slug:token>/image/", SeatViewSet.as_view({"get": "image"}), name="seat-image"),
     path("seats/<slug:token>/skip/", SeatViewSet.as_view({"post": "skip"}), name="seat-skip"),
-    path("benchmarks/", evaluation.BenchmarkViewSet.as_view(LIST_CREATE), name="benchmarks"),
-    path("benchmark-plans/", evaluation.BenchmarkViewSet.as_view({"post": "plan"}), name="plan"),
-    path("cds-benchmarks/", cds.CDSBenchmarkViewSet.as_view({"post": "create"}), name="new-cds"),
-    path(
-        "cds-benchmark-plans/", cds.CDSBenchmarkViewSet.as_view({"post": "plan"}), name="cds-plan"
-    ),
-    path(
-        "released-benchmarks/",
-        released.ReleasedBenchmarkViewSet.as_view({"post": "create"}),
-        name="new-released",
-    ),
-    path(
-        "released-benchmark-plans/",
-        released.ReleasedBenchmarkViewSet.as_view({"post": "plan"}),
-        name="released-plan",
-    ),
-    path("benchmarks/<slug:name>/", evaluation.BenchmarkViewSet.as_view(READ), name="benchmark"),
-    path("benchmarks/<slug:benchmark>/", include(in_benchmark)),
+    path("", include("evaluation.benchmarks.api_urls")),
 ]
 
 app_name = "api"

@@ -311,6 +311,12 @@ ASSAY_JOB_HANDLERS = {
     "score": "evaluation.benchmarks.runs.execute",
     "watch": "labeling.quality.monitoring.execute",
 }
+# The kinds of benchmark, in the order of the pages: a package each (docs/development.md).
+ASSAY_BENCHMARK_KINDS = [
+    "evaluation.benchmarks.kinds.mad.kind.Mad",
+    "evaluation.benchmarks.kinds.cds.kind.Cds",
+    "evaluation.benchmarks.kinds.labeled.kind.Labeled",
+]
 # What labeling asks of other parts, again without knowing them: words for classes that a list does
 # not describe, and links to what is made of a campaign.
 ASSAY_GLOSSARY = "evaluation.hooks.glossary"

@@ -1,25 +1,66 @@
-from django.urls import URLPattern, URLResolver, include, path
+from django.urls import URLPattern, URLResolver, include, path, register_converter
+from django.urls.converters import StringConverter
 
 from evaluation.benchmarks import views
+from evaluation.benchmarks.kind import families
+from evaluation.benchmarks.views import moved
+
+
+class FileConverter(StringConverter):
+    """The name of a file that is taken away."""
+
+    regex = r"[\w-]+\.(?:jsonl|json|zip|txt)"
+
+
+register_converter(FileConverter, "file")
 
 app_name = "evaluation"
 _one = "benchmarks/<slug:name>/"
 _run = f"{_one}runs/<int:pk>/"
+_kinds: list[URLPattern | URLResolver] = [
+    path("", include(kind.urls)) for kind in families().values() if kind.urls
+]
+# Addresses that earlier versions had, and old names of present ones.
+_moved: list[URLPattern | URLResolver] = [
+    path("benchmarks/new/", moved("new", family="mad"), name="benchmark_new"),
+    path("benchmarks/new/released/", moved("new", family="labeled"), name="released_new"),
+    path(f"{_one}classifiers/add/", moved("submissions"), name="add_classifier"),
+    path(f"{_one}predictions/", moved("submissions"), name="cds_predictions"),
+    path(f"{_one}predictions/<int:position>/remove/", moved("remove", "POST"), name="cds_remove"),
+]
+_old_names: list[URLPattern | URLResolver] = [
+    path("benchmarks/new/cds/", moved("new", family="cds"), name="cds_new"),
+    path(f"{_one}submissions/", moved("submissions"), name="released_submissions"),
+    path(f"{_one}submissions/<int:position>/remove/", moved("remove"), name="released_remove"),
+    *(
+        path(f"{_one}{file}", moved("file", "GET", file=file), name=name)
+        for file, name in (
+            *(("selection.jsonl", "selection"), ("truth.zip", "released_truth")),
+            *(("sequences.jsonl", "cds_lines"), ("orders.json", "cds_orders")),
+        )
+    ),
+    *(
+        path(f"{_run}{file}", moved("run_file", "GET", file=file), name=name)
+        for file, name in (
+            *(("answers.jsonl", "answers"), ("sequences.jsonl", "cds_sequences")),
+            *(("images.jsonl", "released_lines"),),
+        )
+    ),
+]
 urlpatterns: list[URLPattern | URLResolver] = [
     path("benchmarks/", views.benchmarks, name="benchmarks"),
-    path("benchmarks/new/", views.benchmark_new, name="benchmark_new"),
-    path("", include("evaluation.benchmarks.kinds.cds.urls")),
-    path("", include("evaluation.benchmarks.kinds.labeled.urls")),
+    *_moved,
+    path("benchmarks/new/<slug:family>/", views.new, name="new"),
+    *_kinds,
     path(_one, views.benchmark, name="benchmark"),
     path(f"{_one}score/", views.score, name="score"),
-    path(f"{_one}classifiers/add/", views.add_classifier, name="add_classifier"),
-    path(f"{_one}accuracies/", views.accuracies, name="accuracies"),
-    path(f"{_one}true-labels/", views.true_labels, name="true_labels"),
-    path(f"{_one}pairs/<int:first>/<int:second>/", views.gallery, name="gallery"),
-    path(f"{_one}selection.jsonl", views.selection, name="selection"),
+    path(f"{_one}submissions/", views.submissions, name="submissions"),
+    path(f"{_one}submissions/<int:position>/remove/", views.remove, name="remove"),
+    path(f"{_one}<file:file>", views.file, name="file"),
     path(_run, views.run, name="run"),
     path(f"{_run}result.json", views.result_json, name="result_json"),
-    path(f"{_run}answers.jsonl", views.answers, name="answers"),
+    path(f"{_run}<file:file>", views.run_file, name="run_file"),
     path(f"{_run}<slug:table>.csv", views.result_csv, name="result_csv"),
     path(f"{_run}<slug:figure>.<str:form>", views.figure, name="figure"),
+    *_old_names,
 ]

@@ -62,6 +62,9 @@ FILL = (
     (r"files/(<str:file>)", "answers.jsonl"),
     (r"images/(<int:pk>)", "image"),
     (r"runs/(<int:pk>)", "run"),
+    (r"new/(<slug:family>)", "mad"),
+    (r"runs/(?:<int:pk>|\d+)/(<file:file>)", "answers.jsonl"),
+    (r"(<file:file>)", "selection.jsonl"),
     (r"(<slug:table>)", "pairs"),
     (r"(<slug:figure>)", "ranks"),
     (r"(<str:form>)", "svg"),
@@ -190,6 +193,7 @@ ROWS = (
         GET,POST benchmarks/new/
         GET,POST benchmarks/new/cds/
         GET,POST benchmarks/new/released/
+        GET,POST benchmarks/new/<slug:family>/
         """,
     )
     # A campaign's pages for its researchers.
@@ -294,6 +298,8 @@ ROWS = (
         GET,POST benchmarks/<slug:name>/submissions/
         POST benchmarks/<slug:name>/submissions/<int:position>/remove/
         GET benchmarks/<slug:name>/truth.zip
+        GET benchmarks/<slug:name>/<file:file>
+        GET benchmarks/<slug:name>/runs/<int:pk>/<file:file>
         GET benchmarks/<slug:name>/runs/<int:pk>/images.jsonl
         GET benchmarks/<slug:name>/runs/<int:pk>/images/
         GET benchmarks/<slug:name>/runs/<int:pk>/images/<int:number>/
@@ -348,7 +354,7 @@ ROWS = (
         DELETE api/v1/benchmarks/<slug:benchmark>/classifiers/<int:position>/
         GET api/v1/benchmarks/<slug:benchmark>/runs/<int:pk>/sequences.jsonl
         GET api/v1/benchmarks/<slug:benchmark>/runs/<int:pk>/answers.jsonl
-        GET api/v1/benchmarks/<slug:benchmark>/submissions/
+        GET,POST api/v1/benchmarks/<slug:benchmark>/submissions/
         PUT,DELETE api/v1/benchmarks/<slug:benchmark>/submissions/<str:classifier>/
         GET api/v1/benchmarks/<slug:benchmark>/truth.zip
         GET api/v1/benchmarks/<slug:benchmark>/runs/<int:pk>/images.jsonl
@@ -367,6 +373,12 @@ ROWS = (
         POST api/v1/cds-benchmark-plans/
         POST api/v1/released-benchmarks/
         POST api/v1/released-benchmark-plans/
+        POST api/v1/benchmark-kinds/mad/benchmarks/
+        POST api/v1/benchmark-kinds/mad/plans/
+        POST api/v1/benchmark-kinds/cds/benchmarks/
+        POST api/v1/benchmark-kinds/cds/plans/
+        POST api/v1/benchmark-kinds/labeled/benchmarks/
+        POST api/v1/benchmark-kinds/labeled/plans/
         """,
     )
     # The API of a campaign, for its researchers.

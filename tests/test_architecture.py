@@ -26,8 +26,6 @@ ORDER = {
         *("benchmarks", "benchmarks/kinds", "django"),
     ),
 }
-# These still know their kinds by name.
-FRAMEWORK = {f"evaluation/benchmarks/{name}.py" for name in ("api", "pages", "runs", "views")}
 # Django looks these up at the root of an app; nothing but Django and tests imports them.
 DJANGO_ROOT = re.compile(
     r"\w+/((apps|urls|admin|tasks|hooks)\.py$|migrations/|management/|templatetags/)"
@@ -130,9 +128,7 @@ def test_packages_import_only_from_those_above_them(app):
         here = order.index(package_of(file))
         for name in imports(file):
             target = file_of(name) if name.startswith(f"{app}.") else None
-            if target is None or (name_of(file) in FRAMEWORK and "/kinds/" in name_of(target)):
-                continue
-            if order.index(package_of(target)) > here:
+            if target is not None and order.index(package_of(target)) > here:
                 climbing.append(f"{name_of(file)} imports {name}")
 
     assert sorted(climbing) == []
@@ -157,6 +153,21 @@ def test_no_import_goes_in_a_circle():
             del graph[file]
 
     assert sorted(map(name_of, graph)) == []
+
+
+def test_only_a_kind_of_benchmark_asks_for_its_kind():
+    """Values of Benchmark.kind stand in no comparison outside evaluation/benchmarks/kinds."""
+    compared = re.compile(
+        r"\b(benchmark|row)\.kind\s*(==|!=|\bin\b|\bnot\b)|Benchmark\.Kind\.[A-Z]+\b"
+    )
+    files = [*modules("evaluation", "annotator"), *(ROOT / "templates").rglob("*.html")]
+    found = {
+        name_of(file): compared.findall(file.read_text())
+        for file in files
+        if not re.match("evaluation/(benchmarks/kinds/|migrations/)", name_of(file))
+    }
+
+    assert {name: hits for name, hits in found.items() if hits} == {}
 
 
 def test_labeling_stands_alone():

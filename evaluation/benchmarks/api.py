@@ -1,87 +1,67 @@
-"""Benchmarks over HTTP: their classifiers and runs, and competitions' selections. For researchers.
+"""Benchmarks of every kind over HTTP, for researchers: made, submitted to, scored and read."""
 
-What CDS benchmarks alone have is in cds/api.py.
-"""
-
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
-from typing import Any
+from collections.abc import Callable, Sequence
+from functools import wraps
+from importlib import import_module
+from typing import Any, TypeVar
 
 import django_filters
-from django.http import StreamingHttpResponse
+from django.http import FileResponse
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from evaluation.benchmarks import runs, truth_campaigns
+from evaluation.benchmarks import downloads, runs
 from evaluation.benchmarks.access import benchmark_for, benchmarks_for
-from evaluation.benchmarks.kinds.mad import competitions
+from evaluation.benchmarks.kind import BenchmarkKind, families, kind_of
 from evaluation.benchmarks.serializers import (
-    AccuraciesSerializer,
     BenchmarkSerializer,
-    ChangedSerializer,
     JoinedSerializer,
-    NamingSerializer,
-    NewBenchmarkSerializer,
-    PlanRequest,
-    PlanSerializer,
+    NewSubmissionSerializer,
     RunResultSerializer,
     RunSerializer,
-    SelectionSerializer,
-    SelectionUpload,
     SubmissionSerializer,
-    TrueLabelsSerializer,
+    SubmissionUpload,
 )
-from evaluation.metrics.wordnet import nouns
-from evaluation.models import Benchmark, Run, Selection, Submission
-from evaluation.readers import selections
-from evaluation.readers.selections import SelectionFile
-from labeling.campaigns.access import check_may_open, dataset_for
-from labeling.errors import NotYours, Refusal
+from evaluation.benchmarks.uploads import load_wordnet, uploaded
+from evaluation.models import Benchmark, Run, Submission
+from labeling.campaigns.access import check_may_open
+from labeling.errors import NotYours, Refusal, TooLarge
+from labeling.files import BadInput
 from labeling.jobs import kept_files
-from labeling.web.api.base import BaseViewSet, BoundedMultiPartParser, StrictJSONParser
+from labeling.web.api.base import (
+    BaseViewSet,
+    Body,
+    BoundedMultiPartParser,
+    StrictJSONParser,
+    download,
+)
 
-MAD = Benchmark.Kind.MAD
-
-
-class NoWordNet(Refusal):
-    """The site lacks what the request needs; the request itself is sound."""
-
-    status = 503
-    code = "no_wordnet"
-
-
-def load_wordnet() -> nouns.WordNet:
-    try:
-        return nouns.load()
-    except nouns.WordNetMissing as error:
-        raise NoWordNet(
-            "This site has no WordNet 3.0. Ask whoever runs it to run deploy/wordnet.sh."
-        ) from error
+GONE = "The file is not on this server any more. Score the benchmark again."
+NO_FILE = "There is no such file, or the benchmark is not yours."
+# Of score maps; what is less is checked for each kind.
+MAX_BYTES = 2 * 1024**3
 
 
-@contextmanager
-def uploaded(file: Any) -> Iterator[Path]:
-    """The uploaded file under a path, for as long as it is read."""
-    with tempfile.NamedTemporaryFile() as copy:
-        for chunk in file.chunks():
-            copy.write(chunk)
-        copy.flush()
-        yield Path(copy.name)
+Viewset = TypeVar("Viewset", bound=BaseViewSet)
 
 
-def read_selection(file: Any) -> SelectionFile:
-    known = load_wordnet()
-    with uploaded(file) as path:
-        return selections.read(path, known, name="selection")
+def _described(
+    base: type[Viewset], fields: dict[str, Any], **schemas: Callable[[Any], Any]
+) -> type[Viewset]:
+    """The viewset with these fields, whose actions have schemas of their own."""
 
+    def copied(action: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(action)
+        def call(self: Viewset, *args: Any, **kwargs: Any) -> Any:
+            return action(self, *args, **kwargs)
 
-class Uploads(BaseViewSet):
-    parser_classes = [BoundedMultiPartParser]
-    max_upload_bytes = kept_files.MAX_BYTES
+        return call
+
+    actions = {name: schema(copied(getattr(base, name))) for name, schema in schemas.items()}
+    return type(base.__name__, (base,), fields | actions)
 
 
 class BenchmarkFilters(django_filters.FilterSet):
@@ -90,116 +70,219 @@ class BenchmarkFilters(django_filters.FilterSet):
         fields = ("kind",)
 
 
-class BenchmarkViewSet(Uploads):
+class BenchmarkViewSet(BaseViewSet):
+    """Lists and reads benchmarks. `maker` gives it a family, whose benchmarks it makes."""
+
     queryset = Benchmark.objects.none()
     serializer_class = BenchmarkSerializer
     filterset_class = BenchmarkFilters
+    parser_classes = [BoundedMultiPartParser, StrictJSONParser]
+    max_upload_bytes = kept_files.MAX_BYTES
     ordering = "name"
     lookup_field = "name"
+    family = ""
 
     def list(self, request: Request) -> Response:
         """The benchmarks in whose campaign I research."""
         rows = benchmarks_for(self.user).select_related("campaign__dataset", "naming", "release")
         return self.paged(rows, BenchmarkSerializer)
 
-    @extend_schema(request=NewBenchmarkSerializer, responses={201: BenchmarkSerializer})
-    def create(self, request: Request) -> Response:
-        """A MAD competition from a selection, with its campaign in draft.
-
-        The same selection under the same name again is the same benchmark.
-        """
-        check_may_open(self.user)
-        body = self.read(NewBenchmarkSerializer)
-        dataset = dataset_for(self.user, body.pop("dataset"))
-        lines = read_selection(body.pop("selection"))
-        made = competitions.create(
-            self.user, dataset=dataset, lines=lines, wordnet=load_wordnet(), **body
-        )
-        return self.answer(BenchmarkSerializer, made, 201)
-
     @extend_schema(responses=BenchmarkSerializer)
     def retrieve(self, request: Request, name: str) -> Response:
         """One benchmark."""
         return self.answer(BenchmarkSerializer, benchmark_for(self.user, name))
 
-    @extend_schema(request=PlanRequest, responses=PlanSerializer)
+    def create(self, request: Request) -> Response:
+        kind, texts = self._kind()
+        chosen = self._chosen(texts.NEW)
+        return self.answer(BenchmarkSerializer, kind.create(self.user, **chosen), 201)
+
     def plan(self, request: Request) -> Response:
-        """What a competition would ask and cost, and which images the dataset lacks."""
+        kind, texts = self._kind()
+        plan = kind.plan(**self._chosen(texts.PLAN))
+        if plan is None:
+            raise Refusal("The campaign has no release yet. Freeze one first.", field="campaign")
+        return self.answer(texts.PLANNED, plan)
+
+    def _kind(self) -> tuple[BenchmarkKind, Any]:
+        kind = families()[self.family]
+        return kind, import_module(kind.serializers)
+
+    def _chosen(self, body: type[serializers.BaseSerializer]) -> dict[str, Any]:
         check_may_open(self.user)
-        body = self.read(PlanRequest)
-        dataset = dataset_for(self.user, body["dataset"])
-        lines = read_selection(body["selection"])
-        return self.answer(PlanSerializer, competitions.plan(lines, dataset, body.get("policy")))
+        chosen: dict[str, Any] = self._kind()[1].chosen(self.user, self.read(body))
+        return chosen
 
 
-class ClassifierViewSet(Uploads):
+def maker(family: str, *, deprecated: bool = False) -> type[BenchmarkViewSet]:
+    """The viewset that makes and plans benchmarks of a family, described as its kind says."""
+    texts = import_module(families()[family].serializers)
+    new = extend_schema(
+        request=texts.NEW,
+        responses={201: BenchmarkSerializer},
+        description=texts.NEW_WORDS,
+        deprecated=deprecated,
+    )
+    plan = extend_schema(
+        request=texts.PLAN,
+        responses=texts.PLANNED,
+        description=texts.PLAN_WORDS,
+        deprecated=deprecated,
+    )
+    return _described(BenchmarkViewSet, {"family": family}, create=new, plan=plan)
+
+
+class SubmissionViewSet(BaseViewSet):
     queryset = Submission.objects.none()
     serializer_class = SubmissionSerializer
     parser_classes = [BoundedMultiPartParser, StrictJSONParser]
     ordering = "position"
+    max_upload_bytes = MAX_BYTES
 
     def list(self, request: Request, benchmark: str) -> Response:
-        """The classifiers that take part, in the order of the tables."""
+        """Who takes part, and how many different files came under each name."""
         rows = benchmark_for(self.user, benchmark).submissions.all()
         return self.paged(rows, SubmissionSerializer)
 
-    @extend_schema(request=SelectionUpload, responses={201: JoinedSerializer})
+    @extend_schema(request=NewSubmissionSerializer, responses={201: JoinedSerializer})
     def create(self, request: Request, benchmark: str) -> Response:
-        """Lets classifiers join by the lines of `mad add`: only their pairs are asked about."""
-        row = benchmark_for(self.user, benchmark, MAD)
-        lines = read_selection(self.read(SelectionUpload)["selection"])
-        joined = competitions.add_classifier(row, self.user, lines, load_wordnet())
+        """Classifiers join, or take this file in place of their old one.
+
+        Then the benchmark is scored; a MAD competition asks people about the new pairs first.
+        `joined` names those that changed: the same file again changes nothing.
+        """
+        row = benchmark_for(self.user, benchmark)
+        body = self.read(NewSubmissionSerializer)
+        name = body.get("name", "")
+        if kind_of(row).names_in_file == bool(name):
+            expected = "names its classifiers itself; leave the name out"
+            if not name:
+                expected = "names no classifier; give its name"
+            raise Refusal(f"A file of this benchmark {expected}.", field="name")
+        joined = self._accepted(row, body["file"], name)
+        if joined and kind_of(row).scores_at_once:
+            runs.request(row, self.user)
         return self.answer(JoinedSerializer, {"joined": joined}, 201)
 
-    @extend_schema(request=AccuraciesSerializer, responses=ChangedSerializer)
-    def accuracies(self, request: Request, benchmark: str) -> Response:
-        """States the accuracies that were published elsewhere; the next run compares with them."""
-        row = benchmark_for(self.user, benchmark, MAD)
-        stated = self.read(AccuraciesSerializer)["accuracies"]
-        changed = competitions.set_accuracies(row, stated)
-        if changed and not runs.obstacle(row):
+    @extend_schema(request=SubmissionUpload, responses=SubmissionSerializer)
+    def update(self, request: Request, benchmark: str, classifier: str) -> Response:
+        """A classifier takes part with this file, or has it in place of its old one.
+
+        Then the benchmark is scored. The same file again changes nothing; another one counts as a
+        further attempt.
+        """
+        row = benchmark_for(self.user, benchmark)
+        if kind_of(row).names_in_file:
+            raise Refusal("A file of this benchmark names its classifiers itself: POST it.")
+        self._accepted(row, self.read(SubmissionUpload)["file"], classifier)
+        if runs.has_changed(row):
             runs.request(row, self.user)
-        return self.answer(ChangedSerializer, {"changed": changed})
+        return self.answer(SubmissionSerializer, row.submissions.get(name=classifier))
+
+    @extend_schema(responses={204: None})
+    def destroy(self, request: Request, benchmark: str, classifier: str) -> Response:
+        """A classifier leaves with its predictions; the others are scored without it."""
+        row = benchmark_for(self.user, benchmark)
+        found = row.submissions.filter(name=classifier).first()
+        if found is None:
+            raise NotYours("The benchmark has no such classifier.")
+        return self._removed(row, found.position)
+
+    def _accepted(self, row: Benchmark, file: Any, name: str) -> Sequence[str]:
+        kind = kind_of(row)
+        if file.size > (most := kind.max_bytes()):
+            raise TooLarge(f"The file is larger than {most // 1024**2:,} MiB.", field="file")
+        if kind.names_in_file:
+            load_wordnet()
+        with uploaded(file) as path:
+            try:
+                return kind.accept(row, self.user, path, file.name, name)
+            except BadInput as bad:
+                if kind.names_in_file:
+                    raise
+                # With the place inside the zip.
+                raise Refusal(f"{bad}.", field="file", code="bad_input") from bad
+
+    def _removed(self, row: Benchmark, position: int) -> Response:
+        kind_of(row).remove(row, position)
+        if row.submissions.exists():
+            runs.request(row, self.user)
+        return Response(status=204)
 
 
-class SelectionFilters(django_filters.FilterSet):
-    first = django_filters.CharFilter("first__name")
-    second = django_filters.CharFilter("second__name")
+class OldSubmissionViewSet(SubmissionViewSet):
+    """What one kind had of its own before there were submissions: `old_submissions` makes them."""
 
-    class Meta:
-        model = Selection
-        fields = ("state", "image", "first", "second")
+    max_upload_bytes = kept_files.MAX_BYTES
+    family = ""
+    body: type[Body] = SubmissionUpload
 
-
-class SelectionViewSet(BaseViewSet):
-    queryset = Selection.objects.none()
-    serializer_class = SelectionSerializer
-    filterset_class = SelectionFilters
-
+    @extend_schema(deprecated=True)
     def list(self, request: Request, benchmark: str) -> Response:
-        """Which image stands for which pair, at which rank; reserves and dropped ones too."""
-        rows = benchmark_for(self.user, benchmark, MAD).selections.select_related("first", "second")
-        return self.paged(rows, SelectionSerializer)
+        """The classifiers that take part, in the order of the tables."""
+        return super().list(request, benchmark)
 
-    @extend_schema(responses={(200, "application/jsonl"): OpenApiTypes.BINARY})
-    def file(self, request: Request, benchmark: str) -> StreamingHttpResponse:
-        """The selection as it now is, for `mad rank` and `mad add`."""
-        row = benchmark_for(self.user, benchmark, MAD)
-        found = competitions.selection_of(row)
-        response = StreamingHttpResponse(found.text_lines(), content_type="application/jsonl")
-        response["Content-Disposition"] = f'attachment; filename="{row.name}-selection.jsonl"'
-        return response
+    def create(self, request: Request, benchmark: str) -> Response:
+        row = benchmark_for(self.user, benchmark, self.family)
+        [file] = self.read(self.body).values()
+        joined = self._accepted(row, file, "")
+        if joined and kind_of(row).scores_at_once:
+            runs.request(row, self.user)
+        return self.answer(JoinedSerializer, {"joined": joined}, 201)
 
-    @extend_schema(request=TrueLabelsSerializer, responses={201: NamingSerializer})
-    def true_labels(self, request: Request, benchmark: str) -> Response:
-        """Asks people for the true label where both classifiers were wrong."""
-        row = benchmark_for(self.user, benchmark, MAD)
-        keys = set(self.read(TrueLabelsSerializer)["selections"])
-        chosen = list(row.selections.filter(pk__in=keys).select_related("first", "second"))
-        if len(chosen) < len(keys):
-            raise NotYours("Some of these selections are not in this benchmark.")
-        campaign = truth_campaigns.ask_true_label(row, self.user, chosen, load_wordnet())
-        return self.answer(NamingSerializer, campaign, 201)
+    @extend_schema(responses={204: None}, deprecated=True)
+    def remove(self, request: Request, benchmark: str, position: int) -> Response:
+        """A classifier leaves with its predictions; the others are scored without it."""
+        return self._removed(benchmark_for(self.user, benchmark, self.family), position)
+
+
+def old_submissions(family: str, body: type[Body], description: str) -> type[OldSubmissionViewSet]:
+    """The viewset of an address that takes in submissions of one family, with a body of its own."""
+    schema = extend_schema(
+        request=body,
+        responses={201: JoinedSerializer},
+        description=description,
+        deprecated=True,
+    )
+    return _described(OldSubmissionViewSet, {"family": family, "body": body}, create=schema)
+
+
+class FileViewSet(BaseViewSet):
+    """Files that kinds keep of a benchmark and of a run. `files` gives it one."""
+
+    queryset = Benchmark.objects.none()
+    file_name = ""
+
+    def file(self, request: Request, benchmark: str) -> FileResponse:
+        row = benchmark_for(self.user, benchmark)
+        if self.file_name not in kind_of(row).files:
+            raise NotYours(NO_FILE)
+        content = kind_of(row).open_file(row, self.file_name)
+        return self._download(content, f"{row.name}-{self.file_name}")
+
+    def run_file(self, request: Request, benchmark: str, pk: int) -> FileResponse:
+        row = benchmark_for(self.user, benchmark)
+        if self.file_name not in kind_of(row).run_files:
+            raise NotYours(NO_FILE)
+        run = row.runs.filter(pk=pk, state=Run.State.DONE).select_related("release").first()
+        if run is None:
+            raise NotYours("The benchmark has no such run with a result.")
+        path = kind_of(row).run_path(run, self.file_name)
+        if not path.is_file():
+            raise NotYours(GONE)
+        return self._download(path.open("rb"), kind_of(row).run_file_name(run, self.file_name))
+
+    def _download(self, content: Any, name: str) -> FileResponse:
+        return download(content, name, downloads.type_of(name))
+
+
+def files(name: str, words: Sequence[str]) -> type[FileViewSet]:
+    """The viewset that gives out the file of this name."""
+    schema = extend_schema(
+        description=" ".join(words),
+        responses={(200, downloads.type_of(name)): OpenApiTypes.BINARY},
+    )
+    return _described(FileViewSet, {"file_name": name}, file=schema, run_file=schema)
 
 
 class RunFilters(django_filters.FilterSet):

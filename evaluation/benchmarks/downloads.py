@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import IO, Any, TypeVar
 
 from django.http import FileResponse, HttpRequest, HttpResponse, HttpResponseBase
 from django.utils.http import content_disposition_header
@@ -29,11 +29,16 @@ def text(content: str, media_type: str, name: str) -> HttpResponse:
     return attached(HttpResponse(content, content_type=media_type), name)
 
 
-def lines(path: Path, name: str) -> FileResponse:
-    """A file of a JSON object a line."""
-    # The response closes the file.
-    file = open(path, "rb")  # noqa: SIM115
-    return FileResponse(file, as_attachment=True, filename=name, content_type="application/jsonl")
+TYPES = {".jsonl": "application/jsonl", ".json": "application/json", ".zip": "application/zip"}
+
+
+def type_of(name: str) -> str:
+    return TYPES.get(Path(name).suffix, "application/octet-stream")
+
+
+def file(content: IO[bytes], name: str) -> FileResponse:
+    """An open file, which the response closes."""
+    return FileResponse(content, as_attachment=True, filename=name, content_type=type_of(name))
 
 
 def csv(

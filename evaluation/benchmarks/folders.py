@@ -2,7 +2,7 @@
 
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -21,6 +21,12 @@ def folder_of(benchmark: Benchmark) -> Path:
 
 def run_folder(benchmark: Benchmark, run: int) -> Path:
     return folder_of(benchmark) / "runs" / str(run)
+
+
+def remove_runs(benchmark: Benchmark, gone: Iterable[int]) -> None:
+    """Deletes the folders of these runs."""
+    for run in gone:
+        shutil.rmtree(run_folder(benchmark, run), ignore_errors=True)
 
 
 @contextmanager

@@ -1,186 +1,84 @@
-"""The researcher's forms about benchmarks."""
+"""The researcher's forms that every kind of benchmark has."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from django import forms
-from django.core.files.uploadedfile import UploadedFile
 
 from evaluation.models import Benchmark
-from evaluation.readers.answers import parse_accuracies
-from labeling.files import BadInput
-from labeling.kinds import policies
-from labeling.models import Dataset, User
+from labeling.campaigns.access import RESEARCHER, campaigns_for
+from labeling.models import Campaign, User
 from labeling.web.forms.kept import KeepsFiles, KeptFileInput
-
-# What another form may have filled in already: fields of the address that leads here.
-HANDED_OVER = ("title", "name", "dataset")
-POLICY = ("votes", "seconds_per_answer", "cost_per_hour", "currency")
-MAX_ACCURACIES = 1024 * 1024
-# All of WordNet's nouns are 0.8 MB of wnids; a list to choose from is far shorter.
-MAX_VOCABULARY = 512 * 1024
-LABELS = {
-    "votes": "Votes per question",
-    "seconds_per_answer": "Seconds per answer",
-    "cost_per_hour": "Pay per hour",
-    "currency": "Currency",
-}
 
 
 def add_fault(form: forms.Form, error: Exception, field: str) -> None:
-    """Says what the domain refused at the field that it names, else at `field`."""
+    """Adds what the domain refused to the field that it names, else to `field`."""
     named = getattr(error, "field", None)
-    form.add_error(named if named in form.fields else field, str(error))
+    place = named if named in form.fields else field
+    form.add_error(place if place in form.fields else None, str(error))
 
 
-class BenchmarkForm(KeepsFiles):
-    """A new competition: its selection, its images, what people are told, and what it costs."""
+class NamedForm(KeepsFiles):
+    """What every new benchmark has. query: of the address, which may fill in `from_address`."""
 
-    title = forms.CharField(max_length=200, help_text="People see it above every question.")
+    title = forms.CharField(max_length=200)
     name = forms.SlugField(
         max_length=80, help_text="Its part of the address: lower-case letters, digits and hyphens."
     )
-    dataset = forms.ModelChoiceField(
-        Dataset.objects.none(),
+    from_address: tuple[str, ...] = ("title", "name", "campaign")
+    # Where a fault is shown that names no field.
+    fault_field = "campaign"
+
+    def __init__(self, *args: Any, user: User, query: Mapping[str, str], **kwargs: Any) -> None:
+        initial = {key: query[key] for key in self.from_address if key in query}
+        super().__init__(*args, user=user, initial=initial, **kwargs)
+        if not self.is_bound:
+            self.offer_files(query)
+
+    def chosen(self) -> dict[str, Any]:
+        """What the kind's `plan` and `create` take."""
+        return dict(self.cleaned_data)
+
+    def context(self) -> dict[str, Any]:
+        """What its template shows beside the form."""
+        return {}
+
+
+class NewBenchmarkForm(NamedForm):
+    """A new benchmark on the answers of a campaign."""
+
+    campaign = forms.ModelChoiceField(
+        Campaign.objects.none(),
         to_field_name="name",
-        help_text="Where the chosen images are. Images in reserve may be added later.",
-    )
-    selection = forms.FileField(
-        help_text="selection.jsonl, as manage.py mad select wrote it.",
-        widget=KeptFileInput(attrs={"accept": ".jsonl,.json,application/jsonl"}),
-    )
-    instructions = forms.CharField(
-        required=False,
-        widget=forms.Textarea(attrs={"rows": 4}),
-        help_text="Plain text above the first question. It can be changed later.",
-    )
-    vocabulary = forms.FileField(
-        required=False,
-        label="Classes",
-        help_text=(
-            "classes.txt, one wnid a line: what people choose a true label from. "
-            "Without it, the classes of the selection."
-        ),
-        widget=KeptFileInput(attrs={"accept": ".txt,text/plain"}),
-    )
-    smoothing = forms.ChoiceField(
-        choices=[("laplace", "Laplace: (correct + 1) / (images + 2)"), ("none", "none")],
-        initial="laplace",
-    )
-    bootstrap = forms.IntegerField(
-        min_value=0, max_value=100_000, initial=2000, label="Bootstrap rounds"
-    )
-    seed = forms.IntegerField(min_value=0, max_value=2**32 - 1, initial=0)
-
-    def __init__(self, *args: Any, user: User, **kwargs: Any) -> None:
-        super().__init__(*args, user=user, **kwargs)
-        self.fields["dataset"].queryset = Dataset.objects.visible_to(user).order_by("name")  # type: ignore[attr-defined]
-        for key in POLICY:
-            self.fields[key] = _policy_field(key)
-        self.order_fields(
-            [
-                *("title", "name", "dataset", "selection", "instructions"),
-                *POLICY,
-                *("vocabulary", "smoothing", "bootstrap", "seed"),
-            ]
-        )
-
-    def clean_vocabulary(self) -> list[str]:
-        upload: UploadedFile | None = self.cleaned_data["vocabulary"]
-        return _read_text(upload, MAX_VOCABULARY).split() if upload else []
-
-    def policy(self) -> dict[str, Any]:
-        return {key: self.cleaned_data[key] for key in POLICY}
-
-    def settings(self) -> dict[str, Any]:
-        return {key: self.cleaned_data[key] for key in ("smoothing", "bootstrap", "seed")}
-
-    def main_fields(self) -> list[forms.BoundField]:
-        return [self[name] for name in ("title", "name", "dataset", "selection", "instructions")]
-
-    def cost_fields(self) -> list[forms.BoundField]:
-        return [self[key] for key in POLICY]
-
-    def convention_fields(self) -> list[forms.BoundField]:
-        return [self[name] for name in ("vocabulary", "smoothing", "bootstrap", "seed")]
-
-
-def _policy_field(key: str) -> forms.Field:
-    if key == "currency":
-        return forms.CharField(
-            max_length=3, min_length=3, initial=policies.DEFAULTS[key], label=LABELS[key]
-        )
-    rule = policies.RULES[key]
-    assert isinstance(rule, policies.Rule), f"{key} is not a number"
-    common: dict[str, Any] = {
-        "min_value": rule.low,
-        "max_value": rule.high,
-        "initial": rule.default,
-        "label": LABELS[key],
-        "help_text": rule.help,
-    }
-    return forms.IntegerField(**common) if rule.whole else forms.FloatField(**common)
-
-
-class JoinForm(KeepsFiles):
-    """A classifier that joins."""
-
-    selection = forms.FileField(
-        label="Selection",
-        help_text=(
-            "more.jsonl, as manage.py mad add --into selection.jsonl wrote it: the new pairs only."
-        ),
-        widget=KeptFileInput(attrs={"accept": ".jsonl,.json,application/jsonl"}),
+        help_text="Its latest release is used; without one, one is frozen now.",
     )
 
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["campaign"].queryset = self.campaigns()  # type: ignore[attr-defined]
 
-class AccuracyForm(KeepsFiles):
-    """Published accuracies, typed or from a file, that the ranks are compared with."""
+    def campaigns(self) -> Any:
+        return campaigns_for(self.user, RESEARCHER).order_by("title", "pk")
 
-    file = forms.FileField(
-        required=False,
-        label="From a file",
-        help_text="CSV with the columns classifier and accuracy. It goes before what is typed.",
-        widget=KeptFileInput(attrs={"accept": ".csv,text/csv"}),
-    )
+
+class SubmissionForm(KeepsFiles):
+    """What one classifier, or several, answer."""
+
+    file = forms.FileField(label="Predictions", widget=KeptFileInput(attrs={"data-key": "u"}))
+    # Which field has the file: forms that open pages may still send keep their names.
+    file_field = "file"
 
     def __init__(self, *args: Any, benchmark: Benchmark, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.names = {}
-        for row in benchmark.submissions.all():
-            # By place: a classifier may have any name, a field may not.
-            key = f"accuracy_{row.position}"
-            self.names[key] = row.name
-            self.fields[key] = forms.FloatField(
-                required=False,
-                min_value=0,
-                max_value=100,
-                label=row.name,
-                initial=row.accuracy,
-                widget=forms.NumberInput(attrs={"step": "any", "inputmode": "decimal"}),
-            )
-
-    def clean_file(self) -> dict[str, float]:
-        upload: UploadedFile | None = self.cleaned_data["file"]
-        if upload is None:
-            return {}
-        try:
-            return parse_accuracies(_read_text(upload, MAX_ACCURACIES), upload.name or "the file")
-        except BadInput as error:
-            raise forms.ValidationError(str(error)) from error
-
-    def accuracies(self) -> dict[str, float | None]:
-        typed = {name: self.cleaned_data.get(key) for key, name in self.names.items()}
-        return typed | self.cleaned_data["file"]
-
-    def number_fields(self) -> list[forms.BoundField]:
-        return [self[key] for key in self.names]
 
 
-def _read_text(upload: UploadedFile, most: int) -> str:
-    """What the file says, if it has at most so many bytes. Raises ValidationError."""
-    if upload.size is None or upload.size > most:
-        raise forms.ValidationError(f"The file is larger than {most // 1024} KiB.")
-    try:
-        return upload.read().decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise forms.ValidationError("The file is not UTF-8. Save it as UTF-8.") from None
+class NamedSubmissionForm(SubmissionForm):
+    """What one classifier answers."""
+
+    name = forms.CharField(
+        max_length=100,
+        label="Classifier",
+        help_text="A name that is here already takes the new file in place of its old one.",
+        widget=forms.TextInput(attrs={"data-key": "n", "autocomplete": "off"}),
+    )
+    field_order = ("name", "file")

@@ -1,7 +1,7 @@
 """Runs: a benchmark scored on a frozen release. The only writer of Run.
 
 Scores never come from live answers: a run freezes first, then scores what was frozen, as the
-benchmark's kind does (SCORERS). Runs asked for by people and by the night are kept; interim ones,
+benchmark's kind does (kind.py). Runs asked for by people and by the night are kept; interim ones,
 made by the clock while people answer, are replaced by the next.
 """
 
@@ -9,16 +9,14 @@ import logging
 import time
 from collections.abc import Callable
 from datetime import timedelta
-from typing import Any, Protocol
+from typing import Any
 
 from django.conf import settings
 from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
-from evaluation.benchmarks.kinds.cds import running as cds_running
-from evaluation.benchmarks.kinds.labeled import running as released_running
-from evaluation.benchmarks.kinds.mad import scoring
+from evaluation.benchmarks.kind import kind_of, kinds
 from evaluation.models import Benchmark, Run
 from labeling.assignment import claiming
 from labeling.consensus import calibrating, settling
@@ -43,39 +41,6 @@ BEFORE_FREEZING = ("advance", "calibrate", "look again", "question dropped", "wa
 FREEZE_PATIENCE = timedelta(hours=1)
 # What changes nothing where nobody answers any more.
 AT_WORK_STEPS = ("watch", "calibrate")
-
-
-class Scorer(Protocol):
-    """What a kind of benchmark does in a run; a module for each."""
-
-    @property
-    def REFUSALS(self) -> tuple[type[Exception], ...]:
-        """What fails a run with its sentence while the job is done: nothing is broken."""
-
-    def freeze(self, benchmark: Benchmark, run: Run) -> Release:
-        """The release that is scored."""
-
-    def score(self, benchmark: Benchmark, release: Release, run: Run, /) -> dict[str, Any]:
-        """The result, of strict JSON values. Raises one of REFUSALS."""
-
-    def signature_of(self, benchmark: Benchmark) -> dict[str, Any]:
-        """What a result depends on, cheaply: while it is unchanged a run would say the same."""
-
-    def obstacle(self, benchmark: Benchmark, /) -> str:
-        """Why there is nothing to score yet, as a sentence for people; "" once there is."""
-
-    def tidy(self, run: Run, gone: list[int], /) -> None:
-        """Removes what only the interim runs that went (their ids) stood on."""
-
-
-SCORERS: dict[str, Scorer] = {
-    Benchmark.Kind.MAD: scoring,
-    Benchmark.Kind.CDS: cds_running,
-    Benchmark.Kind.CLASSIFICATION: released_running,
-    Benchmark.Kind.LOCALIZATION: released_running,
-    Benchmark.Kind.DETECTION: released_running,
-    Benchmark.Kind.WSOL: released_running,
-}
 
 
 def request(benchmark: Benchmark, actor: User | None = None, *, interim: bool = False) -> Run:
@@ -105,7 +70,7 @@ def request(benchmark: Benchmark, actor: User | None = None, *, interim: bool = 
 
 def obstacle(benchmark: Benchmark) -> str:
     """Why there is nothing to score yet, as a sentence for people; "" once there is."""
-    return scorer_of(benchmark).obstacle(benchmark)
+    return kind_of(benchmark).obstacle(benchmark)
 
 
 def score_now(benchmark: Benchmark, actor: User | None = None) -> Run:
@@ -118,7 +83,7 @@ def score_now(benchmark: Benchmark, actor: User | None = None) -> Run:
 def execute(job: Job) -> None:
     """Freezes, scores and keeps the result, once. Job payload: {"run": pk}.
 
-    Where there is no score yet (the scorer's REFUSALS) the run fails with that reason, and the job
+    Where there is no score yet (the kind's refusals) the run fails with that reason, and the job
     is done: nothing is broken. Any other failure is kept on the run and raised again.
     """
     run = (
@@ -134,25 +99,25 @@ def execute(job: Job) -> None:
         state=Run.State.RUNNING, error=""
     )
     benchmark = run.benchmark
-    scorer = scorer_of(benchmark)
-    signature: dict[str, Any] = {}
+    kind = kind_of(benchmark)
+    fingerprint: dict[str, Any] = {}
     release: Release | None = None
     try:
         queue.renew(job, 0, STEPS)
-        signature = scorer.signature_of(benchmark)
-        release = scorer.freeze(benchmark, run)
+        fingerprint = kind.fingerprint(benchmark)
+        release = kind.prepare(benchmark, run)
         queue.renew(job, 1, STEPS)
-        result = scorer.score(benchmark, release, run)
+        result = kind.score(benchmark, release, run)
         queue.renew(job, 2, STEPS)
-    except scorer.REFUSALS as error:
-        _finish(run, Run.State.FAILED, signature, release, error=_sentence(error))
+    except kind.refusals as error:
+        _finish(run, Run.State.FAILED, fingerprint, release, error=_sentence(error))
     except queue.LeaseLost:
         raise
     except Exception as error:
         _finish(run, Run.State.FAILED, {}, None, error=queue.explain(error))
         raise
     else:
-        _finish(run, Run.State.DONE, signature, release, result=result)
+        _finish(run, Run.State.DONE, fingerprint, release, result=result)
     _forget_interim(run)
 
 
@@ -166,15 +131,10 @@ def job_of(run: Run) -> Job | None:
     return Job.objects.filter(kind="score", key=f"run {run.pk}").order_by("-pk").first()
 
 
-def scorer_of(benchmark: Benchmark) -> Scorer:
-    """How this kind of benchmark is frozen and scored."""
-    return SCORERS[benchmark.kind]
-
-
 def has_changed(benchmark: Benchmark) -> bool:
     """Whether anything that a result depends on changed since the last run, and there is something
     to score."""
-    now = scorer_of(benchmark).signature_of(benchmark)
+    now = kind_of(benchmark).fingerprint(benchmark)
     last = benchmark.runs.exclude(state__in=UNFINISHED).defer("result").first()
     if last is not None and last.settings.get("signature") == now:
         return False
@@ -380,7 +340,8 @@ def _active() -> QuerySet[Benchmark]:
 
 
 def _benchmarks() -> QuerySet[Benchmark]:
-    return Benchmark.objects.select_related("campaign", "release", "naming").order_by("pk")
+    known = Benchmark.objects.filter(kind__in=kinds())
+    return known.select_related("campaign", "release", "naming").order_by("pk")
 
 
 def _differs(campaign: Campaign) -> bool:
@@ -394,7 +355,7 @@ def _differs(campaign: Campaign) -> bool:
 def _finish(
     run: Run,
     state: str,
-    signature: dict[str, Any],
+    fingerprint: dict[str, Any],
     release: Release | None,
     *,
     result: dict[str, Any] | None = None,
@@ -406,7 +367,7 @@ def _finish(
         release=release,
         result=result,
         error=error,
-        settings=run.settings | {"signature": signature},
+        settings=run.settings | {"signature": fingerprint},
         finished_at=timezone.now(),
     )
 
@@ -428,4 +389,4 @@ def _forget_interim(run: Run) -> None:
     )
     gone = list(older.values_list("pk", flat=True))
     older.filter(pk__in=gone).delete()
-    scorer_of(run.benchmark).tidy(run, gone)
+    kind_of(run.benchmark).remove_interim(run, gone)

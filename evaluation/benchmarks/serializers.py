@@ -1,12 +1,19 @@
-"""What the API sends and takes of benchmarks."""
+"""What the API sends and takes of every benchmark.
+
+A kind's own module of serializers has `NEW`, `PLAN` and `PLANNED` (what makes a benchmark, what is
+asked of a plan and the plan), what they do in words (NEW_WORDS, PLAN_WORDS) and `chosen`.
+"""
 
 from typing import Any
 
 from rest_framework import serializers
 
-from evaluation.models import Benchmark, Run, Selection, Submission
-from labeling.web.api.base import Body, Key
-from labeling.web.serializers import POLICY_HELP, AnyField, EstimateSerializer
+from evaluation.models import Benchmark, Run, Submission
+from labeling.campaigns.access import RESEARCHER, campaign_for
+from labeling.models import User
+from labeling.releases.freezing import release_for
+from labeling.web.api.base import Body
+from labeling.web.serializers import AnyField
 
 
 class BenchmarkSerializer(serializers.ModelSerializer):
@@ -37,93 +44,60 @@ class BenchmarkSerializer(serializers.ModelSerializer):
         )
 
 
-class SelectionUpload(Body):
-    selection = serializers.FileField(help_text="selection.jsonl, as `mad select` writes it.")
-
-
-class PlanRequest(SelectionUpload):
-    dataset = serializers.CharField(max_length=80)
-    policy = serializers.JSONField(required=False, help_text=POLICY_HELP)
-
-    def validate_policy(self, value: Any) -> dict[str, Any]:
-        if not isinstance(value, dict):
-            raise serializers.ValidationError("Send the policy as a JSON object.")
-        return value
-
-
-class NewBenchmarkSerializer(PlanRequest):
-    name = serializers.CharField(max_length=80)
-    title = serializers.CharField(max_length=200)
-    instructions = serializers.CharField(allow_blank=True, default="", max_length=100_000)
-    vocabulary = serializers.ListField(
-        child=serializers.CharField(max_length=64),
+class OnReleaseRequest(Body):
+    campaign = serializers.CharField(max_length=80, help_text="Whose labels are the truth.")
+    release = serializers.IntegerField(
+        min_value=1,
+        max_value=2**31 - 1,
         required=False,
-        max_length=20_000,
-        help_text="Wnids to choose a true label from; by default those of the selection.",
+        help_text="By default the latest one; without any, one is frozen.",
     )
 
 
-class PlanSerializer(serializers.Serializer):
-    classifiers = serializers.ListField(child=serializers.CharField())
-    pairs = serializers.IntegerField()
-    images = serializers.IntegerField()
-    questions = serializers.IntegerField()
-    wnids = serializers.IntegerField()
-    estimate = EstimateSerializer()
-    missing = serializers.ListField(child=serializers.CharField())
-    missing_reserve = serializers.ListField(child=serializers.CharField())
+class NewOnReleaseSerializer(OnReleaseRequest):
+    name = serializers.CharField(max_length=80)
+    title = serializers.CharField(max_length=200)
 
 
 class SubmissionSerializer(serializers.ModelSerializer):
     class Meta:
         model = Submission
-        fields = ("name", "position", "accuracy", "sha256", "is_people", "created_at")
+        fields = (
+            *("name", "position", "accuracy", "sha256", "attempts", "is_people", "created_at"),
+        )
+
+
+class NewSubmissionSerializer(Body):
+    file = serializers.FileField(
+        help_text="mad: more.jsonl, as `mad add` writes it. cds: CSV with the columns frame, "
+        "classifier and wnid. Others: CSV or COCO JSON, as `score KIND` takes it; of wsol a zip of "
+        "<image>.npy."
+    )
+    name = serializers.CharField(
+        max_length=100,
+        required=False,
+        help_text="Of the classifier; not of mad and cds, whose files name their classifiers.",
+    )
+
+
+class SubmissionUpload(Body):
+    file = serializers.FileField(
+        help_text="CSV or COCO JSON, as `score KIND` takes it; of wsol a zip of <image>.npy."
+    )
+
+
+class SelectionUpload(Body):
+    selection = serializers.FileField(help_text="selection.jsonl, as `mad select` writes it.")
+
+
+class PredictionsUpload(Body):
+    predictions = serializers.FileField(
+        help_text="CSV with the columns frame, classifier and wnid; others are passed over."
+    )
 
 
 class JoinedSerializer(serializers.Serializer):
     joined = serializers.ListField(child=serializers.CharField())
-
-
-class AccuraciesSerializer(Body):
-    accuracies = serializers.DictField(
-        child=serializers.FloatField(min_value=0, max_value=100, allow_null=True),
-        allow_empty=False,
-        help_text="Share or percentage by classifier; null takes one away.",
-    )
-
-
-class ChangedSerializer(serializers.Serializer):
-    changed = serializers.IntegerField()
-
-
-class SelectionSerializer(serializers.ModelSerializer):
-    first = serializers.CharField(source="first.name")
-    second = serializers.CharField(source="second.name")
-
-    class Meta:
-        model = Selection
-        fields = (
-            "id",
-            "first",
-            "second",
-            "rank",
-            "image",
-            "first_label",
-            "second_label",
-            "first_confidence",
-            "second_confidence",
-            "distance",
-            "state",
-        )
-
-
-class TrueLabelsSerializer(Body):
-    selections = serializers.ListField(child=Key(), allow_empty=False, max_length=10_000)
-
-
-class NamingSerializer(serializers.Serializer):
-    campaign = serializers.CharField(source="name")
-    state = serializers.CharField()
 
 
 class RunSerializer(serializers.ModelSerializer):
@@ -144,3 +118,16 @@ class RunResultSerializer(RunSerializer):
 
     class Meta(RunSerializer.Meta):
         fields = (*RunSerializer.Meta.fields, "result")  # type: ignore[assignment]
+
+
+NEW, PLAN, PLANNED = NewOnReleaseSerializer, OnReleaseRequest, serializers.DictField
+NEW_WORDS = "A benchmark on the labels of a campaign's release."
+PLAN_WORDS = "What a benchmark would have."
+
+
+def chosen(user: User, body: dict[str, Any]) -> dict[str, Any]:
+    """What the kind's `plan` and `create` take, of a checked body."""
+    campaign = campaign_for(user, body.pop("campaign"), RESEARCHER)
+    if "release" in body:
+        body["release"] = release_for(campaign, body["release"])
+    return body | {"campaign": campaign}

@@ -1,112 +1,70 @@
-"""A result as tables: the numbers beside every figure, and the CSV files. Pure."""
+"""Tables of results: one declaration of their columns for the pages and for CSV files. Pure."""
 
 import csv
 import io
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from evaluation.benchmarks.figures import by_rank
-from evaluation.metrics.mad.ranking import sure_order
-
 Result = dict[str, Any]
+Row = dict[str, Any]
 # What a spreadsheet would run as a formula begins with one of these.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
-def ranking(result: Result) -> list[dict[str, Any]]:
-    """A row for each classifier, best first."""
-    changes = result.get("rank_changes")
-    places = sure_order(result).places
-    rows = []
-    for (first, last), index in zip(places, by_rank(result), strict=True):
-        low, high = result["rank_intervals"][index]
-        name = result["classifiers"][index]
-        rows.append(
-            {
-                "classifier": name,
-                "images": sum(row["images"] for row in result["pairs"] if name in row["pair"]),
-                "first_place": first,
-                "last_place": last,
-                "rank": result["ranks"][index],
-                "low": low,
-                "high": high,
-                "score": result["scores"][index],
-                "hodge_rank": result["hodge"]["ranks"][index],
-                "hodge_score": result["hodge"]["scores"][index],
-                "accuracy": result["accuracies"][index],
-                "accuracy_rank": result["accuracy_ranks"][index] if changes else None,
-                "rank_change": changes[index] if changes else None,
-            }
-        )
-    return rows
+@dataclass(frozen=True)
+class Column:
+    """A column: its key in a row and in CSV files, and what pages write above it.
+
+    digits: after the point on pages, -1 for one unless it is 0; None writes the value as it is.
+    template: shows the cell instead, given `column`, `value` and `row`. A column without words
+    is on no page.
+    """
+
+    key: str
+    words: str = ""
+    digits: int | None = None
+    is_number: bool = True
+    template: str = ""
 
 
-def matrix(result: Result, key: str) -> list[dict[str, Any]]:
-    """The rows of a square matrix of the result; None on the diagonal."""
-    return [
-        {
-            "name": name,
-            "cells": [None if i == j else value for j, value in enumerate(result[key][i])],
-        }
-        for i, name in enumerate(result["classifiers"])
-    ]
+@dataclass(frozen=True)
+class Table:
+    """A table of a result: its name in addresses, its rows, its columns in the order of CSV files.
+
+    A column that no row has is left out; a key that is not declared comes last, in CSV files alone.
+    page: the keys of the columns on pages, where their order is another.
+    """
+
+    name: str
+    rows: Callable[[Result], Iterable[Row]]
+    columns: tuple[Column, ...] = ()
+    words: str = ""
+    page: tuple[str, ...] = ()
+
+    def content(self, result: Result) -> tuple[list[str], list[list[Any]]]:
+        """Head and rows, as they go into a CSV file; a list becomes one cell."""
+        rows = list(self.rows(result))
+        there = dict.fromkeys(key for row in rows for key in row)
+        kept = [column.key for column in self.columns if column.key in there]
+        head = [*kept, *(key for key in there if key not in kept)]
+        return head, [[_cell(row.get(key)) for key in head] for row in rows]
+
+    def shown(self, result: Result) -> dict[str, Any]:
+        """What `_table.html` shows: the columns with words that any row has a value of."""
+        rows = list(self.rows(result))
+        known = {column.key: column for column in self.columns if column.words}
+        columns = [
+            known[key]
+            for key in self.page or known
+            if any(row.get(key) is not None for row in rows)
+        ]
+        cells = [[(column, row.get(column.key), row) for column in columns] for row in rows]
+        return {"words": self.words or self.name, "columns": columns, "rows": cells}
 
 
-def pairs(result: Result) -> list[dict[str, Any]]:
-    """A row for each pair: its images and both accuracies."""
-    place = {name: index for index, name in enumerate(result["classifiers"])}
-    rows = []
-    for row in result["pairs"]:
-        i, j = (place[name] for name in row["pair"])
-        rows.append(
-            {
-                "first": row["pair"][0],
-                "second": row["pair"][1],
-                "images": row["images"],
-                "pending": row.get("pending"),
-                "dropped": row.get("dropped"),
-                "first_accuracy": result["accuracy"][i][j],
-                "second_accuracy": result["accuracy"][j][i],
-            }
-        )
-    return rows
-
-
-def cases(result: Result) -> list[dict[str, Any]]:
-    """Images of each case and their share; a share of nothing is None."""
-    total = sum(result["cases"].values())
-    meaning = {"I": "both right", "II": "one right", "III": "neither right"}
-    return [
-        {
-            "case": case,
-            "meaning": meaning[case],
-            "images": count,
-            "share": count / total if total else None,
-        }
-        for case, count in result["cases"].items()
-    ]
-
-
-def table(name: str, result: Result) -> tuple[list[str], list[list[Any]]]:
-    """Head and rows of one of TABLES, as they go into a CSV file."""
-    if name in ("accuracy", "dominance", "beats"):
-        head = ["classifier", *result["classifiers"]]
-        return head, [[name, *row] for name, row in _named_rows(result, name)]
-    rows = {
-        "ranks": lambda: ranking(result),
-        "pairs": lambda: pairs(result),
-        "cases": lambda: cases(result),
-        "ablation": lambda: result.get("ablation", []),
-    }[name]()
-    head = list(rows[0]) if rows else []
-    return head, [list(row.values()) for row in rows]
-
-
-TABLES = ("ranks", "accuracy", "dominance", "beats", "pairs", "cases", "ablation")
-
-
-def _named_rows(result: Result, key: str) -> Iterable[tuple[str, list[Any]]]:
-    return zip(result["classifiers"], result[key], strict=True)
+def _cell(value: Any) -> Any:
+    return " ".join(str(part) for part in value) if isinstance(value, (list, tuple)) else value
 
 
 def as_csv(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:

@@ -1,61 +1,36 @@
-"""The researcher's pages about benchmarks: read, call one action, render."""
+"""The researcher's pages about benchmarks of every kind: read, call the kind, render."""
 
-from typing import Protocol
+from typing import Any
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
 from django.db.models import Count, Prefetch
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
+from django.http import (
+    Http404,
+    HttpResponse,
+    HttpResponseBase,
+    HttpResponsePermanentRedirect,
+    StreamingHttpResponse,
+)
 from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.utils.module_loading import import_string
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from evaluation.benchmarks import access, downloads, forms, pages, runs, truth_campaigns
-from evaluation.benchmarks.kinds.cds import result_views as cds_results
-from evaluation.benchmarks.kinds.labeled import result_views as released_results
-from evaluation.benchmarks.kinds.labeled import wording as released
-from evaluation.benchmarks.kinds.mad import competitions, views
-from evaluation.benchmarks.kinds.mad import gallery as galleries
-from evaluation.metrics.wordnet import nouns
+from evaluation.benchmarks import access, downloads, pages, runs
+from evaluation.benchmarks.figures import FORMS, THEMES
+from evaluation.benchmarks.forms import NamedForm, SubmissionForm, add_fault
+from evaluation.benchmarks.kind import BenchmarkKind, families, kind_of
+from evaluation.metrics.wordnet.nouns import WordNetMissing
 from evaluation.models import Benchmark, Run
-from evaluation.readers import selections
 from labeling.campaigns import access as campaign_access
 from labeling.errors import Refusal
 from labeling.files import BadInput
-from labeling.plurals import count_of
-from labeling.releases import freezing
-from labeling.web.views.shared import SignedIn, key_of
+from labeling.web.views.shared import SignedIn
 
-GALLERY_PAGE = 60
-MAD = Benchmark.Kind.MAD
-
-
-class ResultPages(Protocol):
-    """The pages and files of a result; a module for each kind of benchmark."""
-
-    def benchmark(self, request: HttpRequest, row: Benchmark, /) -> HttpResponse:
-        """The benchmark's page with its newest result; to htmx only what moved."""
-
-    def run(self, request: HttpRequest, row: Benchmark, chosen: Run, /) -> HttpResponse:
-        """The page of one run, whatever its state."""
-
-    def result_json(self, row: Benchmark, chosen: Run, /) -> HttpResponseBase:
-        """The whole result of a run that is done."""
-
-    def result_csv(self, row: Benchmark, chosen: Run, table: str, /) -> HttpResponse:
-        """One of its tables. Raises Http404 for a name that there is none of."""
-
-    def figure(
-        self, request: HttpRequest, row: Benchmark, chosen: Run, name: str, form: str, /
-    ) -> HttpResponse:
-        """One of its figures as SVG or PNG. Raises Http404 for a name that there is none of."""
-
-
-RESULT_PAGES: dict[str, ResultPages] = {
-    Benchmark.Kind.MAD: views,
-    Benchmark.Kind.CDS: cds_results,
-    **dict.fromkeys(released.KINDS, released_results),
-}
+FAULTS = (BadInput, Refusal, WordNetMissing)
+GONE = "This file is not on this server any more. Score the benchmark again."
 
 
 @login_required
@@ -70,70 +45,67 @@ def benchmarks(request: SignedIn) -> HttpResponse:
         .order_by("-created_at", "-pk")
     )
     page = Paginator(rows, 24).get_page(request.GET.get("page"))
-    return render(request, "evaluation/benchmarks.html", {"page_obj": page})
+    cards = [(row, kind_of(row), kind_of(row).template("_card")) for row in page]
+    context = {"page_obj": page, "cards": cards, "families": families().values()}
+    return render(request, "evaluation/benchmarks.html", context)
 
 
 @login_required
 @require_http_methods(["GET", "POST"])
-def benchmark_new(request: SignedIn) -> HttpResponse:
+def new(request: SignedIn, family: str) -> HttpResponse:
     campaign_access.check_may_open(request.user)
+    kind = families().get(family)
+    if kind is None:
+        raise Http404
     data = (request.POST, request.FILES) if request.method == "POST" else ()
-    # Filled in by New campaign, when it is given a selection.
-    words = {key: request.GET[key] for key in forms.HANDED_OVER if key in request.GET}
-    form = forms.BenchmarkForm(*data, user=request.user, initial=words)
-    if not form.is_bound:
-        form.offer_files(request.GET)
-    plan = None
+    form: NamedForm = import_string(kind.form)(*data, user=request.user, query=request.GET)
+    plan, is_checked = None, False
     if form.is_valid():
         try:
-            plan, made = _planned_or_made(request, form)
-        except (Refusal, BadInput, nouns.WordNetMissing) as error:
-            forms.add_fault(form, error, "selection")
-        else:
-            if made is not None:
-                form.forget_files()
-                messages.success(
-                    request, "The benchmark is made. Nobody is asked until you open its campaign."
-                )
-                return redirect("evaluation:benchmark", made.name)
+            if "create" in request.POST or not kind.has_plan:
+                return _made(request, kind, form)
+            plan, is_checked = kind.plan(**form.chosen()), True
+        except FAULTS as error:
+            add_fault(form, error, form.fault_field)
     if form.is_bound:
         # The second step needs them again.
         form.keep_files()
-    status = 200 if not form.errors else 422
-    return render(
-        request, "evaluation/benchmark_new.html", {"form": form, "plan": plan}, status=status
-    )
+    context = {
+        "kind": kind,
+        "others": [other for other in families().values() if other.family != family],
+        "form": form,
+        "plan": plan,
+        "is_checked": is_checked,
+        **form.context(),
+    }
+    return render(request, kind.template("new"), context, status=_status(form))
 
 
-def _planned_or_made(
-    request: SignedIn, form: forms.BenchmarkForm
-) -> tuple[competitions.Plan, Benchmark | None]:
-    net = nouns.load()
-    data = form.cleaned_data
-    lines = selections.read(form.path("selection"), net, data["selection"].name)
-    plan = competitions.plan(lines, data["dataset"], form.policy())
-    if "create" not in request.POST:
-        return plan, None
-    made = competitions.create(
-        request.user,
-        name=data["name"],
-        title=data["title"],
-        dataset=data["dataset"],
-        lines=lines,
-        wordnet=net,
-        policy=form.policy(),
-        instructions=data["instructions"],
-        vocabulary=data["vocabulary"],
-        settings=form.settings(),
-    )
-    return plan, made
+def _made(request: SignedIn, kind: BenchmarkKind, form: NamedForm) -> HttpResponse:
+    made = kind.create(request.user, **form.chosen())
+    form.forget_files()
+    messages.success(request, kind.made)
+    page = "benchmark" if made.submissions.exists() else "submissions"
+    return redirect(f"evaluation:{page}", made.name)
+
+
+def _status(form: Any) -> int:
+    return 422 if form.errors else 200
 
 
 @login_required
 @require_GET
 def benchmark(request: SignedIn, name: str) -> HttpResponse:
+    """The benchmark's page with its newest result; to htmx only what moved."""
     row = access.benchmark_for(request.user, name)
-    return RESULT_PAGES[row.kind].benchmark(request, row)
+    now = pages.under_way(row)
+    is_htmx = request.headers.get("HX-Request") == "true"
+    if is_htmx and request.GET.get("seen") == now["seen"]:
+        # Nothing moved: htmx leaves the page as it is.
+        return HttpResponse(status=204)
+    context = pages.benchmark(row, runs.latest(row), request.GET, now) | {"fresh": is_htmx}
+    part = "evaluation/_benchmark.html" if is_htmx else "evaluation/benchmark.html"
+    return render(request, part, context)
 
 
 @login_required
@@ -141,7 +113,7 @@ def benchmark(request: SignedIn, name: str) -> HttpResponse:
 def run(request: SignedIn, name: str, pk: int) -> HttpResponse:
     row = access.benchmark_for(request.user, name)
     chosen = get_object_or_404(row.runs.select_related("release", "requested_by"), pk=pk)
-    return RESULT_PAGES[row.kind].run(request, row, chosen)
+    return render(request, "evaluation/run.html", pages.benchmark(row, chosen, request.GET))
 
 
 @login_required
@@ -159,147 +131,144 @@ def score(request: SignedIn, name: str) -> HttpResponse:
 
 @login_required
 @require_http_methods(["GET", "POST"])
-def add_classifier(request: SignedIn, name: str) -> HttpResponse:
-    row = access.benchmark_for(request.user, name, MAD)
+def submissions(request: SignedIn, name: str) -> HttpResponse:
+    """Who takes part, what a file looks like, and the form that takes one in."""
+    row = access.benchmark_for(request.user, name)
+    kind = kind_of(row)
     data = (request.POST, request.FILES) if request.method == "POST" else ()
-    form = forms.JoinForm(*data, user=request.user)
+    form = import_string(kind.submission_form)(*data, user=request.user, benchmark=row)
     if form.is_valid():
         try:
-            net = nouns.load()
-            name = form.cleaned_data["selection"].name
-            lines = selections.read(form.path("selection"), net, name)
-            joined = competitions.add_classifier(row, request.user, lines, net)
-        except (Refusal, BadInput, nouns.WordNetMissing) as error:
-            forms.add_fault(form, error, "selection")
-        else:
-            form.forget_files()
-            said = f"Joined: {', '.join(joined)}. Only the new pairs are asked."
-            messages.success(request, said if joined else "Everything in the file is here already.")
-            return redirect("evaluation:benchmark", row.name)
+            return _accepted(request, row, kind, form)
+        except FAULTS as error:
+            add_fault(form, error, form.file_field)
     form.keep_files()
-    status = 200 if not form.errors else 422
-    context = {"form": form, "benchmark": row}
-    return render(request, "evaluation/add_classifier.html", context, status=status)
-
-
-@login_required
-@require_http_methods(["GET", "POST"])
-def accuracies(request: SignedIn, name: str) -> HttpResponse:
-    row = access.benchmark_for(request.user, name, MAD)
-    data = (request.POST, request.FILES) if request.method == "POST" else ()
-    form = forms.AccuracyForm(*data, user=request.user, benchmark=row)
-    if form.is_valid():
-        try:
-            changed = competitions.set_accuracies(row, form.accuracies())
-        except Refusal as error:
-            forms.add_fault(form, error, "file")
-        else:
-            form.forget_files()
-            if changed:
-                if not runs.obstacle(row):
-                    runs.request(row, request.user)
-                messages.success(request, "Kept. The comparison comes with the next score.")
-            return redirect("evaluation:benchmark", row.name)
-    form.keep_files()
-    status = 200 if not form.errors else 422
-    context = {"form": form, "benchmark": row}
-    return render(request, "evaluation/accuracies.html", context, status=status)
-
-
-@login_required
-@require_GET
-def gallery(request: SignedIn, name: str, first: int, second: int) -> HttpResponse:
-    row = access.benchmark_for(request.user, name, MAD)
-    a = get_object_or_404(row.submissions, position=first)
-    b = get_object_or_404(row.submissions, position=second)
-    found = galleries.entries(row, a, b)
-    if not found and galleries.entries(row, b, a):
-        return redirect("evaluation:gallery", row.name, second, first)
-    case = request.GET.get("case", "")
-    shown = [entry for entry in found if entry.case == case] if case else found
     context = {
         "benchmark": row,
-        "first": a,
-        "second": b,
-        "case": case,
-        "counts": galleries.counts(found),
-        "total": len(found),
-        "page_obj": Paginator(shown, GALLERY_PAGE).get_page(request.GET.get("page")),
-        "query": f"case={case}" if case in galleries.CASES else "",
-        "unasked": sum(e.case == "III" and not e.asked_for_truth for e in found),
-        "neighbours": pages.neighbours(row, a, b),
+        "campaign": row.campaign,
+        "kind": kind,
+        "form": form,
+        "submissions": list(row.submissions.select_related("submitted_by")),
+        "how": kind.template("_submit"),
+        **kind.submissions_page(row),
     }
-    return render(request, "evaluation/gallery.html", context)
+    return render(request, "evaluation/submissions.html", context, status=_status(form))
+
+
+def _accepted(
+    request: SignedIn, row: Benchmark, kind: BenchmarkKind, form: SubmissionForm
+) -> HttpResponse:
+    data, field = form.cleaned_data, form.file_field
+    path, file_name = form.path(field), data[field].name
+    changed = kind.accept(row, request.user, path, file_name, data.get("name", ""))
+    form.forget_files()
+    if not changed:
+        messages.info(request, "Everything in the file is here already.")
+        return redirect("evaluation:submissions", row.name)
+    if kind.scores_at_once:
+        runs.request(row, request.user)
+    messages.success(request, kind.accepted(changed))
+    return redirect("evaluation:benchmark", row.name)
 
 
 @login_required
 @require_POST
-def true_labels(request: SignedIn, name: str) -> HttpResponse:
-    """Asks for the true label of one line's image, or of a whole pair's."""
-    row = access.benchmark_for(request.user, name, MAD)
-    wanted = row.selections.filter(state="chosen").select_related("first", "second")
-    if (selection := key_of(request.POST.get("selection", ""))) is not None:
-        lines = list(wanted.filter(pk=selection))
-    else:
-        first, second = (key_of(request.POST.get(key, "")) for key in ("first", "second"))
-        if first is None or second is None:
-            raise Refusal("Name the image or the pair to ask about.", field="selection")
-        lines = list(wanted.filter(first__position=first, second__position=second))
-        lines = truth_campaigns.both_wrong(row, lines)
-    if not lines:
-        raise Refusal("There is no such image here on which both classifiers were wrong.")
-    naming = truth_campaigns.ask_true_label(row, request.user, lines, nouns.load())
-    messages.success(
-        request,
-        f"{count_of(len(lines), 'image')}: people are asked for the true label "
-        f"in “{naming.title}”.",
-    )
-    return redirect(
-        "evaluation:gallery", row.name, lines[0].first.position, lines[0].second.position
-    )
+def remove(request: SignedIn, name: str, position: int) -> HttpResponse:
+    row = access.benchmark_for(request.user, name)
+    gone = kind_of(row).remove(row, position)
+    text = f"{gone} no longer takes part."
+    if row.submissions.exists():
+        runs.request(row, request.user)
+        text += " The score without it is on its way."
+    messages.success(request, text)
+    return redirect("evaluation:submissions", row.name)
 
 
 @login_required
 @require_GET
-def selection(request: SignedIn, name: str) -> HttpResponse:
-    row = access.benchmark_for(request.user, name, MAD)
-    text = "".join(competitions.selection_of(row).text_lines())
-    return downloads.text(text, "application/jsonl", f"{row.name}-selection.jsonl")
+def file(request: SignedIn, name: str, file: str) -> HttpResponseBase:
+    """One of the files that the kind keeps of a benchmark."""
+    row = access.benchmark_for(request.user, name)
+    if file not in kind_of(row).files:
+        raise Http404
+    return downloads.file(kind_of(row).open_file(row, file), f"{row.name}-{file}")
+
+
+@login_required
+@require_GET
+def run_file(request: SignedIn, name: str, pk: int, file: str) -> HttpResponseBase:
+    """One of the files that the kind keeps of a run."""
+    row, chosen = _scored(request, name, pk)
+    kind = kind_of(row)
+    if file not in kind.run_files:
+        raise Http404
+    path = kind.run_path(chosen, file)
+    if not path.is_file():
+        raise Refusal(GONE)
+    return downloads.file(path.open("rb"), kind.run_file_name(chosen, file))
 
 
 @login_required
 @require_GET
 def result_json(request: SignedIn, name: str, pk: int) -> HttpResponseBase:
-    row = access.benchmark_for(request.user, name)
-    return RESULT_PAGES[row.kind].result_json(row, _run_with_result(row, pk))
+    row, chosen = _scored(request, name, pk)
+    content = kind_of(row).result_json(row, chosen)
+    file_name = downloads.name_of(row, chosen, ".json")
+    if isinstance(content, str):
+        return downloads.text(content, "application/json", file_name)
+    return downloads.attached(
+        StreamingHttpResponse(content, content_type="application/json"), file_name
+    )
 
 
 @login_required
 @require_GET
 def result_csv(request: SignedIn, name: str, pk: int, table: str) -> HttpResponse:
-    row = access.benchmark_for(request.user, name)
-    return RESULT_PAGES[row.kind].result_csv(row, _run_with_result(row, pk), table)
-
-
-@login_required
-@require_GET
-def answers(request: SignedIn, name: str, pk: int) -> HttpResponseBase:
-    chosen = _run_with_result(access.benchmark_for(request.user, name, MAD), pk)
-    if chosen.release is None:
+    row, chosen = _scored(request, name, pk)
+    kind = kind_of(row)
+    found, result = kind.table_of(table), kind.result_of(row, chosen)
+    if found is None or result is None:
         raise Http404
-    path = freezing.folder_of(chosen.release) / "answers.jsonl"
-    if not path.is_file():
-        raise Http404
-    return downloads.lines(path, f"{name}-release-{chosen.release.number}-answers.jsonl")
+    return downloads.csv(row, chosen, table, *found.content(result))
 
 
 @login_required
 @require_GET
 def figure(request: SignedIn, name: str, pk: int, figure: str, form: str) -> HttpResponse:
+    row, chosen = _scored(request, name, pk)
+    kind, theme = kind_of(row), request.GET.get("theme", "light")
+    result = kind.result_of(row, chosen)
+    if result is None or form not in FORMS or theme not in THEMES:
+        raise Http404
+    if figure not in kind.figures(result):
+        raise Http404
+    content = kind.draw(figure, result, form, theme, request.GET)
+    return downloads.figure(request, row, chosen, figure, form, content)
+
+
+def _scored(request: SignedIn, name: str, pk: int) -> tuple[Benchmark, Run]:
+    """The benchmark and its run, which is done. Raises NotYours, or Http404."""
     row = access.benchmark_for(request.user, name)
-    chosen = _run_with_result(row, pk)
-    return RESULT_PAGES[row.kind].figure(request, row, chosen, figure, form)
+    done = row.runs.filter(state=Run.State.DONE).select_related("release")
+    chosen = get_object_or_404(done, pk=pk)
+    # As it was loaded for the person's rights: with its campaign and release.
+    chosen.benchmark = row
+    return row, chosen
 
 
-def _run_with_result(row: Benchmark, pk: int) -> Run:
-    return get_object_or_404(row.runs.select_related("release"), pk=pk, state=Run.State.DONE)
+def moved(name: str, *methods: str, **fixed: Any) -> Any:
+    """The view of an address of an earlier version: it leads those who may see the page to the
+    address `name`, by 301 for GET and by 308, which sends the form again, else."""
+
+    @login_required
+    @require_http_methods(list(methods or ("GET", "POST")))
+    def old(request: SignedIn, **parts: Any) -> HttpResponse:
+        if "name" in parts:
+            access.benchmark_for(request.user, parts["name"])
+        else:
+            campaign_access.check_may_open(request.user)
+        query = f"?{request.GET.urlencode()}" if request.GET else ""
+        goal = reverse(f"evaluation:{name}", kwargs=fixed | parts) + query
+        return HttpResponsePermanentRedirect(goal, preserve_request=request.method != "GET")
+
+    return old

@@ -37,24 +37,26 @@ PRESSED = {
     "annotator/_parts_form.html": "test_parts_page::test_parts_are_drawn_with_the_mouse",
     "annotator/join.html": "test_hierarchy_story::join",
     "annotator/training.html": "test_training::test_training_works_without_scripts",
-    "evaluation/_counterexample.html": "test_results::test_true_label_is_asked_from_the_gallery",
-    "evaluation/accuracies.html": HERE,
-    "evaluation/add_classifier.html": "test_demo::add_ember",
+    "evaluation/mad/_counterexample.html": (
+        "test_results::test_true_label_is_asked_from_the_gallery"
+    ),
+    "evaluation/mad/accuracies.html": HERE,
     "evaluation/_score_now.html": "test_demo::score",
-    "evaluation/benchmark_new.html": "test_forms::test_a_selection_becomes_a_competition_by_mouse",
+    "evaluation/mad/new.html": "test_forms::test_a_selection_becomes_a_competition_by_mouse",
     "evaluation/cds/new.html": "test_cds_forms::test_a_benchmark_is_made_and_a_classifier_joins",
     "evaluation/cds/objects.html": HERE,
     "evaluation/cds/people.html": (
         "test_naming_frames::test_a_researcher_asks_and_a_person_names_one_frame_of_each_object"
     ),
-    "evaluation/cds/predictions.html": (
+    "evaluation/submissions.html": (
         "test_cds_forms::test_a_benchmark_is_made_and_a_classifier_joins"
     ),
+    # The toy of tests/evaluation/benchmarks/test_kinds.py is made by it.
+    "evaluation/new.html": "",
     "evaluation/cds/viewer.html": "test_cds_pages::test_a_sequence_is_read_without_a_script",
-    "evaluation/gallery.html": HERE,
+    "evaluation/mad/gallery.html": HERE,
     "evaluation/released/images.html": HERE,
     "evaluation/released/new.html": HERE,
-    "evaluation/released/submissions.html": HERE,
     "labeling/_imports.html": HERE,
     "labeling/_jobs.html": HERE,
     "labeling/_picker_search.html": HERE,

@@ -30,7 +30,7 @@ def test_a_benchmark_is_made_and_a_classifier_joins(
     page.wait_for_selector("#plan")
     looked_at(page, "cds-new-checked")
     page.click("button[name=create]")
-    page.wait_for_url("**/benchmarks/reveal/predictions/")
+    page.wait_for_url("**/benchmarks/reveal/submissions/")
 
     reveal = Benchmark.objects.get()
     rows = world.rows_of(reveal, alpha=world.always_right, beta=world.right_at_last)
@@ -40,10 +40,10 @@ def test_a_benchmark_is_made_and_a_classifier_joins(
     page.wait_for_selector("text=wrong.csv, line 2: no sequence has the frame 'nowhere'")
     looked_at(page, "cds-predictions-wrong")
     page.set_input_files("[name=file]", str(world.write(tmp_path / "right.csv", rows)))
-    page.click("text=Take them in")
+    page.click("text=Take it in")
     page.wait_for_url("**/benchmarks/reveal/")
 
-    page.goto(site("/benchmarks/reveal/predictions/"))
+    page.goto(site("/benchmarks/reveal/submissions/"))
     page.click("summary:has-text('Remove alpha')")
     looked_at(page, "cds-predictions")
     page.click("button:has-text('Remove alpha')")

@@ -76,7 +76,7 @@ def own_classifier_joins(page, site, benchmark, run_jobs, shell, revealed, tmp_p
     """What the page tells a researcher to do: classify the frames, bring the file, score."""
     networks.scripted(tmp_path / "colours.pt")
     (tmp_path / "wnids.txt").write_text("\n".join(networks.CLASSES) + "\n")
-    page.goto(site(f"/benchmarks/{benchmark.name}/predictions/"))
+    page.goto(site(f"/benchmarks/{benchmark.name}/submissions/"))
     with page.expect_download() as download:
         page.get_by_role("link", name="orders.json").click()
     download.value.save_as(tmp_path / "orders.json")
@@ -97,7 +97,7 @@ def own_classifier_joins(page, site, benchmark, run_jobs, shell, revealed, tmp_p
     assert counted["frames"] == benchmark.settings["frames"]
 
     page.set_input_files("input[type=file]", str(tmp_path / "predictions.csv"))
-    page.get_by_role("button", name="Take them in").click()
+    page.get_by_role("button", name="Take it in").click()
     page.wait_for_url(f"**/benchmarks/{benchmark.name}/**")
     run_jobs()
     page.goto(site(f"/benchmarks/{benchmark.name}/"))

@@ -5,7 +5,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from evaluation.benchmarks import figures, tables
+from evaluation.benchmarks.figures import THEMES
+from evaluation.benchmarks.kinds.mad import figures, tables
+from evaluation.benchmarks.tables import as_csv
 
 NAMES = ["a", "b", "=cmd()", "resnext101_32x48d_wsl.fb_wsl_ig1b_ft_in1k"]
 
@@ -42,7 +44,7 @@ def result():
     }
 
 
-@pytest.mark.parametrize("theme", figures.THEMES)
+@pytest.mark.parametrize("theme", THEMES)
 @pytest.mark.parametrize("name", figures.FIGURES)
 def test_figures_are_whole_files_in_both_forms(result, name, theme):
     svg = figures.draw(name, result, "svg", theme)
@@ -76,16 +78,16 @@ def test_ties_are_listed_by_name(result):
     assert figures.by_rank(result) == [0, 1, 2, 3]
 
 
-@pytest.mark.parametrize("name", tables.TABLES)
-def test_every_table_has_a_head_as_wide_as_its_rows(result, name):
-    head, rows = tables.table(name, result)
+@pytest.mark.parametrize("table", tables.TABLES, ids=lambda table: table.name)
+def test_every_table_has_a_head_as_wide_as_its_rows(result, table):
+    head, rows = table.content(result)
 
     assert rows
     assert {len(row) for row in rows} == {len(head)}
 
 
 def test_cells_that_a_spreadsheet_would_run_are_neutralised(result):
-    text = tables.as_csv(*tables.table("ranks", result))
+    text = as_csv(*tables.RANKS.content(result))
 
     assert "'=cmd()" in text
     # Numbers stay numbers, minus sign and all.

@@ -102,7 +102,7 @@ def work() -> None:
         queue.run(found.pk)
 
 
-# At how many statements a action dies: each of them, or the first and every seventh from there on.
+# At how many statements an action dies: each of them, or the first and every seventh from there on.
 @pytest.fixture(params=[7, pytest.param(1, marks=pytest.mark.slow)], ids=["seventh", "each"])
 def survives(request: pytest.FixtureRequest) -> Callable[[Campaign, Way], int]:
     return partial(_survives, request.param)

@@ -7,6 +7,7 @@ from typing import Any
 from django import forms
 from django.core.files.uploadedfile import UploadedFile
 
+from evaluation.benchmarks.forms import NewBenchmarkForm, SubmissionForm
 from evaluation.benchmarks.kinds.cds.choosing import MAX_BOOTSTRAP, Choice, parts_asked
 from evaluation.metrics.frames.foveation import CONTENT_SCHEMES
 from evaluation.metrics.frames.part_order import RANDOM
@@ -16,14 +17,12 @@ from evaluation.readers.mappings import read_mapping
 from evaluation.scoring.cds import wording
 from evaluation.scoring.cds.scoring import MEASURES
 from evaluation.sequences.part_orders import Orders, read_orders
-from labeling.campaigns.access import RESEARCHER, campaigns_for
 from labeling.errors import Refusal
 from labeling.files import BadInput
 from labeling.jobs import kept_files
 from labeling.kinds import KINDS
 from labeling.kinds.base import OBJECTS
-from labeling.models import Campaign, User
-from labeling.web.forms.kept import KeepsFiles, KeptFileInput
+from labeling.web.forms.kept import KeptFileInput
 
 MEASURED = {
     "wup": "Wu–Palmer (wup)",
@@ -38,18 +37,9 @@ NAMED_BY = {"wnid": "by wnid: exact", "word": "by word and its first noun sense,
 MAX_FILE = 16 * 1024 * 1024
 
 
-class CDSForm(KeepsFiles):
+class CDSForm(NewBenchmarkForm):
     """A new benchmark on the objects of a parts campaign: what it reveals, how it is scored."""
 
-    title = forms.CharField(max_length=200)
-    name = forms.SlugField(
-        max_length=80, help_text="Its part of the address: lower-case letters, digits and hyphens."
-    )
-    campaign = forms.ModelChoiceField(
-        Campaign.objects.none(),
-        to_field_name="name",
-        help_text="Its latest release is revealed; without one, one is frozen now.",
-    )
     random = forms.BooleanField(
         required=False, initial=True, label="Reveal the parts in a random order, by the seed"
     )
@@ -102,11 +92,9 @@ class CDSForm(KeepsFiles):
     )
     most_kept = MAX_FILE
 
-    def __init__(self, *args: Any, user: User, **kwargs: Any) -> None:
-        super().__init__(*args, user=user, **kwargs)
+    def campaigns(self) -> Any:
         draw = [kind.name for kind in KINDS.values() if kind.asks == OBJECTS]
-        mine = campaigns_for(user, RESEARCHER).filter(kind__in=draw).order_by("title", "pk")
-        self.fields["campaign"].queryset = mine  # type: ignore[attr-defined]
+        return super().campaigns().filter(kind__in=draw)
 
     def clean_orders(self) -> UploadedFile | None:
         return _small(self.cleaned_data["orders"])
@@ -140,10 +128,14 @@ class CDSForm(KeepsFiles):
         given = list(self.cleaned_data.get("orders") or {})
         return given + [RANDOM] * (self.cleaned_data["random"] and RANDOM not in given)
 
-    def choice(self) -> Choice:
-        data = self.cleaned_data
-        own = {key: data[key] for key in asdict(Choice()) if key != "part_schemes"}
-        return Choice(part_schemes=self.part_schemes(), **own)
+    def chosen(self) -> dict[str, Any]:
+        own = ("name", "title", "campaign", *asdict(Choice()))
+        data = self.cleaned_data | {"part_schemes": self.part_schemes()}
+        return {key: data[key] for key in own}
+
+    @property
+    def fault_field(self) -> str:  # type: ignore[override]
+        return "orders" if self.cleaned_data["orders"] else "campaign"
 
     def main_fields(self) -> list[forms.BoundField]:
         return [self[name] for name in ("title", "name", "campaign")]
@@ -155,7 +147,7 @@ class CDSForm(KeepsFiles):
         return [self[name] for name in ("measure", "convention", "by", "bootstrap", "seed")]
 
 
-class PredictionsForm(KeepsFiles):
+class PredictionsForm(SubmissionForm):
     """What classifiers name every frame."""
 
     file = forms.FileField(

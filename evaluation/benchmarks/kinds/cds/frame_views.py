@@ -42,7 +42,7 @@ def frame(request: SignedIn, name: str, pk: int, number: int, frame: int) -> Htt
 
 def _benchmark(request: SignedIn, name: str, pk: int) -> Benchmark:
     """The benchmark that has this run. Raises NotYours, or Http404 for another's run."""
-    row = access.benchmark_for(request.user, name, Benchmark.Kind.CDS)
+    row = access.benchmark_for(request.user, name, "cds")
     get_object_or_404(row.runs.only("pk"), pk=pk)
     return row
 

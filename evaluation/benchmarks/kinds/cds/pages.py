@@ -5,11 +5,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from django.urls import reverse
-
-from evaluation.benchmarks import folders, runs, under_way
-from evaluation.benchmarks.figures import FORMS
-from evaluation.benchmarks.kinds.cds import figure_words, figures
+from evaluation.benchmarks import folders
+from evaluation.benchmarks.kinds.cds import benchmarks
 from evaluation.benchmarks.kinds.cds.running import SEQUENCES
 from evaluation.models import Benchmark, Run
 from evaluation.scoring.cds import tables, wording
@@ -18,8 +15,6 @@ from labeling.files import BadInput
 from labeling.release_files import frozen
 from labeling.releases import freezing
 from labeling.reports import progress
-
-HISTORY = 12
 
 
 def chosen_in(query: Mapping[str, str], result: Result | None) -> Chosen:
@@ -33,35 +28,38 @@ def chosen_in(query: Mapping[str, str], result: Result | None) -> Chosen:
     )
 
 
-def benchmark(row: Benchmark, run: Run | None, query: Mapping[str, str]) -> dict[str, Any]:
-    """The page of a benchmark with the result of `run`, and what is under way."""
-    result = result_of(row, run)
+def page(
+    row: Benchmark, run: Run | None, result: Result | None, query: Mapping[str, str]
+) -> dict[str, Any]:
+    """What the templates of CDS benchmarks show."""
     chosen = chosen_in(query, result)
-    now = under_way.now(row)
-    newest, waiting = now["newest"], now["waiting"]
-    failed = newest if newest is not None and newest.state == Run.State.FAILED else None
     submissions = list(row.submissions.all())
     return {
-        "benchmark": row,
-        "campaign": row.campaign,
-        "run": run,
-        "is_latest": run is None or run.pk == now["latest"],
-        "waiting": waiting,
-        "steps": now["steps"],
-        "failed": None if failed == run else failed,
-        "obstacle": runs.obstacle(row),
         "machines": [entry for entry in submissions if not entry.is_people],
         "people": _people(row),
         "has_people": any(entry.is_people for entry in submissions),
-        "is_moving": waiting is not None,
-        "history": list(row.runs.defer("result").select_related("release", "requested_by"))[
-            :HISTORY
-        ],
-        "seen": under_way.mark(now),
         "chosen": chosen,
         "size": {key: row.settings[key] for key in ("objects", "sequences", "frames", "left_out")},
         "schemes": _schemes(row),
         "result": _result(row, run, result, chosen) if result and run else None,
+    }
+
+
+def submissions_page(row: Benchmark) -> dict[str, Any]:
+    """A frame of the benchmark, and how a person classifies them all; orders.json lies beside."""
+    stated = row.settings
+    schemes = [f"--part-scheme {name}" for name in stated["part_schemes"]]
+    schemes += [f"--content-scheme {name}" for name in stated["content_schemes"]]
+    schemes += ["--include-empty"] * stated["include_empty"]
+    command = [
+        f"manage.py classify {row.campaign.name} --number {row.own_release.number}",
+        "--orders orders.json",
+        *schemes,
+        "--model torchvision:resnet50 --classes wnids.txt --out predictions.csv",
+    ]
+    return {
+        "example": benchmarks.first_line_of(row).frames[0],
+        "command": " \\\n  ".join(command),
     }
 
 
@@ -156,30 +154,9 @@ def _result(row: Benchmark, run: Run, result: Result, chosen: Chosen) -> dict[st
             for name in ["", *result["classifiers"]]
         ],
         "head": {key: value for key, value in result.items() if key != "tables"},
-        "figures": {
-            # A template cannot look a name with a dash up.
-            name.replace("-", "_"): _figure(row, run, name, result, chosen)
-            for name in figures.drawn(result)
-        },
-        "tables": [
-            (name, reverse("evaluation:result_csv", args=[row.name, run.pk, name]))
-            for name in tables.TABLES
-            if tables.rows_of(result, name)
-        ],
         "has_sequences": (folders.run_folder(row, run.pk) / SEQUENCES).is_file(),
     }
 
 
 def _named(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [row | {"name": wording.content_scheme(row["of"])} for row in rows]
-
-
-def _figure(row: Benchmark, run: Run, name: str, result: Result, chosen: Chosen) -> dict[str, Any]:
-    return {
-        "alt": figure_words.alt(name, result, chosen),
-        "query": chosen.query(),
-        "url": {
-            form: reverse("evaluation:figure", args=[row.name, run.pk, name, form])
-            for form in FORMS
-        },
-    }

@@ -80,7 +80,7 @@ class PeopleForm(forms.Form):
 @require_http_methods(["GET", "POST"])
 def people(request: SignedIn, name: str) -> HttpResponse:
     """What asking people would cost, the action, and afterwards how far it is."""
-    row = access.benchmark_for(request.user, name, Benchmark.Kind.CDS)
+    row = access.benchmark_for(request.user, name, "cds")
     if "fragment" in request.GET and row.naming is not None:
         shown = {"benchmark": row, "naming": row.naming, "job": _job(row)}
         return render(request, "evaluation/cds/_people_next.html", shown)

@@ -1,12 +1,11 @@
 """How a CDS benchmark is scored: its stored frames, the classifiers' names for them, and people's.
 
-Called by runs.py. What a run says of each sequence goes to files in its folder, the tables into
+Called by kind.py. What a run says of each sequence goes to files in its folder, the tables into
 the Run.
 """
 
 import hashlib
 import json
-import shutil
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -14,8 +13,7 @@ from typing import Any
 from evaluation.benchmarks import folders
 from evaluation.benchmarks.kinds.cds import benchmarks, people
 from evaluation.benchmarks.kinds.cds.choosing import SCORED_BY
-from evaluation.metrics.frames.sequences import PartsError
-from evaluation.metrics.wordnet.nouns import WordNetMissing, load
+from evaluation.metrics.wordnet.nouns import load
 from evaluation.models import Benchmark, Run, Submission
 from evaluation.readers.answers import require_file
 from evaluation.readers.frame_predictions import Predictions, frame_places, read_predictions
@@ -27,13 +25,11 @@ from labeling.models import Release
 from labeling.release_files.frozen import canonical
 from labeling.releases import freezing
 
-# What fails a run with its sentence: a person mends it, and trying again would say the same.
-REFUSALS: tuple[type[Exception], ...] = (BadInput, PartsError, Refusal, WordNetMissing)
 NOBODY = "Nobody named frames yet. Add the predictions of a classifier, then score."
 SEQUENCES, ANSWERS = "sequences.jsonl", "answers.jsonl"
 
 
-def freeze(benchmark: Benchmark, run: Run) -> Release:
+def prepare(benchmark: Benchmark, run: Run) -> Release:
     """The release whose objects are revealed; what people named is frozen on the way."""
     if benchmark.naming is not None and freezing.marks_of(benchmark.naming)["last_settlement"]:
         freezing.freeze(
@@ -45,7 +41,7 @@ def freeze(benchmark: Benchmark, run: Run) -> Release:
 def score(benchmark: Benchmark, release: Release, run: Run) -> dict[str, Any]:
     """The tables, of strict JSON values; sequences.jsonl and answers.jsonl lie in the run's folder.
 
-    Raises one of REFUSALS.
+    Raises one of the kind's refusals.
     """
     predictions = predictions_of(benchmark)
     if predictions is None:
@@ -89,8 +85,8 @@ def predictions_of(benchmark: Benchmark) -> Predictions | None:
                 raise
 
 
-def signature_of(benchmark: Benchmark) -> dict[str, Any]:
-    """What a result depends on, cheaply: while it is unchanged a run would say the same."""
+def fingerprint(benchmark: Benchmark) -> dict[str, Any]:
+    """What a result depends on, cheaply: while it is unchanged a run gives the same result."""
     said = benchmark.naming
     return {
         "release": benchmark.own_release.sha256,
@@ -111,10 +107,8 @@ def obstacle(benchmark: Benchmark) -> str:
     return "" if named is not None and freezing.marks_of(named)["last_settlement"] else NOBODY
 
 
-def tidy(run: Run, gone: list[int]) -> None:
-    """Removes the folders of runs that went, and the interim releases of what people named."""
-    for pk in gone:
-        shutil.rmtree(folders.run_folder(run.benchmark, pk), ignore_errors=True)
+def remove_interim(run: Run) -> None:
+    """Deletes the interim releases of what people named that no run uses."""
     naming = run.benchmark.naming
     newest = people.latest(naming)
     if naming is not None and newest is not None:

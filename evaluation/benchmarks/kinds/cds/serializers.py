@@ -1,30 +1,26 @@
 """What the API takes of CDS benchmarks."""
 
+from typing import Any
+
 from rest_framework import serializers
 
-from evaluation.benchmarks.kinds.cds.choosing import MAX_BOOTSTRAP, Choice
+from evaluation.benchmarks.kinds.cds.choosing import MAX_BOOTSTRAP, Choice, parts_asked
+from evaluation.benchmarks.serializers import OnReleaseRequest
+from evaluation.benchmarks.serializers import chosen as on_release
+from evaluation.benchmarks.uploads import load_wordnet, read_file
 from evaluation.metrics.frames.foveation import CONTENT_SCHEMES
+from evaluation.metrics.frames.part_order import RANDOM
 from evaluation.metrics.wordnet.similarity import BY, CONVENTIONS
+from evaluation.readers.mappings import read_mapping
 from evaluation.scoring.cds.scoring import MEASURES
-from labeling.web.api.base import Body
+from evaluation.sequences.part_orders import read_orders
+from labeling.models import User
 
 DEFAULTS = Choice()
 
 
-class PredictionsUpload(Body):
-    predictions = serializers.FileField(
-        help_text="CSV with the columns frame, classifier and wnid; others are passed over."
-    )
-
-
-class CDSRequest(Body):
+class CDSRequest(OnReleaseRequest):
     campaign = serializers.CharField(max_length=80, help_text="One in which people draw parts.")
-    release = serializers.IntegerField(
-        min_value=1,
-        max_value=2**31 - 1,
-        required=False,
-        help_text="By default the latest one; without any, one is frozen.",
-    )
     part_schemes = serializers.ListField(
         child=serializers.CharField(max_length=40),
         required=False,
@@ -66,3 +62,29 @@ class CDSPlanSerializer(serializers.Serializer):
     frames = serializers.IntegerField(help_text="Different ones.")
     left_out = serializers.IntegerField(help_text="Objects without a drawn part.")
     categories = serializers.DictField(child=serializers.CharField())
+
+
+NEW, PLAN, PLANNED = NewCDSBenchmarkSerializer, CDSRequest, CDSPlanSerializer
+NEW_WORDS = (
+    "A benchmark that reveals the objects of a campaign's release part by part.\n\n"
+    "The same again under the same name is the same benchmark."
+)
+PLAN_WORDS = "What a benchmark would reveal. A campaign without a release is refused: freeze it."
+
+
+def chosen(user: User, body: dict[str, Any]) -> dict[str, Any]:
+    """What the kind's `plan` and `create` take, of a checked body."""
+    body = on_release(user, body)
+    if "content_schemes" in body:
+        body["content_schemes"] = sorted(
+            body["content_schemes"], key=Choice().content_schemes.index
+        )
+    if "orders" in body:
+        parts = parts_asked(body["campaign"])
+        body["orders"] = read_file("orders", body["orders"], lambda path: read_orders(path, parts))
+    if "mapping" in body:
+        nouns = load_wordnet()
+        read = read_file("mapping", body["mapping"], lambda path: read_mapping(path, nouns))
+        body["mapping"] = read.classes
+    body.setdefault("part_schemes", list(body.get("orders") or [RANDOM]))
+    return body

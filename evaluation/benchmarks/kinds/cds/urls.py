@@ -2,22 +2,16 @@
 
 from django.urls import URLPattern, path
 
-from evaluation.benchmarks.kinds.cds import frame_views, people_views, result_views, views
+from evaluation.benchmarks.kinds.cds import frame_views, people_views, result_views
 
 _one = "benchmarks/<slug:name>/"
 _run = f"{_one}runs/<int:pk>/"
 _sequence = f"{_run}sequences/<int:number>/"
 urlpatterns: list[URLPattern] = [
-    path("benchmarks/new/cds/", views.new, name="cds_new"),
-    path(f"{_one}predictions/", views.predictions, name="cds_predictions"),
-    path(f"{_one}predictions/<int:position>/remove/", views.remove, name="cds_remove"),
-    path(f"{_one}sequences.jsonl", views.lines, name="cds_lines"),
-    path(f"{_one}orders.json", views.orders, name="cds_orders"),
     path(f"{_one}people/", people_views.people, name="cds_people"),
     path(f"{_run}sequences/", result_views.objects, name="cds_objects"),
     path(_sequence, result_views.viewer, name="cds_viewer"),
     path(f"{_sequence}frames/", frame_views.frames, name="cds_frames"),
     path(f"{_sequence}frames/<int:frame>.webp", frame_views.frame, name="cds_frame"),
     path(f"{_run}galleries/", result_views.galleries, name="cds_galleries"),
-    path(f"{_run}sequences.jsonl", result_views.sequences, name="cds_sequences"),
 ]

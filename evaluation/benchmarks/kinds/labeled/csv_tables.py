@@ -1,10 +1,10 @@
 """The CSV files of a result on released labels: long tables, a row a number. Pure."""
 
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Iterator
 
 from evaluation.benchmarks.kinds.labeled import tables
 from evaluation.benchmarks.kinds.labeled.tables import Result, Row
+from evaluation.benchmarks.tables import Table
 
 
 def _summary_rows(result: Result) -> Iterator[Row]:
@@ -103,28 +103,21 @@ def _histogram_rows(result: Result) -> Iterator[Row]:
             }
 
 
-TABLES: dict[str, Callable[[Result], Any]] = {
-    "summary": _summary_rows,
-    "at-k": _at_k_rows,
-    "correct-sets": tables.set_sizes,
-    "thresholds": _threshold_rows,
-    "curves": _curve_rows,
-    "scores": _histogram_rows,
-    "per-class": _class_rows,
-    "by-scale": _scale_rows,
-    "difficulty": _difficulty_rows,
-    "comparison": _pair_rows,
-    "classes-won": tables.classes_won,
-}
+TABLES = (
+    Table("summary", _summary_rows),
+    Table("at-k", _at_k_rows),
+    Table("correct-sets", tables.set_sizes),
+    Table("thresholds", _threshold_rows),
+    Table("curves", _curve_rows),
+    Table("scores", _histogram_rows),
+    Table("per-class", _class_rows),
+    Table("by-scale", _scale_rows),
+    Table("difficulty", _difficulty_rows),
+    Table("comparison", _pair_rows),
+    Table("classes-won", tables.classes_won),
+)
 
 
-def table(name: str, result: Result) -> tuple[list[str], list[list[Any]]]:
-    """Head and rows of one of TABLES, as they go into a CSV file."""
-    rows = list(TABLES[name](result))
-    head = list(dict.fromkeys(key for row in rows for key in row))
-    return head, [[row.get(key) for key in head] for row in rows]
-
-
-def filled(result: Result) -> list[str]:
+def filled(result: Result) -> list[Table]:
     """The tables that this result has any row of."""
-    return [name for name, rows in TABLES.items() if next(iter(rows(result)), None) is not None]
+    return [table for table in TABLES if next(iter(table.rows(result)), None) is not None]

@@ -4,14 +4,15 @@ from typing import Any
 
 from django import forms
 
-from evaluation.benchmarks.kinds.labeled import wording
+from evaluation.benchmarks.forms import NamedSubmissionForm, NewBenchmarkForm
+from evaluation.benchmarks.kinds.labeled import pages, wording
 from evaluation.benchmarks.kinds.labeled.benchmarks import max_bytes
 from evaluation.benchmarks.kinds.labeled.settings import DEFAULTS
 from evaluation.metrics.wsol.box_scores import LARGEST_SIZE, MOST_THRESHOLDS
 from evaluation.models import Benchmark
 from labeling.campaigns.access import RESEARCHER, campaigns_for
 from labeling.models import Campaign, User
-from labeling.web.forms.kept import KeepsFiles, KeptFileInput
+from labeling.web.forms.kept import KeptFileInput
 
 WSOL = "wsol"
 
@@ -32,16 +33,13 @@ class CampaignForm(forms.Form):
         self.fields["campaign"].queryset = mine  # type: ignore[attr-defined]
 
 
-class ReleasedForm(CampaignForm):
+class ReleasedForm(NewBenchmarkForm):
     """A new benchmark on the labels of a campaign: its kind, which split it is, how it scores."""
 
     kind = forms.ChoiceField(
         choices=list(wording.KINDS.items()), error_messages={"required": "Choose a kind."}
     )
-    title = forms.CharField(max_length=200)
-    name = forms.SlugField(
-        max_length=80, help_text="Its part of the address: lower-case letters, digits and hyphens."
-    )
+    fault_field = "kind"
     split = forms.ChoiceField(choices=list(wording.SPLITS.items()), widget=forms.RadioSelect)
     protocol = forms.ChoiceField(choices=list(wording.PROTOCOLS.items()))
     normalize = forms.ChoiceField(
@@ -71,6 +69,11 @@ class ReleasedForm(CampaignForm):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        query = kwargs["query"]
+        asked = {"campaign": self.data.get("campaign", "")} if self.is_bound else query or None
+        self.choosing = CampaignForm(asked, user=self.user)
+        self.chosen_campaign = _campaign(self.choosing)
+        self.initial.setdefault("campaign", self.chosen_campaign)
         self.fields["campaign"].widget = forms.HiddenInput()
         kind = self.data.get("kind", "")
         for settings in DEFAULTS.values():
@@ -81,9 +84,24 @@ class ReleasedForm(CampaignForm):
             if kind in DEFAULTS and name not in DEFAULTS[kind]:
                 self.fields[name].required = False
 
-    def settings(self) -> dict[str, Any]:
-        """Those that the chosen kind has."""
-        return {name: self.cleaned_data[name] for name in DEFAULTS[self.cleaned_data["kind"]]}
+    def chosen(self) -> dict[str, Any]:
+        """The settings are those that the chosen kind has."""
+        own = ("kind", "name", "title", "campaign", *DEFAULTS[self.cleaned_data["kind"]])
+        return {name: self.cleaned_data[name] for name in own}
+
+    def context(self) -> dict[str, Any]:
+        campaign = self.chosen_campaign
+        kinds = pages.choices(campaign) if campaign is not None else []
+        possible = [own["kind"] for own in kinds if not own["fault"]]
+        wanted = self["kind"].value()
+        return {
+            "choosing": self.choosing,
+            "campaign": campaign,
+            "kinds": kinds,
+            "is_possible": bool(possible),
+            "has_release": any(own["release"] for own in kinds),
+            "shown_kind": wanted if wanted in possible else next(iter(possible), ""),
+        }
 
     def main_fields(self) -> list[forms.BoundField]:
         return [self[name] for name in ("title", "name", "split")]
@@ -100,19 +118,22 @@ class ReleasedForm(CampaignForm):
         return any(self[name].errors for name in names)
 
 
-class SubmissionForm(KeepsFiles):
-    """What one classifier says to every image."""
+def _campaign(form: CampaignForm) -> Campaign | None:
+    """The campaign that is asked for, or the only one there is to choose."""
+    if form.is_bound:
+        return form.cleaned_data["campaign"] if form.is_valid() else None
+    mine = list(form.fields["campaign"].queryset[:2])  # type: ignore[attr-defined]
+    if len(mine) != 1:
+        return None
+    form.initial["campaign"] = mine[0]
+    return mine[0]
 
-    name = forms.CharField(
-        max_length=100,
-        label="Classifier",
-        help_text="A name that is here already takes the new file in place of its old one.",
-        widget=forms.TextInput(attrs={"data-key": "n", "autocomplete": "off"}),
-    )
-    file = forms.FileField(label="Predictions", widget=KeptFileInput)
+
+class PredictionsForm(NamedSubmissionForm):
+    """What one classifier answers for every image."""
 
     def __init__(self, *args: Any, benchmark: Benchmark, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
+        super().__init__(*args, benchmark=benchmark, **kwargs)
         self.most_kept = max_bytes(benchmark.kind)
         is_wsol = benchmark.kind == WSOL
         accept = ".zip,application/zip" if is_wsol else ".csv,.json,text/csv,application/json"

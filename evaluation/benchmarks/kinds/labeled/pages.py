@@ -6,14 +6,9 @@ from typing import Any
 
 from django.urls import reverse
 
-from evaluation.benchmarks import runs, under_way
-from evaluation.benchmarks.figures import FORMS
 from evaluation.benchmarks.kinds.labeled import (
     benchmarks,
     class_names,
-    csv_tables,
-    figure_words,
-    figures,
     paths,
     running,
     tables,
@@ -23,44 +18,42 @@ from evaluation.benchmarks.kinds.labeled.images.pages import Asked
 from evaluation.benchmarks.kinds.labeled.settings import TEST
 from evaluation.benchmarks.kinds.labeled.tables import Result, Row
 from evaluation.benchmarks.kinds.labeled.truth import ground_truth, wsol_truth
+from evaluation.benchmarks.kinds.labeled.truth.ground_truth import DETECTION, WSOL
 from evaluation.models import Benchmark, Run
 from labeling.errors import Refusal
 from labeling.files import BadInput
 from labeling.models import Campaign, Release
 from labeling.releases import freezing
 
-HISTORY = 12
 # More classes are in the CSV file alone.
 MOST_CLASSES = 200
 
 
-def benchmark(row: Benchmark, run: Run | None) -> dict[str, Any]:
-    """The page of a benchmark with the result of `run`, and what is under way."""
-    result = result_of(row, run)
-    now = under_way.now(row)
-    newest, waiting = now["newest"], now["waiting"]
-    failed = newest if newest is not None and newest.state == Run.State.FAILED else None
+def page(row: Benchmark, run: Run | None, result: Result | None) -> dict[str, Any]:
+    """What the templates of benchmarks on released labels show."""
     return {
-        "benchmark": row,
-        "campaign": row.campaign,
-        "kind": wording.KINDS[row.kind],
+        "kind_name": wording.KINDS[row.kind],
         "asked": wording.ASKED[row.kind],
+        "what": _what(row),
         "split": row.settings["split"],
         "truth": row.settings["truth"],
-        "run": run,
-        "is_latest": run is None or run.pk == now["latest"],
-        "waiting": waiting,
-        "steps": now["steps"],
-        "failed": None if failed == run else failed,
-        "obstacle": runs.obstacle(row),
-        "submissions": list(row.submissions.all()),
-        "is_moving": waiting is not None,
-        "history": list(row.runs.defer("result").select_related("release", "requested_by"))[
-            :HISTORY
-        ],
-        "seen": under_way.mark(now),
         "result": _result(row, run, result) if result and run else None,
     }
+
+
+def submissions_page(row: Benchmark) -> dict[str, Any]:
+    """What a submission to the benchmark is, and how its file looks."""
+    return {
+        "what": _what(row),
+        "is_test": row.settings["split"] == TEST,
+        "example": example(row),
+        "truth": row.settings["truth"],
+    }
+
+
+def _what(row: Benchmark) -> str:
+    """What a classifier sends in."""
+    return "score maps" if row.kind == WSOL else "predictions"
 
 
 def result_of(row: Benchmark, run: Run | None) -> Result | None:
@@ -95,15 +88,6 @@ def _result(row: Benchmark, run: Run, result: Result) -> dict[str, Any]:
         "notes": tables.notes(result),
         "is_tried_again": result["settings"]["split"] == TEST
         and any((own.get("attempts") or 1) > 1 for own in result["submissions"]),
-        "figures": {
-            # A template cannot look a name with a dash up.
-            name.replace("-", "_"): _figure(row, run, name, result)
-            for name in figures.drawn(result)
-        },
-        "tables": [
-            (name, reverse("evaluation:result_csv", args=[row.name, run.pk, name]))
-            for name in csv_tables.filled(result)
-        ],
         "has_images": running.images_path(row, run.pk).is_file(),
         "images": _images(row, run),
     }
@@ -200,6 +184,7 @@ def _classes(row: Benchmark, run: Run, result: Result) -> dict[str, Any] | None:
         "rows": [told(line) for line in rows] if len(rows) <= MOST_CLASSES else [],
         "easiest": [told(line) for line in extremes["easiest"]],
         "hardest": [told(line) for line in extremes["hardest"]],
+        "is_detection": row.kind == DETECTION,
         "has_detections": any(line["positives"] is not None for line in rows),
     }
 
@@ -234,16 +219,6 @@ def conventions(result: Result) -> list[tuple[str, Any]]:
         level = f"{100 * settings['confidence']:g} %, images drawn again, seed {settings['seed']}"
         said.append(("Intervals", level))
     return said
-
-
-def _figure(row: Benchmark, run: Run, name: str, result: Result) -> dict[str, Any]:
-    return {
-        "alt": figure_words.alt(name, result),
-        "url": {
-            form: reverse("evaluation:figure", args=[row.name, run.pk, name, form])
-            for form in FORMS
-        },
-    }
 
 
 def choices(campaign: Campaign) -> list[dict[str, Any]]:
@@ -282,7 +257,7 @@ def example(row: Benchmark) -> dict[str, str]:
     head, lines, words = wording.EXAMPLES[row.kind]
     image, wnid = _first_of(row)
     filled = [line.format(image=image, wnid=wnid) for line in lines]
-    is_zip = row.kind == Benchmark.Kind.WSOL
+    is_zip = row.kind == WSOL
     return {
         "text": "\n".join(filled if is_zip else [head, *filled]),
         "file": head if is_zip else "predictions.csv",
@@ -294,7 +269,7 @@ def _first_of(row: Benchmark) -> tuple[str, str]:
     """An image of the truth and its class; made up where the files are gone."""
     folder = paths.truth_folder(row)
     try:
-        if row.kind == Benchmark.Kind.WSOL:
+        if row.kind == WSOL:
             with open(folder / wsol_truth.CLASSES, encoding="utf-8") as file:
                 image, _, wnid = file.readline().strip().rpartition(",")
         else:

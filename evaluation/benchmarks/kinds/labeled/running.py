@@ -1,13 +1,12 @@
 """How a benchmark on released labels is scored: as `score KIND` scores the files of its truth.
 
-Called by runs.py. What a run says of each image goes to files in its folder, the figures into the
+Called by kind.py. What a run says of each image goes to files in its folder, the figures into the
 Run.
 """
 
 import hashlib
 import json
 import math
-import shutil
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -23,7 +22,6 @@ from evaluation.benchmarks.kinds.labeled.benchmarks import COUNTS
 from evaluation.benchmarks.kinds.labeled.images import image_index
 from evaluation.benchmarks.kinds.labeled.settings import TEST
 from evaluation.benchmarks.kinds.labeled.truth.ground_truth import DETECTION
-from evaluation.metrics.wordnet.nouns import WordNetMissing
 from evaluation.models import Benchmark, Run, Submission
 from evaluation.scoring import comparing
 from labeling.errors import Refusal
@@ -34,17 +32,10 @@ from labeling.models import Release
 from labeling.release_files.frozen import canonical
 from labeling.releases import freezing
 
-# What fails a run with its sentence: a person mends it, and trying again would say the same.
-REFUSALS: tuple[type[Exception], ...] = (BadInput, Refusal, WordNetMissing)
 # images.jsonl: {"image", "classes", "truth", "outcomes": {classifier: outcome}} a line.
 # curves.json: {classifier: {"boxes": …, "masks": …}} as `score wsol --curves` has them.
-NOBODY = "Nobody takes part yet. Add the predictions of a classifier, then score."
+NOBODY = "Nobody takes part yet. Add a submission, then score."
 IMAGES, CURVES = "images.jsonl", "curves.json"
-
-
-def freeze(benchmark: Benchmark, run: Run) -> Release:
-    """The release whose labels are the truth."""
-    return benchmark.own_release
 
 
 def score(benchmark: Benchmark, release: Release, run: Run) -> dict[str, Any]:
@@ -54,7 +45,7 @@ def score(benchmark: Benchmark, release: Release, run: Run) -> dict[str, Any]:
 
     result: as scoring.Scored has it, with the `analysis` of analysing.py. objects: of true boxes,
     as analysis.chance has it. comparison: of several submissions, as comparing.compare has it;
-    {"classes_won"} of detection; None for wsol. Raises one of REFUSALS.
+    {"classes_won"} of detection; None for wsol. Raises one of the kind's refusals.
     """
     folder = folders.run_folder(benchmark, run.pk)
     folder.mkdir(parents=True, exist_ok=True)
@@ -91,8 +82,8 @@ def curves_of(benchmark: Benchmark, run: int) -> dict[str, Any]:
     return found
 
 
-def signature_of(benchmark: Benchmark) -> dict[str, Any]:
-    """What a result depends on, cheaply: while it is unchanged a run would say the same."""
+def fingerprint(benchmark: Benchmark) -> dict[str, Any]:
+    """What a result depends on, cheaply: while it is unchanged a run gives the same result."""
     return {
         "release": benchmark.own_release.sha256,
         "settings": hashlib.sha256(canonical(benchmarks.chosen_of(benchmark))).hexdigest(),
@@ -100,17 +91,6 @@ def signature_of(benchmark: Benchmark) -> dict[str, Any]:
             list(row) for row in benchmark.submissions.values_list("name", "sha256", "attempts")
         ],
     }
-
-
-def obstacle(benchmark: Benchmark) -> str:
-    """Why there is no score yet; "" once a classifier takes part."""
-    return "" if benchmark.submissions.exists() else NOBODY
-
-
-def tidy(run: Run, gone: list[int]) -> None:
-    """Removes the folders of runs that went."""
-    for pk in gone:
-        shutil.rmtree(folders.run_folder(run.benchmark, pk), ignore_errors=True)
 
 
 class _Scores:

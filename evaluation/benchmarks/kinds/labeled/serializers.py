@@ -4,20 +4,12 @@ from rest_framework import serializers
 
 from evaluation.benchmarks.kinds.labeled.settings import SPLITS
 from evaluation.benchmarks.kinds.labeled.truth.ground_truth import KINDS
+from evaluation.benchmarks.serializers import OnReleaseRequest, chosen
 from evaluation.metrics.wsol import box_scores
-from evaluation.models import Submission
-from labeling.web.api.base import Body
 
 
-class ReleasedRequest(Body):
+class ReleasedRequest(OnReleaseRequest):
     kind = serializers.ChoiceField(choices=KINDS)
-    campaign = serializers.CharField(max_length=80, help_text="Whose labels are the truth.")
-    release = serializers.IntegerField(
-        min_value=1,
-        max_value=2**31 - 1,
-        required=False,
-        help_text="By default the latest one; without any, one is frozen.",
-    )
 
 
 class NewReleasedSerializer(ReleasedRequest):
@@ -79,13 +71,10 @@ class ReleasedPlanSerializer(serializers.Serializer):
     truth = TruthSerializer()
 
 
-class SubmissionUpload(Body):
-    file = serializers.FileField(
-        help_text="CSV or COCO JSON, as `score KIND` takes it; of wsol a zip of <image>.npy."
-    )
-
-
-class ReleasedSubmissionSerializer(serializers.ModelSerializer):
-    class Meta:
-        model = Submission
-        fields = ("name", "position", "sha256", "attempts", "created_at")
+NEW, PLAN, PLANNED = NewReleasedSerializer, ReleasedRequest, ReleasedPlanSerializer
+NEW_WORDS = (
+    "A benchmark whose ground truth is the labels of a campaign's release.\n\n"
+    "The same again under the same name is the same benchmark."
+)
+PLAN_WORDS = "What a benchmark would stand on. A campaign without a release is refused: freeze it."
+__all__ = ["NEW", "NEW_WORDS", "PLAN", "PLANNED", "PLAN_WORDS", "chosen"]

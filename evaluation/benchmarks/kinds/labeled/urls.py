@@ -2,18 +2,12 @@
 
 from django.urls import URLPattern, path
 
-from evaluation.benchmarks.kinds.labeled import result_views, views
 from evaluation.benchmarks.kinds.labeled.images import views as image_views
 
 _one = "benchmarks/<slug:name>/"
 _run = f"{_one}runs/<int:pk>/"
 _image = f"{_run}images/<int:number>/"
 urlpatterns: list[URLPattern] = [
-    path("benchmarks/new/released/", views.new, name="released_new"),
-    path(f"{_one}submissions/", views.submissions, name="released_submissions"),
-    path(f"{_one}submissions/<int:position>/remove/", views.remove, name="released_remove"),
-    path(f"{_one}truth.zip", views.truth, name="released_truth"),
-    path(f"{_run}images.jsonl", result_views.image_lines, name="released_lines"),
     path(f"{_run}images/", image_views.images, name="released_images"),
     path(_image, image_views.image, name="released_image"),
     path(f"{_image}photo", image_views.photo, name="released_photo"),

@@ -1,4 +1,4 @@
-"""How a MAD competition is scored: frozen anew, then ranked. Called by runs.py."""
+"""How a MAD competition is scored: frozen anew, then ranked. Called by kind.py."""
 
 import json
 from typing import Any
@@ -15,18 +15,16 @@ from labeling.releases import freezing
 
 # How a run ranks; the rest of a benchmark's settings says what it ranks.
 CONVENTIONS = ("smoothing", "bootstrap", "seed")
-# What fails a run with its sentence: no ranking exists yet.
-REFUSALS: tuple[type[Exception], ...] = (ranking.RankingError,)
 
 
-def freeze(benchmark: Benchmark, run: Run) -> Release:
+def prepare(benchmark: Benchmark, run: Run) -> Release:
     """The campaign as it is now."""
     return freezing.freeze(
         benchmark.campaign, run.requested_by, interim=bool(run.settings.get("interim"))
     )
 
 
-def score(benchmark: Benchmark, release: Release, _run: Run) -> dict[str, Any]:
+def score(benchmark: Benchmark, release: Release) -> dict[str, Any]:
     """The result of ranking the benchmark on a release, as FORMATS has it, of strict JSON values.
 
     Unsettled images are left out and counted under `pending`. Raises RankingError.
@@ -64,8 +62,8 @@ def score(benchmark: Benchmark, release: Release, _run: Run) -> dict[str, Any]:
     return plain
 
 
-def signature_of(benchmark: Benchmark) -> dict[str, Any]:
-    """What a result depends on, cheaply: while it is unchanged a run would say the same."""
+def fingerprint(benchmark: Benchmark) -> dict[str, Any]:
+    """What a result depends on, cheaply: while it is unchanged a run gives the same result."""
     return {
         "marks": freezing.marks_of(benchmark.campaign),
         "classifiers": [list(row) for row in benchmark.submissions.values_list("name", "accuracy")],
@@ -100,9 +98,3 @@ def obstacle(benchmark: Benchmark) -> str:
         f"Not every classifier can be compared yet: no settled image joins {groups}. Have images "
         "of a pair that joins them answered."
     )
-
-
-def tidy(run: Run, _gone: list[int]) -> None:
-    """Removes the interim releases that no run stands on any more."""
-    if run.release is not None:
-        freezing.prune(run.benchmark.campaign, run.release)

@@ -1,44 +1,97 @@
-"""Pages and files of a MAD competition's result, after the checks of benchmarks/views.py."""
+"""The pages that MAD competitions alone have: stated accuracies, galleries, true labels."""
 
-import json
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.core.paginator import Paginator
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import render
+from evaluation.benchmarks import access, forms, runs, truth_campaigns
+from evaluation.benchmarks.kinds.mad import competitions, pages
+from evaluation.benchmarks.kinds.mad import gallery as galleries
+from evaluation.benchmarks.kinds.mad.forms import AccuracyForm
+from evaluation.metrics.wordnet import nouns
+from labeling.errors import Refusal
+from labeling.plurals import count_of
+from labeling.web.views.shared import SignedIn, key_of
 
-from evaluation.benchmarks import downloads, figures, pages, runs, tables
-from evaluation.models import Benchmark, Run
-
-
-def benchmark(request: HttpRequest, row: Benchmark) -> HttpResponse:
-    """The benchmark's page with its newest result; to htmx only what moved."""
-    context = pages.benchmark(row, runs.latest(row))
-    is_htmx = request.headers.get("HX-Request") == "true"
-    if is_htmx and request.GET.get("seen") == context["seen"]:
-        # Nothing moved: htmx leaves the page as it is.
-        return HttpResponse(status=204)
-    part = "evaluation/_benchmark.html" if is_htmx else "evaluation/benchmark.html"
-    return render(request, part, context | {"fresh": is_htmx})
-
-
-def run(request: HttpRequest, row: Benchmark, chosen: Run) -> HttpResponse:
-    return render(request, "evaluation/run.html", pages.benchmark(row, chosen))
+GALLERY_PAGE = 60
+MAD = "mad"
 
 
-def result_json(row: Benchmark, chosen: Run) -> HttpResponse:
-    text = json.dumps(chosen.result, ensure_ascii=False, indent=1) + "\n"
-    return downloads.text(text, "application/json", downloads.name_of(row, chosen, ".json"))
+@login_required
+@require_http_methods(["GET", "POST"])
+def accuracies(request: SignedIn, name: str) -> HttpResponse:
+    row = access.benchmark_for(request.user, name, MAD)
+    data = (request.POST, request.FILES) if request.method == "POST" else ()
+    form = AccuracyForm(*data, user=request.user, benchmark=row)
+    if form.is_valid():
+        try:
+            changed = competitions.set_accuracies(row, form.accuracies())
+        except Refusal as error:
+            forms.add_fault(form, error, "file")
+        else:
+            form.forget_files()
+            if changed:
+                if not runs.obstacle(row):
+                    runs.request(row, request.user)
+                messages.success(request, "Kept. The comparison comes with the next score.")
+            return redirect("evaluation:benchmark", row.name)
+    form.keep_files()
+    status = 200 if not form.errors else 422
+    context = {"form": form, "benchmark": row}
+    return render(request, "evaluation/mad/accuracies.html", context, status=status)
 
 
-def result_csv(row: Benchmark, chosen: Run, table: str) -> HttpResponse:
-    if table not in tables.TABLES or chosen.result is None:
-        raise Http404
-    return downloads.csv(row, chosen, table, *tables.table(table, chosen.result))
+@login_required
+@require_GET
+def gallery(request: SignedIn, name: str, first: int, second: int) -> HttpResponse:
+    row = access.benchmark_for(request.user, name, MAD)
+    a = get_object_or_404(row.submissions, position=first)
+    b = get_object_or_404(row.submissions, position=second)
+    found = galleries.entries(row, a, b)
+    if not found and galleries.entries(row, b, a):
+        return redirect("evaluation:gallery", row.name, second, first)
+    case = request.GET.get("case", "")
+    shown = [entry for entry in found if entry.case == case] if case else found
+    context = {
+        "benchmark": row,
+        "first": a,
+        "second": b,
+        "case": case,
+        "counts": galleries.counts(found),
+        "total": len(found),
+        "page_obj": Paginator(shown, GALLERY_PAGE).get_page(request.GET.get("page")),
+        "query": f"case={case}" if case in galleries.CASES else "",
+        "unasked": sum(e.case == "III" and not e.asked_for_truth for e in found),
+        "neighbours": pages.neighbours(row, a, b),
+    }
+    return render(request, "evaluation/mad/gallery.html", context)
 
 
-def figure(request: HttpRequest, row: Benchmark, chosen: Run, name: str, form: str) -> HttpResponse:
-    theme = request.GET.get("theme", "light")
-    known = name in figures.FIGURES and form in figures.FORMS and theme in figures.THEMES
-    if not known or chosen.result is None:
-        raise Http404
-    content = figures.draw(name, chosen.result, form, theme)
-    return downloads.figure(request, row, chosen, name, form, content)
+@login_required
+@require_POST
+def true_labels(request: SignedIn, name: str) -> HttpResponse:
+    """Asks for the true label of one line's image, or of a whole pair's."""
+    row = access.benchmark_for(request.user, name, MAD)
+    wanted = row.selections.filter(state="chosen").select_related("first", "second")
+    if (selection := key_of(request.POST.get("selection", ""))) is not None:
+        lines = list(wanted.filter(pk=selection))
+    else:
+        first, second = (key_of(request.POST.get(key, "")) for key in ("first", "second"))
+        if first is None or second is None:
+            raise Refusal("Name the image or the pair to ask about.", field="selection")
+        lines = list(wanted.filter(first__position=first, second__position=second))
+        lines = truth_campaigns.both_wrong(row, lines)
+    if not lines:
+        raise Refusal("There is no such image here on which both classifiers were wrong.")
+    naming = truth_campaigns.ask_true_label(row, request.user, lines, nouns.load())
+    messages.success(
+        request,
+        f"{count_of(len(lines), 'image')}: people are asked for the true label "
+        f"in “{naming.title}”.",
+    )
+    return redirect(
+        "evaluation:gallery", row.name, lines[0].first.position, lines[0].second.position
+    )

@@ -36,7 +36,7 @@ def pages(run: Run) -> list[str]:
     """Every address of the benchmark and its run that is read."""
     name = run.benchmark.name
     of_run = ("run", "result_json", "cds_objects", "cds_galleries", "cds_sequences")
-    of_one = ("benchmark", "cds_predictions", "cds_lines", "cds_orders", "cds_people")
+    of_one = ("benchmark", "submissions", "cds_lines", "cds_orders", "cds_people")
     found = [reverse(f"evaluation:{page}", args=[name]) for page in of_one]
     found += [reverse(f"evaluation:{page}", args=[name, run.pk]) for page in of_run]
     found += [

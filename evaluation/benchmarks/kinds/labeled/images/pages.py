@@ -54,7 +54,7 @@ class Viewed:
     @cached_property
     def has_maps(self) -> bool:
         """Whether the score maps that the run scored are there to be shown."""
-        is_wsol = self.row.kind == Benchmark.Kind.WSOL
+        is_wsol = self.row.kind == "wsol"
         return is_wsol and map_folder(self.row, self.run, self.asked.classifier) is not None
 
     def address(self, number: int) -> str:

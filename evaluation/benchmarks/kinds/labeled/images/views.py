@@ -54,7 +54,7 @@ def score_map(request: SignedIn, name: str, pk: int, number: int) -> HttpRespons
     row, chosen = _scored(request, name, pk)
     line = _line(row, chosen, number)
     folder = pages.map_folder(row, chosen, request.GET.get("classifier", ""))
-    if folder is None or row.kind != Benchmark.Kind.WSOL:
+    if folder is None or row.kind != "wsol":
         raise Http404
     try:
         content = heatmap.layer(folder / f"{line['image']}.npy")

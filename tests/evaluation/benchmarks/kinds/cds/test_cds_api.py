@@ -165,7 +165,7 @@ def test_classifiers_join_are_scored_and_read(client, reveal, wordnet, run_jobs)
 
 def test_frames_and_orders_can_be_fetched(client, reveal):
     lines = b"".join(client.get(ONE + "sequences.jsonl")).splitlines()
-    orders = client.get(ONE + "orders.json").json()
+    orders = json.loads(b"".join(client.get(ONE + "orders.json")))
 
     assert json.loads(lines[0])["frames"][0] == "cats/0.png/cat-1/random/intra-object/01"
     assert orders["orders"] == reveal.settings["orders"]

@@ -97,7 +97,7 @@ def test_without_a_classifier_the_page_says_what_to_do(reveal, as_alice):
     page = read(as_alice, reverse("evaluation:benchmark", args=["reveal"]))
 
     assert "No classifier yet" in page
-    assert reverse("evaluation:cds_predictions", args=["reveal"]) in page
+    assert reverse("evaluation:submissions", args=["reveal"]) in page
     assert reverse("evaluation:cds_people", args=["reveal"]) in page
 
 

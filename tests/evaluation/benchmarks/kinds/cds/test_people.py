@@ -322,7 +322,7 @@ def test_people_stand_beside_the_machines_with_the_cds_reckoned_by_hand(
     assert set(campaign.questions.values_list("state", flat=True)) == {"settled", "dropped"}
     run = benchmark.runs.create(requested_by=alice)
 
-    result = running.score(benchmark, running.freeze(benchmark, run), run)
+    result = running.score(benchmark, running.prepare(benchmark, run), run)
 
     assert result["classifiers"] == ["net", "people"]
     rows = sequences_of(benchmark, run)

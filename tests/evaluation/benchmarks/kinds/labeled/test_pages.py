@@ -132,8 +132,8 @@ def test_the_page_of_every_kind_has_its_numbers_tables_and_figures(kind, scored,
     result = pages.result_of(run.benchmark, run)
     for name in figures.drawn(result):
         assert address("figure", run, name, "svg") in page, name
-    for name in csv_tables.filled(result):
-        assert address("result_csv", run, name) in page, name
+    for table in csv_tables.filled(result):
+        assert address("result_csv", run, table.name) in page, table.name
     assert address("released_images", run) in page
     assert f"{best} <strong>" in read(as_alice, address("run", run))
 
@@ -147,7 +147,7 @@ def test_nulls_are_dashes_and_never_a_fault(kind, values, scored, as_alice):
 
     assert "None" not in page.replace("No one", "")
     assert "nan" not in page.lower().replace("finance", "")
-    for name in csv_tables.TABLES:
+    for name in (table.name for table in csv_tables.TABLES):
         assert as_alice.get(address("result_csv", run, name)).status_code == 200
 
 
@@ -346,7 +346,7 @@ def new_form(chosen: Campaign, **fields) -> dict[str, str]:
 
 
 def test_new_shows_what_each_kind_would_stand_on(alice, cats, as_alice):
-    path = reverse("evaluation:released_new")
+    path = reverse("evaluation:new", args=["labeled"])
     assert "no release yet" in read(as_alice, path)
 
     freezing.freeze(cats, alice)
@@ -361,7 +361,7 @@ def test_new_shows_what_each_kind_would_stand_on(alice, cats, as_alice):
 def test_a_kind_that_the_campaign_cannot_give_says_why(alice, dataset, bob, as_alice):
     campaign = factories.make_campaign(alice, dataset, "birds", images=2)
 
-    page = as_alice.get(reverse("evaluation:released_new"), {"campaign": campaign.name})
+    page = as_alice.get(reverse("evaluation:new", args=["labeled"]), {"campaign": campaign.name})
 
     assert all(own["fault"] for own in page.context["kinds"])
     assert b"Not here:" in page.content
@@ -369,10 +369,10 @@ def test_a_kind_that_the_campaign_cannot_give_says_why(alice, dataset, bob, as_a
 
 
 def test_a_benchmark_is_made_with_the_settings_of_its_kind(alice, cats, as_alice):
-    answer = as_alice.post(reverse("evaluation:released_new"), new_form(cats))
+    answer = as_alice.post(reverse("evaluation:new", args=["labeled"]), new_form(cats))
 
     made = Benchmark.objects.get(name="maps")
-    assert answer["Location"] == reverse("evaluation:released_submissions", args=["maps"])
+    assert answer["Location"] == reverse("evaluation:submissions", args=["maps"])
     assert made.kind == "wsol"
     assert benchmarks.chosen_of(made)["protocol"] == "reference"
     assert made.settings["size"] == 28
@@ -391,7 +391,7 @@ def test_a_benchmark_is_made_with_the_settings_of_its_kind(alice, cats, as_alice
     ],
 )
 def test_faults_of_the_form_are_said_and_nothing_is_made(fields, said, cats, as_alice):
-    answer = as_alice.post(reverse("evaluation:released_new"), new_form(cats, **fields))
+    answer = as_alice.post(reverse("evaluation:new", args=["labeled"]), new_form(cats, **fields))
 
     assert answer.status_code == 422
     assert said in answer.content.decode()
@@ -404,7 +404,7 @@ def upload(name: str, content: bytes) -> SimpleUploadedFile:
 
 def test_a_submission_comes_is_replaced_and_goes(alice, cats, as_alice):
     row = world.make(alice, cats, split="test", thresholds=10)
-    path = reverse("evaluation:released_submissions", args=[row.name])
+    path = reverse("evaluation:submissions", args=[row.name])
     assert "it is for one look" in read(as_alice, path)
     first, second = (
         world.maps_of(row, lambda _, turned=turned: world.ramp()[:, ::turned]) for turned in (1, -1)
@@ -419,7 +419,7 @@ def test_a_submission_comes_is_replaced_and_goes(alice, cats, as_alice):
     assert other.status_code == 302
     assert row.submissions.get().attempts == 2
     assert '<span class="badge hard">2</span>' in read(as_alice, path)
-    gone = as_alice.post(reverse("evaluation:released_remove", args=[row.name, 0]))
+    gone = as_alice.post(reverse("evaluation:remove", args=[row.name, 0]))
     assert gone["Location"] == path
     assert not row.submissions.exists()
 
@@ -430,7 +430,7 @@ def test_a_submission_comes_is_replaced_and_goes(alice, cats, as_alice):
 )
 def test_a_file_that_does_not_fit_is_refused_at_its_field(name, content, alice, cats, as_alice):
     row = world.make(alice, cats)
-    path = reverse("evaluation:released_submissions", args=[row.name])
+    path = reverse("evaluation:submissions", args=[row.name])
 
     answer = as_alice.post(path, {"name": name, "file": upload("maps.zip", content)})
 
@@ -442,10 +442,10 @@ def test_a_file_that_does_not_fit_is_refused_at_its_field(name, content, alice, 
 def test_how_a_file_looks_is_said_about_an_image_of_the_truth(alice, cats, as_alice):
     row = world.make(alice, cats)
 
-    page = read(as_alice, reverse("evaluation:released_submissions", args=[row.name]))
+    page = read(as_alice, reverse("evaluation:submissions", args=[row.name]))
 
     assert "cats/1.png.npy" in page
-    zipped = as_alice.get(reverse("evaluation:released_truth", args=[row.name]))
+    zipped = as_alice.get(reverse("evaluation:file", args=[row.name, "truth.zip"]))
     assert b"".join(zipped.streaming_content).startswith(b"PK")
 
 
@@ -470,9 +470,8 @@ def test_a_benchmark_of_another_kind_has_none_of_these_pages(scored, as_alice):
     run = scored("localization")
     Benchmark.objects.update(kind="mad")
 
-    for name in ("released_submissions", "released_truth"):
-        path = reverse(f"evaluation:{name}", args=[run.benchmark.name])
-        assert as_alice.get(path).status_code == 404
+    path = reverse("evaluation:file", args=[run.benchmark.name, "truth.zip"])
+    assert as_alice.get(path).status_code == 404
     for name in ("released_images", "released_lines"):
         assert as_alice.get(address(name, run)).status_code == 404
 
@@ -483,4 +482,4 @@ def test_the_list_of_benchmarks_tells_of_them(scored, as_alice):
     page = read(as_alice, reverse("evaluation:benchmarks"))
 
     assert "2 submissions" in page
-    assert reverse("evaluation:released_new") in page
+    assert reverse("evaluation:new", args=["labeled"]) in page

@@ -181,7 +181,7 @@ def test_other_kinds_have_none_of_it(client, alice, cats):
         name="other", title="Other", kind="mad", campaign=cats, created_by=alice
     )
 
-    for address in ("submissions/", "truth.zip", "runs/1/images.jsonl"):
+    for address in ("truth.zip", "runs/1/images.jsonl"):
         assert client.get(f"{API}benchmarks/other/{address}").status_code == 404
 
 

@@ -11,7 +11,6 @@ from django.utils import timezone
 
 from evaluation.benchmarks import folders, runs
 from evaluation.benchmarks.kinds.labeled import benchmarks, paths, running
-from evaluation.metrics.wordnet.nouns import WordNetMissing
 from evaluation.models import Run
 from labeling.campaigns import lifecycle
 from labeling.models import Campaign, Job
@@ -225,15 +224,11 @@ def test_a_damaged_truth_fails_with_its_place(scored, run_jobs):
     assert "/" not in run.error
 
 
-def test_without_wordnet_a_run_fails_with_its_sentence(scored, run_jobs, monkeypatch):
+def test_without_wordnet_a_run_fails_with_its_sentence(scored, run_jobs, monkeypatch, tmp_path):
     if scored.kind == "wsol":
         pytest.skip("its classes need no WordNet")
 
-    def missing(*_):
-        raise WordNetMissing("there is no WordNet", "run deploy/wordnet.sh")
-
-    for place in ("benchmarks.kinds.labeled.scoring.load", "metrics.wordnet.nouns.load"):
-        monkeypatch.setattr(f"evaluation.{place}", missing)
+    monkeypatch.setenv("ASSAY_WORDNET", str(tmp_path))
 
     run = finished(scored, run_jobs)
 

@@ -107,8 +107,9 @@ def test_a_note_that_several_submissions_have_comes_once():
 def test_every_filled_table_has_a_row_for_every_submission_it_is_about(kind):
     result = results.result(kind)
 
-    for name in csv_tables.filled(result):
-        head, rows = csv_tables.table(name, result)
+    for table in csv_tables.filled(result):
+        name = table.name
+        head, rows = table.content(result)
         assert {len(row) for row in rows} == {len(head)}, name
         if "submission" in head:
             who = {row[head.index("submission")] for row in rows}
@@ -120,8 +121,8 @@ def test_every_filled_table_has_a_row_for_every_submission_it_is_about(kind):
 def test_nulls_crash_no_table_no_figure_and_no_words(kind, values):
     result = results.result(kind, *values)
 
-    for name in csv_tables.TABLES:
-        csv_tables.table(name, result)
+    for table in csv_tables.TABLES:
+        table.content(result)
     for name in figures.drawn(result):
         assert figures.draw(name, result, "svg", "dark").startswith(b"<?xml")
         assert figure_words.alt(name, result).endswith(".")

@@ -1,0 +1,108 @@
+"""The addresses of benchmarks in the API: of all kinds, of single ones, and those of before."""
+
+from collections import defaultdict
+
+from django.urls import URLPattern, URLResolver, include, path
+
+from evaluation.benchmarks import api
+from evaluation.benchmarks.kind import families
+from evaluation.benchmarks.serializers import PredictionsUpload, SelectionUpload
+
+Addresses = list[URLPattern | URLResolver]
+# The names that addresses of files have had.
+NAMES = {
+    "selection.jsonl": "selection-file",
+    "truth.zip": "truth",
+    "sequences.jsonl": "lines",
+    "orders.json": "orders",
+    "runs/sequences.jsonl": "sequences",
+    "runs/images.jsonl": "run-images",
+    "runs/answers.jsonl": "answers",
+}
+
+
+def _files() -> Addresses:
+    """An address for each name of a file that any kind has."""
+    words: dict[str, list[str]] = defaultdict(list)
+    for kind in families().values():
+        for name, said in kind.files.items():
+            words[name].append(said)
+        for name, said in kind.run_files.items():
+            words[f"runs/{name}"].append(said)
+    found: Addresses = []
+    for place, texts in words.items():
+        of_run, _, name = place.rpartition("/")
+        route, action = (f"runs/<int:pk>/{name}", "run_file") if of_run else (name, "file")
+        view = api.files(name, texts).as_view({"get": action})
+        found.append(path(route, view, name=NAMES.get(place, place.replace("/", "-"))))
+    return found
+
+
+_join = api.old_submissions(
+    "mad",
+    SelectionUpload,
+    "Lets classifiers join by the lines of `mad add`: only their pairs are asked about.",
+)
+_predict = api.old_submissions(
+    "cds",
+    PredictionsUpload,
+    "Classifiers join, or take these predictions in place of their old ones.\n\n"
+    "Then the benchmark is scored. `joined` names those that changed: the same file again changes "
+    "nothing.",
+)
+in_benchmark: Addresses = [
+    path(
+        "submissions/",
+        api.SubmissionViewSet.as_view({"get": "list", "post": "create"}),
+        name="submissions",
+    ),
+    path(
+        "submissions/<str:classifier>/",
+        api.SubmissionViewSet.as_view({"put": "update", "delete": "destroy"}),
+        name="submission",
+    ),
+    path("runs/", api.RunViewSet.as_view({"get": "list", "post": "create"}), name="runs"),
+    path("runs/<int:pk>/", api.RunViewSet.as_view({"get": "retrieve"}), name="run"),
+    *_files(),
+    *(path("", include(kind.api_urls)) for kind in families().values() if kind.api_urls),
+    # Before there were submissions.
+    path("classifiers/", _join.as_view({"get": "list", "post": "create"}), name="classifiers"),
+    path("classifiers/<int:position>/", _predict.as_view({"delete": "remove"}), name="classifier"),
+    path("predictions/", _predict.as_view({"post": "create"}), name="predictions"),
+]
+
+
+def _makers() -> Addresses:
+    """Two addresses for each family: to make a benchmark, and to plan one."""
+    found: Addresses = []
+    for family in families():
+        view, place = api.maker(family), f"benchmark-kinds/{family}/"
+        found += [
+            path(f"{place}benchmarks/", view.as_view({"post": "create"}), name=f"{family}-new"),
+            path(f"{place}plans/", view.as_view({"post": "plan"}), name=f"{family}-plans"),
+        ]
+    return found
+
+
+def _old_makers() -> Addresses:
+    mad, cds, labeled = (api.maker(name, deprecated=True) for name in ("mad", "cds", "labeled"))
+    return [
+        path("benchmarks/", mad.as_view({"get": "list", "post": "create"}), name="benchmarks"),
+        path("benchmark-plans/", mad.as_view({"post": "plan"}), name="plan"),
+        path("cds-benchmarks/", cds.as_view({"post": "create"}), name="new-cds"),
+        path("cds-benchmark-plans/", cds.as_view({"post": "plan"}), name="cds-plan"),
+        path("released-benchmarks/", labeled.as_view({"post": "create"}), name="new-released"),
+        path("released-benchmark-plans/", labeled.as_view({"post": "plan"}), name="released-plan"),
+    ]
+
+
+urlpatterns: Addresses = [
+    *_makers(),
+    *_old_makers(),
+    path(
+        "benchmarks/<slug:name>/",
+        api.BenchmarkViewSet.as_view({"get": "retrieve"}),
+        name="benchmark",
+    ),
+    path("benchmarks/<slug:benchmark>/", include(in_benchmark)),
+]

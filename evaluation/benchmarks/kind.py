@@ -1,0 +1,229 @@
+"""A kind of benchmark: what the framework asks of it, and the kinds that the settings name.
+
+A kind is a class in a package of its own, named in ASSAY_BENCHMARK_KINDS: docs/development.md, "A
+new kind of benchmark". The framework knows kinds by this class alone.
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import IO, Any, ClassVar
+
+from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
+from django.utils.module_loading import import_string
+
+from evaluation.benchmarks import folders
+from evaluation.benchmarks.tables import Table
+from evaluation.metrics.wordnet.nouns import WordNetMissing
+from evaluation.models import Benchmark, Run
+from labeling.errors import Refusal
+from labeling.files import BadInput
+from labeling.jobs import kept_files
+from labeling.models import Release, User
+
+Result = dict[str, Any]
+Query = Mapping[str, str]
+# What has no default that is safe: a kind without one of them is refused when it is loaded.
+REQUIRED = ("family", "names", "title", "create", "accept", "prepare", "score", "fingerprint")
+
+
+class BenchmarkKind:
+    """One name that Benchmark.kind may have; a class may serve several names."""
+
+    # Its part of the address where one is made; the names that it serves; what people call it.
+    family: ClassVar[str] = ""
+    names: ClassVar[tuple[str, ...]] = ()
+    title: ClassVar[str] = ""
+    # On the page of all benchmarks: the button's letter, and what such a benchmark is for.
+    key: ClassVar[str] = ""
+    purpose: ClassVar[str] = ""
+    # Where its templates are; those that it lacks are the framework's (evaluation/{part}.html).
+    templates: ClassVar[str] = "evaluation/{part}.html"
+    styles: ClassVar[tuple[str, ...]] = ()
+    # Modules with the addresses that it alone has, on the site and in the API.
+    urls: ClassVar[str] = ""
+    api_urls: ClassVar[str] = ""
+    # Dotted names: the forms of the site, the module of what the API takes and sends (see
+    # serializers.py for the names in it).
+    form: ClassVar[str] = "evaluation.benchmarks.forms.NewBenchmarkForm"
+    submission_form: ClassVar[str] = "evaluation.benchmarks.forms.SubmissionForm"
+    serializers: ClassVar[str] = "evaluation.benchmarks.serializers"
+    # Whether the site shows a plan before it makes the benchmark.
+    has_plan: ClassVar[bool] = False
+    made: ClassVar[str] = "The benchmark is made. Add submissions."
+    # What the page says while a run is scored.
+    scoring: ClassVar[str] = "Every submission is compared with the truth."
+    # Whether a file of a submission names its classifiers itself; whether one may leave; whether a
+    # new one is scored at once.
+    names_in_file: ClassVar[bool] = False
+    can_remove: ClassVar[bool] = False
+    scores_at_once: ClassVar[bool] = True
+    # Files to take away: of a benchmark and of a run, each with what it is.
+    files: ClassVar[Mapping[str, str]] = {}
+    run_files: ClassVar[Mapping[str, str]] = {}
+    # Errors that fail a run with their sentence and end its job: a retry would fail the same way.
+    refusals: ClassVar[tuple[type[Exception], ...]] = (BadInput, Refusal, WordNetMissing)
+    # The tables of a result; those of a result as kept under `tables` need no code.
+    tables: ClassVar[Sequence[Table]] = ()
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def plan(self, **chosen: Any) -> Any:
+        """What a benchmark of this choice would have, for its page; None while the campaign has no
+        release. Raises what `create` does."""
+        return None
+
+    def create(self, owner: User, **chosen: Any) -> Benchmark:
+        """The benchmark of this choice; the same choice again gives the same benchmark.
+
+        chosen: what the form's `chosen` or the serializers' `chosen` gives. Raises Refusal with the
+        field, BadInput for damaged files.
+        """
+        raise NotImplementedError
+
+    def accept(
+        self, benchmark: Benchmark, actor: User, path: Path, file_name: str, name: str = ""
+    ) -> list[str]:
+        """The names of the classifiers whose submissions came or changed, all or none.
+
+        file_name: what the person calls the file at `path`, for messages. name: of the classifier,
+        unless names_in_file. Raises BadInput with the line, Refusal.
+        """
+        raise NotImplementedError
+
+    def remove(self, benchmark: Benchmark, position: int) -> str:
+        """The name of the classifier at this position, which no longer takes part."""
+        raise Refusal("A classifier cannot be removed from this benchmark.")
+
+    def max_bytes(self) -> int:
+        """The size of the largest file that is taken in."""
+        return kept_files.MAX_BYTES
+
+    def accepted(self, names: Sequence[str]) -> str:
+        """What the site says when submissions came or changed."""
+        return f"Taken in: {', '.join(names)}. The score is on its way."
+
+    def prepare(self, benchmark: Benchmark, run: Run) -> Release:
+        """The release that is scored."""
+        raise NotImplementedError
+
+    def score(self, benchmark: Benchmark, release: Release, run: Run) -> Result:
+        """The result, of strict JSON values. Raises one of `refusals`."""
+        raise NotImplementedError
+
+    def fingerprint(self, benchmark: Benchmark) -> dict[str, Any]:
+        """What a result depends on, cheaply: while it is unchanged a run gives the same result."""
+        raise NotImplementedError
+
+    def obstacle(self, benchmark: Benchmark) -> str:
+        """Why nothing can be scored yet, as a sentence for people; "" once something can."""
+        if benchmark.submissions.exists():
+            return ""
+        return "Nobody takes part yet. Add a submission, then score."
+
+    def remove_interim(self, run: Run, gone: Sequence[int]) -> None:
+        """Deletes what only the interim runs of these ids, which were replaced by `run`, used."""
+        folders.remove_runs(run.benchmark, gone)
+
+    def result_of(self, benchmark: Benchmark, run: Run | None) -> Result | None:
+        """The run's result with what its pages, tables and figures need; None while it has none."""
+        return run.result if run is not None and run.state == Run.State.DONE else None
+
+    def result_json(self, benchmark: Benchmark, run: Run) -> str | Iterator[str]:
+        """The whole result as JSON, at once or in parts."""
+        return json.dumps(run.result, ensure_ascii=False, indent=1) + "\n"
+
+    def filled_tables(self, result: Result) -> list[Table]:
+        """The tables that the pages of this result offer."""
+        return list(self.tables)
+
+    def figures(self, result: Result) -> Sequence[str]:
+        """The figures that can be drawn of this result."""
+        return ()
+
+    def draw(self, name: str, result: Result, form: str, theme: str, query: Query) -> bytes:
+        """A figure as a file of figures.FORMS. query: what the page's address asks for."""
+        raise NotImplementedError
+
+    def alt(self, name: str, result: Result, query: Query) -> str:
+        """What a figure shows, in a sentence."""
+        return ""
+
+    def figure_query(self, result: Result, query: Query) -> str:
+        """What of the page's address its figures depend on, as a query."""
+        return ""
+
+    def moving(self, benchmark: Benchmark) -> dict[str, Any]:
+        """What changes on the page without a run, for its templates: `mark` (strings that change
+        when it does) and `is_moving`, whether the page looks again."""
+        return {}
+
+    def page(
+        self, benchmark: Benchmark, run: Run | None, result: Result | None, query: Query
+    ) -> dict[str, Any]:
+        """What its templates show beside what pages.py gives; `result` replaces the result."""
+        return {"result": result}
+
+    def submissions_page(self, benchmark: Benchmark) -> dict[str, Any]:
+        """What its part of the page of submissions shows."""
+        return {}
+
+    def open_file(self, benchmark: Benchmark, name: str) -> IO[bytes]:
+        """One of `files`, for the caller to close. Raises Refusal where it is gone."""
+        raise NotImplementedError
+
+    def run_path(self, run: Run, name: str) -> Path:
+        """Where one of `run_files` lies, which may be gone."""
+        return folders.run_folder(run.benchmark, run.pk) / name
+
+    def run_file_name(self, run: Run, name: str) -> str:
+        """What one of `run_files` is called once it is taken away."""
+        return f"{run.benchmark.name}-run-{run.pk}-{name}"
+
+    def template(self, part: str) -> list[str]:
+        """The kind's template of this name, else the framework's."""
+        return [self.templates.format(part=part), f"evaluation/{part}.html"]
+
+    def table_of(self, name: str) -> Table | None:
+        return next((table for table in self.tables if table.name == name), None)
+
+
+def kinds() -> dict[str, BenchmarkKind]:
+    """Every value of Benchmark.kind that is known → its kind, in the order of the setting."""
+    return _loaded(tuple(settings.ASSAY_BENCHMARK_KINDS))
+
+
+def families() -> dict[str, BenchmarkKind]:
+    """Every family → the kind of its first name."""
+    found: dict[str, BenchmarkKind] = {}
+    for kind in kinds().values():
+        found.setdefault(kind.family, kind)
+    return found
+
+
+def kind_of(benchmark: Benchmark) -> BenchmarkKind:
+    """The benchmark's kind. Raises ImproperlyConfigured where the settings no longer name it."""
+    try:
+        return kinds()[benchmark.kind]
+    except KeyError:
+        raise ImproperlyConfigured(
+            f"no class in ASSAY_BENCHMARK_KINDS serves benchmarks of kind {benchmark.kind!r}"
+        ) from None
+
+
+@lru_cache(maxsize=8)
+def _loaded(paths: tuple[str, ...]) -> dict[str, BenchmarkKind]:
+    found: dict[str, BenchmarkKind] = {}
+    for path in paths:
+        kind = import_string(path)
+        lacking = [name for name in REQUIRED if getattr(kind, name) is getattr(BenchmarkKind, name)]
+        if lacking:
+            raise ImproperlyConfigured(f"{path} lacks {', '.join(lacking)}")
+        for name in kind.names:
+            if name in found:
+                raise ImproperlyConfigured(f"{path} serves {name!r}, and so does another kind")
+            found[name] = kind(name)
+    return found

@@ -1,0 +1,134 @@
+"""The kind `cds`: how much of an object a classifier must see."""
+
+import io
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import IO, Any
+
+from evaluation.benchmarks import folders
+from evaluation.benchmarks.kind import BenchmarkKind, Query, Result
+from evaluation.benchmarks.kinds.cds import benchmarks, figure_words, figures, pages, running
+from evaluation.benchmarks.kinds.cds.choosing import Choice
+from evaluation.benchmarks.kinds.cds.tables import TABLES
+from evaluation.benchmarks.tables import Table
+from evaluation.metrics.frames.sequences import PartsError
+from evaluation.models import Benchmark, Run
+from evaluation.scoring.cds import tables
+from labeling.errors import Refusal
+from labeling.models import Release, User
+
+GONE = "The sequences of this run are not on this server any more. Score the benchmark again."
+
+
+class Cds(BenchmarkKind):
+    family = "cds"
+    names = ("cds",)
+    title = "CDS benchmark"
+    key = "c"
+    purpose = (
+        "reveals objects part by part and asks how much of one a classifier must see. It takes a "
+        "campaign in which people draw parts."
+    )
+    templates = "evaluation/cds/{part}.html"
+    styles = ("css/cds.css",)
+    urls = "evaluation.benchmarks.kinds.cds.urls"
+    form = "evaluation.benchmarks.kinds.cds.forms.CDSForm"
+    submission_form = "evaluation.benchmarks.kinds.cds.forms.PredictionsForm"
+    serializers = "evaluation.benchmarks.kinds.cds.serializers"
+    has_plan = True
+    made = "The benchmark is made. Bring the predictions of classifiers for its frames."
+    scoring = "Comparing every answer with what the object is, then resampling images."
+    names_in_file = True
+    can_remove = True
+    files = {
+        "sequences.jsonl": "sequences.jsonl: the ids of the frames that classifiers name.",
+        "orders.json": "orders.json: with it `manage.py sequences` makes the same frames.",
+    }
+    run_files = {
+        "sequences.jsonl": "CDS and B-CDS of every sequence and classifier in one scoring, a line "
+        "each.",
+        "answers.jsonl": "cds: every sequence with each classifier's answer to each frame, a line "
+        "each.",
+    }
+    refusals = (*BenchmarkKind.refusals, PartsError)
+    tables = TABLES
+
+    def plan(self, **chosen: Any) -> Any:
+        campaign, release = chosen["campaign"], chosen.get("release")
+        choice = {key: value for key, value in chosen.items() if key in vars(Choice())}
+        return benchmarks.plan(campaign, Choice(**choice), release)
+
+    def create(self, owner: User, **chosen: Any) -> Benchmark:
+        return benchmarks.create(owner, **chosen)
+
+    def accept(
+        self, benchmark: Benchmark, actor: User, path: Path, file_name: str, name: str = ""
+    ) -> list[str]:
+        return benchmarks.add_predictions(benchmark, actor, path, file_name)
+
+    def remove(self, benchmark: Benchmark, position: int) -> str:
+        return benchmarks.remove_classifier(benchmark, position)
+
+    def prepare(self, benchmark: Benchmark, run: Run) -> Release:
+        return running.prepare(benchmark, run)
+
+    def score(self, benchmark: Benchmark, release: Release, run: Run) -> Result:
+        return running.score(benchmark, release, run)
+
+    def fingerprint(self, benchmark: Benchmark) -> dict[str, Any]:
+        return running.fingerprint(benchmark)
+
+    def obstacle(self, benchmark: Benchmark) -> str:
+        return running.obstacle(benchmark)
+
+    def remove_interim(self, run: Run, gone: Sequence[int]) -> None:
+        super().remove_interim(run, gone)
+        running.remove_interim(run)
+
+    def result_of(self, benchmark: Benchmark, run: Run | None) -> Result | None:
+        return pages.result_of(benchmark, run)
+
+    def result_json(self, benchmark: Benchmark, run: Run) -> Iterator[str]:
+        """The whole result as FORMATS has it. Its sequences are streamed from the run's file."""
+        path = folders.run_folder(benchmark, run.pk) / running.SEQUENCES
+        if not path.is_file():
+            raise Refusal(GONE)
+        return _parts(run.result or {}, path)
+
+    def filled_tables(self, result: Result) -> list[Table]:
+        return [table for table in TABLES if tables.rows_of(result, table.name)]
+
+    def figures(self, result: Result) -> list[str]:
+        return figures.drawn(result)
+
+    def draw(self, name: str, result: Result, form: str, theme: str, query: Query) -> bytes:
+        return figures.draw(name, result, form, theme, pages.chosen_in(query, result))
+
+    def alt(self, name: str, result: Result, query: Query) -> str:
+        return figure_words.alt(name, result, pages.chosen_in(query, result))
+
+    def figure_query(self, result: Result, query: Query) -> str:
+        return pages.chosen_in(query, result).query()
+
+    def page(
+        self, benchmark: Benchmark, run: Run | None, result: Result | None, query: Query
+    ) -> dict[str, Any]:
+        return pages.page(benchmark, run, result, query)
+
+    def submissions_page(self, benchmark: Benchmark) -> dict[str, Any]:
+        return pages.submissions_page(benchmark)
+
+    def open_file(self, benchmark: Benchmark, name: str) -> IO[bytes]:
+        if name == "orders.json":
+            return io.BytesIO(benchmarks.orders_text(benchmark).encode())
+        return benchmarks.open_lines(benchmark)
+
+
+def _parts(result: Result, path: Path) -> Iterator[str]:
+    head = {key: value for key, value in result.items() if key != "tables"}
+    yield json.dumps(head, ensure_ascii=False)[:-1] + (", " if head else "") + '"sequences": ['
+    with open(path, encoding="utf-8") as file:
+        for at, line in enumerate(file):
+            yield (",\n" if at else "\n") + line.rstrip("\n")
+    yield '\n], "tables": ' + json.dumps(result["tables"], ensure_ascii=False) + "}\n"

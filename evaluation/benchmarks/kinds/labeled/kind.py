@@ -1,0 +1,104 @@
+"""The kinds whose truth is a release: classification, localization, detection, wsol."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Any
+
+from evaluation.benchmarks.kind import BenchmarkKind, Query, Result
+from evaluation.benchmarks.kinds.labeled import (
+    benchmarks,
+    csv_tables,
+    figure_words,
+    figures,
+    pages,
+    running,
+)
+from evaluation.benchmarks.kinds.labeled.truth.ground_truth import KINDS
+from evaluation.benchmarks.tables import Table
+from evaluation.models import Benchmark, Run
+from labeling.models import Release, User
+
+
+class Labeled(BenchmarkKind):
+    family = "labeled"
+    names = KINDS
+    title = "benchmark on released labels"
+    key = "r"
+    purpose = (
+        "scores classification, localization, detection or score maps against the labels, boxes or "
+        "parts that a campaign released."
+    )
+    templates = "evaluation/released/{part}.html"
+    styles = ("css/cds.css", "css/released.css")
+    urls = "evaluation.benchmarks.kinds.labeled.urls"
+    form = "evaluation.benchmarks.kinds.labeled.forms.ReleasedForm"
+    submission_form = "evaluation.benchmarks.kinds.labeled.forms.PredictionsForm"
+    serializers = "evaluation.benchmarks.kinds.labeled.serializers"
+    made = "The benchmark is made. Bring what classifiers say to its images."
+    can_remove = True
+    files = {"truth.zip": "The ground truth, as `score KIND` reads it."}
+    run_files = {
+        "images.jsonl": "What each classifier made of every image in one scoring, a line an image."
+    }
+    tables = csv_tables.TABLES
+
+    def plan(self, **chosen: Any) -> Any:
+        return benchmarks.plan(chosen["campaign"], chosen["kind"], chosen.get("release"))
+
+    def create(self, owner: User, **chosen: Any) -> Benchmark:
+        return benchmarks.create(owner, **chosen)
+
+    def accept(
+        self, benchmark: Benchmark, actor: User, path: Path, file_name: str, name: str = ""
+    ) -> list[str]:
+        known = set(benchmark.submissions.values_list("name", "sha256"))
+        made = benchmarks.add_submission(benchmark, actor, name, path, file_name)
+        return [] if (made.name, made.sha256) in known else [made.name]
+
+    def remove(self, benchmark: Benchmark, position: int) -> str:
+        return benchmarks.remove(benchmark, position)
+
+    def max_bytes(self) -> int:
+        return benchmarks.max_bytes(self.name)
+
+    def prepare(self, benchmark: Benchmark, run: Run) -> Release:
+        return benchmark.own_release
+
+    def score(self, benchmark: Benchmark, release: Release, run: Run) -> Result:
+        return running.score(benchmark, release, run)
+
+    def fingerprint(self, benchmark: Benchmark) -> dict[str, Any]:
+        return running.fingerprint(benchmark)
+
+    def result_of(self, benchmark: Benchmark, run: Run | None) -> Result | None:
+        return pages.result_of(benchmark, run)
+
+    def result_json(self, benchmark: Benchmark, run: Run) -> Iterator[str]:
+        """The whole result, as the run keeps it, with the curves of WSOL."""
+        result = (run.result or {}) | {"curves": running.curves_of(benchmark, run.pk)}
+        yield from json.JSONEncoder(ensure_ascii=False, indent=1).iterencode(result)
+        yield "\n"
+
+    def filled_tables(self, result: Result) -> list[Table]:
+        return csv_tables.filled(result)
+
+    def figures(self, result: Result) -> list[str]:
+        return figures.drawn(result)
+
+    def draw(self, name: str, result: Result, form: str, theme: str, query: Query) -> bytes:
+        return figures.draw(name, result, form, theme)
+
+    def alt(self, name: str, result: Result, query: Query) -> str:
+        return figure_words.alt(name, result)
+
+    def page(
+        self, benchmark: Benchmark, run: Run | None, result: Result | None, query: Query
+    ) -> dict[str, Any]:
+        return pages.page(benchmark, run, result)
+
+    def submissions_page(self, benchmark: Benchmark) -> dict[str, Any]:
+        return pages.submissions_page(benchmark)
+
+    def open_file(self, benchmark: Benchmark, name: str) -> IO[bytes]:
+        return benchmarks.open_truth(benchmark)

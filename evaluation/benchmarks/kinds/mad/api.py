@@ -1,0 +1,69 @@
+"""What MAD competitions alone have in the API: accuracies, selections, true labels."""
+
+import django_filters
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from evaluation.benchmarks import runs, truth_campaigns
+from evaluation.benchmarks.access import benchmark_for
+from evaluation.benchmarks.kinds.mad import competitions
+from evaluation.benchmarks.kinds.mad.serializers import (
+    AccuraciesSerializer,
+    ChangedSerializer,
+    NamingSerializer,
+    SelectionSerializer,
+    TrueLabelsSerializer,
+)
+from evaluation.benchmarks.uploads import load_wordnet
+from evaluation.models import Selection, Submission
+from labeling.errors import NotYours
+from labeling.web.api.base import BaseViewSet, BoundedMultiPartParser, StrictJSONParser
+
+MAD = "mad"
+
+
+class CompetitionViewSet(BaseViewSet):
+    queryset = Submission.objects.none()
+    parser_classes = [BoundedMultiPartParser, StrictJSONParser]
+
+    @extend_schema(request=AccuraciesSerializer, responses=ChangedSerializer)
+    def accuracies(self, request: Request, benchmark: str) -> Response:
+        """States the accuracies that were published elsewhere; the next run compares with them."""
+        row = benchmark_for(self.user, benchmark, MAD)
+        stated = self.read(AccuraciesSerializer)["accuracies"]
+        changed = competitions.set_accuracies(row, stated)
+        if changed and not runs.obstacle(row):
+            runs.request(row, self.user)
+        return self.answer(ChangedSerializer, {"changed": changed})
+
+
+class SelectionFilters(django_filters.FilterSet):
+    first = django_filters.CharFilter("first__name")
+    second = django_filters.CharFilter("second__name")
+
+    class Meta:
+        model = Selection
+        fields = ("state", "image", "first", "second")
+
+
+class SelectionViewSet(BaseViewSet):
+    queryset = Selection.objects.none()
+    serializer_class = SelectionSerializer
+    filterset_class = SelectionFilters
+
+    def list(self, request: Request, benchmark: str) -> Response:
+        """Which image stands for which pair, at which rank; reserves and dropped ones too."""
+        rows = benchmark_for(self.user, benchmark, MAD).selections.select_related("first", "second")
+        return self.paged(rows, SelectionSerializer)
+
+    @extend_schema(request=TrueLabelsSerializer, responses={201: NamingSerializer})
+    def true_labels(self, request: Request, benchmark: str) -> Response:
+        """Asks people for the true label where both classifiers were wrong."""
+        row = benchmark_for(self.user, benchmark, MAD)
+        keys = set(self.read(TrueLabelsSerializer)["selections"])
+        chosen = list(row.selections.filter(pk__in=keys).select_related("first", "second"))
+        if len(chosen) < len(keys):
+            raise NotYours("Some of these selections are not in this benchmark.")
+        campaign = truth_campaigns.ask_true_label(row, self.user, chosen, load_wordnet())
+        return self.answer(NamingSerializer, campaign, 201)

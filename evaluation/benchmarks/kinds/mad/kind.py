@@ -1,0 +1,103 @@
+"""The kind `mad`: people compare classifiers on the images where they differ most."""
+
+import io
+from collections.abc import Sequence
+from pathlib import Path
+from typing import IO, Any
+
+from evaluation.benchmarks.kind import BenchmarkKind, Query, Result
+from evaluation.benchmarks.kinds.mad import competitions, figures, pages, scoring
+from evaluation.benchmarks.kinds.mad.tables import TABLES
+from evaluation.metrics.mad import ranking
+from evaluation.metrics.wordnet import nouns
+from evaluation.models import Benchmark, Run
+from evaluation.readers import selections
+from labeling.models import Release, User
+from labeling.releases import freezing
+
+
+class Mad(BenchmarkKind):
+    family = "mad"
+    names = ("mad",)
+    title = "MAD competition"
+    key = "m"
+    purpose = (
+        "asks people about the images on which classifiers differ most. Choose them with manage.py "
+        "mad select, add them to a dataset, then bring the selection here."
+    )
+    templates = "evaluation/mad/{part}.html"
+    urls = "evaluation.benchmarks.kinds.mad.urls"
+    api_urls = "evaluation.benchmarks.kinds.mad.api_urls"
+    form = "evaluation.benchmarks.kinds.mad.forms.CompetitionForm"
+    submission_form = "evaluation.benchmarks.kinds.mad.forms.JoinForm"
+    serializers = "evaluation.benchmarks.kinds.mad.serializers"
+    has_plan = True
+    made = "The benchmark is made. Nobody is asked until you open its campaign."
+    names_in_file = True
+    # Nobody was asked about the new pairs yet.
+    scores_at_once = False
+    files = {"selection.jsonl": "The selection as it now is, for `mad rank` and `mad add`."}
+    run_files = {"answers.jsonl": "mad: what people settled on, by image and class."}
+    refusals = (ranking.RankingError,)
+    tables = TABLES
+
+    def plan(self, **chosen: Any) -> competitions.Plan:
+        return competitions.plan(chosen["lines"], chosen["dataset"], chosen.get("policy"))
+
+    def create(self, owner: User, **chosen: Any) -> Benchmark:
+        return competitions.create(owner, **chosen)
+
+    def accept(
+        self, benchmark: Benchmark, actor: User, path: Path, file_name: str, name: str = ""
+    ) -> list[str]:
+        net = nouns.load()
+        lines = selections.read(path, net, file_name)
+        return competitions.add_classifier(benchmark, actor, lines, net)
+
+    def accepted(self, names: Sequence[str]) -> str:
+        return f"Joined: {', '.join(names)}. Only the new pairs are asked."
+
+    def prepare(self, benchmark: Benchmark, run: Run) -> Release:
+        return scoring.prepare(benchmark, run)
+
+    def score(self, benchmark: Benchmark, release: Release, run: Run) -> Result:
+        return scoring.score(benchmark, release)
+
+    def fingerprint(self, benchmark: Benchmark) -> dict[str, Any]:
+        return scoring.fingerprint(benchmark)
+
+    def obstacle(self, benchmark: Benchmark) -> str:
+        return scoring.obstacle(benchmark)
+
+    def remove_interim(self, run: Run, gone: Sequence[int]) -> None:
+        if run.release is not None:
+            freezing.prune(run.benchmark.campaign, run.release)
+
+    def figures(self, result: Result) -> list[str]:
+        return figures.drawn(result)
+
+    def draw(self, name: str, result: Result, form: str, theme: str, query: Query) -> bytes:
+        return figures.draw(name, result, form, theme)
+
+    def alt(self, name: str, result: Result, query: Query) -> str:
+        return figures.alt(name, result)
+
+    def moving(self, benchmark: Benchmark) -> dict[str, Any]:
+        return pages.moving(benchmark)
+
+    def page(
+        self, benchmark: Benchmark, run: Run | None, result: Result | None, query: Query
+    ) -> dict[str, Any]:
+        return pages.page(benchmark, result)
+
+    def open_file(self, benchmark: Benchmark, name: str) -> IO[bytes]:
+        lines = competitions.selection_of(benchmark).text_lines()
+        return io.BytesIO("".join(lines).encode())
+
+    def run_path(self, run: Run, name: str) -> Path:
+        assert run.release is not None, "a run that is done has its release"
+        return freezing.folder_of(run.release) / name
+
+    def run_file_name(self, run: Run, name: str) -> str:
+        number = run.release.number if run.release else 0
+        return f"{run.benchmark.name}-release-{number}-{name}"

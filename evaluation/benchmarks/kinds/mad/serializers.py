@@ -1,0 +1,106 @@
+"""What the API sends and takes of MAD competitions."""
+
+from typing import Any
+
+from rest_framework import serializers
+
+from evaluation.benchmarks.serializers import SelectionUpload
+from evaluation.benchmarks.uploads import load_wordnet, uploaded
+from evaluation.models import Selection
+from evaluation.readers import selections
+from labeling.campaigns.access import dataset_for
+from labeling.models import User
+from labeling.web.api.base import Body, Key
+from labeling.web.serializers import POLICY_HELP, EstimateSerializer
+
+
+class PlanRequest(SelectionUpload):
+    dataset = serializers.CharField(max_length=80)
+    policy = serializers.JSONField(required=False, help_text=POLICY_HELP)
+
+    def validate_policy(self, value: Any) -> dict[str, Any]:
+        if not isinstance(value, dict):
+            raise serializers.ValidationError("Send the policy as a JSON object.")
+        return value
+
+
+class NewBenchmarkSerializer(PlanRequest):
+    name = serializers.CharField(max_length=80)
+    title = serializers.CharField(max_length=200)
+    instructions = serializers.CharField(allow_blank=True, default="", max_length=100_000)
+    vocabulary = serializers.ListField(
+        child=serializers.CharField(max_length=64),
+        required=False,
+        max_length=20_000,
+        help_text="Wnids to choose a true label from; by default those of the selection.",
+    )
+
+
+class PlanSerializer(serializers.Serializer):
+    classifiers = serializers.ListField(child=serializers.CharField())
+    pairs = serializers.IntegerField()
+    images = serializers.IntegerField()
+    questions = serializers.IntegerField()
+    wnids = serializers.IntegerField()
+    estimate = EstimateSerializer()
+    missing = serializers.ListField(child=serializers.CharField())
+    missing_reserve = serializers.ListField(child=serializers.CharField())
+
+
+class AccuraciesSerializer(Body):
+    accuracies = serializers.DictField(
+        child=serializers.FloatField(min_value=0, max_value=100, allow_null=True),
+        allow_empty=False,
+        help_text="Share or percentage by classifier; null takes one away.",
+    )
+
+
+class ChangedSerializer(serializers.Serializer):
+    changed = serializers.IntegerField()
+
+
+class SelectionSerializer(serializers.ModelSerializer):
+    first = serializers.CharField(source="first.name")
+    second = serializers.CharField(source="second.name")
+
+    class Meta:
+        model = Selection
+        fields = (
+            "id",
+            "first",
+            "second",
+            "rank",
+            "image",
+            "first_label",
+            "second_label",
+            "first_confidence",
+            "second_confidence",
+            "distance",
+            "state",
+        )
+
+
+class TrueLabelsSerializer(Body):
+    selections = serializers.ListField(child=Key(), allow_empty=False, max_length=10_000)
+
+
+class NamingSerializer(serializers.Serializer):
+    campaign = serializers.CharField(source="name")
+    state = serializers.CharField()
+
+
+NEW, PLAN, PLANNED = NewBenchmarkSerializer, PlanRequest, PlanSerializer
+NEW_WORDS = (
+    "A MAD competition from a selection, with its campaign in draft.\n\n"
+    "The same selection under the same name again is the same benchmark."
+)
+PLAN_WORDS = "What a competition would ask and cost, and which images the dataset lacks."
+
+
+def chosen(user: User, body: dict[str, Any]) -> dict[str, Any]:
+    """What competitions.create takes, of a checked body."""
+    net = load_wordnet()
+    dataset = dataset_for(user, body.pop("dataset"))
+    with uploaded(body.pop("selection")) as path:
+        lines = selections.read(path, net, name="selection")
+    return body | {"dataset": dataset, "lines": lines, "wordnet": net}
