@@ -218,12 +218,12 @@ def kind_of(benchmark: Benchmark) -> BenchmarkKind:
 def _loaded(paths: tuple[str, ...]) -> dict[str, BenchmarkKind]:
     found: dict[str, BenchmarkKind] = {}
     for path in paths:
-        kind = import_string(path)
-        lacking = [name for name in REQUIRED if getattr(kind, name) is getattr(BenchmarkKind, name)]
+        made = import_string(path)
+        lacking = [name for name in REQUIRED if getattr(made, name) is getattr(BenchmarkKind, name)]
         if lacking:
             raise ImproperlyConfigured(f"{path} lacks {', '.join(lacking)}")
-        for name in kind.names:
+        for name in made.names:
             if name in found:
-                raise ImproperlyConfigured(f"{path} serves {name!r}, and so does another kind")
-            found[name] = kind(name)
+                raise ImproperlyConfigured(f"{path} serves {name!r}, and so does another made")
+            found[name] = made(name)
     return found
