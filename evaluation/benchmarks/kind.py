@@ -224,6 +224,6 @@ def _loaded(paths: tuple[str, ...]) -> dict[str, BenchmarkKind]:
             raise ImproperlyConfigured(f"{path} lacks {', '.join(lacking)}")
         for name in made.names:
             if name in found:
-                raise ImproperlyConfigured(f"{path} serves {name!r}, and so does another made")
+                raise ImproperlyConfigured(f"{path} serves {name!r}, and so does another kind")
             found[name] = made(name)
     return found
