@@ -45,7 +45,9 @@ def skip_or_fail(reason: str) -> None:
 
 
 def find_chromium() -> str | None:
-    return os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
+    """Chromium's shell before the whole browser, whose own windows take more than the pages."""
+    names = ("chromium-headless-shell", "chromium", "google-chrome")
+    return os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, names)), None)
 
 
 def pytest_configure() -> None:

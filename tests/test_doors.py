@@ -23,6 +23,11 @@ from labeling.web import tokens
 from tests.doors import ADMIN, FILL, PEOPLE, ROWS
 from tests.world import World
 
+# Pages of campaigns that draw, in one that does not.
+REFUSED = {
+    "GET campaigns/<slug:name>/gold/objects/<int:pk>/",
+    "GET campaigns/<slug:name>/gold/objects/<int:pk>/image",
+}
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 
 
@@ -94,6 +99,7 @@ class Visitor:
                 b"".join(response)
         finally:
             transaction.savepoint_rollback(point)
+        self.status = response.status_code
         return outcome(response)
 
 
@@ -142,6 +148,10 @@ def test_everybody_finds_what_the_table_says_behind_every_door(world):
         met = tuple(visitor.ask(method, path) for visitor in everybody.values())
         if met != expected:
             wrong.append(f"{row}\n    expected {expected}\n    met      {met}")
+        # Who may see a page sees it, where it can be had without saying more.
+        owner = everybody["owner"]
+        if method == "GET" and met[-1] == "in" and owner.status >= 400 and row not in REFUSED:
+            wrong.append(f"{row}: {owner.status} for its owner")
 
     assert not wrong, "\n".join(wrong)
 

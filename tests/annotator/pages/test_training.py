@@ -160,14 +160,6 @@ def test_who_does_not_work_is_told_in_a_sentence(as_bob, bob, coots, stage, sent
     assert as_bob.get(TRAINING)["Location"] == LABEL
 
 
-def test_strangers_find_neither_training_nor_standing(client, charlie, coots):
-    client.force_login(charlie)
-
-    assert client.get(TRAINING).status_code == 404
-    assert client.post(TRAINING).status_code == 404
-    assert client.get(STANDING).status_code == 404
-
-
 def test_standing_is_told_in_bands_and_late(as_bob, bob, coots):
     member = Membership.objects.filter(user=bob)
     before = as_bob.get(STANDING).content.decode()

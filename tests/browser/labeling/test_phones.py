@@ -7,7 +7,7 @@ from labeling.follow_ups import opening
 from labeling.question_graph import replaying
 from tests import factories
 from tests.browser import drawing_hands as hands
-from tests.browser.conftest import NARROW
+from tests.browser.conftest import NARROW, let_pass
 from tests.labeling import parted
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -32,7 +32,7 @@ def test_after_a_tap_no_answer_to_the_next_image_looks_chosen(browser_as, bob, c
     page.goto(site("/campaigns/cats/label/"))
     first = page.wait_for_selector(SHOWN).get_attribute("src")
     before = looks_of_answers(page)
-    hands.settle(page)
+    let_pass(page)
 
     page.tap("[data-answer=yes]")
     page.wait_for_selector(f"{SHOWN}:not([src='{first}'])")
@@ -49,7 +49,7 @@ def test_after_a_click_only_the_pointer_is_seen_and_nothing_looks_chosen(
     page.goto(site("/campaigns/cats/label/"))
     first = page.wait_for_selector(SHOWN).get_attribute("src")
     before = looks_of_answers(page)
-    hands.settle(page)
+    let_pass(page)
 
     page.click("[data-answer=yes]")
     page.wait_for_selector(f"{SHOWN}:not([src='{first}'])")

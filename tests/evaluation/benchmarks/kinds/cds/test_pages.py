@@ -13,7 +13,6 @@ from evaluation.benchmarks.kinds.cds import answer_index, benchmarks, pages, seq
 from evaluation.models import Benchmark, Run
 from evaluation.scoring.cds import tables
 from labeling.errors import Refusal
-from tests import factories
 from tests.evaluation.cds import results, world
 
 pytestmark = pytest.mark.django_db
@@ -384,19 +383,6 @@ def test_pages_ask_the_database_little(run, as_alice, django_assert_max_num_quer
     ):
         with django_assert_max_num_queries(12):
             assert as_alice.get(path).status_code == 200
-
-
-@pytest.mark.parametrize(
-    "name", ["cds_objects", "cds_viewer", "cds_galleries", "cds_sequences", "result_json", "run"]
-)
-def test_a_run_does_not_exist_for_those_who_do_not_research_in_it(run, bob, charlie, name):
-    path = address(name, run, *([0] if name == "cds_viewer" else []))
-
-    for user in (bob, charlie, factories.make_user("other", is_researcher=True)):
-        client = Client()
-        client.force_login(user)
-        assert client.get(path).status_code == 404
-    assert Client().get(path).status_code == 302
 
 
 def test_a_result_without_its_file_is_a_refusal(run):

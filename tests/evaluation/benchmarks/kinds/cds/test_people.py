@@ -423,11 +423,3 @@ def test_the_page_names_the_field_at_fault(benchmark, alice, client):
         assert answer.status_code == 422
         assert list(answer.context["form"].errors) == list(fields)
     assert Benchmark.objects.get(pk=benchmark.pk).naming is None
-
-
-def test_only_researchers_of_the_campaign_ask_people(benchmark, bob, charlie, client):
-    for person in (bob, charlie):
-        client.force_login(person)
-        assert client.get(PAGE).status_code == 404
-        assert client.post(PAGE, FORM | {"ask": "1"}).status_code == 404
-    assert Benchmark.objects.get(pk=benchmark.pk).naming is None

@@ -264,19 +264,6 @@ def test_a_sequence_or_a_run_that_is_not_the_benchmarks_is_not_found(run, alice,
     assert as_alice.get(path).status_code == 404
 
 
-def test_only_researchers_of_the_campaign_see_frames(run, bob, charlie):
-    draw(run.benchmark, 0)
-    for user in (bob, charlie):
-        client = Client()
-        client.force_login(user)
-        for path in (address("cds_frames", run, 0), address("cds_frame", run, 0, 1)):
-            assert client.get(path).status_code == 404
-        assert client.post(address("cds_frames", run, 1)).status_code == 404
-    path = address("cds_frame", run, 0, 1)
-    assert "/accounts/login/" in Client().get(path)["Location"]
-    assert Job.objects.filter(kind="frames").count() == 1
-
-
 def test_a_competition_has_no_frames(run, as_alice):
     Benchmark.objects.update(kind="mad")
 

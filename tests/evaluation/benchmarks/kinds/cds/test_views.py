@@ -82,28 +82,6 @@ def test_every_page_is_in_the_table():
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_a_benchmark_does_not_exist_for_those_who_do_not_research_in_it(
-    name, reveal, alice, bob, charlie
-):
-    run = world.run_by_hand(reveal, alice)
-    other = factories.make_user("other", is_researcher=True)
-    factories.make_campaign(other, factories.make_dataset(other, "lake"), "elsewhere", images=1)
-    reviewer = factories.make_user("reviewer")
-    factories.join(reviewer, reveal.campaign, "reviewer")
-    ask = PAGES[name][0]
-    page = address(name, run=run.pk)
-
-    statuses = [
-        getattr(logged_in(user), ask)(page).status_code for user in (bob, charlie, other, reviewer)
-    ]
-    nobody = getattr(Client(), ask)(page)
-
-    assert statuses == [404] * 4
-    assert nobody.url.startswith("/accounts/login/")
-    assert reveal.submissions.count() == 4
-
-
-@pytest.mark.parametrize("name", PAGES)
 def test_a_competition_has_no_such_pages(name, as_alice, alice, dataset, wordnet):
     crowd.make(alice, dataset, wordnet)
 

@@ -11,7 +11,6 @@ from django.urls import reverse
 
 from evaluation.benchmarks import runs
 from evaluation.benchmarks.kinds.labeled import benchmarks, csv_tables, figures, pages, running
-from evaluation.benchmarks.kinds.labeled import urls as released_urls
 from evaluation.models import Benchmark, Run
 from labeling.models import Campaign, Image
 from labeling.releases import freezing
@@ -447,23 +446,6 @@ def test_how_a_file_looks_is_said_about_an_image_of_the_truth(alice, cats, as_al
     assert "cats/1.png.npy" in page
     zipped = as_alice.get(reverse("evaluation:file", args=[row.name, "truth.zip"]))
     assert b"".join(zipped.streaming_content).startswith(b"PK")
-
-
-ARGS = {"position": 0, "pk": 1, "number": 0}
-
-
-@pytest.mark.parametrize("pattern", released_urls.urlpatterns, ids=lambda pattern: pattern.name)
-def test_strangers_and_annotators_find_nothing(pattern, scored, bob, charlie):
-    run = scored("localization")
-    keys = pattern.pattern.converters
-    values = ARGS | {"name": run.benchmark.name, "pk": run.pk}
-    path = reverse(f"evaluation:{pattern.name}", kwargs={key: values[key] for key in keys})
-    for user in (bob, charlie):
-        client = Client()
-        client.force_login(user)
-        method = client.post if pattern.name == "released_remove" else client.get
-        assert method(path).status_code in (403, 404)
-    assert Client().get(path).status_code in (302, 405)
 
 
 def test_a_benchmark_of_another_kind_has_none_of_these_pages(scored, as_alice):

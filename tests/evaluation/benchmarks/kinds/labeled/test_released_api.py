@@ -10,7 +10,6 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from evaluation.benchmarks import folders
 from evaluation.benchmarks.kinds.labeled import benchmarks
 from evaluation.models import Benchmark, Run
-from labeling.models import Campaign
 from labeling.releases import freezing
 from tests import factories
 from tests.evaluation.benchmarks.kinds.labeled import world
@@ -183,16 +182,3 @@ def test_other_kinds_have_none_of_it(client, alice, cats):
 
     for address in ("truth.zip", "runs/1/images.jsonl"):
         assert client.get(f"{API}benchmarks/other/{address}").status_code == 404
-
-
-def test_nobody_else_finds_it(maps, charlie, bob):
-    other = factories.make_user("rita", is_researcher=True)
-    for user in (charlie, bob, other):
-        theirs = program(user)
-        for address in ("", "submissions/", "truth.zip", "runs/1/images.jsonl"):
-            assert theirs.get(ONE + address).status_code == 404
-        assert put(theirs, benchmark=maps).status_code == 404
-        assert theirs.delete(f"{ONE}submissions/alpha/").status_code == 404
-        assert theirs.post(PLANS, {"kind": "wsol", "campaign": "cats"}, format="json").status_code
-    assert not maps.submissions.exists()
-    assert Campaign.objects.get(name="cats").releases.count() == 1
