@@ -37,7 +37,9 @@ PRESSED = {
     "annotator/_parts_form.html": "test_parts_page::test_parts_are_drawn_with_the_mouse",
     "annotator/join.html": "test_hierarchy_story::join",
     "annotator/training.html": "test_training::test_training_works_without_scripts",
-    "evaluation/mad/_counterexample.html": "test_results::test_true_label_is_asked_from_the_gallery",
+    "evaluation/mad/_counterexample.html": (
+        "test_results::test_true_label_is_asked_from_the_gallery"
+    ),
     "evaluation/mad/accuracies.html": HERE,
     "evaluation/_score_now.html": "test_demo::score",
     "evaluation/mad/new.html": "test_forms::test_a_selection_becomes_a_competition_by_mouse",

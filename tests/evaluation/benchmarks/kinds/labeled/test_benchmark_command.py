@@ -89,7 +89,7 @@ def test_a_run_that_another_worker_has_begun_is_waited_for(shell, cats, maps, mo
         runs.execute(theirs[0])
         queue.finish(theirs[0])
 
-    monkeypatch.setattr(benchmark.jobs, "run", quicker)
+    monkeypatch.setattr(benchmark.queue, "run", quicker)
     monkeypatch.setattr(benchmark.time, "sleep", until_they_end)
     status, out, err = shell("benchmark", "score", "wsol", "--json")
 
