@@ -20,6 +20,7 @@ from evaluation.benchmarks.serializers import (
     BenchmarkSerializer,
     JoinedSerializer,
     NewSubmissionSerializer,
+    ReleasedSubmissionSerializer,
     RunResultSerializer,
     RunSerializer,
     SubmissionSerializer,
@@ -134,7 +135,7 @@ def maker(family: str, *, deprecated: bool = False) -> type[BenchmarkViewSet]:
 
 class SubmissionViewSet(BaseViewSet):
     queryset = Submission.objects.none()
-    serializer_class = SubmissionSerializer
+    serializer_class: type[SubmissionSerializer] = ReleasedSubmissionSerializer
     parser_classes = [BoundedMultiPartParser, StrictJSONParser]
     ordering = "position"
     max_upload_bytes = MAX_BYTES
@@ -142,7 +143,7 @@ class SubmissionViewSet(BaseViewSet):
     def list(self, request: Request, benchmark: str) -> Response:
         """Who takes part, and how many different files came under each name."""
         rows = benchmark_for(self.user, benchmark).submissions.all()
-        return self.paged(rows, SubmissionSerializer)
+        return self.paged(rows, self.get_serializer_class())
 
     @extend_schema(request=NewSubmissionSerializer, responses={201: JoinedSerializer})
     def create(self, request: Request, benchmark: str) -> Response:
@@ -164,7 +165,7 @@ class SubmissionViewSet(BaseViewSet):
             runs.request(row, self.user)
         return self.answer(JoinedSerializer, {"joined": joined}, 201)
 
-    @extend_schema(request=SubmissionUpload, responses=SubmissionSerializer)
+    @extend_schema(request=SubmissionUpload, responses=ReleasedSubmissionSerializer)
     def update(self, request: Request, benchmark: str, classifier: str) -> Response:
         """A classifier takes part with this file, or has it in place of its old one.
 
@@ -177,7 +178,7 @@ class SubmissionViewSet(BaseViewSet):
         self._accepted(row, self.read(SubmissionUpload)["file"], classifier)
         if runs.has_changed(row):
             runs.request(row, self.user)
-        return self.answer(SubmissionSerializer, row.submissions.get(name=classifier))
+        return self.answer(ReleasedSubmissionSerializer, row.submissions.get(name=classifier))
 
     @extend_schema(responses={204: None})
     def destroy(self, request: Request, benchmark: str, classifier: str) -> Response:
@@ -213,6 +214,7 @@ class SubmissionViewSet(BaseViewSet):
 class OldSubmissionViewSet(SubmissionViewSet):
     """What one kind had of its own before there were submissions: `old_submissions` makes them."""
 
+    serializer_class = SubmissionSerializer
     max_upload_bytes = kept_files.MAX_BYTES
     family = ""
     body: type[Body] = SubmissionUpload

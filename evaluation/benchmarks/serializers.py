@@ -67,6 +67,10 @@ class SubmissionSerializer(serializers.ModelSerializer):
         )
 
 
+class ReleasedSubmissionSerializer(SubmissionSerializer):
+    """The same under the name that generated clients know from `submissions/`."""
+
+
 class NewSubmissionSerializer(Body):
     file = serializers.FileField(
         help_text="mad: more.jsonl, as `mad add` writes it. cds: CSV with the columns frame, "
