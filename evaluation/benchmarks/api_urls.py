@@ -1,6 +1,7 @@
 """The addresses of benchmarks in the API: of all kinds, of single ones, and those of before."""
 
 from collections import defaultdict
+from typing import Any
 
 from django.urls import URLPattern, URLResolver, include, path
 
@@ -84,16 +85,34 @@ def _makers() -> Addresses:
     return found
 
 
+# Where each family's benchmarks were made and planned before: address and name of both.
+OLD_MAKERS = {
+    "mad": ("benchmarks/", "benchmarks", "benchmark-plans/", "plan"),
+    "cds": ("cds-benchmarks/", "new-cds", "cds-benchmark-plans/", "cds-plan"),
+    "labeled": (
+        "released-benchmarks/",
+        "new-released",
+        "released-benchmark-plans/",
+        "released-plan",
+    ),
+}
+
+
 def _old_makers() -> Addresses:
-    mad, cds, labeled = (api.maker(name, deprecated=True) for name in ("mad", "cds", "labeled"))
-    return [
-        path("benchmarks/", mad.as_view({"get": "list", "post": "create"}), name="benchmarks"),
-        path("benchmark-plans/", mad.as_view({"post": "plan"}), name="plan"),
-        path("cds-benchmarks/", cds.as_view({"post": "create"}), name="new-cds"),
-        path("cds-benchmark-plans/", cds.as_view({"post": "plan"}), name="cds-plan"),
-        path("released-benchmarks/", labeled.as_view({"post": "create"}), name="new-released"),
-        path("released-benchmark-plans/", labeled.as_view({"post": "plan"}), name="released-plan"),
-    ]
+    found: Addresses = []
+    if "mad" not in families():
+        every = api.BenchmarkViewSet.as_view({"get": "list"})
+        found.append(path("benchmarks/", every, name="benchmarks"))
+    for family in OLD_MAKERS.keys() & families().keys():
+        made_at, made, planned_at, planned = OLD_MAKERS[family]
+        view = api.maker(family, deprecated=True)
+        # The list of all benchmarks has the address at which competitions were made.
+        actions: Any = {"post": "create"} | ({"get": "list"} if family == "mad" else {})
+        found += [
+            path(made_at, view.as_view(actions), name=made),
+            path(planned_at, view.as_view({"post": "plan"}), name=planned),
+        ]
+    return found
 
 
 urlpatterns: Addresses = [

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import subprocess
 import sys
 import textwrap
 from collections.abc import Callable, Iterator
@@ -10,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
+from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
@@ -335,3 +337,32 @@ def test_two_kinds_may_not_serve_one_name(settings):
 
     with pytest.raises(ImproperlyConfigured, match="and so does another"):
         kinds()
+
+
+@pytest.mark.parametrize("family", ["mad", "cds", "labeled"])
+def test_a_site_may_do_without_any_kind(family, tmp_path):
+    (tmp_path / "fewer.py").write_text(
+        "from annotator.settings import *\n"
+        f"ASSAY_BENCHMARK_KINDS = [k for k in ASSAY_BENCHMARK_KINDS if '.{family}.' not in k]\n"
+    )
+    code = (
+        "import django; django.setup(); from django.urls import reverse; "
+        "print(reverse('api:benchmarks'), reverse('evaluation:benchmarks'))"
+    )
+
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=settings.BASE_DIR,
+        env={
+            "PATH": "/usr/bin:/bin",
+            "PYTHONPATH": f"{tmp_path}:{settings.BASE_DIR}",
+            "DJANGO_SETTINGS_MODULE": "fewer",
+            "ASSAY_DATA": str(tmp_path),
+            "SECRET_KEY": "of this test",
+        },
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    assert done.stdout.split() == ["/api/v1/benchmarks/", "/benchmarks/"]
