@@ -23,7 +23,7 @@ from labeling.campaigns.access import campaign_for
 from labeling.models import Answer, Assignment
 from labeling.quality import qualifying
 from labeling.web.api.base import BaseViewSet, Body, CampaignViewSet
-from labeling.web.serializers import AnyField
+from labeling.web.serializers.common import AnyField
 
 TOKEN = r"^[0-9a-z]{1,32}$"  # noqa: S105 - a pattern
 

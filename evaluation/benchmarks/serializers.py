@@ -13,7 +13,7 @@ from labeling.campaigns.access import RESEARCHER, campaign_for
 from labeling.models import User
 from labeling.releases.freezing import release_for
 from labeling.web.api.base import Body
-from labeling.web.serializers import AnyField
+from labeling.web.serializers.common import AnyField
 
 
 class BenchmarkSerializer(serializers.ModelSerializer):

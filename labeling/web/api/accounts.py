@@ -13,14 +13,14 @@ from labeling.models import ApiToken, Membership
 from labeling.quality import memberships
 from labeling.web import tokens
 from labeling.web.api.base import BaseViewSet
-from labeling.web.serializers import (
+from labeling.web.serializers.accounts import (
     HeldRoleSerializer,
     MeSerializer,
     NewTokenSerializer,
-    SecretSerializer,
     TokenSecretSerializer,
     TokenSerializer,
 )
+from labeling.web.serializers.people import SecretSerializer
 
 
 class SecretsThrottle(UserRateThrottle):

@@ -9,7 +9,8 @@ from labeling.assignment import quotas
 from labeling.campaigns.names import name_of
 from labeling.models import Calibration, Graph, Membership
 from labeling.web.api.base import Body, Key
-from labeling.web.serializers import NAME_HELP, POLICY_HELP, AnyField, Plain
+from labeling.web.serializers.campaigns import POLICY_HELP
+from labeling.web.serializers.common import NAME_HELP, AnyField, Plain
 
 # Graphs
 

@@ -26,7 +26,7 @@ from labeling.quality import monitoring
 from labeling.reports import forecasts, progress
 from labeling.web.api.base import BaseViewSet, CampaignViewSet
 from labeling.web.api.bodies import NewPolicySerializer, StoppedSerializer
-from labeling.web.serializers import (
+from labeling.web.serializers.campaigns import (
     CampaignSerializer,
     ChangedCampaignSerializer,
     DecisionSerializer,

@@ -14,10 +14,10 @@ from labeling.errors import NotYours
 from labeling.models import Dataset, Image, Job
 from labeling.web.api.base import BaseViewSet, BoundedMultiPartParser, StrictJSONParser, download
 from labeling.web.api.imports import ImportSerializer
-from labeling.web.serializers import (
+from labeling.web.serializers.common import JobSerializer
+from labeling.web.serializers.datasets import (
     DatasetSerializer,
     ImageSerializer,
-    JobSerializer,
     NewDatasetSerializer,
     NewImagesSerializer,
     ReportSerializer,

@@ -11,7 +11,7 @@ from labeling.campaigns.access import dataset_for
 from labeling.datasets import imports
 from labeling.models import Dataset, Import, Job
 from labeling.web.api.base import BaseViewSet
-from labeling.web.serializers import ReportSerializer
+from labeling.web.serializers.datasets import ReportSerializer
 
 
 class ImportSerializer(serializers.ModelSerializer):

@@ -25,7 +25,7 @@ from labeling.web.api.base import (
     CampaignViewSet,
     download,
 )
-from labeling.web.serializers import JobSerializer, Plain
+from labeling.web.serializers.common import JobSerializer, Plain
 
 WAIT_SECONDS = "2"
 

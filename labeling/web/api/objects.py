@@ -17,7 +17,7 @@ from labeling.models import Dataset, GivenLabel, Item, Job
 from labeling.parts.model import Part, PartedObject, merge_content
 from labeling.parts.simplifying import CAP
 from labeling.web.api.base import BaseViewSet, Body, BoundedMultiPartParser
-from labeling.web.serializers import JobSerializer, Plain
+from labeling.web.serializers.common import JobSerializer, Plain
 
 POLYGONS = "Pieces of rings of corners [x, y], in pixels of the image; the first ring is the outer."
 

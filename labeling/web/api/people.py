@@ -17,7 +17,7 @@ from labeling.quality import memberships
 from labeling.reports import progress
 from labeling.web.api.base import CampaignViewSet
 from labeling.web.api.bodies import MemberSerializer, QuotasSerializer
-from labeling.web.serializers import (
+from labeling.web.serializers.people import (
     InvitationSecretSerializer,
     InvitationSerializer,
     NewInvitationSerializer,

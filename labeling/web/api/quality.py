@@ -28,7 +28,7 @@ from labeling.web.api.bodies import (
     WatchedSerializer,
     WholeCalibrationSerializer,
 )
-from labeling.web.serializers import JobSerializer
+from labeling.web.serializers.common import JobSerializer
 
 
 def member_of(campaign: Campaign, pk: int) -> Membership:

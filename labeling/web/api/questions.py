@@ -30,13 +30,12 @@ from labeling.web.api.bodies import (
     SentBackSerializer,
     VerdictSerializer,
 )
-from labeling.web.serializers import (
-    NAME_HELP,
+from labeling.web.serializers.campaigns import DecisionSerializer
+from labeling.web.serializers.common import NAME_HELP, AnyField
+from labeling.web.serializers.questions import (
     AddedQuestionsSerializer,
-    AnyField,
     ChangedTopicSerializer,
     CountSerializer,
-    DecisionSerializer,
     ExampleSerializer,
     GoldSerializer,
     NewExampleSerializer,

@@ -15,7 +15,8 @@ from labeling.models import Job, Release
 from labeling.release_files.frozen import ALL_FILES
 from labeling.releases import freezing
 from labeling.web.api.base import CampaignViewSet, download
-from labeling.web.serializers import JobSerializer, ReleaseSerializer
+from labeling.web.serializers.common import JobSerializer
+from labeling.web.serializers.results import ReleaseSerializer
 
 NAMES = frozenset(("release.json", *ALL_FILES))
 

@@ -12,7 +12,7 @@ from labeling.datasets import vocabulary_store
 from labeling.errors import NotYours
 from labeling.models import Dataset, Vocabulary
 from labeling.web.api.base import MIB, BaseViewSet, Body
-from labeling.web.serializers import AnyField
+from labeling.web.serializers.common import AnyField
 
 
 class VersionSerializer(serializers.ModelSerializer):

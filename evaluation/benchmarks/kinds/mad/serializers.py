@@ -11,7 +11,7 @@ from evaluation.readers import selections
 from labeling.campaigns.access import dataset_for
 from labeling.models import User
 from labeling.web.api.base import Body, Key
-from labeling.web.serializers import POLICY_HELP, EstimateSerializer
+from labeling.web.serializers.campaigns import POLICY_HELP, EstimateSerializer
 
 
 class PlanRequest(SelectionUpload):

@@ -1,0 +1,74 @@
+"""Datasets, images and imports, as the API has them."""
+
+from typing import Any
+
+from rest_framework import serializers
+
+from labeling.models import (
+    Dataset,
+    Image,
+)
+from labeling.web.api.base import Body
+from labeling.web.serializers.common import Plain
+
+
+class DatasetSerializer(serializers.ModelSerializer):
+    owner = serializers.CharField(source="owner.username")
+
+    class Meta:
+        model = Dataset
+        fields = ("name", "description", "owner", "created_at")
+
+
+class NewDatasetSerializer(Body):
+    name = serializers.CharField(max_length=80)
+    description = serializers.CharField(allow_blank=True, default="", max_length=10_000)
+
+
+class ImageSerializer(serializers.ModelSerializer):
+    class Meta:
+        model = Image
+        fields = (
+            *("id", "name", "sha256", "media_type", "bytes", "width", "height", "licence"),
+            *("source", "added_at"),
+        )
+
+
+class NewImagesSerializer(Body):
+    """Files (each named by `names`, or by its own file name), a zip, or a path on the server."""
+
+    files = serializers.ListField(
+        child=serializers.FileField(), required=False, max_length=100, allow_empty=False
+    )
+    names = serializers.ListField(child=serializers.CharField(max_length=400), required=False)
+    zip = serializers.FileField(required=False)
+    path = serializers.CharField(
+        required=False,
+        max_length=1000,
+        help_text="A folder, zip or manifest.csv below the site's import folder. Never a URL.",
+    )
+    licence = serializers.CharField(allow_blank=True, default="", max_length=200)
+    source = serializers.CharField(allow_blank=True, default="", max_length=500)  # type: ignore[assignment]
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        if len({"files", "zip", "path"} & set(attrs)) != 1:
+            raise serializers.ValidationError("Send exactly one of files, zip and path.")
+        if "names" in attrs and len(attrs["names"]) != len(attrs.get("files", [])):
+            raise serializers.ValidationError({"names": "Send one name for each of the files."})
+        return attrs
+
+
+class DuplicateSerializer(Plain):
+    file = serializers.CharField()
+    same_as = serializers.CharField()
+
+
+class RefusedFileSerializer(Plain):
+    file = serializers.CharField()
+    why = serializers.CharField()
+
+
+class ReportSerializer(Plain):
+    added = serializers.IntegerField()
+    duplicates = DuplicateSerializer(many=True)
+    refused = RefusedFileSerializer(many=True)

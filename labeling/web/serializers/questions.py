@@ -1,0 +1,153 @@
+"""Topics, examples, questions and gold, as the API has them."""
+
+from rest_framework import serializers
+
+from labeling.models import (
+    Example,
+    Gold,
+    Question,
+    Topic,
+)
+from labeling.web.api.base import Body, Key
+from labeling.web.serializers.common import AnyField, Plain
+
+
+class ExampleSerializer(serializers.ModelSerializer):
+    image = serializers.CharField(source="image.name")
+
+    class Meta:
+        model = Example
+        fields = ("id", "image", "answer", "caption")
+
+
+class NewExampleSerializer(Body):
+    image = serializers.CharField(max_length=400)
+    answer = serializers.ChoiceField(["yes", "no"])
+    caption = serializers.CharField(allow_blank=True, default="", max_length=200)
+
+
+class TopicSerializer(serializers.ModelSerializer):
+    synonyms = serializers.ListField(child=serializers.CharField())
+
+    class Meta:
+        model = Topic
+        fields = ("key", "name", "synonyms", "definition", "url", "guidance")
+
+
+class TopicBody(Body):
+    key = serializers.CharField(max_length=64)
+    name = serializers.CharField(
+        max_length=200,
+        required=False,
+        help_text="Without it the site's glossary describes the key.",
+    )
+    synonyms = serializers.ListField(
+        child=serializers.CharField(max_length=200), default=list, max_length=100
+    )
+    definition = serializers.CharField(allow_blank=True, default="", max_length=10_000)
+    url = serializers.URLField(allow_blank=True, default="", max_length=400)
+
+
+class NewTopicsSerializer(Body):
+    topics = TopicBody(many=True, allow_empty=False, max_length=5_000)  # type: ignore[call-arg]
+
+
+class ChangedTopicSerializer(Body):
+    name = serializers.CharField(max_length=200, required=False)
+    synonyms = serializers.ListField(
+        child=serializers.CharField(max_length=200), required=False, max_length=100
+    )
+    definition = serializers.CharField(allow_blank=True, required=False, max_length=10_000)
+    url = serializers.URLField(allow_blank=True, required=False, max_length=400)
+    guidance = serializers.CharField(allow_blank=True, required=False, max_length=20_000)
+
+
+# Questions and gold
+
+
+class QuestionSerializer(serializers.ModelSerializer):
+    image = serializers.CharField(source="item.image.name")
+    value = AnyField(help_text="What stands; null unless the question is settled or dropped.")
+    probability = serializers.FloatField(allow_null=True)
+    votes = serializers.SerializerMethodField(
+        help_text="People who could answer, of those that what stands counts."
+    )
+    interval = serializers.SerializerMethodField(
+        help_text="95 % interval of the probability where that is a share of votes, else null."
+    )
+
+    class Meta:
+        model = Question
+        fields = (
+            *("id", "image", "topic", "state", "seats_free", "value", "probability"),
+            *("votes", "interval"),
+        )
+
+    def get_votes(self, row: Question) -> int | None:
+        found = self.context.get("support", {}).get(row.pk)
+        return found.votes if found else None
+
+    def get_interval(self, row: Question) -> list[float] | None:
+        found = self.context.get("support", {}).get(row.pk)
+        return list(found.interval) if found and found.interval else None
+
+
+class AskedSerializer(Body):
+    image = serializers.CharField(max_length=400)
+    topic = serializers.CharField(max_length=64)
+
+
+class NewQuestionsSerializer(Body):
+    questions = AskedSerializer(many=True, allow_empty=False, max_length=50_000)  # type: ignore[call-arg]
+
+
+class AddedQuestionsSerializer(Plain):
+    created = serializers.IntegerField()
+    existing = serializers.IntegerField()
+
+
+class QuestionKeysSerializer(Body):
+    questions = serializers.ListField(child=Key(), allow_empty=False, max_length=10_000)
+
+
+class WithdrawalSerializer(QuestionKeysSerializer):
+    reason = serializers.CharField(max_length=500)
+
+
+class SettlementSerializer(Plain):
+    question = serializers.IntegerField(source="question_id")
+    value = AnyField()
+    probability = serializers.FloatField(allow_null=True)
+    created_at = serializers.DateTimeField()
+
+
+class CountSerializer(Plain):
+    count = serializers.IntegerField()
+
+
+class GoldSerializer(serializers.ModelSerializer):
+    question = serializers.IntegerField(source="question_id")
+    image = serializers.CharField(source="question.item.image.name")
+    topic = serializers.CharField(source="question.topic")
+    answer = AnyField()
+
+    class Meta:
+        model = Gold
+        fields = ("question", "image", "topic", "answer", "explanation", "source", "retired_at")
+
+
+class GoldBody(AskedSerializer):
+    object = serializers.CharField(
+        allow_blank=True, default="", max_length=80, help_text="Its name, where parts are drawn."
+    )
+    answer = AnyField()
+    explanation = serializers.CharField(allow_blank=True, default="", max_length=10_000)
+    source = serializers.CharField(allow_blank=True, default="", max_length=200)  # type: ignore[assignment]
+
+
+class NewGoldSerializer(Body):
+    gold = GoldBody(many=True, allow_empty=False, max_length=5_000)  # type: ignore[call-arg]
+
+
+class ReasonSerializer(Body):
+    reason = serializers.CharField(allow_blank=True, default="", max_length=500)
