@@ -22,7 +22,7 @@ from labeling.models import Question
 P = ParamSpec("P")
 R = TypeVar("R")
 
-ATTEMPTS = 6
+ATTEMPTS = 12
 # serialization_failure, deadlock_detected: PostgreSQL asks to try again.
 TRY_AGAIN = {"40001", "40P01"}
 

@@ -139,6 +139,7 @@ class Category:
         The instance is "" for a part that is whole and alone. A number at the end of a name tells
         instances apart, too. Capitals do not matter.
 
+        >>> from labeling.vocabulary.reading import shipped
         >>> dog = shipped().category("dog")
         >>> dog.part_of("lfleg"), dog.part_of("head"), dog.part_of("wing")
         (('leg', 'left front'), ('head', ''), None)

@@ -159,7 +159,7 @@ def test_a_selection_leads_to_a_competition_with_what_was_typed(as_alice, pond, 
     assert "they are not taken along" in page.content.decode()
     # The longest request line that gunicorn takes is 4,094 bytes.
     assert len(page.context["selection_page"]) < 4000
-    there = as_alice.get(page.context["selection_page"])
+    there = as_alice.get(page.context["selection_page"], follow=True)
     form = there.context["form"]
     assert [form[name].value() for name in ("title", "name", "dataset")] == [
         "Coots",

@@ -291,7 +291,7 @@ def test_a_pilot_is_priced_asked_and_followed(
     looked_at(page, "k-pilot")
     page.goto(site("/campaigns/cats/quality/"))
     page.click("text=Recompute reputations")
-    page.wait_for_selector("text=Standings are being worked out")
+    page.wait_for_selector("text=Reputations are being recomputed")
     run_jobs()
     page.reload()
     assert page.is_visible("text=Answers weigh by calibration 1")

@@ -246,7 +246,7 @@ def test_a_bad_annotators_votes_come_back_and_the_labels_come_out(
     page.goto(site("/campaigns/everything-in-it/people/"))
     assert page.is_visible(f"tr:has-text('{mallory.user.pseudonym}') small:has-text('runs')")
     page.click(f"a:has-text('{mallory.user.pseudonym}')")
-    page.wait_for_selector("h2:has-text('Standing')")
+    page.wait_for_selector("h2:has-text('Reputation')")
     assert "“yes”" in page.inner_text("[aria-label=Signals]")
 
     # Shown before it is done, done with a reason, and the votes are back.

@@ -108,7 +108,7 @@ def test_standings_are_worked_out_when_a_researcher_wants_them(desk, coots, alic
 
     page = text_of(desk.post(f"{quality}calibrate/", follow=True))
 
-    assert "Standings are being worked out" in page
+    assert "Reputations are being recomputed" in page
     assert "Recompute reputations" not in page
     run_jobs()
     coots.refresh_from_db()

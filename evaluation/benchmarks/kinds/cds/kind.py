@@ -43,7 +43,7 @@ class Cds(BenchmarkKind):
     can_remove = True
     files = {
         "sequences.jsonl": "sequences.jsonl: the ids of the frames that classifiers name.",
-        "orders.json": "orders.json: with it `manage.py sequences` makes the same frames.",
+        "orders.json": "orders.json: with it “manage.py sequences” makes the same frames.",
     }
     run_files = {
         "sequences.jsonl": "CDS and B-CDS of every sequence and classifier in one scoring, a line "

@@ -37,7 +37,7 @@ class Labeled(BenchmarkKind):
     serializers = "evaluation.benchmarks.kinds.labeled.serializers"
     made = "The benchmark is made. Bring what classifiers say to its images."
     can_remove = True
-    files = {"truth.zip": "The ground truth, as `score KIND` reads it."}
+    files = {"truth.zip": "The ground truth, as “score KIND” reads it."}
     run_files = {
         "images.jsonl": "What each classifier made of every image in one scoring, a line an image."
     }

@@ -36,7 +36,7 @@ class Mad(BenchmarkKind):
     names_in_file = True
     # Nobody was asked about the new pairs yet.
     scores_at_once = False
-    files = {"selection.jsonl": "The selection as it now is, for `mad rank` and `mad add`."}
+    files = {"selection.jsonl": "The selection as it now is, for “mad rank” and “mad add”."}
     run_files = {"answers.jsonl": "mad: what people settled on, by image and class."}
     refusals = (ranking.RankingError,)
     tables = TABLES
