@@ -92,6 +92,12 @@ def state_of(page: Any, key: str) -> str:
     return page.inner_text(f"[data-choose='{key}'] small")
 
 
+def expect_state(page: Any, key: str, state: str) -> None:
+    """Waits until the list of parts says this of a part: a draft takes a moment to come back."""
+    said = f"[data-choose='{key}'] small:text-is('{state}')"
+    page.wait_for_selector(said, state="attached", timeout=10_000)
+
+
 def near(ring: Any, corners: Any, pixels: float = 0.2) -> bool:
     """Whether a ring has these corners, from any of them on and either way round."""
     ring, corners = np.array(ring, float), np.array(corners, float)

@@ -134,7 +134,7 @@ def draw_the_cat(page, site, new_context, bob):
     choose(page, "nose")
     hands.draw(page, (240, 220), (260, 220), (250, 240))
     page.keyboard.press("Control+z")
-    assert hands.state_of(page, "nose") == "missing"
+    hands.expect_state(page, "nose", "missing")
     page.keyboard.press("Escape")
     hands.draw(page, *NOSE)
     choose(page, "head")
@@ -144,10 +144,10 @@ def draw_the_cat(page, site, new_context, bob):
 
     page = new_context(bob).new_page()
     hands.open_page(page, site, "parts-of-photographs")
-    assert hands.state_of(page, "nose") == "drawn"
+    hands.expect_state(page, "nose", "drawn")
     choose(page, "head") if page.input_value("[data-missing]") != "head" else None
     hands.click(page, *HEAD[4:], HEAD[0])
-    assert hands.state_of(page, "head") == "drawn"
+    hands.expect_state(page, "head", "drawn")
     say_of_the_rest(page, "2")
     hands.send(page, "Shift+Enter")
     return page
@@ -161,7 +161,7 @@ def draw_the_astronaut(page) -> None:
         hands.press(page, "j")
     hands.press(page, "Enter", *["Shift+ArrowRight"] * 3, "Enter", *["Shift+ArrowDown"] * 3)
     hands.press(page, "Enter", "c")
-    assert hands.state_of(page, "hair") == "drawn"
+    hands.expect_state(page, "hair", "drawn")
     say_of_the_rest(page, "3")
     hands.send(page, "Shift+Enter")
 

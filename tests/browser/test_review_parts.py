@@ -163,18 +163,18 @@ def test_a_correction_survives_a_reload_and_leaving_it_forgets_it(
     page.wait_for_selector("[data-bench] svg.drawing")
     page.click("[data-choose=leg]")
     page.keyboard.press("3")
-    assert hands.state_of(page, "leg") == "occluded"
+    hands.expect_state(page, "leg", "occluded")
 
     page.reload()
     page.keyboard.press("c")
     page.wait_for_selector("[data-bench] svg.drawing")
-    assert hands.state_of(page, "leg") == "occluded"
+    hands.expect_state(page, "leg", "occluded")
     page.keyboard.press("Shift+Escape")
     page.wait_for_selector("[data-review]")
     page.keyboard.press("c")
 
     page.wait_for_selector("[data-bench] svg.drawing")
-    assert hands.state_of(page, "leg") == "missing"
+    hands.expect_state(page, "leg", "missing")
 
 
 def test_several_drawings_are_compared(browser_as, alice, bob, opened, site, looked_at):
@@ -238,4 +238,4 @@ def test_a_researcher_draws_gold_and_is_told_what_is_wrong(
     assert hands.near(ring, [(150, 150), (200, 150), (200, 200)])
     page.click("tbody a:has-text('spare')")
     page.wait_for_selector("[data-bench] svg.drawing")
-    assert hands.state_of(page, "tail") == "drawn"
+    hands.expect_state(page, "tail", "drawn")

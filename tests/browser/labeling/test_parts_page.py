@@ -73,13 +73,13 @@ def test_undo_and_redo_go_corner_by_corner(browser_as, bob, campaign, site):
     hands.open_page(page, site)
     hands.press(page, "y")
     hands.draw(page, (24, 10), (50, 10), (50, 30))
-    assert hands.state_of(page, "torso") == "drawn"
+    hands.expect_state(page, "torso", "drawn")
 
     hands.press(page, "Control+z")
-    assert hands.state_of(page, "torso") == "missing"
+    hands.expect_state(page, "torso", "missing")
     hands.press(page, "Control+y")
 
-    assert hands.state_of(page, "torso") == "drawn"
+    hands.expect_state(page, "torso", "drawn")
 
 
 def test_a_state_takes_the_outline_away_and_undo_brings_it_back(browser_as, bob, campaign, site):
@@ -89,19 +89,19 @@ def test_a_state_takes_the_outline_away_and_undo_brings_it_back(browser_as, bob,
     hands.draw(page, (24, 10), (50, 10), (50, 30))
 
     hands.press(page, "2")
-    assert hands.state_of(page, "torso") == "not visible"
+    hands.expect_state(page, "torso", "not visible")
     hands.press(page, "Control+z")
-    assert hands.state_of(page, "torso") == "drawn"
+    hands.expect_state(page, "torso", "drawn")
     hands.press(page, "Control+y", "2")
 
-    assert hands.state_of(page, "torso") == "missing"
+    hands.expect_state(page, "torso", "missing")
 
 
 def test_given_parts_stand_until_they_are_mended(browser_as, bob, campaign, site):
     page = browser_as(bob)
     hands.open_page(page, site)
     hands.press(page, "y", "PageUp")
-    assert hands.state_of(page, "head") == "given"
+    hands.expect_state(page, "head", "given")
     assert page.inner_text("[data-state=drawn]").startswith("Mend it")
 
     hands.press(page, "1", "x")
@@ -175,7 +175,7 @@ def test_an_earlier_drawing_can_be_gone_back_to_and_changed(browser_as, bob, cam
     page.wait_for_selector("[data-drawing] svg")
     hands.press(page, "u")
     hands.wait_for_seat(page, first)
-    assert hands.state_of(page, "torso") == "drawn"
+    hands.expect_state(page, "torso", "drawn")
     page.click("[data-choose=leg]")
     hands.send(page, "3", "Shift+Enter")
 
@@ -203,7 +203,7 @@ def test_what_was_sent_back_comes_first_with_its_note_and_the_drawing(
 
     assert hands.seat_of(page) == seat.token
     assert page.inner_text("[data-sent-back-note]") == "The tail is there."
-    assert hands.state_of(page, "torso") == "drawn"
+    hands.expect_state(page, "torso", "drawn")
     page.click("[data-choose=tail]")
     hands.draw(page, (52, 32), (56, 32), (56, 40))
     hands.send(page, "Shift+Enter")
@@ -227,7 +227,7 @@ def test_a_refusal_of_the_server_is_shown_at_the_part_and_the_drawing_stays(
     page.wait_for_selector("[data-fault]:not([hidden])")
     assert page.inner_text("[data-fault]") == said
     assert hands.seat_of(page) == seat
-    assert hands.state_of(page, "torso") == "not taken"
+    hands.expect_state(page, "torso", "not taken")
     page.unroute(hands.ANSWERS)
     hands.send(page, "Shift+Enter")
     assert values()[0]["parts"]["torso"]["state"] == "drawn"

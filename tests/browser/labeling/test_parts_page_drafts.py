@@ -47,10 +47,10 @@ def test_a_drawing_comes_back_on_another_machine_with_its_unfinished_stroke(
 
     assert hands.seat_of(page) == seat
     assert not page.is_visible("[data-half]")
-    assert hands.state_of(page, "torso") == "drawn"
+    hands.expect_state(page, "torso", "drawn")
     assert page.input_value("[data-missing]") == "leg"
     hands.click(page, LEG[2], LEG[0])
-    assert hands.state_of(page, "leg") == "drawn"
+    hands.expect_state(page, "leg", "drawn")
     hands.send(page, "j", "2", "Shift+Enter")
     [[ring]] = Answer.objects.get().value["parts"]["leg"]["polygons"]
     assert hands.near(ring, LEG)
@@ -67,7 +67,7 @@ def test_a_tab_that_dies_without_a_connection_loses_no_stroke(new_context, bob, 
     page = context.new_page()
     hands.open_page(page, site)
 
-    assert hands.state_of(page, "torso") == "drawn"
+    hands.expect_state(page, "torso", "drawn")
     hands.wait_for_draft(page)
     assert len(Draft.objects.get().content["drawing"]["stroke"]) == 2
 
@@ -108,7 +108,8 @@ def test_of_two_drawings_the_person_chooses_and_keeps_both(browser_as, bob, camp
     hands.wait_for_draft(page, "another device saved one, too")
     page.keyboard.press("2")
 
-    assert (hands.state_of(page, "torso"), hands.state_of(page, "tail")) == ("missing", "occluded")
+    hands.expect_state(page, "torso", "missing")
+    hands.expect_state(page, "tail", "occluded")
     hands.wait_for_draft(page)
     with page.expect_response(hands.DRAFT):
         page.keyboard.press("z")
@@ -136,7 +137,7 @@ def test_keeping_ones_own_drawing_overrides_the_other_device(
     assert Draft.objects.get().content["states"] == {}
     other.reload()
     other.wait_for_selector("[data-drawing][data-seat]")
-    assert hands.state_of(other, "torso") == "drawn"
+    hands.expect_state(other, "torso", "drawn")
 
 
 def test_an_answer_given_without_a_connection_arrives_later(browser_as, bob, campaign, site):
@@ -226,5 +227,5 @@ def test_a_large_drawing_is_kept_where_there_is_room_for_it(new_context, bob, ca
     assert page.evaluate(STORED) == 0
     page.reload()
     page.wait_for_selector("[data-drawing][data-seat]")
-    assert hands.state_of(page, "torso") == "drawn"
-    assert hands.state_of(page, "leg") == "not visible"
+    hands.expect_state(page, "torso", "drawn")
+    hands.expect_state(page, "leg", "not visible")

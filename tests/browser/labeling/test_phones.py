@@ -133,7 +133,7 @@ def test_parts_are_drawn_on_a_phone_held_sideways(
     page.tap("[data-do=half-yes]")
     for point in ((24, 10), (50, 10), (50, 30), (24, 10)):
         page.touchscreen.tap(*hands.at(page, point))
-    assert hands.state_of(page, "torso") == "drawn"
+    hands.expect_state(page, "torso", "drawn")
     hands.wait_for_draft(page)
     screenshots(page, f"sideways-draw-{size['width']}")
     assert_usable(page, "[data-stage]")
