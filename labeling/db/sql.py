@@ -22,7 +22,7 @@ from labeling.models import Question
 P = ParamSpec("P")
 R = TypeVar("R")
 
-ATTEMPTS = 12
+ATTEMPTS = 6
 # serialization_failure, deadlock_detected: PostgreSQL asks to try again.
 TRY_AGAIN = {"40001", "40P01"}
 

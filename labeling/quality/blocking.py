@@ -22,6 +22,7 @@ from labeling.models import (
     Campaign,
     Decision,
     Membership,
+    Policy,
     Question,
     User,
 )
@@ -95,6 +96,7 @@ def _change(
     campaign: Campaign, membership: Membership, actor: User | None, reason: str, *, void: bool
 ) -> Outcome:
     with writing():
+        _wait_for_others(campaign)
         member = _lock_member(campaign, membership)
         if void and member.role == Membership.Role.RESEARCHER:
             raise Refusal(
@@ -133,6 +135,12 @@ def _change(
     membership.refresh_from_db()
     open_to_people = current.state != Campaign.State.CLOSED
     return Outcome(True, answers, found.decided, found.reopened, open_to_people)
+
+
+def _wait_for_others(campaign: Campaign) -> None:
+    """Until nobody else blocks in this campaign: each block would make the other's calibration old,
+    again and again. The row of the first policy stands for it; held until the transaction ends."""
+    Policy.objects.select_for_update(no_key=True).filter(campaign=campaign, version=1).first()
 
 
 def _lock_member(campaign: Campaign, membership: Membership) -> Membership:
