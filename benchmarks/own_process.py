@@ -18,7 +18,7 @@ Action = Callable[[Any], Any]
 def run(module: str, folder: str, action: str, about: Any) -> Any:
     """What an action of benchmarks/<module>.py returns. Settings name the folder's database."""
     done = subprocess.run(
-        [sys.executable, "-m", f"benchmarks.{module}", "--deed", action, json.dumps(about)],
+        [sys.executable, "-m", f"benchmarks.{module}", "--action", action, json.dumps(about)],
         cwd=ROOT,
         env={
             **os.environ,
@@ -76,7 +76,7 @@ def main(
     """
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--objects", type=int, default=objects)
-    parser.add_argument("--deed", nargs=2, metavar=("DEED", "ABOUT"))
+    parser.add_argument("--action", nargs=2, metavar=("ACTION", "ABOUT"))
     options = parser.parse_args()
     if options.action is None:
         from benchmarks.__main__ import render

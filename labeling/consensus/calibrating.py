@@ -70,7 +70,7 @@ def wanted(campaign: Campaign) -> bool:
 
 
 def due(campaign: Campaign) -> bool:
-    """Whether enough answers came since the last calibration to work standings out anew."""
+    """Whether enough answers came since the last calibration to recompute reputations."""
     if not wanted(campaign):
         return False
     [last] = Campaign.objects.filter(pk=campaign.pk).values_list("calibration__content__answered")
@@ -86,7 +86,7 @@ def ask(campaign: Campaign) -> bool:
 
 
 def ask_now(campaign: Campaign, actor: User) -> Job:
-    """The job that works standings out anew because this person wants it, due or not."""
+    """The job that recomputes reputations because this person wants it, due or not."""
     return queue.enqueue("calibrate", str(campaign.pk), {"actor": actor.pk}, campaign=campaign)
 
 
