@@ -1,0 +1,111 @@
+"""Dataclasses that are kept and sent as JSON objects. No Django.
+
+A field without a default is a key that is always there, null or not; one with the default None is
+left out while it is None, as keys are that only some results have or that older versions lacked.
+"""
+
+import dataclasses
+import types
+import typing
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any, Self
+
+
+@dataclass(kw_only=True)
+class Record:
+    """Base of such dataclasses. Fields: JSON values, Records, and lists, tuples and dicts by string
+    of these. `field(metadata={"key": …})` names a key that no Python name can have.
+
+    unknown: keys of a JSON object that no field names, which are written again, after the others.
+
+    >>> @dataclass(kw_only=True)
+    ... class Metric(Record):
+    ...     value: float | None
+    ...     threshold: float | None = None
+    >>> Metric(value=None).to_json()
+    {'value': None}
+    >>> Metric.from_json({"value": 0.5, "seen": 3}).to_json()
+    {'value': 0.5, 'seen': 3}
+    """
+
+    unknown: dict[str, Any] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> Self:
+        """The record of a JSON object. Raises ValueError that names the keys it lacks."""
+        readers = _readers(cls)
+        lacking = [key for key, own in readers.items() if own.is_required and key not in value]
+        if lacking:
+            raise ValueError(f"{cls.__name__} lacks {', '.join(lacking)}")
+        known = {own.name: own.read(value[key]) for key, own in readers.items() if key in value}
+        return cls(**known, unknown={key: value[key] for key in value if key not in readers})
+
+    def to_json(self) -> dict[str, Any]:
+        """The JSON object, its keys in the order of the fields."""
+        found = {key: (own, getattr(self, own.name)) for key, own in _readers(type(self)).items()}
+        written = {
+            key: _plain(value)
+            for key, (own, value) in found.items()
+            if own.is_required or value is not None
+        }
+        return written | self.unknown
+
+
+@dataclass(frozen=True)
+class _Reader:
+    """How a field is read. is_required: it has no default."""
+
+    name: str
+    is_required: bool
+    read: Callable[[Any], Any]
+
+
+@cache
+def _readers(cls: type[Record]) -> dict[str, _Reader]:
+    """Key → its field, of all but `unknown`."""
+    hints = typing.get_type_hints(cls)
+    return {
+        own.metadata.get("key", own.name): _Reader(
+            own.name,
+            own.default is dataclasses.MISSING and own.default_factory is dataclasses.MISSING,
+            _reader(hints[own.name]),
+        )
+        for own in dataclasses.fields(cls)
+        if own.name != "unknown"
+    }
+
+
+def _reader(hint: Any) -> Callable[[Any], Any]:
+    """What makes a value of this type of a JSON value."""
+    origin, inner = typing.get_origin(hint), typing.get_args(hint)
+    if isinstance(hint, type) and issubclass(hint, Record):
+        return hint.from_json
+    if origin in (types.UnionType, typing.Union):
+        [*others] = (own for own in inner if own is not types.NoneType)
+        read = _reader(others[0]) if len(others) == 1 else _as_it_is
+        return read if read is _as_it_is else lambda value: None if value is None else read(value)
+    if origin is list or (origin is tuple and inner[-1] is Ellipsis):
+        read = _reader(inner[0])
+        return origin if read is _as_it_is else lambda value: origin(map(read, value))
+    if origin is tuple:
+        return tuple
+    if origin is dict:
+        read = _reader(inner[1])
+        return dict if read is _as_it_is else lambda value: {k: read(v) for k, v in value.items()}
+    return _as_it_is
+
+
+def _as_it_is(value: Any) -> Any:
+    return value
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Record):
+        return value.to_json()
+    if isinstance(value, (list, tuple)):
+        return [_plain(own) for own in value]
+    if isinstance(value, dict):
+        return {key: _plain(own) for key, own in value.items()}
+    return value

@@ -1,0 +1,66 @@
+"""How much of the product is untyped JSON: `python -m tests.count_untyped` lists it by file.
+
+Counts `dict[str, Any]` in annotations and aliases of it, and functions that return a bare dict,
+`dict[str, Any]`, such an alias, or Any. Migrations do not count.
+"""
+
+import ast
+import subprocess
+from collections import Counter
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+PRODUCT = ("annotator", "labeling", "evaluation")
+
+
+def modules() -> list[Path]:
+    names = subprocess.run(
+        ["git", "ls-files", *PRODUCT], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout.split()
+    return [ROOT / name for name in names if name.endswith(".py") and "migrations" not in name]
+
+
+def is_untyped_dict(node: ast.AST) -> bool:
+    return isinstance(node, ast.Subscript) and ast.unparse(node) == "dict[str, Any]"
+
+
+def aliases(tree: ast.AST) -> set[str]:
+    return {
+        target.id
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Assign) and is_untyped_dict(node.value)
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    }
+
+
+def counts(text: str) -> tuple[int, int]:
+    """(untyped dicts, functions that return one) of a module."""
+    tree = ast.parse(text)
+    known = aliases(tree)
+    bare = {"dict", "Any", "dict[str, Any]", *known}
+    dicts = sum(
+        is_untyped_dict(node) or (isinstance(node, ast.Name) and node.id in known)
+        for node in ast.walk(tree)
+    )
+    returning = sum(
+        isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
+        and node.returns is not None
+        and ast.unparse(node.returns).strip("'\"") in bare
+        for node in ast.walk(tree)
+    )
+    return dicts, returning
+
+
+def main() -> None:
+    total: Counter[str] = Counter()
+    for path in modules():
+        dicts, returning = counts(path.read_text())
+        total += Counter(dicts=dicts, returning=returning)
+        if dicts or returning:
+            print(f"{dicts:4} {returning:4} {path.relative_to(ROOT)}")
+    print(f"{total['dicts']:4} {total['returning']:4} in all")
+
+
+if __name__ == "__main__":
+    main()
