@@ -5,6 +5,7 @@ left out while it is None, as keys are that only some results have or that older
 """
 
 import dataclasses
+import math
 import types
 import typing
 from collections.abc import Callable, Mapping
@@ -16,7 +17,8 @@ from typing import Any, Self
 @dataclass(kw_only=True)
 class Record:
     """Base of such dataclasses. Fields: JSON values, Records, and lists, tuples and dicts by string
-    of these. `field(metadata={"key": …})` names a key that no Python name can have.
+    of these. `field(metadata={"key": …})` names a key that no Python name can have, and
+    `field(default=None, metadata={"with": …})` another field beside which None is written as null.
 
     unknown: keys of a JSON object that no field names, which are written again, after the others.
 
@@ -28,6 +30,8 @@ class Record:
     {'value': None}
     >>> Metric.from_json({"value": 0.5, "seen": 3}).to_json()
     {'value': 0.5, 'seen': 3}
+    >>> Metric(value=float("nan")).to_json()
+    {'value': None}
     """
 
     unknown: dict[str, Any] = field(default_factory=dict, repr=False)
@@ -43,22 +47,23 @@ class Record:
         return cls(**known, unknown={key: value[key] for key in value if key not in readers})
 
     def to_json(self) -> dict[str, Any]:
-        """The JSON object, its keys in the order of the fields."""
+        """The strict JSON object, its keys in the order of the fields; NaN becomes null."""
         found = {key: (own, getattr(self, own.name)) for key, own in _readers(type(self)).items()}
         written = {
             key: _plain(value)
             for key, (own, value) in found.items()
-            if own.is_required or value is not None
+            if own.is_required or value is not None or getattr(self, own.beside, None) is not None
         }
         return written | self.unknown
 
 
 @dataclass(frozen=True)
 class _Reader:
-    """How a field is read. is_required: it has no default."""
+    """How a field is read. is_required: it has no default. beside: its `with`, or ""."""
 
     name: str
     is_required: bool
+    beside: str
     read: Callable[[Any], Any]
 
 
@@ -70,6 +75,7 @@ def _readers(cls: type[Record]) -> dict[str, _Reader]:
         own.metadata.get("key", own.name): _Reader(
             own.name,
             own.default is dataclasses.MISSING and own.default_factory is dataclasses.MISSING,
+            own.metadata.get("with", ""),
             _reader(hints[own.name]),
         )
         for own in dataclasses.fields(cls)
@@ -108,4 +114,7 @@ def _plain(value: Any) -> Any:
         return [_plain(own) for own in value]
     if isinstance(value, dict):
         return {key: _plain(own) for key, own in value.items()}
-    return value
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    # numpy's scalars and arrays: tolist() gives plain numbers and lists.
+    return _plain(value.tolist()) if hasattr(value, "tolist") else value
