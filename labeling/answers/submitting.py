@@ -104,7 +104,7 @@ class _Member:
     campaign_state: str
     kind: Kind
     settings: dict[str, Any]
-    policy: dict[str, Any]
+    policy: policies.Policy
     has_quota: bool
 
 

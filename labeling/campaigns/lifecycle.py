@@ -1,7 +1,7 @@
 """Open, change, pause and close campaigns."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from django.db import IntegrityError, transaction
@@ -38,7 +38,7 @@ def create(
     dataset: Dataset,
     instructions: str = "",
     settings: dict[str, Any] | None = None,
-    policy: dict[str, Any] | None = None,
+    policy: Mapping[str, object] | None = None,
 ) -> Campaign:
     """A draft campaign under its first policy, with its owner as researcher."""
     check_name(name)
@@ -111,7 +111,7 @@ def change(campaign: Campaign, actor: User, **fields: Any) -> Campaign:
     return campaign
 
 
-def change_policy(campaign: Campaign, actor: User, content: dict[str, Any]) -> Policy:
+def change_policy(campaign: Campaign, actor: User, content: Mapping[str, object]) -> Policy:
     """The next version of the policy. Questions already open keep theirs.
 
     Keys that content does not name have their defaults (policies.clean_next).
@@ -245,14 +245,14 @@ def close(campaign: Campaign, actor: User | None) -> Campaign:
     return move(campaign, actor, "close")
 
 
-def estimate(questions: int, policy: dict[str, Any], votes: float | None = None) -> dict[str, Any]:
+def estimate(questions: int, policy: policies.Policy, votes: float | None = None) -> dict[str, Any]:
     """What asking will cost: answers, how many of them to gold, hours of people's time, and money.
 
     votes: answers a question took so far, where that is known. Without it, what the policy comes to
     by itself: the fixed number, or what people of the assumed accuracy would need to be sure enough
     (judging.expected_votes). Ties, abstentions and replacements come on top and are not foreseen.
     """
-    each = deciding.expected_votes(policies.DEFAULTS | policy) if votes is None else votes
+    each = deciding.expected_votes(policies.whole(policy)) if votes is None else votes
     votes_in_all = questions * each
     answers = round(votes_in_all / (1 - policy["gold_share"]))
     hours = answers * policy["seconds_per_answer"] / 3600

@@ -66,7 +66,7 @@ def learn(campaign: Campaign, voided: frozenset[int] = frozenset()) -> dict[str,
     if isinstance(kind, DrawnKind):
         chunks = _answered(campaign, voided)
         found = ((answers, gold) for chunk in chunks for _, _, gold, answers in chunk)
-        return {"classes": list(classes)} | kind.learn(found, policy)
+        return {"classes": list(classes), **kind.learn(found, policy)}
     votes = read(campaign, classes, voided)
     learned = _two(votes, policy) if len(classes) == 2 else _many(votes, policy, len(classes))
     return {"classes": list(classes)} | learned
@@ -144,7 +144,7 @@ def _numbered(reading: _Reading) -> Votes:
     )
 
 
-def _two(votes: Votes, policy: dict[str, Any]) -> dict[str, Any]:
+def _two(votes: Votes, policy: policies.Policy) -> dict[str, Any]:
     base = np.array([1 - policy["prior_yes"], policy["prior_yes"]])
     found = dawid_skene(
         votes.people,
@@ -198,7 +198,7 @@ def _priors(votes: Votes, found: DawidSkene, base: Floats) -> dict[str, list[flo
     return priors
 
 
-def _tables(votes: Votes, found: DawidSkene, policy: dict[str, Any]) -> dict[str, Any]:
+def _tables(votes: Votes, found: DawidSkene, policy: policies.Policy) -> dict[str, Any]:
     """Vote tables of the topics that have a pilot, if the policy goes by them."""
     counts = vote_counts(votes.questions, votes.words, len(votes.topics), 2)
     # Gold is no random sample of its topic.
@@ -219,7 +219,7 @@ def _tables(votes: Votes, found: DawidSkene, policy: dict[str, Any]) -> dict[str
     }
 
 
-def _many(votes: Votes, policy: dict[str, Any], n_classes: int) -> dict[str, Any]:
+def _many(votes: Votes, policy: policies.Policy, n_classes: int) -> dict[str, Any]:
     accuracy = accuracies(votes, n_classes, policy["assumed_accuracy"])
     answers, gold = _counts(votes)
     return {

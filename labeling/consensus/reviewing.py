@@ -222,7 +222,7 @@ def _chosen(
 
 def _lease_again(question: Locked, seats: Sequence[int]) -> None:
     content = Policy.objects.values_list("content", flat=True).get(pk=question.policy_id)
-    hours = (policies.DEFAULTS | content)["return_hours"]
+    hours = policies.whole(content)["return_hours"]
     execute(
         "UPDATE labeling_assignment SET state = 'leased', leased_until = %s "  # noqa: S608
         f"WHERE id IN ({numbers(seats)}) AND state = '{Assignment.State.ANSWERED.value}'",

@@ -363,7 +363,7 @@ class Met:
     trusted: int
     trusted_failed: int
 
-    def fails(self, policy: dict[str, Any]) -> bool:
+    def fails(self, policy: policies.Policy) -> bool:
         """Whether it should retire: enough trusted people met it and too many failed it."""
         share = policy["gold_fail_share"]
         return (
@@ -446,7 +446,7 @@ def _answered(
 
 
 def _is_trusted(
-    member: Membership, failed_here: bool, first_at: datetime, policy: dict[str, Any]
+    member: Membership, failed_here: bool, first_at: datetime, policy: policies.Policy
 ) -> bool:
     """Whether this person's answer to one gold question, first given at first_at, may retire it."""
     if member.role != Membership.Role.ANNOTATOR:

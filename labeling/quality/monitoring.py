@@ -86,7 +86,7 @@ def watch(campaign: Campaign, user: User | None = None) -> list[dict[str, Any]]:
 
 
 def _watch_one(
-    campaign: Campaign, membership: Membership, policy: dict[str, Any]
+    campaign: Campaign, membership: Membership, policy: policies.Policy
 ) -> dict[str, Any] | None:
     """What was done about this person; None for nothing."""
     figures = measure(campaign, membership, policy)
@@ -108,7 +108,7 @@ def _watched(campaign: Campaign, user: User | None = None) -> Iterable[Membershi
     return list(members.select_related("user", "campaign").order_by("pk"))
 
 
-def measure(campaign: Campaign, membership: Membership, policy: dict[str, Any]) -> dict[str, Any]:
+def measure(campaign: Campaign, membership: Membership, policy: policies.Policy) -> dict[str, Any]:
     """The four signals of a person: {"test": Tested, "speed", "runs", "chance"}.
 
     The pool they are measured against is what others answered to the very questions they met, so
@@ -222,7 +222,7 @@ def _answers_of_others(
 def _decide(
     campaign: Campaign,
     membership: Membership,
-    policy: dict[str, Any],
+    policy: policies.Policy,
     found: Sequence[dict[str, str]],
 ) -> tuple[str, str]:
     """The strongest action that any reason asks for, and the reasons for it in words."""
@@ -240,7 +240,7 @@ def _keep(
     membership: Membership,
     figures: dict[str, Any],
     found: Sequence[dict[str, str]],
-    policy: dict[str, Any],
+    policy: policies.Policy,
 ) -> bool:
     """Writes what was found; False when the person left work, or began anew, meanwhile."""
     now = timezone.now()
@@ -320,7 +320,7 @@ def _row(membership: Membership, action: str, reason: str) -> dict[str, Any]:
     }
 
 
-def preview(campaign: Campaign, policy: dict[str, Any]) -> list[dict[str, Any]]:
+def preview(campaign: Campaign, policy: policies.Policy) -> list[dict[str, Any]]:
     """Whom this policy would train again, pause or block if it were in force now, and why:
     {"membership", "pseudonym", "action", "reason"}, by pseudonym.
 
@@ -341,7 +341,7 @@ def preview(campaign: Campaign, policy: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def would_block_everyone(
-    campaign: Campaign, policy: dict[str, Any], found: Sequence[dict[str, Any]] | None = None
+    campaign: Campaign, policy: policies.Policy, found: Sequence[dict[str, Any]] | None = None
 ) -> bool:
     """Whether this policy would pause or block all who are at work, of whom there are some."""
     found = preview(campaign, policy) if found is None else found
@@ -349,7 +349,7 @@ def would_block_everyone(
     return stopped > 0 and stopped == len(list(_watched(campaign)))
 
 
-def check_policy(campaign: Campaign, policy: dict[str, Any], *, confirmed: bool = False) -> None:
+def check_policy(campaign: Campaign, policy: policies.Policy, *, confirmed: bool = False) -> None:
     """Passes unless the policy would stop everybody at work and nobody has confirmed that.
     Raises Conflict."""
     if not confirmed and would_block_everyone(campaign, policy):

@@ -180,10 +180,10 @@ def _policy(campaign: Campaign) -> Policy:
 def _same(campaign: Campaign, content: dict[str, Any]) -> Policy | None:
     """The campaign's version that means this, also one from before some key."""
     versions = campaign.policies.order_by("version")
-    return next((row for row in versions if policies.DEFAULTS | row.content == content), None)
+    return next((row for row in versions if policies.whole(row.content) == content), None)
 
 
-def _content(campaign: Campaign) -> dict[str, Any]:
+def _content(campaign: Campaign) -> policies.Policy:
     current = policies.of(Campaign.objects.select_related("policy").get(pk=campaign.pk))
     most = max(current["max_votes"], CALIBRATION_VOTES + 5)
     # Tables are learned from all ten votes, whatever the first six say.

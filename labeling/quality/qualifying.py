@@ -45,7 +45,7 @@ class Done:
     unseen: int
 
 
-def stage_for(membership: Membership, policy: dict[str, Any]) -> str:
+def stage_for(membership: Membership, policy: policies.Policy) -> str:
     """The stage in which somebody new begins: only annotators are trained and tested."""
     if membership.role != Membership.Role.ANNOTATOR:
         return Stage.WORKING
@@ -425,7 +425,7 @@ def shortage(campaign: Campaign) -> dict[str, Any]:
     gold = Gold.objects.filter(question__campaign=campaign, retired_at=None).count()
     training, test = policy["training_questions"], policy["test_questions"]
     needed = training + test * policy["test_attempts"]
-    real = {
+    real: dict[str, Any] = {
         "gold": gold,
         "needed": needed,
         "training": min(training, max(0, gold - test)),

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from labeling.campaigns import lifecycle
 from labeling.graphs import store
+from labeling.kinds.policies import Policy
 from labeling.models import Campaign, Job, Question
 from labeling.question_graph.graph import Graph
 from labeling.simulation import simulating_queries
@@ -94,7 +95,7 @@ def _images(campaign: Campaign, opening: Sequence[tuple[int | None, int]]) -> in
     return max(asked, min(every, asked + coming))
 
 
-def estimate(forecast: Forecast, policy: dict[str, Any]) -> dict[str, Any]:
+def estimate(forecast: Forecast, policy: Policy) -> dict[str, Any]:
     """What campaigns.estimate says of the likely number, with `low` and `high` beside it:
     {"questions", "answers", "hours", "cost"} of each."""
     low, likely, high = (lifecycle.estimate(number, policy) for number in forecast)

@@ -115,15 +115,21 @@ def decisions_on(membership: Membership, shown: int = 20) -> list[dict[str, Any]
     return [{"decision": row, "words": overview.decision_words(row)} for row in found]
 
 
-def signals_of(membership: Membership, policy: dict[str, Any]) -> list[dict[str, Any]]:
+def signals_of(membership: Membership, policy: policies.Policy) -> list[dict[str, Any]]:
     """The four signals: what was last found, the threshold, and what follows. In words."""
     kept = membership.standing
     past = {row["signal"] for row in kept.get("reasons", [])}
     told = (
-        ("test", "Known questions", _test(kept), _test_threshold(policy), "gold_action"),
-        ("speed", "Speed", _speed(kept), _speed_threshold(policy), "speed_action"),
-        ("runs", "Runs of one answer", _runs(kept), _runs_threshold(policy), "run_action"),
-        ("chance", "Agreement beyond chance", _chance(kept), _least(policy), "chance_action"),
+        ("test", "Known questions", _test(kept), _test_threshold(policy), policy["gold_action"]),
+        ("speed", "Speed", _speed(kept), _speed_threshold(policy), policy["speed_action"]),
+        ("runs", "Runs of one answer", _runs(kept), _runs_threshold(policy), policy["run_action"]),
+        (
+            "chance",
+            "Agreement beyond chance",
+            _chance(kept),
+            _least(policy),
+            policy["chance_action"],
+        ),
     )
     return [
         {
@@ -131,7 +137,7 @@ def signals_of(membership: Membership, policy: dict[str, Any]) -> list[dict[str,
             "title": title,
             "found": found,
             "threshold": threshold,
-            "action": ACTIONS[policy[action]],
+            "action": ACTIONS[action],
             "past": signal in past,
         }
         for signal, title, found, threshold, action in told
@@ -157,7 +163,7 @@ def _test(kept: dict[str, Any]) -> str:
     return said + (f" The test that runs: {right} of {total} right." if total else "")
 
 
-def _test_threshold(policy: dict[str, Any]) -> str:
+def _test_threshold(policy: policies.Policy) -> str:
     return (
         f"the answers fit {policy['bad_accuracy']:.0%} right better than "
         f"{policy['good_accuracy']:.0%}"
@@ -174,7 +180,7 @@ def _speed(kept: dict[str, Any]) -> str:
     )
 
 
-def _speed_threshold(policy: dict[str, Any]) -> str:
+def _speed_threshold(policy: policies.Policy) -> str:
     return f"below {policy['speed_share']:.0%}, from {policy['signal_answers']} answers on"
 
 
@@ -192,7 +198,7 @@ def _runs(kept: dict[str, Any]) -> str:
     return f"{said}; going by the answers of others, {would}."
 
 
-def _runs_threshold(policy: dict[str, Any]) -> str:
+def _runs_threshold(policy: policies.Policy) -> str:
     return f"{policy['run_length']} or more, where the answers of others make it unlikely"
 
 
@@ -206,5 +212,5 @@ def _chance(kept: dict[str, Any]) -> str:
     )
 
 
-def _least(policy: dict[str, Any]) -> str:
+def _least(policy: policies.Policy) -> str:
     return f"surely below {policy['chance_agreement']:g}"

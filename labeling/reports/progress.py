@@ -92,7 +92,7 @@ def _answers_left(campaign: Campaign) -> int:
     return int(free) + int(leased)
 
 
-def _answers_to_come(campaign: Campaign, policy: dict[str, Any], by_state: dict[str, int]) -> int:
+def _answers_to_come(campaign: Campaign, policy: policies.Policy, by_state: dict[str, int]) -> int:
     """What open questions will still ask for beyond the seats that they have now: votes are asked
     for one at a time until a question is decided. Nothing where all votes are asked for at once."""
     if policies.asks_all(policy) or not by_state["open"]:
