@@ -177,7 +177,7 @@ def _policy(campaign: Campaign) -> Policy:
     return Policy.objects.create(campaign=campaign, version=last + 1, content=content)
 
 
-def _same(campaign: Campaign, content: dict[str, Any]) -> Policy | None:
+def _same(campaign: Campaign, content: policies.Policy) -> Policy | None:
     """The campaign's version that means this, also one from before some key."""
     versions = campaign.policies.order_by("version")
     return next((row for row in versions if policies.whole(row.content) == content), None)
