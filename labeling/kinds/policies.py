@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from labeling.errors import Refusal
 from labeling.kinds.base import Kind
@@ -11,6 +11,55 @@ from labeling.kinds.votes import votes_wanted
 
 if TYPE_CHECKING:
     from labeling.models import Campaign
+
+
+class Policy(TypedDict):
+    """A whole policy: a value for each key of RULES, and the currency of its costs."""
+
+    method: str
+    votes: int
+    stop_early: str
+    max_votes: int
+    min_votes: int
+    target_error: float
+    inner_no_error: float
+    prior_yes: float
+    assumed_accuracy: float
+    calibrate_answers: int
+    drop_share: float
+    review: str
+    undecided: str
+    return_hours: int
+    agree_iou: float
+    gold_iou: float
+    lease_minutes: int
+    revise_minutes: int
+    revise_answers: int
+    gold_share: float
+    gold_share_firm: float
+    gold_fail_people: int
+    gold_fail_share: float
+    training_questions: int
+    test_questions: int
+    test_pass: float
+    test_attempts: int
+    good_accuracy: float
+    bad_accuracy: float
+    reject_good: float
+    accept_bad: float
+    test_cap: int
+    gold_action: str
+    speed_share: float
+    speed_action: str
+    run_length: int
+    run_action: str
+    chance_agreement: float
+    chance_action: str
+    signal_answers: int
+    page_size: int
+    seconds_per_answer: float
+    cost_per_hour: float
+    currency: str
 
 
 @dataclass(frozen=True)
@@ -184,9 +233,14 @@ NEW_DEFAULTS: dict[str, Any] = {
 }
 
 
-def of(campaign: "Campaign") -> dict[str, Any]:
+def of(campaign: "Campaign") -> Policy:
     """The campaign's policy with every key, also those that came after it was written."""
-    return DEFAULTS | (campaign.policy.content if campaign.policy else {})
+    return whole(campaign.policy.content if campaign.policy else {})
+
+
+def whole(content: Any) -> Policy:
+    """The policy that these checked keys make, with the defaults of those that they lack."""
+    return DEFAULTS | content
 
 
 def first_votes(policy: Mapping[str, Any]) -> int:
