@@ -47,7 +47,9 @@ class Plan:
     missing_reserve: list[str]
 
 
-def plan(selection: SelectionFile, dataset: Dataset, policy: dict[str, Any] | None = None) -> Plan:
+def plan(
+    selection: SelectionFile, dataset: Dataset, policy: Mapping[str, object] | None = None
+) -> Plan:
     """Counts, cost by the policy, and the images that the dataset lacks, chosen or in reserve."""
     questions = selection.questions()
     chosen = {image for image, _ in questions}
@@ -65,7 +67,11 @@ def plan(selection: SelectionFile, dataset: Dataset, policy: dict[str, Any] | No
     )
 
 
+<<<<<<< HEAD
 def estimate(questions: int, policy: Mapping[str, object]) -> forecasts.Estimate:
+=======
+def estimate(questions: int, policy: policies.Policy) -> dict[str, Any]:
+>>>>>>> main
     """What so many questions cost, without gold: it is added later, if at all."""
     return forecasts.estimate(forecasts.listed(questions), {**policy, "gold_share": 0})
 
@@ -78,7 +84,7 @@ def create(
     dataset: Dataset,
     lines: SelectionFile | Sequence[dict[str, Any]],
     wordnet: WordNet,
-    policy: dict[str, Any] | None = None,
+    policy: Mapping[str, object] | None = None,
     instructions: str = "",
     vocabulary: Sequence[str] | None = None,
     settings: dict[str, Any] | None = None,
