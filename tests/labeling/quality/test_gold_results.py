@@ -90,7 +90,7 @@ def test_standings_of_some_are_theirs_alone(coots, bob, charlie, gold):
     give(charlie, gold, ["yes"] * 4)
 
     assert set(gold_results.standings(coots)) == {bob.pk, charlie.pk}
-    assert {
-        pk: row.right for pk, row in gold_results.standings(coots, [charlie.pk]).items()
-    } == {charlie.pk: 4}
+    assert {pk: row.right for pk, row in gold_results.standings(coots, [charlie.pk]).items()} == {
+        charlie.pk: 4
+    }
     assert gold_results.standings(coots, []) == {}
