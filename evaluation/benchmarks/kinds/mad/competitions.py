@@ -42,7 +42,7 @@ class Plan:
     images: int
     questions: int
     wnids: int
-    estimate: dict[str, Any]
+    estimate: forecasts.Estimate
     missing: list[str]
     missing_reserve: list[str]
 
@@ -67,9 +67,13 @@ def plan(
     )
 
 
+<<<<<<< HEAD
+def estimate(questions: int, policy: Mapping[str, object]) -> forecasts.Estimate:
+=======
 def estimate(questions: int, policy: policies.Policy) -> dict[str, Any]:
+>>>>>>> main
     """What so many questions cost, without gold: it is added later, if at all."""
-    return forecasts.estimate(forecasts.listed(questions), policy | {"gold_share": 0})
+    return forecasts.estimate(forecasts.listed(questions), {**policy, "gold_share": 0})
 
 
 def create(
