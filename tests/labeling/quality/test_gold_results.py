@@ -38,9 +38,7 @@ def test_a_revised_gold_answer_counts_as_revised(coots, alice, bob, gold):
             "assignments__token", flat=True
         )
     )
-    submitting.submit(
-        bob, coots, [submitting.Sent(uuid.uuid4(), seat.token, "no", 10) for seat in seats]
-    )
+    answer(bob, coots, seats, "no")
     assert gold_results.standing(bob, coots).right == 0
 
     submitting.submit(
