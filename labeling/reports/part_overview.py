@@ -3,7 +3,7 @@ far people agree on each part, and what the drawing engine begins with.
 """
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, TypedDict
 
 from labeling.consensus.votes import votes_on
 from labeling.datasets import objects
@@ -30,11 +30,26 @@ def parts_of(campaign: Campaign, topic: str) -> list[dict[str, Any]]:
     return found
 
 
-def object_of(found: PartedObject, campaign: Campaign, topic: str) -> dict[str, Any]:
-    """The object as scripts have it, in pixels of its image: "width", "height"; "crop", the box
-    with context; "given": state and polygons of each part that the import holds, by key; "missing":
-    the keys of the others in the order of the vocabulary; "outline": None where nobody knows it.
-    """
+class GivenPart(TypedDict):
+    state: str
+    polygons: list[Any]
+
+
+class ObjectRow(TypedDict):
+    """An object as scripts have it, in pixels of its image. crop: the box with context; given: the
+    parts that the import holds, by key; missing: the keys of the others in the order of the
+    vocabulary; outline: None where nobody knows it."""
+
+    width: int
+    height: int
+    crop: list[float]
+    given: dict[str, GivenPart]
+    missing: list[str]
+    outline: list[Any] | None
+
+
+def object_of(found: PartedObject, campaign: Campaign, topic: str) -> ObjectRow:
+    """The object as scripts have it."""
     assert found.size is not None, "objects of a dataset know the size of their image"
     given = {part.key: part for part in found.parts}
     keys = [part["key"] for part in parts_of(campaign, topic)]
