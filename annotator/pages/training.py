@@ -5,6 +5,7 @@ is told until its end. Both are ordinary forms, and their answers ordinary answe
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
@@ -64,7 +65,7 @@ def _ask(request: HttpRequest, campaign: Campaign, membership: Membership) -> Ht
         "answer_id": new_id(),
         "progress": progress,
         "in_test": membership.stage == Stage.TEST,
-        "begins": not progress["done"],
+        "begins": not progress.done,
         "training": True,
     }
     context |= shown_by.training_context(shown)
@@ -89,17 +90,17 @@ def _answered(request: HttpRequest, campaign: Campaign, membership: Membership) 
         for seat, _ in seats.seats_of(person(request), campaign, [answer.seat for answer in sent])
     }
     rows = [
-        _result(request, answer.value, row, found[row["seat"]], campaign)
+        _result(request, answer.value, row, found[str(row.seat)], campaign)
         for answer, row in zip(sent, told, strict=True)
-        if row["seat"] in found
+        if row.seat in found
     ]
     if not rows:
         _say(request, told)
         return redirect("training", campaign.name)
     topic = next(iter(found.values())).question.topic
-    done = min(progress["of"], progress["done"] + len(rows))
+    done = min(progress.of, progress.done + len(rows))
     context = page_of(campaign).context(campaign) | {
-        "progress": progress | {"done": done},
+        "progress": replace(progress, done=done),
         "in_test": False,
         "training": True,
         "goes_on_to": membership.stage if membership.stage != before else "",
@@ -111,24 +112,28 @@ def _answered(request: HttpRequest, campaign: Campaign, membership: Membership) 
     return render(request, "annotator/training_told.html", context)
 
 
-def _say(request: HttpRequest, told: Sequence[Context]) -> None:
+def _say(request: HttpRequest, told: Sequence[qualifying.Feedback]) -> None:
     """Why answers were refused, each reason once."""
-    for message in dict.fromkeys(str(row["message"]) for row in told if row["message"]):
+    for message in dict.fromkeys(row.message for row in told if row.message):
         messages.error(request, message)
 
 
 def _result(
-    request: HttpRequest, value: object, row: Context, seat: Assignment, campaign: Campaign
+    request: HttpRequest,
+    value: object,
+    row: qualifying.Feedback,
+    seat: Assignment,
+    campaign: Campaign,
 ) -> Context:
     """One answer as the page shows it."""
     shown_by = page_of(campaign)
-    if row["right"] is not None:
-        row = row | {"compared": shown_by.compared(value, row["answer"], seat, campaign)}
-    return row | {
+    known = row.right is not None
+    return vars(row) | {
+        "compared": shown_by.compared(value, row.answer, seat, campaign) if known else None,
         "topic": seat.question.topic,
         "image": seats.image_url(seat.token, person(request)),
         "given": shown_by.words_of(value, campaign),
-        "known": None if row["right"] is None else shown_by.words_of(row["answer"], campaign),
+        "known": shown_by.words_of(row.answer, campaign) if known else None,
     }
 
 

@@ -116,7 +116,8 @@ class MemberSerializer(serializers.ModelSerializer):
 
     @extend_schema_field(StandingSerializer(allow_null=True))
     def get_standing(self, row: Membership) -> dict[str, object] | None:
-        return self.context["standings"].get(row.user_id)
+        found = self.context["standings"].get(row.user_id)
+        return StandingSerializer(found).data if found else None
 
 
 class QuotaSerializer(Body):
@@ -192,7 +193,7 @@ class MemberViewSet(CampaignViewSet):
         return self._quotas(self._member(pk))
 
     def _quotas(self, member: Membership) -> Response:
-        rows = [row for row in quotas.of(member) if row["images"] is not None]
+        rows = [row for row in quotas.of(member) if row.images is not None]
         return self.answer(QuotasSerializer, {"quotas": rows})
 
     @extend_schema(responses={204: None})

@@ -220,7 +220,7 @@ class PolicyForm(WordedForm):
         """Whether one of those is at fault, and must not hide."""
         return any(group.faulty for group in self.fine_groups())
 
-    def policy(self) -> dict[str, object]:
+    def policy(self) -> policies.Policy:
         """The rules as far as they were understood, for the rest the defaults."""
         try:
             return policies.clean(self._understood())

@@ -13,6 +13,7 @@ from labeling.graphs import store
 from labeling.models import Campaign, Decision, Graph
 from labeling.quality import gold
 from labeling.question_graph import replaying
+from labeling.question_graph.graph import GraphContent
 from labeling.reports import outlining
 from labeling.web.forms.common import carried_out, refusals_shown
 from labeling.web.forms.graph import GraphForm, NodeForm
@@ -94,7 +95,7 @@ def graph_node(request: SignedIn, name: str, node: str) -> HttpResponse:
     )
 
 
-def _changed(current: replaying.Graph, node: str, form: NodeForm) -> dict[str, object]:
+def _changed(current: replaying.Graph, node: str, form: NodeForm) -> GraphContent:
     raw = current.content()
     for entry in raw["nodes"]:
         if entry["id"] == node:

@@ -19,8 +19,7 @@ from labeling.models import Campaign, Item, Question, Release
 from labeling.parts import background
 from labeling.parts.model import REST_OBJECT, STATES, Part, PartedObject
 from labeling.release_files import frozen, frozen_objects, line_index
-from labeling.release_files.frozen_objects import UNKNOWN, Categories
-from labeling.release_files.line_index import Line
+from labeling.release_files.frozen_objects import UNKNOWN, Categories, CategoryTally, ObjectLine
 from labeling.releases import freezing
 from labeling.web.views.shared import SignedIn, own_campaign, query_of, render_campaign
 
@@ -117,7 +116,7 @@ def release_objects(request: SignedIn, name: str, number: int) -> HttpResponse:
     )
 
 
-def _read(release: Release) -> tuple[Line, Mapping[str, Sequence[Line]]]:
+def _read(release: Release) -> tuple[frozen.Head, Mapping[str, Sequence[ObjectLine]]]:
     """release.json and its objects by category, none where the campaign draws no parts.
 
     Raises Refusal where files are gone or changed.
@@ -136,7 +135,7 @@ def _read(release: Release) -> tuple[Line, Mapping[str, Sequence[Line]]]:
     return meta, found or {"": ()}
 
 
-def _rows(counted: Line, categories: Categories, chosen: str) -> list[Row]:
+def _rows(counted: dict[str, CategoryTally], categories: Categories, chosen: str) -> list[Row]:
     """How many parts are in which state: a row for each part of the category that is chosen, else
     for each category."""
     if not chosen:
@@ -145,10 +144,8 @@ def _rows(counted: Line, categories: Categories, chosen: str) -> list[Row]:
             for key, found in counted.items()
         ]
     names = {part["key"]: part["name"] for part in categories[chosen]["parts"]}
-    return [
-        _row(names.get(key, key), [states])
-        for key, states in counted.get(chosen, {"parts": {}})["parts"].items()
-    ]
+    parts = counted[chosen]["parts"] if chosen in counted else {}
+    return [_row(names.get(key, key), [states]) for key, states in parts.items()]
 
 
 def _row(name: str, counts: list[dict[str, int]], key: str = "") -> Row:
@@ -163,7 +160,7 @@ def _row(name: str, counts: list[dict[str, int]], key: str = "") -> Row:
     return Row(name, key, list(states.values()), given, bars)
 
 
-def _tiles(campaign: Campaign, categories: Categories, lines: list[Line]) -> list[Tile]:
+def _tiles(campaign: Campaign, categories: Categories, lines: Sequence[ObjectLine]) -> list[Tile]:
     """What the page shows of each object."""
     names = {
         key: {part["key"]: part["name"] for part in category["parts"]}
@@ -179,7 +176,7 @@ def _tiles(campaign: Campaign, categories: Categories, lines: list[Line]) -> lis
     return tiles
 
 
-def _items(campaign: Campaign, lines: list[Line]) -> dict[tuple[str, str], Item]:
+def _items(campaign: Campaign, lines: Sequence[ObjectLine]) -> dict[tuple[str, str], Item]:
     """The objects of these lines by image and name, each with the id of its question."""
     rows = Item.objects.filter(
         image__dataset=campaign.dataset_id,
