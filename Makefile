@@ -9,7 +9,7 @@ PYTHON ?= $(shell for p in python3.11 python3 python3.12 python3.13; do \
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup setup-dev exchange demo test test-all lint format bench clean clean-data
+.PHONY: help setup setup-dev exchange lock demo test test-all lint format bench clean clean-data
 
 help:  ## what can be made
 	@sed -n 's/^\([a-z-]*\):.*##/\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -27,19 +27,36 @@ $(BIN)/python:
 	{ echo "$(PYTHON) is older than Python 3.11, or does not run." >&2; exit 1; }
 	"$(PYTHON)" -m venv $(VENV) || { rm -rf $(VENV); echo "Could not make $(VENV); on Debian: apt install python3-venv" >&2; exit 1; }
 
-$(VENV)/.installed: requirements.txt | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.txt
+# First what the lock holds, by hash; then torch, of which a machine may have a build of its own.
+PIP = $(BIN)/python -m pip install --quiet --disable-pip-version-check
+LOCKED = $(PIP) --no-deps --require-hashes -r
+
+$(VENV)/.installed: requirements.lock requirements.txt | $(BIN)/python
+	$(LOCKED) requirements.lock
+	$(PIP) -r requirements.txt
 	@touch $@
 
-$(VENV)/.installed-dev: requirements-dev.txt requirements.txt | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt
+$(VENV)/.installed-dev: requirements-dev.lock requirements-dev.txt $(VENV)/.installed
+	$(LOCKED) requirements-dev.lock
+	$(PIP) -r requirements-dev.txt
 	@touch $@
 
-$(VENV)/exchange/.installed: requirements-exchange.txt requirements-dev.txt | $(BIN)/python
+$(VENV)/exchange/.installed: requirements-exchange.lock $(VENV)/.installed-dev
 	rm -rf $(VENV)/exchange
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps \
-	--target $(VENV)/exchange -r requirements-exchange.txt
+	$(LOCKED) requirements-exchange.lock --target $(VENV)/exchange
 	@touch $@
+
+LOCK = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+	--custom-compile-command "make lock"
+# torch and its CUDA packages: which build a machine wants is its own affair.
+UNLOCKED = $(addprefix --no-emit-package ,torch triton cuda-bindings cuda-pathfinder cuda-toolkit \
+	$(addprefix nvidia-,cublas cuda-cupti cuda-nvrtc cuda-runtime cudnn-cu13 cufft cufile curand \
+	cusolver cusparse cusparselt-cu13 nccl-cu13 nvjitlink nvshmem-cu13 nvtx))
+
+lock: setup-dev  ## requirements*.lock from requirements*.txt, after a change there
+	$(LOCK) $(UNLOCKED) requirements.txt -o requirements.lock
+	$(LOCK) $(UNLOCKED) requirements-dev.txt -c requirements.lock -o requirements-dev.lock
+	$(LOCK) --no-deps requirements-exchange.txt -o requirements-exchange.lock
 
 var/wordnet/.installed: deploy/wordnet.sh
 	sh deploy/wordnet.sh "$(CURDIR)/var/wordnet"

@@ -5,6 +5,7 @@ left out while it is None, as keys are that only some results have or that older
 """
 
 import dataclasses
+import math
 import types
 import typing
 from collections.abc import Callable, Mapping
@@ -28,6 +29,8 @@ class Record:
     {'value': None}
     >>> Metric.from_json({"value": 0.5, "seen": 3}).to_json()
     {'value': 0.5, 'seen': 3}
+    >>> Metric(value=float("nan")).to_json()
+    {'value': None}
     """
 
     unknown: dict[str, Any] = field(default_factory=dict, repr=False)
@@ -43,7 +46,7 @@ class Record:
         return cls(**known, unknown={key: value[key] for key in value if key not in readers})
 
     def to_json(self) -> dict[str, Any]:
-        """The JSON object, its keys in the order of the fields."""
+        """The strict JSON object, its keys in the order of the fields; NaN becomes null."""
         found = {key: (own, getattr(self, own.name)) for key, own in _readers(type(self)).items()}
         written = {
             key: _plain(value)
@@ -108,4 +111,7 @@ def _plain(value: Any) -> Any:
         return [_plain(own) for own in value]
     if isinstance(value, dict):
         return {key: _plain(own) for key, own in value.items()}
-    return value
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    # numpy's scalars and arrays: tolist() gives plain numbers and lists.
+    return _plain(value.tolist()) if hasattr(value, "tolist") else value

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from django.core.management import call_command
 
+from labeling.releases.freezing import code_version
+
 ROOT = Path(__file__).resolve().parents[1]
 
 
@@ -35,6 +37,25 @@ def test_every_requirement_is_pinned_exactly(name):
     assert [n for n in needs if not re.fullmatch(r"[\w.-]+(\[[\w,]+\])?==[\w.]+", n)] == []
     names = [re.split(r"[\[=]", need)[0].lower() for need in needs]
     assert len(names) == len(set(names))
+
+
+@pytest.mark.parametrize("kind", ["", "-dev", "-exchange"])
+def test_every_requirement_is_locked_by_hash_at_its_version(kind):
+    needs = re.findall(
+        r"^([\w.-]+).*==(\S+)$", (ROOT / f"requirements{kind}.txt").read_text().lower(), re.M
+    )
+    lock = (ROOT / f"requirements{kind}.lock").read_text()
+    locked = re.findall(r"^([\w.-]+)==(\S+).*\\\n    --hash=sha256:", lock, re.M)
+
+    # A machine may have a build of torch of its own.
+    needs = {(name.replace("_", "-"), version) for name, version in needs if name != "torch"}
+    assert needs - set(locked) == set()
+
+
+def test_the_changelog_has_a_section_of_the_version_of_the_code():
+    sections = re.findall(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(), re.M)
+
+    assert next(name for name in sections if name != "Unreleased") == code_version()
 
 
 @pytest.mark.django_db

@@ -1,9 +1,10 @@
 """The researcher's forms that every kind of benchmark has."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 from django import forms
+from django.core.files.uploadedfile import UploadedFile
 
 from evaluation.models import Benchmark
 from labeling.campaigns.access import RESEARCHER, campaigns_for
@@ -18,6 +19,14 @@ def add_fault(form: forms.Form, error: Exception, field: str) -> None:
     form.add_error(place if place in form.fields else None, str(error))
 
 
+def limited(file: UploadedFile | None, most: int) -> UploadedFile | None:
+    """The file. Raises ValidationError where it has more than so many bytes."""
+    if file is not None and (file.size is None or file.size > most):
+        size = f"{most // 1024**2} MiB" if most >= 1024**2 else f"{most // 1024} KiB"
+        raise forms.ValidationError(f"The file is larger than {size}.")
+    return file
+
+
 class NamedForm(KeepsFiles):
     """What every new benchmark has. query: of the address, which may fill in `from_address`."""
 
@@ -28,12 +37,18 @@ class NamedForm(KeepsFiles):
     from_address: tuple[str, ...] = ("title", "name", "campaign")
     # Where a fault is shown that names no field.
     fault_field = "campaign"
+    # The fields that the template shows together.
+    groups: ClassVar[Mapping[str, tuple[str, ...]]] = {}
 
     def __init__(self, *args: Any, user: User, query: Mapping[str, str], **kwargs: Any) -> None:
         initial = {key: query[key] for key in self.from_address if key in query}
         super().__init__(*args, user=user, initial=initial, **kwargs)
         if not self.is_bound:
             self.offer_files(query)
+
+    def grouped(self) -> dict[str, list[forms.BoundField]]:
+        """`groups` with their fields in place of the names."""
+        return {group: [self[name] for name in names] for group, names in self.groups.items()}
 
     def chosen(self) -> dict[str, Any]:
         """What the kind's `plan` and `create` take."""

@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import IO, Any, ClassVar
+from typing import IO, Any, ClassVar, Generic, TypeVar
 
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
@@ -22,14 +22,17 @@ from labeling.errors import Refusal
 from labeling.files import BadInput
 from labeling.jobs import kept_files
 from labeling.models import Release, User
+from labeling.records import Record
 
 Result = dict[str, Any]
+# What a kind's result is: its own Record.
+ResultT = TypeVar("ResultT", bound=Record | Result)
 Query = Mapping[str, str]
 # What has no default that is safe: a kind without one of them is refused when it is loaded.
 REQUIRED = ("family", "names", "title", "create", "accept", "prepare", "score", "fingerprint")
 
 
-class BenchmarkKind:
+class BenchmarkKind(Generic[ResultT]):
     """One name that Benchmark.kind may have; a class may serve several names."""
 
     # Its part of the address where one is made; the names that it serves; what people call it.
@@ -67,6 +70,8 @@ class BenchmarkKind:
     refusals: ClassVar[tuple[type[Exception], ...]] = (BadInput, Refusal, WordNetMissing)
     # The tables of a result; those of a result as kept under `tables` need no code.
     tables: ClassVar[Sequence[Table]] = ()
+    # Reads the JSON of a result that any version stored; without one a result is a dict.
+    record: ClassVar[type[Record] | None] = None
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -110,8 +115,8 @@ class BenchmarkKind:
         """The release that is scored."""
         raise NotImplementedError
 
-    def score(self, benchmark: Benchmark, release: Release, run: Run) -> Result:
-        """The result, of strict JSON values. Raises one of `refusals`."""
+    def score(self, benchmark: Benchmark, release: Release, run: Run) -> ResultT:
+        """The result: a Record, or a dict of strict JSON values. Raises one of `refusals`."""
         raise NotImplementedError
 
     def fingerprint(self, benchmark: Benchmark) -> dict[str, Any]:
@@ -128,31 +133,34 @@ class BenchmarkKind:
         """Deletes what only the interim runs of these ids, which were replaced by `run`, used."""
         folders.remove_runs(run.benchmark, gone)
 
-    def result_of(self, benchmark: Benchmark, run: Run | None) -> Result | None:
+    def result_of(self, benchmark: Benchmark, run: Run | None) -> ResultT | None:
         """The run's result with what its pages, tables and figures need; None while it has none."""
-        return run.result if run is not None and run.state == Run.State.DONE else None
+        if run is None or run.state != Run.State.DONE or run.result is None:
+            return None
+        found: Any = run.result if self.record is None else self.record.from_json(run.result)
+        return found
 
     def result_json(self, benchmark: Benchmark, run: Run) -> str | Iterator[str]:
         """The whole result as JSON, at once or in parts."""
         return json.dumps(run.result, ensure_ascii=False, indent=1) + "\n"
 
-    def filled_tables(self, result: Result) -> list[Table]:
+    def filled_tables(self, result: ResultT) -> list[Table]:
         """The tables that the pages of this result offer."""
         return list(self.tables)
 
-    def figures(self, result: Result) -> Sequence[str]:
+    def figures(self, result: ResultT) -> Sequence[str]:
         """The figures that can be drawn of this result."""
         return ()
 
-    def draw(self, name: str, result: Result, form: str, theme: str, query: Query) -> bytes:
+    def draw(self, name: str, result: ResultT, form: str, theme: str, query: Query) -> bytes:
         """A figure as a file of figures.FORMS. query: what the page's address asks for."""
         raise NotImplementedError
 
-    def alt(self, name: str, result: Result, query: Query) -> str:
+    def alt(self, name: str, result: ResultT, query: Query) -> str:
         """What a figure shows, in a sentence."""
         return ""
 
-    def figure_query(self, result: Result, query: Query) -> str:
+    def figure_query(self, result: ResultT, query: Query) -> str:
         """What of the page's address its figures depend on, as a query."""
         return ""
 
@@ -162,7 +170,7 @@ class BenchmarkKind:
         return {}
 
     def page(
-        self, benchmark: Benchmark, run: Run | None, result: Result | None, query: Query
+        self, benchmark: Benchmark, run: Run | None, result: ResultT | None, query: Query
     ) -> dict[str, Any]:
         """What its templates show beside what pages.py gives; `result` replaces the result."""
         return {"result": result}

@@ -24,6 +24,7 @@ from labeling.errors import Conflict
 from labeling.jobs import queue
 from labeling.models import Campaign, Job, Release, User
 from labeling.quality import monitoring
+from labeling.records import Record
 from labeling.releases import freezing
 
 logger = logging.getLogger(__name__)
@@ -107,7 +108,8 @@ def execute(job: Job) -> None:
         fingerprint = kind.fingerprint(benchmark)
         release = kind.prepare(benchmark, run)
         queue.renew(job, 1, STEPS)
-        result = kind.score(benchmark, release, run)
+        scored = kind.score(benchmark, release, run)
+        result = scored.to_json() if isinstance(scored, Record) else scored
         queue.renew(job, 2, STEPS)
     except kind.refusals as error:
         _finish(run, Run.State.FAILED, fingerprint, release, error=_sentence(error))

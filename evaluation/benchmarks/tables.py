@@ -2,65 +2,96 @@
 
 import csv
 import io
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
 from typing import Any
 
+from labeling.records import Record
+
 Result = dict[str, Any]
-Row = dict[str, Any]
+Cells = dict[str, object]
 # What a spreadsheet would run as a formula begins with one of these.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 @dataclass(frozen=True)
 class Column:
-    """A column: its key in a row and in CSV files, and what pages write above it.
+    """A column: its key in CSV files and in a row, and what pages write above it.
 
-    digits: after the point on pages, -1 for one unless it is 0; None writes the value as it is.
-    template: shows the cell instead, given `column`, `value` and `row`. A column without words
-    is on no page.
+    digits: after the point on pages, as floatformat takes them: -1 for one unless it is 0, "0g"
+    with thousands apart; None writes the value as it is. template: shows the cell instead, given
+    `column`, `value` and `row`. of: the cell of a row, where it is not the row's key or attribute
+    of that name. A column without words is on no page.
     """
 
     key: str
     words: str = ""
-    digits: int | None = None
+    digits: int | str | None = None
     is_number: bool = True
     template: str = ""
+    of: Callable[[Any], object] | None = None
+
+    def cell(self, row: Any) -> object:
+        if self.of is not None:
+            return self.of(row)
+        is_mapping = isinstance(row, Mapping)
+        return row.get(self.key) if is_mapping else getattr(row, self.key, None)
 
 
 @dataclass(frozen=True)
 class Table:
     """A table of a result: its name in addresses, its rows, its columns in the order of CSV files.
 
-    A column that no row has is left out; a key that is not declared comes last, in CSV files alone.
-    page: the keys of the columns on pages, where their order is another.
+    rows: dataclasses, or dicts: of these a column that no row has is left out, and a key that is
+    not declared comes last, in CSV files alone. Dataclasses without declared columns have one for
+    each field. columns: of a result, where they depend on it. page: the keys of the columns on
+    pages, where their order is another.
     """
 
     name: str
-    rows: Callable[[Result], Iterable[Row]]
-    columns: tuple[Column, ...] = ()
+    rows: Callable[[Any], Iterable[Any]]
+    columns: tuple[Column, ...] | Callable[[Any], tuple[Column, ...]] = ()
     words: str = ""
     page: tuple[str, ...] = ()
 
-    def content(self, result: Result) -> tuple[list[str], list[list[Any]]]:
+    def content(self, result: Any) -> tuple[list[str], list[list[object]]]:
         """Head and rows, as they go into a CSV file; a list becomes one cell."""
-        rows = list(self.rows(result))
-        there = dict.fromkeys(key for row in rows for key in row)
-        kept = [column.key for column in self.columns if column.key in there]
+        columns, rows = self._filled(result)
+        there = dict.fromkeys(key for _, cells in rows for key in cells)
+        kept = [column.key for column in columns if column.key in there]
         head = [*kept, *(key for key in there if key not in kept)]
-        return head, [[_cell(row.get(key)) for key in head] for row in rows]
+        return head, [[_cell(cells.get(key)) for key in head] for _, cells in rows]
 
-    def shown(self, result: Result) -> dict[str, Any]:
+    def shown(self, result: Any) -> dict[str, object]:
         """What `_table.html` shows: the columns with words that any row has a value of."""
-        rows = list(self.rows(result))
-        known = {column.key: column for column in self.columns if column.words}
+        declared, rows = self._filled(result)
+        known = {column.key: column for column in declared if column.words}
         columns = [
             known[key]
             for key in self.page or known
-            if any(row.get(key) is not None for row in rows)
+            if any(cells.get(key) is not None for _, cells in rows)
         ]
-        cells = [[(column, row.get(column.key), row) for column in columns] for row in rows]
-        return {"words": self.words or self.name, "columns": columns, "rows": cells}
+        shown = [
+            [(column, cells.get(column.key), row) for column in columns] for row, cells in rows
+        ]
+        return {"words": self.words or self.name, "columns": columns, "rows": shown}
+
+    def _filled(
+        self, result: Any
+    ) -> tuple[tuple[Column, ...], list[tuple[Any, dict[str, object]]]]:
+        """The columns, and each row with its cells by key."""
+        columns = self.columns(result) if callable(self.columns) else self.columns
+        return columns, [(row, _cells(row, columns)) for row in self.rows(result)]
+
+
+def _cells(row: Any, columns: Sequence[Column]) -> Cells:
+    if isinstance(row, Mapping):
+        return {**row} | {column.key: column.cell(row) for column in columns if column.of}
+    if columns:
+        return {column.key: column.cell(row) for column in columns}
+    if isinstance(row, Record):
+        return row.to_json()
+    return {field.name: getattr(row, field.name) for field in fields(row)}
 
 
 def _cell(value: Any) -> Any:

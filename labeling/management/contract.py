@@ -10,14 +10,17 @@ import math
 import os
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import OperationalError, ProgrammingError
 
 from labeling.files import BadInput
+from labeling.records import Record
 
 Result = dict[str, Any]
+Payload = Record | Mapping[str, Any]
+Printed = TypeVar("Printed", bound=Payload)
 
 
 class UsageError(CommandError):
@@ -28,7 +31,8 @@ class UsageError(CommandError):
 
 
 class ContractCommand(BaseCommand):
-    """A command whose `action(**options)` returns the JSON object and whose `show` renders it.
+    """A command whose `action(**options)` returns what --json prints, a Record or a dict, and whose
+    `show` renders it.
 
     With verbs (`mad select`, `mad rank`) call `self.verb(…)` once a verb in `add_arguments`
     instead; each verb names its own action and show. Raise BadInput for what a person must mend in
@@ -50,8 +54,8 @@ class ContractCommand(BaseCommand):
         self,
         parser: CommandParser,
         name: str,
-        action: Callable[..., Result],
-        show: Callable[[Result], str] | None = None,
+        action: Callable[..., Printed],
+        show: Callable[[Printed], str] | None = None,
         **kwargs: Any,
     ) -> CommandParser:
         """The parser of one verb, with --json; `action` runs when it is called."""
@@ -64,13 +68,14 @@ class ContractCommand(BaseCommand):
         _add_json(made)
         return made
 
-    def action(self, **options: Any) -> Result:
+    def action(self, **options: Any) -> Payload:
         """The result of the command, as it goes out under --json."""
         raise NotImplementedError(f"{type(self).__module__} has neither an action nor verbs")
 
-    def show(self, result: Result) -> str:
+    def show(self, result: Any) -> str:
         """The result as a person reads it: by default one line a key."""
-        return table([(key, value) for key, value in result.items()])
+        shown = result.to_json() if isinstance(result, Record) else result
+        return table([(key, value) for key, value in shown.items()])
 
     def handle(self, *args: Any, **options: Any) -> None:
         self.as_json = bool(options.pop("json", False))
@@ -174,7 +179,7 @@ def from_os_error(error: OSError) -> BadInput:
     return BadInput(reason.lower(), file=file, cure=cures.get(type(error)))
 
 
-def to_json(result: Mapping[str, Any]) -> str:
+def to_json(result: Payload) -> str:
     """The result as one line of strict JSON; what is not a number (NaN, infinite) becomes null.
 
     >>> to_json({"mean": float("nan"), "n": 0})
@@ -184,6 +189,8 @@ def to_json(result: Mapping[str, Any]) -> str:
 
 
 def _strict(value: Any) -> Any:
+    if isinstance(value, Record):
+        return value.to_json()
     if isinstance(value, Mapping):
         return {key: _strict(item) for key, item in value.items()}
     if isinstance(value, list | tuple):

@@ -7,7 +7,7 @@ from typing import Any
 from django import forms
 from django.core.files.uploadedfile import UploadedFile
 
-from evaluation.benchmarks.forms import NewBenchmarkForm, SubmissionForm
+from evaluation.benchmarks.forms import NewBenchmarkForm, SubmissionForm, limited
 from evaluation.benchmarks.kinds.cds.choosing import MAX_BOOTSTRAP, Choice, parts_asked
 from evaluation.metrics.frames.foveation import CONTENT_SCHEMES
 from evaluation.metrics.frames.part_order import RANDOM
@@ -91,16 +91,21 @@ class CDSForm(NewBenchmarkForm):
         help_text="Of the random order and of the bootstrap.",
     )
     most_kept = MAX_FILE
+    groups = {
+        "main": ("title", "name", "campaign"),
+        "revealed": ("random", "orders", "content_schemes", "include_empty"),
+        "scored": ("measure", "convention", "by", "bootstrap", "seed"),
+    }
 
     def campaigns(self) -> Any:
         draw = [kind.name for kind in KINDS.values() if kind.asks == OBJECTS]
         return super().campaigns().filter(kind__in=draw)
 
     def clean_orders(self) -> UploadedFile | None:
-        return _small(self.cleaned_data["orders"])
+        return limited(self.cleaned_data["orders"], MAX_FILE)
 
     def clean_mapping(self) -> UploadedFile | None:
-        return _small(self.cleaned_data["mapping"])
+        return limited(self.cleaned_data["mapping"], MAX_FILE)
 
     def clean(self) -> dict[str, Any]:
         data: dict[str, Any] = super().clean() or {}
@@ -137,15 +142,6 @@ class CDSForm(NewBenchmarkForm):
     def fault_field(self) -> str:  # type: ignore[override]
         return "orders" if self.cleaned_data["orders"] else "campaign"
 
-    def main_fields(self) -> list[forms.BoundField]:
-        return [self[name] for name in ("title", "name", "campaign")]
-
-    def revealed_fields(self) -> list[forms.BoundField]:
-        return [self[name] for name in ("random", "orders", "content_schemes", "include_empty")]
-
-    def scored_fields(self) -> list[forms.BoundField]:
-        return [self[name] for name in ("measure", "convention", "by", "bootstrap", "seed")]
-
 
 class PredictionsForm(SubmissionForm):
     """What classifiers name every frame."""
@@ -155,9 +151,3 @@ class PredictionsForm(SubmissionForm):
         help_text="predictions.csv, as manage.py classify writes it; of one classifier or many.",
         widget=KeptFileInput(attrs={"accept": ".csv,text/csv", "data-key": "u"}),
     )
-
-
-def _small(file: UploadedFile | None) -> UploadedFile | None:
-    if file is not None and (file.size is None or file.size > MAX_FILE):
-        raise forms.ValidationError(f"The file is larger than {MAX_FILE // 1024**2} MiB.")
-    return file

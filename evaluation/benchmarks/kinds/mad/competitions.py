@@ -5,7 +5,7 @@ follow one rule, the same that `mad rank` applies to a file (ranking.standing_im
 images of its list that were not dropped, as many as it had within top_k.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
@@ -42,12 +42,14 @@ class Plan:
     images: int
     questions: int
     wnids: int
-    estimate: dict[str, Any]
+    estimate: forecasts.Estimate
     missing: list[str]
     missing_reserve: list[str]
 
 
-def plan(selection: SelectionFile, dataset: Dataset, policy: dict[str, Any] | None = None) -> Plan:
+def plan(
+    selection: SelectionFile, dataset: Dataset, policy: Mapping[str, object] | None = None
+) -> Plan:
     """Counts, cost by the policy, and the images that the dataset lacks, chosen or in reserve."""
     questions = selection.questions()
     chosen = {image for image, _ in questions}
@@ -65,9 +67,9 @@ def plan(selection: SelectionFile, dataset: Dataset, policy: dict[str, Any] | No
     )
 
 
-def estimate(questions: int, policy: dict[str, Any]) -> dict[str, Any]:
+def estimate(questions: int, policy: policies.Policy) -> forecasts.Estimate:
     """What so many questions cost, without gold: it is added later, if at all."""
-    return forecasts.estimate(forecasts.listed(questions), policy | {"gold_share": 0})
+    return forecasts.estimate(forecasts.listed(questions), {**policy, "gold_share": 0})
 
 
 def create(
@@ -78,7 +80,7 @@ def create(
     dataset: Dataset,
     lines: SelectionFile | Sequence[dict[str, Any]],
     wordnet: WordNet,
-    policy: dict[str, Any] | None = None,
+    policy: Mapping[str, object] | None = None,
     instructions: str = "",
     vocabulary: Sequence[str] | None = None,
     settings: dict[str, Any] | None = None,
@@ -229,7 +231,7 @@ def set_accuracies(benchmark: Benchmark, accuracies: dict[str, float | None]) ->
     return len(changed)
 
 
-def topic_of(synset: Synset) -> dict[str, Any]:
+def topic_of(synset: Synset) -> lifecycle.TopicRow:
     """What people are told of a class: name, synonyms, gloss and where to read more."""
     name, *synonyms = synset.lemmas
     page = quote(name[:1].upper() + name[1:].replace(" ", "_"))

@@ -5,7 +5,7 @@ from typing import Any
 from django import forms
 from django.core.files.uploadedfile import UploadedFile
 
-from evaluation.benchmarks.forms import NamedForm, SubmissionForm
+from evaluation.benchmarks.forms import NamedForm, SubmissionForm, limited
 from evaluation.benchmarks.kinds.mad import competitions
 from evaluation.metrics.wordnet import nouns
 from evaluation.models import Benchmark
@@ -67,6 +67,11 @@ class CompetitionForm(NamedForm):
     # Filled in by New campaign, when it is given a selection.
     from_address = ("title", "name", "dataset")
     fault_field = "selection"
+    groups = {
+        "main": ("title", "name", "dataset", "selection", "instructions"),
+        "cost": POLICY,
+        "conventions": ("vocabulary", "smoothing", "bootstrap", "seed"),
+    }
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -74,13 +79,7 @@ class CompetitionForm(NamedForm):
         self.fields["dataset"].queryset = mine  # type: ignore[attr-defined]
         for key in POLICY:
             self.fields[key] = _policy_field(key)
-        self.order_fields(
-            [
-                *("title", "name", "dataset", "selection", "instructions"),
-                *POLICY,
-                *("vocabulary", "smoothing", "bootstrap", "seed"),
-            ]
-        )
+        self.order_fields([name for names in self.groups.values() for name in names])
 
     def clean_vocabulary(self) -> list[str]:
         upload: UploadedFile | None = self.cleaned_data["vocabulary"]
@@ -99,20 +98,11 @@ class CompetitionForm(NamedForm):
             },
         }
 
-    def main_fields(self) -> list[forms.BoundField]:
-        return [self[name] for name in ("title", "name", "dataset", "selection", "instructions")]
-
-    def cost_fields(self) -> list[forms.BoundField]:
-        return [self[key] for key in POLICY]
-
-    def convention_fields(self) -> list[forms.BoundField]:
-        return [self[name] for name in ("vocabulary", "smoothing", "bootstrap", "seed")]
-
 
 def _policy_field(key: str) -> forms.Field:
     if key == "currency":
         return forms.CharField(
-            max_length=3, min_length=3, initial=policies.DEFAULTS[key], label=LABELS[key]
+            max_length=3, min_length=3, initial=policies.DEFAULTS["currency"], label=LABELS[key]
         )
     rule = policies.RULES[key]
     assert isinstance(rule, policies.Rule), f"{key} is not a number"
@@ -185,8 +175,7 @@ class AccuracyForm(KeepsFiles):
 
 def _read_text(upload: UploadedFile, most: int) -> str:
     """What the file says, if it has at most so many bytes. Raises ValidationError."""
-    if upload.size is None or upload.size > most:
-        raise forms.ValidationError(f"The file is larger than {most // 1024} KiB.")
+    limited(upload, most)
     try:
         return upload.read().decode("utf-8-sig")
     except UnicodeDecodeError:
