@@ -28,14 +28,14 @@ KEPT = 2
 _ORDERS: dict[tuple[Any, ...], Order] = {}
 
 
-def statistics(campaign: Campaign) -> dict[str, Any]:
+def statistics(campaign: Campaign) -> dict[str, object]:
     """What ordering.learn counts over the campaign's wholly labeled images, as JSON takes it."""
     if campaign.graph_id is None:
         return {}
     graph = store.of(campaign)
     rows = list(_labels(campaign, graph))
     labels = np.array(rows, np.int8).reshape(len(rows), len(graph.nodes))
-    return learn(graph, labels, _seconds(campaign)).as_dict()
+    return learn(graph, labels, _seconds(campaign)).to_json()
 
 
 def _labels(campaign: Campaign, graph: Graph) -> Iterator[npt.NDArray[np.int8]]:
@@ -106,5 +106,5 @@ def order_of(campaign: Campaign) -> Order:
             said = content.get("statistics") or None
         if len(_ORDERS) >= KEPT:
             _ORDERS.pop(next(iter(_ORDERS)))
-        _ORDERS[key] = Order(graph, "learned", mode, Statistics.of(said) if said else None)
+        _ORDERS[key] = Order(graph, "learned", mode, Statistics.from_json(said) if said else None)
     return _ORDERS[key]

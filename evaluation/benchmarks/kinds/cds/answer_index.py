@@ -98,7 +98,7 @@ def index(path: Path) -> Answers:
 @lru_cache(maxsize=8)
 def _read(path: Path, written_ns: int, size: int) -> Answers:
     """written_ns, size: a file that was written anew is read anew."""
-    lines = Objects(path)
+    lines = Objects[Line](path)
     found = Answers(lines)
     start = 0
     with open(path, "rb") as file:

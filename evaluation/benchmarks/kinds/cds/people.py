@@ -69,7 +69,7 @@ class Cost:
     sequences: int
     frames: int
     people: int
-    estimate: dict[str, Any]
+    estimate: lifecycle.Cost
 
 
 def asked_of(

@@ -34,7 +34,7 @@ from labeling.jobs import queue
 from labeling.models import Job, User
 from labeling.parts.model import PartedObject, Photograph
 from labeling.plurals import count_of
-from labeling.release_files.frozen import IMAGE, Frozen
+from labeling.release_files.frozen import Frozen, photograph
 from labeling.release_files.frozen_objects import parted
 from labeling.releases import freezing
 
@@ -212,7 +212,7 @@ def _object(frozen: Frozen, line: SequenceLine) -> tuple[Photograph, PartedObjec
         for row in frozen.lines("objects.jsonl")
         if (row["image"], row["object"]) == (line.image, line.object)
     )
-    return Photograph(**{name: photo[name] for name in IMAGE}), parted(thing, {})
+    return photograph(photo), parted(thing, {})
 
 
 def _cached(one: Path) -> Iterator[Path]:

@@ -42,7 +42,7 @@ class Plan:
     images: int
     questions: int
     wnids: int
-    estimate: dict[str, Any]
+    estimate: forecasts.Estimate
     missing: list[str]
     missing_reserve: list[str]
 
@@ -67,9 +67,9 @@ def plan(
     )
 
 
-def estimate(questions: int, policy: policies.Policy) -> dict[str, Any]:
+def estimate(questions: int, policy: policies.Policy) -> forecasts.Estimate:
     """What so many questions cost, without gold: it is added later, if at all."""
-    return forecasts.estimate(forecasts.listed(questions), policy | {"gold_share": 0})
+    return forecasts.estimate(forecasts.listed(questions), {**policy, "gold_share": 0})
 
 
 def create(
@@ -231,7 +231,7 @@ def set_accuracies(benchmark: Benchmark, accuracies: dict[str, float | None]) ->
     return len(changed)
 
 
-def topic_of(synset: Synset) -> dict[str, Any]:
+def topic_of(synset: Synset) -> lifecycle.TopicRow:
     """What people are told of a class: name, synonyms, gloss and where to read more."""
     name, *synonyms = synset.lemmas
     page = quote(name[:1].upper() + name[1:].replace(" ", "_"))

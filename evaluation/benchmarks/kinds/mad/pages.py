@@ -18,8 +18,8 @@ def moving(row: Benchmark) -> dict[str, Any]:
     now = progress.progress(row.campaign)
     return {
         "progress": now,
-        "estimate": competitions.estimate(now["questions"], policies.of(row.campaign)),
-        "mark": (now["finished"], now["answers"]),
+        "estimate": competitions.estimate(now.questions, policies.of(row.campaign)),
+        "mark": (now.finished, now.answers),
         "is_moving": row.campaign.state == Campaign.State.OPEN,
     }
 

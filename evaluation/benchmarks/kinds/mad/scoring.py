@@ -30,7 +30,11 @@ def score(benchmark: Benchmark, release: Release) -> dict[str, Any]:
     Unsettled images are left out and counted under `pending`. Raises RankingError.
     """
     frozen = freezing.read(release)
-    answers = {(line["image"], line["wnid"]): line["contains"] for line in frozen.answers()}
+    answers = {
+        (line["image"], wnid): line["contains"]
+        for line in frozen.answers()
+        if (wnid := line["wnid"]) is not None
+    }
     selection = competitions.selection_of(benchmark)
     lines = [
         ranking.SelectedImage(line.pair, line.rank, line.image, line.labels)
