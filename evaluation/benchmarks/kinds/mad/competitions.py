@@ -67,11 +67,7 @@ def plan(
     )
 
 
-<<<<<<< HEAD
-def estimate(questions: int, policy: Mapping[str, object]) -> forecasts.Estimate:
-=======
-def estimate(questions: int, policy: policies.Policy) -> dict[str, Any]:
->>>>>>> main
+def estimate(questions: int, policy: policies.Policy) -> forecasts.Estimate:
     """What so many questions cost, without gold: it is added later, if at all."""
     return forecasts.estimate(forecasts.listed(questions), {**policy, "gold_share": 0})
 
