@@ -1,6 +1,6 @@
 """Benchmarks of every kind over HTTP, for researchers: made, submitted to, scored and read."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from importlib import import_module
 from typing import Any, TypeVar
@@ -50,7 +50,7 @@ Viewset = TypeVar("Viewset", bound=BaseViewSet)
 
 
 def _described(
-    base: type[Viewset], fields: dict[str, Any], **schemas: Callable[[Any], Any]
+    base: type[Viewset], fields: Mapping[str, object], **schemas: Callable[[Any], Any]
 ) -> type[Viewset]:
     """The viewset with these fields, whose actions have schemas of their own."""
 
@@ -62,7 +62,7 @@ def _described(
         return call
 
     actions = {name: schema(copied(getattr(base, name))) for name, schema in schemas.items()}
-    return type(base.__name__, (base,), fields | actions)
+    return type(base.__name__, (base,), {**fields, **actions})
 
 
 class BenchmarkFilters(django_filters.FilterSet):
@@ -109,15 +109,20 @@ class BenchmarkViewSet(BaseViewSet):
         kind = families()[self.family]
         return kind, import_module(kind.serializers)
 
-    def _chosen(self, body: type[serializers.BaseSerializer]) -> dict[str, Any]:
+    def _chosen(self, body: type[serializers.BaseSerializer]) -> dict[str, object]:
         check_may_open(self.user)
-        chosen: dict[str, Any] = self._kind()[1].chosen(self.user, self.read(body))
+        chosen: dict[str, object] = self._kind()[1].chosen(self.user, self.read(body))
         return chosen
 
 
 def maker(family: str, *, deprecated: bool = False) -> type[BenchmarkViewSet]:
     """The viewset that makes and plans benchmarks of a family, described as its kind says."""
     texts = import_module(families()[family].serializers)
+    fields: dict[str, object] = {"family": family}
+    needed = [field for field in texts.NEW().fields.values() if field.required]
+    if any(isinstance(field, serializers.FileField) for field in needed):
+        # No JSON can have the file.
+        fields["parser_classes"] = [BoundedMultiPartParser]
     new = extend_schema(
         request=texts.NEW,
         responses={201: BenchmarkSerializer},
@@ -130,7 +135,7 @@ def maker(family: str, *, deprecated: bool = False) -> type[BenchmarkViewSet]:
         description=texts.PLAN_WORDS,
         deprecated=deprecated,
     )
-    return _described(BenchmarkViewSet, {"family": family}, create=new, plan=plan)
+    return _described(BenchmarkViewSet, fields, create=new, plan=plan)
 
 
 class SubmissionViewSet(BaseViewSet):

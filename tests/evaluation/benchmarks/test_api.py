@@ -55,6 +55,13 @@ def test_a_plan_says_cost_and_missing_images_and_makes_nothing(client, dataset, 
     assert not Benchmark.objects.exists()
 
 
+@pytest.mark.parametrize(
+    "address", ["benchmarks/", "benchmark-plans/", "benchmark-kinds/mad/benchmarks/"]
+)
+def test_json_cannot_have_a_selection(client, dataset, wordnet, address):
+    assert client.post(API + address, {"dataset": "pond"}, format="json").status_code == 415
+
+
 def test_the_same_selection_again_is_the_same_benchmark(client, birds):
     again = make(client, crowd.lines(), policy=json.dumps({"votes": 1, "gold_share": 0}))
 
