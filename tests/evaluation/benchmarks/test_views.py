@@ -11,6 +11,7 @@ from django.urls import reverse
 from evaluation.benchmarks import runs
 from evaluation.models import Benchmark, Run
 from labeling.models import Campaign
+from labeling.releases import freezing
 from tests import factories
 from tests.evaluation import crowd
 from tests.evaluation.crowd import COOT, DRAKE
@@ -390,6 +391,12 @@ def test_downloads_are_files_that_the_commands_read_again(run, as_alice, tmp_pat
     shown = as_alice.get(reverse("evaluation:result_json", args=["birds", run.pk])).json()
     for key in ("ranks", "scores", "accuracy", "beats", "cases"):
         assert ranked[key] == shown[key], key
+
+
+def test_answers_that_are_gone_are_not_found(run, as_alice):
+    (freezing.folder_of(run.release) / "answers.jsonl").unlink()
+
+    assert as_alice.get(address("run_file", run)).status_code == 404
 
 
 def test_unknown_figures_are_not_found(run, as_alice):

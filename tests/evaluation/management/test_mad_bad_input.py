@@ -282,7 +282,7 @@ RANKS = {
     "a list": ([META, []], ANSWERS, "s.jsonl", 2, "object"),
     "a stranger": ([META, LINE | {"pair": ["a", "z"]}], ANSWERS, "s.jsonl", 2, "'z'"),
     "rank 0": ([META, LINE | {"rank": 0}], ANSWERS, "s.jsonl", 2, "rank"),
-    "a rank twice": ([META, LINE, LINE | {"image": "y"}], ANSWERS, "s.jsonl", None, "twice"),
+    "a rank twice": ([META, LINE, LINE | {"image": "y"}], ANSWERS, "s.jsonl", 3, "in line 2"),
     "one label twice": ([META, LINE | {"labels": ["n1", "n1"]}], ANSWERS, "s.jsonl", 2, "labels"),
     "an answer missing": ([META, LINE], ANSWERS[:1], "a.jsonl", None, "x n2"),
     "an answer twice": ([META, LINE], [*ANSWERS, ANSWERS[0]], "a.jsonl", 3, "already"),

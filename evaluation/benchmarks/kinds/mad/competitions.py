@@ -6,7 +6,7 @@ images of its list that were not dropped, as many as it had within top_k.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import quote
 
@@ -16,7 +16,7 @@ from django.db.models import Count, F, Q
 from evaluation.metrics.wordnet.nouns import Synset, UnknownLabel, WordNet
 from evaluation.models import Benchmark, Selection, Submission
 from evaluation.readers import selections
-from evaluation.readers.selections import Line, SelectionFile
+from evaluation.readers.selections import Line, Meta, Row, SelectionFile
 from labeling.campaigns import lifecycle
 from labeling.db.sql import retried
 from labeling.errors import Conflict, Refusal
@@ -29,7 +29,8 @@ from labeling.reports import forecasts
 
 BATCH = 1000
 LISTED = 10
-DEFAULTS: dict[str, Any] = {"smoothing": "laplace", "bootstrap": 2000, "seed": 0}
+# How a run ranks; the rest of a benchmark's settings says what it ranks.
+DEFAULTS: dict[str, object] = {"smoothing": "laplace", "bootstrap": 2000, "seed": 0}
 Key = tuple[str, str]
 
 
@@ -47,7 +48,9 @@ class Plan:
     missing_reserve: list[str]
 
 
-def plan(selection: SelectionFile, dataset: Dataset, policy: dict[str, Any] | None = None) -> Plan:
+def plan(
+    selection: SelectionFile, dataset: Dataset, policy: dict[str, object] | None = None
+) -> Plan:
     """Counts, cost by the policy, and the images that the dataset lacks, chosen or in reserve."""
     questions = selection.questions()
     chosen = {image for image, _ in questions}
@@ -76,12 +79,12 @@ def create(
     name: str,
     title: str,
     dataset: Dataset,
-    lines: SelectionFile | Sequence[dict[str, Any]],
+    lines: SelectionFile | Sequence[Row],
     wordnet: WordNet,
-    policy: dict[str, Any] | None = None,
+    policy: dict[str, object] | None = None,
     instructions: str = "",
     vocabulary: Sequence[str] | None = None,
-    settings: dict[str, Any] | None = None,
+    settings: dict[str, object] | None = None,
 ) -> Benchmark:
     """A benchmark over a draft campaign that asks each (image, class) of the selection once.
 
@@ -92,8 +95,8 @@ def create(
     images that the dataset lacks (those in reserve may come later).
     """
     selection = selections.from_rows(lines, wordnet)
-    stated = DEFAULTS | (settings or {})
-    stated |= {"meta": selection.meta, "selection_sha256": selection.sha256()}
+    stated = {**DEFAULTS, **(settings or {})}
+    stated |= {"meta": selection.meta.to_json(), "selection_sha256": selection.sha256()}
     stated["vocabulary"] = _checked_vocabulary(vocabulary, wordnet)
     standing = Benchmark.objects.filter(name=name, created_by=owner).first()
     if standing and standing.settings.get("selection_sha256") == stated["selection_sha256"]:
@@ -129,7 +132,7 @@ def create(
 def add_classifier(
     benchmark: Benchmark,
     actor: User,
-    lines: SelectionFile | Sequence[dict[str, Any]],
+    lines: SelectionFile | Sequence[Row],
     wordnet: WordNet,
 ) -> list[str]:
     """The names of the classifiers that joined with the lines of `mad add`; only their pairs are
@@ -139,7 +142,7 @@ def add_classifier(
     says otherwise of a pair is a Conflict. All or nothing.
     """
     selection = selections.from_rows(lines, wordnet)
-    selections.check_same_rule(benchmark.settings["meta"], selection.meta, "the joining selection")
+    selections.check_same_rule(meta_of(benchmark), selection.meta, "the joining selection")
     with transaction.atomic():
         benchmark = Benchmark.objects.select_for_update().get(pk=benchmark.pk)
         old = list(benchmark.submissions.values_list("name", flat=True))
@@ -186,9 +189,9 @@ def replace_dropped(job: Job) -> None:
 
 def selection_of(benchmark: Benchmark) -> SelectionFile:
     """The whole selection as it now is, joined classifiers included; ready for `mad rank`."""
-    meta = benchmark.settings["meta"]
+    meta = meta_of(benchmark)
     names = benchmark.submissions.values_list("name", flat=True)
-    meta = meta | {"classifiers": selections.in_order(meta, names)}
+    meta = replace(meta, classifiers=meta.in_order(names))
     rows = benchmark.selections.values_list(
         "first__name",
         "second__name",
@@ -205,6 +208,11 @@ def selection_of(benchmark: Benchmark) -> SelectionFile:
         for a, b, rank, image, x, y, p, q, distance in rows
     ]
     return SelectionFile(meta, lines)
+
+
+def meta_of(benchmark: Benchmark) -> Meta:
+    """The meta line of its selection."""
+    return Meta.from_json(benchmark.settings["meta"])
 
 
 def set_accuracies(benchmark: Benchmark, accuracies: dict[str, float | None]) -> int:

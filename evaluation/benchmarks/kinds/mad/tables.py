@@ -1,101 +1,123 @@
-"""The tables of a ranking: the numbers beside every figure, and the CSV files. Pure."""
+"""The tables of a ranking: the numbers beside every figure, and the CSV files."""
 
-from typing import Any
+from dataclasses import dataclass
 
-from evaluation.benchmarks.kinds.mad.figures import by_rank
-from evaluation.benchmarks.tables import Column, Result, Table
-from evaluation.metrics.mad.ranking import sure_order
+from evaluation.benchmarks.kinds.mad.scoring import MadResult
+from evaluation.benchmarks.tables import Column, Table
+
+MEANINGS = {"I": "both right", "II": "one right", "III": "neither right"}
 
 
-def ranking(result: Result) -> list[dict[str, Any]]:
+@dataclass(frozen=True)
+class RankRow:
+    """A classifier. first_place, last_place: between which its place surely is; low, high: the
+    interval of its rank."""
+
+    classifier: str
+    images: int
+    first_place: int
+    last_place: int
+    rank: float
+    low: float | None
+    high: float | None
+    score: float
+    hodge_rank: float
+    hodge_score: float
+    accuracy: float | None
+    accuracy_rank: float | None
+    rank_change: float | None
+
+
+@dataclass(frozen=True)
+class PairRow:
+    """A pair: its images and both accuracies."""
+
+    first: str
+    second: str
+    images: int
+    pending: int | None
+    dropped: int | None
+    first_accuracy: float | None
+    second_accuracy: float | None
+
+
+@dataclass(frozen=True)
+class CaseRow:
+    """share: of all images of pairs; None of nothing."""
+
+    case: str
+    meaning: str
+    images: int
+    share: float | None
+
+
+def ranking(result: MadResult) -> list[RankRow]:
     """A row for each classifier, best first."""
-    changes = result.get("rank_changes")
-    places = sure_order(result).places
     rows = []
-    for (first, last), index in zip(places, by_rank(result), strict=True):
-        low, high = result["rank_intervals"][index]
-        name = result["classifiers"][index]
+    for (first, last), i in zip(result.sure_order().places, result.by_rank(), strict=True):
+        name, (low, high) = result.classifiers[i], result.rank_intervals[i]
+        changes, accuracy_ranks = result.rank_changes, result.accuracy_ranks
         rows.append(
-            {
-                "classifier": name,
-                "images": sum(row["images"] for row in result["pairs"] if name in row["pair"]),
-                "first_place": first,
-                "last_place": last,
-                "rank": result["ranks"][index],
-                "low": low,
-                "high": high,
-                "score": result["scores"][index],
-                "hodge_rank": result["hodge"]["ranks"][index],
-                "hodge_score": result["hodge"]["scores"][index],
-                "accuracy": result["accuracies"][index],
-                "accuracy_rank": result["accuracy_ranks"][index] if changes else None,
-                "rank_change": changes[index] if changes else None,
-            }
+            RankRow(
+                classifier=name,
+                images=sum(row.images for row in result.pairs if name in row.pair),
+                first_place=first,
+                last_place=last,
+                rank=result.ranks[i],
+                low=low,
+                high=high,
+                score=result.scores[i],
+                hodge_rank=result.hodge.ranks[i],
+                hodge_score=result.hodge.scores[i],
+                accuracy=result.accuracies[i],
+                accuracy_rank=accuracy_ranks[i] if accuracy_ranks else None,
+                rank_change=changes[i] if changes else None,
+            )
         )
     return rows
 
 
-def matrix(result: Result, key: str) -> list[dict[str, Any]]:
-    """The rows of a square matrix of the result; None on the diagonal."""
-    return [
-        {
-            "name": name,
-            "cells": [None if i == j else value for j, value in enumerate(result[key][i])],
-        }
-        for i, name in enumerate(result["classifiers"])
-    ]
-
-
-def pairs(result: Result) -> list[dict[str, Any]]:
-    """A row for each pair: its images and both accuracies."""
-    place = {name: index for index, name in enumerate(result["classifiers"])}
+def pairs(result: MadResult) -> list[PairRow]:
+    """A row for each pair."""
     rows = []
-    for row in result["pairs"]:
-        i, j = (place[name] for name in row["pair"])
-        rows.append(
-            {
-                "first": row["pair"][0],
-                "second": row["pair"][1],
-                "images": row["images"],
-                "pending": row.get("pending"),
-                "dropped": row.get("dropped"),
-                "first_accuracy": result["accuracy"][i][j],
-                "second_accuracy": result["accuracy"][j][i],
-            }
-        )
+    for row in result.pairs:
+        (first, i), (second, j) = ((name, result.classifiers.index(name)) for name in row.pair)
+        accuracies = result.accuracy[i][j], result.accuracy[j][i]
+        rows.append(PairRow(first, second, row.images, row.pending, row.dropped, *accuracies))
     return rows
 
 
-def cases(result: Result) -> list[dict[str, Any]]:
-    """Images of each case and their share; a share of nothing is None."""
-    total = sum(result["cases"].values())
-    meaning = {"I": "both right", "II": "one right", "III": "neither right"}
+def cases(result: MadResult) -> list[CaseRow]:
+    """Images of each case and their share."""
+    total = sum(result.cases.values())
     return [
-        {
-            "case": case,
-            "meaning": meaning[case],
-            "images": count,
-            "share": count / total if total else None,
-        }
-        for case, count in result["cases"].items()
+        CaseRow(case, MEANINGS[case], count, count / total if total else None)
+        for case, count in result.cases.items()
     ]
-
-
-def _ablation(result: Result) -> list[dict[str, Any]]:
-    return result.get("ablation") or []
-
-
-def _no_rows(result: Result) -> list[dict[str, Any]]:
-    return []
 
 
 class Square(Table):
     """A matrix of the result: a row and a column for each classifier."""
 
-    def content(self, result: Result) -> tuple[list[str], list[list[Any]]]:
-        head = ["classifier", *result["classifiers"]]
-        named = zip(result["classifiers"], result[self.name], strict=True)
-        return head, [[name, *row] for name, row in named]
+    def content(self, result: MadResult) -> tuple[list[str], list[list[object]]]:
+        named = zip(result.classifiers, getattr(result, self.name), strict=True)
+        return ["classifier", *result.classifiers], [[name, *row] for name, row in named]
+
+    def shown(self, result: MadResult) -> dict[str, object]:
+        """As on pages, with nothing on the diagonal."""
+        head = Column("classifier", "Classifier", is_number=False)
+        columns = [Column(name, name, digits=3) for name in result.classifiers]
+        rows = [
+            [
+                (head, name, None),
+                *(
+                    (column, None if column.key == name else value, None)
+                    for column, value in zip(columns, row, strict=True)
+                ),
+            ]
+            for name, row in zip(result.classifiers, getattr(result, self.name), strict=True)
+        ]
+        return {"words": self.words, "columns": [head, *columns], "rows": rows}
 
 
 # The columns of pages and CSV files; `page` has those of pages in their order.
@@ -124,16 +146,29 @@ RANKS = Table(
         *("accuracy", "accuracy_rank", "rank_change"),
     ),
 )
-PAIRS = Table("pairs", pairs)
-CASES = Table("cases", cases)
+ACCURACY = Square("accuracy", lambda result: (), words="accuracy in pairs")
+BEATS = Square("beats", lambda result: (), words="probability that the row beats the column")
 ABLATION = Table(
     "ablation",
-    _ablation,
+    lambda result: result.ablation or (),
     (Column("k", "k"), Column("spearman", "Spearman", digits=4)),
     words="ablation over k",
 )
 TABLES = (
-    RANKS,
-    *(Square(name, _no_rows) for name in ("accuracy", "dominance", "beats")),
-    *(PAIRS, CASES, ABLATION),
+    *(RANKS, ACCURACY, Square("dominance", lambda result: ()), BEATS),
+    *(Table("pairs", pairs), Table("cases", cases), ABLATION),
+)
+# On pages alone; its rows are pages.PairLine.
+PAIRS = Table(
+    "pairs",
+    lambda lines: lines,
+    (
+        Column("pair", "Pair", is_number=False, template=_OWN),
+        Column("chosen", "Images"),
+        Column("images", "Settled"),
+        Column("replaced", "Replaced", template=_OWN),
+        Column("first_accuracy", "First right", digits=3),
+        Column("second_accuracy", "Second right", digits=3),
+    ),
+    words="pairs",
 )
