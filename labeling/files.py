@@ -44,7 +44,7 @@ class BadInput(Exception):
         # File names and labels may carry line breaks; the promise is one line.
         return " ".join(said.split())
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, object]:
         """The object that commands print under --json."""
         return {"error": self.message, "file": self.file, "line": self.line, "cure": self.cure}
 
@@ -63,7 +63,7 @@ def first_line(error: BaseException, longest: int = 200) -> str:
     return said if len(said) <= longest else f"{said[: longest - 1]}…"
 
 
-def read_yaml(path: StrPath) -> dict[str, Any]:
+def read_yaml(path: StrPath) -> dict[str, object]:
     """The keys of a YAML file, none for an empty one. Raises BadInput naming the line."""
     import yaml
 
@@ -104,10 +104,10 @@ def atomic_write(path: StrPath, mode: str = "w") -> Iterator[IO[Any]]:
     """
     if mode not in {"w", "wb"}:
         raise ValueError(f"mode is {mode!r}, expected 'w' or 'wb'")
-    text: dict[str, Any] = {} if "b" in mode else {"encoding": "utf-8", "newline": "\n"}
+    encoding, newline = (None, None) if "b" in mode else ("utf-8", "\n")
     goal = Path(path)
     if goal.exists() and not goal.is_file() and not goal.is_dir():
-        with open(goal, mode, **text) as direct:
+        with open(goal, mode, encoding=encoding, newline=newline) as direct:
             yield direct
         return
     if goal.is_dir():
@@ -118,7 +118,7 @@ def atomic_write(path: StrPath, mode: str = "w") -> Iterator[IO[Any]]:
         raise BadInput("its folder does not exist", file=path, cure=f"create {goal.parent}")
     handle, name = tempfile.mkstemp(prefix=f".{goal.name[:80]}.", suffix=".part", dir=goal.parent)
     try:
-        with os.fdopen(handle, mode, **text) as file:
+        with os.fdopen(handle, mode, encoding=encoding, newline=newline) as file:
             yield file
             file.flush()
             os.fsync(file.fileno())

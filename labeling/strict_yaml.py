@@ -1,7 +1,5 @@
 """YAML that means what it shows: no references, no values that cannot be read. Pure, no Django."""
 
-from typing import Any
-
 import yaml
 from yaml.constructor import ConstructorError
 
@@ -20,13 +18,13 @@ class Refers(yaml.YAMLError):
 
 
 class _Plain(yaml.SafeLoader):
-    def compose_node(self, parent: Any, index: Any) -> Any:
+    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
         # A few lines of aliases can stand for more than any memory holds.
         if self.check_event(yaml.AliasEvent):
             raise Refers(self.peek_event().start_mark.line + 1)
         return super().compose_node(parent, index)
 
-    def construct_object(self, node: Any, deep: bool = False) -> Any:
+    def construct_object(self, node: yaml.Node, deep: bool = False) -> object:
         try:
             made = super().construct_object(node, deep)
         except (ValueError, OverflowError) as error:
@@ -36,12 +34,12 @@ class _Plain(yaml.SafeLoader):
         return made
 
 
-def _unreadable(node: Any) -> ConstructorError:
+def _unreadable(node: yaml.Node) -> ConstructorError:
     problem = "a number or a date that is none, or too long; put it in quotes if it is text"
     return ConstructorError(None, None, problem, node.start_mark)
 
 
-def load(text: str) -> Any:
+def load(text: str) -> object:
     """What a YAML text holds. Raises yaml.YAMLError, of which Refers says that the text refers to
     itself, and RecursionError for what nests too deeply."""
     if len(text) > LONGEST:
@@ -60,7 +58,7 @@ class Repeats(yaml.YAMLError):
 Lines = dict[tuple[str | int, ...], int]
 
 
-def load_with_lines(text: str) -> tuple[Any, Lines]:
+def load_with_lines(text: str) -> tuple[object, Lines]:
     """What a YAML text holds, and the line (from 1) of everything in it by its path of keys.
 
     Raises as `load` does, and Repeats where a key stands twice.

@@ -1,6 +1,7 @@
 """Alice runs the campaign, Bob labels, Charlie has no business here."""
 
 import copy
+import json
 import os
 import random
 import runpy
@@ -16,12 +17,13 @@ import pytest
 from django.core.cache import cache
 from django.core.management import get_commands, load_command_class
 from django.db import connections, transaction
-from django.test import override_settings
+from django.test import Client, override_settings
 from hypothesis import HealthCheck, settings
 
 from evaluation.metrics.wordnet.nouns import WordNet, WordNetMissing, load
 from labeling.models import Campaign, Dataset, Job, User
 from tests import factories
+from tests.clients import logged_in
 
 # `--hypothesis-profile nightly` looks ten times as hard. How long an example takes says more of the
 # machine than of the code, and a fixture may serve every example of its test.
@@ -186,23 +188,41 @@ def fresh_settings(monkeypatch) -> Callable[[dict[str, str]], SimpleNamespace]:
     return read
 
 
-@pytest.fixture
-def shell(capsys, monkeypatch):
-    """(exit status, stdout, stderr) of a command and its arguments, run as from the shell."""
-    # A command ends by closing the connections, which the test still needs.
-    monkeypatch.setattr("django.db.connections.close_all", lambda: None)
+class Shell:
+    """Runs commands as from the shell; (exit status, stdout, stderr) of each."""
 
-    def run(name: str, *arguments: object) -> tuple[int, str, str]:
+    def __init__(self, capsys: pytest.CaptureFixture[str]) -> None:
+        self.capsys = capsys
+
+    def __call__(self, name: str, *arguments: object) -> tuple[int, str, str]:
         command = load_command_class(get_commands()[name], name)
         status = 0
         try:
             command.run_from_argv(["manage.py", name, *map(str, arguments)])
         except SystemExit as exit:
             status = int(exit.code or 0)
-        said = capsys.readouterr()
-        return status, said.out, said.err
+        output = self.capsys.readouterr()
+        return status, output.out, output.err
 
-    return run
+    def result(self, name: str, *arguments: object) -> Any:
+        """The JSON of a command that ends well and warns of nothing."""
+        status, out, err = self(name, *arguments, "--json")
+        assert (status, err) == (0, "")
+        return json.loads(out)
+
+    def refusal(self, name: str, *arguments: object) -> Any:
+        """The JSON of a command that refuses its input: one line on stderr, nothing on stdout."""
+        status, out, err = self(name, *arguments, "--json")
+        assert (status, out) == (1, "")
+        assert err.count("\n") == 1
+        return json.loads(err)
+
+
+@pytest.fixture
+def shell(capsys, monkeypatch) -> Shell:
+    # A command ends by closing the connections, which the test still needs.
+    monkeypatch.setattr("django.db.connections.close_all", lambda: None)
+    return Shell(capsys)
 
 
 @pytest.fixture(scope="session")
@@ -228,6 +248,21 @@ def bob(db) -> User:
 @pytest.fixture
 def charlie(db) -> User:
     return factories.person("charlie")
+
+
+@pytest.fixture
+def as_alice(alice: User) -> Client:
+    return logged_in(alice)
+
+
+@pytest.fixture
+def as_bob(bob: User) -> Client:
+    return logged_in(bob)
+
+
+@pytest.fixture
+def as_charlie(charlie: User) -> Client:
+    return logged_in(charlie)
 
 
 @pytest.fixture

@@ -4,6 +4,8 @@ In training every answer is told right or wrong, with the known answer and why; 
 is told until its end. Both are ordinary forms, and their answers ordinary answers.
 """
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from django.contrib import messages
@@ -61,7 +63,7 @@ def _ask(request: HttpRequest, campaign: Campaign, membership: Membership) -> Ht
         "topic": shown["topics"].get(first["topic"]),
         "answer_id": new_id(),
     }
-    context["begins"] = not context["progress"]["done"]
+    context["begins"] = not context["progress"].done
     context |= shown_by.training_context(request, campaign, shown)
     return _uncached(render(request, shown_by.training_template, context))
 
@@ -92,16 +94,16 @@ def _answered(request: HttpRequest, campaign: Campaign, membership: Membership) 
         for seat, _ in seats.seats_of(person(request), campaign, [answer.seat for answer in sent])
     }
     rows = [
-        _result(request, answer.value, row, found[row["seat"]], campaign)
+        _result(request, answer.value, row, found[str(row.seat)], campaign)
         for answer, row in zip(sent, told, strict=True)
-        if row["seat"] in found
+        if row.seat in found
     ]
     if not rows:
         _say(request, told)
         return redirect("training", campaign.name)
-    done = min(progress["of"], progress["done"] + len(rows))
+    done = min(progress.of, progress.done + len(rows))
     context = _context(campaign, membership) | {
-        "progress": progress | {"done": done},
+        "progress": replace(progress, done=done),
         "in_test": False,
         "goes_on_to": membership.stage if membership.stage != before else "",
         "results": rows,
@@ -112,24 +114,24 @@ def _answered(request: HttpRequest, campaign: Campaign, membership: Membership) 
     return _uncached(render(request, "annotator/training_told.html", context))
 
 
-def _say(request: HttpRequest, told: list[dict[str, Any]]) -> None:
+def _say(request: HttpRequest, told: Sequence[qualifying.Feedback]) -> None:
     """Why answers were refused, each reason once."""
-    for message in dict.fromkeys(row["message"] for row in told if row["message"]):
+    for message in dict.fromkeys(row.message for row in told if row.message):
         messages.error(request, message)
 
 
 def _result(
-    request: HttpRequest, value: Any, row: dict[str, Any], seat: Any, campaign: Campaign
+    request: HttpRequest, value: Any, row: qualifying.Feedback, seat: Any, campaign: Campaign
 ) -> dict[str, Any]:
-    """One answer as the page tells of it."""
+    """One answer as the page shows it."""
     shown_by = page_of(campaign)
-    if row["right"] is not None:
-        row = row | {"compared": shown_by.compared(value, row["answer"], seat, campaign)}
-    return row | {
+    known = row.right is not None
+    return vars(row) | {
+        "compared": shown_by.compared(value, row.answer, seat, campaign) if known else None,
         "topic": seat.question.topic,
         "image": seats.image_url(seat.token, person(request)),
         "given": shown_by.words_of(value, campaign),
-        "known": None if row["right"] is None else shown_by.words_of(row["answer"], campaign),
+        "known": shown_by.words_of(row.answer, campaign) if known else None,
     }
 
 

@@ -11,7 +11,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,7 +68,7 @@ class Work:
 
 
 @contextlib.contextmanager
-def opened(out: Path, settings: Mapping[str, Any], restart: bool = False) -> Iterator[Work]:
+def opened(out: Path, settings: Mapping[str, object], restart: bool = False) -> Iterator[Work]:
     """The work on a predictions file: what a stopped run of the same settings left, else new.
 
     settings: everything that the predictions depend on, as JSON. restart: forget what is there.
@@ -187,7 +187,7 @@ def _rows(names: list[str], classifier: "Classifier", probabilities: "Tensor") -
     return rows
 
 
-def _resumed(file: IO[bytes], path: Path, settings: dict[str, Any]) -> set[str]:
+def _resumed(file: IO[bytes], path: Path, settings: dict[str, object]) -> set[str]:
     """The frames that are done; a batch that was not wholly written is cut off."""
     file.seek(0)
     head = file.readline()
@@ -208,7 +208,7 @@ def _resumed(file: IO[bytes], path: Path, settings: dict[str, Any]) -> set[str]:
     return done
 
 
-def _check_settings(head: bytes, settings: dict[str, Any], path: Path) -> None:
+def _check_settings(head: bytes, settings: dict[str, object], path: Path) -> None:
     try:
         before = json.loads(head)["settings"]
     except (ValueError, KeyError, TypeError):
@@ -223,5 +223,5 @@ def _batches(path: Path) -> Iterator[list[Row]]:
             yield json.loads(line)
 
 
-def _line(value: Any) -> bytes:
+def _line(value: object) -> bytes:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"

@@ -9,7 +9,7 @@ import pickle
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from evaluation.classifiers.model_files import Opened, imported
@@ -19,6 +19,7 @@ from labeling.files import BadInput
 
 # What timm calls weights in a repository of the hub, the better one first.
 HUB_FILES = ("model.safetensors", "pytorch_model.bin")
+T = TypeVar("T")
 
 
 def load(
@@ -41,7 +42,7 @@ def load(
     return Opened(preparation, network.to, said)
 
 
-def seeded(make: Callable[[], Any]) -> Any:
+def seeded(make: Callable[[], T]) -> T:
     """What is made, with the same random weights each time."""
     import torch
 

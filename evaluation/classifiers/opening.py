@@ -39,7 +39,7 @@ class Classifier:
     classes: tuple[str, ...]
     preparation: Preparation
     device: str
-    source: Mapping[str, Any]
+    source: Mapping[str, str]
     network: Callable[["Tensor"], "Tensor"]
     gives: str = "logits"
 
@@ -82,7 +82,7 @@ def load(
     library, _, model = spec.partition(":")
     if library in LIBRARIES and model:
         found = named_models.load(library, model, len(classes), weights, random_weights)
-        source: dict[str, Any] = {"model": spec, "weights": found.weights}
+        source = {"model": spec, "weights": found.weights}
         default = model
     elif imported_models.SPEC.fullmatch(spec) and not Path(spec).exists():
         found = imported_models.load(spec, weights)

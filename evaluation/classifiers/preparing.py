@@ -5,7 +5,7 @@ Torch is imported inside functions.
 
 import math
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 # squash and pad keep the whole frame; crop cuts off what leaves the square in its middle.
 FITS = ("squash", "crop", "pad")
 INTERPOLATIONS = ("bilinear", "bicubic")
-IMAGENET_MEAN = (0.485, 0.456, 0.406)
-IMAGENET_STD = (0.229, 0.224, 0.225)
 
 
 @dataclass(frozen=True)
@@ -48,7 +46,7 @@ class Preparation:
                 f"{', '.join(INTERPOLATIONS)}, and sizes, std and crop_share are above 0"
             )
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, object]:
         """For results: what was done, and nothing that was not."""
         said = {key: list(v) if isinstance(v, tuple) else v for key, v in asdict(self).items()}
         if self.fit != "crop":

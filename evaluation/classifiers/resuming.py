@@ -2,12 +2,13 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from labeling.files import BadInput
 
 
-def refuse_other(before: Any, settings: Mapping[str, Any], path: Path, begin_anew: str) -> None:
+def refuse_other(
+    before: object, settings: Mapping[str, object], path: Path, begin_anew: str
+) -> None:
     """Raises BadInput that names each setting which was another one before.
 
     before: the settings that `path` has. begin_anew: what else a person may do, for the cure.

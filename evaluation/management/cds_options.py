@@ -7,9 +7,8 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from evaluation.management.commands.wordnet import load
+from evaluation.management.commands.wordnet import add_similarity, load
 from evaluation.management.numbers import whole
-from evaluation.metrics.wordnet import similarity as similarities
 from evaluation.readers.frame_predictions import Predictions, frame_places, read_predictions
 from evaluation.readers.mappings import read_mapping
 from evaluation.readers.sequences import SequenceLine, read_sequences
@@ -28,24 +27,7 @@ def add(verb: CommandParser) -> None:
         help="frame,classifier,wnid rows; may be given several times",
     )
     verb.add_argument("--mapping", type=Path, help="category,wnid rows: gives B-CDS and errors")
-    verb.add_argument(
-        "--similarity",
-        choices=scoring.MEASURES,
-        default="wup",
-        help="how alike two classes are (wup)",
-    )
-    verb.add_argument(
-        "--convention",
-        choices=similarities.CONVENTIONS,
-        default="clean",
-        help="how the similarity is reckoned (clean)",
-    )
-    verb.add_argument(
-        "--by",
-        choices=similarities.BY,
-        default="wnid",
-        help="word: the first noun sense of a word, or of a class's first lemma",
-    )
+    add_similarity(verb, "--similarity", scoring.MEASURES)
     verb.add_argument(
         "--bootstrap", type=whole(), default=1000, metavar="ROUNDS", help="0: no intervals"
     )
@@ -64,7 +46,7 @@ def add(verb: CommandParser) -> None:
 def action(
     sequences: Path, predictions: list[Path], mapping: Path | None, **chosen: Any
 ) -> scoring.Scored:
-    """What the predictions are worth, scored as scoring.Options has it."""
+    """The scores of the predictions."""
     wordnet = load()
     mapped = read_mapping(mapping, wordnet).classes if mapping else None
     lines = read_sequences(sequences)

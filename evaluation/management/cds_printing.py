@@ -4,16 +4,19 @@ Lines keep to 100 columns as long as names are no longer than usual.
 """
 
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import zip_longest
-from typing import Any
 
+from evaluation.metrics.cds.captchas import CaptchaRow
+from evaluation.metrics.cds.hardness import HardnessRow
+from evaluation.metrics.cds.histograms import PresenceRow, RatioRow
+from evaluation.metrics.cds.tables import ContentSchemeRow, ErrorRow, PartSchemeRow, WinnersRow
 from evaluation.scoring.cds import wording
-from evaluation.scoring.cds.tables import leaders
-from labeling.management.contract import Result, table
+from evaluation.scoring.cds.result import CdsResult, CdsTables
+from evaluation.scoring.cds.tables import leaders, where
+from labeling.management.contract import table
 from labeling.plurals import count_of
 
-Row = dict[str, Any]
 # Ids that are listed of a gallery, and of the candidates.
 _LISTED = 3
 _COLUMNS = 100
@@ -21,60 +24,55 @@ _COLUMNS = 100
 _SCHEME = len("[0.0000, 0.0000]") + 1
 
 
-def show(result: Result) -> str:
+def show(result: CdsResult) -> str:
     """Every table that has rows, under its title, then the notes."""
-    tables = result["tables"]
+    tables, called = result.tables, result.category_names
     parts = [_head(result), textwrap.fill(_sure(result), _COLUMNS)]
-    parts += [_titled("Error at the last frame, median over categories", _error(tables["error"]))]
-    titles = {
-        "content_scheme": "content scheme: lower is better, * surely low, % gained by context",
-        "part_scheme": "part scheme",
-    }
-    leading = leaders(result)
-    for axis, title in titles.items():
-        for measure, name in wording.SCORES.items():
-            rows = _of(tables[f"by_{axis}"], measure=measure, averaging=tables["averaging"])
-            rows = [
-                row | {"best": row.get("best") and row["classifier"] in leading} for row in rows
-            ]
-            parts.append(_titled(f"{name} by {title}", _by(rows, axis)))
-    called = result["category_names"]
+    parts += [_titled("Error at the last frame, median over categories", _error(tables.error))]
     for measure, name in wording.SCORES.items():
-        rows = _of(tables["best_and_worst"], measure=measure)
+        contents = where(tables.by_content_scheme, measure=measure, averaging=tables.averaging)
+        title = "content scheme: lower is better, * surely low, % gained by context"
+        grid = _by([(row.content_scheme, row) for row in contents], leaders(result))
+        parts.append(_titled(f"{name} by {title}", grid))
+    for measure, name in wording.SCORES.items():
+        of_parts = where(tables.by_part_scheme, measure=measure, averaging=tables.averaging)
+        grid = _by([(row.part_scheme, row) for row in of_parts], [])
+        parts.append(_titled(f"{name} by part scheme", grid))
+    for measure, name in wording.SCORES.items():
+        rows = where(tables.best_and_worst, measure=measure)
         parts.append(_titled(f"Lowest and highest {name}, wins", _wins(rows, called)))
     parts += [
         _titled("Correlation with error", _correlation(tables)),
-        _titled("CL-ratio of all machines, by index", _ratios(tables["cl_ratio"])),
+        _titled("CL-ratio of all machines, by index", _ratios(tables.cl_ratio)),
         _titled(
-            "Objects by share of parts present, ten bins",
-            _presence(tables["part_presence"], called),
+            "Objects by share of parts present, ten bins", _presence(tables.part_presence, called)
         ),
-        _titled("Hardness: the easiest and the hardest", _galleries(tables["hardness"])),
-        _titled("CAPTCHA candidates, the hardest first", _captchas(tables["captchas"])),
-        "\n".join(textwrap.fill(f"note: {note}", _COLUMNS) for note in result["notes"]),
+        _titled("Hardness: the easiest and the hardest", _galleries(tables.hardness)),
+        _titled("CAPTCHA candidates, the hardest first", _captchas(tables.captchas)),
+        "\n".join(textwrap.fill(f"note: {note}", _COLUMNS) for note in result.notes),
     ]
     return "\n\n".join(part for part in parts if part)
 
 
-def _sure(result: Result) -> str:
+def _sure(result: CdsResult) -> str:
     """What of the order of the machines is sure."""
-    words, objects = result["sure"]["words"], count_of(result["objects"], "object")
-    return f"{words} By the sign test over {objects}." if words else ""
+    words = result.sure.words if result.sure else ""
+    return f"{words} By the sign test over {count_of(result.objects, 'object')}." if words else ""
 
 
-def _head(result: Result) -> str:
-    drawn, mapping = result["bootstrap"], result["mapping"]
+def _head(result: CdsResult) -> str:
+    drawn, mapping = result.bootstrap, result.mapping
     intervals = "none"
-    if drawn["rounds"]:
-        intervals = f"{drawn['level']:.0%}, {drawn['rounds']} rounds, seed {drawn['seed']}"
+    if drawn.rounds:
+        intervals = f"{drawn.level:.0%}, {drawn.rounds} rounds, seed {drawn.seed}"
     return table(
         [
-            ("images", result["images"]),
-            ("objects", result["objects"]),
-            *_listed("classifiers", result["classifiers"]),
-            ("similarity", f"{result['similarity']}, {result['convention']}, by {result['by']}"),
+            ("images", result.images),
+            ("objects", result.objects),
+            *_listed("classifiers", result.classifiers),
+            ("similarity", f"{result.similarity}, {result.convention}, by {result.by}"),
             ("mapping", "none" if mapping is None else f"{len(mapping)} categories"),
-            ("averaging", result["tables"]["averaging"]),
+            ("averaging", result.tables.averaging),
             ("intervals", intervals),
         ]
     )
@@ -90,44 +88,41 @@ def _titled(title: str, text: str) -> str:
     return f"{title}\n{text}" if text else ""
 
 
-def _of(rows: Iterable[Row], **wanted: str) -> list[Row]:
-    return [row for row in rows if all(row[key] == value for key, value in wanted.items())]
+def _interval(low: float | None, high: float | None) -> list[str]:
+    """The bounds; nothing without rounds, and of one object, of which every draw is the same."""
+    return [] if low is None or low == high else [f"[{low:.4f}, {high:.4f}]"]
 
 
-def _interval(row: Row, value: str) -> str:
-    told = f"{row[value]:.4f}"
-    return (
-        told
-        if row["low"] is None or row["low"] == row["high"]
-        else f"{told} [{row['low']:.4f}, {row['high']:.4f}]"
+def _error(rows: list[ErrorRow]) -> str:
+    return table(
+        (row.classifier, " ".join([f"{row.error:.4f}", *_interval(row.low, row.high)]))
+        for row in rows
     )
 
 
-def _error(rows: list[Row]) -> str:
-    return table([(row["classifier"], _interval(row, "error")) for row in rows])
-
-
-def _by(rows: list[Row], axis: str) -> str:
+def _by(
+    rows: Sequence[tuple[str, ContentSchemeRow | PartSchemeRow]], leading: Sequence[str]
+) -> str:
     """A classifier's values side by side, a column a scheme, with their intervals below them.
 
-    Schemes that do not fit beside the others stand in a table below.
+    rows: each after its scheme. Schemes that do not fit beside the others stand in a table below.
     """
-    schemes = list(dict.fromkeys(row[axis] for row in rows))
-    cells = {(row["classifier"], row[axis]): _cell(row) for row in rows}
-    classifiers = list(dict.fromkeys(row["classifier"] for row in rows))
+    schemes = list(dict.fromkeys(scheme for scheme, _ in rows))
+    cells = {(row.classifier, scheme): _cell(row, leading) for scheme, row in rows}
+    classifiers = list(dict.fromkeys(row.classifier for _, row in rows))
     first = max(map(len, ["classifier", *classifiers]))
     widths = {
         scheme: 2 + max(len(line) for name in classifiers for line in cells.get((name, scheme), ""))
         for scheme in schemes
     }
-    told = []
+    grids = []
     for together in _fitting({name: max(w, _SCHEME + 2) for name, w in widths.items()}, first):
         body = [_line("classifier", [textwrap.wrap(scheme, _SCHEME) for scheme in together])]
         body += [
             _line(name, [cells.get((name, of), ["-"]) for of in together]) for name in classifiers
         ]
-        told.append(table(line for lines in body for line in lines))
-    return "\n\n".join(told)
+        grids.append(table(line for lines in body for line in lines))
+    return "\n\n".join(grids)
 
 
 def _line(name: str, cells: Sequence[Sequence[str]]) -> list[tuple[str, ...]]:
@@ -148,51 +143,49 @@ def _fitting(widths: dict[str, int], taken: int) -> list[list[str]]:
     return groups
 
 
-def _cell(row: Row) -> list[str]:
-    gain = row.get("improvement")
-    value = f"{row['value']:.4f}" + ("*" if row.get("best") else "")
-    told = [value if gain is None else f"{value} {100 * gain:+.2f} %"]
-    # Of one object every draw is the same: no interval.
-    if row["low"] is not None and row["low"] != row["high"]:
-        told.append(f"[{row['low']:.4f}, {row['high']:.4f}]")
-    return told
+def _cell(row: ContentSchemeRow | PartSchemeRow, leading: Sequence[str]) -> list[str]:
+    value = f"{row.value:.4f}"
+    if isinstance(row, ContentSchemeRow):
+        value += "*" if row.best and row.classifier in leading else ""
+        value += "" if row.improvement is None else f" {100 * row.improvement:+.2f} %"
+    return [value, *_interval(row.low, row.high)]
 
 
-def _wins(rows: list[Row], called: dict[str, str]) -> str:
+def _wins(rows: list[WinnersRow], called: dict[str, str]) -> str:
     body = [
         (
-            _category(row["category"], called),
-            f"{row['lowest']} {row['lowest_wins']}",
-            f"{row['highest']} {row['highest_wins']}",
-            row["combinations"],
+            _category(row.category, called),
+            f"{row.lowest} {row.lowest_wins}",
+            f"{row.highest} {row.highest_wins}",
+            row.combinations,
         )
         for row in rows
     ]
     return table(body, head=("category", "lowest", "highest", "of")) if body else ""
 
 
-def _correlation(tables: Result) -> str:
+def _correlation(tables: CdsTables) -> str:
     body = [
         (
-            wording.SCORES[row["measure"]],
-            row["error"],
+            wording.SCORES[row.measure],
+            row.error,
             *(
-                None if row[name] is None else f"{row[name]:.4f}"
-                for name in ("pearson", "pearson_p", "spearman", "spearman_p")
+                None if value is None else f"{value:.4f}"
+                for value in (row.pearson, row.pearson_p, row.spearman, row.spearman_p)
             ),
         )
-        for row in _of(tables["error_correlation"], averaging=tables["averaging"])
+        for row in where(tables.error_correlation, averaging=tables.averaging)
     ]
     return table(body, head=("measure", "error", "pearson", "p", "spearman", "p")) if body else ""
 
 
-def _ratios(rows: list[Row]) -> str:
+def _ratios(rows: list[RatioRow]) -> str:
     """How many CL-ratios each index has, and how many of them are small."""
     shares: dict[int, list[float]] = {}
-    totals: dict[int, int] = {}
-    for row in _of(rows, classifier=""):
-        shares.setdefault(row["index"], []).append(row["share"])
-        totals[row["index"]] = row["total"]
+    totals: dict[int, int | None] = {}
+    for row in where(rows, classifier=""):
+        shares.setdefault(row.index, []).append(row.share or 0)
+        totals[row.index] = row.total
     body = [
         (index, totals[index], f"{sum(own[:5]):.3f}", f"{own[9]:.3f}")
         for index, own in shares.items()
@@ -200,10 +193,10 @@ def _ratios(rows: list[Row]) -> str:
     return table(body, head=("index", "ratios", "below 0.5", "from 0.9")) if body else ""
 
 
-def _presence(rows: list[Row], called: dict[str, str]) -> str:
+def _presence(rows: list[PresenceRow], called: dict[str, str]) -> str:
     counts: dict[str, list[int]] = {}
     for row in rows:
-        counts.setdefault(row["category"], []).append(row["count"])
+        counts.setdefault(row.category, []).append(row.count)
     return table([(_category(name, called), *own) for name, own in counts.items()])
 
 
@@ -213,24 +206,24 @@ def _category(name: str, called: dict[str, str]) -> str:
     return name if word == name else f"{word} ({name})"
 
 
-def _galleries(rows: list[Row]) -> str:
+def _galleries(rows: list[HardnessRow]) -> str:
     body = []
-    for of in dict.fromkeys(row["of"] for row in rows):
-        named = {
-            gallery: [_object(row) for row in _of(rows, of=of, gallery=gallery)]
+    for of in dict.fromkeys(row.of for row in rows):
+        easiest, hardest = (
+            [_object(row) for row in where(rows, of=of, gallery=gallery)]
             for gallery in ("easiest", "hardest")
-        }
-        body += _line(of, [named["easiest"], named["hardest"]])
+        )
+        body += _line(of, [easiest, hardest])
     return table(body, head=("of", "easiest", "hardest")) if body else ""
 
 
-def _captchas(rows: list[Row]) -> str:
+def _captchas(rows: list[CaptchaRow]) -> str:
     body = [
         (
             _object(row),
-            row["part_scheme"],
-            row["content_scheme"],
-            f"frames {row['first']} to {row['last']} of {row['frames']}",
+            row.part_scheme,
+            row.content_scheme,
+            f"frames {row.first} to {row.last} of {row.frames}",
         )
         for row in rows[:_LISTED]
     ]
@@ -238,5 +231,5 @@ def _captchas(rows: list[Row]) -> str:
     return table(body) + more
 
 
-def _object(row: Row) -> str:
-    return f"{row['image']}#{row['object']}" if row["object"] else str(row["image"])
+def _object(row: HardnessRow | CaptchaRow) -> str:
+    return f"{row.image}#{row.object}" if row.object else row.image

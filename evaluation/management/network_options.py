@@ -2,13 +2,13 @@
 
 import argparse
 import math
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from django.core.management.base import CommandParser
 
 from evaluation.management.numbers import whole
-from labeling.management.contract import Result, table
+from labeling.management.contract import table
 
 MODEL = (
     "torchvision:NAME, timm:NAME, a TorchScript (.pt), exported-program (.pt2) or ONNX (.onnx) "
@@ -34,21 +34,21 @@ def add_network(parser: CommandParser, batch: int, unit: str) -> None:
     )
 
 
-def add_preparation(parser: CommandParser) -> Any:
+def add_preparation(parser: CommandParser) -> argparse._ArgumentGroup:
     """A group of --size, --mean and --std, for options that join them."""
     by = parser.add_argument_group("what the network is given, where not as its model says")
     by.add_argument("--size", type=size, metavar="H[xW]", help="pixels (224)")
-    for name, told in (("mean", "0,0,0"), ("std", "1,1,1")):
+    for name, default in (("mean", "0,0,0"), ("std", "1,1,1")):
         by.add_argument(
-            f"--{name}", type=colour, metavar="R,G,B", help=f"of colours in [0, 1] ({told})"
+            f"--{name}", type=colour, metavar="R,G,B", help=f"of colours in [0, 1] ({default})"
         )
     return by
 
 
-def show(result: Result) -> str:
-    """One line a key; what has keys of its own is told in its line."""
+def show(result: Mapping[str, object]) -> str:
+    """One line a key, and one for a value that has keys of its own."""
     flat = {
-        key: ", ".join(f"{name} {_told(name, said)}" for name, said in value.items())
+        key: ", ".join(f"{name} {_shortened(name, own)}" for name, own in value.items())
         if isinstance(value, dict)
         else value
         for key, value in result.items()
@@ -74,6 +74,6 @@ def colour(text: str) -> tuple[float, ...]:
     return found
 
 
-def _told(name: str, said: Any) -> Any:
-    """As a person reads it: of a hash what tells files apart."""
-    return f"{said[:12]}…" if name == "sha256" else said
+def _shortened(name: str, value: object) -> object:
+    """Of a hash its first digits, which are enough for a person."""
+    return f"{str(value)[:12]}…" if name == "sha256" else value

@@ -5,7 +5,6 @@ import dataclasses
 import hashlib
 import math
 from pathlib import Path
-from typing import Any
 
 from django.core.management.base import CommandParser
 
@@ -13,6 +12,7 @@ from evaluation.classifiers import opening
 from evaluation.classifiers.scoremaps import planning, reading
 from evaluation.management import network_options
 from evaluation.management.numbers import whole
+from evaluation.management.sequence_options import Options
 from evaluation.metrics.attribution.recipes import READINGS, REDUCTIONS, Recipe
 from evaluation.metrics.wsol.box_scores import LARGEST_SIZE
 from evaluation.readers.answers import file_sha256
@@ -137,7 +137,7 @@ def _add_maps(parser: CommandParser) -> None:
     )
 
 
-def refuse_unfit(options: dict[str, Any]) -> None:
+def refuse_unfit(options: Options) -> None:
     """Raises UsageError for options that the method does not have, or lacks."""
     method = options["method"]
     # Not `in (None, False)`, as which a seed of 0 would count.
@@ -158,7 +158,7 @@ def refuse_unfit(options: dict[str, Any]) -> None:
         raise UsageError("--smooth-as goes with --smooth")
 
 
-def plan(labels: dict[str, str], options: dict[str, Any]) -> planning.Plan:
+def plan(labels: dict[str, str], options: Options) -> planning.Plan:
     """The network, opened and tried, with what it is to do. Raises BadInput."""
     classes = planning.read_classes(options["classes"])
     chosen = None
@@ -190,10 +190,10 @@ def plan(labels: dict[str, str], options: dict[str, Any]) -> planning.Plan:
     )
 
 
-def settings(made: planning.Plan, options: dict[str, Any]) -> dict[str, Any]:
+def settings(made: planning.Plan, options: Options) -> dict[str, object]:
     """Everything that the maps depend on, but the images."""
     recipe = made.as_dict() | {"orientation": options["orientation"] or "upright"}
-    said: dict[str, Any] = {
+    said: dict[str, object] = {
         "recipe": recipe,
         "model": dict(made.classifier.source),
         "classes": hashlib.sha256(canonical(made.classifier.classes)).hexdigest(),

@@ -132,7 +132,7 @@ def shown(options: Options) -> Shown:
     content_schemes = list(dict.fromkeys(options["content_schemes"] or CONTENT_SCHEMES))
     made = found.shares if found else {}
     shares = {scheme: made[scheme] for scheme in orders if scheme in made and scheme not in given}
-    settings: dict[str, Any] = {
+    settings: dict[str, object] = {
         "release": {"campaign": frozen.meta["campaign"]["name"], "sha256": frozen.meta["sha256"]},
         "content_schemes": content_schemes,
         "include_empty": options["include_empty"],

@@ -6,7 +6,18 @@ Every result that puts classifiers or submissions in an order uses this, the pag
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+
+from labeling.records import Record
+
+
+@dataclass(kw_only=True)
+class Sure(Record):
+    """An Order in a result. Of CDS results the names are in `bands`."""
+
+    level: float
+    bands: list[list[str]]
+    apart: list[list[str]]
+    words: str
 
 
 @dataclass(frozen=True)
@@ -80,14 +91,13 @@ class Order:
         """
         return _listed(self.leaders, "or") if self.leaders else ""
 
-    def as_payload(self) -> dict[str, Any]:
+    def as_record(self) -> Sure:
         """As results have it under `sure`."""
-        return {
-            "level": self.level,
-            "bands": self.bands,
-            "apart": [list(pair) for pair in self.apart],
-            "words": self.words,
-        }
+        apart = [list(pair) for pair in self.apart]
+        return Sure(level=self.level, bands=self.bands, apart=apart, words=self.words)
+
+    def as_payload(self) -> dict[str, object]:
+        return self.as_record().to_json()
 
 
 def order(names: Sequence[str], is_apart: Callable[[str, str], bool], level: float) -> Order:

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -21,7 +20,7 @@ from evaluation.metrics.frames.sequences import PartsError, checked_order
 from evaluation.readers.answers import parsed, require_file, text_lines
 from evaluation.readers.fixations import Gazes
 from evaluation.sequences.objects import DrawnObject, drawn_objects, parts_of
-from labeling.files import BadInput, StrPath, atomic_write
+from labeling.files import BadInput, StrPath
 from labeling.release_files.frozen import Frozen
 
 # Part scheme → category → its parts, the first to show first.
@@ -41,7 +40,7 @@ class OrdersByFixations:
 
     orders: dict[str, dict[str, tuple[str, ...]]]
     shares: dict[str, dict[str, dict[str, float]]]
-    settings: dict[str, Any]
+    settings: dict[str, object]
 
 
 def random_orders(parts: Parts, seed: int) -> dict[str, dict[str, tuple[str, ...]]]:
@@ -101,7 +100,7 @@ def numbers_of(frozen: Frozen, count: int, listed: StrPath | None = None) -> dic
 
 
 def read_orders(path: StrPath, parts: Parts) -> dict[str, dict[str, tuple[str, ...]]]:
-    """The orders in a file such as write_orders makes, of the categories in `parts`.
+    """The orders in a file that holds as_text, of the categories in `parts`.
 
     parts: category → its parts. A scheme may leave categories out. Raises BadInput naming the
     file, and the scheme and category: another form, a part that is unknown, twice, or left out.
@@ -116,7 +115,7 @@ def read_orders(path: StrPath, parts: Parts) -> dict[str, dict[str, tuple[str, .
 
 
 def checked_orders(
-    value: Any, parts: Parts, file: StrPath | None = None
+    value: object, parts: Parts, file: StrPath | None = None
 ) -> dict[str, dict[str, tuple[str, ...]]]:
     """Orders as JSON has them, checked as read_orders says."""
     if not isinstance(value, dict) or not value:
@@ -139,25 +138,13 @@ def checked_orders(
     return found
 
 
-def write_orders(
-    path: StrPath,
-    parts: Parts,
-    orders: Orders,
-    shares: Mapping[str, Any] | None = None,
-    settings: Mapping[str, Any] | None = None,
-) -> None:
-    """orders.json; read_orders reads it back."""
-    with atomic_write(path) as file:
-        file.write(as_text(parts, orders, shares, settings))
-
-
 def as_text(
     parts: Parts,
     orders: Orders,
-    shares: Mapping[str, Any] | None = None,
-    settings: Mapping[str, Any] | None = None,
+    shares: Mapping[str, object] | None = None,
+    settings: Mapping[str, object] | None = None,
 ) -> str:
-    """What orders.json holds: the same for the same orders."""
+    """What orders.json holds: the same for the same orders; read_orders reads it back."""
     content = {
         "parts": parts,
         "orders": orders,
@@ -218,15 +205,15 @@ class _Found:
                 shares[scheme][category] = order.shares
         return OrdersByFixations(orders, shares, self._settings(without, seed))
 
-    def _settings(self, without: list[str], seed: int) -> dict[str, Any]:
-        told: dict[str, Any] = {
+    def _settings(self, without: list[str], seed: int) -> dict[str, object]:
+        stated: dict[str, object] = {
             "images": self.images,
             "objects": {category: sums.seen for category, sums in self.sums.items()},
             "drop_first": self.drop_first,
             # Of how many objects the area was that of their outline, or of their parts together.
             "areas": self.areas,
         }
-        return told | ({"random_for_lack_of_fixations": without, "seed": seed} if without else {})
+        return stated | ({"random_for_lack_of_fixations": without, "seed": seed} if without else {})
 
 
 def _check_size(name: str, size: tuple[int, int], gazes: Gazes, place: int) -> None:
@@ -260,7 +247,7 @@ def _listed(file: Path, known: set[str], count: int) -> dict[str, int]:
 
 
 def _checked(
-    order: Any, parts: Sequence[str], scheme: str, category: str, file: StrPath | None
+    order: object, parts: Sequence[str], scheme: str, category: str, file: StrPath | None
 ) -> tuple[str, ...]:
     where = f"the part scheme {scheme}, category {category}"
     if not isinstance(order, list) or not all(isinstance(part, str) for part in order):

@@ -7,7 +7,6 @@ never overwrite each other unseen. It goes when the answer is accepted.
 import json
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 from django.db import IntegrityError, transaction
 from django.utils import timezone
@@ -39,7 +38,7 @@ class Outdated(Conflict):
         self.draft = draft
 
 
-def save(seat: Assignment, content: Any, base: int, device: str = "") -> int:
+def save(seat: Assignment, content: object, base: int, device: str = "") -> int:
     """The version under which the draft is kept from now on; the seat's lease begins anew.
 
     base: the version that this one was made from, 0 for none. Raises Outdated when the draft has
@@ -57,7 +56,9 @@ def save(seat: Assignment, content: Any, base: int, device: str = "") -> int:
     return version
 
 
-def _put(seat: Assignment, content: dict[str, Any], base: int, device: str, now: datetime) -> int:
+def _put(
+    seat: Assignment, content: dict[str, object], base: int, device: str, now: datetime
+) -> int:
     fields = {"content": content, "device": device, "saved_at": now}
     drafts = Draft.objects.filter(assignment=seat)
     if base:
@@ -73,7 +74,7 @@ def _put(seat: Assignment, content: dict[str, Any], base: int, device: str, now:
     return version
 
 
-def check(content: Any) -> dict[str, Any]:
+def check(content: object) -> dict[str, object]:
     """The content, if it can be kept. Raises TooLarge or Refusal."""
     if not isinstance(content, dict):
         raise Refusal("A draft must be a JSON object.", field="content")

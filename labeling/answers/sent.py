@@ -25,7 +25,7 @@ class Sent:
 
     id: UUID
     seat: str
-    value: Any
+    value: object
     duration_ms: int | None = None
 
 
@@ -37,7 +37,7 @@ def check_batch(answers: Sequence[Any]) -> None:
         )
 
 
-def read(answer: Any, where: str = "") -> Sent:
+def read(answer: object, where: str = "") -> Sent:
     """The answer of a JSON object or a form. where: put before the field that a Refusal names."""
     if not isinstance(answer, dict):
         raise _malformed("An answer must be a JSON object.", where.rstrip("."))
@@ -51,7 +51,7 @@ def read(answer: Any, where: str = "") -> Sent:
     )
 
 
-def read_id(value: Any, where: str = "id") -> UUID:
+def read_id(value: object, where: str = "id") -> UUID:
     """An answer's id, made by the client. Raises Refusal."""
     if isinstance(value, UUID):
         return value
@@ -65,14 +65,14 @@ def read_id(value: Any, where: str = "id") -> UUID:
         ) from error
 
 
-def read_token(value: Any, where: str = "seat") -> str:
+def read_token(value: object, where: str = "seat") -> str:
     """A seat's token by its form. Raises Refusal."""
     if not isinstance(value, str) or not 0 < len(value) <= 32 or not value.isalnum():
         raise _malformed(f"{str(value)[:60]!r} is not a seat.", where)
     return value
 
 
-def read_duration(value: Any, where: str = "duration_ms", images: int = 1) -> int | None:
+def read_duration(value: object, where: str = "duration_ms", images: int = 1) -> int | None:
     """Milliseconds for each of so many images, an hour at most; None where nothing was said.
 
     A form says it as text, and text that is no whole number says nothing. Raises Refusal.
@@ -94,7 +94,7 @@ def read_form(fields: Mapping[str, Any], missing: str = "Choose one of the answe
     return read(said | {"value": _value_of(said["value"] or "", missing)})
 
 
-def _value_of(text: str, missing: str) -> Any:
+def _value_of(text: str, missing: str) -> object:
     """A word, or the object that an option of a list or a drawing is."""
     try:
         if text and len(text) <= MAX_VALUE:

@@ -5,7 +5,7 @@ not gets its own refusal, and sending it again gives the first result again.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -103,8 +103,8 @@ class _Member:
     stage: str
     campaign_state: str
     kind: Kind
-    settings: dict[str, Any]
-    policy: dict[str, Any]
+    settings: Mapping[str, Any]
+    policy: policies.Policy
     has_quota: bool
 
 
@@ -306,7 +306,7 @@ def _check_again(batch: _Batch, sent: Sent, seat: _Seat | None) -> int:
     return revision
 
 
-def _clean_value(batch: _Batch, sent: Sent, seat: _Seat | None) -> Any:
+def _clean_value(batch: _Batch, sent: Sent, seat: _Seat | None) -> object:
     if seat is None and batch.member.kind.drawn:
         raise _refusal("not_your_seat")
     about = seat.about if seat else None
@@ -317,7 +317,7 @@ def _refusal(code: str) -> Refusal:
     return Refusal(MESSAGES[code], code=code)
 
 
-def _is_token(seat: Any) -> bool:
+def _is_token(seat: object) -> bool:
     # Whatever else came is no seat, and some of it (a NUL) no database takes.
     return isinstance(seat, str) and re.fullmatch("[0-9a-f]{32}", seat) is not None
 

@@ -5,10 +5,11 @@ begins with the answer after that.
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
+from labeling.kinds.policies import Policy
 from labeling.models import Answer
 
 MAX_REVISIONS = 1_000
@@ -47,7 +48,7 @@ def _answered(answers: Sequence[tuple[datetime, bool, datetime | None]]) -> Answ
 
 
 def is_open(
-    policy: Mapping[str, Any],
+    policy: Policy,
     *,
     revisions: int,
     first_at: datetime | None,

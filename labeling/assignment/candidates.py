@@ -54,7 +54,7 @@ class Reader:
     questions_asked: int
     questions_free: int
     counted_at: datetime | None
-    policy: dict[str, Any]
+    policy: policies.Policy
     by_topic: bool
     quota: dict[str, int] | None
 
@@ -196,7 +196,7 @@ def reader(user: User, campaign: Campaign) -> Reader:
     if not rows:
         raise NotYours(NOT_A_MEMBER)
     row = rows[0]
-    policy = policies.DEFAULTS | json.loads(row[16])
+    policy = policies.whole(json.loads(row[16]))
     return Reader(
         membership_id=row[0],
         user_id=user.pk,

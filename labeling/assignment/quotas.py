@@ -1,7 +1,7 @@
 """Quotas: who answers how many images of which topics. The only writer of Quota."""
 
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import dataclass
 
 from django.db import transaction
 from django.db.models import Count, OuterRef, Subquery
@@ -79,18 +79,24 @@ def _answered(member: Membership) -> dict[str, int]:
     return dict(rows)
 
 
-def of(membership: Membership) -> list[dict[str, Any]]:
-    """{"topic", "name", "images", "done"} of every topic of the campaign, by name; images is None
-    where the person has no quota of it."""
+@dataclass(frozen=True)
+class TopicQuota:
+    """images is None where the person has no quota of the topic."""
+
+    topic: str
+    name: str
+    images: int | None
+    done: int
+
+
+def of(membership: Membership) -> list[TopicQuota]:
+    """The person's quota of every topic of the campaign, by name."""
     quotas = {quota.topic: quota for quota in membership.quotas.all()}
     topics = membership.campaign.topics.order_by("name", "key").values_list("key", "name")
     return [
-        {
-            "topic": key,
-            "name": name,
-            "images": quotas[key].images if key in quotas else None,
-            "done": quotas[key].done if key in quotas else 0,
-        }
+        TopicQuota(key, name, quotas[key].images, quotas[key].done)
+        if key in quotas
+        else TopicQuota(key, name, None, 0)
         for key, name in topics
     ]
 

@@ -1,8 +1,9 @@
 """Open, change, pause and close campaigns."""
 
 import re
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, NotRequired, TypedDict
 
 from django.db import IntegrityError, transaction
 from django.utils import timezone
@@ -37,8 +38,8 @@ def create(
     kind: str,
     dataset: Dataset,
     instructions: str = "",
-    settings: dict[str, Any] | None = None,
-    policy: dict[str, Any] | None = None,
+    settings: Mapping[str, object] | None = None,
+    policy: Mapping[str, object] | None = None,
 ) -> Campaign:
     """A draft campaign under its first policy, with its owner as researcher."""
     check_name(name)
@@ -111,7 +112,7 @@ def change(campaign: Campaign, actor: User, **fields: Any) -> Campaign:
     return campaign
 
 
-def change_policy(campaign: Campaign, actor: User, content: dict[str, Any]) -> Policy:
+def change_policy(campaign: Campaign, actor: User, content: Mapping[str, object]) -> Policy:
     """The next version of the policy. Questions already open keep theirs.
 
     Keys that content does not name have their defaults (policies.clean_next).
@@ -131,11 +132,18 @@ def change_policy(campaign: Campaign, actor: User, content: dict[str, Any]) -> P
     return policy
 
 
-def define_topics(campaign: Campaign, topics: Iterable[dict[str, Any]]) -> int:
-    """How many topics were written. A topic that is there keeps its guidance and examples.
+class TopicRow(TypedDict):
+    """A topic as lists name it, with more where that is known."""
 
-    topics: dicts with "key" and "name"; "synonyms", "definition" and "url" where known.
-    """
+    key: str
+    name: str
+    synonyms: NotRequired[list[str]]
+    definition: NotRequired[str]
+    url: NotRequired[str]
+
+
+def define_topics(campaign: Campaign, topics: Iterable[TopicRow]) -> int:
+    """How many topics were written. A topic that is there keeps its guidance and examples."""
     rows = [
         Topic(
             campaign=campaign,
@@ -245,32 +253,45 @@ def close(campaign: Campaign, actor: User | None) -> Campaign:
     return move(campaign, actor, "close")
 
 
-def estimate(questions: int, policy: dict[str, Any], votes: float | None = None) -> dict[str, Any]:
-    """What asking will cost: answers, how many of them to gold, hours of people's time, and money.
+@dataclass(frozen=True)
+class Cost:
+    """What asking will cost. answers: to gold too; hours: of people's time; cost: in currency."""
+
+    questions: int
+    answers: int
+    gold: int
+    hours: float
+    cost: float
+    currency: str
+
+
+def estimate(questions: int, policy: Mapping[str, object], votes: float | None = None) -> Cost:
+    """What asking so many questions will cost.
 
     votes: answers a question took so far, where that is known. Without it, what the policy comes to
     by itself: the fixed number, or what people of the assumed accuracy would need to be sure enough
     (judging.expected_votes). Ties, abstentions and replacements come on top and are not foreseen.
     """
-    each = deciding.expected_votes(policies.DEFAULTS | policy) if votes is None else votes
+    rules = policies.whole(policy)
+    each = deciding.expected_votes(rules) if votes is None else votes
     votes_in_all = questions * each
-    answers = round(votes_in_all / (1 - policy["gold_share"]))
-    hours = answers * policy["seconds_per_answer"] / 3600
-    return {
-        "questions": questions,
-        "answers": answers,
-        "gold": answers - round(votes_in_all),
-        "hours": hours,
-        "cost": hours * policy["cost_per_hour"],
-        "currency": policy["currency"],
-    }
+    answers = round(votes_in_all / (1 - rules["gold_share"]))
+    hours = answers * rules["seconds_per_answer"] / 3600
+    return Cost(
+        questions=questions,
+        answers=answers,
+        gold=answers - round(votes_in_all),
+        hours=hours,
+        cost=hours * rules["cost_per_hour"],
+        currency=rules["currency"],
+    )
 
 
 def _record(
     campaign: Campaign,
     kind: str,
     actor: User | None,
-    content: dict[str, Any],
+    content: dict[str, object],
     reason: str = "",
 ) -> None:
     Decision.objects.create(

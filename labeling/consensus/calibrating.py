@@ -4,19 +4,17 @@ Learning reads all answers and holds three numbers of each. docs/quality.md, How
 consensus.
 """
 
-from typing import Any
+from dataclasses import replace
 
 from django.db.models import Sum
 from django.utils import timezone
 
 from labeling.consensus import calibrations
+from labeling.consensus.calibrations import Content
 from labeling.db.sql import retried, writing
 from labeling.jobs import queue
 from labeling.kinds import policies
 from labeling.models import Calibration, Campaign, Job, User
-
-# When a calibration was made, which is no part of what it says.
-_MOMENT = ("learned_at", "answered")
 
 
 def calibrate(campaign: Campaign, actor: User | None = None, reason: str = "") -> Calibration:
@@ -33,29 +31,29 @@ def calibrate(campaign: Campaign, actor: User | None = None, reason: str = "") -
     answered = _answered(campaign)
     content = learned_skills.learn(campaign, calibrations.in_force(campaign).voided)
     if campaign.settings.get("order") == "learned":
-        content["statistics"] = learned_order.statistics(campaign)
+        content.statistics = learned_order.statistics(campaign)
     if actor is not None:
         reason = f"{reason or 'asked for'} ({actor.username})"
-    return _put_in_force(campaign.pk, content | {"answered": answered}, reason)
+    content.answered = answered
+    return _put_in_force(campaign.pk, content, reason)
 
 
 @retried
-def _put_in_force(campaign_id: int, content: dict[str, Any], reason: str) -> Calibration:
+def _put_in_force(campaign_id: int, learned: Content, reason: str) -> Calibration:
     with writing():
         campaign = Campaign.objects.select_for_update(no_key=True).get(pk=campaign_id)
         current = Calibration.objects.filter(pk=campaign.calibration_id or 0).first()
         # Who is void may have changed while the answers were read.
-        content = content | {"voided": current.content.get("voided", []) if current else []}
-        if current is not None and _meaning(current.content) == _meaning(content):
+        before = Content.from_json(current.content if current else {})
+        content = replace(learned, voided=before.voided or [])
+        # When it was made is no part of what it says.
+        same = replace(before, answered=content.answered, learned_at=None) == content
+        if current is not None and same:
             return current
-        now = timezone.now().isoformat()
-        made = calibrations.create(campaign_id, content | {"learned_at": now}, reason)
+        content.learned_at = timezone.now().isoformat()
+        made = calibrations.create(campaign_id, content, reason)
         Campaign.objects.filter(pk=campaign_id).update(calibration=made)
         return made
-
-
-def _meaning(content: dict[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in content.items() if key not in _MOMENT}
 
 
 def _answered(campaign: Campaign) -> int:

@@ -3,7 +3,8 @@
 So a settlement can always be computed again. docs/quality.md, How answers become a consensus.
 """
 
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import lru_cache
 from typing import Any
@@ -13,6 +14,33 @@ from django.db.models import Max
 from labeling.estimators.vote_tables import VoteTable
 from labeling.kinds import KINDS, deciding
 from labeling.models import Calibration, Campaign
+from labeling.records import Record
+
+
+@dataclass(kw_only=True)
+class Skill(Record):
+    """A person's skill. confusion: of no and yes, where these are all answers; else accuracy."""
+
+    confusion: list[list[float]] | None = None
+    accuracy: float | None = None
+    answers: int | None = None
+    gold: int | None = None
+
+
+@dataclass(kw_only=True)
+class Content(Record):
+    """What a calibration says. annotators: by the user's id. prior: P(no), P(yes) by topic, "*" for
+    all others. tables, statistics: what VoteTable and Statistics keep. answered: answers until
+    then. voided: ids of the people whose votes do not count."""
+
+    classes: list[str] | None = None
+    annotators: dict[str, Skill] | None = None
+    prior: dict[str, list[float]] | None = None
+    tables: dict[str, Any] | None = None
+    statistics: dict[str, object] | None = None
+    answered: int | None = None
+    voided: list[int] | None = None
+    learned_at: str | None = None
 
 
 def in_force(source: Campaign | int | None) -> deciding.Skills:
@@ -35,29 +63,29 @@ def skills(calibration_id: int | None, made_at: datetime | None) -> deciding.Ski
 @lru_cache(maxsize=64)
 def _read(pk: int, made_at: datetime | None) -> deciding.Skills:
     # By the moment too: SQLite gives the id of a row that was rolled back to the next one.
-    return skills_of(Calibration.objects.values_list("content", flat=True).get(pk=pk))
+    content = Calibration.objects.values_list("content", flat=True).get(pk=pk)
+    return skills_of(Content.from_json(content))
 
 
-def skills_of(content: dict[str, Any]) -> deciding.Skills:
+def skills_of(content: Content) -> deciding.Skills:
     """A calibration's content as judging wants it."""
-    people = content.get("annotators", {})
-    since = content.get("learned_at")
+    people = {int(person): skill for person, skill in (content.annotators or {}).items()}
     return deciding.Skills(
-        classes=tuple(content.get("classes", deciding.BINARY)),
+        classes=tuple(content.classes or deciding.BINARY),
         gains={
-            int(person): deciding.gains_of_confusion(said["confusion"])
-            for person, said in people.items()
-            if "confusion" in said
+            person: deciding.gains_of_confusion(skill.confusion)
+            for person, skill in people.items()
+            if skill.confusion is not None
         },
         accuracy={
-            int(person): said["accuracy"] for person, said in people.items() if "accuracy" in said
+            person: skill.accuracy for person, skill in people.items() if skill.accuracy is not None
         },
-        prior={topic: shares[1] for topic, shares in content.get("prior", {}).items()},
+        prior={topic: shares[1] for topic, shares in (content.prior or {}).items()},
         tables={
-            topic: VoteTable.from_dict(table) for topic, table in content.get("tables", {}).items()
+            topic: VoteTable.from_dict(table) for topic, table in (content.tables or {}).items()
         },
-        voided=frozenset(content.get("voided", ())),
-        since=datetime.fromisoformat(since) if since else None,
+        voided=frozenset(content.voided or ()),
+        since=datetime.fromisoformat(content.learned_at) if content.learned_at else None,
     )
 
 
@@ -67,16 +95,16 @@ def among_classes(known: deciding.Skills, campaign_id: int) -> deciding.Skills:
     return replace(known, classes=classes_of(*row))
 
 
-def classes_of(kind: str, settings: dict[str, Any]) -> tuple[str, ...]:
+def classes_of(kind: str, settings: Mapping[str, Any]) -> tuple[str, ...]:
     """The words that votes of this kind count for."""
     return KINDS[kind].classes(settings)
 
 
-def create(campaign_id: int, content: dict[str, Any], reason: str) -> Calibration:
+def create(campaign_id: int, content: Content, reason: str) -> Calibration:
     rows = Calibration.objects.filter(campaign=campaign_id)
     last = rows.aggregate(at=Max("number"))["at"] or 0
     return Calibration.objects.create(
-        campaign_id=campaign_id, number=last + 1, content=content, reason=reason[:200]
+        campaign_id=campaign_id, number=last + 1, content=content.to_json(), reason=reason[:200]
     )
 
 
@@ -86,8 +114,9 @@ def voiding(campaign: Campaign, voided: set[int], reason: str) -> Calibration | 
     Not yet in force: blocking.py sees to that. None where nothing is known and nobody is void.
     """
     current = Calibration.objects.filter(pk=campaign.calibration_id or 0).first()
-    content = (current.content if current else {}) | {"voided": sorted(voided)}
-    if content == {"voided": []}:
+    content = Content.from_json(current.content if current else {})
+    content.voided = sorted(voided)
+    if content == Content(voided=[]):
         return None
-    same = Calibration.objects.filter(campaign=campaign, content=content).order_by("number").first()
-    return same or create(campaign.pk, content, reason)
+    same = Calibration.objects.filter(campaign=campaign, content=content.to_json())
+    return same.order_by("number").first() or create(campaign.pk, content, reason)

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from labeling.consensus.calibrations import classes_of
+from labeling.consensus.calibrations import Content, Skill, classes_of
 from labeling.consensus.votes import sent_back_since
 from labeling.estimators.aggregation import Floats, Ints, vote_counts
 from labeling.estimators.dawid_skene import DawidSkene, dawid_skene
@@ -58,7 +58,7 @@ class _Reading:
     known: "array[int]" = field(default_factory=lambda: array("q"))
 
 
-def learn(campaign: Campaign, voided: frozenset[int] = frozenset()) -> dict[str, Any]:
+def learn(campaign: Campaign, voided: frozenset[int] = frozenset()) -> Content:
     """The content of a calibration but for `voided` and when it was made. Equal answers give equal
     content, on either database."""
     classes = classes_of(campaign.kind, campaign.settings)
@@ -66,10 +66,11 @@ def learn(campaign: Campaign, voided: frozenset[int] = frozenset()) -> dict[str,
     if isinstance(kind, DrawnKind):
         chunks = _answered(campaign, voided)
         found = ((answers, gold) for chunk in chunks for _, _, gold, answers in chunk)
-        return {"classes": list(classes)} | kind.learn(found, policy)
+        return Content.from_json({"classes": list(classes), **kind.learn(found, policy)})
     votes = read(campaign, classes, voided)
     learned = _two(votes, policy) if len(classes) == 2 else _many(votes, policy, len(classes))
-    return {"classes": list(classes)} | learned
+    learned.classes = list(classes)
+    return learned
 
 
 def read(campaign: Campaign, classes: tuple[str, ...], voided: frozenset[int]) -> Votes:
@@ -144,7 +145,7 @@ def _numbered(reading: _Reading) -> Votes:
     )
 
 
-def _two(votes: Votes, policy: dict[str, Any]) -> dict[str, Any]:
+def _two(votes: Votes, policy: policies.Policy) -> Content:
     base = np.array([1 - policy["prior_yes"], policy["prior_yes"]])
     found = dawid_skene(
         votes.people,
@@ -161,18 +162,18 @@ def _two(votes: Votes, policy: dict[str, Any]) -> dict[str, Any]:
         tolerance=TOLERANCE,
     )
     answers, gold = _counts(votes)
-    return {
-        "annotators": {
-            str(pk): {
-                "confusion": _rounded(found.confusions[person]),
-                "answers": int(answers[person]),
-                "gold": int(gold[person]),
-            }
+    return Content(
+        annotators={
+            str(pk): Skill(
+                confusion=_rounded(found.confusions[person]),
+                answers=int(answers[person]),
+                gold=int(gold[person]),
+            )
             for person, pk in enumerate(votes.ids)
         },
-        "prior": _priors(votes, found, base),
-        "tables": _tables(votes, found, policy),
-    }
+        prior=_priors(votes, found, base),
+        tables=_tables(votes, found, policy),
+    )
 
 
 def _counts(votes: Votes) -> tuple[Ints, Ints]:
@@ -198,7 +199,7 @@ def _priors(votes: Votes, found: DawidSkene, base: Floats) -> dict[str, list[flo
     return priors
 
 
-def _tables(votes: Votes, found: DawidSkene, policy: dict[str, Any]) -> dict[str, Any]:
+def _tables(votes: Votes, found: DawidSkene, policy: policies.Policy) -> dict[str, object]:
     """Vote tables of the topics that have a pilot, if the policy goes by them."""
     counts = vote_counts(votes.questions, votes.words, len(votes.topics), 2)
     # Gold is no random sample of its topic.
@@ -219,19 +220,19 @@ def _tables(votes: Votes, found: DawidSkene, policy: dict[str, Any]) -> dict[str
     }
 
 
-def _many(votes: Votes, policy: dict[str, Any], n_classes: int) -> dict[str, Any]:
+def _many(votes: Votes, policy: policies.Policy, n_classes: int) -> Content:
     accuracy = accuracies(votes, n_classes, policy["assumed_accuracy"])
     answers, gold = _counts(votes)
-    return {
-        "annotators": {
-            str(pk): {
-                "accuracy": round(float(accuracy[person]), DIGITS),
-                "answers": int(answers[person]),
-                "gold": int(gold[person]),
-            }
+    return Content(
+        annotators={
+            str(pk): Skill(
+                accuracy=round(float(accuracy[person]), DIGITS),
+                answers=int(answers[person]),
+                gold=int(gold[person]),
+            )
             for person, pk in enumerate(votes.ids)
         }
-    }
+    )
 
 
 def accuracies(votes: Votes, n_classes: int, assumed: float) -> Floats:
@@ -263,6 +264,7 @@ def accuracies(votes: Votes, n_classes: int, assumed: float) -> Floats:
     return accuracy
 
 
-def _rounded(values: Any) -> Any:
+def _rounded(values: ArrayLike) -> list[Any]:
     """As lists, to the digits that are kept: the last ones differ from machine to machine."""
-    return np.round(np.asarray(values, float), DIGITS).tolist()
+    rounded: list[Any] = np.round(np.asarray(values, float), DIGITS).tolist()
+    return rounded

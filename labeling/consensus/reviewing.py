@@ -5,9 +5,8 @@ Every action can say which settlement the reviewer looked at (`seen`); when anot
 by now, somebody else was quicker, or the question came back with another answer: nothing happens.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import timedelta
-from typing import Any
 
 from django.utils import timezone
 
@@ -49,7 +48,7 @@ def decide(
     campaign: Campaign,
     question_id: int,
     actor: User,
-    value: Any,
+    value: object,
     reason: str = "",
     *,
     seen: int | None = None,
@@ -145,7 +144,7 @@ def _settle(
     question: Locked,
     latest: Settlement | None,
     actor: User,
-    value: Any,
+    value: object,
     reason: str,
     *,
     accepted: bool = False,
@@ -177,7 +176,7 @@ def _follow(campaign: Campaign, question: Locked) -> None:
         queue.enqueue("advance", str(campaign.pk), campaign=campaign)
 
 
-def _word(campaign: Campaign, value: Any) -> Any:
+def _word(campaign: Campaign, value: object) -> object:
     """What a decision keeps of a verdict: a drawing stands in its settlement."""
     kind = KINDS[campaign.kind]
     return kind.tally_name(value) if kind.drawn else value
@@ -188,7 +187,7 @@ def _record(
     actor: User,
     question: Locked,
     state: str,
-    content: dict[str, Any],
+    content: Mapping[str, object],
     reason: str,
 ) -> None:
     Decision.objects.create(
@@ -222,7 +221,7 @@ def _chosen(
 
 def _lease_again(question: Locked, seats: Sequence[int]) -> None:
     content = Policy.objects.values_list("content", flat=True).get(pk=question.policy_id)
-    hours = (policies.DEFAULTS | content)["return_hours"]
+    hours = policies.whole(content)["return_hours"]
     execute(
         "UPDATE labeling_assignment SET state = 'leased', leased_until = %s "  # noqa: S608
         f"WHERE id IN ({numbers(seats)}) AND state = '{Assignment.State.ANSWERED.value}'",
@@ -244,7 +243,7 @@ def about(campaign: Campaign, question_id: int) -> About | None:
     return About(*row)
 
 
-def clean_verdict(campaign: Campaign, value: Any, about: About | None = None) -> Any:
+def clean_verdict(campaign: Campaign, value: object, about: About | None = None) -> object:
     """The verdict, if it decides something. about: where answers are drawings. Raises Refusal."""
     if value == DROP:
         return DROP

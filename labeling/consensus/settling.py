@@ -29,6 +29,7 @@ from labeling.jobs import queue
 from labeling.kinds import KINDS
 from labeling.kinds.deciding import Vote
 from labeling.models import Answer, Assignment, Campaign, Question, Settlement
+from labeling.records import Record
 
 State = Question.State
 RETURNED = Question.Lane.RETURNED
@@ -36,13 +37,28 @@ DECIDED = (State.SETTLED, State.DROPPED, State.REVIEW)
 CHUNK = 1_000
 
 
-@dataclass(frozen=True)
-class Difference:
+@dataclass(kw_only=True)
+class Stated(Record):
+    """A question's state; alone where no settlement gives it."""
+
+    state: str
+
+
+@dataclass(kw_only=True)
+class Settled(Stated):
+    value: object
+    probability: float | None
+    policy: int
+    answers: list[str]
+
+
+@dataclass(kw_only=True)
+class Difference(Record):
     """A question whose standing settlement is not what its answers give."""
 
     question: int
-    stands: dict[str, Any] | None
-    rebuilt: dict[str, Any] | None
+    stands: Stated | None
+    rebuilt: Stated | None
 
 
 def settle(question_ids: Iterable[int]) -> int:
@@ -307,9 +323,9 @@ def rebuild(campaign: Campaign) -> Iterator[Difference]:
             judged = verdict_on(question, votes[question.id], by, places)
             complete = question.seats_free == 0 and not held[question.id]
             difference = Difference(
-                question.id,
-                _stated(question, stands),
-                _content(judged) if complete and not judged.verdict.more else None,
+                question=question.id,
+                stands=_stated(question, stands),
+                rebuilt=_rebuilt(judged) if complete and not judged.verdict.more else None,
             )
             if difference.stands != difference.rebuilt:
                 yield difference
@@ -322,28 +338,28 @@ def _as_settled(question: Locked, settlement: Settlement | None) -> Locked:
     return question._replace(policy_id=settlement.policy_id)
 
 
-def _content(judged: Judged) -> dict[str, Any]:
-    return {
-        "state": str(judged.verdict.state),
-        "value": judged.verdict.value,
-        "probability": judged.verdict.probability,
-        "policy": judged.question.policy_id,
-        "answers": judged.answers,
-    }
+def _rebuilt(judged: Judged) -> Settled:
+    return Settled(
+        state=str(judged.verdict.state),
+        value=judged.verdict.value,
+        probability=judged.verdict.probability,
+        policy=judged.question.policy_id,
+        answers=judged.answers,
+    )
 
 
-def _stated(question: Locked, settlement: Settlement | None) -> dict[str, Any] | None:
+def _stated(question: Locked, settlement: Settlement | None) -> Stated | None:
     if question.state == State.OPEN:
         return None
     if settlement is None:
-        return {"state": question.state}
-    return {
-        "state": question.state,
-        "value": settlement.value,
-        "probability": settlement.probability,
-        "policy": settlement.policy_id,
-        "answers": settlement.answers,
-    }
+        return Stated(state=question.state)
+    return Settled(
+        state=question.state,
+        value=settlement.value,
+        probability=settlement.probability,
+        policy=settlement.policy_id,
+        answers=settlement.answers,
+    )
 
 
 def tallies(campaign: Campaign, question_ids: Sequence[int]) -> dict[int, Counter[str]]:

@@ -34,7 +34,7 @@ class Rules:
     """By what a question is judged."""
 
     kind: Kind
-    policy: dict[str, Any]
+    policy: policies.Policy
     skills: Skills
     calibration_id: int | None
 
@@ -113,7 +113,7 @@ def rules_by(
     )
     rules = {}
     for pk, content, campaign_id, kind, current, current_at in rows:
-        policy = policies.DEFAULTS | content
+        policy = policies.whole(content)
         calibration_id, made_at = coming or (current, current_at)
         known = calibrations.skills(calibration_id, made_at)
         if policy["method"] != "majority" and not KINDS[kind].is_binary:

@@ -12,7 +12,7 @@ from datetime import datetime
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 from django.conf import settings
 from django.core.files.base import File
@@ -51,6 +51,15 @@ SMALL_ENTRIES = 10_000
 LISTED = 2000
 
 Stream = Callable[[], Iterator[Found | Refused]]
+
+
+class Upload(TypedDict):
+    """What an import keeps of a file. file: its name; stored: its name in the storage."""
+
+    file: str
+    stored: str
+    bytes: int
+    zip: bool
 
 
 @dataclass(frozen=True)
@@ -109,7 +118,7 @@ def of_uploads(
         if sent.is_zip:
             _check_zip(sent)
     forget_old()
-    kept: list[dict[str, Any]] = []
+    kept: list[Upload] = []
     try:
         for sent in files:
             kept.append(_keep(sent))
@@ -260,7 +269,7 @@ def _stream_at(path: Path, opened: ExitStack) -> Stream:
     return _stream_of_zip(opened.enter_context(path.open("rb")), opened)
 
 
-def _stream_in(upload: dict[str, Any], opened: ExitStack) -> Stream:
+def _stream_in(upload: Upload, opened: ExitStack) -> Stream:
     stored = upload["stored"]
     if upload["zip"]:
         return _stream_of_zip(opened.enter_context(default_storage.open(stored)), opened)
@@ -287,7 +296,7 @@ def _check_zip(sent: Sent) -> None:
     file.seek(0)
 
 
-def _keep(sent: Sent) -> dict[str, Any]:
+def _keep(sent: Sent) -> Upload:
     """What its import keeps of a file that is in the storage now. Raises StorageFull."""
     # Read first: a file that lies on the disk may be moved away by the storage.
     size = sent.file.size
@@ -295,7 +304,7 @@ def _keep(sent: Sent) -> dict[str, Any]:
     return {"file": sent.name, "stored": stored, "bytes": size, "zip": sent.is_zip}
 
 
-def _remove(kept: Sequence[dict[str, Any]]) -> None:
+def _remove(kept: Sequence[Upload]) -> None:
     for upload in kept:
         # What is left over is removed by forget_old.
         with suppress(Exception):

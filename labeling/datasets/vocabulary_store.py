@@ -3,7 +3,7 @@
 types.py reads and checks one. Versions never change: campaigns keep the one they ask by.
 """
 
-from typing import Any
+from collections.abc import Mapping
 
 from django.db import transaction
 from django.db.models import Count
@@ -63,7 +63,7 @@ def may_edit(user: User, dataset: Dataset) -> bool:
 @transaction.atomic
 def add_version(
     dataset: Dataset,
-    content: Vocabulary | dict[str, Any],
+    content: Vocabulary | Mapping[str, object],
     actor: User | None,
     *,
     instead_of: int | None = None,

@@ -110,7 +110,7 @@ def execute(sql: str, params: Sequence[Any]) -> int:
         return cursor.rowcount
 
 
-def moment(at: datetime) -> Any:
+def moment(at: datetime) -> datetime | str | None:
     """A time as this database's raw statements take it."""
     return connection.ops.adapt_datetimefield_value(at)
 

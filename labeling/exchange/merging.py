@@ -83,10 +83,7 @@ def choose(
         changed = with_radius(part.merges[at], radius)
         # Of all instances anew: the region of one says nothing of where another lies.
         merges = [changed if nth == at else one for nth, one in enumerate(part.merges)]
-        made = [simplifying.merged(one) for one in merges]
-        part = replace(
-            part, **simplifying.together([one for one, _ in made], [shape for _, shape in made])
-        )
+        part = simplifying.remerged(part, merges)
         label.geometry = objects.content_of(part)
         # Releases and runs tell by this moment that what is given has changed.
         label.created_at = timezone.now()

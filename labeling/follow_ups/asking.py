@@ -140,7 +140,7 @@ def _create_questions(campaign: Campaign, keys: list[tuple[int, str]], lane: int
                 subject=about.get(item),
                 lane=lane,
                 ticket=first + index,
-                seats_free=policies.first_votes(policies.DEFAULTS | policy.content),
+                seats_free=policies.first_votes(policies.whole(policy.content)),
                 policy=policy,
             )
             for index, (item, topic) in enumerate(keys)

@@ -178,11 +178,11 @@ def _open_slice(campaign: Campaign, node: str, items: Sequence[int]) -> int:
         )
 
 
-def _policy(campaign_id: int) -> tuple[int, dict[str, Any]]:
+def _policy(campaign_id: int) -> tuple[int, policies.Policy]:
     """The policy in force now: its id and content with every key."""
     pk = Campaign.objects.values_list("policy", flat=True).get(pk=campaign_id)
     content = Policy.objects.values_list("content", flat=True).get(pk=pk)
-    return pk, policies.DEFAULTS | content
+    return pk, policies.whole(content)
 
 
 def execute_advance(job: Job) -> None:

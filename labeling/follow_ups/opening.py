@@ -9,6 +9,7 @@ from django.db import transaction
 from django.utils.module_loading import import_string
 
 from labeling.campaigns import lifecycle
+from labeling.campaigns.lifecycle import TopicRow
 from labeling.errors import Refusal
 from labeling.follow_ups import asking, following
 from labeling.follow_ups.asking import AddedQuestions
@@ -18,7 +19,7 @@ from labeling.models import Campaign, Dataset, Job, User
 from labeling.question_graph.graph import Graph
 
 # A naming question asks about no class of its own.
-NAMING_TOPIC = {"key": "label", "name": "What does this image show?"}
+NAMING_TOPIC: TopicRow = {"key": "label", "name": "What does this image show?"}
 LISTED = 5
 # Images whose first questions are opened while the page waits; more are a job's work.
 AT_ONCE = 500
@@ -30,7 +31,7 @@ def draft(
     owner: User,
     *,
     pairs: Pairs = (),
-    topics: Iterable[dict[str, Any]] = (),
+    topics: Iterable[TopicRow] = (),
     vocabulary: Sequence[dict[str, str]] = (),
     **fields: Any,
 ) -> Campaign:
@@ -46,7 +47,7 @@ def draft(
 
 
 @transaction.atomic
-def ask(campaign: Campaign, pairs: Pairs, topics: Iterable[dict[str, Any]] = ()) -> AddedQuestions:
+def ask(campaign: Campaign, pairs: Pairs, topics: Iterable[TopicRow] = ()) -> AddedQuestions:
     """What campaigns.add_questions says, with the classes defined first where they are new.
 
     A class that no list names is described by the site's glossary, or called by its identifier.
@@ -110,11 +111,11 @@ def naming_pairs(dataset: Dataset, names: Sequence[str] = ()) -> list[tuple[str,
     return [(name, NAMING_TOPIC["key"]) for name in chosen]
 
 
-def describe(keys: Sequence[str]) -> list[dict[str, Any]]:
+def describe(keys: Sequence[str]) -> list[TopicRow]:
     """A topic for each key, from the glossary that the settings name (ASSAY_GLOSSARY), if any."""
-    found: dict[str, dict[str, Any]] = {NAMING_TOPIC["key"]: NAMING_TOPIC}
+    found: dict[str, TopicRow] = {NAMING_TOPIC["key"]: NAMING_TOPIC}
     path = getattr(settings, "ASSAY_GLOSSARY", "")
     if path and keys:
-        glossary: Callable[[Sequence[str]], list[dict[str, Any]]] = import_string(path)
+        glossary: Callable[[Sequence[str]], list[TopicRow]] = import_string(path)
         found |= {topic["key"]: topic for topic in glossary(keys)}
     return [found.get(key) or {"key": key, "name": key} for key in keys]

@@ -1,7 +1,7 @@
 """Labels in the formats that other tools speak, a file for each.
 
 Every format is a module with `read(path) -> Iterator[Label]`, which checks as it reads, and
-`write(pages, folder, about)`, which writes whole files. `pages` gives (Photo, its labels).
+`write(pages, folder, about)`, which writes whole files. `pages` gives (Photograph, its labels).
 
 | format | what is written | what carries an image's labels |
 |---|---|---|
@@ -15,7 +15,7 @@ Every format is a module with `read(path) -> Iterator[Label]`, which checks as i
 from types import ModuleType
 
 from labeling.formats import coco, label_studio, lines, table, voc
-from labeling.formats.label import Label, Photo
+from labeling.formats.label import Label
 
 FORMATS: dict[str, ModuleType] = {
     "csv": table,
@@ -25,4 +25,4 @@ FORMATS: dict[str, ModuleType] = {
     "label-studio": label_studio,
 }
 
-__all__ = ["FORMATS", "Label", "Photo"]
+__all__ = ["FORMATS", "Label"]

@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import Any, TypeVar
 
 from labeling.files import BadInput, StrPath
+from labeling.parts.model import Photograph
 
 VALUES = ("yes", "no", "unknown")
 # What categories of COCO are called: each by a name of its own, or as their classes and parts are.
@@ -61,18 +62,6 @@ class Label:
         return {} if self.votes is None else {"votes": self.votes, "interval": self.interval}
 
 
-@dataclass(frozen=True)
-class Photo:
-    """An image as exports name it."""
-
-    name: str
-    width: int
-    height: int
-    sha256: str = ""
-    licence: str = ""
-    source: str = ""
-
-
 @dataclass
 class About:
     """What a format may need beside the labels: the release's name, the classes by key and, where
@@ -97,7 +86,7 @@ class About:
         return unique_names(self.classes)
 
 
-Pages = Iterable[tuple[Photo, list[Label]]]
+Pages = Iterable[tuple[Photograph, list[Label]]]
 
 
 def unique_names(names: Mapping[K, str], detail: Callable[[K], str] = str) -> dict[K, str]:

@@ -14,7 +14,8 @@ from typing import Any
 
 from labeling.files import BadInput, StrPath, atomic_write
 from labeling.formats import label_studio_project as project
-from labeling.formats.label import About, Box, Label, Pages, Photo, check, read_json
+from labeling.formats.label import About, Box, Label, Pages, check, read_json
+from labeling.parts.model import Photograph
 
 
 def write(pages: Pages, folder: Path, about: About) -> None:
@@ -48,7 +49,7 @@ def _plain(label: Label, about: About) -> dict[str, Any]:
     }
 
 
-def _results(photo: Photo, labels: list[Label]) -> list[dict[str, Any]]:
+def _results(photo: Photograph, labels: list[Label]) -> list[dict[str, Any]]:
     common = {
         "to_name": "image",
         "original_width": photo.width,
@@ -80,7 +81,7 @@ def _results(photo: Photo, labels: list[Label]) -> list[dict[str, Any]]:
     return found
 
 
-def _per_cent(box: Box, photo: Photo) -> dict[str, Any]:
+def _per_cent(box: Box, photo: Photograph) -> dict[str, Any]:
     return {
         "x": 100 * box[0] / photo.width,
         "y": 100 * box[1] / photo.height,

@@ -108,7 +108,7 @@ class Reading:
     def part(self, row: Any, polygons: Polygons, size: tuple[int, int], what: str) -> Part:
         """The part that part_details() wrote, with its polygons. Raises BadInput."""
         merges = [self._merge(one, size, what) for one in self._list(row, "merges", what)]
-        said: dict[str, Any] = of_merges(merges)
+        said = of_merges(merges)
         if "radius" in row:
             said["radius"] = self._length(row["radius"], f"{what}'s radius")
         if "pieces" in row:

@@ -17,8 +17,9 @@ from typing import Any
 from xml.etree import ElementTree as ET
 
 from labeling.files import BadInput, StrPath
-from labeling.formats.label import About, Box, Label, Pages, Photo, check
+from labeling.formats.label import About, Box, Label, Pages, check
 from labeling.formats.sidecar import file_name, file_path
+from labeling.parts.model import Photograph
 
 SIGNS = {"yes": "1", "no": "-1", "unknown": "0"}
 EDGES = ("xmin", "ymin", "xmax", "ymax")
@@ -93,7 +94,7 @@ class _Lists:
         self.waiting.clear()
 
 
-def _write_image(goal: Path, photo: Photo, labels: list[Label], about: About) -> None:
+def _write_image(goal: Path, photo: Photograph, labels: list[Label], about: About) -> None:
     root = ET.Element("annotation")
     path = Path(photo.name)
     _add(root, "folder", path.parent.as_posix() if path.parent != Path() else "")

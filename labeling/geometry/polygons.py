@@ -24,6 +24,8 @@ Ring = tuple[Point, ...]
 # The outer ring, then the holes.
 Piece = tuple[Ring, ...]
 Polygons = tuple[Piece, ...]
+# The same in JSON.
+PolygonLists = list[list[list[list[float]]]]
 
 # A hand that draws places hundreds; the pixel edges of a ragged mask have thousands.
 MOST_VERTICES = 20_000
@@ -62,7 +64,7 @@ def clean(
     return _noded(polygons)
 
 
-def as_json(polygons: Polygons) -> list[Any]:
+def as_json(polygons: Polygons) -> PolygonLists:
     """The nested lists that JSON has for them.
 
     >>> as_json(((((0.0, 0.0), (1.0, 0.0), (0.0, 1.5)),),))

@@ -28,7 +28,7 @@ KEPT = 2
 _ORDERS: dict[tuple[Any, ...], Order] = {}
 
 
-def statistics(campaign: Campaign) -> dict[str, Any]:
+def statistics(campaign: Campaign) -> dict[str, object]:
     """What ordering.learn counts over the campaign's wholly labeled images, as JSON takes it."""
     if campaign.graph_id is None:
         return {}

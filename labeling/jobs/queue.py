@@ -11,10 +11,9 @@ import logging
 import secrets
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from functools import partial
-from typing import Any
 
 from celery import current_app
 from django.conf import settings
@@ -61,7 +60,10 @@ class TooEarly(Exception):
 
 
 def enqueue(
-    kind: str, key: str, payload: dict[str, Any] | None = None, campaign: Campaign | None = None
+    kind: str,
+    key: str,
+    payload: Mapping[str, object] | None = None,
+    campaign: Campaign | None = None,
 ) -> Job:
     """The queued job of this kind and key: a new one, or the one that is waiting already.
 
@@ -80,7 +82,7 @@ def enqueue(
                     job = Job.objects.create(
                         kind=kind,
                         key=key,
-                        payload=payload or {},
+                        payload=dict(payload or {}),
                         campaign=campaign,
                         leased_until=timezone.now() + PATIENCE,
                     )
@@ -119,7 +121,7 @@ def renew(job: Job, done: int | None = None, total: int | None = None) -> None:
     finished = done is not None and done == total
     if not finished and moment - getattr(job, "_renewed_at", 0.0) < RENEW_SECONDS:
         return
-    changes: dict[str, Any] = {"leased_until": timezone.now() + _lease()}
+    changes: dict[str, object] = {"leased_until": timezone.now() + _lease()}
     if done is not None:
         changes["progress_done"] = job.progress_done = done
     if total is not None:

@@ -9,10 +9,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from labeling.errors import Refusal
 from labeling.kinds.votes import Choices, Verdict, checked, offered, plurality
+
+if TYPE_CHECKING:
+    from labeling.kinds.policies import Policy
 
 # What questions are made of: listed pairs of image and class, every image, the first questions of a
 # question graph, or the dataset's objects.
@@ -23,6 +26,8 @@ PAIRS, IMAGES, GRAPH, OBJECTS = ASKS = ("pairs", "images", "graph", "objects")
 CONTAINS, CLASS, *_ = RELEASES = ("contains", "class", GRAPH, OBJECTS)
 REQUIRED = ("name", "title", "asks", "release")
 BINARY = ("no", "yes")
+# What people answer: a word, or an object of JSON.
+Answer = str | Mapping[str, object]
 
 
 @dataclass(frozen=True)
@@ -59,14 +64,14 @@ class Kind(ABC):
     # Settings that an action of its own writes.
     kept_settings: ClassVar[tuple[str, ...]] = ()
     # Keys of a policy that start from another value than in other kinds.
-    policy_defaults: ClassVar[Mapping[str, Any]] = {}
+    policy_defaults: ClassVar[Mapping[str, object]] = {}
 
-    def clean_settings(self, settings: dict[str, Any]) -> dict[str, Any]:
+    def clean_settings(self, settings: Mapping[str, object]) -> Mapping[str, object]:
         """The checked settings; by default a kind has none. Raises Refusal."""
         self.refuse_unknown(settings, ())
         return {}
 
-    def refuse_unknown(self, settings: Mapping[str, Any], known: Sequence[str]) -> None:
+    def refuse_unknown(self, settings: Iterable[str], known: Sequence[str]) -> None:
         """Raises Refusal for a setting that is not among the known ones."""
         if unknown := sorted(set(settings) - set(known)):
             listed = f"; it has {' and '.join(known)}" if known else ""
@@ -79,7 +84,7 @@ class Kind(ABC):
     def choices(self, settings: Mapping[str, Any]) -> list[dict[str, str]]:
         """{"value", "label", "key"} of each button on the page, in order."""
 
-    def answers(self, settings: Mapping[str, Any]) -> list[tuple[Any, str, str]]:
+    def answers(self, settings: Mapping[str, Any]) -> list[tuple[Answer, str, str]]:
         """(value, label, key) of every answer that can be listed."""
         return [(row["value"], row["label"], row["key"]) for row in self.choices(settings)]
 
@@ -96,10 +101,12 @@ class Kind(ABC):
         return topic if topic.endswith("?") else f"{topic}?"
 
     @abstractmethod
-    def clean(self, value: Any, settings: dict[str, Any], about: About | None = None) -> Any:
+    def clean(
+        self, value: object, settings: Mapping[str, Any], about: About | None = None
+    ) -> Answer:
         """The checked answer. about: given where answers are drawings. Raises Refusal."""
 
-    def answer_of(self, word: str) -> Any:
+    def answer_of(self, word: str) -> Answer:
         """The answer that a word in a list stands for."""
         return word
 
@@ -122,7 +129,7 @@ class Kind(ABC):
         """The word under which exports count this answer, abstentions too."""
 
     @abstractmethod
-    def settle(self, values: Sequence[Any], policy: dict[str, Any]) -> Verdict:
+    def settle(self, values: Sequence[Any], policy: "Policy") -> Verdict:
         """What these answers, one a person, say together."""
 
     def grade(self, value: Any, gold: Any) -> float:
@@ -130,7 +137,7 @@ class Kind(ABC):
         On gold, an abstention is a miss."""
         return float(value == gold)
 
-    def is_right(self, value: Any, gold: Any, policy: Mapping[str, Any]) -> bool:
+    def is_right(self, value: Any, gold: Any, policy: "Policy") -> bool:
         """Whether the answer counts as the known one."""
         return self.grade(value, gold) >= 1
 
@@ -148,7 +155,9 @@ class ChoiceKind(Kind):
     def choices(self, settings: Mapping[str, Any]) -> list[dict[str, str]]:
         return offered(self.options)
 
-    def clean(self, value: Any, settings: dict[str, Any], about: About | None = None) -> Any:
+    def clean(
+        self, value: object, settings: Mapping[str, Any], about: About | None = None
+    ) -> Answer:
         return checked(value, self.options)
 
     def classes(self, settings: Mapping[str, Any]) -> tuple[str, ...]:
@@ -165,7 +174,7 @@ class ChoiceKind(Kind):
     def tally_name(self, value: Any) -> str:
         return str(value)
 
-    def settle(self, values: Sequence[Any], policy: dict[str, Any]) -> Verdict:
+    def settle(self, values: Sequence[Any], policy: "Policy") -> Verdict:
         """The choice that more people made than any other; see votes.plurality."""
         return plurality([self.vote(value) for value in values], policy)
 
@@ -178,14 +187,14 @@ class DrawnKind(Kind):
 
     @abstractmethod
     def settle_weighted(
-        self, values: Sequence[Any], weights: Sequence[float], policy: dict[str, Any]
+        self, values: Sequence[Any], weights: Sequence[float], policy: "Policy"
     ) -> Verdict:
         """As settle, each answer with the weight of its person."""
 
     @abstractmethod
     def learn(
-        self, votes: Iterable[tuple[dict[int, Any], Any]], policy: dict[str, Any]
-    ) -> dict[str, Any]:
+        self, votes: Iterable[tuple[dict[int, Any], Any]], policy: "Policy"
+    ) -> Mapping[str, object]:
         """What a calibration holds of people. votes: of each question everybody's answer by their
         id, and the known answer or None."""
 

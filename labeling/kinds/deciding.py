@@ -18,6 +18,7 @@ from labeling.estimators.aggregation import posterior_binary, vote_gains
 from labeling.estimators.vote_tables import VoteTable
 from labeling.kinds import policies
 from labeling.kinds.base import BINARY, DrawnKind, Kind
+from labeling.kinds.policies import Policy
 from labeling.kinds.votes import Verdict, votes_wanted
 
 # A skill or prior of 0 or 1 would let one vote outweigh all others for ever.
@@ -72,7 +73,7 @@ NONE = Skills()
 def judge(
     kind: Kind,
     votes: Sequence[Vote],
-    policy: dict[str, Any],
+    policy: Policy,
     skills: Skills,
     *,
     topic: str = "",
@@ -105,7 +106,7 @@ def judge(
         size = min(len(cast), size + verdict.more)
 
 
-def _for_review(verdict: Verdict, policy: dict[str, Any]) -> Verdict:
+def _for_review(verdict: Verdict, policy: Policy) -> Verdict:
     if verdict.state == "settled" and policy["review"] == "all":
         return replace(verdict, state="review")
     # Policies from before this rule do not name it.
@@ -114,7 +115,7 @@ def _for_review(verdict: Verdict, policy: dict[str, Any]) -> Verdict:
     return verdict
 
 
-def _first_look(cast: Sequence[Vote], policy: dict[str, Any], since: datetime | None) -> int:
+def _first_look(cast: Sequence[Vote], policy: Policy, since: datetime | None) -> int:
     """How many votes there were when this policy, with these skills, was first asked."""
     first = policies.first_votes(policy)
     if since is not None:
@@ -132,7 +133,7 @@ def _weigh(
     kind: Kind,
     people: Sequence[int],
     values: Sequence[Any],
-    policy: dict[str, Any],
+    policy: Policy,
     skills: Skills,
     topic: str,
     inner: bool,
@@ -161,7 +162,7 @@ def _weigh(
 
 
 def _best(
-    able: Sequence[tuple[int, str]], policy: dict[str, Any], skills: Skills, topic: str
+    able: Sequence[tuple[int, str]], policy: Policy, skills: Skills, topic: str
 ) -> tuple[str, float]:
     """The most probable answer, and how probable it is."""
     if len(skills.classes) > 2:
@@ -171,7 +172,7 @@ def _best(
 
 
 def probability_of_yes(
-    able: Sequence[tuple[int, str]], policy: dict[str, Any], skills: Skills, topic: str
+    able: Sequence[tuple[int, str]], policy: Policy, skills: Skills, topic: str
 ) -> float:
     """P(yes | who said what): by the topic's vote table where the method is that and there is one,
     else by Bayes' rule with everyone's skills. able: (annotator, "yes" or "no")."""
@@ -187,7 +188,7 @@ def probability_of_yes(
 
 
 def _best_of_many(
-    able: Sequence[tuple[int, str]], policy: dict[str, Any], skills: Skills
+    able: Sequence[tuple[int, str]], policy: Policy, skills: Skills
 ) -> tuple[str, float]:
     """As _best for many classes, equally likely beforehand: whoever errs is taken to name any of
     the other classes alike (one coin), since a matrix for each person would never be learned."""
@@ -221,7 +222,7 @@ def clip(probability: float) -> float:
     return min(max(probability, LEAST), 1 - LEAST)
 
 
-def expected_votes(policy: dict[str, Any]) -> float:
+def expected_votes(policy: Policy) -> float:
     """Votes that a question is expected to take before anything is known of the people.
 
     By majority of a fixed number that number. Else the mean of the random walk that people of the
@@ -233,11 +234,12 @@ def expected_votes(policy: dict[str, Any]) -> float:
         return float(policy["votes"])
     by_majority = policy["method"] == "majority"
     accuracy, prior = policy["assumed_accuracy"], policy["prior_yes"]
+    most = policy["votes"] if by_majority else policy["max_votes"]
     total = 0.0
     for truth, share in ((1, prior), (-1, 1 - prior)):
         # P(so many more yes than no, and still undecided), by what the difference is.
         walk = {0: share}
-        for votes in range(1, policy["votes" if by_majority else "max_votes"] + 1):
+        for votes in range(1, most + 1):
             total += sum(walk.values())
             right = accuracy if truth > 0 else 1 - accuracy
             moved: dict[int, float] = {}
@@ -252,16 +254,16 @@ def expected_votes(policy: dict[str, Any]) -> float:
     return total
 
 
-def _open(votes: int, lead: int, policy: dict[str, Any]) -> bool:
+def _open(votes: int, lead: int, policy: Policy) -> bool:
     able = Counter(yes=(votes + lead) // 2, no=(votes - lead) // 2)
     return votes_wanted(able, 0, policy) > 0
 
 
-def _unsure(votes: int, lead: int, policy: dict[str, Any]) -> bool:
+def _unsure(votes: int, lead: int, policy: Policy) -> bool:
     return votes < policy["min_votes"] or not _sure(lead, policy)
 
 
-def _sure(lead: int, policy: dict[str, Any]) -> bool:
+def _sure(lead: int, policy: Policy) -> bool:
     gain = gains_of_accuracy(policy["assumed_accuracy"])[1]
     yes = posterior_binary(clip(policy["prior_yes"]), [lead * gain])
     return min(yes, 1 - yes) <= policy["target_error"]

@@ -3,7 +3,7 @@
 Its questions are opened by follow_ups/following.py: what a "no" closes is never asked.
 """
 
-from typing import Any
+from collections.abc import Mapping
 
 from labeling.errors import Refusal
 from labeling.kinds.base import GRAPH, ChoiceKind
@@ -34,14 +34,14 @@ class Hierarchy(ChoiceKind):
     )
     abstentions = frozenset({"hard"})
 
-    def clean_settings(self, settings: dict[str, Any]) -> dict[str, Any]:
+    def clean_settings(self, settings: Mapping[str, object]) -> dict[str, object]:
         """{"mode": "safe" or "strict", "order": "breadth", "depth" or "learned"}. Raises Refusal.
 
         >>> Hierarchy().clean_settings({"order": "learned"})
         {'mode': 'safe', 'order': 'learned'}
         """
         self.refuse_unknown(settings, tuple(SETTINGS))
-        cleaned = {}
+        cleaned: dict[str, object] = {}
         for key, words in SETTINGS.items():
             value = settings.get(key, words[0])
             if value not in words:

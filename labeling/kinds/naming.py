@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from labeling.errors import Refusal
-from labeling.kinds.base import CLASS, IMAGES, About, ChoiceKind
+from labeling.kinds.base import CLASS, IMAGES, About, Answer, ChoiceKind
+from labeling.kinds.policies import Policy
 from labeling.kinds.votes import Verdict
 
 LONGEST_QUESTION = 80
@@ -21,13 +22,10 @@ class Naming(ChoiceKind):
     options = (("none", "None of these", "n"), ("hard", "Too hard to tell", "h"))
     abstentions = frozenset({"hard"})
 
-    def clean_settings(self, settings: dict[str, Any]) -> dict[str, Any]:
+    def clean_settings(self, settings: Mapping[str, object]) -> dict[str, object]:
         """{"vocabulary": [{"key", "name"}, …]} with distinct keys, and "question" where the page
         shall ask in other words. Raises Refusal."""
-        if unknown := sorted(set(settings) - {"vocabulary", "question"}):
-            raise Refusal(
-                f"A campaign of the kind naming has no setting {unknown[0]!r}.", field="settings"
-            )
+        self.refuse_unknown(settings, ("vocabulary", "question"))
         vocabulary = settings.get("vocabulary")
         if not isinstance(vocabulary, list) or not vocabulary:
             raise Refusal(
@@ -44,11 +42,13 @@ class Naming(ChoiceKind):
                     field="vocabulary",
                 )
             cleaned[key] = {"key": key, "name": name}
-        return {"vocabulary": list(cleaned.values())} | _question(settings.get("question", ""))
+        words = _question(settings.get("question", ""))
+        return {"vocabulary": list(cleaned.values()), **words}
 
-    def answers(self, settings: Mapping[str, Any]) -> list[tuple[Any, str, str]]:
+    def answers(self, settings: Mapping[str, Any]) -> list[tuple[Answer, str, str]]:
         classes = self.class_names(settings).items()
-        return [({"key": key}, name, "") for key, name in classes] + super().answers(settings)
+        named: list[tuple[Answer, str, str]] = [({"key": key}, name, "") for key, name in classes]
+        return named + super().answers(settings)
 
     def class_names(self, settings: Mapping[str, Any]) -> dict[str, str]:
         return {entry["key"]: entry["name"] for entry in settings.get("vocabulary", ())}
@@ -56,7 +56,9 @@ class Naming(ChoiceKind):
     def question(self, topic: str, settings: Mapping[str, Any]) -> str:
         return str(settings.get("question", "What does this image show?"))
 
-    def clean(self, value: Any, settings: dict[str, Any], about: About | None = None) -> Any:
+    def clean(
+        self, value: object, settings: Mapping[str, Any], about: About | None = None
+    ) -> Answer:
         """{"key": a class of the vocabulary}, "none" or "hard". Raises Refusal."""
         if isinstance(value, str) and value in WORDS:
             return value
@@ -69,7 +71,7 @@ class Naming(ChoiceKind):
             code="bad_value",
         )
 
-    def answer_of(self, word: str) -> Any:
+    def answer_of(self, word: str) -> Answer:
         return word if word in WORDS else {"key": word}
 
     def classes(self, settings: Mapping[str, Any]) -> tuple[str, ...]:
@@ -82,7 +84,7 @@ class Naming(ChoiceKind):
     def tally_name(self, value: Any) -> str:
         return value["key"] if isinstance(value, dict) else str(value)
 
-    def settle(self, values: Sequence[Any], policy: dict[str, Any]) -> Verdict:
+    def settle(self, values: Sequence[Any], policy: Policy) -> Verdict:
         verdict = super().settle(values, policy)
         if verdict.state != "settled" or verdict.value == "none":
             return verdict
@@ -92,7 +94,7 @@ class Naming(ChoiceKind):
 WORDS = frozenset(value for value, _, _ in Naming.options)
 
 
-def _question(words: Any) -> dict[str, str]:
+def _question(words: object) -> dict[str, str]:
     if not isinstance(words, str) or len(words.strip()) > LONGEST_QUESTION:
         raise Refusal(
             f"The question is text of at most {LONGEST_QUESTION} characters.", field="question"
@@ -100,7 +102,7 @@ def _question(words: Any) -> dict[str, str]:
     return {"question": words.strip()} if words.strip() else {}
 
 
-def _entry(entry: Any, number: int) -> tuple[str, str]:
+def _entry(entry: object, number: int) -> tuple[str, str]:
     key = entry.get("key") if isinstance(entry, dict) else None
     name = entry.get("name") if isinstance(entry, dict) else None
     if not isinstance(key, str) or not isinstance(name, str) or not key or not name:

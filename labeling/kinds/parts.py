@@ -11,14 +11,16 @@ docs/part-agreement.md says how answers are compared and put together.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypedDict
 
 from labeling.errors import Refusal, TooLarge
 from labeling.geometry import polygons
+from labeling.geometry.polygons import PolygonLists
 from labeling.kinds.base import OBJECTS, About, DrawnKind
+from labeling.kinds.policies import Policy
 from labeling.kinds.votes import Verdict, exact_share, offered
 from labeling.parts import joining
-from labeling.parts.joining import said_in
+from labeling.parts.joining import Drawn, PartAnswer, said_in
 
 STATES = ("drawn", "not_visible", "occluded")
 # Why an object is not drawn, with words and key, in the order of the page.
@@ -35,6 +37,38 @@ MOST_CORNERS = 60_000
 # Pseudo-drawings that everyone made: as likely good as what is assumed of newcomers.
 ASSUMED_DRAWINGS = 3.0
 DIGITS = 6
+
+
+class AskedPart(TypedDict):
+    """What the settings hold of a part; see vocabulary.types.PartName."""
+
+    key: str
+    name: str
+    several: bool
+    holes: bool
+    guidance: str
+    mirror: str
+    holds: list[str]
+
+
+class AskedCategory(TypedDict):
+    name: str
+    guidance: str
+    parts: list[AskedPart]
+
+
+class Skipped(TypedDict):
+    """The answer of a person who draws nothing of the object."""
+
+    skip: str
+
+
+class Skill(TypedDict):
+    """What a calibration holds of a person who draws."""
+
+    accuracy: float
+    answers: int
+    gold: int
 
 
 class Parts(DrawnKind):
@@ -59,19 +93,13 @@ class Parts(DrawnKind):
         "review": "all",
     }
 
-    def clean_settings(self, settings: dict[str, Any]) -> dict[str, Any]:
+    def clean_settings(self, settings: Mapping[str, object]) -> dict[str, object]:
         """{"categories": {wnid: {"name", "guidance", "parts": […]}}, "ask_half", "ask_outline"}.
 
         The categories are written by part_campaigns.py from a vocabulary. Raises Refusal.
         """
-        known = {"categories", *FLAGS}
-        if unknown := sorted(set(settings) - known):
-            raise Refusal(
-                f"A campaign of the kind parts has no setting {unknown[0]!r}; it has "
-                f"{', '.join(sorted(FLAGS))}.",
-                field="settings",
-            )
-        cleaned: dict[str, Any] = {"categories": settings.get("categories") or {}}
+        self.refuse_unknown(set(settings) - {"categories"}, tuple(FLAGS))
+        cleaned: dict[str, object] = {"categories": settings.get("categories")}
         if not cleaned["categories"]:
             raise Refusal(
                 "A campaign of the kind parts needs the categories of a vocabulary.",
@@ -92,8 +120,8 @@ class Parts(DrawnKind):
         return super().words(settings) | {WORD: "Drawn"}
 
     def clean(
-        self, value: Any, settings: dict[str, Any], about: About | None = None
-    ) -> dict[str, Any]:
+        self, value: object, settings: Mapping[str, Any], about: About | None = None
+    ) -> Skipped | Drawn:
         """The checked answer; cleaning it again changes nothing. Raises Refusal naming the part."""
         assert about is not None
         if not isinstance(value, dict):
@@ -102,14 +130,15 @@ class Parts(DrawnKind):
             return _clean_skip(value)
         if unknown := sorted(str(key) for key in set(value) - {"parts", "half", "outline"}):
             raise _refusal(f"An answer has no {unknown[0]!r}; it has parts, half and outline.")
-        said, category = value.get("parts"), settings["categories"].get(about.topic)
+        said = value.get("parts")
+        category: AskedCategory | None = settings["categories"].get(about.topic)
         if category is None:
             raise _refusal(f"The campaign's vocabulary has no category {about.topic!r}.")
         if not isinstance(said, dict):
             raise _refusal(
                 "The parts of an answer are an object: each part's key and what is said."
             )
-        cleaned = {
+        cleaned: Drawn = {
             "parts": _clean_parts(said, category, about),
             "half": _clean_half(value.get("half")),
             "outline": _clean_outline(value.get("outline"), settings, about),
@@ -130,7 +159,7 @@ class Parts(DrawnKind):
         mine = said_in(value)
         return {key: joining.likeness(mine.get(key), known) for key, known in said_in(gold).items()}
 
-    def is_right(self, value: Any, gold: Any, policy: Mapping[str, Any]) -> bool:
+    def is_right(self, value: Any, gold: Any, policy: Policy) -> bool:
         """Whether its grade is as much as the policy wants (gold_iou)."""
         # A hair's breadth for sums that are not exact in binary.
         return self.grade(value, gold) >= policy["gold_iou"] - 1e-9
@@ -143,12 +172,12 @@ class Parts(DrawnKind):
         """The word under which exports count this answer: "drawn", or why it was skipped."""
         return str(value.get("skip", WORD)) if isinstance(value, dict) else str(value)
 
-    def settle(self, values: Sequence[Any], policy: dict[str, Any]) -> Verdict:
+    def settle(self, values: Sequence[Any], policy: Policy) -> Verdict:
         """As settle_weighted, where all weigh the same."""
         return self.settle_weighted(values, [1.0] * len(values), policy)
 
     def settle_weighted(
-        self, values: Sequence[Any], weights: Sequence[float], policy: dict[str, Any]
+        self, values: Sequence[Any], weights: Sequence[float], policy: Policy
     ) -> Verdict:
         """What the people draw together (joining.joined), once any two agree on each part.
 
@@ -174,9 +203,9 @@ class Parts(DrawnKind):
         return Verdict("review", found)
 
     def learn(
-        self, votes: Iterable[tuple[dict[int, Any], Any]], policy: dict[str, Any]
-    ) -> dict[str, Any]:
-        """{"annotators": {id: {"accuracy", "answers", "gold"}}}: how well people draw, in (0, 1).
+        self, votes: Iterable[tuple[dict[int, Any], Any]], policy: Policy
+    ) -> dict[str, dict[str, Skill]]:
+        """{"annotators": {id: Skill}}: how well people draw, accuracies in (0, 1).
 
         votes: of each question what everybody answered, by their id, and the known answer or None.
         On gold a drawing counts with its grade, elsewhere with how it fits what others drew
@@ -212,7 +241,7 @@ def _refusal(message: str) -> Refusal:
     return Refusal(message, field="value", code="bad_value")
 
 
-def _clean_skip(value: dict[str, Any]) -> dict[str, str]:
+def _clean_skip(value: dict[str, object]) -> Skipped:
     reason = value["skip"]
     if len(value) > 1:
         raise _refusal("An answer either skips the object or says something of its parts.")
@@ -221,17 +250,19 @@ def _clean_skip(value: dict[str, Any]) -> dict[str, str]:
     return {"skip": reason}
 
 
-def _clean_half(half: Any) -> bool | None:
+def _clean_half(half: object) -> bool | None:
     if half is False:
         raise _refusal(
             "Fewer than half of the missing parts can be drawn: then skip the object as under_half."
         )
     if half is not None and half is not True:
         raise _refusal("half is true, or null where it was not asked.")
-    return half
+    return True if half else None
 
 
-def _clean_outline(outline: Any, settings: dict[str, Any], about: About) -> list[Any] | None:
+def _clean_outline(
+    outline: object, settings: Mapping[str, object], about: About
+) -> PolygonLists | None:
     if outline is None or outline == []:
         return None
     if not settings.get("ask_outline"):
@@ -239,7 +270,7 @@ def _clean_outline(outline: Any, settings: dict[str, Any], about: About) -> list
     return polygons.as_json(_clean_polygons(outline, about, "The outline of the object"))
 
 
-def _clean_polygons(value: Any, about: About, what: str) -> polygons.Polygons:
+def _clean_polygons(value: object, about: About, what: str) -> polygons.Polygons:
     """As polygons.clean; its refusals have the one code by which the page gives a drawing back."""
     try:
         return polygons.clean(value, about.width, about.height, what)
@@ -249,8 +280,8 @@ def _clean_polygons(value: Any, about: About, what: str) -> polygons.Polygons:
 
 
 def _clean_parts(
-    said: dict[Any, Any], category: Mapping[str, Any], about: About
-) -> dict[str, dict[str, Any]]:
+    said: dict[Any, object], category: AskedCategory, about: About
+) -> dict[str, PartAnswer]:
     known = {part["key"]: part for part in category["parts"]}
     if unknown := sorted(str(key) for key in set(said) - set(known)):
         raise _refusal(
@@ -260,10 +291,10 @@ def _clean_parts(
     return {key: _clean_part(said[key], known[key], about) for key in sorted(said)}
 
 
-def _clean_part(said: Any, part: Mapping[str, Any], about: About) -> dict[str, Any]:
+def _clean_part(said: object, part: AskedPart, about: About) -> PartAnswer:
     what = f"The part {part['name']!r}"
     state = said.get("state") if isinstance(said, dict) else None
-    if not isinstance(state, str) or state not in STATES:
+    if not isinstance(said, dict) or not isinstance(state, str) or state not in STATES:
         raise _refusal(f"{what} needs a state: {_listed(STATES)}.")
     if extra := sorted(str(key) for key in set(said) - {"state", "polygons"}):
         raise _refusal(f"{what} has no {extra[0][:80]!r}; it has a state and polygons.")
@@ -282,7 +313,7 @@ def _clean_part(said: Any, part: Mapping[str, Any], about: About) -> dict[str, A
     return {"state": "drawn", "polygons": polygons.as_json(drawn)}
 
 
-def _check_size(cleaned: Mapping[str, Any]) -> None:
+def _check_size(cleaned: Drawn) -> None:
     drawn = [said.polygons for said in said_in(cleaned).values()]
     if sum(len(ring) for parts in drawn for piece in parts for ring in piece) > MOST_CORNERS:
         raise TooLarge(
@@ -292,6 +323,6 @@ def _check_size(cleaned: Mapping[str, Any]) -> None:
         )
 
 
-def _listed(words: Any) -> str:
+def _listed(words: Iterable[str]) -> str:
     *most, last = list(words)
     return f"{', '.join(most)} or {last}" if most else str(last)

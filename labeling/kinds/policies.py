@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from labeling.errors import Refusal
 from labeling.kinds.base import Kind
@@ -13,15 +13,67 @@ if TYPE_CHECKING:
     from labeling.models import Campaign
 
 
+class Policy(TypedDict):
+    """A whole policy: a value for each key of RULES, and the currency of its costs."""
+
+    method: str
+    votes: int
+    stop_early: str
+    max_votes: int
+    min_votes: int
+    target_error: float
+    inner_no_error: float
+    prior_yes: float
+    assumed_accuracy: float
+    calibrate_answers: int
+    drop_share: float
+    review: str
+    undecided: str
+    return_hours: int
+    agree_iou: float
+    gold_iou: float
+    lease_minutes: int
+    revise_minutes: int
+    revise_answers: int
+    gold_share: float
+    gold_share_firm: float
+    gold_fail_people: int
+    gold_fail_share: float
+    training_questions: int
+    test_questions: int
+    test_pass: float
+    test_attempts: int
+    good_accuracy: float
+    bad_accuracy: float
+    reject_good: float
+    accept_bad: float
+    test_cap: int
+    gold_action: str
+    speed_share: float
+    speed_action: str
+    run_length: int
+    run_action: str
+    chance_agreement: float
+    chance_action: str
+    signal_answers: int
+    page_size: int
+    seconds_per_answer: float
+    cost_per_hour: float
+    currency: str
+
+
 @dataclass(frozen=True)
 class Rule:
     """What one key of a policy means and which values it takes."""
 
-    default: Any
+    default: float
     low: float
     high: float
     help: str
-    whole: bool = True
+
+    @property
+    def whole(self) -> bool:
+        return isinstance(self.default, int)
 
 
 @dataclass(frozen=True)
@@ -38,7 +90,7 @@ class Choice:
     when_absent: str | None = None
 
 
-# What befalls a person whose signal is past its threshold.
+# Action when a check of a person exceeds its threshold.
 ACTIONS = {
     "none": "Only show it",
     "train": "Train again",
@@ -68,30 +120,23 @@ RULES: dict[str, Rule | Choice] = {
     "max_votes": Rule(9, 1, 50, "At most this many answers; then a reviewer decides."),
     "min_votes": Rule(2, 1, 25, "Without a fixed number of votes: at least this many."),
     "target_error": Rule(
-        0.005, 0.0001, 0.5, "Settle when wrong at most this often: 0.005 is 1 in 200.", whole=False
+        0.005, 0.0001, 0.5, "Settle when wrong at most this often: 0.005 is 1 in 200."
     ),
     "inner_no_error": Rule(
         0.001,
         0.0001,
         0.5,
         "For a no to a question that others hang on: a wrong one costs all their labels.",
-        whole=False,
     ),
-    "prior_yes": Rule(
-        0.5, 0.001, 0.999, "Share of yes expected before anything was learned.", whole=False
-    ),
+    "prior_yes": Rule(0.5, 0.001, 0.999, "Share of yes expected before anything was learned."),
     "assumed_accuracy": Rule(
-        0.8, 0.5, 0.999, "How often somebody is right of whom nothing is known yet.", whole=False
+        0.8, 0.5, 0.999, "How often somebody is right of whom nothing is known yet."
     ),
     "calibrate_answers": Rule(
         2_000, 50, 1_000_000, "Recompute reputations after this many answers, and every night."
     ),
     "drop_share": Rule(
-        0.6,
-        0,
-        1,
-        "Drop the image when more than this share of its answers could not be given.",
-        whole=False,
+        0.6, 0, 1, "Drop the image when more than this share of its answers could not be given."
     ),
     "review": Choice(
         "disputed",
@@ -114,82 +159,69 @@ RULES: dict[str, Rule | Choice] = {
         0,
         1,
         "Drawings of one part agree when they overlap at least so much (IoU); else more are asked.",
-        whole=False,
     ),
-    "gold_iou": Rule(
-        0.7, 0.05, 1, "A drawing of gold is right when it overlaps it so much (IoU).", whole=False
-    ),
+    "gold_iou": Rule(0.7, 0.05, 1, "A drawing of gold is right when it overlaps it so much (IoU)."),
     "lease_minutes": Rule(20, 1, 1440, "Minutes a person may hold a question unanswered."),
     "revise_minutes": Rule(10, 0, 1440, "Minutes in which a mind may be changed."),
     "revise_answers": Rule(20, 0, 1000, "Or until this many further answers."),
-    "gold_share": Rule(
-        0.1, 0, 0.5, "Share of questions with a known answer, mixed in.", whole=False
-    ),
+    "gold_share": Rule(0.1, 0, 0.5, "Share of questions with a known answer, mixed in."),
     "gold_share_firm": Rule(
-        0.03, 0, 0.5, "To which that share falls as a person's standing firms up.", whole=False
+        0.03, 0, 0.5, "To which that share falls as a person's standing firms up."
     ),
     "gold_fail_people": Rule(5, 2, 1000, "Retire gold after this many trusted people met it …"),
-    "gold_fail_share": Rule(0.5, 0, 1, "… and more than this share failed it.", whole=False),
+    "gold_fail_share": Rule(0.5, 0, 1, "… and more than this share failed it."),
     "training_questions": Rule(
         0, 0, 100, "Questions with feedback before the first real one; 0 for no training."
     ),
     "test_questions": Rule(0, 0, 100, "Questions of the test that follows; 0 for no test."),
-    "test_pass": Rule(0.8, 0, 1, "Share of the test that must be right.", whole=False),
+    "test_pass": Rule(0.8, 0, 1, "Share of the test that must be right."),
     "test_attempts": Rule(2, 1, 10, "How often the test may be taken."),
     "good_accuracy": Rule(
-        0.9, 0.5, 0.999, "Sequential test on gold: somebody good is right this often …", whole=False
+        0.9, 0.5, 0.999, "Sequential test on gold: somebody good is right this often …"
     ),
-    "bad_accuracy": Rule(0.7, 0.01, 0.99, "… and somebody bad this often.", whole=False),
-    "reject_good": Rule(
-        0.05, 0.0001, 0.5, "Chance that somebody good is rejected, in one test.", whole=False
-    ),
-    "accept_bad": Rule(
-        0.05, 0.0001, 0.5, "Chance that somebody bad is accepted, in one test.", whole=False
-    ),
+    "bad_accuracy": Rule(0.7, 0.01, 0.99, "… and somebody bad this often."),
+    "reject_good": Rule(0.05, 0.0001, 0.5, "Chance that somebody good is rejected, in one test."),
+    "accept_bad": Rule(0.05, 0.0001, 0.5, "Chance that somebody bad is accepted, in one test."),
     "test_cap": Rule(80, 5, 1000, "Gold answers after which one test is decided in any case."),
     "gold_action": Choice("pause", ACTIONS, "When the sequential test rejects a person."),
     "speed_share": Rule(
-        0.25,
-        0,
-        1,
-        "Too fast: half of the answers take less than this share of what others take.",
-        whole=False,
+        0.25, 0, 1, "Too fast: half of the answers take less than this share of what others take."
     ),
     "speed_action": Choice("none", ACTIONS, "When somebody is too fast."),
     "run_length": Rule(40, 2, 10_000, "The same answer this often in a row, against the odds."),
     "run_action": Choice("none", ACTIONS, "When somebody gives the same answer for too long."),
     "chance_agreement": Rule(
-        0.1,
-        -1,
-        1,
-        "Agreement with others beyond chance that is too little: 0 is chance, 1 always.",
-        whole=False,
+        0.1, -1, 1, "Agreement with others beyond chance that is too little: 0 is chance, 1 always."
     ),
     "chance_action": Choice("none", ACTIONS, "When somebody agrees no more than by chance."),
     "signal_answers": Rule(40, 5, 10_000, "Answers before the last three signals say anything."),
     "page_size": Rule(20, 1, 100, "Questions handed out at once."),
     "seconds_per_answer": Rule(
-        4.0, 0.1, 3600, "Expected seconds an answer takes, for the estimate.", whole=False
+        4.0, 0.1, 3600, "Expected seconds an answer takes, for the estimate."
     ),
-    "cost_per_hour": Rule(0.0, 0, 10_000, "Pay for an hour of answering.", whole=False),
+    "cost_per_hour": Rule(0.0, 0, 10_000, "Pay for an hour of answering."),
 }
-# What the keys mean that a policy does not name.
-DEFAULTS: dict[str, Any] = {
+_ABSENT: Any = {
     key: (rule.when_absent if isinstance(rule, Choice) and rule.when_absent else rule.default)
     for key, rule in RULES.items()
 } | {"currency": "EUR"}
+# What the keys mean that a policy does not name.
+DEFAULTS: Policy = _ABSENT
 # What a new policy says of those that older ones do not name and take otherwise.
-NEW_DEFAULTS: dict[str, Any] = {
-    key: rule.default for key, rule in RULES.items() if rule.default != DEFAULTS[key]
-}
+NEW_DEFAULTS = {key: rule.default for key, rule in RULES.items() if rule.default != _ABSENT[key]}
 
 
-def of(campaign: "Campaign") -> dict[str, Any]:
+def of(campaign: "Campaign") -> Policy:
     """The campaign's policy with every key, also those that came after it was written."""
-    return DEFAULTS | (campaign.policy.content if campaign.policy else {})
+    return whole(campaign.policy.content if campaign.policy else {})
 
 
-def first_votes(policy: Mapping[str, Any]) -> int:
+def whole(content: Any) -> Policy:
+    """The policy that these checked keys make, with the defaults of those that they lack."""
+    return DEFAULTS | content
+
+
+def first_votes(policy: Policy) -> int:
     """Seats that a new question has: what the method needs at least before it can decide.
 
     >>> first_votes(DEFAULTS), first_votes(DEFAULTS | NEW_DEFAULTS)
@@ -199,36 +231,27 @@ def first_votes(policy: Mapping[str, Any]) -> int:
     """
     if policy["method"] == "majority":
         return votes_wanted(Counter(), 0, policy)
-    return int(policy["min_votes"])
+    return policy["min_votes"]
 
 
-def asks_all(policy: dict[str, Any]) -> bool:
+def asks_all(policy: Policy) -> bool:
     """Whether every question gets a fixed number of votes, whatever they say."""
     return policy["method"] == "majority" and policy["stop_early"] == "never"
 
 
-def clean(content: dict[str, Any] | None) -> dict[str, Any]:
+def clean(content: Mapping[str, object] | None) -> Policy:
     """A whole policy: the defaults with `content` laid over them.
 
     Raises Refusal naming the key, what came and what is expected.
     """
-    policy = dict(DEFAULTS)
-    for key, value in (content or {}).items():
-        if key == "currency":
-            policy[key] = _clean_currency(value)
-        elif key in RULES:
-            rule = RULES[key]
-            if isinstance(rule, Choice):
-                policy[key] = _clean_word(key, value, rule)
-            else:
-                policy[key] = _clean_number(key, value, rule)
-        else:
-            known = ", ".join(sorted(DEFAULTS))
-            raise Refusal(f"A policy has no key {key!r}. It has: {known}.", field=str(key))
-    fewest = "votes" if policy["method"] == "majority" else "min_votes"
-    if policy["max_votes"] < policy[fewest]:
+    policy = whole({key: _clean_value(key, value) for key, value in (content or {}).items()})
+    by_majority = policy["method"] == "majority"
+    least, fewest = (
+        ("votes", policy["votes"]) if by_majority else ("min_votes", policy["min_votes"])
+    )
+    if policy["max_votes"] < fewest:
         raise Refusal(
-            f"max_votes is {policy['max_votes']} but {fewest} is {policy[fewest]}: "
+            f"max_votes is {policy['max_votes']} but {least} is {fewest}: "
             "give max_votes at least as many.",
             field="max_votes",
         )
@@ -241,20 +264,20 @@ def clean(content: dict[str, Any] | None) -> dict[str, Any]:
     return policy
 
 
-def clean_new(content: dict[str, Any] | None) -> dict[str, Any]:
+def clean_new(content: Mapping[str, object] | None) -> Policy:
     """The whole policy of a new campaign; as clean, with what only new policies say."""
-    return clean(NEW_DEFAULTS | (content or {}))
+    return clean({**NEW_DEFAULTS, **(content or {})})
 
 
-def clean_next(campaign: "Campaign", content: dict[str, Any]) -> dict[str, Any]:
+def clean_next(campaign: "Campaign", content: Mapping[str, object]) -> Policy:
     """The whole policy that comes after the campaign's own; as clean. What only new policies say
     stays as it is unless content names it."""
-    current = of(campaign)
-    return clean({key: current[key] for key in NEW_DEFAULTS} | content)
+    current: Mapping[str, object] = of(campaign)
+    return clean({**{key: current[key] for key in NEW_DEFAULTS}, **content})
 
 
-def check_method(kind: Kind, policy: dict[str, Any]) -> None:
-    """Passes for a method that votes of this kind can be judged by. Raises Refusal."""
+def check_method(kind: Kind, policy: Policy) -> None:
+    """Raises Refusal unless votes of this kind can be judged by the policy's method."""
     known = kind.methods
     if known is not None and policy["method"] not in known:
         raise Refusal(
@@ -264,24 +287,29 @@ def check_method(kind: Kind, policy: dict[str, Any]) -> None:
         )
 
 
-def _clean_currency(value: Any) -> str:
-    if not isinstance(value, str) or not (len(value) == 3 and value.isalpha()):
-        raise Refusal(f"currency is {value!r}; give three letters, like EUR.", field="currency")
-    return value.upper()
-
-
-def _clean_word(key: str, value: Any, rule: Choice) -> str:
+def _clean_value(key: str, value: object) -> float | str:
+    if key == "currency":
+        if not isinstance(value, str) or not (len(value) == 3 and value.isalpha()):
+            raise Refusal(f"currency is {value!r}; give three letters, like EUR.", field=key)
+        return value.upper()
+    rule = RULES.get(key)
+    if rule is None:
+        known = ", ".join(sorted(DEFAULTS))
+        raise Refusal(f"A policy has no key {key!r}. It has: {known}.", field=str(key))
+    if isinstance(rule, Rule):
+        return checked_number(key, value, rule.low, rule.high, whole=rule.whole)
     if not isinstance(value, str) or value not in rule.words:
         raise Refusal(f"{key} is {value!r}; give one of: {', '.join(rule.words)}.", field=key)
-    return str(value)
+    return value
 
 
-def _clean_number(key: str, value: Any, rule: Rule) -> int | float:
-    kind = "a whole number" if rule.whole else "a number"
-    wanted = f"{key} is {value!r}; give {kind} from {rule.low:g} to {rule.high:g}."
+def checked_number(key: str, value: object, low: float, high: float, *, whole: bool) -> float:
+    """The number, an int where it is to be whole. Raises Refusal naming the key and the bounds."""
+    kind = "a whole number" if whole else "a number"
+    wanted = f"{key} is {value!r}; give {kind} from {low:g} to {high:g}."
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise Refusal(wanted, field=key)
     # Written so that NaN fails too.
-    if not rule.low <= value <= rule.high or (rule.whole and value != int(value)):
+    if not low <= value <= high or (whole and value != int(value)):
         raise Refusal(wanted, field=key)
-    return int(value) if rule.whole else float(value)
+    return int(value) if whole else float(value)

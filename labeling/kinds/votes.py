@@ -2,12 +2,15 @@
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from labeling.errors import Refusal
+
+if TYPE_CHECKING:
+    from labeling.kinds.policies import Policy
 
 # (value, label, key), in the order of the page.
 Choices = Sequence[tuple[str, str, str]]
@@ -29,7 +32,7 @@ class Verdict:
     more: int = 0
 
 
-def plurality(votes: Sequence[str | None], policy: dict[str, Any]) -> Verdict:
+def plurality(votes: Sequence[str | None], policy: "Policy") -> Verdict:
     """The choice that more people made than any other; a tie asks one more person.
 
     votes: one per person; None is an abstention. Below policy["votes"] more are wanted: all that
@@ -54,7 +57,7 @@ def plurality(votes: Sequence[str | None], policy: dict[str, Any]) -> Verdict:
     return Verdict("settled", value=winner, probability=count / able.total())
 
 
-def votes_wanted(able: Counter[str], abstained: int, policy: Mapping[str, Any]) -> int:
+def votes_wanted(able: Counter[str], abstained: int, policy: "Policy") -> int:
     """The fewest further votes that could decide a majority of policy["votes"]; 0 if it is decided.
 
     able: how often each choice was made. Without policy["stop_early"] all the votes are wanted;
@@ -91,7 +94,7 @@ def offered(choices: Choices) -> list[dict[str, str]]:
     return [{"value": value, "label": label, "key": key} for value, label, key in choices]
 
 
-def checked(value: Any, choices: Choices) -> str:
+def checked(value: object, choices: Choices) -> str:
     """The answer, if it is one of these. Raises Refusal naming them."""
     words = [word for word, _, _ in choices]
     # A list or dict would compare too, but is no word.

@@ -8,16 +8,41 @@ docs/part-agreement.md.
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from itertools import combinations
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NotRequired, TypedDict
 
 from labeling.geometry import regions
-from labeling.geometry.polygons import Polygons, as_json, from_json
+from labeling.geometry.polygons import PolygonLists, Polygons, as_json, from_json
 from labeling.parts import pixel_votes
 from labeling.parts.model import OUTLINE
 
 DRAWN = "drawn"
 # Figures are kept to this many digits: the last ones differ from machine to machine.
 DIGITS = 4
+
+
+class PartAnswer(TypedDict):
+    state: str
+    polygons: NotRequired[PolygonLists]
+
+
+class PartAgreement(TypedDict):
+    """voters: who says something of the part. iou: mean over the pairs; who states the same as
+    another has 1, another state 0. least: the least of them. boundary_f: mean over the pairs that
+    both drew. None where there is no pair."""
+
+    voters: int
+    iou: float | None
+    boundary_f: float | None
+    least: float | None
+
+
+class Drawn(TypedDict):
+    """The answer of a person who draws; agreement: by part, where several people's are joined."""
+
+    parts: dict[str, PartAnswer]
+    outline: PolygonLists | None
+    half: bool | None
+    agreement: NotRequired[dict[str, PartAgreement]]
 
 
 class Said(NamedTuple):
@@ -42,20 +67,13 @@ def said_in(value: Mapping[str, Any]) -> dict[str, Said]:
     return found
 
 
-def content_of(said: Mapping[str, Said]) -> dict[str, Any]:
-    """The "parts" and "outline" of an answer that says this; parts in the order of their keys."""
-    parts = {key: _content(said[key]) for key in sorted(said) if key != OUTLINE}
-    outline = as_json(said[OUTLINE].polygons) if OUTLINE in said else None
-    return {"parts": parts, "outline": outline}
-
-
-def _content(said: Said) -> dict[str, Any]:
+def _content(said: Said) -> PartAnswer:
     if said.state != DRAWN:
         return {"state": said.state}
     return {"state": DRAWN, "polygons": as_json(said.polygons)}
 
 
-def joined(values: Sequence[Mapping[str, Any]], weights: Sequence[float]) -> dict[str, Any]:
+def joined(values: Sequence[Drawn], weights: Sequence[float]) -> Drawn:
     """The answer that these people give together, with their agreement by part.
 
     weights: above 0, one each. A part counts when half of the weight or more says something of it;
@@ -63,7 +81,7 @@ def joined(values: Sequence[Mapping[str, Any]], weights: Sequence[float]) -> dic
     those who drew it. The order of the people changes nothing; of one person it is the very answer.
     """
     if len(values) == 1:
-        return dict(values[0])
+        return {**values[0]}
     people = [said_in(value) for value in values]
     whole = [Fraction(str(round(weight, 6))) for weight in weights]
     keys = sorted({key for said in people for key in said})
@@ -74,7 +92,9 @@ def joined(values: Sequence[Mapping[str, Any]], weights: Sequence[float]) -> dic
         ]
         if 2 * sum(weight for _, weight in voters) >= sum(whole):
             parts[key] = _voted(voters)
-    return content_of(parts) | {
+    return {
+        "parts": {key: _content(parts[key]) for key in keys if key in parts and key != OUTLINE},
+        "outline": as_json(parts[OUTLINE].polygons) if OUTLINE in parts else None,
         "half": True if any(value.get("half") for value in values) else None,
         "agreement": {
             key: agreement([said[key] for said in people if key in said]) for key in keys
@@ -101,12 +121,8 @@ def _voted(voters: Sequence[tuple[Said, Fraction]]) -> Said:
     return Said(DRAWN, region or drawn[0][0])
 
 
-def agreement(said: Sequence[Said]) -> dict[str, Any]:
-    """{"voters", "iou", "boundary_f", "least"} of what people say of one part.
-
-    iou: mean over the pairs; who states the same as another has 1, another state 0. least: the
-    least of them. boundary_f: mean over the pairs that both drew. None where there is no pair.
-    """
+def agreement(said: Sequence[Said]) -> PartAgreement:
+    """How far people agree in what they say of one part."""
     # In an order of their own: the last digit of a mean must not follow the order of the votes.
     said = sorted(said)
     drawn = [one.polygons for one in said if one.state == DRAWN]

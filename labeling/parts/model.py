@@ -1,10 +1,10 @@
 """An object with its parts, as the formats of parts read and write it."""
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, fields
-from typing import IO, Any
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import IO, NotRequired, TypedDict
 
-from labeling.geometry.polygons import Polygons, as_json, from_json
+from labeling.geometry.polygons import PolygonLists, Polygons, as_json, from_json
 
 # The parts of an object that people say nothing of by drawing.
 STATES = ("drawn", "not_visible", "occluded")
@@ -101,29 +101,48 @@ class Photograph:
 Scenes = Iterable[tuple[Photograph, list[PartedObject]]]
 
 
-def merge_content(merge: Merge) -> dict[str, Any]:
+class MergeContent(TypedDict):
+    """A Merge as JSON has it. Older ones lack what came later."""
+
+    pieces: list[PolygonLists]
+    radius: NotRequired[float | None]
+    cap: NotRequired[float | None]
+    holes: NotRequired[bool]
+    instance: NotRequired[str]
+    names: NotRequired[list[str]]
+    apart: NotRequired[bool]
+    chosen: NotRequired[bool]
+
+
+def merge_content(merge: Merge) -> MergeContent:
     """The merge as JSON has it; merge_of reads it back."""
-    content = {one.name: getattr(merge, one.name) for one in fields(merge)}
-    return (
-        content
-        | {"pieces": [as_json(piece) for piece in merge.pieces]}
-        | {"names": list(merge.names)}
-    )
+    return {
+        "pieces": [as_json(piece) for piece in merge.pieces],
+        "radius": merge.radius,
+        "cap": merge.cap,
+        "holes": merge.holes,
+        "instance": merge.instance,
+        "names": list(merge.names),
+        "apart": merge.apart,
+        "chosen": merge.chosen,
+    }
 
 
-def merge_of(content: Mapping[str, Any]) -> Merge:
+def merge_of(content: MergeContent) -> Merge:
     """The merge that merge_content wrote. Raises KeyError, TypeError or ValueError for others."""
-    known = {one.name: content[one.name] for one in fields(Merge) if one.name in content}
     return Merge(
-        **known
-        | {
-            "pieces": tuple(from_json(piece) for piece in content["pieces"]),
-            "names": tuple(content.get("names", ())),
-        }
+        pieces=tuple(from_json(piece) for piece in content["pieces"]),
+        radius=content.get("radius"),
+        cap=content.get("cap"),
+        holes=content.get("holes", True),
+        instance=content.get("instance", ""),
+        names=tuple(content.get("names", ())),
+        apart=content.get("apart", False),
+        chosen=content.get("chosen", False),
     )
 
 
-def photo_details(photo: Photograph) -> dict[str, Any]:
+def photo_details(photo: Photograph) -> dict[str, object]:
     """What every format says of an image beside its name, as JSON."""
     return {
         "width": photo.width,
@@ -134,14 +153,14 @@ def photo_details(photo: Photograph) -> dict[str, Any]:
     }
 
 
-def object_details(found: PartedObject) -> dict[str, Any]:
+def object_details(found: PartedObject) -> dict[str, object]:
     """What an object has beside its polygons, as JSON."""
     return {"name": found.name, "box": found.box, "crop": found.crop, "source": found.source}
 
 
-def part_details(part: Part) -> dict[str, Any]:
+def part_details(part: Part) -> dict[str, object]:
     """What a part has beside its polygons, as JSON; what is as usual is left out."""
-    row: dict[str, Any] = {"part": part.key, "state": part.state, "origin": part.origin}
+    row: dict[str, object] = {"part": part.key, "state": part.state, "origin": part.origin}
     if part.name:
         row["name"] = part.name
     if part.names:
@@ -150,12 +169,19 @@ def part_details(part: Part) -> dict[str, Any]:
         row["merges"] = [merge_content(one) for one in part.merges]
     # What merges say already is not said twice.
     for key, value in of_merges(part.merges).items():
-        if getattr(part, key) != value:
-            row[key] = getattr(part, key)
+        if (own := getattr(part, key)) != value:
+            row[key] = own
     return row
 
 
-def of_merges(merges: Iterable[Merge]) -> dict[str, Any]:
+class OfMerges(TypedDict):
+    merges: tuple[Merge, ...]
+    radius: float | None
+    pieces: tuple[Polygons, ...]
+    apart: bool
+
+
+def of_merges(merges: Iterable[Merge]) -> OfMerges:
     """What a part says of its merges together: the largest radius, all the pieces, apart."""
     merges = tuple(merges)
     return {

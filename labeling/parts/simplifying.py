@@ -9,9 +9,9 @@ same bytes.
 import itertools
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from labeling.errors import Refusal
 from labeling.geometry.polygons import Polygons, canonical
@@ -116,13 +116,16 @@ def alpha_of(merge: Merge) -> "Merged":
     # Here, since a web process does without triangles until somebody merges.
     from labeling.geometry import alpha_shapes
 
-    how: dict[str, Any] = {"radius": merge.radius} if merge.chosen else {"cap": merge.cap}
-    return alpha_shapes.merge(merge.pieces, holes=merge.holes, **how)
+    if merge.chosen:
+        return alpha_shapes.merge(merge.pieces, radius=merge.radius, holes=merge.holes)
+    return alpha_shapes.merge(merge.pieces, cap=merge.cap, holes=merge.holes)
 
 
-def together(merges: Sequence[Merge], shapes: Sequence[Polygons]) -> dict[str, Any]:
-    """What a part with these instances says of itself: fields of Part."""
-    return of_merges(merges) | {"polygons": _joined(shapes)}
+def remerged(part: Part, merges: Iterable[Merge]) -> Part:
+    """The part made of these instances, each merged from its pieces."""
+    made = [merged(merge) for merge in merges]
+    polygons = _joined([shape for _, shape in made])
+    return replace(part, polygons=polygons, **of_merges(merge for merge, _ in made))
 
 
 def _joined(shapes: Sequence[Polygons]) -> Polygons:
@@ -180,16 +183,14 @@ def _part(name: PartName, instances: dict[str, list[Part]], cap: float | None) -
         return replace(first, key=name.key, name=name.name, names=names)
     if all(len(pieces) == 1 for pieces in drawn.values()):
         return replace(kept, polygons=_joined([one.polygons for (one,) in drawn.values()]))
-    made = [
-        merged(
-            Merge(
-                pieces=tuple(part.polygons for part in pieces),
-                cap=cap,
-                holes=name.holes,
-                instance=instance,
-                names=tuple(part.key for part in pieces),
-            )
+    merges = (
+        Merge(
+            pieces=tuple(part.polygons for part in pieces),
+            cap=cap,
+            holes=name.holes,
+            instance=instance,
+            names=tuple(part.key for part in pieces),
         )
         for instance, pieces in drawn.items()
-    ]
-    return replace(kept, **together([one for one, _ in made], [shape for _, shape in made]))
+    )
+    return remerged(kept, merges)

@@ -6,6 +6,7 @@ An audit compares; it changes no settlement. docs/quality.md, Audit.
 
 import math
 from collections import defaultdict
+from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
@@ -184,16 +185,39 @@ def answer(audit: Audit, user: User, value: Any) -> Audit:
     return audit
 
 
-def estimate(campaign: Campaign, sample: int | None = None) -> dict[str, Any] | None:
-    """What the sample (the last one) says of all settled questions; None before the first.
+@dataclass(frozen=True)
+class ErrorShare:
+    """audited: answered, but not as too hard; interval: Clopper and Pearson's, 95 %. error is None
+    where nothing was audited."""
 
-    {"sample", "drawn", "answered", "unclear", "audited", "wrong", "error", "interval", "stated",
-    "stated_sample", "stated_holds", "calibration", "by_answer": {answer: {"audited", "wrong",
-    "error", "interval"}}}. audited: answered, but not as too hard. interval: Clopper and Pearson's,
-    95 %. stated: the error that the settlements themselves expect, over all; stated_sample, over
-    what was audited. stated_holds: whether `stated` lies in the interval. error, stated and
-    stated_holds are None where there is nothing to say.
+    audited: int
+    wrong: int
+    error: float | None
+    interval: tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Estimate(ErrorShare):
+    """What a sample says of all settled questions.
+
+    stated: the error that the settlements themselves expect, over all; stated_sample, over what was
+    audited. stated_holds: whether `stated` lies in the interval. All None where there is nothing to
+    say.
     """
+
+    sample: int
+    drawn: int
+    answered: int
+    unclear: int
+    stated: float | None
+    stated_sample: float | None
+    stated_holds: bool | None
+    calibration: dict[str, object] | None
+    by_answer: dict[str, ErrorShare]
+
+
+def estimate(campaign: Campaign, sample: int | None = None) -> Estimate | None:
+    """What the sample (the last one) says; None before the first."""
     sample = latest_sample(campaign) if sample is None else sample
     if sample is None:
         return None
@@ -214,33 +238,30 @@ def estimate(campaign: Campaign, sample: int | None = None) -> dict[str, Any] | 
     sure = [(probability, right) for _, right, probability in judged if probability is not None]
     stated = stated_error(campaign)
     whole = _share(judged)
-    low, high = whole["interval"]
+    low, high = whole.interval
     by_answer: dict[str, list[tuple[str, bool, float | None]]] = defaultdict(list)
     for row in judged:
         by_answer[row[0]].append(row)
-    return whole | {
-        "sample": sample,
-        "drawn": drawn,
-        "answered": answered,
-        "unclear": answered - len(judged),
-        "stated": stated,
-        "stated_sample": 1 - math.fsum(p for p, _ in sure) / len(sure) if sure else None,
-        "stated_holds": None if stated is None or not judged else low <= stated <= high,
-        "calibration": calibration_bins([p for p, _ in sure], [right for _, right in sure])
+    return Estimate(
+        **vars(whole),
+        sample=sample,
+        drawn=drawn,
+        answered=answered,
+        unclear=answered - len(judged),
+        stated=stated,
+        stated_sample=1 - math.fsum(p for p, _ in sure) / len(sure) if sure else None,
+        stated_holds=None if stated is None or not judged else low <= stated <= high,
+        calibration=calibration_bins([p for p, _ in sure], [right for _, right in sure])
         if sure
         else None,
-        "by_answer": {word: _share(found) for word, found in sorted(by_answer.items())},
-    }
+        by_answer={word: _share(found) for word, found in sorted(by_answer.items())},
+    )
 
 
-def _share(judged: list[tuple[str, bool, float | None]]) -> dict[str, Any]:
+def _share(judged: list[tuple[str, bool, float | None]]) -> ErrorShare:
     wrong = sum(not right for _, right, _ in judged)
-    return {
-        "audited": len(judged),
-        "wrong": wrong,
-        "error": wrong / len(judged) if judged else None,
-        "interval": list(clopper_pearson(wrong, len(judged))),
-    }
+    error = wrong / len(judged) if judged else None
+    return ErrorShare(len(judged), wrong, error, clopper_pearson(wrong, len(judged)))
 
 
 def stated_error(campaign: Campaign) -> float | None:

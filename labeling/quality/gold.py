@@ -322,35 +322,30 @@ def without(campaign: Campaign) -> list[str]:
     return [node.title for node in store.of(campaign).nodes if node.id not in known]
 
 
-def balance(campaign: Campaign) -> dict[str, Any]:
-    """How the gold in force is spread: {"total", "by_answer": {answer: n}, "by_topic": [{"topic",
-    "name", "total", "by_answer"}], "one_sided": topics whose gold has a single answer}.
+@dataclass(frozen=True)
+class Balance:
+    """How much gold is in force, of each answer; one_sided: topics whose gold has a single one."""
 
-    Topics without any gold are not listed. Two queries.
-    """
+    total: int
+    by_answer: dict[str, int]
+    one_sided: list[str]
+
+
+def balance(campaign: Campaign) -> Balance:
+    """How the gold in force is spread over answers and topics. One query."""
     kind = KINDS[campaign.kind]
     by_answer: Counter[str] = Counter()
-    by_topic: dict[str, Counter[str]] = defaultdict(Counter)
+    by_topic: dict[str, set[str]] = defaultdict(set)
     rows = Gold.objects.filter(question__campaign=campaign, retired_at=None)
     for topic, answer in rows.values_list("question__topic", "answer"):
         word = kind.tally_name(answer)
         by_answer[word] += 1
-        by_topic[topic][word] += 1
-    names = dict(campaign.topics.filter(key__in=list(by_topic)).values_list("key", "name"))
-    return {
-        "total": by_answer.total(),
-        "by_answer": dict(sorted(by_answer.items())),
-        "by_topic": [
-            {
-                "topic": topic,
-                "name": names.get(topic, topic),
-                "total": counts.total(),
-                "by_answer": dict(sorted(counts.items())),
-            }
-            for topic, counts in sorted(by_topic.items(), key=lambda row: names.get(row[0], row[0]))
-        ],
-        "one_sided": sorted(topic for topic, counts in by_topic.items() if len(counts) == 1),
-    }
+        by_topic[topic].add(word)
+    return Balance(
+        total=by_answer.total(),
+        by_answer=dict(sorted(by_answer.items())),
+        one_sided=sorted(topic for topic, words in by_topic.items() if len(words) == 1),
+    )
 
 
 @dataclass(frozen=True)
@@ -363,7 +358,7 @@ class Met:
     trusted: int
     trusted_failed: int
 
-    def fails(self, policy: dict[str, Any]) -> bool:
+    def fails(self, policy: policies.Policy) -> bool:
         """Whether it should retire: enough trusted people met it and too many failed it."""
         share = policy["gold_fail_share"]
         return (
@@ -446,7 +441,7 @@ def _answered(
 
 
 def _is_trusted(
-    member: Membership, failed_here: bool, first_at: datetime, policy: dict[str, Any]
+    member: Membership, failed_here: bool, first_at: datetime, policy: policies.Policy
 ) -> bool:
     """Whether this person's answer to one gold question, first given at first_at, may retire it."""
     if member.role != Membership.Role.ANNOTATOR:

@@ -1,6 +1,7 @@
-"""The standing that gold gives to annotators."""
+"""How often annotators are right on gold."""
 
 from collections.abc import Collection
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -12,15 +13,30 @@ from labeling.kinds import KINDS, policies
 from labeling.models import Answer, Assignment, Campaign, Membership, Question, User
 
 
-def standings(
-    campaign: Campaign, people: Collection[int] | None = None
-) -> dict[int, dict[str, Any]]:
-    """For everybody who met gold, or those of these users: right, total, accuracy, its interval.
+@dataclass(frozen=True)
+class Accuracy:
+    """Right answers to gold of all, with the 95 % interval; accuracy None before any gold."""
 
-    By what `rights` counts. The key is the user's id.
+    right: int
+    total: int
+    accuracy: float | None
+    interval: tuple[float, float]
+
+
+def accuracy_of(right: int, total: int) -> Accuracy:
+    return Accuracy(right, total, right / total if total else None, wilson_interval(right, total))
+
+
+NO_GOLD = accuracy_of(0, 0)
+
+
+def standings(campaign: Campaign, people: Collection[int] | None = None) -> dict[int, Accuracy]:
+    """The accuracy of everybody who met gold, or of these users alone, by the user's id.
+
+    By what `rights` counts.
     """
     return {
-        annotator: standing_from(sum(given), len(given))
+        annotator: accuracy_of(sum(given), len(given))
         for annotator, given in rights(campaign, people).items()
     }
 
@@ -87,18 +103,6 @@ def _working_since(campaign: Campaign, people: Collection[int] | None) -> dict[i
     return dict(members.values_list("user", "working_since"))
 
 
-def standing(user: User, campaign: Campaign) -> dict[str, Any]:
-    """One annotator's accuracy on gold with its 95 % interval; accuracy None before any gold."""
-    return standings(campaign, [user.pk]).get(user.pk) or NO_STANDING
-
-
-def standing_from(right: int, total: int) -> dict[str, Any]:
-    return {
-        "right": right,
-        "total": total,
-        "accuracy": right / total if total else None,
-        "interval": list(wilson_interval(right, total)),
-    }
-
-
-NO_STANDING = standing_from(0, 0)
+def standing(user: User, campaign: Campaign) -> Accuracy:
+    """One annotator's accuracy on gold."""
+    return standings(campaign, [user.pk]).get(user.pk, NO_GOLD)

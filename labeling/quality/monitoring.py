@@ -7,7 +7,7 @@ Only annotators at work are monitored. docs/quality.md, Standing.
 
 import logging
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 
@@ -55,15 +55,25 @@ def execute(job: Job) -> None:
     calibrating.ask(campaign)
 
 
-def watch_all(campaign: Campaign) -> list[dict[str, Any]]:
+@dataclass(frozen=True)
+class Stopped:
+    """Whom an action stops. membership: its id."""
+
+    membership: int
+    pseudonym: str
+    action: str
+    reason: str
+
+
+def watch_all(campaign: Campaign) -> list[Stopped]:
     """Watches everybody, first the gold: what trusted people fail counts against nobody."""
     gold.retire_failed(campaign)
     return watch(campaign)
 
 
-def watch(campaign: Campaign, user: User | None = None) -> list[dict[str, Any]]:
+def watch(campaign: Campaign, user: User | None = None) -> list[Stopped]:
     """Works out the signals of everybody at work (or of one person), keeps them in the membership,
-    and does what the policy says. Returns {"pseudonym", "action", "reason"} of those it acted on.
+    and does what the policy says. Returns those it acted on.
 
     A handful of queries for each person, whose rows are bounded. Safe to run twice. Of everybody,
     a person who cannot be watched stops nobody else: a job of their own tries again, and fails on
@@ -86,8 +96,8 @@ def watch(campaign: Campaign, user: User | None = None) -> list[dict[str, Any]]:
 
 
 def _watch_one(
-    campaign: Campaign, membership: Membership, policy: dict[str, Any]
-) -> dict[str, Any] | None:
+    campaign: Campaign, membership: Membership, policy: policies.Policy
+) -> Stopped | None:
     """What was done about this person; None for nothing."""
     figures = measure(campaign, membership, policy)
     found = annotator_checks.reasons(figures, policy)
@@ -95,7 +105,7 @@ def _watch_one(
     if not _keep(membership, figures, found, policy) or action == "none":
         return None
     _act(membership, action, reason, found)
-    return _row(membership, action, reason)
+    return _stopped(membership, action, reason)
 
 
 def _watched(campaign: Campaign, user: User | None = None) -> Iterable[Membership]:
@@ -108,7 +118,7 @@ def _watched(campaign: Campaign, user: User | None = None) -> Iterable[Membershi
     return list(members.select_related("user", "campaign").order_by("pk"))
 
 
-def measure(campaign: Campaign, membership: Membership, policy: dict[str, Any]) -> dict[str, Any]:
+def measure(campaign: Campaign, membership: Membership, policy: policies.Policy) -> dict[str, Any]:
     """The four signals of a person: {"test": Tested, "speed", "runs", "chance"}.
 
     The pool they are measured against is what others answered to the very questions they met, so
@@ -222,7 +232,7 @@ def _answers_of_others(
 def _decide(
     campaign: Campaign,
     membership: Membership,
-    policy: dict[str, Any],
+    policy: policies.Policy,
     found: Sequence[dict[str, str]],
 ) -> tuple[str, str]:
     """The strongest action that any reason asks for, and the reasons for it in words."""
@@ -240,7 +250,7 @@ def _keep(
     membership: Membership,
     figures: dict[str, Any],
     found: Sequence[dict[str, str]],
-    policy: dict[str, Any],
+    policy: policies.Policy,
 ) -> bool:
     """Writes what was found; False when the person left work, or began anew, meanwhile."""
     now = timezone.now()
@@ -311,20 +321,14 @@ def _act(membership: Membership, action: str, reason: str, found: Sequence[dict[
         )
 
 
-def _row(membership: Membership, action: str, reason: str) -> dict[str, Any]:
-    return {
-        "membership": membership.pk,
-        "pseudonym": membership.user.pseudonym,
-        "action": action,
-        "reason": reason,
-    }
+def _stopped(membership: Membership, action: str, reason: str) -> Stopped:
+    return Stopped(membership.pk, membership.user.pseudonym, action, reason)
 
 
-def preview(campaign: Campaign, policy: dict[str, Any]) -> list[dict[str, Any]]:
-    """Whom this policy would train again, pause or block if it were in force now, and why:
-    {"membership", "pseudonym", "action", "reason"}, by pseudonym.
+def preview(campaign: Campaign, policy: policies.Policy) -> list[Stopped]:
+    """Whom this policy would train again, pause or block if it were in force now, by pseudonym.
 
-    The test is run anew on their gold; the other signals are as they were last worked out. A fixed
+    The test is run again on their gold; the other signals are as they were last computed. A fixed
     number of queries, but for one where somebody would be trained.
     """
     rights = gold_results.rights(campaign)
@@ -336,20 +340,20 @@ def preview(campaign: Campaign, policy: dict[str, Any]) -> list[dict[str, Any]]:
         found = annotator_checks.reasons(figures, policy)
         action, reason = _decide(campaign, membership, policy, found)
         if action != "none":
-            rows.append(_row(membership, action, reason))
-    return sorted(rows, key=lambda row: row["pseudonym"])
+            rows.append(_stopped(membership, action, reason))
+    return sorted(rows, key=lambda row: row.pseudonym)
 
 
 def would_block_everyone(
-    campaign: Campaign, policy: dict[str, Any], found: Sequence[dict[str, Any]] | None = None
+    campaign: Campaign, policy: policies.Policy, found: Sequence[Stopped] | None = None
 ) -> bool:
     """Whether this policy would pause or block all who are at work, of whom there are some."""
     found = preview(campaign, policy) if found is None else found
-    stopped = sum(row["action"] in STOPPING for row in found)
+    stopped = sum(row.action in STOPPING for row in found)
     return stopped > 0 and stopped == len(list(_watched(campaign)))
 
 
-def check_policy(campaign: Campaign, policy: dict[str, Any], *, confirmed: bool = False) -> None:
+def check_policy(campaign: Campaign, policy: policies.Policy, *, confirmed: bool = False) -> None:
     """Passes unless the policy would stop everybody at work and nobody has confirmed that.
     Raises Conflict."""
     if not confirmed and would_block_everyone(campaign, policy):

@@ -7,7 +7,7 @@ al. 2015, section 3.1.3). calibrating.py learns the tables, and deciding.py goes
 import random
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass
 
 from django.db import transaction
 from django.db.models import Count
@@ -33,11 +33,9 @@ def fits(campaign: Campaign) -> bool:
     return calibrations.classes_of(campaign.kind, campaign.settings) == deciding.BINARY
 
 
-def plan(campaign: Campaign, per_topic: int, seed: int) -> dict[str, Any]:
-    """What ask_pilot would ask and cost: {"questions", "answers", "hours", "cost", "currency"}.
-
-    answers: those that the sample's questions lack, gold mixed in. Raises what ask_pilot does.
-    """
+def plan(campaign: Campaign, per_topic: int, seed: int) -> lifecycle.Cost:
+    """What ask_pilot would cost, of the answers alone that the sample's questions lack, gold mixed
+    in. Raises what ask_pilot does."""
     _check(campaign, per_topic)
     lacking = questions = 0
     same = _same(campaign, _content(campaign))
@@ -66,13 +64,22 @@ def execute(job: Job) -> None:
     ask_pilot(job.campaign, actor, job.payload["per_topic"], job.payload["seed"])
 
 
-def state(campaign: Campaign) -> dict[str, Any]:
-    """How far the pilot is: {"asked", "decided", "topics", "tables", "missing", "missing_count"}.
-
-    asked: questions that want ten votes; decided: those that nobody is asked any more. topics:
+@dataclass(frozen=True)
+class Progress:
+    """asked: questions that want ten votes; decided: those that nobody is asked any more. topics:
     those of them; tables: how many of the topics have a table in the calibration in force; missing:
-    names of some that have none.
-    """
+    names of some that have none."""
+
+    asked: int
+    decided: int
+    topics: int
+    tables: int
+    missing: list[str]
+    missing_count: int
+
+
+def state(campaign: Campaign) -> Progress:
+    """How far the pilot is."""
     counts: dict[str, Counter[str]] = defaultdict(Counter)
     if versions := _versions(campaign):
         rows = campaign.questions.asked().filter(policy__version__in=versions).order_by()
@@ -82,14 +89,14 @@ def state(campaign: Campaign) -> dict[str, Any]:
     missing = sorted(set(counts) - tables)
     names = dict(campaign.topics.filter(key__in=missing[:NAMED]).values_list("key", "name"))
     asked = sum(found.total() for found in counts.values())
-    return {
-        "asked": asked,
-        "decided": asked - sum(found[State.OPEN] for found in counts.values()),
-        "topics": len(counts),
-        "tables": len(counts) - len(missing),
-        "missing": [names.get(key, key) for key in missing[:NAMED]],
-        "missing_count": len(missing),
-    }
+    return Progress(
+        asked=asked,
+        decided=asked - sum(found[State.OPEN] for found in counts.values()),
+        topics=len(counts),
+        tables=len(counts) - len(missing),
+        missing=[names.get(key, key) for key in missing[:NAMED]],
+        missing_count=len(missing),
+    )
 
 
 def _versions(campaign: Campaign) -> list[int]:
@@ -177,13 +184,13 @@ def _policy(campaign: Campaign) -> Policy:
     return Policy.objects.create(campaign=campaign, version=last + 1, content=content)
 
 
-def _same(campaign: Campaign, content: dict[str, Any]) -> Policy | None:
+def _same(campaign: Campaign, content: policies.Policy) -> Policy | None:
     """The campaign's version that means this, also one from before some key."""
     versions = campaign.policies.order_by("version")
-    return next((row for row in versions if policies.DEFAULTS | row.content == content), None)
+    return next((row for row in versions if policies.whole(row.content) == content), None)
 
 
-def _content(campaign: Campaign) -> dict[str, Any]:
+def _content(campaign: Campaign) -> policies.Policy:
     current = policies.of(Campaign.objects.select_related("policy").get(pk=campaign.pk))
     most = max(current["max_votes"], CALIBRATION_VOTES + 5)
     # Tables are learned from all ten votes, whatever the first six say.

@@ -7,7 +7,7 @@ more, and feedback is given on no other. docs/quality.md, Training and test.
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -45,7 +45,7 @@ class Done:
     unseen: int
 
 
-def stage_for(membership: Membership, policy: dict[str, Any]) -> str:
+def stage_for(membership: Membership, policy: policies.Policy) -> str:
     """The stage in which somebody new begins: only annotators are trained and tested."""
     if membership.role != Membership.Role.ANNOTATOR:
         return Stage.WORKING
@@ -350,36 +350,45 @@ def _finish_test(membership: Membership, state: Done) -> None:
     move(membership, stage, None, words, expected=Stage.TEST, attempts=taken, **figures)
 
 
-def feedback(
-    user: User, campaign: Campaign, sent: Sequence[submitting.Sent]
-) -> list[dict[str, Any]]:
-    """For each answer, in order: {"seat", "status", "message", "right", "answer", "explanation",
-    "parts"}.
-
-    Submits them as always. In training an accepted answer is told whether it was right, the known
+@dataclass(frozen=True)
+class Feedback:
+    """What became of an answer. In training an accepted one has whether it was right, the known
     answer, why, and where it has parts how right each one is; in the test, and for seats that
-    training did not give, those four are None, None, "" and {}. Moves the person on when the stage
-    is over. Raises what answering.submit does.
+    training did not give, those four are None, None, "" and {}."""
+
+    seat: object
+    status: str
+    message: str
+    right: bool | None = None
+    answer: Any = None
+    explanation: str = ""
+    parts: dict[str, float] = field(default_factory=dict)
+
+
+def feedback(user: User, campaign: Campaign, sent: Sequence[submitting.Sent]) -> list[Feedback]:
+    """For each answer, in order, after submitting them as always.
+
+    Moves the person on when the stage is over. Raises what submitting.submit does.
     """
     membership = member_of(user, campaign)
     results = submitting.submit(user, campaign, sent)
     known = _known(membership, [one.seat for one in sent])
     kind, policy = KINDS[membership.campaign.kind], policies.of(membership.campaign)
-    told = []
+    rows = []
     for one, result in zip(sent, results, strict=True):
-        row = {"seat": one.seat, "status": result.status, "message": result.message}
+        row = Feedback(one.seat, result.status, result.message)
         gold = known.get(one.seat) if result.status == submitting.ACCEPTED else None
-        told.append(
-            row
-            | {
-                "right": None if gold is None else kind.is_right(one.value, gold.answer, policy),
-                "answer": None if gold is None else gold.answer,
-                "explanation": "" if gold is None else gold.explanation,
-                "parts": kind.likeness(one.value, gold.answer) if gold else {},
-            }
-        )
+        if gold is not None:
+            row = replace(
+                row,
+                right=kind.is_right(one.value, gold.answer, policy),
+                answer=gold.answer,
+                explanation=gold.explanation,
+                parts=kind.likeness(one.value, gold.answer),
+            )
+        rows.append(row)
     advance(membership)
-    return told
+    return rows
 
 
 def _known(membership: Membership, tokens: Sequence[Any]) -> dict[str, Gold]:
@@ -396,48 +405,50 @@ def _known(membership: Membership, tokens: Sequence[Any]) -> dict[str, Gold]:
     return {row.token: row.question.gold for row in rows}
 
 
-def progress(membership: Membership) -> dict[str, Any]:
-    """{"stage", "done", "of", "right", "attempts_left", "needed"} of somebody coming in.
+@dataclass(frozen=True)
+class Progress:
+    """Of a newcomer. right is None in the test, where it would tell of each answer; needed: the
+    share of the test that must be right. In other stages done, of and right are 0."""
 
-    right is None in the test, where it would tell of each answer; needed, the share of the test
-    that must be right. In other stages done, of and right are 0.
-    """
+    stage: str
+    done: int
+    of: int
+    right: int | None
+    attempts_left: int
+    needed: float
+
+
+def progress(membership: Membership) -> Progress:
     policy = policies.of(membership.campaign)
     coming = membership.stage in COMING_IN
     state = _state(membership) if coming else Done(0, 0, 0, 0)
-    return {
-        "stage": membership.stage,
-        "done": state.done,
-        "of": state.of,
-        "right": None if membership.stage == Stage.TEST else state.right,
-        "attempts_left": max(0, policy["test_attempts"] - membership.attempts),
-        "needed": policy["test_pass"],
-    }
+    return Progress(
+        stage=membership.stage,
+        done=state.done,
+        of=state.of,
+        right=None if membership.stage == Stage.TEST else state.right,
+        attempts_left=max(0, policy["test_attempts"] - membership.attempts),
+        needed=policy["test_pass"],
+    )
 
 
-def shortage(campaign: Campaign) -> dict[str, Any]:
-    """Whether the gold suffices for newcomers: {"gold", "needed", "training", "test", "words"}.
+def shortage(campaign: Campaign) -> str:
+    """What the gold does not suffice for, with how long training and test really are, as a sentence
+    for the researcher; "" where it suffices.
 
-    training, test: how long they really are. words: a sentence for the researcher, "" where it
-    suffices. Work needs gold beyond that, which nobody has met in training.
+    Work needs gold beyond that, which nobody has met in training.
     """
     policy = policies.of(campaign)
     gold = Gold.objects.filter(question__campaign=campaign, retired_at=None).count()
     training, test = policy["training_questions"], policy["test_questions"]
     needed = training + test * policy["test_attempts"]
-    real = {
-        "gold": gold,
-        "needed": needed,
-        "training": min(training, max(0, gold - test)),
-        "test": min(test, gold),
-        "words": "",
-    }
     if gold < needed:
-        real["words"] = (
+        return (
             f"Training and test need {count_of(needed, 'gold question')} for each newcomer and the "
-            f"campaign has {gold}: training has {count_of(real['training'], 'question')} "
-            f"and the test {real['test']} until more gold is added."
+            f"campaign has {gold}: training has "
+            f"{count_of(min(training, max(0, gold - test)), 'question')} "
+            f"and the test {min(test, gold)} until more gold is added."
         )
-    elif needed and gold == needed:
-        real["words"] = "Training and test take all the gold: none is left to watch people at work."
-    return real
+    if needed and gold == needed:
+        return "Training and test take all the gold: none is left to watch people at work."
+    return ""

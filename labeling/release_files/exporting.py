@@ -10,26 +10,27 @@ import os
 import shutil
 import tempfile
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import groupby
 from pathlib import Path
 from types import ModuleType
-from typing import IO, Any
+from typing import IO
 
 from labeling.files import BadInput, StrPath
-from labeling.formats import FORMATS, Label, Photo, pictures
-from labeling.formats.label import NAMES, About, boxes_of, polygons_of
+from labeling.formats import FORMATS, Label, pictures
+from labeling.formats.label import NAMES, About, Pages, boxes_of, polygons_of
 from labeling.formats.label_studio_project import check_base
 from labeling.formats.part_formats import PART_FORMATS
 from labeling.kinds import KINDS
 from labeling.kinds.base import OBJECTS
 from labeling.parts.background import without
 from labeling.parts.model import PartedObject, Photograph, Scenes
+from labeling.records import Record
 from labeling.release_files import frozen
-from labeling.release_files.frozen import Frozen, Line
-from labeling.release_files.frozen_labels import Groups
+from labeling.release_files.frozen import Frozen
+from labeling.release_files.frozen_labels import GivenLine, Groups, LabelLine
 
 # What a folder or a file name says of its format.
 ENDINGS = {".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".xml": "voc"}
@@ -51,7 +52,7 @@ class Options:
     rest: bool = False
     image_base: str = ""
 
-    def of(self, format_name: str, kind: str) -> dict[str, Any]:
+    def of(self, format_name: str, kind: str) -> dict[str, object]:
         """Those that the format has, for a campaign of that kind. Raises BadInput where another is
         given, and for an image base that is no address."""
         known = options_of(format_name, kind)
@@ -87,15 +88,28 @@ def formats_of(kind: str) -> dict[str, ModuleType]:
     return OBJECT_FORMATS | {name: FORMATS[name] for name in BESIDE_OBJECTS}
 
 
+@dataclass(kw_only=True)
+class Exported(Record):
+    """labels: {origin: {value: n}}; or, of objects with parts, objects and parts {origin: {state:
+    n}}, the made rest apart."""
+
+    format: str
+    out: str
+    images: int
+    labels: dict[str, dict[str, int]] | None = None
+    objects: int | None = None
+    parts: dict[str, dict[str, int]] | None = None
+    sha256: str
+
+
 def export(
     release: Frozen,
     format_name: str,
     out: StrPath,
     open_image: Open | None = None,
     options: Options = DEFAULT,
-) -> dict[str, Any]:
-    """{"format", "out", "images", "sha256"} of what was written, and "labels" {origin: {value: n}};
-    or, of objects with parts, "objects" and "parts" {origin: {state: n}}, the made rest apart.
+) -> Exported:
+    """What was written.
 
     out: a folder that does not exist yet or is empty; it appears when it is whole. open_image: for
     pictures. Image by image, so memory stays flat. Raises BadInput when it cannot be written, and
@@ -123,7 +137,7 @@ def export(
             release.parts(),
             names=options.names,
             image_base=options.image_base,
-            images=(str(line["name"]) for line in release.images()),
+            images=(line["name"] for line in release.images()),
         )
         module = formats[format_name]
         if module is OBJECT_FORMATS.get(format_name):
@@ -141,13 +155,17 @@ def export(
     except BaseException:
         shutil.rmtree(part, ignore_errors=True)
         raise
-    return {
-        "format": format_name,
-        "out": os.fspath(out),
-        "images": counts.images,
-        **counts.told(),
-        "sha256": sha256,
-    }
+    said = {origin: dict(found) for origin, found in sorted(counts.said.items())}
+    by_objects = counts.objects is not None
+    return Exported(
+        format=format_name,
+        out=os.fspath(out),
+        images=counts.images,
+        labels=None if by_objects else said,
+        objects=counts.objects,
+        parts=said if by_objects else None,
+        sha256=sha256,
+    )
 
 
 class _Counts:
@@ -160,9 +178,7 @@ class _Counts:
         # By origin, then by value or by state.
         self.said: dict[str, Counter[str]] = defaultdict(Counter)
 
-    def watch(
-        self, found: Iterable[tuple[Photo, list[Label]]]
-    ) -> Iterator[tuple[Photo, list[Label]]]:
+    def watch(self, found: Pages) -> Iterator[tuple[Photograph, list[Label]]]:
         for photo, labels in found:
             self.images += 1
             for label in labels:
@@ -178,27 +194,19 @@ class _Counts:
                 self.said[part.origin][part.state] += 1
             yield photo, things
 
-    def told(self) -> dict[str, Any]:
-        said = {origin: dict(found) for origin, found in sorted(self.said.items())}
-        return (
-            {"labels": said} if self.objects is None else {"objects": self.objects, "parts": said}
-        )
 
-
-def _write_head(part: Path, release: Frozen, how: dict[str, Any]) -> str:
+def _write_head(part: Path, release: Frozen, how: dict[str, object]) -> str:
     """release.json of the export: the release's own, with the files of the labels. Its digest."""
-    files = dict(release.meta["files"])
+    files: dict[str, object] = {**release.meta["files"]}
     for path in sorted(part.rglob("*")):
         name = path.relative_to(part).as_posix()
         if path.is_file() and name not in files:
             files[name] = {"bytes": path.stat().st_size, "sha256": _sha256(path)}
-    meta = release.meta | {
-        "files": files,
-        "export": how | {"release_sha256": release.meta["sha256"]},
-    }
-    meta["sha256"] = frozen.digest(meta)
+    export = how | {"release_sha256": release.meta["sha256"]}
+    meta: dict[str, object] = {**release.meta, "files": files, "export": export}
+    sha256 = meta["sha256"] = frozen.digest(meta)
     frozen.write_synced(part / "release.json", json.dumps(meta, indent=1, ensure_ascii=False))
-    return str(meta["sha256"])
+    return sha256
 
 
 def _sha256(path: Path) -> str:
@@ -218,28 +226,28 @@ def classes_of(release: Frozen) -> dict[str, str]:
     return release.kind.class_names(settings) or names
 
 
-def pages(release: Frozen) -> Iterator[tuple[Photo, list[Label]]]:
+def pages(release: Frozen) -> Iterator[tuple[Photograph, list[Label]]]:
     """Every image of the release with its labels, in the order of images.jsonl."""
     names = classes_of(release)
-    found = groupby(release.labels(), key=lambda line: str(line["image"]))
+    found = groupby(release.labels(), key=lambda line: line["image"])
     given = Groups(release.given())
     group = next(found, None)
     for line in release.images():
-        lines: list[Line] = []
+        lines: list[LabelLine] = []
         if group is not None and group[0] == line["name"]:
             lines = list(group[1])
             group = next(found, None)
-        photo = Photo(**{name: line[name] for name in Photo.__dataclass_fields__})
         shapes = _shapes(given.of(line["name"]))
-        yield photo, [_label(row, names, shapes.get(row["wnid"], {})) for row in lines]
+        labels = [_label(row, names, shapes.get(row["wnid"])) for row in lines]
+        yield frozen.photograph(line), labels
 
 
-def _shapes(given: list[Line]) -> dict[str, Line]:
+def _shapes(given: list[GivenLine]) -> dict[str | None, GivenLine]:
     """By class what was known of an image: the first that has a shape, else the first.
 
     Gold knows no shape, and stands before what was imported.
     """
-    found: dict[str, Line] = {}
+    found: dict[str | None, GivenLine] = {}
     for row in sorted(given, key=lambda row: not row["geometry"]):
         found.setdefault(row["wnid"], row)
     return found
@@ -255,9 +263,10 @@ def scenes(
         yield photo, things
 
 
-def _label(row: Line, names: dict[str, str], given: Line) -> Label:
+def _label(row: LabelLine, names: dict[str, str], given: GivenLine | None) -> Label:
     # Where objects were drawn, their boxes stand with the label itself.
-    geometry = given.get("geometry") or {"boxes": row.get("boxes", [])}
+    geometry = (given and given["geometry"]) or {"boxes": row.get("boxes", [])}
+    interval = row.get("interval")
     return Label(
         image=row["image"],
         key=row["wnid"],
@@ -267,9 +276,9 @@ def _label(row: Line, names: dict[str, str], given: Line) -> Label:
         boxes=boxes_of(geometry),
         polygons=polygons_of(geometry),
         name=names.get(row["wnid"], ""),
-        source=given.get("source", ""),
+        source=given["source"] if given else "",
         votes=row.get("votes"),
-        interval=tuple(row["interval"]) if row.get("interval") else None,
+        interval=(interval[0], interval[1]) if interval else None,
     )
 
 

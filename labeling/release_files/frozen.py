@@ -10,11 +10,11 @@ import os
 import shutil
 import tempfile
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NotRequired, TypedDict, TypeVar
 
 from labeling.files import BadInput, StrPath
 from labeling.kinds import KINDS, Kind
@@ -23,6 +23,8 @@ from labeling.parts.background import with_rest
 from labeling.parts.model import PartedObject, Photograph
 from labeling.question_graph.graph import Graph, build
 from labeling.release_files import frozen_labels, frozen_objects
+from labeling.release_files.frozen_labels import AnswerLine, GivenLine, Groups, LabelLine
+from labeling.release_files.frozen_objects import CategoryTally
 
 FORMAT = "assay-release"
 FILES = ("answers.jsonl", "images.jsonl", "topics.jsonl", "votes.jsonl")
@@ -34,14 +36,53 @@ PART_FILES = (OBJECTS_FILE,)
 ALL_FILES = (*FILES, *GRAPH_FILES, *PART_FILES)
 BESIDE = {GRAPH: GRAPH_FILES, OBJECTS: PART_FILES}
 AGAIN = "freeze the campaign again, or fetch the release anew"
-# What images.jsonl says of each.
-IMAGE = ("name", "width", "height", "sha256", "licence", "source")
 # What tells one freezing from another but is no part of the content.
 _OUTSIDE = ("number", "created_at", "sha256")
 
+# A line, or the head, as whoever wrote it knows it.
 Line = dict[str, Any]
 T = TypeVar("T")
 U = TypeVar("U")
+
+
+class ImageLine(TypedDict):
+    """Of images.jsonl."""
+
+    name: str
+    width: int
+    height: int
+    sha256: str
+    licence: str
+    source: str
+
+
+class FileHead(TypedDict):
+    bytes: int
+    lines: int
+    sha256: str
+
+
+class CampaignHead(TypedDict):
+    name: str
+    title: str
+    kind: str
+    dataset: str
+    instructions: str
+    settings: dict[str, Any]
+
+
+class Head(TypedDict):
+    """Of release.json, what is read here. export: of an export, how it was written."""
+
+    format: str
+    campaign: CampaignHead
+    counts: dict[str, Any]
+    files: dict[str, FileHead]
+    sha256: str
+    number: NotRequired[int]
+    created_at: NotRequired[str]
+    parts: NotRequired[dict[str, CategoryTally]]
+    export: NotRequired[dict[str, Any]]
 
 
 @dataclass(frozen=True)
@@ -49,7 +90,7 @@ class Frozen:
     """A release read back: its release.json and its files, whose hashes were checked."""
 
     folder: Path
-    meta: Line
+    meta: Head
 
     @property
     def kind(self) -> Kind:
@@ -63,25 +104,25 @@ class Frozen:
             )
         return KINDS[name]
 
-    def lines(self, name: str) -> Iterator[Line]:
+    def lines(self, name: str) -> Iterator[Any]:
         """The lines of one file, in order; memory stays flat."""
         with open(self.folder / name, encoding="utf-8") as file:
             for line in file:
                 yield json.loads(line)
 
-    def answers(self) -> Iterator[Line]:
+    def answers(self) -> Iterator[AnswerLine]:
         return self.lines("answers.jsonl")
 
-    def votes(self) -> Iterator[Line]:
+    def votes(self) -> Iterator[Any]:
         return self.lines("votes.jsonl")
 
-    def topics(self) -> Iterator[Line]:
+    def topics(self) -> Iterator[dict[str, str]]:
         return self.lines("topics.jsonl")
 
-    def images(self) -> Iterator[Line]:
+    def images(self) -> Iterator[ImageLine]:
         return self.lines("images.jsonl")
 
-    def given(self) -> Iterator[Line]:
+    def given(self) -> Iterator[GivenLine]:
         """What was known before anybody was asked, where questions follow a graph."""
         return self.lines("given.jsonl") if "given.jsonl" in self.meta["files"] else iter(())
 
@@ -91,8 +132,8 @@ class Frozen:
             return None
         return build(json.loads((self.folder / "graph.json").read_text(encoding="utf-8")))
 
-    def labels(self) -> Iterator[Line]:
-        """{"image", "wnid", "value", "origin", "decided", "probability"} of every label.
+    def labels(self) -> Iterator[LabelLine]:
+        """Every label.
 
         value: "yes", "no" or "unknown". origin: "explicit" (people answered), "inherited" (closed
         by an answer above it) or "given". decided: False where nobody has answered yet; such a
@@ -106,8 +147,9 @@ class Frozen:
         if graph is None:
             return frozen_labels.explicit(self.answers(), self.kind.abstentions)
         mode = self.meta["campaign"]["settings"].get("mode", "safe")
+        images = (line["name"] for line in self.images())
         return frozen_labels.by_graph(
-            graph, mode, self.images(), self.answers(), self.given(), self.kind.abstentions
+            graph, mode, images, self.answers(), self.given(), self.kind.abstentions
         )
 
     def parts(self) -> dict[str, dict[str, str]]:
@@ -130,9 +172,9 @@ class Frozen:
     def _parted(self) -> Iterator[tuple[Photograph, list[PartedObject]]]:
         names = self.parts()
         here = "objects.jsonl" in self.meta["files"]
-        drawn = frozen_labels.Groups(self.lines("objects.jsonl") if here else ())
+        drawn = Groups[Any](self.lines("objects.jsonl") if here else ())
         for line in self.images():
-            photo = Photograph(**{name: line[name] for name in IMAGE})
+            photo = photograph(line)
             yield (
                 photo,
                 [
@@ -140,6 +182,12 @@ class Frozen:
                     for row in drawn.of(line["name"])
                 ],
             )
+
+
+def photograph(line: ImageLine) -> Photograph:
+    return Photograph(
+        line["name"], line["width"], line["height"], line["sha256"], line["licence"], line["source"]
+    )
 
 
 def _with_rest(
@@ -183,29 +231,33 @@ def read(source: StrPath, sha256: str | None = None) -> Frozen:
     return Frozen(folder, meta)
 
 
-def head(folder: Path, sha256: str | None = None) -> Line:
+def head(folder: Path, sha256: str | None = None) -> Head:
     """release.json, once it was found to have its hash; its files unread. Raises BadInput."""
     path = folder / "release.json"
     try:
-        meta = json.loads(path.read_text(encoding="utf-8"))
+        meta: Any = json.loads(path.read_text(encoding="utf-8"))
     except (FileNotFoundError, NotADirectoryError):
         raise BadInput("there is no release here", file=path, cure=AGAIN) from None
     except (UnicodeDecodeError, json.JSONDecodeError):
         raise BadInput("is not JSON", file=path, cure=AGAIN) from None
-    if not isinstance(meta, dict) or meta.get("format") != FORMAT:
+    if not _is_head(meta):
         raise BadInput(f"is not the head of an {FORMAT}", file=path, cure=AGAIN)
     if digest(meta) != (sha256 or meta.get("sha256")):
         raise BadInput("was changed after it was frozen", file=path, cure=AGAIN)
     return meta
 
 
-def digest(meta: Line) -> str:
+def _is_head(value: object) -> bool:
+    return isinstance(value, dict) and value.get("format") == FORMAT
+
+
+def digest(meta: Mapping[str, object]) -> str:
     """SHA-256 of the whole: release.json less its number, its date and this hash."""
     content = {key: value for key, value in meta.items() if key not in _OUTSIDE}
     return hashlib.sha256(canonical(content)).hexdigest()
 
 
-def canonical(value: Any) -> bytes:
+def canonical(value: object) -> bytes:
     """JSON with one spelling: keys sorted, no spaces, UTF-8."""
     text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return text.encode()
@@ -220,13 +272,13 @@ class LineFile:
         self.hash = hashlib.sha256()
         self.count = 0
 
-    def write(self, line: Line) -> None:
+    def write(self, line: Mapping[str, object]) -> None:
         data = canonical(line) + b"\n"
         self.file.write(data)
         self.hash.update(data)
         self.count += 1
 
-    def close(self) -> Line:
+    def close(self) -> FileHead:
         self.file.flush()
         os.fsync(self.file.fileno())
         size = self.file.tell()

@@ -3,87 +3,134 @@
 from collections.abc import Collection, Iterable, Iterator
 from itertools import groupby
 from operator import itemgetter
-from typing import Any
+from typing import Any, Generic, NotRequired, TypedDict, TypeVar
 
 from labeling.estimators.intervals import share_interval
 from labeling.question_graph import planning
 from labeling.question_graph.planning import Asked
 from labeling.question_graph.replaying import EXPLICIT, NO, UNKNOWN, YES, Graph
 
-Line = dict[str, Any]
 WORDS = {True: YES, False: NO, None: UNKNOWN}
 
 
-def explicit(answers: Iterable[Line], abstentions: Collection[str]) -> Iterator[Line]:
+class AnswerLine(TypedDict):
+    """Of answers.jsonl. contains: None for what was dropped; absent where wnid is the answer.
+    votes: by what people answered. node, order, probability: where questions follow a graph; of
+    objects box."""
+
+    image: str
+    wnid: str | None
+    contains: NotRequired[bool | None]
+    votes: NotRequired[dict[str, int]]
+    probability: NotRequired[float | None]
+    node: NotRequired[str]
+    order: NotRequired[int]
+    box: NotRequired[list[float]]
+
+
+class GivenLine(TypedDict):
+    """Of given.jsonl."""
+
+    image: str
+    node: str
+    wnid: str | None
+    value: str
+    source: str
+    geometry: dict[str, Any] | None
+
+
+class LabelLine(TypedDict):
+    """What a release says of a class of an image; see Frozen.labels. votes: people who could
+    answer; interval: of the share that the probability is."""
+
+    image: str
+    wnid: str
+    value: str
+    origin: str
+    decided: bool
+    probability: float | None
+    boxes: NotRequired[list[list[float]]]
+    votes: NotRequired[int]
+    interval: NotRequired[list[float] | None]
+
+
+L = TypeVar("L", AnswerLine, GivenLine, Any)
+
+
+def explicit(answers: Iterable[AnswerLine], abstentions: Collection[str]) -> Iterator[LabelLine]:
     """The labels of a campaign without a graph: what was settled, and nothing else.
 
     A naming answer says which class is in the image; "none of these" names no class.
     """
     for line in answers:
-        if line.get("wnid") in (None, "none"):
-            continue
-        value = WORDS[line["contains"]] if "contains" in line else YES
-        probability = line.get("probability")
-        yield _label(line["image"], line["wnid"], value, EXPLICIT, probability) | _support(
-            line, abstentions
-        )
+        wnid = line["wnid"]
+        if wnid is not None and wnid != "none":
+            value = WORDS[line["contains"]] if "contains" in line else YES
+            yield _label(line["image"], wnid, value, EXPLICIT, line, abstentions)
 
 
-def of_objects(answers: Iterable[Line]) -> Iterator[Line]:
+def of_objects(answers: Iterable[AnswerLine]) -> Iterator[LabelLine]:
     """The labels of a campaign that draws objects: of each image the categories it was asked about.
 
     yes where one of the image's objects of that category was drawn, else unknown: that people
     could not draw an object says nothing against it. "boxes": of those that were drawn.
     """
     for image, lines in groupby(answers, itemgetter("image")):
-        boxes: dict[str, list[Any]] = {}
+        boxes: dict[str, list[list[float]]] = {}
         for line in lines:
-            found = boxes.setdefault(line["wnid"], [])
+            found = boxes.setdefault(str(line["wnid"]), [])
             found += [line["box"]] if line["contains"] else []
         for wnid in sorted(boxes):
             value = YES if boxes[wnid] else UNKNOWN
-            yield _label(image, wnid, value, EXPLICIT, None) | {"boxes": boxes[wnid]}
+            yield {**_label(image, wnid, value, EXPLICIT), "boxes": boxes[wnid]}
 
 
 def by_graph(
     graph: Graph,
     mode: str,
-    images: Iterable[Line],
-    answers: Iterable[Line],
-    given: Iterable[Line],
+    images: Iterable[str],
+    answers: Iterable[AnswerLine],
+    given: Iterable[GivenLine],
     abstentions: Collection[str],
-) -> Iterator[Line]:
+) -> Iterator[LabelLine]:
     """A line for every class of every image, in the order of the graph's leaves.
 
-    images, answers and given: lines of a release, all by image in one order.
+    images: names. answers and given: lines of a release, all by image in one order.
     """
     said, known = Groups(answers), Groups(given)
-    for image in images:
-        name = image["name"]
+    for name in images:
         lines = said.of(name)
         asked = [
             Asked(place, line["node"], "settled", WORDS[line["contains"]], line["order"])
             for place, line in enumerate(lines)
         ]
         sure = {line["node"]: line for line in lines}
-        settled = planning.stand(
-            graph, asked, mode, planning.agreed(_pairs(known.of(name)))
-        ).settled
+        before = planning.agreed((line["node"], line["value"]) for line in known.of(name))
+        settled = planning.stand(graph, asked, mode, before).settled
         for node in graph.leaves:
             key = graph.node(node).key
             value, origin = settled.get(node, (UNKNOWN, ""))
-            line = sure.get(node, {}) if origin == EXPLICIT else {}
-            yield _label(name, key, value, origin, line.get("probability")) | _support(
-                line, abstentions
+            yield _label(
+                name,
+                key,
+                value,
+                origin,
+                sure.get(node) if origin == EXPLICIT else None,
+                abstentions,
             )
 
 
-def _pairs(lines: Iterable[Line]) -> list[tuple[str, str]]:
-    return [(line["node"], line["value"]) for line in lines]
-
-
-def _label(image: str, wnid: str, value: str, origin: str, probability: float | None) -> Line:
-    return {
+def _label(
+    image: str,
+    wnid: str,
+    value: str,
+    origin: str,
+    line: AnswerLine | None = None,
+    abstentions: Collection[str] = (),
+) -> LabelLine:
+    """line: the settled answer that the label rests on, if any."""
+    probability = line.get("probability") if line else None
+    found: LabelLine = {
         "image": image,
         "wnid": wnid,
         "value": value,
@@ -91,29 +138,24 @@ def _label(image: str, wnid: str, value: str, origin: str, probability: float | 
         "decided": bool(origin),
         "probability": probability,
     }
+    if line is not None and probability is not None and "votes" in line:
+        able = {word: count for word, count in line["votes"].items() if word not in abstentions}
+        said = ("yes" if line["contains"] else "no") if "contains" in line else wnid
+        found["votes"] = votes = sum(able.values())
+        interval = share_interval(able.get(said, 0), votes, probability)
+        found["interval"] = None if interval is None else list(interval)
+    return found
 
 
-def _support(line: Line, abstentions: Collection[str]) -> Line:
-    """{"votes": people who could answer, "interval": of the share that the probability is, or None}
-    of a settled line; nothing of others."""
-    if line.get("probability") is None or "votes" not in line:
-        return {}
-    able = {word: count for word, count in line["votes"].items() if word not in abstentions}
-    votes = sum(able.values())
-    said = ("yes" if line["contains"] else "no") if "contains" in line else line["wnid"]
-    interval = share_interval(able.get(said, 0), votes, line["probability"])
-    return {"votes": votes, "interval": interval and list(interval)}
-
-
-class Groups:
+class Groups(Generic[L]):
     """Lines by image, read in step with the images; those of images that never come are left."""
 
-    def __init__(self, lines: Iterable[Line]) -> None:
-        self.groups = groupby(lines, itemgetter("image"))
+    def __init__(self, lines: Iterable[L]) -> None:
+        self.groups: Iterator[tuple[str, Iterator[L]]] = groupby(lines, itemgetter("image"))
         self.name: str | None = None
-        self.lines: list[Line] = []
+        self.lines: list[L] = []
 
-    def of(self, name: str) -> list[Line]:
+    def of(self, name: str) -> list[L]:
         # Code points order as UTF-8 bytes do, by which the files are sorted.
         while self.name is None or self.name < name:
             group = next(self.groups, None)

@@ -6,32 +6,80 @@ covers, is not in the line: outline, parts and crop are, and background.py follo
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, NotRequired, TypedDict
 
-from labeling.geometry.polygons import as_json, from_json
-from labeling.parts.model import STATES, Merge, Part, PartedObject, merge_content, merge_of
+from labeling.geometry.polygons import PolygonLists, as_json, from_json
+from labeling.parts.joining import PartAgreement, PartAnswer
+from labeling.parts.model import (
+    STATES,
+    Box,
+    MergeContent,
+    Part,
+    PartedObject,
+    merge_content,
+    merge_of,
+)
 
-Line = dict[str, Any]
 # By category its "name" and "parts", as a campaign's settings keep them.
 Categories = Mapping[str, Mapping[str, Any]]
 EXPLICIT, GIVEN, UNKNOWN = "explicit", "given", "unknown"
 
 
+class PartLine(TypedDict):
+    """A part of an object. probability, agreement, instead_of (what was given): where people said
+    it; the other optional keys where it was given."""
+
+    key: str
+    origin: str
+    state: str
+    polygons: PolygonLists
+    probability: NotRequired[float | None]
+    agreement: NotRequired[PartAgreement | None]
+    instead_of: NotRequired["PartLine"]
+    names: NotRequired[list[str]]
+    radius: NotRequired[float | None]
+    apart: NotRequired[bool]
+    merges: NotRequired[list[MergeContent]]
+
+
+class ObjectLine(TypedDict):
+    """Of objects.jsonl. half, outline_origin: what people answered; where the outline came from.
+    unknown: parts that nobody said anything of. settled_by, reviewed: see releases/parts.py."""
+
+    image: str
+    object: str
+    category: str
+    box: list[float]
+    crop: list[float] | None
+    source: str
+    half: bool | None
+    outline: PolygonLists | None
+    outline_origin: str | None
+    parts: list[PartLine]
+    unknown: list[str]
+    settled_by: NotRequired[dict[str, int]]
+    reviewed: NotRequired[bool]
+
+
 def line(
-    known: PartedObject, value: Mapping[str, Any], probability: float | None, parts: list[Line]
-) -> Line:
+    known: PartedObject,
+    value: Mapping[str, Any],
+    probability: float | None,
+    parts: Sequence[Mapping[str, Any]],
+) -> ObjectLine:
     """The object's line: what was known of it, and people's settled answer.
 
     parts: of its category, in order. Parts that the category lacks come after those it has.
     """
     given = {part.key: part for part in known.parts}
-    said: Mapping[str, Any] = value.get("parts", {})
-    agreement: Mapping[str, Any] = value.get("agreement") or {}
+    said: Mapping[str, PartAnswer] = value.get("parts", {})
+    agreement: Mapping[str, PartAgreement] = value.get("agreement") or {}
     asked = [part["key"] for part in parts]
     keys = [key for key in dict.fromkeys([*asked, *given, *said]) if key in given or key in said]
     drawn = value.get("outline")
-    outline = drawn if drawn is not None else _json(known.outline)
+    given_outline = None if known.outline is None else as_json(known.outline)
+    outline = given_outline if drawn is None else drawn
     return {
         "image": known.image,
         "object": known.name,
@@ -52,14 +100,14 @@ def line(
     }
 
 
-def _json(polygons: Any) -> Any:
-    return None if polygons is None else as_json(polygons)
-
-
 def _said(
-    key: str, said: Mapping[str, Any], given: Part | None, probability: float | None, agreement: Any
-) -> Line:
-    found: Line = {
+    key: str,
+    said: PartAnswer,
+    given: Part | None,
+    probability: float | None,
+    agreement: PartAgreement | None,
+) -> PartLine:
+    found: PartLine = {
         "key": key,
         "origin": EXPLICIT,
         "state": said["state"],
@@ -67,10 +115,10 @@ def _said(
         "probability": probability,
         "agreement": agreement,
     }
-    return found if given is None else found | {"instead_of": _given(given)}
+    return found if given is None else {**found, "instead_of": _given(given)}
 
 
-def _given(part: Part) -> Line:
+def _given(part: Part) -> PartLine:
     return {
         "key": part.key,
         "origin": GIVEN,
@@ -83,23 +131,28 @@ def _given(part: Part) -> Line:
     }
 
 
-def parted(line: Line, names: Mapping[str, str]) -> PartedObject:
+def parted(line: ObjectLine, names: Mapping[str, str]) -> PartedObject:
     """The object of a line. names: of its category's parts, by key. Without the rest."""
     outline, crop = line["outline"], line["crop"]
     return PartedObject(
         image=line["image"],
         category=line["category"],
-        box=tuple(line["box"]),
+        box=_box(line["box"]),
         parts=tuple(_part(row, names.get(row["key"], "")) for row in line["parts"]),
         outline=None if outline is None else from_json(outline),
-        crop=None if crop is None else tuple(crop),
+        crop=None if crop is None else _box(crop),
         name=line["object"],
         source=line["source"],
     )
 
 
-def _part(row: Line, name: str) -> Part:
-    merges: tuple[Merge, ...] = tuple(merge_of(merge) for merge in row.get("merges", ()))
+def _box(edges: Sequence[float]) -> Box:
+    x0, y0, x1, y1 = edges
+    return x0, y0, x1, y1
+
+
+def _part(row: PartLine, name: str) -> Part:
+    merges = tuple(merge_of(merge) for merge in row.get("merges", ()))
     return Part(
         key=row["key"],
         polygons=from_json(row["polygons"]),
@@ -122,7 +175,7 @@ class Tally:
         self.objects: Counter[str] = Counter()
         self.states: Counter[tuple[str, str, str]] = Counter()
 
-    def add(self, line: Line) -> None:
+    def add(self, line: ObjectLine) -> None:
         category = line["category"]
         self.objects[category] += 1
         for row in line["parts"]:
@@ -131,12 +184,17 @@ class Tally:
         for key in line["unknown"]:
             self.states[category, key, UNKNOWN] += 1
 
-    def content(self) -> Line:
-        """{category: {"objects": n, "parts": {part: {state: n, origin: n}}}}, every state named."""
+    def content(self) -> dict[str, "CategoryTally"]:
+        """By category how many objects, and how many of each part's are in each state and from
+        where, every state named."""
+        words = (*STATES, UNKNOWN, EXPLICIT, GIVEN)
         return {
             category: {
                 "objects": self.objects[category],
-                "parts": {key: dict(self._row(category, key)) for key in self._keys(category)},
+                "parts": {
+                    key: {word: self.states[category, key, word] for word in words}
+                    for key in self._keys(category)
+                },
             }
             for category in sorted(self.objects)
         }
@@ -146,6 +204,7 @@ class Tally:
         found = sorted(key for where, key, _ in self.states if where == category)
         return list(dict.fromkeys([*asked, *found]))
 
-    def _row(self, category: str, key: str) -> Iterator[tuple[str, int]]:
-        for word in (*STATES, UNKNOWN, EXPLICIT, GIVEN):
-            yield word, self.states[category, key, word]
+
+class CategoryTally(TypedDict):
+    objects: int
+    parts: dict[str, dict[str, int]]

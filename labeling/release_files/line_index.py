@@ -9,18 +9,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import IO, Any, TypeVar
 
 from labeling.files import BadInput
-from labeling.release_files.frozen import AGAIN
+from labeling.release_files.frozen import AGAIN, Line
+from labeling.release_files.frozen_objects import ObjectLine
 
-Line = dict[str, Any]
+__all__ = ["Line", "Objects", "by_category"]
+
+T = TypeVar("T")
 # Lines are canonical: only the box comes before the category.
 CATEGORY = re.compile(rb'^\{"box":\[[^\]]*\],"category":"([^"\\]*)"')
 
 
 @dataclass
-class Objects(Sequence[Line]):
+class Objects(Sequence[T]):
     """Some of the lines, read when asked for."""
 
     path: Path
@@ -37,18 +40,18 @@ class Objects(Sequence[Line]):
             return [_line(file, start) for start in self.starts[at]]
 
 
-def _line(file: Any, start: int) -> Line:
+def _line(file: IO[bytes], start: int) -> Any:
     file.seek(start)
     return json.loads(file.readline())
 
 
 @lru_cache(maxsize=16)
-def by_category(path: Path, sha256: str) -> dict[str, Objects]:
+def by_category(path: Path, sha256: str) -> dict[str, Objects[ObjectLine]]:
     """The objects of each category, and under "" all of them, in the order of the file.
 
     sha256: what the release states; a file with another raises BadInput. The file is read once.
     """
-    found = {"": Objects(path)}
+    found = {"": Objects[ObjectLine](path)}
     digest, start = hashlib.sha256(), 0
     try:
         with open(path, "rb") as file:

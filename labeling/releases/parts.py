@@ -39,12 +39,15 @@ class Objects:
         """How answers and votes name the object."""
         return {"object": question.item.name}
 
-    def line(self, question: Question, settlement: Settlement, by: Line) -> Line:
+    def line(
+        self, question: Question, settlement: Settlement, by: Line
+    ) -> frozen_objects.ObjectLine:
         """The settled object: what was given and what people said. by: what settled it."""
         known, value = self.known[question.item_id], settlement.value or {}
         parts = self.categories.get(question.topic, {}).get("parts", [])
         found = frozen_objects.line(known, value, settlement.probability, parts)
-        found |= {"category": question.topic, "settled_by": by, "reviewed": settlement.reviewed}
+        found["category"] = question.topic
+        found["settled_by"], found["reviewed"] = by, settlement.reviewed
         self.tally.add(found)
         return found
 

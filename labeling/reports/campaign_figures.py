@@ -6,7 +6,7 @@ Read from a sample of bounded size, so that a page never adds up a million answe
 import math
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass
 
 from django.db.models import F, QuerySet
 
@@ -36,29 +36,49 @@ def sample(campaign: Campaign, total: int, size: int = SAMPLE) -> list[int]:
     return list(found.order_by("pk").values_list("pk", flat=True)[: 2 * size])
 
 
-def figures(campaign: Campaign) -> dict[str, Any]:
+@dataclass(frozen=True)
+class Bar:
+    """How many questions took n answers; share: of the commonest count."""
+
+    n: int
+    count: int
+    share: float
+
+
+@dataclass(frozen=True)
+class Figures:
     """What the sample says; a figure is None where nothing was decided or only one answer given.
 
-    {"decided": questions decided, "sampled": how many of them were read, "alpha": Krippendorff's
-    alpha over those with two votes or more, "votes": mean answers a question, "histogram": [{"n":
-    answers, "count": questions, "share": of the commonest count}], "abstained": share of answers
-    that could not be given, "disputed": ids, the most divided first}.
+    sampled: how many of the decided questions were read. alpha: Krippendorff's, over those with
+    two votes or more. votes: mean answers a question. abstained: share of answers that could not
+    be given. disputed: ids, the most divided first.
     """
+
+    decided: int
+    sampled: int
+    alpha: float | None
+    votes: float | None
+    histogram: list[Bar]
+    abstained: float | None
+    disputed: list[int]
+
+
+def figures(campaign: Campaign) -> Figures:
     total = decided(campaign).count()
     pks = sample(campaign, total)
     tallies = settling.tallies(campaign, pks)
     able = {pk: _able(campaign, tallies.get(pk, Counter())) for pk in pks}
     answers = {pk: tallies[pk].total() if pk in tallies else 0 for pk in pks}
     given = sum(answers.values())
-    return {
-        "decided": total,
-        "sampled": len(pks),
-        "alpha": _alpha(list(able.values())),
-        "votes": given / len(pks) if pks else None,
-        "histogram": _histogram(list(answers.values())),
-        "abstained": 1 - sum(votes.total() for votes in able.values()) / given if given else None,
-        "disputed": _disputed(able)[:SHOWN],
-    }
+    return Figures(
+        decided=total,
+        sampled=len(pks),
+        alpha=_alpha(list(able.values())),
+        votes=given / len(pks) if pks else None,
+        histogram=_histogram(list(answers.values())),
+        abstained=1 - sum(votes.total() for votes in able.values()) / given if given else None,
+        disputed=_disputed(able)[:SHOWN],
+    )
 
 
 def mean_votes(campaign: Campaign, total: int, size: int = 200) -> float | None:
@@ -82,16 +102,13 @@ def _alpha(votes: Sequence[Counter[str]]) -> float | None:
     return None if math.isnan(alpha) else alpha
 
 
-def _histogram(answers: Sequence[int]) -> list[dict[str, Any]]:
+def _histogram(answers: Sequence[int]) -> list[Bar]:
     counts = Counter(answers)
     if not counts:
         return []
     top = max(counts.values())
     # A count that never occurred between two that did must show as a gap.
-    return [
-        {"n": n, "count": counts[n], "share": counts[n] / top}
-        for n in range(min(counts), max(counts) + 1)
-    ]
+    return [Bar(n, counts[n], counts[n] / top) for n in range(min(counts), max(counts) + 1)]
 
 
 def _disputed(able: dict[int, Counter[str]]) -> list[int]:

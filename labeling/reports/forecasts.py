@@ -5,8 +5,9 @@ is on the images.
 """
 
 import functools
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
 
 from labeling.campaigns import lifecycle
 from labeling.graphs import store
@@ -18,7 +19,6 @@ from labeling.simulation import simulating_queries
 PRESENT = 2.8
 # The range: half and twice as many.
 FEWER, MORE = 0.5, 2.0
-PRICED = ("questions", "answers", "hours", "cost")
 
 
 class Forecast(NamedTuple):
@@ -94,11 +94,14 @@ def _images(campaign: Campaign, opening: Sequence[tuple[int | None, int]]) -> in
     return max(asked, min(every, asked + coming))
 
 
-def estimate(forecast: Forecast, policy: dict[str, Any]) -> dict[str, Any]:
-    """What campaigns.estimate says of the likely number, with `low` and `high` beside it:
-    {"questions", "answers", "hours", "cost"} of each."""
+@dataclass(frozen=True)
+class Estimate(lifecycle.Cost):
+    """The cost of the likely number of questions, and of the fewest and the most."""
+
+    low: lifecycle.Cost
+    high: lifecycle.Cost
+
+
+def estimate(forecast: Forecast, policy: Mapping[str, object]) -> Estimate:
     low, likely, high = (lifecycle.estimate(number, policy) for number in forecast)
-    return likely | {
-        "low": {key: low[key] for key in PRICED},
-        "high": {key: high[key] for key in PRICED},
-    }
+    return Estimate(**vars(likely), low=low, high=high)

@@ -2,9 +2,8 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from django.db.models import Count
+from django.db.models import Count, QuerySet
 
 from labeling.datasets import objects, vocabulary_store
 from labeling.formats.pictures import colour
@@ -54,8 +53,15 @@ class Tile:
         return any(one.part.apart for one in self.drawn)
 
 
-def categories(dataset: Dataset) -> list[dict[str, Any]]:
-    """{"key", "name", "count"} of the dataset's objects, the largest first."""
+@dataclass(frozen=True)
+class CategoryCount:
+    key: str
+    name: str
+    count: int
+
+
+def categories(dataset: Dataset) -> list[CategoryCount]:
+    """How many of the dataset's objects are of each category, the largest first."""
     said = vocabulary_store.of(dataset)
     rows = (
         GivenLabel.objects.filter(
@@ -65,8 +71,8 @@ def categories(dataset: Dataset) -> list[dict[str, Any]]:
         .values_list("key")
         .annotate(Count("item", distinct=True))
     )
-    found = [{"key": key, "name": name_of(said, key), "count": count} for key, count in rows]
-    return sorted(found, key=lambda row: (-row["count"], row["name"]))
+    found = [CategoryCount(key, name_of(said, key), count) for key, count in rows]
+    return sorted(found, key=lambda row: (-row.count, row.name))
 
 
 def name_of(vocabulary: Vocabulary | None, key: str) -> str:
@@ -143,5 +149,5 @@ def _path(polygons: Polygons, coarse_px: float) -> str:
     return svg.path_data(regions.simplify(polygons, coarse_px) if coarse_px else polygons)
 
 
-def _labels(dataset: Dataset) -> Any:
+def _labels(dataset: Dataset) -> QuerySet[GivenLabel]:
     return GivenLabel.objects.filter(item__image__dataset=dataset, item__region__isnull=False)

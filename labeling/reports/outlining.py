@@ -4,7 +4,6 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
 
 from django.core.cache import caches
 from django.db.models import Count, Exists, OuterRef
@@ -15,6 +14,8 @@ from labeling.question_graph.replaying import Graph, Node
 # Deeper nodes are listed at this level: a page cannot nest for ever.
 DEEPEST = 30
 COUNTED = ("asked", "yes", "no", "open")
+# Of each node by its id: images by the words of COUNTED.
+Counts = dict[str, dict[str, int]]
 
 
 @dataclass
@@ -31,7 +32,7 @@ class Row:
     children: list["Row"] = field(default_factory=list)
 
 
-def outline(graph: Graph, counts: dict[str, dict[str, int]], search: str = "") -> list[Row]:
+def outline(graph: Graph, counts: Counts, search: str = "") -> list[Row]:
     """The roots, each with what hangs on it; with a search, only what it finds and what is above.
 
     A node with several parents stands under each of them; its own children only under the first,
@@ -82,7 +83,7 @@ def _above(graph: Graph, wanted: set[str]) -> set[str]:
     return above
 
 
-def counts_of(campaign: Campaign) -> dict[str, dict[str, int]]:
+def counts_of(campaign: Campaign) -> Counts:
     """{"asked", "yes", "no", "open"} images of every node that was asked about. Two queries.
 
     "open" wants answers; what is in review or dropped is asked and nothing else. Gold and what was
@@ -91,8 +92,8 @@ def counts_of(campaign: Campaign) -> dict[str, dict[str, int]]:
     return _rested(f"outline:{campaign.pk}", lambda: _count(campaign))
 
 
-def _count(campaign: Campaign) -> dict[str, dict[str, int]]:
-    counts: dict[str, dict[str, int]] = defaultdict(lambda: dict.fromkeys(COUNTED, 0))
+def _count(campaign: Campaign) -> Counts:
+    counts: Counts = defaultdict(lambda: dict.fromkeys(COUNTED, 0))
     asked = campaign.questions.asked().order_by()
     for topic, state, count in asked.values_list("topic", "state").annotate(Count("pk")):
         counts[topic]["asked"] += count
@@ -114,11 +115,11 @@ def _count(campaign: Campaign) -> dict[str, dict[str, int]]:
     return dict(counts)
 
 
-def _rested(key: str, count: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+def _rested(key: str, count: Callable[[], Counts]) -> Counts:
     """What `count` says, kept for a hundred times as long as it took: at once for a small campaign,
     and a big one is not counted again at every look."""
     cache = caches["local"]
-    kept = cache.get(key)
+    kept: Counts | None = cache.get(key)
     if kept is not None:
         return kept
     begun = time.monotonic()

@@ -2,23 +2,49 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from django.db.models import Count, Q, QuerySet, Sum
 
 from labeling.consensus import settling
 from labeling.kinds import KINDS, policies
-from labeling.models import Answer, Campaign, Decision, Membership, Question, Settlement, User
+from labeling.models import (
+    Answer,
+    Campaign,
+    Decision,
+    Gold,
+    Image,
+    Job,
+    Membership,
+    Question,
+    Release,
+    Settlement,
+    User,
+)
 from labeling.plurals import count_of
-from labeling.reports import progress
+from labeling.reports import forecasts, progress
+from labeling.reports.progress import Annotator, Progress
 
 # Members on the campaign's own page, which is read anew every few seconds.
 MEMBERS = 20
 FINISHED = (Question.State.SETTLED, Question.State.DROPPED)
 
 
-def campaign_rows(campaigns: Sequence[Campaign], user: User) -> list[dict[str, Any]]:
-    """For each campaign: the person's role, questions, how many are finished, answers given."""
+@dataclass(frozen=True)
+class CampaignRow:
+    """A campaign as lists show it. role: of the person who looks; share: finished of questions."""
+
+    campaign: Campaign
+    role: str
+    questions: int
+    finished: int
+    share: float | None
+    review: int
+    answers: int
+
+
+def campaign_rows(campaigns: Sequence[Campaign], user: User) -> list[CampaignRow]:
     pks = [campaign.pk for campaign in campaigns]
     counts: dict[int, Counter[str]] = defaultdict(Counter)
     states = Question.objects.filter(campaign__in=pks).order_by()
@@ -33,48 +59,67 @@ def campaign_rows(campaigns: Sequence[Campaign], user: User) -> list[dict[str, A
         asked = sum(n for state, n in states_of.items() if state not in ("gold", "withdrawn"))
         finished = sum(states_of[state] for state in FINISHED)
         rows.append(
-            {
-                "campaign": campaign,
-                "role": roles.get(campaign.pk, "staff"),
-                "questions": asked,
-                "finished": finished,
-                "share": finished / asked if asked else None,
-                "review": states_of["review"],
-                "answers": answers.get(campaign.pk) or 0,
-            }
+            CampaignRow(
+                campaign=campaign,
+                role=roles.get(campaign.pk, "staff"),
+                questions=asked,
+                finished=finished,
+                share=finished / asked if asked else None,
+                review=states_of["review"],
+                answers=answers.get(campaign.pk) or 0,
+            )
         )
     return rows
 
 
-def campaign_facts(campaign: Campaign) -> dict[str, Any]:
+@dataclass(frozen=True)
+class Decided:
+    """A decision, in words that follow the person's name."""
+
+    decision: Decision
+    words: str
+
+
+@dataclass(frozen=True)
+class CampaignFacts:
     """All that a campaign's own page shows of its progress, people, jobs and decisions.
 
     estimate: what it will cost, of a draft alone; else None.
     """
+
+    progress: Progress
+    estimate: forecasts.Estimate | None
+    annotators: list[Annotator]
+    more_annotators: bool
+    failed_jobs: list[Job]
+    running_jobs: list[Job]
+    releases: list[Release]
+    decisions: list[Decided]
+
+
+def campaign_facts(campaign: Campaign) -> CampaignFacts:
     counted = progress.count(campaign)
     failed = campaign.jobs.filter(state="failed").order_by("-pk")
     decisions = campaign.decisions.select_related("actor").order_by("-pk")[:8]
     # One more than is shown, to know whether there are more.
     members = list(progress.members(campaign)[: MEMBERS + 1])
-    return {
-        "progress": progress.progress(campaign, counted),
-        "estimate": (
+    return CampaignFacts(
+        progress=progress.progress(campaign, counted),
+        estimate=(
             progress.estimate_of(campaign, counted)
             if campaign.state == Campaign.State.DRAFT
             else None
         ),
-        "annotators": progress.annotators(campaign, members[:MEMBERS]),
-        "more_annotators": len(members) > MEMBERS,
-        "failed_jobs": list(failed[:3]),
-        "running_jobs": list(
+        annotators=progress.annotators(campaign, members[:MEMBERS]),
+        more_annotators=len(members) > MEMBERS,
+        failed_jobs=list(failed[:3]),
+        running_jobs=list(
             # Watching somebody is over in a moment, and comes again after ten answers.
             campaign.jobs.filter(state__in=["queued", "running"]).exclude(kind="watch")[:3]
         ),
-        "releases": list(campaign.releases.order_by("-number")[:3]),
-        "decisions": [
-            {"decision": decision, "words": decision_words(decision)} for decision in decisions
-        ],
-    }
+        releases=list(campaign.releases.order_by("-number")[:3]),
+        decisions=in_words(decisions),
+    )
 
 
 def questions_of(
@@ -91,8 +136,38 @@ def questions_of(
     return found.select_related("item__image").order_by("pk")
 
 
-def question_rows(campaign: Campaign, questions: Sequence[Question]) -> list[dict[str, Any]]:
-    """For each question: its topic's name, the votes by answer, and what stands. Four queries."""
+@dataclass(frozen=True)
+class Value:
+    """An answer: its tally name, and the words that people see for it."""
+
+    value: str
+    words: str
+
+
+@dataclass(frozen=True)
+class Tally(Value):
+    count: int
+
+
+@dataclass(frozen=True)
+class Settled(Value):
+    share: float | None
+    support: settling.Support | None
+
+
+@dataclass(frozen=True)
+class QuestionRow:
+    """A question with its topic's name, the votes by answer, and what it settled as."""
+
+    question: Question
+    image: Image
+    topic: str
+    votes: list[Tally]
+    value: Settled | None
+
+
+def question_rows(campaign: Campaign, questions: Sequence[Question]) -> list[QuestionRow]:
+    """A row for each question. Four queries."""
     pks = [question.pk for question in questions]
     words = value_words(campaign)
     votes = settling.tallies(campaign, pks)
@@ -103,52 +178,73 @@ def question_rows(campaign: Campaign, questions: Sequence[Question]) -> list[dic
     names = topic_names(campaign, {question.topic for question in questions})
     support = settling.support(campaign, standing.values())
     return [
-        {
-            "question": question,
-            "image": question.item.image,
-            "topic": names.get(question.topic, question.topic),
-            "votes": [
-                {"value": value, "words": words.get(value, value), "count": count}
+        QuestionRow(
+            question=question,
+            image=question.item.image,
+            topic=names.get(question.topic, question.topic),
+            votes=[
+                Tally(value, words.get(value, value), count)
                 for value, count in votes.get(question.pk, Counter()).most_common()
             ],
-            "value": _stands(question, standing.get(question.pk), campaign, words, support),
-        }
+            value=_settled(question, standing.get(question.pk), campaign, words, support),
+        )
         for question in questions
     ]
 
 
-def _stands(
+def _settled(
     question: Question,
     settlement: Settlement | None,
     campaign: Campaign,
     words: dict[str, str],
     support: dict[int, settling.Support],
-) -> dict[str, Any] | None:
+) -> Settled | None:
     if question.state != Question.State.SETTLED or settlement is None:
         return None
     name = KINDS[campaign.kind].tally_name(settlement.value)
-    return {
-        "value": name,
-        "words": words.get(name, name),
-        "share": settlement.probability,
-        "support": support.get(question.pk),
-    }
+    return Settled(name, words.get(name, name), settlement.probability, support.get(question.pk))
 
 
-def proposal(campaign: Campaign, question: Question) -> dict[str, Any] | None:
-    """{"settlement": id, "words"} of what a question in review would settle as, if a reviewer
-    accepts it; None where its answers gave nothing."""
+@dataclass(frozen=True)
+class SettlementRow:
+    """A settlement, in words."""
+
+    settlement: Settlement
+    words: str
+
+
+def proposal(campaign: Campaign, question: Question) -> SettlementRow | None:
+    """What a question in review would settle as, if a reviewer accepts it; None where its answers
+    gave nothing."""
     latest = question.settlements.order_by("-pk").first()
     if latest is None or latest.value is None:
         return None
-    return {
-        "settlement": latest.pk,
-        "words": _settled_words(latest, campaign, value_words(campaign)),
-    }
+    return SettlementRow(latest, _settled_words(latest, campaign, value_words(campaign)))
 
 
-def question_history(campaign: Campaign, question: Question) -> dict[str, Any]:
-    """Every answer with who gave it, every settlement, and the reviewers' decisions."""
+@dataclass(frozen=True)
+class AnswerRow(Value):
+    """An answer with who gave it. counted: in the last settlement; void: of somebody blocked;
+    replaced: by a later one of the same seat."""
+
+    answer: Answer
+    pseudonym: str
+    seconds: float | None
+    counted: bool
+    void: bool
+    replaced: bool
+
+
+@dataclass(frozen=True)
+class History:
+    """Every answer to a question, every settlement, and the reviewers' decisions."""
+
+    answers: list[AnswerRow]
+    settlements: list[SettlementRow]
+    decisions: list[Decided]
+
+
+def question_history(campaign: Campaign, question: Question) -> History:
     kind = KINDS[campaign.kind]
     words = value_words(campaign)
     answers = list(
@@ -161,31 +257,28 @@ def question_history(campaign: Campaign, question: Question) -> dict[str, Any]:
     counted = set(settlements[-1].answers) if settlements else set()
     blocked = campaign.memberships.filter(stage=Membership.Stage.BLOCKED)
     void = set(blocked.values_list("user", flat=True))
-    return {
-        "answers": [
-            {
-                "answer": answer,
-                "pseudonym": answer.assignment.annotator.pseudonym,
-                "value": kind.tally_name(answer.value),
-                "words": words.get(kind.tally_name(answer.value), kind.tally_name(answer.value)),
-                "seconds": None if answer.duration_ms is None else answer.duration_ms / 1000,
-                "counted": str(answer.pk) in counted,
-                "void": answer.assignment.annotator_id in void,
-                "replaced": not answer.late and latest[answer.assignment_id] != answer.pk,
-            }
+    decisions = campaign.decisions.filter(
+        kind=Decision.Kind.REVIEW, content__question=question.pk
+    ).select_related("actor")
+    return History(
+        answers=[
+            AnswerRow(
+                value=kind.tally_name(answer.value),
+                words=words.get(kind.tally_name(answer.value), kind.tally_name(answer.value)),
+                answer=answer,
+                pseudonym=answer.assignment.annotator.pseudonym,
+                seconds=None if answer.duration_ms is None else answer.duration_ms / 1000,
+                counted=str(answer.pk) in counted,
+                void=answer.assignment.annotator_id in void,
+                replaced=not answer.late and latest[answer.assignment_id] != answer.pk,
+            )
             for answer in answers
         ],
-        "settlements": [
-            {"settlement": row, "words": _settled_words(row, campaign, words)}
-            for row in settlements
+        settlements=[
+            SettlementRow(row, _settled_words(row, campaign, words)) for row in settlements
         ],
-        "decisions": [
-            {"decision": decision, "words": decision_words(decision)}
-            for decision in campaign.decisions.filter(
-                kind=Decision.Kind.REVIEW, content__question=question.pk
-            ).select_related("actor")
-        ],
-    }
+        decisions=in_words(decisions),
+    )
 
 
 def _settled_words(settlement: Settlement, campaign: Campaign, words: dict[str, str]) -> str:
@@ -224,8 +317,19 @@ def topic_rows(campaign: Campaign, search: str = "") -> QuerySet[Any]:
     return topics.order_by("name", "pk")
 
 
-def gold_rows(campaign: Campaign, questions: Sequence[Question]) -> list[dict[str, Any]]:
-    """For each gold question: its answer, how many met it and how many of them failed."""
+@dataclass(frozen=True)
+class GoldRow(Value):
+    """A gold question with its answer, how many met it and how many of them failed."""
+
+    question: Question
+    image: Image
+    gold: Gold
+    topic: str
+    met: int
+    failed: int
+
+
+def gold_rows(campaign: Campaign, questions: Sequence[Question]) -> list[GoldRow]:
     kind, policy = KINDS[campaign.kind], policies.of(campaign)
     words = value_words(campaign)
     latest: dict[tuple[int, int], Any] = {}
@@ -244,16 +348,16 @@ def gold_rows(campaign: Campaign, questions: Sequence[Question]) -> list[dict[st
         right = sum(kind.is_right(value, question.gold.answer, policy) for value in answers)
         name = kind.tally_name(question.gold.answer)
         found.append(
-            {
-                "question": question,
-                "image": question.item.image,
-                "gold": question.gold,
-                "topic": names.get(question.topic, question.topic),
-                "value": name,
-                "words": words.get(name, name),
-                "met": len(answers),
-                "failed": len(answers) - right,
-            }
+            GoldRow(
+                value=name,
+                words=words.get(name, name),
+                question=question,
+                image=question.item.image,
+                gold=question.gold,
+                topic=names.get(question.topic, question.topic),
+                met=len(answers),
+                failed=len(answers) - right,
+            )
         )
     return found
 
@@ -267,49 +371,55 @@ ACTIONS = {
 }
 
 
-def _quota_words(content: dict[str, Any]) -> str:
-    wanted = content.get("quotas", {})
+def _quota_words(decision: Decision) -> str:
+    wanted = decision.content.get("quotas", {})
     said = ", ".join(f"{images} of {topic}" for topic, images in sorted(wanted.items()))
     return f"set the quotas: {said}" if said else "lifted all quotas"
 
 
-def _stage_words(content: dict[str, Any]) -> str:
+def _stage_words(decision: Decision) -> str:
     return {
         "training": "sent somebody to training",
         "test": "sent somebody to the test",
         "failed": "let nobody in: the test was not passed",
         "working": "let somebody work",
         "paused": "paused somebody",
-    }.get(content.get("stage", ""), "changed where somebody stands")
+    }.get(decision.content.get("stage", ""), "changed where somebody stands")
 
 
-def _review_words(content: dict[str, Any]) -> str:
-    if "sent_back" in content:
-        count = len(content["sent_back"])
+def _review_words(decision: Decision) -> str:
+    if "sent_back" in decision.content:
+        count = len(decision.content["sent_back"])
         drawings = "a drawing" if count == 1 else f"{count} drawings"
-        return f"sent back {drawings} of question {content.get('question')}"
-    said = content.get("value")
+        return f"sent back {drawings} of question {decision.content.get('question')}"
+    said = decision.content.get("value")
     said = said.get("key") if isinstance(said, dict) else said
-    action = "accepted" if content.get("accepted") else "decided"
-    return f"{action} question {content.get('question')}: {said}"
+    action = "accepted" if decision.content.get("accepted") else "decided"
+    return f"{action} question {decision.content.get('question')}: {said}"
 
 
-def _blocked_words(content: dict[str, Any]) -> str:
-    reopened = content.get("reopened", 0)
+def _blocked_words(decision: Decision) -> str:
+    reopened = decision.content.get("reopened", 0)
     return f"blocked somebody; their answers are void, {count_of(reopened, 'question')} reopened"
 
 
-WORDS: dict[str, Callable[[dict[str, Any]], str]] = {
+WORDS: dict[str, Callable[[Decision], str]] = {
     Decision.Kind.BLOCK: _blocked_words,
-    Decision.Kind.UNBLOCK: lambda content: "lifted a block; the answers count again",
+    Decision.Kind.UNBLOCK: lambda decision: "lifted a block; the answers count again",
     Decision.Kind.STAGE: _stage_words,
-    Decision.Kind.GRAPH: lambda content: f"wrote version {content.get('version')} of the graph",
-    Decision.Kind.AUDIT: lambda content: f"drew audit sample {content.get('sample')}",
+    Decision.Kind.GRAPH: lambda decision: (
+        f"wrote version {decision.content.get('version')} of the graph"
+    ),
+    Decision.Kind.AUDIT: lambda decision: f"drew audit sample {decision.content.get('sample')}",
     Decision.Kind.QUOTA: _quota_words,
-    Decision.Kind.VOCABULARY: lambda content: (
-        f"took version {content.get('version')} of the vocabulary"
+    Decision.Kind.VOCABULARY: lambda decision: (
+        f"took version {decision.content.get('version')} of the vocabulary"
     ),
 }
+
+
+def in_words(decisions: Iterable[Decision]) -> list[Decided]:
+    return [Decided(decision, decision_words(decision)) for decision in decisions]
 
 
 def decision_words(decision: Decision) -> str:
@@ -341,9 +451,9 @@ def decision_words(decision: Decision) -> str:
             "retired": "retired a gold question",
         }.get(action, "changed the gold")
     if decision.kind == Decision.Kind.REVIEW:
-        return _review_words(content)
+        return _review_words(decision)
     if decision.kind in WORDS:
-        return WORDS[decision.kind](content)
+        return WORDS[decision.kind](decision)
     if "withdrawn" in content:
         return f"withdrew {count_of(len(content['withdrawn']), 'question')}"
     return "replaced a dropped image"

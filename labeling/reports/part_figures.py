@@ -5,7 +5,7 @@ Reads what settlements say of agreement (joining.py), never a drawing.
 
 from collections import defaultdict
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TypedDict
 
 from labeling.models import Campaign, Question, Settlement
 from labeling.parts.model import OUTLINE
@@ -14,21 +14,64 @@ WORST = 5
 STATES = (Question.State.SETTLED, Question.State.REVIEW, Question.State.OPEN)
 
 
+@dataclass(frozen=True)
+class Worst:
+    """An object on which people agree little about a part."""
+
+    question: int
+    iou: float
+
+
+@dataclass(frozen=True)
+class PartRow:
+    """How far people agree on a part: means over objects, of the mean over their pairs of people.
+
+    boundary_f: None where nobody compares. worst: the objects with the least IoU first. iou_width,
+    boundary_at: of a picture 100 wide.
+    """
+
+    key: str
+    name: str
+    objects: int
+    iou: float
+    boundary_f: float | None
+    iou_width: float
+    boundary_at: float
+    worst: list[Worst]
+
+
+@dataclass(frozen=True)
+class CategoryRow:
+    key: str
+    name: str
+    objects: int
+    parts: list[PartRow]
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """objects: how many several people drew."""
+
+    objects: int
+    categories: list[CategoryRow]
+
+
+class Compared(TypedDict):
+    """What a settlement says of one part (joining.py)."""
+
+    iou: float | None
+    boundary_f: float | None
+
+
 @dataclass
 class _Part:
     ious: list[tuple[float, int]] = field(default_factory=list)
     boundaries: list[float] = field(default_factory=list)
 
 
-def agreement(campaign: Campaign) -> dict[str, Any]:
-    """{"objects": how many several people drew, "categories": [{"key", "name", "objects", "parts":
-    [{"key", "name", "objects", "iou", "boundary_f", "iou_width", "boundary_at", "worst":
-    [{"question", "iou"}]}]}]}.
-
-    iou, boundary_f: means over objects, of the mean over their pairs of people; None where nobody
-    compares. worst: the objects with the least IoU first. What a reviewer corrected counts as the
-    people drew it. Three queries.
-    """
+def agreement(campaign: Campaign) -> Agreement:
+    """How far people agree on each part. What a reviewer corrected counts as the people drew it.
+    Three queries."""
     found: dict[str, dict[str, _Part]] = defaultdict(lambda: defaultdict(_Part))
     objects: dict[str, set[int]] = defaultdict(set)
     for question, topic, figures in _figures(campaign):
@@ -40,21 +83,21 @@ def agreement(campaign: Campaign) -> dict[str, Any]:
             if said["boundary_f"] is not None:
                 part.boundaries.append(said["boundary_f"])
     categories = campaign.settings.get("categories", {})
-    return {
-        "objects": sum(len(pks) for pks in objects.values()),
-        "categories": [
-            {
-                "key": topic,
-                "name": categories[topic]["name"],
-                "objects": len(objects[topic]),
-                "parts": _rows(categories[topic]["parts"], found[topic]),
-            }
+    return Agreement(
+        objects=sum(len(pks) for pks in objects.values()),
+        categories=[
+            CategoryRow(
+                key=topic,
+                name=categories[topic]["name"],
+                objects=len(objects[topic]),
+                parts=_rows(categories[topic]["parts"], found[topic]),
+            )
             for topic in sorted(objects, key=lambda key: categories[key]["name"])
         ],
-    }
+    )
 
 
-def _figures(campaign: Campaign) -> list[tuple[int, str, dict[str, Any]]]:
+def _figures(campaign: Campaign) -> list[tuple[int, str, dict[str, Compared]]]:
     """(question, topic, what its latest settlement with figures says of agreement)."""
     rows = (
         Settlement.objects.filter(
@@ -70,26 +113,21 @@ def _figures(campaign: Campaign) -> list[tuple[int, str, dict[str, Any]]]:
     return [row for row in latest.values() if row[1] in known]
 
 
-def _rows(parts: list[dict[str, Any]], found: dict[str, _Part]) -> list[dict[str, Any]]:
+def _rows(parts: list[dict[str, str]], found: dict[str, _Part]) -> list[PartRow]:
     names = [(part["key"], part["name"]) for part in parts] + [(OUTLINE, "whole object")]
     return [_row(key, name, found[key]) for key, name in names if found.get(key, _Part()).ious]
 
 
-def _row(key: str, name: str, part: _Part) -> dict[str, Any]:
+def _row(key: str, name: str, part: _Part) -> PartRow:
     iou = sum(iou for iou, _ in part.ious) / len(part.ious)
     boundary = sum(part.boundaries) / len(part.boundaries) if part.boundaries else None
-    return {
-        "key": key,
-        "name": name,
-        "objects": len(part.ious),
-        "iou": iou,
-        "boundary_f": boundary,
-        # Of a picture 100 wide.
-        "iou_width": round(100 * iou, 1),
-        "boundary_at": round(min(99.0, 100 * (boundary or 0)), 1),
-        "worst": [
-            {"question": question, "iou": iou}
-            for iou, question in sorted(part.ious)[:WORST]
-            if iou < 1
-        ],
-    }
+    return PartRow(
+        key=key,
+        name=name,
+        objects=len(part.ious),
+        iou=iou,
+        boundary_f=boundary,
+        iou_width=round(100 * iou, 1),
+        boundary_at=round(min(99.0, 100 * (boundary or 0)), 1),
+        worst=[Worst(question, iou) for iou, question in sorted(part.ious)[:WORST] if iou < 1],
+    )

@@ -2,8 +2,9 @@
 far people agree on each part, and what the drawing engine begins with.
 """
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypedDict
 
 from labeling.consensus.votes import votes_on
 from labeling.datasets import objects
@@ -23,18 +24,45 @@ def tone_of(number: int) -> str:
     return f"tone-{number % TONES}"
 
 
-def parts_of(campaign: Campaign, topic: str) -> list[dict[str, Any]]:
+class CategoryPart(TypedDict):
+    """A part of a category, as the settings of a campaign keep it (part_campaigns.py)."""
+
+    key: str
+    name: str
+    several: bool
+    holes: bool
+    guidance: str
+    mirror: str
+    holds: list[str]
+
+
+def parts_of(campaign: Campaign, topic: str) -> list[CategoryPart]:
     """The parts that the campaign's vocabulary names for the category, in its order."""
     category = campaign.settings["categories"].get(topic) or {"parts": []}
-    found: list[dict[str, Any]] = category["parts"]
+    found: list[CategoryPart] = category["parts"]
     return found
 
 
-def object_of(found: PartedObject, campaign: Campaign, topic: str) -> dict[str, Any]:
-    """The object as scripts have it, in pixels of its image: "width", "height"; "crop", the box
-    with context; "given": state and polygons of each part that the import holds, by key; "missing":
-    the keys of the others in the order of the vocabulary; "outline": None where nobody knows it.
-    """
+class GivenPart(TypedDict):
+    state: str
+    polygons: list[Any]
+
+
+class ObjectRow(TypedDict):
+    """An object as scripts have it, in pixels of its image. crop: the box with context; given: the
+    parts that the import holds, by key; missing: the keys of the others in the order of the
+    vocabulary; outline: None where nobody knows it."""
+
+    width: int
+    height: int
+    crop: list[float]
+    given: dict[str, GivenPart]
+    missing: list[str]
+    outline: list[Any] | None
+
+
+def object_of(found: PartedObject, campaign: Campaign, topic: str) -> ObjectRow:
+    """The object as scripts have it."""
     assert found.size is not None, "objects of a dataset know the size of their image"
     given = {part.key: part for part in found.parts}
     keys = [part["key"] for part in parts_of(campaign, topic)]
@@ -52,7 +80,9 @@ def object_of(found: PartedObject, campaign: Campaign, topic: str) -> dict[str, 
     }
 
 
-def bench(campaign: Campaign, item: Item, topic: str, value: Any, keep: str) -> dict[str, Any]:
+def bench(
+    campaign: Campaign, item: Item, topic: str, value: object, keep: str
+) -> dict[str, object]:
     """What js/review/bench.js begins with: the object, its parts, and what was said of them.
 
     keep: under which name the browser keeps what is drawn until it is sent.
@@ -66,41 +96,77 @@ def bench(campaign: Campaign, item: Item, topic: str, value: Any, keep: str) -> 
     }
 
 
-def question_picture(campaign: Campaign, question: Question) -> dict[str, Any]:
-    """One question's object with all that was drawn of it. A fixed number of queries.
+@dataclass(frozen=True)
+class PartRow:
+    """A part, or the outline, as a picture draws it. given: only the import says anything of it;
+    d: of its path. voters, iou, boundary_f: how far people agree."""
 
-    "settlement": the one that stands, or None; "parts": rows of part_rows; "given": parts of the
-    import that nobody changed; "people": [{"answer", "tone", "d", "skip"}]; "notes":
-    what was sent back, the latest first; "view_box"; "name"; "value": of the settlement.
-    """
+    key: str
+    name: str
+    number: int
+    tone: str
+    given: bool
+    words: str
+    d: str
+    voters: int | None = None
+    iou: float | None = None
+    boundary_f: float | None = None
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """What one person drew. d: of the path of all its parts."""
+
+    answer: Answer
+    number: int
+    tone: str
+    d: str
+
+
+@dataclass(frozen=True)
+class Picture:
+    """One question's object with all that was drawn of it. settlement: the latest one, and value
+    what it says of parts; several: whether several people drew; notes: what was sent back, the
+    latest first."""
+
+    settlement: Settlement | None
+    value: Mapping[str, Any] | None
+    name: str
+    view_box: str
+    parts: list[PartRow]
+    people: list[Drawing]
+    several: bool
+    notes: list[SentBack]
+
+
+def question_picture(campaign: Campaign, question: Question) -> Picture:
+    """A fixed number of queries."""
     found = objects.described([question.item])[question.item.pk]
     settlement = question.settlements.order_by("-pk").first()
     value = settlement.value if settlement and _has_parts(settlement.value) else None
     people = _people(question, settlement)
     rows = part_rows(campaign, question.topic, found, value)
     notes = SentBack.objects.filter(assignment__question=question)
-    return {
-        "settlement": settlement,
-        "value": value,
-        "name": question.item.name,
-        "view_box": svg.view_box(found.crop or found.box),
-        "parts": rows,
-        "people": people,
-        "several": len(people) > 1,
-        "notes": list(notes.select_related("reviewer", "assignment__annotator").order_by("-pk")),
-    }
+    return Picture(
+        settlement=settlement,
+        value=value,
+        name=question.item.name,
+        view_box=svg.view_box(found.crop or found.box),
+        parts=rows,
+        people=people,
+        several=len(people) > 1,
+        notes=list(notes.select_related("reviewer", "assignment__annotator").order_by("-pk")),
+    )
 
 
-def _has_parts(value: Any) -> bool:
+def _has_parts(value: object) -> bool:
     return isinstance(value, dict) and "parts" in value
 
 
 def part_rows(
-    campaign: Campaign, topic: str, found: PartedObject, value: dict[str, Any] | None
-) -> list[dict[str, Any]]:
-    """A row for each part of the category, and for the outline where there is one: "key", "name",
-    "number", "tone", "words", "given" (whether the import says it and nobody else), "d" for SVG,
-    and how far people agree: "voters", "iou", "boundary_f"."""
+    campaign: Campaign, topic: str, found: PartedObject, value: Mapping[str, Any] | None
+) -> list[PartRow]:
+    """A row for each part of the category, and for the outline where there is one."""
     said = said_in(value) if value else {}
     given = {part.key: Said(part.state, part.polygons) for part in found.parts}
     if found.outline is not None:
@@ -110,28 +176,36 @@ def part_rows(
     if OUTLINE in said:
         names.append((OUTLINE, "whole object"))
     return [
-        _part_row(number, key, name, said.get(key), given.get(key)) | agreement.get(key, {})
+        _part_row(number, key, name, said.get(key), given.get(key), agreement.get(key, {}))
         for number, (key, name) in enumerate(names)
     ]
 
 
 def _part_row(
-    number: int, key: str, name: str, said: Said | None, given: Said | None
-) -> dict[str, Any]:
+    number: int,
+    key: str,
+    name: str,
+    said: Said | None,
+    given: Said | None,
+    agreement: Mapping[str, Any],
+) -> PartRow:
     shown = said or given
     words = STATE_WORDS[shown.state] if shown else "nothing said"
-    return {
-        "key": key,
-        "name": name,
-        "number": number + 1,
-        "tone": tone_of(number),
-        "given": said is None and given is not None,
-        "words": f"given: {words}" if shown and said is None else words,
-        "d": svg.path_data(shown.polygons) if shown else "",
-    }
+    return PartRow(
+        key=key,
+        name=name,
+        number=number + 1,
+        tone=tone_of(number),
+        given=said is None and given is not None,
+        words=f"given: {words}" if shown and said is None else words,
+        d=svg.path_data(shown.polygons) if shown else "",
+        voters=agreement.get("voters"),
+        iou=agreement.get("iou"),
+        boundary_f=agreement.get("boundary_f"),
+    )
 
 
-def _people(question: Question, settlement: Settlement | None) -> list[dict[str, Any]]:
+def _people(question: Question, settlement: Settlement | None) -> list[Drawing]:
     """Everybody whose drawing counts, in the order in which they took their seats."""
     if settlement is not None:
         ids: Iterable[str] = settlement.answers
@@ -140,17 +214,11 @@ def _people(question: Question, settlement: Settlement | None) -> list[dict[str,
         ids = [vote.revisions[-1][1] for vote in votes]
     answers = Answer.objects.filter(pk__in=list(ids)).select_related("assignment__annotator")
     return [
-        _person(number, answer)
+        Drawing(
+            answer,
+            number,
+            tone_of(number + 3),
+            "".join(svg.path_data(said.polygons) for said in said_in(answer.value).values()),
+        )
         for number, answer in enumerate(answers.order_by("assignment_id"), 1)
     ]
-
-
-def _person(number: int, answer: Answer) -> dict[str, Any]:
-    drawn = said_in(answer.value)
-    return {
-        "answer": answer,
-        "number": number,
-        "tone": tone_of(number + 3),
-        "d": "".join(svg.path_data(said.polygons) for said in drawn.values()),
-        "skip": answer.value.get("skip", ""),
-    }

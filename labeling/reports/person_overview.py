@@ -1,6 +1,7 @@
-"""One person in a campaign, as a researcher sees them: their latest answers beside what stands, and
-what was decided about them."""
+"""One person in a campaign, as a researcher sees them: their latest answers beside the consensus,
+their checks, and the decisions about them."""
 
+from dataclasses import dataclass
 from typing import Any
 
 from django.db.models import Q
@@ -13,6 +14,7 @@ from labeling.models import (
     Campaign,
     Decision,
     Gold,
+    Image,
     Membership,
     Question,
     Settlement,
@@ -23,12 +25,28 @@ from labeling.reports import overview, progress
 SHOWN = 40
 
 
-def recent_answers(membership: Membership, shown: int = SHOWN) -> list[dict[str, Any]]:
-    """The person's latest answers, newest first, each with what stands. Five queries.
+@dataclass(frozen=True)
+class AnswerRow:
+    """A person's answer beside the known or settled one ("" where there is none).
 
-    "agrees": True or False against the gold or the consensus, None where nothing stands, or the
-    answer was that it cannot be told.
+    agrees: None where there is nothing to compare with, or the answer was an abstention.
     """
+
+    question: Question
+    image: Image
+    topic: str
+    gold: bool
+    answer: Answer
+    value: str
+    words: str
+    seconds: float | None
+    stands: str
+    stands_words: str
+    agrees: bool | None
+
+
+def recent_answers(membership: Membership, shown: int = SHOWN) -> list[AnswerRow]:
+    """The person's latest answers, newest first. Five queries."""
     campaign = membership.campaign
     seats = list(
         Assignment.objects.filter(
@@ -44,39 +62,42 @@ def recent_answers(membership: Membership, shown: int = SHOWN) -> list[dict[str,
     stands = _standing(questions)
     words = overview.value_words(campaign)
     names = overview.topic_names(campaign, {question.topic for question in questions})
-    rows = []
-    for seat in seats:
-        if seat.pk not in given:
-            continue
-        row = _row(campaign, seat, given[seat.pk], stands.get(seat.question_id), words)
-        rows.append(row | {"topic": names.get(seat.question.topic, seat.question.topic)})
-    return rows
+    return [
+        _row(campaign, seat.question, given[seat.pk], stands.get(seat.question_id), words, names)
+        for seat in seats
+        if seat.pk in given
+    ]
 
 
 def _row(
-    campaign: Campaign, seat: Assignment, answer: Answer, stands: Any, words: dict[str, str]
-) -> dict[str, Any]:
+    campaign: Campaign,
+    question: Question,
+    answer: Answer,
+    stands: Any,
+    words: dict[str, str],
+    names: dict[str, str],
+) -> AnswerRow:
     kind = KINDS[campaign.kind]
-    said = kind.tally_name(answer.value)
-    row = {
-        "question": seat.question,
-        "image": seat.question.item.image,
-        "gold": seat.question.state == Question.State.GOLD,
-        "answer": answer,
-        "value": said,
-        "words": words.get(said, said),
-        "seconds": None if answer.duration_ms is None else answer.duration_ms / 1000,
-        "stands": "",
-        "stands_words": "",
-        "agrees": None,
-    }
-    # A dropped question stands for nothing that one could agree with.
+    value, name, agrees = kind.tally_name(answer.value), "", None
+    gold = question.state == Question.State.GOLD
+    # Nobody can agree with a dropped question.
     if stands is not None and stands != "dropped":
         name = kind.tally_name(stands)
-        row |= {"stands": name, "stands_words": words.get(name, name)}
-        if row["gold"] or kind.vote(answer.value) is not None:
-            row["agrees"] = kind.is_right(answer.value, stands, policies.of(campaign))
-    return row
+        if gold or kind.vote(answer.value) is not None:
+            agrees = kind.is_right(answer.value, stands, policies.of(campaign))
+    return AnswerRow(
+        question=question,
+        image=question.item.image,
+        topic=names.get(question.topic, question.topic),
+        gold=gold,
+        answer=answer,
+        value=value,
+        words=words.get(value, value),
+        seconds=None if answer.duration_ms is None else answer.duration_ms / 1000,
+        stands=name,
+        stands_words=words.get(name, name),
+        agrees=agrees,
+    )
 
 
 def _latest(seats: list[int]) -> dict[int, Answer]:
@@ -95,7 +116,7 @@ def _standing(questions: list[Question]) -> dict[int, Any]:
     )
 
 
-def decisions_on(membership: Membership, shown: int = 20) -> list[dict[str, Any]]:
+def decisions_on(membership: Membership, shown: int = 20) -> list[overview.Decided]:
     """What was decided about this person, the latest first."""
     person = membership.user_id
     found = (
@@ -112,18 +133,24 @@ def decisions_on(membership: Membership, shown: int = 20) -> list[dict[str, Any]
         .select_related("actor")
         .order_by("-pk")[:shown]
     )
-    return [{"decision": row, "words": overview.decision_words(row)} for row in found]
+    return overview.in_words(found)
 
 
-def signals_of(membership: Membership, policy: dict[str, Any]) -> list[dict[str, Any]]:
+def signals_of(membership: Membership, policy: policies.Policy) -> list[dict[str, Any]]:
     """The four signals: what was last found, the threshold, and what follows. In words."""
     kept = membership.standing
     past = {row["signal"] for row in kept.get("reasons", [])}
     told = (
-        ("test", "Known questions", _test(kept), _test_threshold(policy), "gold_action"),
-        ("speed", "Speed", _speed(kept), _speed_threshold(policy), "speed_action"),
-        ("runs", "Runs of one answer", _runs(kept), _runs_threshold(policy), "run_action"),
-        ("chance", "Agreement beyond chance", _chance(kept), _least(policy), "chance_action"),
+        ("test", "Known questions", _test(kept), _test_threshold(policy), policy["gold_action"]),
+        ("speed", "Speed", _speed(kept), _speed_threshold(policy), policy["speed_action"]),
+        ("runs", "Runs of one answer", _runs(kept), _runs_threshold(policy), policy["run_action"]),
+        (
+            "chance",
+            "Agreement beyond chance",
+            _chance(kept),
+            _least(policy),
+            policy["chance_action"],
+        ),
     )
     return [
         {
@@ -131,7 +158,7 @@ def signals_of(membership: Membership, policy: dict[str, Any]) -> list[dict[str,
             "title": title,
             "found": found,
             "threshold": threshold,
-            "action": ACTIONS[policy[action]],
+            "action": ACTIONS[action],
             "past": signal in past,
         }
         for signal, title, found, threshold, action in told
@@ -141,8 +168,7 @@ def signals_of(membership: Membership, policy: dict[str, Any]) -> list[dict[str,
 NOT_YET = "Not looked at yet."
 
 
-def standing_of(membership: Membership) -> dict[str, Any]:
-    """Right and total on gold, with the share and its 95 % interval."""
+def standing_of(membership: Membership) -> gold_results.Accuracy:
     at_work = membership.stage == Membership.Stage.WORKING
     kept = None if at_work else progress.kept_standing(membership)
     return kept or gold_results.standing(membership.user, membership.campaign)
@@ -157,7 +183,7 @@ def _test(kept: dict[str, Any]) -> str:
     return said + (f" The test that runs: {right} of {total} right." if total else "")
 
 
-def _test_threshold(policy: dict[str, Any]) -> str:
+def _test_threshold(policy: policies.Policy) -> str:
     return (
         f"the answers fit {policy['bad_accuracy']:.0%} right better than "
         f"{policy['good_accuracy']:.0%}"
@@ -174,7 +200,7 @@ def _speed(kept: dict[str, Any]) -> str:
     )
 
 
-def _speed_threshold(policy: dict[str, Any]) -> str:
+def _speed_threshold(policy: policies.Policy) -> str:
     return f"below {policy['speed_share']:.0%}, from {policy['signal_answers']} answers on"
 
 
@@ -192,7 +218,7 @@ def _runs(kept: dict[str, Any]) -> str:
     return f"{said}; going by the answers of others, {would}."
 
 
-def _runs_threshold(policy: dict[str, Any]) -> str:
+def _runs_threshold(policy: policies.Policy) -> str:
     return f"{policy['run_length']} or more, where the answers of others make it unlikely"
 
 
@@ -206,5 +232,5 @@ def _chance(kept: dict[str, Any]) -> str:
     )
 
 
-def _least(policy: dict[str, Any]) -> str:
+def _least(policy: policies.Policy) -> str:
     return f"surely below {policy['chance_agreement']:g}"

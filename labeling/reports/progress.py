@@ -1,16 +1,18 @@
 """What a researcher watches: how far a campaign is, who answered how much, what it cost."""
 
 from collections.abc import Collection
-from datetime import timedelta
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import NamedTuple
 
 from django.db.models import Count, QuerySet, Sum
 from django.utils import timezone
 
 from labeling.db.sql import fetch
 from labeling.kinds import deciding, policies
-from labeling.models import Campaign, Membership, Question
+from labeling.models import Campaign, Membership, Question, User
 from labeling.quality import gold_results
+from labeling.records import Record
 from labeling.reports import campaign_figures, forecasts
 
 # Somebody who answered this recently counts as working now.
@@ -29,14 +31,34 @@ def count(campaign: Campaign) -> Counted:
     return Counted(by_state, forecasts.of_campaign(campaign, by_state))
 
 
-def progress(campaign: Campaign, counted: Counted | None = None) -> dict[str, Any]:
-    """Counts by state, answers given and still wanted, cost so far and to come, time left.
+@dataclass(kw_only=True)
+class Progress(Record):
+    """Questions by state, answers given and still wanted, cost so far and to come, time left.
 
     Where a graph asks, what is still wanted counts the questions that are likely to follow; the
     ranges (low, high) are those of forecasts.py, and of equal numbers where nothing follows.
-    Gold counts as work done and paid, never as a question. Answers are not read: the work of each
-    person is kept with their membership. counted: where it is known already.
+    Gold counts as work done and paid, never as a question.
     """
+
+    questions: int
+    by_state: dict[str, int]
+    finished: int
+    share: float | None
+    answers: int
+    questions_range: tuple[int, int]
+    answers_left: int
+    answers_left_range: tuple[int, int]
+    hours: float
+    cost: float
+    cost_left: float
+    cost_left_range: tuple[float, float]
+    currency: str
+    minutes_left: float | None
+
+
+def progress(campaign: Campaign, counted: Counted | None = None) -> Progress:
+    """How far the campaign is. Answers are not read: the work of each person is kept with their
+    membership. counted: where it is known already."""
     policy = policies.of(campaign)
     by_state, forecast = counted or count(campaign)
     asked = sum(count for state, count in by_state.items() if state not in ("gold", "withdrawn"))
@@ -48,22 +70,22 @@ def progress(campaign: Campaign, counted: Counted | None = None) -> dict[str, An
     each = deciding.expected_votes(policy)
     low, likely, high = (left + round(number * each) for number in more)
     cost = policy["seconds_per_answer"] / 3600 * policy["cost_per_hour"]
-    return {
-        "questions": asked,
-        "by_state": by_state,
-        "finished": finished,
-        "share": finished / asked if asked else None,
-        "answers": work["answers"] or 0,
-        "questions_range": [forecast.low, forecast.high],
-        "answers_left": likely,
-        "answers_left_range": [low, high],
-        "hours": hours,
-        "cost": hours * policy["cost_per_hour"],
-        "cost_left": likely * cost,
-        "cost_left_range": [low * cost, high * cost],
-        "currency": policy["currency"],
-        "minutes_left": _minutes_left(campaign, likely, hours, work["answers"] or 0),
-    }
+    return Progress(
+        questions=asked,
+        by_state=by_state,
+        finished=finished,
+        share=finished / asked if asked else None,
+        answers=work["answers"] or 0,
+        questions_range=(forecast.low, forecast.high),
+        answers_left=likely,
+        answers_left_range=(low, high),
+        hours=hours,
+        cost=hours * policy["cost_per_hour"],
+        cost_left=likely * cost,
+        cost_left_range=(low * cost, high * cost),
+        currency=policy["currency"],
+        minutes_left=_minutes_left(campaign, likely, hours, work["answers"] or 0),
+    )
 
 
 def _by_state(campaign: Campaign) -> dict[str, int]:
@@ -92,7 +114,7 @@ def _answers_left(campaign: Campaign) -> int:
     return int(free) + int(leased)
 
 
-def _answers_to_come(campaign: Campaign, policy: dict[str, Any], by_state: dict[str, int]) -> int:
+def _answers_to_come(campaign: Campaign, policy: policies.Policy, by_state: dict[str, int]) -> int:
     """What open questions will still ask for beyond the seats that they have now: votes are asked
     for one at a time until a question is decided. Nothing where all votes are asked for at once."""
     if policies.asks_all(policy) or not by_state["open"]:
@@ -113,17 +135,16 @@ def _minutes_left(campaign: Campaign, left: int, hours: float, answers: int) -> 
     return left * hours * 60 / answers / active
 
 
-def kept_standing(membership: Membership) -> dict[str, Any] | None:
-    """Gold as monitoring.py last counted it; None where nobody looked since the stage began.
+def kept_standing(membership: Membership) -> gold_results.Accuracy | None:
+    """Accuracy on gold as monitoring.py last counted it; None where it did not in this stage.
 
-    Of somebody who is paused, as it stood when they left work: what is counted now begins anew
-    with every stage.
+    For a paused person: as it was when they left work, since each stage starts a new count.
     """
     test = membership.standing.get("test")
     if not test or not 0 <= test["right"] <= test["total"]:
-        # Figures that cannot be are counted anew from the answers.
+        # Impossible figures are counted again from the answers.
         return None
-    return gold_results.standing_from(test["right"], test["total"])
+    return gold_results.accuracy_of(test["right"], test["total"])
 
 
 def tone_of(membership: Membership) -> str:
@@ -142,33 +163,50 @@ def members(campaign: Campaign) -> QuerySet[Membership]:
     return campaign.memberships.select_related("user").order_by("-answered", "pk")
 
 
-def annotators(campaign: Campaign, found: Collection[Membership]) -> list[dict[str, Any]]:
-    """A row for each of these members: role, answers, seconds an answer, standing on gold, last
-    seen. The standing is the one that was kept; only where there is none are answers read."""
-    standings = standings_of(campaign, found)
+@dataclass(frozen=True)
+class Annotator:
+    """A member as lists show them."""
+
+    membership: Membership
+    user: User
+    role: str
+    tone: str
+    left_at: datetime | None
+    answered: int
+    seconds_per_answer: float | None
+    last_at: datetime | None
+    standing: gold_results.Accuracy
+
+
+def annotators(campaign: Campaign, found: Collection[Membership]) -> list[Annotator]:
+    """A row for each of these members, with the accuracy that was kept; only where there is none
+    are answers read."""
+    accuracies = standings_of(campaign, found)
     return [
-        {
-            "membership": row,
-            "user": row.user,
-            "role": row.role,
-            "tone": tone_of(row),
-            "left_at": row.left_at,
-            "answered": row.answered,
-            "seconds_per_answer": row.worked_ms / 1000 / row.answered if row.answered else None,
-            "last_at": row.last_answered_at,
-            "standing": standings.get(row.user_id, gold_results.NO_STANDING),
-        }
+        Annotator(
+            membership=row,
+            user=row.user,
+            role=row.role,
+            tone=tone_of(row),
+            left_at=row.left_at,
+            answered=row.answered,
+            seconds_per_answer=row.worked_ms / 1000 / row.answered if row.answered else None,
+            last_at=row.last_answered_at,
+            standing=accuracies.get(row.user_id, gold_results.NO_GOLD),
+        )
         for row in found
     ]
 
 
-def standings_of(campaign: Campaign, found: Collection[Membership]) -> dict[int, dict[str, Any]]:
-    """The standing of each of these members who met gold, by the user's id."""
+def standings_of(
+    campaign: Campaign, found: Collection[Membership]
+) -> dict[int, gold_results.Accuracy]:
+    """The accuracy on gold of each of these members who met any, by the user's id."""
     kept = {row.user_id: standing for row in found if (standing := kept_standing(row))}
     unseen = [row.user_id for row in found if row.user_id not in kept and row.answered]
     return gold_results.standings(campaign, unseen) | kept
 
 
-def estimate_of(campaign: Campaign, counted: Counted | None = None) -> dict[str, Any]:
+def estimate_of(campaign: Campaign, counted: Counted | None = None) -> forecasts.Estimate:
     """What the campaign's questions cost as a whole, by its policy."""
     return forecasts.estimate((counted or count(campaign)).forecast, policies.of(campaign))

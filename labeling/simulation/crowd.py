@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labeling.errors import Refusal
+from labeling.kinds.policies import checked_number
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -59,7 +60,7 @@ LIMITS: dict[str, tuple[float, float]] = {
 }
 
 
-def clean_crowd(content: Mapping[str, Any]) -> Crowd:
+def clean_crowd(content: Mapping[str, object]) -> Crowd:
     """The crowd that these keys describe, the rest by default. Raises Refusal naming the key."""
     defaults = Crowd()
     values: dict[str, Any] = {}
@@ -67,7 +68,8 @@ def clean_crowd(content: Mapping[str, Any]) -> Crowd:
         if key == "accuracy":
             values[key] = _clean_accuracy(value)
         elif key in LIMITS:
-            values[key] = _clean_number(key, value, isinstance(getattr(defaults, key), int))
+            whole = isinstance(getattr(defaults, key), int)
+            values[key] = checked_number(key, value, *LIMITS[key], whole=whole)
         else:
             known = ", ".join(item.name for item in fields(Crowd))
             raise Refusal(f"A crowd has no key {key!r}. It has: {known}.", field=str(key))
@@ -93,17 +95,6 @@ def _clean_accuracy(value: Any) -> tuple[float, float]:
             field="accuracy",
         )
     return float(ends[0]), float(ends[1])
-
-
-def _clean_number(key: str, value: Any, whole: bool) -> float | int:
-    low, high = LIMITS[key]
-    kind = "a whole number" if whole else "a number"
-    wanted = f"{key} is {value!r}; give {kind} from {low:g} to {high:g}."
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise Refusal(wanted, field=key)
-    if not low <= value <= high or (whole and value != int(value)):
-        raise Refusal(wanted, field=key)
-    return int(value) if whole else float(value)
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,6 @@ Dawid–Skene, the same posterior. Pure; the seed decides everything.
 """
 
 from collections import Counter
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -30,7 +29,7 @@ POOL = 2_000
 CONFUSION_PRIOR = np.array([[2.0, 1.0], [1.0, 2.0]])
 
 
-def simulate(policy: Mapping[str, Any], crowd: Crowd, seed: int = 0) -> dict[str, Any]:
+def simulate(policy: policies.Policy, crowd: Crowd, seed: int = 0) -> dict[str, Any]:
     """What the campaign came to, as `simulate campaign` prints it.
 
     policy: a whole one (policies.clean). error: share of all questions whose label is wrong; those
@@ -49,9 +48,7 @@ def simulate(policy: Mapping[str, Any], crowd: Crowd, seed: int = 0) -> dict[str
 class _Run:
     """The campaign as it goes: questions (Q,), people (P,), and the answers so far."""
 
-    def __init__(
-        self, policy: Mapping[str, Any], crowd: Crowd, chance: np.random.Generator
-    ) -> None:
+    def __init__(self, policy: policies.Policy, crowd: Crowd, chance: np.random.Generator) -> None:
         self.policy, self.crowd, self.chance = policy, crowd, chance
         self.people = gather(crowd, chance)
         self.adaptive = policy["method"] != "majority"

@@ -6,6 +6,7 @@ from django import template
 
 from labeling.campaigns.names import Names
 from labeling.models import User
+from labeling.reports import forecasts
 
 register = template.Library()
 
@@ -49,13 +50,9 @@ def money(amount: float, currency: str = "EUR") -> str:
 
 
 @register.filter
-def is_range(estimate: dict[str, Any]) -> bool:
-    """Whether low and high of an estimate (forecasts.estimate) differ.
-
-    >>> is_range({"low": {"questions": 9}, "high": {"questions": 9}}), is_range({})
-    (False, False)
-    """
-    return bool(estimate.get("low") != estimate.get("high"))
+def is_range(estimate: forecasts.Estimate | None) -> bool:
+    """Whether low and high of an estimate differ."""
+    return estimate is not None and estimate.low != estimate.high
 
 
 @register.filter

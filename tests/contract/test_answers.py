@@ -9,7 +9,6 @@ import uuid
 from typing import Any
 
 import pytest
-from django.test import Client
 
 from labeling.assignment import claiming
 from labeling.models import Answer, Campaign, User
@@ -28,13 +27,6 @@ def seats_of(user: User, campaign: Campaign) -> list[str]:
 def stored() -> list[tuple[Any, int | None]]:
     """Value and time of every answer, in no order that depends on their ids."""
     return sorted(Answer.objects.values_list("value", "duration_ms"), key=str)
-
-
-@pytest.fixture
-def as_bob(bob) -> Client:
-    client = Client()
-    client.force_login(bob)
-    return client
 
 
 @pytest.mark.parametrize(

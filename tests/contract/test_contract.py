@@ -1,11 +1,7 @@
 """Everything in kept/ is as it was."""
 
-import difflib
 import io
 import json
-import os
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,31 +11,14 @@ from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
 from evaluation.benchmarks.kind import kinds
 from evaluation.models import Run
+from tests.contract.conftest import KEPT
 from tests.doors import ROWS
 from tests.test_commands import parsers
 from tests.test_doors import Visitor, fill
 from tests.world import World
 
-KEPT = Path(__file__).parent / "kept"
 # Options that Django gives every command.
 OF_DJANGO = {action.dest for action in BaseCommand().create_parser("manage.py", "any")._actions}
-
-
-@pytest.fixture
-def kept() -> Callable[[str, str], None]:
-    """Compares a text with the kept file, or writes the file where ASSAY_RECORD is 1."""
-
-    def compare(name: str, text: str) -> None:
-        path = KEPT / name
-        if os.environ.get("ASSAY_RECORD") == "1":
-            path.write_text(text, encoding="utf-8")
-        lines = difflib.unified_diff(
-            path.read_text(encoding="utf-8").splitlines(), text.splitlines(), "kept", "now", n=1
-        )
-        changed = "\n".join(lines)
-        assert not changed, f"{name} changed:\n{changed}"
-
-    return compare
 
 
 def asked(world: World, path: str) -> tuple[int, str, bytes]:

@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,7 +39,7 @@ class Folder:
 
 
 @contextlib.contextmanager
-def opened(path: Path, settings: Mapping[str, Any], names: Sequence[str]) -> Iterator[Folder]:
+def opened(path: Path, settings: Mapping[str, object], names: Sequence[str]) -> Iterator[Folder]:
     """The folder, made where it is not there, for the maps of these ids.
 
     settings: everything that the maps depend on, as JSON. Raises BadInput: it was begun with
@@ -67,7 +67,7 @@ def opened(path: Path, settings: Mapping[str, Any], names: Sequence[str]) -> Ite
         yield Folder(path, {name for name in whole if _is_whole(path / f"{name}.npy")})
 
 
-def _check_settings(file: IO[bytes], path: Path, settings: dict[str, Any], begun: bool) -> None:
+def _check_settings(file: IO[bytes], path: Path, settings: dict[str, object], begun: bool) -> None:
     """Compares with what is there, or writes them where no map was made yet."""
     file.seek(0)
     try:

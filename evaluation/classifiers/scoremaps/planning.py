@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from evaluation.classifiers.opening import Classifier
 from evaluation.metrics.attribution.recipes import Recipe
@@ -33,7 +32,7 @@ class Plan:
     side: int = 224
     resize: str = "bilinear"
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, object]:
         """For results: what was done, and nothing that was not."""
         method = self.recipe.method
         said = self.recipe.as_dict() | {"target": "predicted" if self.labels is None else "true"}

@@ -237,10 +237,7 @@ class Command(ContractCommand):
         return {
             "campaign": name,
             "questions": campaign.questions.asked().count(),
-            "differences": [
-                {"question": row.question, "stands": row.stands, "rebuilt": row.rebuilt}
-                for row in found
-            ],
+            "differences": [row.to_json() for row in found],
         }
 
     def pilot(self, name: str, per_topic: int, seed: int, **_: Any) -> Result:
@@ -253,8 +250,8 @@ class Command(ContractCommand):
             "campaign": name,
             "seed": seed,
             "questions": asked,
-            **{key: plan[key] for key in ("answers", "hours", "cost", "currency")},
-            "pilot": {key: found[key] for key in ("asked", "decided", "topics", "tables")},
+            **{key: getattr(plan, key) for key in ("answers", "hours", "cost", "currency")},
+            "pilot": {key: getattr(found, key) for key in ("asked", "decided", "topics", "tables")},
         }
 
     def calibrate(self, name: str, **_: Any) -> Result:
@@ -287,7 +284,7 @@ class Command(ContractCommand):
             "name": campaign.name,
             "kind": campaign.kind,
             "state": campaign.state,
-            **progress.progress(campaign),
+            **progress.progress(campaign).to_json(),
         }
 
     def show(self, result: Result) -> str:

@@ -13,13 +13,14 @@ from django.core.management.base import CommandParser
 from evaluation.classifiers import classifying, opening, preparing
 from evaluation.management import network_options, sequence_options
 from evaluation.management.commands.sequences import place
+from evaluation.management.sequence_options import Options
 from evaluation.metrics.wordnet.nouns import WordNetMissing, load
 from evaluation.readers.answers import file_sha256
 from evaluation.readers.pools import read_classes
 from evaluation.readers.sequences import SequenceLine, read_sequences
 from labeling.errors import Refusal
 from labeling.files import BadInput
-from labeling.management.contract import ContractCommand, Result, UsageError
+from labeling.management.contract import ContractCommand, UsageError
 from labeling.release_files.frozen import canonical
 
 Frames = Generator[tuple[str, Any]]
@@ -80,7 +81,7 @@ class Command(ContractCommand):
             "proportions kept; crop: the middle",
         )
 
-    def action(self, **options: Any) -> Result:
+    def action(self, **options: Any) -> dict[str, object]:
         frames, out = options["frames"], options["out"]
         source = _of_folder(frames, options) if frames else _of_release(options)
         classifier = opening.load(
@@ -114,7 +115,7 @@ class Command(ContractCommand):
             "out": os.fspath(out),
         }
 
-    def show(self, result: Result) -> str:
+    def show(self, result: dict[str, object]) -> str:
         return network_options.show(result)
 
     def _classify(
@@ -146,12 +147,12 @@ class Source:
     frames: those that are wanted, on a device.
     """
 
-    settings: dict[str, Any]
+    settings: dict[str, object]
     lines: Callable[[], Iterable[SequenceLine]]
     frames: Callable[[Callable[[str], bool], str], Frames]
 
 
-def _of_release(options: dict[str, Any]) -> Source:
+def _of_release(options: Options) -> Source:
     if options["release"] is None:
         raise UsageError("give a campaign or a release, or --frames DIR")
     shown = sequence_options.shown(options)
@@ -165,7 +166,7 @@ def _of_release(options: dict[str, Any]) -> Source:
     return Source(settings, shown.lines, lambda wanted, device: shown.frames(wanted, device=device))
 
 
-def _of_folder(folder: Path, options: dict[str, Any]) -> Source:
+def _of_folder(folder: Path, options: Options) -> Source:
     given = [name for name in ("release", *OF_RELEASE) if options[name]]
     if given:
         flag = f"--{given[0].replace('_', '-').replace('schemes', 'scheme')}"
@@ -188,5 +189,5 @@ def _classes(path: Path) -> list[str]:
         raise BadInput(error.message, cure=error.cure) from None
 
 
-def _sha256(value: Any) -> str:
+def _sha256(value: object) -> str:
     return hashlib.sha256(canonical(value)).hexdigest()

@@ -15,7 +15,8 @@ from evaluation.management import (
     wsol_options,
 )
 from evaluation.management.release_truth import of_release
-from labeling.management.contract import ContractCommand, Result
+from evaluation.scoring.cds.result import CdsResult
+from labeling.management.contract import ContractCommand
 
 
 class Command(ContractCommand):
@@ -67,8 +68,6 @@ class Command(ContractCommand):
             self.verb(parser, kind, of_release(kind, action, self.warn), options.show, help=words)
         )
 
-    def cds(self, rows: bool, **options: Any) -> Result:
+    def cds(self, rows: bool, **options: Any) -> CdsResult:
         scored = cds_options.action(**options)
-        if self.as_json and rows:
-            return scored.result()
-        return scored.head | {"tables": scored.tables}
+        return scored.with_sequences() if self.as_json and rows else scored.result

@@ -12,12 +12,13 @@ from evaluation.classifiers.scoremaps import folder, reading
 from evaluation.classifiers.scoremaps.planning import Plan
 from evaluation.management import network_options, scoremap_options
 from evaluation.management.scoremap_options import CENTER
+from evaluation.management.sequence_options import Options
 from evaluation.metrics.attribution.recipes import METHODS, Unsuited
 from evaluation.readers import wsol_folders
 from labeling.errors import Refusal
 from labeling.files import BadInput, atomic_write, first_line
 from labeling.jobs.image_store import saying_full
-from labeling.management.contract import ContractCommand, Result
+from labeling.management.contract import ContractCommand
 
 
 class Command(ContractCommand):
@@ -39,7 +40,7 @@ class Command(ContractCommand):
         )
         scoremap_options.add(parser)
 
-    def action(self, **options: Any) -> Result:
+    def action(self, **options: Any) -> dict[str, object]:
         scoremap_options.refuse_unfit(options)
         labels = wsol_folders.read_labels(options["metadata"])
         try:
@@ -52,10 +53,10 @@ class Command(ContractCommand):
                 refusal.message, cure="the same command then goes on where this one stopped"
             ) from None
 
-    def show(self, result: Result) -> str:
+    def show(self, result: dict[str, object]) -> str:
         return network_options.show(result)
 
-    def _made(self, labels: dict[str, str], options: dict[str, Any]) -> Result:
+    def _made(self, labels: dict[str, str], options: Options) -> dict[str, object]:
         names = list(labels)
         reading.refuse_missing(options["images"], names)
         plan = scoremap_options.plan(labels, options)
@@ -80,9 +81,7 @@ class Command(ContractCommand):
             "out": os.fspath(options["out"]),
         }
 
-    def _make(
-        self, names: list[str], plan: Plan, maps: folder.Folder, options: dict[str, Any]
-    ) -> int:
+    def _make(self, names: list[str], plan: Plan, maps: folder.Folder, options: Options) -> int:
         """How many of the maps made now are constant."""
         from evaluation.classifiers.scoremaps import making
 
@@ -97,7 +96,7 @@ class Command(ContractCommand):
             except RuntimeError as error:
                 raise _failed(error, options) from None
 
-    def _name(self, names: list[str], plan: Plan, options: dict[str, Any]) -> None:
+    def _name(self, names: list[str], plan: Plan, options: Options) -> None:
         from evaluation.classifiers.scoremaps import making
 
         with (
@@ -110,7 +109,7 @@ class Command(ContractCommand):
                 bar.update()
 
 
-def _frames(names: list[str], options: dict[str, Any]) -> Generator[tuple[str, Any]]:
+def _frames(names: list[str], options: Options) -> Generator[tuple[str, Any]]:
     sizes = options["metadata"] / "image_sizes.txt"
     return reading.read(
         options["images"],
@@ -120,7 +119,7 @@ def _frames(names: list[str], options: dict[str, Any]) -> Generator[tuple[str, A
     )
 
 
-def _centered(names: list[str], options: dict[str, Any]) -> Result:
+def _centered(names: list[str], options: Options) -> dict[str, object]:
     import numpy as np
 
     from evaluation.metrics.wsol.box_scores import center_gaussian
@@ -142,14 +141,14 @@ def _centered(names: list[str], options: dict[str, Any]) -> Result:
     }
 
 
-def _unsuited(unsuited: Unsuited, options: dict[str, Any]) -> BadInput:
+def _unsuited(unsuited: Unsuited, options: Options) -> BadInput:
     cure = "give a method that fits it, or, where a file hides its layers, package.module:factory"
     if "at once" in str(unsuited):
         cure = "give --batch as many as it takes"
     return BadInput(f"{options['model']} does not suit {options['method']}: {unsuited}", cure=cure)
 
 
-def _failed(error: RuntimeError, options: dict[str, Any]) -> BadInput:
+def _failed(error: RuntimeError, options: Options) -> BadInput:
     return BadInput(
         f"{options['model']} failed ({first_line(error)})",
         cure="give a smaller --batch where memory ran out; else look at the network",

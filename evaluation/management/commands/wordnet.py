@@ -1,5 +1,6 @@
 """`manage.py wordnet`: distances, similarities and definitions from WordNet 3.0."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -38,24 +39,7 @@ class Command(ContractCommand):
         criteria.add_argument("--mapping", type=Path, required=True, help="category,wnid rows")
         criteria.add_argument("--pool", type=Path, required=True, help="all classes, a wnid a line")
         for verb in (similarity, criteria):
-            verb.add_argument(
-                "--measure",
-                choices=similarities.MEASURES,
-                default="wup",
-                help="how alike two classes are (wup)",
-            )
-            verb.add_argument(
-                "--convention",
-                choices=similarities.CONVENTIONS,
-                default="clean",
-                help="how it is reckoned (clean)",
-            )
-            verb.add_argument(
-                "--by",
-                choices=similarities.BY,
-                default="wnid",
-                help="word: the first noun sense of a word, or of a class's first lemma",
-            )
+            add_similarity(verb, "--measure", similarities.MEASURES, "it")
         self._label_verbs(parser)
         define = self.verb(parser, "define", self.define, help="gloss and synonyms of a label")
         define.add_argument(
@@ -119,8 +103,8 @@ class Command(ContractCommand):
         self, terms: Path, vectors: Path, images: Path, labels: Path, out: Path, **options: Any
     ) -> Result:
         """predictions.csv for `score classification`."""
-        told = (options["k"], options["nearest"])
-        return embedding_files.predict(load(), terms, vectors, images, labels, out, *told)
+        counts = options["k"], options["nearest"]
+        return embedding_files.predict(load(), terms, vectors, images, labels, out, *counts)
 
     def embed(
         self, terms: Path, labels: Path, out: Path, by: str, seed: int, **options: Any
@@ -128,11 +112,11 @@ class Command(ContractCommand):
         """A row a label, in the order of the list."""
         return embedding_files.embed(load(), terms, labels, out, by, seed)
 
-    def distance(self, a: str, b: str, **options: Any) -> Result:
+    def distance(self, a: str, b: str, **options: Any) -> dict[str, object]:
         """The distances of MAD and the height of the nearest common ancestor."""
         wordnet = load()
         pair = [find(wordnet, a), find(wordnet, b)]
-        result: Result = {}
+        result: dict[str, object] = {}
         try:
             for name in DISTANCES:
                 if name != "zero-one":
@@ -146,7 +130,7 @@ class Command(ContractCommand):
 
     def similarity(
         self, a: str, b: str, measure: str, convention: str, by: str, **options: Any
-    ) -> Result:
+    ) -> dict[str, object]:
         """How alike two labels are, and the ancestor that says so."""
         wordnet = load()
         one, other = find(wordnet, a, by), find(wordnet, b, by)
@@ -167,7 +151,7 @@ class Command(ContractCommand):
 
     def criteria(
         self, mapping: Path, pool: Path, measure: str, convention: str, by: str, **options: Any
-    ) -> Result:
+    ) -> dict[str, object]:
         """Both criteria of Sarvadevabhatla et al. (2016), Supplement B."""
         wordnet = load()
         mapped = read_mapping(mapping, wordnet)
@@ -196,7 +180,7 @@ class Command(ContractCommand):
             **_instances(wordnet, [*categories, *synsets]),
         }
 
-    def define(self, label: str, **options: Any) -> Result:
+    def define(self, label: str, **options: Any) -> dict[str, object]:
         """What a label means."""
         wordnet = load()
         index = find(wordnet, label)
@@ -211,13 +195,31 @@ class Command(ContractCommand):
         }
 
 
+def add_similarity(
+    verb: CommandParser, flag: str, measures: Sequence[str], called: str = "the similarity"
+) -> None:
+    """The options that choose a similarity: flag, --convention and --by."""
+    verb.add_argument(flag, choices=measures, default="wup", help="how alike two classes are (wup)")
+    verb.add_argument(
+        "--convention",
+        choices=similarities.CONVENTIONS,
+        default="clean",
+        help=f"how {called} is reckoned (clean)",
+    )
+    verb.add_argument(
+        "--by",
+        choices=similarities.BY,
+        default="wnid",
+        help="word: the first noun sense of a word, or of a class's first lemma",
+    )
+
+
 def show_labels(result: Result) -> str:
     """A label a line, with its words, then how many there are."""
     wordnet = load()
     rows = [(wnid, ", ".join(wordnet.lemmas(wordnet.index(wnid)))) for wnid in result["labels"]]
     within = f"{count_of(result['count'], 'label')} within {count_of(result['hops'], 'hop')}"
-    told = f"{within}, {result['of_the_seed']} given"
-    return "\n\n".join(filter(None, [table(rows), told]))
+    return "\n\n".join(filter(None, [table(rows), f"{within}, {result['of_the_seed']} given"]))
 
 
 def show_sizes(result: Result) -> str:
@@ -259,12 +261,12 @@ def _categories(wordnet: wn.WordNet, mapping: Mapping, by: str) -> list[int]:
     return [find(wordnet, name, by, mapping.path, mapping.lines[name]) for name in mapping.classes]
 
 
-def _instances(wordnet: wn.WordNet, synsets: list[int]) -> Result:
+def _instances(wordnet: wn.WordNet, synsets: list[int]) -> dict[str, list[str]]:
     """The key `instances` with the wnids of those that are instances; nothing where none is."""
     found = similarities.instances(wordnet, synsets)
     return {"instances": found} if found else {}
 
 
-def _settings(measure: str, convention: str, by: str) -> Result:
-    told = {"measure": measure, "convention": convention, "by": by}
-    return told | ({"note": NOTE} if measure.startswith("vector") else {})
+def _settings(measure: str, convention: str, by: str) -> dict[str, str]:
+    chosen = {"measure": measure, "convention": convention, "by": by}
+    return chosen | ({"note": NOTE} if measure.startswith("vector") else {})

@@ -18,6 +18,8 @@ from evaluation.metrics.attribution.recipes import Unsuited
 
 # So many maps before the class weights are looked through: what may lie between is a few views.
 LOOKED_AT = 8
+# Layers whose strides were lowered, with their attributes before.
+Changed = list[tuple[nn.Module, dict[str, object]]]
 # Sums in another order than the network's differ by so much of the largest value.
 TOLERANCE = 1e-3
 
@@ -61,7 +63,7 @@ class _Watching(TorchFunctionMode):
 
     def __torch_function__(
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
-    ) -> Any:
+    ) -> object:
         found = func(*args, **(kwargs or {}))
         if not isinstance(found, Tensor):
             return found
@@ -111,7 +113,7 @@ def denser(module: nn.Module, images: Tensor, side: int) -> Iterator[None]:
     all strides are as before, also when the block raises.
     Raises Unsuited where no strides give that side.
     """
-    changed: list[tuple[nn.Module, dict[str, Any]]] = []
+    changed: Changed = []
     try:
         sides = [_lower(module, images, side, changed)]
         while sides[-1] < side:
@@ -126,9 +128,7 @@ def denser(module: nn.Module, images: Tensor, side: int) -> Iterator[None]:
                 setattr(layer, name, value)
 
 
-def _lower(
-    module: nn.Module, images: Tensor, side: int, changed: list[tuple[nn.Module, dict[str, Any]]]
-) -> int:
+def _lower(module: nn.Module, images: Tensor, side: int, changed: Changed) -> int:
     """The side of the last maps; where it is too small the last strides become 1 for next time."""
     met = _sides(module, images)
     if not met:
@@ -171,8 +171,8 @@ def _sides(module: nn.Module, images: Tensor) -> list[tuple[Any, int, int]]:
     return met
 
 
-def _make_stride_one(layer: Any, changed: list[tuple[nn.Module, dict[str, Any]]]) -> None:
-    now: dict[str, Any] = {"stride": (1, 1)}
+def _make_stride_one(layer: Any, changed: Changed) -> None:
+    now: dict[str, object] = {"stride": (1, 1)}
     if not isinstance(layer, nn.Conv2d) and _pair(layer.kernel_size) == _pair(layer.stride):
         now |= {"kernel_size": 1, "padding": 0}
     changed.append((layer, {name: getattr(layer, name) for name in now}))

@@ -26,7 +26,7 @@ class GuidedReLUs(TorchFunctionMode):
 
     def __torch_function__(
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
-    ) -> Any:
+    ) -> object:
         kwargs = kwargs or {}
         name = name_of(func)
         if name not in RELUS:

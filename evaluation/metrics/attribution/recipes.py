@@ -1,7 +1,6 @@
 """Which score maps there are, by name. Without torch, so that options can be told at once."""
 
 from dataclasses import dataclass
-from typing import Any
 
 GRADIENTS = tuple(
     f"{backward}{average}"
@@ -43,7 +42,7 @@ class Recipe:
         if self.samples < 1 or not 0 <= self.noise < float("inf") or self.smooth < 0:
             raise ValueError(f"{self}: samples are 1 or more, noise and smooth 0 or more")
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, object]:
         """For results: what was done, and nothing that was not."""
         _, _, average = self.method.partition("-")
         names = ["method"]

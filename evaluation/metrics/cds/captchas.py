@@ -5,14 +5,13 @@ Source: Sarvadevabhatla et al. (2016), Supplement C, 1.5.1.
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from evaluation.metrics.cds.arrays import Floats, Scores
 from evaluation.metrics.cds.hardness import Hardness, order
+from evaluation.metrics.cds.rows import Row
 
-Row = dict[str, Any]
 # So many easy images take turns beside the hard ones.
 EASY = 10
 
@@ -27,13 +26,33 @@ class Sequence:
     frames: tuple[str, ...]
 
 
-def candidates(scores: Scores, found: list[Hardness], sequences: Iterable[Sequence]) -> list[Row]:
-    """Sequences with frames i, 1 < i < ⌊s · N⌋, those of the hardest objects first.
+@dataclass(kw_only=True)
+class CaptchaRow(Row):
+    """A sequence with frames i, 1 < i < ⌊s · N⌋; first, last: the least and the largest such i.
 
-    s is an object's least hardness over both forms, `of` the classifier or content scheme that it
-    is the hardness of (the first at a tie). first, last: the least and the largest such i;
-    sequences without one are left out. The pair is an easy image of another category, by s.
+    threshold: s, the object's least hardness over both forms; of: the classifier or content scheme
+    that it is the hardness of (the first at a tie). The pair is an easy image of another category.
     """
+
+    image: str
+    object: str
+    category: str
+    part_scheme: str
+    content_scheme: str
+    frames: int
+    threshold: float
+    of: str
+    first: int
+    last: int
+    frame_ids: list[str]
+    pair_image: str | None
+    pair_object: str | None
+
+
+def candidates(
+    scores: Scores, found: list[Hardness], sequences: Iterable[Sequence]
+) -> list[CaptchaRow]:
+    """The sequences that have such frames, those of the hardest objects first."""
     threshold, of = thresholds(found)
     partner = _partners(scores, threshold)
     rows = []
@@ -45,21 +64,21 @@ def candidates(scores: Scores, found: list[Hardness], sequences: Iterable[Sequen
             continue
         pair = partner[one.owner]
         rows.append(
-            {
-                "image": scores.images[one.owner],
-                "object": scores.objects[one.owner],
-                "category": scores.categories[scores.category[one.owner]],
-                "part_scheme": one.part_scheme,
-                "content_scheme": one.content_scheme,
-                "frames": count,
-                "threshold": s,
-                "of": of[one.owner],
-                "first": 2,
-                "last": last,
-                "frame_ids": list(one.frames[1:last]),
-                "pair_image": scores.images[pair] if pair is not None else None,
-                "pair_object": scores.objects[pair] if pair is not None else None,
-            }
+            CaptchaRow(
+                image=scores.images[one.owner],
+                object=scores.objects[one.owner],
+                category=scores.categories[scores.category[one.owner]],
+                part_scheme=one.part_scheme,
+                content_scheme=one.content_scheme,
+                frames=count,
+                threshold=s,
+                of=of[one.owner],
+                first=2,
+                last=last,
+                frame_ids=list(one.frames[1:last]),
+                pair_image=scores.images[pair] if pair is not None else None,
+                pair_object=scores.objects[pair] if pair is not None else None,
+            )
         )
     return sorted(rows, key=_hardest_first)
 
@@ -86,6 +105,6 @@ def _partners(scores: Scores, threshold: Floats) -> list[int | None]:
     return found
 
 
-def _hardest_first(row: Row) -> tuple[Any, ...]:
-    names = ("category", "image", "object", "part_scheme", "content_scheme")
-    return (-row["threshold"], *(row[name] for name in names))
+def _hardest_first(row: CaptchaRow) -> tuple[float, str, str, str, str, str]:
+    names = row.category, row.image, row.object, row.part_scheme, row.content_scheme
+    return (-row.threshold, *names)

@@ -5,15 +5,14 @@ Source: Sarvadevabhatla et al. (2016), Supplement C, 1.5.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from evaluation.metrics.cds import arrays as cs
 from evaluation.metrics.cds.arrays import Floats, Ints, Scores
+from evaluation.metrics.cds.rows import Row
 from evaluation.metrics.cds.statistics import plain
 
-Row = dict[str, Any]
 EASIEST, MIDDLE, HARDEST = 3, 4, 3
 # Numbers held at once: a bound on memory, 32 MB.
 _HELD = 4_000_000
@@ -29,6 +28,22 @@ class Hardness:
     values: Floats
     low: Floats
     high: Floats
+
+
+@dataclass(kw_only=True)
+class HardnessRow(Row):
+    """How hard an object is at the content scheme, or for the classifier, `of`, and its gallery."""
+
+    form: str
+    of: str
+    image: str
+    object: str
+    category: str
+    hardness: float
+    low: float | None
+    high: float | None
+    rank: int
+    gallery: str
 
 
 def hardness(scores: Scores, rounds: int, seed: int, level: float) -> list[Hardness]:
@@ -100,21 +115,21 @@ def galleries(count: int) -> list[str]:
     return found
 
 
-def rows(scores: Scores, found: list[Hardness]) -> Iterator[Row]:
+def rows(scores: Scores, found: list[Hardness]) -> Iterator[HardnessRow]:
     """One row for each form and object, the easiest first (rank 1)."""
     for form in found:
         ranked = order(scores, form.values)
         names = galleries(len(ranked))
         for rank, (place, gallery) in enumerate(zip(ranked.tolist(), names, strict=True), start=1):
-            yield {
-                "form": form.form,
-                "of": form.of,
-                "image": scores.images[place],
-                "object": scores.objects[place],
-                "category": scores.categories[scores.category[place]],
-                "hardness": plain(form.values[place]),
-                "low": plain(form.low[place]),
-                "high": plain(form.high[place]),
-                "rank": rank,
-                "gallery": gallery,
-            }
+            yield HardnessRow(
+                form=form.form,
+                of=form.of,
+                image=scores.images[place],
+                object=scores.objects[place],
+                category=scores.categories[scores.category[place]],
+                hardness=float(form.values[place]),
+                low=plain(form.low[place]),
+                high=plain(form.high[place]),
+                rank=rank,
+                gallery=gallery,
+            )

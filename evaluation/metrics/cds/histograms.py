@@ -5,16 +5,53 @@ Source: Sarvadevabhatla et al. (2016), Supplements E (CL-ratio) and A (part pres
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from evaluation.metrics.cds.arrays import Counts, Floats, Ints, Scores
 from evaluation.metrics.cds.formulas import BINS
+from evaluation.metrics.cds.rows import Row
 from evaluation.metrics.cds.statistics import Found, interval, plain
 
-Row = dict[str, Any]
+
+@dataclass(kw_only=True)
+class RatioRow(Row):
+    """A bin of the CL-ratios of a classifier, "" for all machines, at an index.
+
+    low, high: the bin's ends, the upper one belonging to the next bin but for 1. total: the
+    CL-ratios at this index; share: of them. share_low, share_high: the interval.
+    """
+
+    LATER = ("share_low", "share_high", "total")
+
+    classifier: str
+    index: int
+    bin: int
+    low: float
+    high: float
+    count: int
+    share: float | None
+    share_low: float | None
+    share_high: float | None
+    total: int | None
+
+
+@dataclass(kw_only=True)
+class PresenceRow(Row):
+    """How many of a category's objects have m of M parts, m / M in the bin."""
+
+    LATER = ("share_low", "share_high")
+
+    category: str
+    bin: int
+    low: float
+    high: float
+    count: int
+    share: float | None
+    share_low: float | None
+    share_high: float | None
+    objects: int
 
 
 @dataclass(frozen=True)
@@ -58,50 +95,58 @@ def _weighted(places: Ints, owners: Ints, size: int, weights: Counts) -> NDArray
     return (events @ weights.T).T.astype(np.float32)
 
 
-def cl_rows(scores: Scores, point: Found, rounds: Found | None, level: float) -> Iterator[Row]:
-    """Ten rows for each index that has CL-ratios, of every classifier and of "", the machines.
-
-    total: the CL-ratios at this index; share: of them. low, high: the bin's ends, the upper one
-    belonging to the next bin but for 1. share_low, share_high: the interval.
-    """
-    counts = point["cl"][0]
-    names: dict[str, list[Any]] = {
-        "classifier": [*scores.classifiers, ""],
-        "index": list(range(1, counts.shape[1] + 1)),
-    }
-    return _rows(names, counts, rounds["cl"] if rounds else None, level, "total")
+def cl_rows(scores: Scores, point: Found, rounds: Found | None, level: float) -> Iterator[RatioRow]:
+    """Ten rows for each index that has CL-ratios, of every classifier and of "", the machines."""
+    names = [*scores.classifiers, ""]
+    for (of, index), total, own in _bins("cl", point, rounds, level):
+        yield RatioRow(classifier=names[of], index=index + 1, total=total, **vars(own))
 
 
 def presence_rows(
     scores: Scores, point: Found, rounds: Found | None, level: float
-) -> Iterator[Row]:
-    """Ten rows for each category: how many of its objects have m of M parts, m / M in the bin."""
-    names = {"category": list(scores.categories)}
-    found = rounds["presence"] if rounds else None
-    return _rows(names, point["presence"][0], found, level, "objects")
+) -> Iterator[PresenceRow]:
+    """Ten rows for each category that has objects whose number of parts is known."""
+    for (category,), total, own in _bins("presence", point, rounds, level):
+        name = scores.categories[category]
+        yield PresenceRow(category=name, objects=total, **vars(own))
 
 
-def _rows(
-    names: dict[str, list[Any]], counts: Floats, rounds: Floats | None, level: float, total: str
-) -> Iterator[Row]:
+@dataclass(frozen=True)
+class _Bin:
+    bin: int
+    low: float
+    high: float
+    count: int
+    share: float | None
+    share_low: float | None
+    share_high: float | None
+
+
+def _bins(
+    key: str, point: Found, rounds: Found | None, level: float
+) -> Iterator[tuple[tuple[int, ...], int, _Bin]]:
+    """Where in the counts, how many there together, and each of the ten bins."""
+    counts = point[key][0]
     share, totals = _share(counts), counts.sum(axis=-1)
     low = high = np.full_like(share, np.nan)
     if rounds is not None:
-        low, high = interval(_share(rounds), level)
-    for at in zip(*np.nonzero(totals), strict=True):
-        for bin_ in range(BINS):
-            cell = (*at, bin_)
-            yield {
-                **{name: known[i] for (name, known), i in zip(names.items(), at, strict=True)},
-                "bin": bin_,
-                "low": bin_ / BINS,
-                "high": (bin_ + 1) / BINS,
-                "count": int(counts[cell]),
-                "share": plain(share[cell]),
-                "share_low": plain(low[cell]),
-                "share_high": plain(high[cell]),
-                total: int(totals[at]),
-            }
+        low, high = interval(_share(rounds[key]), level)
+    for at in zip(*(axis.tolist() for axis in np.nonzero(totals)), strict=True):
+        for number in range(BINS):
+            cell = (*at, number)
+            yield (
+                at,
+                int(totals[at]),
+                _Bin(
+                    bin=number,
+                    low=number / BINS,
+                    high=(number + 1) / BINS,
+                    count=int(counts[cell]),
+                    share=plain(share[cell]),
+                    share_low=plain(low[cell]),
+                    share_high=plain(high[cell]),
+                ),
+            )
 
 
 def _share(counts: Floats) -> Floats:

@@ -1,25 +1,114 @@
 """The tables of a CDS benchmark as rows of plain numbers and names, with bootstrap intervals.
 
-Source: Sarvadevabhatla et al. (2016), Tables 1 to 3 and Supplements C to E. docs/cds.md tells what
-each answers. low and high are None without rounds; what is not a number is None.
+Source: Sarvadevabhatla et al. (2016), Tables 1 to 3 and Supplements C to E. docs/cds.md says what
+each answers.
 """
 
 import itertools
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass
 
 import numpy as np
 
 from evaluation.metrics.cds.arrays import AVERAGINGS, Floats, Scores
+from evaluation.metrics.cds.rows import Row
 from evaluation.metrics.cds.statistics import ERRORS, SAME, Found, interval, plain, spearman
 
-Row = dict[str, Any]
 # What a content scheme improves upon: each adds something to the other.
 AGAINST = {"intra-object-and-neighbourhood": "intra-object", "higher": "low"}
-# Fewer points have no correlation worth telling.
+# Fewer points have no meaningful correlation.
 LEAST_SCHEMES = 3
 # Points whose orders are few enough to try them all, 7! = 5040.
 _EXACT = 7
+
+
+@dataclass(kw_only=True)
+class ErrorRow(Row):
+    """Table 1: the share wrong at the last frame, its median and mean over the categories."""
+
+    classifier: str
+    error: float | None
+    low: float | None
+    high: float | None
+    mean: float | None
+    categories: int
+
+
+@dataclass(kw_only=True)
+class ContentSchemeRow(Row):
+    """Table 2: a classifier's average at a content scheme. improvement: (old − new) / old upon the
+    scheme `against`, negative where it got worse. best: no machine is lower."""
+
+    classifier: str
+    content_scheme: str
+    measure: str
+    averaging: str
+    value: float | None
+    low: float | None
+    high: float | None
+    improvement: float | None
+    improvement_low: float | None
+    improvement_high: float | None
+    against: str | None
+    best: bool
+
+
+@dataclass(kw_only=True)
+class PartSchemeRow(Row):
+    """A classifier's average at a part scheme."""
+
+    classifier: str
+    part_scheme: str
+    measure: str
+    averaging: str
+    value: float | None
+    low: float | None
+    high: float | None
+
+
+@dataclass(kw_only=True)
+class WinnersRow(Row):
+    """Table 3: who is lowest, and who highest, most often over part × content schemes.
+
+    lowest_share, highest_share: in how many of the rounds it was the same one. ties: schemes
+    where several shared the lowest or the highest.
+    """
+
+    category: str
+    measure: str
+    lowest: str
+    lowest_wins: int
+    lowest_share: float | None
+    highest: str
+    highest_wins: int
+    highest_share: float | None
+    combinations: int
+    ties: int
+
+
+@dataclass(kw_only=True)
+class CorrelationRow(Row):
+    """Whether scores and errors agree: one point a content scheme, averaged over machines.
+
+    error: "frames", the share of wrong frames, or "whole", wrong at the last.
+    """
+
+    LATER = ("spearman_low", "spearman_high")
+
+    measure: str
+    averaging: str
+    error: str
+    pearson: float | None
+    pearson_p: float | None
+    pearson_low: float | None
+    pearson_high: float | None
+    spearman: float | None
+    spearman_p: float | None
+    spearman_low: float | None
+    spearman_high: float | None
+    content_schemes: list[str]
+    errors: list[float]
+    scores: list[float]
 
 
 class Tables:
@@ -31,38 +120,35 @@ class Tables:
     def __init__(self, scores: Scores, point: Found, rounds: Found | None, level: float) -> None:
         self.scores, self.point, self.rounds, self.level = scores, point, rounds, level
 
-    def values(self, key: Any) -> tuple[Floats, Floats, Floats]:
+    def values(self, key: Hashable) -> tuple[Floats, Floats, Floats]:
         """A statistic's plain value and the two ends of its interval."""
         value = self.point[key][0]
         if self.rounds is None:
             return value, np.full_like(value, np.nan), np.full_like(value, np.nan)
         return value, *interval(self.rounds[key], self.level)
 
-    def error(self) -> Iterator[Row]:
-        """Table 1: the median over categories of the share wrong at the last frame."""
+    def error(self) -> Iterator[ErrorRow]:
+        """No rows without a mapping."""
         if "error" not in self.point:
             return
         value, low, high = self.values("error")
         for number, name in enumerate(self.scores.classifiers):
-            yield {
-                "classifier": name,
-                "error": plain(value[number]),
-                "low": plain(low[number]),
-                "high": plain(high[number]),
-                "mean": plain(self.point["mean_error"][0, number]),
-                "categories": len(self.scores.categories),
-            }
+            yield ErrorRow(
+                classifier=name,
+                error=plain(value[number]),
+                low=plain(low[number]),
+                high=plain(high[number]),
+                mean=plain(self.point["mean_error"][0, number]),
+                categories=len(self.scores.categories),
+            )
 
-    def by_content_scheme(self) -> Iterator[Row]:
-        """Table 2: averages of each classifier at each content scheme, and what context adds.
-
-        improvement: (old − new) / old, negative where it got worse. best: no machine is lower.
-        """
+    def by_content_scheme(self) -> Iterator[ContentSchemeRow]:
+        """Averages of each classifier at each content scheme, and what context adds."""
         for measure in self.scores.measures:
             for averaging in AVERAGINGS:
                 yield from self._by_content_scheme(measure, averaging)
 
-    def _by_content_scheme(self, measure: str, averaging: str) -> Iterator[Row]:
+    def _by_content_scheme(self, measure: str, averaging: str) -> Iterator[ContentSchemeRow]:
         key = (measure, "content", averaging)
         value, low, high = self.values(key)
         schemes = self.scores.content_schemes
@@ -75,22 +161,22 @@ class Tables:
                 against = None
             best = np.nanmin(value[k, list(self.scores.machines)], initial=np.inf)
             for c in np.flatnonzero(~np.isnan(value[k])).tolist():
-                yield {
-                    "classifier": self.scores.classifiers[c],
-                    "content_scheme": scheme,
-                    "measure": measure,
-                    "averaging": averaging,
-                    "value": plain(value[k, c]),
-                    "low": plain(low[k, c]),
-                    "high": plain(high[k, c]),
-                    "improvement": plain(gain[0][c]),
-                    "improvement_low": plain(gain[1][c]),
-                    "improvement_high": plain(gain[2][c]),
-                    "against": against,
-                    "best": c in self.scores.machines and bool(value[k, c] <= best + SAME),
-                }
+                yield ContentSchemeRow(
+                    classifier=self.scores.classifiers[c],
+                    content_scheme=scheme,
+                    measure=measure,
+                    averaging=averaging,
+                    value=plain(value[k, c]),
+                    low=plain(low[k, c]),
+                    high=plain(high[k, c]),
+                    improvement=plain(gain[0][c]),
+                    improvement_low=plain(gain[1][c]),
+                    improvement_high=plain(gain[2][c]),
+                    against=against,
+                    best=c in self.scores.machines and bool(value[k, c] <= best + SAME),
+                )
 
-    def _improvements(self, key: Any, old: int, new: int) -> list[Floats]:
+    def _improvements(self, key: Hashable, old: int, new: int) -> list[Floats]:
         """(old − new) / old of each classifier, and the two ends of its interval."""
         value = improvement(self.point[key][0, old], self.point[key][0, new])
         if self.rounds is None:
@@ -98,53 +184,54 @@ class Tables:
         each = improvement(self.rounds[key][:, old], self.rounds[key][:, new])
         return [value, *interval(each, self.level)]
 
-    def by_part_scheme(self) -> Iterator[Row]:
+    def by_part_scheme(self) -> Iterator[PartSchemeRow]:
         """Averages of each classifier at each part scheme."""
         for measure in self.scores.measures:
             for averaging in AVERAGINGS:
                 value, low, high = self.values((measure, "part", averaging))
                 for p, c in zip(*np.nonzero(~np.isnan(value)), strict=True):
-                    yield {
-                        "classifier": self.scores.classifiers[c],
-                        "part_scheme": self.scores.part_schemes[p],
-                        "measure": measure,
-                        "averaging": averaging,
-                        "value": plain(value[p, c]),
-                        "low": plain(low[p, c]),
-                        "high": plain(high[p, c]),
-                    }
+                    yield PartSchemeRow(
+                        classifier=self.scores.classifiers[c],
+                        part_scheme=self.scores.part_schemes[p],
+                        measure=measure,
+                        averaging=averaging,
+                        value=plain(value[p, c]),
+                        low=plain(low[p, c]),
+                        high=plain(high[p, c]),
+                    )
 
-    def best_and_worst(self) -> Iterator[Row]:
-        """Table 3: who is lowest, and who highest, most often over part × content schemes.
-
-        lowest_share, highest_share: in how many of the rounds it was the same one. ties: schemes
-        where several shared the lowest or the highest. No row for a category nobody saw.
-        """
+    def best_and_worst(self) -> Iterator[WinnersRow]:
+        """No row for a category nobody saw."""
         _, parts, contents, _ = self.scores.cds.shape
         for measure in self.scores.measures:
             seen = self.point[measure, "wins", "lowest"][0].any(axis=1)
             for g in np.flatnonzero(seen).tolist():
-                row: Row = {"category": self.scores.categories[g], "measure": measure}
-                for which in ("lowest", "highest"):
-                    best = int(self.point[measure, which][0, g])
-                    wins = int(self.point[measure, "wins", which][0, g, best])
-                    share = None
-                    if self.rounds is not None:
-                        share = float((self.rounds[measure, which][:, g] == best).mean())
-                    row |= {
-                        which: self.scores.classifiers[best],
-                        f"{which}_wins": wins,
-                        f"{which}_share": share,
-                    }
-                ties = int(self.point[measure, "ties"][0, g])
-                yield row | {"combinations": parts * contents, "ties": ties}
+                lowest, lowest_wins, lowest_share = self._winner(measure, "lowest", g)
+                highest, highest_wins, highest_share = self._winner(measure, "highest", g)
+                yield WinnersRow(
+                    category=self.scores.categories[g],
+                    measure=measure,
+                    lowest=lowest,
+                    lowest_wins=lowest_wins,
+                    lowest_share=lowest_share,
+                    highest=highest,
+                    highest_wins=highest_wins,
+                    highest_share=highest_share,
+                    combinations=parts * contents,
+                    ties=int(self.point[measure, "ties"][0, g]),
+                )
 
-    def error_correlation(self) -> Iterator[Row]:
-        """Do scores say what errors say? One point a content scheme, averaged over machines.
+    def _winner(self, measure: str, which: str, g: int) -> tuple[str, int, float | None]:
+        """The classifier that is lowest or highest most often, how often, and its share."""
+        best = int(self.point[measure, which][0, g])
+        wins = int(self.point[measure, "wins", which][0, g, best])
+        share = None
+        if self.rounds is not None:
+            share = float((self.rounds[measure, which][:, g] == best).mean())
+        return self.scores.classifiers[best], wins, share
 
-        error: "frames", the share of wrong frames, or "whole", wrong at the last. No rows without
-        a mapping, or with fewer than three content schemes.
-        """
+    def error_correlation(self) -> Iterator[CorrelationRow]:
+        """No rows without a mapping, or with fewer than three content schemes."""
         if "error" not in self.point:
             return
         for measure in self.scores.measures:
@@ -154,7 +241,7 @@ class Tables:
                     if row is not None:
                         yield row
 
-    def _correlation(self, measure: str, averaging: str, error: str) -> Row | None:
+    def _correlation(self, measure: str, averaging: str, error: str) -> CorrelationRow | None:
         score = self.point[measure, "scores", averaging][0]
         wrong = self.point["errors", averaging, error][0]
         known = np.flatnonzero(~np.isnan(score + wrong))
@@ -162,32 +249,33 @@ class Tables:
             return None
         value, low, high = self.values((measure, "correlation", averaging, error))
         pearson_p, spearman_p = p_values(score[known], wrong[known])
-        return {
-            "measure": measure,
-            "averaging": averaging,
-            "error": error,
-            "pearson": plain(value[0]),
-            "pearson_p": plain(pearson_p),
-            "pearson_low": plain(low[0]),
-            "pearson_high": plain(high[0]),
-            "spearman": plain(value[1]),
-            "spearman_p": plain(spearman_p),
-            "spearman_low": plain(low[1]),
-            "spearman_high": plain(high[1]),
-            "content_schemes": [self.scores.content_schemes[k] for k in known.tolist()],
-            "errors": wrong[known].tolist(),
-            "scores": score[known].tolist(),
-        }
+        return CorrelationRow(
+            measure=measure,
+            averaging=averaging,
+            error=error,
+            pearson=plain(value[0]),
+            pearson_p=plain(pearson_p),
+            pearson_low=plain(low[0]),
+            pearson_high=plain(high[0]),
+            spearman=plain(value[1]),
+            spearman_p=plain(spearman_p),
+            spearman_low=plain(low[1]),
+            spearman_high=plain(high[1]),
+            content_schemes=[self.scores.content_schemes[k] for k in known.tolist()],
+            errors=wrong[known].tolist(),
+            scores=score[known].tolist(),
+        )
 
 
-def improvement(old: Any, new: Any) -> Any:
+def improvement(old: Floats | float, new: Floats | float) -> Floats:
     """(old − new) / old, of arrays or numbers; NaN where old is 0.
 
     >>> round(100 * float(improvement(0.5264, 0.4319)), 2)
     17.95
     """
     before = np.where(np.asarray(old) == 0, np.nan, old)
-    return (before - new) / before
+    found: Floats = (before - new) / before
+    return found
 
 
 def p_values(a: Floats, b: Floats) -> tuple[float, float]:

@@ -6,7 +6,7 @@ the order of the images changes nothing. What the text leaves open: docs/sequenc
 
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -39,16 +39,10 @@ class SeenObject:
 
 @dataclass(frozen=True)
 class PartOrder:
-    """parts: the first to show first. shares: part → its importance, together 1 (none for random).
+    """parts: the first to show first. shares: part → its importance, together 1; none at random."""
 
-    objects: how many had a fixation on a part. settings: what the order came from.
-    """
-
-    scheme: str
     parts: tuple[str, ...]
     shares: dict[str, float]
-    objects: int
-    settings: dict[str, Any] = field(default_factory=dict)
 
 
 def orders_by_fixations(
@@ -95,10 +89,7 @@ class ShareSums:
                 "no fixation lies on a part of the category",
                 "give images with fixations on it, or order its parts at random",
             )
-        return {
-            scheme: _order(scheme, self.sums, self.seen, self.drop_first)
-            for scheme in FIXATION_SCHEMES
-        }
+        return {scheme: _order(self.sums[scheme], self.sums["E_U"]) for scheme in FIXATION_SCHEMES}
 
 
 def object_shares(
@@ -136,15 +127,14 @@ def random_order(vocabulary: Sequence[str], seed: int, category: str = "") -> Pa
     names = sorted(_distinct(vocabulary))
     generator = np.random.default_rng([seed, zlib.crc32(category.encode())])
     parts = tuple(names[int(place)] for place in generator.permutation(len(names)))
-    return PartOrder(RANDOM, parts, {}, 0, {"seed": seed, "category": category})
+    return PartOrder(parts, {})
 
 
-def _order(scheme: str, sums: Mapping[str, Shares], objects: int, drop_first: bool) -> PartOrder:
-    own, even = sums[scheme], sums["E_U"]
+def _order(own: Shares, even: Shares) -> PartOrder:
     whole = sum(own.values())
     parts = sorted(own, key=lambda name: (-own[name], -even[name], name))
     shares = {name: float(own[name] / whole) for name in parts}
-    return PartOrder(scheme, tuple(parts), shares, objects, {"drop_first": drop_first})
+    return PartOrder(tuple(parts), shares)
 
 
 def _normalised(values: Shares) -> Shares:

@@ -6,13 +6,16 @@ lost. Two words co-occur where one gloss holds both.
 
 import functools
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from evaluation.metrics.wordnet.glosses import RELATIONS, glosses, related
 from evaluation.metrics.wordnet.nouns import WordNet
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 NOTE = "the co-occurrence matrix is our own, from the glosses of WordNet's nouns"
 # In fewer glosses a word says little about any other.
@@ -74,7 +77,7 @@ def _blocks(
         yield start, total / np.maximum(present, 1)[:, None]
 
 
-def _bags(wordnet: WordNet, classes: Sequence[int], relations: tuple[str, ...]) -> Any:
+def _bags(wordnet: WordNet, classes: Sequence[int], relations: tuple[str, ...]) -> "csr_array":
     """(classes, words) which of the matrix's words the glosses hold: 0 and 1, sparse."""
     from scipy.sparse import csr_array
 
@@ -112,7 +115,7 @@ def _held(wordnet: WordNet) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
 
 
 @functools.lru_cache(maxsize=2)
-def cooccurrence(wordnet: WordNet) -> Any:
+def cooccurrence(wordnet: WordNet) -> "csr_array":
     """(words, words) in how many glosses two different words stand together, sparse, symmetric."""
     from scipy.sparse import csr_array
 

@@ -1,11 +1,10 @@
 """Sequences and predictions → CDS of every sequence and every table. No Django.
 
-Source: Sarvadevabhatla, Venkatraman, Venkatesh Babu (2016). docs/cds.md tells every table.
+Source: Sarvadevabhatla, Venkatraman, Venkatesh Babu (2016). docs/cds.md describes every table.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,11 +16,18 @@ from evaluation.metrics.wordnet.nouns import WordNet
 from evaluation.metrics.wordnet.similarity import BY, CONVENTIONS
 from evaluation.readers.frame_predictions import NOT_ASKED, Predictions
 from evaluation.readers.sequences import SequenceLine
+from evaluation.scoring.cds.result import (
+    Answer,
+    AnsweredSequence,
+    Bootstrap,
+    CdsResult,
+    Scores,
+    SequenceScores,
+)
 from evaluation.scoring.cds.similarity import Meanings
 from evaluation.scoring.cds.tabulating import few_objects, tables_of
 from labeling.files import BadInput
 
-Row = dict[str, Any]
 # Means that differ by less are equal.
 SAME = 1e-12
 # Those whose values lie in [0, 1], as CDS needs them.
@@ -48,8 +54,7 @@ class Options:
 class Scored:
     """What `score` found. similarities, right: classifier → (Q,) of all frames in order."""
 
-    head: Row
-    tables: dict[str, Any]
+    result: CdsResult
     lines: Sequence[SequenceLine]
     predictions: Predictions
     names: dict[str, str]
@@ -60,61 +65,63 @@ class Scored:
     cds: dict[str, NDArray[np.float64]]
     b_cds: dict[str, NDArray[np.float64]] | None
 
-    def sequences(self) -> Iterator[Row]:
-        """FORMATS' rows, with the object: one for each line and each classifier that saw it."""
+    def sequences(self) -> Iterator[SequenceScores]:
+        """One for each line and each classifier that saw it."""
         for number, line in enumerate(self.lines):
-            for classifier in self.predictions.classifiers:
-                scores = self.scores(number, classifier)
-                if scores:
-                    yield {
-                        "image": line.image,
-                        "object": line.object,
-                        "category": line.category,
-                        "part_scheme": line.part_scheme,
-                        "content_scheme": line.content_scheme,
-                        "classifier": classifier,
-                        **scores,
-                    }
+            for classifier, scores in self.scores(number).items():
+                yield SequenceScores(
+                    image=line.image,
+                    object=line.object,
+                    category=line.category,
+                    part_scheme=line.part_scheme,
+                    content_scheme=line.content_scheme,
+                    classifier=classifier,
+                    cds=scores.cds,
+                    b_cds=scores.b_cds,
+                )
 
-    def scores(self, number: int, classifier: str) -> dict[str, float]:
-        """cds, and b_cds with a mapping, of a line; empty where the classifier was not asked."""
-        value = float(self.cds[classifier][number])
-        if value != value:
-            return {}
-        if self.b_cds is None:
-            return {"cds": value}
-        return {"cds": value, "b_cds": float(self.b_cds[classifier][number])}
+    def scores(self, number: int) -> dict[str, Scores]:
+        """Of a line, of every classifier that was asked; b_cds with a mapping."""
+        return {
+            name: Scores(
+                cds=float(self.cds[name][number]),
+                b_cds=float(self.b_cds[name][number]) if self.b_cds is not None else None,
+            )
+            for name in self.predictions.classifiers
+            if not np.isnan(self.cds[name][number])
+        }
 
-    def answers(self) -> Iterator[Row]:
-        """Each line with every classifier's answer to every frame, and its scores.
-
-        {…line, "answers": {classifier: [{"wnid", "name", "similarity", "right"}, …]}, "scores":
-        {classifier: {"cds", "b_cds"}}}; wnid and name are None where nothing was named, right is
-        None without a mapping, and a classifier that was not asked is left out.
-        """
+    def answers(self) -> Iterator[AnsweredSequence]:
+        """Each line with every classifier's answer to every frame, and its scores."""
         for number, line in enumerate(self.lines):
-            scores = {name: self.scores(number, name) for name in self.predictions.classifiers}
-            scores = {name: own for name, own in scores.items() if own}
-            yield line.as_dict() | {
-                "answers": {name: self._said(number, name) for name in scores},
-                "scores": scores,
-            }
+            scores = self.scores(number)
+            yield AnsweredSequence(
+                image=line.image,
+                category=line.category,
+                part_scheme=line.part_scheme,
+                content_scheme=line.content_scheme,
+                frames=list(line.frames),
+                object=line.object or None,
+                present=line.present,
+                parts=line.parts,
+                answers={name: self._answers(number, name) for name in scores},
+                scores=scores,
+            )
 
-    def _said(self, number: int, classifier: str) -> list[Row]:
+    def _answers(self, number: int, classifier: str) -> list[Answer]:
         at = slice(int(self.starts[number]), int(self.starts[number + 1]))
-        said = self.predictions.wnids[classifier][self.frames[at]].tolist()
+        named = self.predictions.wnids[classifier][self.frames[at]].tolist()
         similar = self.similarities[classifier][at].tolist()
-        right = self.right[classifier][at].tolist() if self.right else [None] * len(said)
-        rows = []
-        for place, x, ok in zip(said, similar, right, strict=True):
-            wnid = self.predictions.classes[place] if place >= 0 else None
-            name = self.names[wnid] if wnid is not None else None
-            rows.append({"wnid": wnid, "name": name, "similarity": x, "right": ok})
-        return rows
+        right = self.right[classifier][at].tolist() if self.right else [None] * len(named)
+        wnids = [self.predictions.classes[place] if place >= 0 else None for place in named]
+        return [
+            Answer(wnid=wnid, name=wnid and self.names[wnid], similarity=x, right=ok)
+            for wnid, x, ok in zip(wnids, similar, right, strict=True)
+        ]
 
-    def result(self) -> Row:
-        """What `score cds --json` prints."""
-        return self.head | {"sequences": list(self.sequences()), "tables": self.tables}
+    def with_sequences(self) -> CdsResult:
+        """The result with the scores of every sequence in place of how many there are."""
+        return replace(self.result, sequences=list(self.sequences()))
 
 
 def score(
@@ -123,14 +130,12 @@ def score(
     wordnet: WordNet,
     options: Options | None = None,
     mapping: dict[str, list[str]] | None = None,
-    names: dict[str, str] | None = None,
 ) -> Scored:
     """CDS of every sequence and classifier, B-CDS with a mapping, and every table.
 
-    mapping: category → wnids that are right for it. names: wnid → what to call it, for some or
-    all. Raises BadInput: a measure that CDS cannot take, a category or a class that WordNet does
-    not know (with the line it came on), a category that the mapping lacks, a frame that the
-    predictions lack.
+    mapping: category → wnids that are right for it. Raises BadInput: a measure that CDS cannot
+    take, a category or a class that WordNet does not know (with the line it came on), a category
+    that the mapping lacks, a frame that the predictions lack.
     """
     options = options or Options()
     _check(options)
@@ -169,14 +174,26 @@ def score(
         captchas=options.captchas,
     )
     return Scored(
-        head=_head(lines, predictions, options, mapping, [*meanings.notes(allowed), *notes])
-        | {"category_names": meanings.categories(categories.tolist())}
-        | ({"instances": instances} if instances else {})
-        | {"sure": apart.as_payload()},
-        tables=tables,
+        result=CdsResult(
+            classifiers=list(predictions.classifiers),
+            similarity=options.measure,
+            convention=options.convention,
+            by=options.by,
+            bootstrap=Bootstrap(rounds=options.bootstrap, seed=options.seed, level=options.level),
+            mapping=mapping,
+            images=len({line.image for line in lines}),
+            objects=len({(line.image, line.object, line.category) for line in lines}),
+            sequences=len(lines),
+            few_objects=few_objects(lines) if options.bootstrap else [],
+            notes=[*meanings.notes(allowed), *notes],
+            category_names=meanings.categories(categories.tolist()),
+            instances=instances or None,
+            sure=apart.as_record(),
+            tables=tables,
+        ),
         lines=lines,
         predictions=predictions,
-        names=meanings.names(names or {}),
+        names=meanings.names(),
         starts=starts,
         frames=frames,
         similarities=similarities,
@@ -215,32 +232,6 @@ def _apart(
 
     ranked = sorted(means, key=lambda name: (float(np.nanmean(means[name])), name))
     return bands.order(ranked, is_apart, options.level)
-
-
-def _head(
-    lines: Sequence[SequenceLine],
-    predictions: Predictions,
-    options: Options,
-    mapping: dict[str, list[str]] | None,
-    notes: list[str],
-) -> Row:
-    return {
-        "classifiers": list(predictions.classifiers),
-        "similarity": options.measure,
-        "convention": options.convention,
-        "by": options.by,
-        "bootstrap": {
-            "rounds": options.bootstrap,
-            "seed": options.seed,
-            "level": options.level,
-        },
-        "mapping": mapping,
-        "images": len({line.image for line in lines}),
-        "objects": len({(line.image, line.object, line.category) for line in lines}),
-        "sequences": len(lines),
-        "few_objects": few_objects(lines) if options.bootstrap else [],
-        "notes": notes,
-    }
 
 
 def _check(options: Options) -> None:

@@ -52,10 +52,10 @@ class Meanings:
             found[row, : len(self.exact)] = [index in allowed for index in self.exact]
         return found
 
-    def names(self, given: dict[str, str]) -> dict[str, str]:
-        """What to call every class: as given, else by its first lemma."""
+    def names(self) -> dict[str, str]:
+        """Every class → its first lemma."""
         both = zip(self.predictions.classes, self.exact, strict=True)
-        return {name: given.get(name) or self.wordnet.first_lemma(i) for name, i in both}
+        return {name: self.wordnet.first_lemma(i) for name, i in both}
 
     def categories(self, categories: list[str]) -> dict[str, str]:
         """What to call every category that is a wnid: by its first lemma; others as they are."""
@@ -70,14 +70,14 @@ class Meanings:
 
     def notes(self, allowed: NDArray[np.bool_] | None) -> list[str]:
         """What to know of the similarities, and of the mapping."""
-        told = [NOTE] if self.measure.startswith("vector") else []
-        told += self._instances_by_word()
+        found = [NOTE] if self.measure.startswith("vector") else []
+        found += self._instances_by_word()
         if allowed is not None and not allowed.any():
-            told.append(
+            found.append(
                 "no predicted class is in the mapping, so that every answer is wrong: does the "
                 "mapping list the classes that the classifiers were trained for?"
             )
-        return told
+        return found
 
     def _instances_by_word(self) -> list[str]:
         """A note that names the classes whose word is first of all an instance."""

@@ -1,98 +1,25 @@
-"""A CDS result as tables: the rows that the page shows beside each figure, and the CSV files. Pure.
+"""A CDS result as its pages and figures show it: rows ordered, put together, put into words. Pure.
 
-A result is a Run's: head and tables of `scoring.Scored`, without the sequences. `category_names`
-may stand beside them: what to call a category that is a wnid.
+The result is a run's, without the sequences.
 """
 
-from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from statistics import median
+from typing import TypeVar
 from urllib.parse import urlencode
 
 from evaluation.metrics import bands
 from evaluation.metrics.cds.formulas import BINS
+from evaluation.metrics.cds.hardness import HardnessRow
+from evaluation.metrics.cds.tables import ContentSchemeRow, ErrorRow, PartSchemeRow, WinnersRow
 from evaluation.metrics.frames.foveation import CONTENT_SCHEMES
 from evaluation.metrics.frames.part_order import PART_SCHEMES
 from evaluation.readers.frame_predictions import PEOPLE
 from evaluation.scoring.cds import wording
+from evaluation.scoring.cds.result import CdsResult
 
-Result = dict[str, Any]
-Row = dict[str, Any]
-
-# The tables of a result and their columns. A database may keep the keys of JSON in another order.
-TABLES = {
-    "error": ("classifier", "error", "mean", "categories", "low", "high"),
-    "by_content_scheme": (
-        "classifier",
-        "content_scheme",
-        "measure",
-        "averaging",
-        "value",
-        "improvement",
-        "improvement_low",
-        "improvement_high",
-        "against",
-        "best",
-        "low",
-        "high",
-    ),
-    "by_part_scheme": ("classifier", "part_scheme", "measure", "averaging", "value", "low", "high"),
-    "best_and_worst": (
-        "category",
-        "measure",
-        "lowest",
-        "lowest_wins",
-        "lowest_share",
-        "highest",
-        "highest_wins",
-        "highest_share",
-        "combinations",
-        "ties",
-    ),
-    "error_correlation": (
-        "measure",
-        "averaging",
-        "error",
-        "pearson",
-        "pearson_p",
-        "pearson_low",
-        "pearson_high",
-        "spearman",
-        "spearman_p",
-        "content_schemes",
-        "errors",
-        "scores",
-    ),
-    "cl_ratio": ("classifier", "index", "bin", "low", "high", "count", "share"),
-    "hardness": (
-        "form",
-        "of",
-        "image",
-        "object",
-        "category",
-        "hardness",
-        "low",
-        "high",
-        "rank",
-        "gallery",
-    ),
-    "part_presence": ("category", "bin", "low", "high", "count", "share", "objects"),
-    "captchas": (
-        "image",
-        "object",
-        "category",
-        "part_scheme",
-        "content_scheme",
-        "frames",
-        "threshold",
-        "of",
-        "first",
-        "last",
-        "frame_ids",
-        "pair_image",
-        "pair_object",
-    ),
-}
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -104,103 +31,186 @@ class Chosen:
 
     def query(self) -> str:
         """For an address; nothing where the page shows its defaults."""
-        said = {"averaging": self.averaging if self.averaging != "text" else "", "of": self.of}
-        return urlencode({key: value for key, value in said.items() if value})
+        chosen = {"averaging": self.averaging if self.averaging != "text" else "", "of": self.of}
+        return urlencode({key: value for key, value in chosen.items() if value})
 
 
-def rows_of(result: Result, name: str, **where: Any) -> list[Row]:
-    """The rows of a table in which these columns have these values."""
-    found: Iterable[Row] = result["tables"].get(name) or ()
-    return [row for row in found if all(row.get(key) == value for key, value in where.items())]
+@dataclass(frozen=True)
+class Cell:
+    """A classifier's score, such as its average at a scheme. is_best: the lowest, surely so.
+
+    gain: the improvement in signed percent, and its interval; empty where there is none.
+    """
+
+    value: float
+    is_best: bool
+    low: float | None = None
+    high: float | None = None
+    gain: str = ""
+    gain_interval: str = ""
 
 
-def content_schemes(result: Result) -> list[str]:
+@dataclass(frozen=True)
+class Standing:
+    """A classifier's row of a grid: a cell for each scheme, None where it was not asked.
+
+    mean: over the schemes, None where one is missing.
+    """
+
+    classifier: str
+    is_people: bool
+    mean: float | None
+    cells: list[Cell | None]
+
+
+@dataclass(frozen=True)
+class PeopleMean:
+    """The means of people and of the best machine over the content schemes that people saw."""
+
+    value: float
+    machine: float
+    schemes: int
+
+
+@dataclass(frozen=True)
+class Lead:
+    """Which machine needs least of the object.
+
+    wins: in how many of the content schemes its CDS is the lowest of the machines'. sure: what of
+    their order is sure.
+    """
+
+    best: Standing
+    second: Standing | None
+    wins: int
+    schemes: int
+    sure: bands.Order
+    people: PeopleMean | None
+
+
+@dataclass
+class Winners:
+    """Who had the lowest and the highest CDS and B-CDS of a category most often."""
+
+    category: str
+    name: str
+    cds: WinnersRow | None = None
+    b_cds: WinnersRow | None = None
+
+
+@dataclass
+class Histogram:
+    """Counts of ten bins of [0, 1]. name: what they are of, an index j or a category."""
+
+    name: str
+    total: int = 0
+    counts: list[int] = field(default_factory=lambda: [0] * BINS)
+
+    @property
+    def below_half(self) -> float | None:
+        """The share in the lower five bins."""
+        return sum(self.counts[: BINS // 2]) / self.total if self.total else None
+
+
+@dataclass(frozen=True)
+class Hardness:
+    """The objects of a content scheme or classifier: the median, the easiest and the hardest."""
+
+    of: str
+    median: float
+    easiest: HardnessRow
+    hardest: HardnessRow
+
+    @property
+    def name(self) -> str:
+        return wording.content_scheme(self.of)
+
+
+def where(rows: Iterable[T], **wanted: object) -> list[T]:
+    """The rows whose fields have these values."""
+    return [row for row in rows if all(getattr(row, key) == own for key, own in wanted.items())]
+
+
+def content_schemes(result: CdsResult) -> list[str]:
     """The content schemes of the result, those of the paper first and in its order."""
-    return _in_order(rows_of(result, "by_content_scheme"), "content_scheme", CONTENT_SCHEMES)
+    found = (row.content_scheme for row in result.tables.by_content_scheme)
+    return _in_order(found, CONTENT_SCHEMES)
 
 
-def part_schemes(result: Result) -> list[str]:
+def part_schemes(result: CdsResult) -> list[str]:
     """The part schemes of the result, those of the paper first and in its order."""
-    return _in_order(rows_of(result, "by_part_scheme"), "part_scheme", PART_SCHEMES)
+    return _in_order((row.part_scheme for row in result.tables.by_part_scheme), PART_SCHEMES)
 
 
-def _in_order(rows: list[Row], key: str, known: tuple[str, ...]) -> list[str]:
-    there = list(dict.fromkeys(row[key] for row in rows))
+def _in_order(names: Iterable[str], known: Sequence[str]) -> list[str]:
+    there = list(dict.fromkeys(names))
     return [name for name in known if name in there] + [n for n in there if n not in known]
 
 
-def category_name(result: Result, category: str) -> str:
+def category_name(result: CdsResult, category: str) -> str:
     """What people call the category."""
-    return str(result.get("category_names", {}).get(category, category))
+    return result.category_names.get(category, category)
 
 
-def measures(result: Result) -> list[str]:
+def measures(result: CdsResult) -> list[str]:
     """cds, and b_cds where a mapping was given."""
-    rows = rows_of(result, "by_content_scheme")
-    valued = {row["measure"] for row in rows if row["value"] is not None}
+    rows = result.tables.by_content_scheme
+    valued = {row.measure for row in rows if row.value is not None}
     return [name for name in wording.SCORES if name in valued]
 
 
-def standings(result: Result, measure: str, averaging: str) -> list[Row]:
-    """A row for each classifier with a cell for each content scheme, least needed first.
-
-    `mean` is over the content schemes and None where one is missing; people come last.
-    """
-    schemes = content_schemes(result)
-    found = rows_of(result, "by_content_scheme", measure=measure, averaging=averaging)
-    return _grid(result, found, "content_scheme", schemes)
+def standings(result: CdsResult, measure: str, averaging: str) -> list[Standing]:
+    """Every classifier over the content schemes, least needed first, people last."""
+    rows = where(result.tables.by_content_scheme, measure=measure, averaging=averaging)
+    found = {(row.classifier, row.content_scheme): row for row in rows}
+    return _grid(result, content_schemes(result), found)
 
 
-def by_part_scheme(result: Result, measure: str, averaging: str) -> list[Row]:
+def by_part_scheme(result: CdsResult, measure: str, averaging: str) -> list[Standing]:
     """The same over part schemes."""
-    schemes = part_schemes(result)
-    found = rows_of(result, "by_part_scheme", measure=measure, averaging=averaging)
-    return _grid(result, found, "part_scheme", schemes)
+    rows = where(result.tables.by_part_scheme, measure=measure, averaging=averaging)
+    return _grid(result, part_schemes(result), {(r.classifier, r.part_scheme): r for r in rows})
 
 
-def _grid(result: Result, found: list[Row], key: str, schemes: list[str]) -> list[Row]:
-    """`best` marks the lowest of a column where an order is sure; people take no machine's mark."""
-    cells = {(row["classifier"], row[key]): row for row in found if row["value"] is not None}
-    machines = [row for row in cells.values() if row["classifier"] != PEOPLE]
+def _grid(
+    result: CdsResult,
+    schemes: list[str],
+    rows: Mapping[tuple[str, str], ContentSchemeRow | PartSchemeRow],
+) -> list[Standing]:
+    """rows: by classifier and scheme. People take no machine's mark."""
+    values = {place: row.value for place, row in rows.items() if row.value is not None}
     leading = leaders(result)
     lowest = {
-        scheme: min((row["value"] for row in machines if row[key] == scheme), default=None)
+        scheme: min(
+            (value for (name, of), value in values.items() if of == scheme and name != PEOPLE),
+            default=None,
+        )
         for scheme in schemes
     }
-    rows = []
-    for name in result["classifiers"]:
-        own = [cells.get((name, scheme)) for scheme in schemes]
-        values = [cell["value"] for cell in own if cell]
-        whole = bool(own) and len(values) == len(own)
-        rows.append(
-            {
-                "classifier": name,
-                "is_people": name == PEOPLE,
-                "mean": sum(values) / len(values) if whole else None,
-                "cells": [
-                    cell
-                    and cell
-                    | _gain(cell)
-                    | {
-                        "best": cell["classifier"] in leading
-                        and cell["value"] == lowest[cell[key]],
-                    }
-                    for cell in own
-                ],
-            }
-        )
-    return sorted(rows, key=_place)
-
-
-def _gain(cell: Row) -> Row:
-    """The improvement in words: signed percent, and its interval."""
-    value, low, high = (
-        cell.get(key) for key in ("improvement", "improvement_low", "improvement_high")
+    standings = []
+    for name in result.classifiers:
+        own = [values.get((name, scheme)) for scheme in schemes]
+        known = [value for value in own if value is not None]
+        cells = [
+            value
+            if value is None
+            else _cell(rows[name, scheme], value, name in leading and value == lowest[scheme])
+            for scheme, value in zip(schemes, own, strict=True)
+        ]
+        mean = sum(known) / len(known) if own and len(known) == len(own) else None
+        standings.append(Standing(name, name == PEOPLE, mean, cells))
+    return sorted(
+        standings, key=lambda row: (row.is_people, row.mean is None, row.mean or 0, row.classifier)
     )
-    if value is None:
-        return {}
-    interval = None if low is None or high is None else f"{signed(low)} to {signed(high)}"
-    return {"gain": f"{signed(value)} %", "gain_interval": interval}
+
+
+def _cell(row: ContentSchemeRow | PartSchemeRow, value: float, is_best: bool) -> Cell:
+    cell = Cell(value, is_best, row.low, row.high)
+    if isinstance(row, PartSchemeRow) or row.improvement is None:
+        return cell
+    low, high = row.improvement_low, row.improvement_high
+    interval = "" if low is None or high is None else f"{signed(low)} to {signed(high)}"
+    return replace(cell, gain=f"{signed(row.improvement)} %", gain_interval=interval)
 
 
 def signed(share: float) -> str:
@@ -212,154 +222,101 @@ def signed(share: float) -> str:
     return f"{100 * share:+.1f}".replace("-", "−")
 
 
-def _place(row: Row) -> tuple[bool, bool, float, str]:
-    return row["is_people"], row["mean"] is None, row["mean"] or 0.0, row["classifier"]
-
-
-def answer(result: Result, averaging: str) -> Row | None:
-    """Which machine needs least of the object, and by how much; None without a machine.
-
-    `wins`: in how many content schemes its CDS is the lowest of the machines'. `sure`: what of
-    their order is sure. `people`: theirs, and the best machine's over the
-    content schemes that people saw.
-    """
+def answer(result: CdsResult, averaging: str) -> Lead | None:
+    """Which machine needs least of the object, and by how much; None without a machine."""
     ranked = standings(result, "cds", averaging)
-    machines = [row for row in ranked if not row["is_people"] and row["mean"] is not None]
+    machines = [row for row in ranked if not row.is_people and row.mean is not None]
     if not machines:
         return None
-    best, second = machines[0], machines[1] if len(machines) > 1 else None
-    wins = sum(
-        all(cell["value"] <= row["cells"][at]["value"] for row in machines)
-        for at, cell in enumerate(best["cells"])
+    best = machines[0]
+    columns = list(zip(*(_values(row) for row in machines), strict=True))
+    return Lead(
+        best=best,
+        second=machines[1] if len(machines) > 1 else None,
+        wins=sum(column[0] == min(column) for column in columns),
+        schemes=len(columns),
+        sure=_ordered(result, [row.classifier for row in machines]),
+        people=_people(ranked, best),
     )
-    return {
-        "best": best,
-        "second": second,
-        "wins": wins,
-        "schemes": len(best["cells"]),
-        "sure": _ordered(result, [row["classifier"] for row in machines]),
-        "people": _people(ranked, best),
-    }
 
 
-def _ordered(result: Result, names: list[str]) -> bands.Order:
-    """What of this order the sign test over objects makes sure; of results of before, nothing."""
-    told = result.get("sure") or {"apart": [], "level": result["bootstrap"]["level"]}
-    apart = {tuple(pair) for pair in told["apart"]}
-    return bands.order(names, lambda a, b: (a, b) in apart, told["level"])
+def _values(row: Standing) -> list[float]:
+    return [cell.value for cell in row.cells if cell]
 
 
-def leaders(result: Result) -> list[str]:
+def _ordered(result: CdsResult, names: list[str]) -> bands.Order:
+    """What of this order the sign test over objects makes sure; of older results, nothing."""
+    sure = result.sure
+    apart = {tuple(pair) for pair in sure.apart} if sure else set()
+    level = sure.level if sure else result.bootstrap.level
+    return bands.order(names, lambda a, b: (a, b) in apart, level)
+
+
+def leaders(result: CdsResult) -> list[str]:
     """Machines that nothing is surely better than, while something is surely worse."""
-    bands_of = (result.get("sure") or {}).get("bands") or [[]]
-    return list(bands_of[0]) if len(bands_of) > 1 else []
+    found = result.sure.bands if result.sure else []
+    return found[0] if len(found) > 1 else []
 
 
-def _people(ranked: list[Row], best: Row) -> Row | None:
-    """The mean of people and of the best machine over the content schemes that people saw."""
+def _people(ranked: list[Standing], best: Standing) -> PeopleMean | None:
     for row in ranked:
-        seen = [at for at, cell in enumerate(row["cells"]) if cell]
-        if row["is_people"] and seen:
-            return {
-                "value": sum(row["cells"][at]["value"] for at in seen) / len(seen),
-                "machine": sum(best["cells"][at]["value"] for at in seen) / len(seen),
-                "schemes": len(seen),
-            }
+        if row.is_people and (own := _values(row)):
+            both = zip(best.cells, row.cells, strict=True)
+            machine = [cell.value for cell, seen in both if cell and seen]
+            return PeopleMean(sum(own) / len(own), sum(machine) / len(machine), len(own))
     return None
 
 
-def errors(result: Result) -> list[Row]:
+def errors(result: CdsResult) -> list[ErrorRow]:
     """Table 1, the least error first, people last."""
-    rows = rows_of(result, "error")
     return sorted(
-        (row | {"is_people": row["classifier"] == PEOPLE} for row in rows),
-        key=lambda row: (row["is_people"], row["error"] is None, row["error"] or 0.0),
+        result.tables.error,
+        key=lambda row: (row.classifier == PEOPLE, row.error is None, row.error or 0),
     )
 
 
-def winners(result: Result) -> list[Row]:
-    """A row for each category: who had the lowest and the highest CDS and B-CDS most often."""
-    rows: dict[str, Row] = {}
-    for row in rows_of(result, "best_and_worst"):
-        name = category_name(result, row["category"])
-        here = rows.setdefault(row["category"], {"category": row["category"], "name": name})
-        here[row["measure"]] = row
-    return list(rows.values())
+def winners(result: CdsResult) -> list[Winners]:
+    """One for each category."""
+    found: dict[str, Winners] = {}
+    for row in result.tables.best_and_worst:
+        name = category_name(result, row.category)
+        setattr(found.setdefault(row.category, Winners(row.category, name)), row.measure, row)
+    return list(found.values())
 
 
-def ratios(result: Result, of: str) -> list[Row]:
-    """CL-ratios: a row for each index j with the counts of its ten bins and their sum."""
-    rows: dict[int, Row] = {}
-    for row in rows_of(result, "cl_ratio", classifier=of):
-        here = rows.setdefault(row["index"], {"index": row["index"], "counts": [0] * BINS})
-        here["counts"][row["bin"]] = row["count"]
-    for row in rows.values():
-        row["total"] = sum(row["counts"])
-    return sorted(rows.values(), key=lambda row: row["index"])
+def ratios(result: CdsResult, of: str) -> list[Histogram]:
+    """CL-ratios of a classifier, "" for all: one histogram for each index j, in order."""
+    found: dict[int, Histogram] = {}
+    for row in where(result.tables.cl_ratio, classifier=of):
+        own = found.setdefault(row.index, Histogram(str(row.index)))
+        own.counts[row.bin] = row.count
+        own.total += row.count
+    return [found[index] for index in sorted(found)]
 
 
-def presence(result: Result) -> list[Row]:
-    """Part presence: a row for each category with its ten bins of m / M."""
-    rows: dict[str, Row] = {}
-    for row in rows_of(result, "part_presence"):
-        here = rows.setdefault(
-            row["category"],
-            {
-                "category": row["category"],
-                "name": category_name(result, row["category"]),
-                "objects": row["objects"],
-                "counts": [0] * BINS,
-            },
-        )
-        here["counts"][row["bin"]] = row["count"]
-    for row in rows.values():
-        below = sum(row["counts"][: BINS // 2])
-        row["below_half"] = below / row["objects"] if row["objects"] else None
-    return list(rows.values())
+def presence(result: CdsResult) -> list[Histogram]:
+    """The share m / M of its parts that an object has: one histogram for each category."""
+    found: dict[str, Histogram] = {}
+    for row in result.tables.part_presence:
+        name = category_name(result, row.category)
+        own = found.setdefault(row.category, Histogram(name, row.objects))
+        own.counts[row.bin] = row.count
+    return list(found.values())
 
 
-def hardness(result: Result, form: str) -> list[Row]:
-    """For each content scheme or classifier: its median hardness, easiest and hardest object."""
-    found = []
-    for of, rows in by_of(result, form).items():
-        rows.sort(key=lambda row: row["rank"])
-        found.append(
-            {
-                "of": of,
-                "objects": len(rows),
-                "median": _median([row["hardness"] for row in rows]),
-                "easiest": rows[0],
-                "hardest": rows[-1],
-            }
-        )
-    return found
+def hardness(result: CdsResult, form: str) -> list[Hardness]:
+    """One for each content scheme or classifier."""
+    return [
+        Hardness(of, median(row.hardness for row in rows), rows[0], rows[-1])
+        for of, rows in by_of(result, form).items()
+    ]
 
 
-def by_of(result: Result, form: str) -> dict[str, list[Row]]:
-    """The hardness rows of one form by content scheme, in the paper's order, or by classifier."""
-    found: dict[str, list[Row]] = {}
-    for row in rows_of(result, "hardness", form=form):
-        found.setdefault(row["of"], []).append(row)
-    known = CONTENT_SCHEMES if form == "content_scheme" else tuple(result["classifiers"])
-    order = [name for name in known if name in found] + [n for n in found if n not in known]
-    return {name: found[name] for name in order}
-
-
-def _median(values: list[float]) -> float:
-    """Of values in order."""
-    middle = len(values) // 2
-    return values[middle] if len(values) % 2 else (values[middle - 1] + values[middle]) / 2
-
-
-def table(name: str, result: Result) -> tuple[list[str], list[list[Any]]]:
-    """Head and rows of one of TABLES, as they go into a CSV file; a list becomes one cell. A column
-    that no row has is left out, one that is not known comes last."""
-    rows = rows_of(result, name)
-    there = {key for row in rows for key in row}
-    head = [column for column in TABLES[name] if column in there]
-    head += sorted(there.difference(head))
-    return head, [[_cell(row.get(key)) for key in head] for row in rows]
-
-
-def _cell(value: Any) -> Any:
-    return " ".join(str(part) for part in value) if isinstance(value, (list, tuple)) else value
+def by_of(result: CdsResult, form: str) -> dict[str, list[HardnessRow]]:
+    """The hardness rows of one form, the easiest first, by content scheme, in the paper's order, or
+    by classifier."""
+    found: dict[str, list[HardnessRow]] = {}
+    for row in where(result.tables.hardness, form=form):
+        found.setdefault(row.of, []).append(row)
+    known = CONTENT_SCHEMES if form == "content_scheme" else result.classifiers
+    return {of: sorted(found[of], key=lambda row: row.rank) for of in _in_order(found, known)}

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,11 +14,11 @@ from evaluation.metrics.cds.statistics import Found, resampled, statistics
 from evaluation.metrics.cds.tables import LEAST_SCHEMES, Tables
 from evaluation.readers.sequences import SequenceLine
 from evaluation.scoring.cds import arrays
+from evaluation.scoring.cds.result import CdsTables
 
 # Objects of a category below which its interval is not to be relied on.
 FEW = 5
 LISTED = 5
-Row = dict[str, Any]
 Floats = NDArray[np.float64]
 
 
@@ -35,8 +34,8 @@ def tables_of(
     level: float,
     people: Sequence[str],
     captchas: int,
-) -> tuple[Row, list[str]]:
-    """Every table by its name in FORMATS, and notes on what they lack."""
+) -> tuple[CdsTables, list[str]]:
+    """Every table, and notes on what they lack."""
     at = arrays.places(lines)
     scores = arrays.scores(at, starts, cds, b_cds, right, people)
     counted = arrays.histograms(at, lines, starts, right, cds)
@@ -53,18 +52,17 @@ def tables_of(
         for owner, line in zip(at.owner.tolist(), lines, strict=True)
     )
     candidates = cds_captchas.candidates(scores, hard, sequences)
-    found: Row = {
-        "averaging": "text",
-        "error": list(tables.error()),
-        "by_content_scheme": list(tables.by_content_scheme()),
-        "by_part_scheme": list(tables.by_part_scheme()),
-        "best_and_worst": list(tables.best_and_worst()),
-        "error_correlation": list(tables.error_correlation()),
-        "cl_ratio": list(histograms.cl_rows(scores, point, drawn, level)),
-        "hardness": list(hardness.rows(scores, hard)),
-        "part_presence": list(histograms.presence_rows(scores, point, drawn, level)),
-        "captchas": candidates[:captchas],
-    }
+    found = CdsTables(
+        error=list(tables.error()),
+        by_content_scheme=list(tables.by_content_scheme()),
+        by_part_scheme=list(tables.by_part_scheme()),
+        best_and_worst=list(tables.best_and_worst()),
+        error_correlation=list(tables.error_correlation()),
+        cl_ratio=list(histograms.cl_rows(scores, point, drawn, level)),
+        hardness=list(hardness.rows(scores, hard)),
+        part_presence=list(histograms.presence_rows(scores, point, drawn, level)),
+        captchas=candidates[:captchas],
+    )
     notes = _notes(scores, lines, cds, right is not None, rounds)
     if len(candidates) > captchas:
         notes.append(

@@ -3,6 +3,7 @@
 from evaluation.metrics.frames.foveation import CONTENT_SCHEMES
 
 SCORES = {"cds": "CDS", "b_cds": "B-CDS"}
+ERRORS = {"frames": "all frames", "whole": "whole objects"}
 AVERAGING = {
     "text": "median over images, mean over part schemes, mean over categories",
     "script": "median over images and part schemes pooled, median over categories",

@@ -83,7 +83,7 @@ class Command(ContractCommand):
         rest: bool,
         image_base: str,
         **_: Any,
-    ) -> Result:
+    ) -> exporting.Exported:
         options = exporting.Options(names, rest, image_base)
         frozen, stored = find_release(release, number)
         if images is not None:
@@ -95,15 +95,13 @@ class Command(ContractCommand):
         except Refusal as refusal:
             raise BadInput(refusal.message) from None
 
-    def show_export(self, result: Result) -> str:
-        words, said = VALUES, result.get("labels")
+    def show_export(self, result: exporting.Exported) -> str:
+        words, said = VALUES, result.labels
         if said is None:
-            words, said = STATES, result["parts"]
+            words, said = STATES, result.parts or {}
         rows = [(origin, *(found.get(word, 0) for word in words)) for origin, found in said.items()]
-        what = f"{count_of(result['objects'], 'object')} of " if "objects" in result else ""
-        head = (
-            f"{what}{count_of(result['images'], 'image')} as {result['format']} in {result['out']}"
-        )
+        what = "" if result.objects is None else f"{count_of(result.objects, 'object')} of "
+        head = f"{what}{count_of(result.images, 'image')} as {result.format} in {result.out}"
         return f"{head}\n\n{table(rows, head=('origin', *words))}"
 
     def bring_in(

@@ -107,7 +107,8 @@ class MemberSerializer(serializers.ModelSerializer):
 
     @extend_schema_field(StandingSerializer(allow_null=True))
     def get_standing(self, row: Membership) -> dict[str, Any] | None:
-        return self.context["standings"].get(row.user_id)
+        found = self.context["standings"].get(row.user_id)
+        return StandingSerializer(found).data if found else None
 
 
 class WatchedSerializer(serializers.ModelSerializer):

@@ -160,8 +160,8 @@ class GivenAnswerSerializer(serializers.Serializer):
     replaced = serializers.BooleanField(help_text="The same person changed it later.")
     created_at = serializers.DateTimeField(source="answer.created_at")
 
-    def get_annotator_name(self, row: dict[str, Any]) -> str:
-        name: str = self.context["names"].of(row["answer"].assignment.annotator)
+    def get_annotator_name(self, row: overview.AnswerRow) -> str:
+        name: str = self.context["names"].of(row.answer.assignment.annotator)
         return name
 
 
@@ -250,9 +250,9 @@ class QuestionViewSet(CampaignViewSet):
         return self.answer(
             HistorySerializer,
             {
-                "answers": found["answers"],
-                "settlements": [entry["settlement"] for entry in found["settlements"]],
-                "decisions": [entry["decision"] for entry in found["decisions"]],
+                "answers": found.answers,
+                "settlements": [entry.settlement for entry in found.settlements],
+                "decisions": [entry.decision for entry in found.decisions],
             },
             names=Names(row),
         )

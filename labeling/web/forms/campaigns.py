@@ -178,7 +178,7 @@ class NewCampaignForm(CampaignForm, PolicyForm, ListsForm):
             say_faults(self, refusal, "graph_file")
             return None
 
-    def estimate(self) -> dict[str, Any]:
+    def estimate(self) -> forecasts.Estimate:
         """What the campaign costs, as far as the form can be read."""
         return forecasts.estimate(self._forecast(), self.policy())
 

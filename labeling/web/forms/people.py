@@ -42,23 +42,23 @@ class ReasonForm(WordedForm):
 class QuotasForm(WordedForm):
     """How many images of each topic somebody shall answer; empty fields are no quota."""
 
-    def __init__(self, rows: Iterable[dict[str, Any]], *args: Any, **kwargs: Any) -> None:
+    def __init__(self, rows: Iterable[quotas.TopicQuota], *args: Any, **kwargs: Any) -> None:
         """rows: as quotas.of gives them."""
         super().__init__(*args, **kwargs)
         self.rows = list(rows)
         for row in self.rows:
-            self.fields[f"quota-{row['topic']}"] = forms.IntegerField(
-                label=row["name"],
-                initial=row["images"],
+            self.fields[f"quota-{row.topic}"] = forms.IntegerField(
+                label=row.name,
+                initial=row.images,
                 required=False,
                 min_value=0,
                 max_value=quotas.MOST,
-                help_text=f"{row['done']} answered" if row["images"] else "",
+                help_text=f"{row.done} answered" if row.images else "",
             )
 
     def wanted(self) -> dict[str, int]:
         """Images by topic, of the topics that have a quota."""
-        said = ((row["topic"], self.cleaned_data[f"quota-{row['topic']}"]) for row in self.rows)
+        said = ((row.topic, self.cleaned_data[f"quota-{row.topic}"]) for row in self.rows)
         return {topic: images for topic, images in said if images}
 
 

@@ -215,7 +215,7 @@ class PolicyForm(WordedForm):
             "faulty": any(field.errors for field in fields) if self.is_bound else False,
         }
 
-    def policy(self) -> dict[str, Any]:
+    def policy(self) -> policies.Policy:
         """The rules as far as they were understood, for the rest the defaults."""
         try:
             return policies.clean(self._understood())

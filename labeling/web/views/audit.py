@@ -79,7 +79,7 @@ def _page(request: SignedIn, campaign: Campaign, form: AuditForm) -> HttpRespons
         asked=overview.asked_words(campaign, topic.name if topic else ""),
         choices=choices,
         audit=estimate,
-        left=estimate["drawn"] - estimate["answered"] if estimate else 0,
+        left=estimate.drawn - estimate.answered if estimate else 0,
     )
 
 

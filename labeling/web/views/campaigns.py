@@ -20,6 +20,7 @@ from labeling.kinds.base import GRAPH, IMAGES, OBJECTS
 from labeling.models import Campaign
 from labeling.quality import auditing, qualifying
 from labeling.reports import campaign_figures, overview
+from labeling.reports.forecasts import Estimate
 from labeling.web.forms import CampaignForm, NewCampaignForm
 from labeling.web.forms.common import refusals_shown
 from labeling.web.views.shared import (
@@ -88,7 +89,7 @@ def campaign_new(request: SignedIn) -> HttpResponse:
     return _new(request, form, form.estimate())
 
 
-def _new(request: SignedIn, form: NewCampaignForm, estimate: dict | None) -> HttpResponse:
+def _new(request: SignedIn, form: NewCampaignForm, estimate: Estimate | None) -> HttpResponse:
     form.keep_files()
     context = {"form": form, "estimate": estimate, "selection_page": _selection_page(form)}
     return render(request, "labeling/campaign_new.html", context)
@@ -185,9 +186,11 @@ def campaign_estimate(request: SignedIn) -> HttpResponse:
 def campaign(request: SignedIn, name: str) -> HttpResponse:
     """One campaign: its progress, its people, what failed and what was decided."""
     campaign = watched_campaign(request, name)
-    facts = overview.campaign_facts(campaign)
-    facts |= {"figures": campaign_figures.figures(campaign), "audit": auditing.estimate(campaign)}
-    facts |= {"shortage": qualifying.shortage(campaign)["words"]}
+    facts = vars(overview.campaign_facts(campaign)) | {
+        "figures": campaign_figures.figures(campaign),
+        "audit": auditing.estimate(campaign),
+        "shortage": qualifying.shortage(campaign),
+    }
     return render_campaign(request, "labeling/campaign.html", campaign, "overview", **facts)
 
 
@@ -197,7 +200,7 @@ def campaign_progress(request: SignedIn, name: str) -> HttpResponse:
     """The part of the campaign's page that changes by itself."""
     campaign = watched_campaign(request, name)
     facts = overview.campaign_facts(campaign)
-    return render_campaign(request, "labeling/_progress.html", campaign, "overview", **facts)
+    return render_campaign(request, "labeling/_progress.html", campaign, "overview", **vars(facts))
 
 
 @login_required
@@ -217,7 +220,7 @@ def campaign_state(request: SignedIn, name: str) -> HttpResponse:
 def campaign_close(request: SignedIn, name: str) -> HttpResponse:
     """Asks once more before a campaign is closed, since it cannot be opened again."""
     campaign = own_campaign(request, name)
-    context = {"progress": overview.campaign_facts(campaign)["progress"]}
+    context = {"progress": overview.campaign_facts(campaign).progress}
     return render_campaign(request, "labeling/campaign_close.html", campaign, "overview", **context)
 
 

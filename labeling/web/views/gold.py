@@ -135,7 +135,7 @@ def _gold(request: SignedIn, campaign: Campaign, form: GoldListForm | None = Non
         rows=overview.gold_rows(campaign, list(page.object_list)),
         page_obj=page,
         query=query_of(request),
-        shortage=qualifying.shortage(campaign)["words"],
+        shortage=qualifying.shortage(campaign),
         conflicts=conflicts(campaign),
         without=without(campaign),
     )

@@ -11,6 +11,7 @@ from django.http import HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
+from labeling.campaigns import lifecycle
 from labeling.campaigns.access import RESEARCHER
 from labeling.consensus import calibrating
 from labeling.errors import Refusal
@@ -42,11 +43,11 @@ def quality(request: SignedIn, name: str) -> HttpResponse:
         "figures": figures,
         "audit": audit,
         "by_answer": [
-            row | {"value": value, "words": words.get(value, value)}
-            for value, row in (audit or {}).get("by_answer", {}).items()
+            vars(row) | {"value": value, "words": words.get(value, value)}
+            for value, row in (audit.by_answer if audit else {}).items()
         ],
         "contradicted": _contradicted(campaign, words),
-        "disputed": _disputed(campaign, figures["disputed"]),
+        "disputed": _disputed(campaign, figures.disputed),
     }
     if role_in(campaign, request.user) == RESEARCHER:
         balance = gold.balance(campaign)
@@ -55,7 +56,7 @@ def quality(request: SignedIn, name: str) -> HttpResponse:
             "balance": balance,
             "golden": [
                 {"value": value, "words": words.get(value, value), "count": count}
-                for value, count in balance["by_answer"].items()
+                for value, count in balance.by_answer.items()
             ],
             "calibration": campaign.calibrations.order_by("-number").first(),
             "calibrating": _waiting(campaign, "calibrate"),
@@ -103,7 +104,7 @@ def pilot(request: SignedIn, name: str) -> HttpResponse:
 
 
 def _pilot(
-    request: SignedIn, campaign: Campaign, form: PilotForm, plan: dict[str, Any] | None = None
+    request: SignedIn, campaign: Campaign, form: PilotForm, plan: lifecycle.Cost | None = None
 ) -> HttpResponse:
     return render_campaign(
         request,
@@ -130,12 +131,12 @@ def _contradicted(campaign: Campaign, words: dict[str, str]) -> list[dict[str, A
     rows = overview.question_rows(campaign, [row.question for row in found])
     said = [kind.tally_name(row.value) for row in found]
     return [
-        row | {"said": word, "said_words": words.get(word, word)}
+        vars(row) | {"said": word, "said_words": words.get(word, word)}
         for row, word in zip(rows, said, strict=True)
     ]
 
 
-def _disputed(campaign: Campaign, pks: list[int]) -> list[dict[str, Any]]:
+def _disputed(campaign: Campaign, pks: list[int]) -> list[overview.QuestionRow]:
     found = campaign.questions.select_related("item__image").in_bulk(pks)
     return overview.question_rows(campaign, [found[pk] for pk in pks if pk in found])
 
@@ -145,7 +146,7 @@ def _failing(campaign: Campaign) -> list[dict[str, Any]]:
     met = {row.question_id: row for row in gold.failing_lately(campaign, FAILING)}
     found = Question.objects.select_related("gold", "item__image").in_bulk(list(met))
     rows = overview.gold_rows(campaign, [found[pk] for pk in met])
-    return [row | {"people": met[row["question"].pk]} for row in rows]
+    return [vars(row) | {"people": met[row.question.pk]} for row in rows]
 
 
 def _stages(campaign: Campaign) -> list[dict[str, Any]]:

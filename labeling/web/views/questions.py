@@ -76,7 +76,7 @@ def question(request: SignedIn, name: str, pk: int) -> HttpResponse:
         "questions",
         row=row,
         picture=picture,
-        **history,
+        **vars(history),
     )
 
 

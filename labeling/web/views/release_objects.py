@@ -19,7 +19,7 @@ from labeling.models import Campaign, Item, Question, Release
 from labeling.parts import background
 from labeling.parts.model import REST_OBJECT, STATES, Part, PartedObject
 from labeling.release_files import frozen, frozen_objects, line_index
-from labeling.release_files.frozen_objects import UNKNOWN
+from labeling.release_files.frozen_objects import UNKNOWN, CategoryTally, ObjectLine
 from labeling.releases import freezing
 from labeling.web.views.shared import SignedIn, own_campaign, query_of, render_campaign
 
@@ -67,7 +67,7 @@ def release_objects(request: SignedIn, name: str, number: int) -> HttpResponse:
     )
 
 
-def _read(release: Release) -> tuple[dict[str, Any], Mapping[str, Sequence[dict[str, Any]]]]:
+def _read(release: Release) -> tuple[frozen.Head, Mapping[str, Sequence[ObjectLine]]]:
     """release.json and its objects by category, none where the campaign draws no parts.
 
     Raises Refusal where files are gone or changed.
@@ -86,7 +86,9 @@ def _read(release: Release) -> tuple[dict[str, Any], Mapping[str, Sequence[dict[
     return meta, found or {"": ()}
 
 
-def _rows(counted: dict[str, Any], categories: dict[str, Any], chosen: str) -> list[dict[str, Any]]:
+def _rows(
+    counted: dict[str, CategoryTally], categories: dict[str, Any], chosen: str
+) -> list[dict[str, Any]]:
     """How many parts are in which state: a row for each part of the category that is chosen, else
     for each category."""
     if not chosen:
@@ -95,9 +97,10 @@ def _rows(counted: dict[str, Any], categories: dict[str, Any], chosen: str) -> l
             for key, found in counted.items()
         ]
     names = {part["key"]: part["name"] for part in categories[chosen]["parts"]}
+    parts = counted[chosen]["parts"] if chosen in counted else {}
     return [
         _row(names.get(key, key), [states], number=place + 1, colour=colour(place))
-        for place, (key, states) in enumerate(counted.get(chosen, {"parts": {}})["parts"].items())
+        for place, (key, states) in enumerate(parts.items())
     ]
 
 
@@ -114,7 +117,7 @@ def _row(name: str, counts: list[dict[str, int]], **more: Any) -> dict[str, Any]
 
 
 def _tiles(
-    campaign: Campaign, categories: dict[str, Any], lines: list[dict[str, Any]]
+    campaign: Campaign, categories: dict[str, Any], lines: Sequence[ObjectLine]
 ) -> list[dict[str, Any]]:
     """What the page shows of each object."""
     names = {
@@ -131,7 +134,7 @@ def _tiles(
     return tiles
 
 
-def _items(campaign: Campaign, lines: list[dict[str, Any]]) -> dict[tuple[str, str], Item]:
+def _items(campaign: Campaign, lines: Sequence[ObjectLine]) -> dict[tuple[str, str], Item]:
     """The objects of these lines by image and name, each with the id of its question."""
     rows = Item.objects.filter(
         image__dataset=campaign.dataset_id,

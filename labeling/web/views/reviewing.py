@@ -157,7 +157,7 @@ def _review(
         template = "labeling/review.html"
         kind_choices = answer_choices(campaign, abstentions=False)
         context |= {
-            "asked": overview.asked_words(campaign, rows[0]["topic"]) if rows else "",
+            "asked": overview.asked_words(campaign, rows[0].topic) if rows else "",
             "choices": [(value, label, label[:1].lower()) for value, label in kind_choices],
             "proposal": overview.proposal(campaign, question) if question else None,
         }
@@ -166,7 +166,7 @@ def _review(
 
 def _drawn(campaign: Campaign, question: Question, form: VerdictForm) -> dict[str, Any]:
     picture = part_overview.question_picture(campaign, question)
-    standing = picture["settlement"].pk if picture["settlement"] else 0
+    standing = picture.settlement.pk if picture.settlement else 0
     return {
         "picture": picture,
         "setup": part_overview.bench(
@@ -174,7 +174,7 @@ def _drawn(campaign: Campaign, question: Question, form: VerdictForm) -> dict[st
             question.item,
             question.topic,
             # What was refused goes on where it was.
-            form.refused or picture["value"],
+            form.refused or picture.value,
             f"correction:{question.pk}:{standing}",
         )
         | {"begin": form.refused is not None},

@@ -128,7 +128,7 @@ def full(reveal, alice) -> Run:
         release=reveal.release,
         state=Run.State.DONE,
         requested_by=alice,
-        result=results.result(),
+        result=results.stored(),
         finished_at=reveal.created_at,
     )
 

@@ -8,8 +8,8 @@ import re
 import pytest
 
 from annotator.demo import build, cds
+from evaluation.benchmarks.kinds.cds.tables import TABLES
 from evaluation.models import Benchmark
-from evaluation.scoring.cds import tables
 from labeling.models import User
 from tests.browser.conftest import expect
 from tests.evaluation.classifiers import networks
@@ -62,11 +62,13 @@ def test_one_command_and_one_page_give_every_table(
         assert page.locator(f"section[aria-labelledby={section}]").count() == 1, section
     assert "The CDS of aurora is" in page.inner_text("section[aria-labelledby=answer]")
     looked_at(page, "demo-cds")
-    for name in tables.TABLES:
+    for table in TABLES:
         # Playwright's requests carry the page's session.
-        answer = page.request.get(site(f"/benchmarks/{benchmark.name}/runs/{run.pk}/{name}.csv"))
+        answer = page.request.get(
+            site(f"/benchmarks/{benchmark.name}/runs/{run.pk}/{table.name}.csv")
+        )
         rows = list(csv.DictReader(io.StringIO(answer.text())))
-        assert len(rows) == len(result["tables"][name]), name
+        assert len(rows) == len(result["tables"][table.name]), table.name
 
     own_classifier_joins(page, site, benchmark, run_jobs, shell, revealed, tmp_path)
     scrub(page, site, benchmark, run_jobs)

@@ -95,7 +95,7 @@ def run_by_hand(benchmark: Benchmark, user: User) -> Run:
         benchmark=benchmark,
         release=benchmark.release,
         state=Run.State.DONE,
-        result=results.result(),
+        result=results.stored(),
         requested_by=user,
         finished_at=benchmark.created_at,
     )

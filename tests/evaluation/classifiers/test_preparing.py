@@ -5,7 +5,10 @@ import pytest
 import torch
 from PIL import Image
 
-from evaluation.classifiers.preparing import IMAGENET_MEAN, IMAGENET_STD, Preparation
+from evaluation.classifiers.preparing import Preparation
+
+IMAGENET_MEAN = (0.485, 0.456, 0.406)
+IMAGENET_STD = (0.229, 0.224, 0.225)
 
 
 def noise(height, width):

@@ -1,35 +1,40 @@
 """The readable result of `manage.py score cds`."""
 
+from dataclasses import replace
+
 import pytest
 
 from evaluation.management import cds_printing
+from evaluation.metrics.bands import Sure
+from evaluation.metrics.cds.tables import PartSchemeRow
+from evaluation.scoring.cds.result import CdsResult, CdsTables
 from tests.evaluation.cds import results
 
 COLUMNS = 100
 
 
-def bare() -> dict:
-    """A result none of whose tables has rows."""
-    result = results.result()
-    empty = {name: [] for name, rows in result["tables"].items() if isinstance(rows, list)}
-    sure = {"level": 0.95, "bands": [["net"]], "apart": [], "words": ""}
-    return result | {"tables": result["tables"] | empty, "sure": sure}
+def bare(**tables: list) -> CdsResult:
+    """A result of which only these tables have rows."""
+    sure = Sure(level=0.95, bands=[["net"]], apart=[], words="")
+    return replace(results.result(), tables=CdsTables(**tables), sure=sure)
 
 
-def by_part_scheme(schemes: list[str], interval: float | None) -> dict:
+def by_part_scheme(schemes: list[str], interval: float | None) -> CdsResult:
     """A result with one classifier whose value at scheme i is 0.i."""
-    result = bare()
-    row = {
-        "classifier": "net",
-        "measure": "cds",
-        "averaging": "text",
-        "low": interval,
-        "high": interval and interval + 0.1,
-    }
-    result["tables"]["by_part_scheme"] = [
-        row | {"part_scheme": scheme, "value": number / 10} for number, scheme in enumerate(schemes)
-    ]
-    return result
+    return bare(
+        by_part_scheme=[
+            PartSchemeRow(
+                classifier="net",
+                part_scheme=scheme,
+                measure="cds",
+                averaging="text",
+                value=number / 10,
+                low=interval,
+                high=interval and interval + 0.1,
+            )
+            for number, scheme in enumerate(schemes)
+        ]
+    )
 
 
 @pytest.mark.parametrize("interval", [None, 0.5])
@@ -57,8 +62,6 @@ def test_an_interval_stands_below_its_value():
 
 
 def test_a_long_note_goes_on_in_further_lines():
-    result = bare() | {"notes": ["word " * 50]}
-
-    shown = cds_printing.show(result)
+    shown = cds_printing.show(replace(bare(), notes=["word " * 50]))
 
     assert max(map(len, shown[shown.index("note:") :].splitlines())) <= COLUMNS

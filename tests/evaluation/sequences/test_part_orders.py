@@ -9,11 +9,11 @@ import pytest
 from evaluation.metrics.frames import part_order
 from evaluation.readers.fixations import Gazes
 from evaluation.sequences.part_orders import (
+    as_text,
     numbers_of,
     orders_by_fixations,
     random_orders,
     read_orders,
-    write_orders,
 )
 from labeling.files import BadInput
 from labeling.geometry.regions import mask_of
@@ -139,7 +139,7 @@ def test_a_file_of_orders_comes_back(tmp_path):
     orders = {"mine": {CAT: ("tail", "leg", "torso", "head")}, "random": random_orders(PARTS, 1)}
     orders["random"] = orders["random"]["random"]
 
-    write_orders(path, PARTS, orders, {"mine": {}}, {"seed": 1})
+    path.write_text(as_text(PARTS, orders, {"mine": {}}, {"seed": 1}))
 
     assert read_orders(path, PARTS) == orders
     assert read_orders(path, {COW: PARTS[COW]}) == {

@@ -166,11 +166,11 @@ def test_the_estimate_is_questions_times_votes_times_seconds():
 
     estimate = lifecycle.estimate(200, policy)
 
-    assert estimate["answers"] == 1000
-    assert estimate["hours"] == pytest.approx(1.0)
-    assert estimate["cost"] == pytest.approx(20.0)
-    assert estimate["gold"] == 0
-    assert lifecycle.estimate(200, policy | {"gold_share": 0.2})["gold"] == 250
+    assert estimate.answers == 1000
+    assert estimate.hours == pytest.approx(1.0)
+    assert estimate.cost == pytest.approx(20.0)
+    assert estimate.gold == 0
+    assert lifecycle.estimate(200, policy | {"gold_share": 0.2}).gold == 250
 
 
 def test_an_example_must_come_from_the_campaigns_dataset(coots, alice):

@@ -70,13 +70,13 @@ def test_good_people_weigh_more_than_those_who_guess(pond):
 
     content = calibrating.calibrate(pond).content
 
-    right = {pk: said["confusion"] for pk, said in content["annotators"].items()}
+    right = {pk: said["confusion"] for pk, said in content.annotators.items()}
     perfect, guesser = right[str(crowd[0].pk)], right[str(crowd[4].pk)]
     assert perfect[0][0] > 0.9
     assert perfect[1][1] > 0.8
     assert guesser[0][0] < 0.7
-    assert content["annotators"][str(crowd[0].pk)]["answers"] == 40
-    assert content["prior"]["*"][1] == pytest.approx(0.25, abs=0.05)
+    assert content.annotators[str(crowd[0].pk)].answers == 40
+    assert content.prior["*"][1] == pytest.approx(0.25, abs=0.05)
     skills = calibrations.in_force(pond)
     yes = skills.gains[crowd[0].pk][1]
     assert yes > skills.gains[crowd[4].pk][1]
@@ -117,13 +117,13 @@ def test_late_superseded_and_void_answers_teach_nothing(pond):
     assert learned_skills.learn(pond) == before
 
     without = learned_skills.learn(pond, frozenset([crowd[2].pk]))
-    assert str(crowd[2].pk) not in without["annotators"]
+    assert str(crowd[2].pk) not in without.annotators
 
 
 def test_gold_is_known_and_says_nothing_of_how_common_a_yes_is(pond, alice):
     crowd = people(pond, 3)
     label(pond, crowd, [0, 0, 0])
-    before = learned_skills.learn(pond)["prior"]["*"]
+    before = learned_skills.learn(pond).prior["*"]
     for index in range(10):
         factories.make_image(pond.dataset, f"gold/{index}.png")
     add_gold(
@@ -140,15 +140,15 @@ def test_gold_is_known_and_says_nothing_of_how_common_a_yes_is(pond, alice):
     content = learned_skills.learn(pond)
 
     # Ten more questions that are yes would have moved the share by more than a tenth.
-    assert content["prior"]["*"] == pytest.approx(before, abs=0.03)
-    missed = [content["annotators"][str(person.pk)]["confusion"][1][0] for person in crowd]
+    assert content.prior["*"] == pytest.approx(before, abs=0.03)
+    missed = [content.annotators[str(person.pk)].confusion[1][0] for person in crowd]
     assert missed[0] < 0.1
     assert min(missed[1:]) > 0.4
-    assert {said["gold"] for said in content["annotators"].values()} == {10}
-    assert {said["answers"] for said in content["annotators"].values()} == {50}
+    assert {said.gold for said in content.annotators.values()} == {10}
+    assert {said.answers for said in content.annotators.values()} == {50}
     for question in golden:
         retire_gold(pond, alice, question.pk, "wrong")
-    assert learned_skills.learn(pond)["annotators"][str(crowd[0].pk)]["answers"] == 40
+    assert learned_skills.learn(pond).annotators[str(crowd[0].pk)].answers == 40
 
 
 def test_a_topic_with_few_questions_stays_near_the_campaigns_share(alice, dataset):
@@ -159,7 +159,7 @@ def test_a_topic_with_few_questions_stays_near_the_campaigns_share(alice, datase
     crowd = people(campaign, 3)
     label(campaign, crowd, [0, 0, 0])
 
-    prior = learned_skills.learn(campaign)["prior"]
+    prior = learned_skills.learn(campaign).prior
 
     # One question that everybody calls "yes" moves the share of 10 in 40 by one part in 21.
     assert prior["rare"][1] == pytest.approx((1 + 20 * prior["*"][1]) / 21, abs=0.01)
@@ -179,7 +179,7 @@ def test_pilots_give_vote_tables_where_the_policy_goes_by_them(alice, dataset):
     assert table.probability(0, 2) < 0.1 < 0.6 < table.probability(2, 0)
     lifecycle.change_policy(campaign, alice, ADAPTIVE)
     campaign.refresh_from_db()
-    assert learned_skills.learn(campaign)["tables"] == {}
+    assert learned_skills.learn(campaign).tables == {}
 
 
 def test_naming_learns_how_often_each_is_right(alice, dataset):
@@ -202,7 +202,7 @@ def test_naming_learns_how_often_each_is_right(alice, dataset):
 
     content = calibrating.calibrate(campaign).content
 
-    accuracy = [content["annotators"][str(person.pk)]["accuracy"] for person in crowd]
+    accuracy = [content.annotators[str(person.pk)]["accuracy"] for person in crowd]
     assert min(accuracy[:3]) > 0.9
     assert accuracy[3] == pytest.approx(0.5, abs=0.06)
     assert len(calibrations.in_force(campaign).classes) == 21
@@ -211,8 +211,8 @@ def test_naming_learns_how_often_each_is_right(alice, dataset):
 def test_nothing_answered_is_no_error_and_leaves_the_policys_prior(pond):
     content = calibrating.calibrate(pond).content
 
-    assert content["annotators"] == {}
-    assert content["prior"] == {"*": [0.5, 0.5]}
+    assert content.annotators == {}
+    assert content.prior == {"*": [0.5, 0.5]}
 
 
 def test_a_calibration_is_read_once_in_a_process(pond, django_assert_num_queries):
@@ -237,7 +237,7 @@ def test_who_is_void_stays_void_when_standings_are_learned_anew(pond, alice):
     made = calibrating.calibrate(pond, alice, "asked")
 
     assert made.content["voided"] == [crowd[2].pk]
-    assert set(made.content["annotators"]) == {str(crowd[0].pk), str(crowd[1].pk)}
+    assert set(made.content.annotators) == {str(crowd[0].pk), str(crowd[1].pk)}
     assert made.reason == f"asked ({alice.username})"
 
 

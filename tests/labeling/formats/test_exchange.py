@@ -12,7 +12,8 @@ import pytest
 from PIL import Image
 
 from labeling.formats import FORMATS
-from labeling.formats.label import About, Label, Photo
+from labeling.formats.label import About, Label
+from labeling.parts.model import Photograph
 from labeling.release_files import exporting
 from labeling.releases import freezing
 from tests.conftest import skip_or_fail
@@ -26,11 +27,11 @@ BIRD, MACHINE, HORSE = "n02012849", "n03126707", "n02374451"
 CLASSES = {BIRD: "crane", MACHINE: "crane", HORSE: "horse"}
 # Two images of one stem, and three that have theirs alone.
 PHOTOS = [
-    Photo("coot.jpg", 64, 48),
-    Photo("coot.png", 20, 20),
-    Photo("horse.jpg", 32, 24),
-    Photo("pond/horse.jpg", 16, 16),
-    Photo("two words.jpg", 16, 16),
+    Photograph("coot.jpg", 64, 48),
+    Photograph("coot.png", 20, 20),
+    Photograph("horse.jpg", 32, 24),
+    Photograph("pond/horse.jpg", 16, 16),
+    Photograph("two words.jpg", 16, 16),
 ]
 BOXES = {"horse.jpg": (2.0, 3.0, 30.0, 20.0), "two words.jpg": (0.0, 0.0, 16.0, 8.0)}
 RING = (1.0, 1.0, 9.0, 1.0, 9.0, 9.0, 1.0, 9.0)
@@ -173,7 +174,7 @@ def test_readers_of_others_open_objects_with_parts(alice, bob, dataset, tmp_path
     release = freezing.read(cats.release(alice, bob, dataset))
     for name in ("coco", "label-studio", "voc"):
         exporting.export(release, name, tmp_path / name)
-    photos = [Photo(photo.name, photo.width, photo.height) for photo, _ in release.objects()]
+    photos = [Photograph(photo.name, photo.width, photo.height) for photo, _ in release.objects()]
     images = pictures(tmp_path / "images", photos)
     file = tmp_path / "coco" / "parts.json"
 

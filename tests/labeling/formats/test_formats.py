@@ -6,13 +6,14 @@ import pytest
 
 from labeling.files import BadInput
 from labeling.formats import FORMATS
-from labeling.formats.label import NAMES, About, Label, Photo
+from labeling.formats.label import NAMES, About, Label
 from labeling.formats.label_studio_project import check_base
+from labeling.parts.model import Photograph
 
 PHOTOS = [
-    Photo("birds/coot 1.jpg", 640, 480, "a" * 64, "CC BY 4.0", "a pond"),
-    Photo("=cmd.png", 99, 33, "b" * 64),
-    Photo("plain.png", 10, 10, "c" * 64),
+    Photograph("birds/coot 1.jpg", 640, 480, "a" * 64, "CC BY 4.0", "a pond"),
+    Photograph("=cmd.png", 99, 33, "b" * 64),
+    Photograph("plain.png", 10, 10, "c" * 64),
 ]
 CLASSES = {"n01514668": "bird", "n02084071": "dog, <hound>"}
 LABELS = [
@@ -77,7 +78,7 @@ def test_a_share_of_votes_comes_with_their_number_and_interval(name, tmp_path):
 
 def test_polygons_come_back_from_json_lines_and_coco(tmp_path):
     label = Label("a.png", "n01514668", polygons=((0.0, 0.0, 9.0, 0.0, 9.0, 9.0),), name="bird")
-    page = [(Photo("a.png", 10, 10), [label])]
+    page = [(Photograph("a.png", 10, 10), [label])]
 
     for name, file in (("jsonl", "labels.jsonl"), ("coco", "labels.json")):
         FORMATS[name].write(page, tmp_path, About("test", CLASSES))
@@ -127,7 +128,7 @@ def test_voc_calls_an_image_by_its_stem_where_no_other_has_it(tmp_path):
     images = ["horse.jpg", "coot.png", "coot.jpg", "Cat.jpg", "cat.png", "cat.png.jpg", "a/coot.x"]
     about = About("test", CLASSES, images=iter(images))
 
-    FORMATS["voc"].write([(Photo(name, 9, 9), []) for name in images], tmp_path, about)
+    FORMATS["voc"].write([(Photograph(name, 9, 9), []) for name in images], tmp_path, about)
 
     listed = (tmp_path / "ImageSets" / "Main" / "trainval.txt").read_text().splitlines()
     assert listed == [
@@ -142,7 +143,9 @@ def test_voc_writes_no_image_outside_its_folder(tmp_path):
     goal.mkdir(parents=True)
     name = "../../../evil.jpg"
 
-    FORMATS["voc"].write([(Photo(name, 9, 9), [])], goal, About("test", CLASSES, images=[name]))
+    FORMATS["voc"].write(
+        [(Photograph(name, 9, 9), [])], goal, About("test", CLASSES, images=[name])
+    )
 
     assert {path.name for path in tmp_path.rglob("*.xml")} == {"evil.xml"}
     assert [path.name for path in tmp_path.iterdir()] == ["a"]
@@ -154,7 +157,7 @@ CRANES = {"n02012849": "crane", "n03126707": "Crane", "n02084071": "dog"}
 
 def test_voc_names_classes_as_people_do_each_once_with_its_wnid(tmp_path):
     labels = [Label("a.png", key, boxes=((0, 0, 5, 5),), name=name) for key, name in CRANES.items()]
-    page = [(Photo("a.png", 10, 10), labels)]
+    page = [(Photograph("a.png", 10, 10), labels)]
 
     FORMATS["voc"].write(page, tmp_path, About("test", CRANES, images=["a.png"]))
 
@@ -207,7 +210,7 @@ def test_tasks_of_label_studio_have_an_id_and_the_images_address(base, address, 
     label = Label(name, "n01514668", boxes=((0.0, 0.0, 4.0, 4.0),), name="bird")
     about = About("test", CLASSES, image_base=base)
 
-    FORMATS["label-studio"].write([(Photo(name, 10, 10), [label])], tmp_path, about)
+    FORMATS["label-studio"].write([(Photograph(name, 10, 10), [label])], tmp_path, about)
 
     [task] = json.loads((tmp_path / "tasks.json").read_text())
     assert (task["id"], task["data"]["image"]) == (1, address)

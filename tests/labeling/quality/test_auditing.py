@@ -173,16 +173,16 @@ def test_the_estimate_is_the_share_that_was_wrong_with_an_exact_interval(settled
     found = auditing.estimate(settled)
 
     expected = binomtest(4, 28).proportion_ci(0.95, method="exact")
-    assert (found["drawn"], found["answered"], found["unclear"]) == (30, 30, 2)
-    assert (found["audited"], found["wrong"]) == (28, 4)
-    assert found["error"] == pytest.approx(4 / 28)
-    assert found["interval"] == pytest.approx([expected.low, expected.high])
-    assert found["stated"] == pytest.approx(0.1)
-    assert found["stated_sample"] == pytest.approx(0.1)
-    assert found["stated_holds"] is True
-    assert sum(row["audited"] for row in found["by_answer"].values()) == 28
-    assert sum(row["wrong"] for row in found["by_answer"].values()) == 4
-    [bin_] = found["calibration"]["bins"]
+    assert (found.drawn, found.answered, found.unclear) == (30, 30, 2)
+    assert (found.audited, found.wrong) == (28, 4)
+    assert found.error == pytest.approx(4 / 28)
+    assert found.interval == pytest.approx([expected.low, expected.high])
+    assert found.stated == pytest.approx(0.1)
+    assert found.stated_sample == pytest.approx(0.1)
+    assert found.stated_holds is True
+    assert sum(row.audited for row in found.by_answer.values()) == 28
+    assert sum(row.wrong for row in found.by_answer.values()) == 4
+    [bin_] = found.calibration["bins"]
     assert (bin_["n"], bin_["right"]) == (28, pytest.approx(24 / 28))
     assert len(auditing.disagreements(settled)) == 4
 
@@ -194,8 +194,8 @@ def test_labels_worse_than_they_state_are_seen(settled, alice):
 
     found = auditing.estimate(settled)
 
-    assert found["stated"] == pytest.approx(0.001)
-    assert found["stated_holds"] is False
+    assert found.stated == pytest.approx(0.001)
+    assert found.stated_holds is False
 
 
 def test_before_any_answer_the_estimate_says_nothing(settled, alice):
@@ -204,9 +204,9 @@ def test_before_any_answer_the_estimate_says_nothing(settled, alice):
 
     found = auditing.estimate(settled)
 
-    assert (found["audited"], found["error"], found["interval"]) == (0, None, [0.0, 1.0])
-    assert found["stated_holds"] is None
-    assert found["calibration"] is None
+    assert (found.audited, found.error, found.interval) == (0, None, (0.0, 1.0))
+    assert found.stated_holds is None
+    assert found.calibration is None
 
 
 def test_reviewers_verdicts_state_no_probability(settled, alice):
@@ -216,7 +216,7 @@ def test_reviewers_verdicts_state_no_probability(settled, alice):
 
     found = auditing.estimate(settled)
 
-    assert (found["stated"], found["stated_sample"], found["error"]) == (None, None, 0.2)
+    assert (found.stated, found.stated_sample, found.error) == (None, None, 0.2)
 
 
 def test_the_stated_error_is_of_the_settlements_that_stand(settled, monkeypatch):

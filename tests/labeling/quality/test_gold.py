@@ -77,8 +77,8 @@ def test_gold_answers_make_the_standing_and_no_consensus(coots, alice, bob, gold
     answer_all(bob, coots, "yes")
 
     standing = gold_results.standing(bob, coots)
-    assert standing["total"] >= 1
-    assert standing["right"] == standing["total"]
+    assert standing.total >= 1
+    assert standing.right == standing.total
     assert not Question.objects.filter(state="gold", settlements__isnull=False).exists()
 
 
@@ -100,7 +100,7 @@ def test_retired_gold_is_given_to_nobody(coots, alice, bob, gold):
 
     answer_all(bob, coots, "yes")
 
-    assert gold_results.standing(bob, coots)["total"] == 0
+    assert gold_results.standing(bob, coots).total == 0
     assert coots.decisions.filter(kind="gold", content__has_key="retired").count() == 4
 
 
@@ -127,7 +127,7 @@ def test_retired_gold_makes_way_for_the_question_itself(coots, alice, gold):
     added = asking.add_questions(coots, [(gold[0].item.image.name, COOT)])
 
     assert added.created == 1
-    assert gold_results.standing(alice, coots)["total"] == 0
+    assert gold_results.standing(alice, coots).total == 0
 
 
 def test_gold_that_was_retired_and_comes_again_is_not_given_twice(coots, alice, bob, gold):
@@ -275,38 +275,28 @@ def test_answers_from_training_retire_no_gold(coots, gold):
 
 def test_retired_gold_counts_for_nobody(coots, alice, bob, gold):
     give(bob, gold[:3], ["no", "yes", "yes"])
-    assert gold_results.standing(bob, coots)["right"] == 2
-    assert gold_results.standing(bob, coots)["total"] == 3
+    assert gold_results.standing(bob, coots).right == 2
+    assert gold_results.standing(bob, coots).total == 3
 
     retire_gold(coots, alice, gold[0].pk)
 
-    assert gold_results.standing(bob, coots)["right"] == 2
-    assert gold_results.standing(bob, coots)["total"] == 2
+    assert gold_results.standing(bob, coots).right == 2
+    assert gold_results.standing(bob, coots).total == 2
 
 
-def test_balance_counts_answers_and_classes(coots, alice, gold):
+def test_balance_counts_answers_and_names_classes_with_one(
+    coots, alice, gold, django_assert_num_queries
+):
     lifecycle.define_topics(coots, [{"key": "n1", "name": "a drake"}])
     make_gold(coots, alice, ["yes", "no", "no"], topic="n1")
     retire_gold(coots, alice, gold[0].pk)
 
-    found = balance(coots)
+    with django_assert_num_queries(1):
+        found = balance(coots)
 
-    assert found["total"] == 6
-    assert found["by_answer"] == {"no": 2, "yes": 4}
-    assert found["by_topic"] == [
-        {"topic": COOT, "name": "American coot", "total": 3, "by_answer": {"yes": 3}},
-        {"topic": "n1", "name": "a drake", "total": 3, "by_answer": {"no": 2, "yes": 1}},
-    ]
-    assert found["one_sided"] == [COOT]
-
-
-def test_balance_takes_two_queries_however_much_gold_there_is(coots, alice, gold):
-    make_gold(coots, alice, ["no"] * 12, name="more")
-
-    with CaptureQueriesContext(connection) as queries:
-        balance(coots)
-
-    assert len(queries) == 2
+    assert found.total == 6
+    assert found.by_answer == {"no": 2, "yes": 4}
+    assert found.one_sided == [COOT]
 
 
 def test_gold_decided_by_a_reviewer_says_so(coots, alice, bob):

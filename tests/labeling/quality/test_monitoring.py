@@ -76,7 +76,7 @@ def test_somebody_wrong_on_gold_is_paused_with_a_reason(pond, bob, golden):
 
     [acted] = monitoring.watch(pond, bob)
 
-    assert acted["action"] == "pause"
+    assert acted.action == "pause"
     assert member(pond, bob).stage == "paused"
     decision = pond.decisions.get(kind="stage")
     assert decision.actor is None
@@ -195,9 +195,9 @@ def test_the_strongest_action_is_taken_with_every_reason(pond, alice, bob, golde
 
     [acted] = monitoring.watch(pond, bob)
 
-    assert acted["action"] == "block"
-    assert "Right on 0 of 3 known questions" in acted["reason"]
-    assert "Half of 56 answers took less than 8% of the time" in acted["reason"]
+    assert acted.action == "block"
+    assert "Right on 0 of 3 known questions" in acted.reason
+    assert "Half of 56 answers took less than 8% of the time" in acted.reason
     assert member(pond, bob).stage == "blocked"
 
 
@@ -221,7 +221,7 @@ def test_a_run_against_what_others_said_is_a_reason(pond, alice, bob, asked):
 
     [acted] = monitoring.watch(pond, bob)
 
-    assert acted["reason"].startswith("Answered “no” 45 times in a row")
+    assert acted.reason.startswith("Answered “no” 45 times in a row")
 
 
 def test_a_run_that_everybody_has_is_no_reason(pond, alice, bob, asked):
@@ -242,7 +242,7 @@ def test_agreement_by_chance_is_a_reason(pond, alice, bob, asked):
 
     [acted] = monitoring.watch(pond, bob)
 
-    assert acted["reason"].startswith("Agrees with others on 30 of 60 questions, which is 0.00")
+    assert acted.reason.startswith("Agrees with others on 30 of 60 questions, which is 0.00")
 
 
 def test_what_blocked_people_answered_is_no_measure(pond, alice, bob, asked):
@@ -265,7 +265,7 @@ def test_where_a_question_has_one_vote_gold_is_the_measure(pond, alice, bob, ask
 
     [acted] = monitoring.watch(pond, bob)
 
-    assert "took less than 5% of the time" in acted["reason"]
+    assert "took less than 5% of the time" in acted.reason
 
 
 def test_a_pardon_begins_the_standing_anew(pond, alice, bob, golden):
@@ -312,12 +312,12 @@ def test_the_preview_says_whom_a_policy_would_stop_and_changes_nothing(pond, bob
     give(fine, golden, right(golden))
     loose = policies.of(pond) | {"good_accuracy": 0.6, "bad_accuracy": 0.3}
 
-    assert [row["pseudonym"] for row in monitoring.preview(pond, policies.of(pond))] == []
+    assert [row.pseudonym for row in monitoring.preview(pond, policies.of(pond))] == []
     strict = policies.of(pond) | {"good_accuracy": 0.99, "bad_accuracy": 0.95}
     [row] = monitoring.preview(pond, strict)
 
-    assert (row["pseudonym"], row["action"]) == (bob.pseudonym, "pause")
-    assert "the campaign expects 99%" in row["reason"]
+    assert (row.pseudonym, row.action) == (bob.pseudonym, "pause")
+    assert "the campaign expects 99%" in row.reason
     assert monitoring.preview(pond, loose) == []
     assert member(pond, bob).stage == "working"
 
@@ -332,7 +332,7 @@ def test_the_preview_knows_the_other_signals_from_the_last_watch(pond, alice, bo
     assert monitoring.preview(pond, policy | {"speed_action": "pause"}) == []
     [row] = monitoring.preview(pond, policy | {"speed_action": "pause", "speed_share": 0.5})
 
-    assert row["membership"] == member(pond, bob).pk
+    assert row.membership == member(pond, bob).pk
 
 
 def test_a_policy_that_stops_everybody_must_be_confirmed(pond, alice, bob, golden):
@@ -481,7 +481,7 @@ def test_somebody_who_cannot_be_watched_stops_nobody_else(pond, bob, golden, cap
 
     [acted] = monitoring.watch_all(pond)
 
-    assert acted["membership"] == member(pond, charlie).pk
+    assert acted.membership == member(pond, charlie).pk
     assert member(pond, charlie).stage == "paused"
     assert member(pond, bob).standing == {}
     assert f"watching {bob.pseudonym} in pond failed" in caplog.text

@@ -139,33 +139,26 @@ def test_the_price_is_known_before_and_counts_the_votes_that_are_there(pond, ali
 
     plan = piloting.plan(pond, 5, seed=3)
 
-    assert (plan["questions"], plan["answers"]) == (10, 10 * (10 - 4))
+    assert (plan.questions, plan.answers) == (10, 10 * (10 - 4))
     assert pond.policies.count() == 1
-    assert piloting.ask_pilot(pond, alice, 5, seed=3) == plan["questions"]
+    assert piloting.ask_pilot(pond, alice, 5, seed=3) == plan.questions
     again = piloting.plan(pond, 5, seed=3)
-    assert (again["questions"], again["answers"], again["cost"]) == (0, 0, 0)
+    assert (again.questions, again.answers, again.cost) == (0, 0, 0)
 
 
 def test_the_state_says_what_is_decided_and_where_tables_are(pond, alice):
     nothing = piloting.state(pond)
-    assert (nothing["asked"], nothing["topics"], nothing["missing"]) == (0, 0, [])
+    assert (nothing.asked, nothing.topics, nothing.missing) == (0, 0, [])
     piloting.ask_pilot(pond, alice, 5, seed=3)
-    assert piloting.state(pond) == {
-        "asked": 10,
-        "decided": 0,
-        "topics": 2,
-        "tables": 0,
-        "missing": ["duck", "American coot"],
-        "missing_count": 2,
-    }
+    assert piloting.state(pond) == piloting.Progress(10, 0, 2, 0, ["duck", "American coot"], 2)
 
     for person in join(pond, 10):
         vote(person, pond, "yes")
     calibrating.calibrate(pond)
 
     found = piloting.state(pond)
-    assert (found["asked"], found["decided"], found["tables"]) == (10, 10, 2)
-    assert found["missing"] == []
+    assert (found.asked, found.decided, found.tables) == (10, 10, 2)
+    assert found.missing == []
 
 
 def test_the_job_asks_the_pilot_and_running_it_twice_asks_nothing_more(pond, alice, run_jobs):
@@ -173,10 +166,10 @@ def test_the_job_asks_the_pilot_and_running_it_twice_asks_nothing_more(pond, ali
     assert piloting.ask(pond, alice, 4, 7) == job
     run_jobs()
 
-    assert piloting.state(pond)["asked"] == 8
+    assert piloting.state(pond).asked == 8
     assert pond.decisions.get(content__has_key="pilot").actor == alice
     piloting.execute(job)
-    assert piloting.state(pond)["asked"] == 8
+    assert piloting.state(pond).asked == 8
     assert pond.decisions.filter(content__has_key="pilot").count() == 1
 
 

@@ -72,8 +72,8 @@ def test_a_newcomer_is_trained_tested_and_then_works(school, bob):
 
     told = do(school, bob, wrong=1)
 
-    assert [row["right"] for row in told] == [False, True, True, True]
-    assert all(row["explanation"].startswith("Look at ") for row in told)
+    assert [row.right for row in told] == [False, True, True, True]
+    assert all(row.explanation.startswith("Look at ") for row in told)
     assert member(school, bob).stage == "test"
 
     do(school, bob, wrong=1)
@@ -95,16 +95,10 @@ def test_the_test_tells_nothing_of_single_answers(school, bob):
 
     told = qualifying.feedback(bob, school, sent(seats, wrong=1))
 
-    assert {(row["right"], row["answer"], row["explanation"]) for row in told} == {(None, None, "")}
-    progress = qualifying.progress(member(school, bob))
-    assert progress == {
-        "stage": "test",
-        "done": 2,
-        "of": 5,
-        "right": None,
-        "attempts_left": 2,
-        "needed": 0.8,
-    }
+    assert {(row.right, row.answer, row.explanation) for row in told} == {(None, None, "")}
+    assert qualifying.progress(member(school, bob)) == qualifying.Progress(
+        stage="test", done=2, of=5, right=None, attempts_left=2, needed=0.8
+    )
 
 
 def test_whoever_fails_may_try_again_on_other_gold_and_then_has_failed(school, bob):
@@ -115,7 +109,7 @@ def test_whoever_fails_may_try_again_on_other_gold_and_then_has_failed(school, b
     first = [seat.question_id for seat in qualifying.next_gold(bob, school).seats]
     qualifying.feedback(bob, school, sent(qualifying.next_gold(bob, school).seats, wrong=2))
     assert member(school, bob).stage == "test"
-    assert qualifying.progress(member(school, bob))["attempts_left"] == 1
+    assert qualifying.progress(member(school, bob)).attempts_left == 1
     second = [seat.question_id for seat in qualifying.next_gold(bob, school).seats]
     qualifying.feedback(bob, school, sent(qualifying.next_gold(bob, school).seats, wrong=2))
 
@@ -166,7 +160,7 @@ def test_gold_of_training_and_test_never_comes_again_and_counts_for_no_standing(
 
     page = qualifying.next_page(bob, school, 100)
 
-    assert gold_results.standing(bob, school)["total"] == 0
+    assert gold_results.standing(bob, school).total == 0
     assert not met & {seat.question_id for seat in page.seats}
 
 
@@ -188,8 +182,8 @@ def test_feedback_is_given_on_no_seat_that_work_gave(school, alice, bob):
         ],
     )
 
-    assert [row["status"] for row in told] == ["accepted", "accepted"]
-    assert {(row["right"], row["answer"], row["explanation"]) for row in told} == {(None, None, "")}
+    assert [row.status for row in told] == ["accepted", "accepted"]
+    assert {(row.right, row.answer, row.explanation) for row in told} == {(None, None, "")}
 
 
 def test_feedback_says_what_was_refused(school, bob):
@@ -198,8 +192,8 @@ def test_feedback_says_what_was_refused(school, bob):
 
     [told] = qualifying.feedback(bob, school, [submitting.Sent(uuid.uuid4(), "0" * 32, "yes", 5)])
 
-    assert (told["status"], told["right"]) == ("refused", None)
-    assert told["message"]
+    assert (told.status, told.right) == ("refused", None)
+    assert told.message
 
 
 def test_a_reload_claims_nothing_twice(school, bob):
@@ -254,19 +248,18 @@ def test_too_little_gold_shortens_training_then_the_test(
     campaign = factories.make_campaign(alice, dataset, "poor", images=6, policy=POLICY)
     make_gold(campaign, alice, ["yes", "no", *["yes"] * 9][:count])
     factories.join(bob, campaign)
-    told = qualifying.shortage(campaign)
+    words = qualifying.shortage(campaign)
 
     if count:
         begin(campaign, bob)
     stages = []
     while member(campaign, bob).stage in ("training", "test"):
         stage = member(campaign, bob).stage
-        stages.append((stage, qualifying.progress(member(campaign, bob))["of"]))
+        stages.append((stage, qualifying.progress(member(campaign, bob)).of))
         do(campaign, bob)
 
     assert stages == [(stage, of) for stage, of in [("training", training), ("test", test)] if of]
-    assert (told["training"], told["test"]) == (training, test)
-    assert f"has {count}: training has {training} questions and the test {test}" in told["words"]
+    assert f"has {count}: training has {training} questions and the test {test}" in words
     assert qualifying.next_page(bob, campaign).seats
 
 
@@ -285,7 +278,7 @@ def test_whoever_failed_is_not_let_in_because_gold_ran_out(alice, bob, dataset):
 
 
 def test_enough_gold_needs_no_words(school):
-    assert qualifying.shortage(school)["words"] == ""
+    assert qualifying.shortage(school) == ""
 
 
 def test_whoever_was_working_before_training_was_wanted_works_on(coots, alice, bob):

@@ -41,8 +41,8 @@ def drawn(release: Frozen) -> list[PartedObject]:
 def test_an_export_counts_objects_and_parts_by_origin_and_state(release, tmp_path):
     told = exporting.export(release, "coco", tmp_path / "out")
 
-    assert (told["images"], told["objects"]) == (3, 3)
-    assert told["parts"] == {
+    assert (told.images, told.objects) == (3, 3)
+    assert told.parts == {
         "explicit": {"drawn": 5, "not_visible": 2, "occluded": 1},
         "given": {"drawn": 1},
     }
@@ -194,7 +194,7 @@ def test_reading_our_own_masks_gives_an_iou_of_one(release, tmp_path, name, fold
 def test_label_formats_say_which_categories_an_image_shows_and_where(release, tmp_path):
     told = exporting.export(release, "csv", tmp_path / "out")
 
-    assert told["labels"] == {"explicit": {"yes": 3, "unknown": 1}}
+    assert told.labels == {"explicit": {"yes": 3, "unknown": 1}}
     assert (tmp_path / "out" / "labels.csv").read_text().splitlines()[1:] == [
         f"cats/0.png,{COW},yes,explicit,,0,0,20,20,,,,",
         f"cats/0.png,{CAT},yes,explicit,,8,6,56,42,,,,",
@@ -212,7 +212,7 @@ def test_pictures_show_every_object_with_a_legend(row, release, tmp_path):
         "pictures/cats/0.png/cow-1.png",
         "pictures/cats/1.png/cat-1.png",
     ]
-    assert told["objects"] == 3
+    assert told.objects == 3
     with Image.open(tmp_path / "out" / files[0]) as picture:
         assert picture.width == 780
         # The crop has 58 x 44 pixels; the head lies 7 to 19 right of its corner, 6 to 18 below.
@@ -268,7 +268,7 @@ def test_a_missing_photograph_is_said(row, dataset):
 @pytest.mark.parametrize("name", exporting.formats_of("parts"))
 def test_two_exports_of_a_release_are_the_same_bytes(row, release, tmp_path, name):
     one, two = (
-        exporting.export(release, name, tmp_path / out, export_files.images_of(row))["sha256"]
+        exporting.export(release, name, tmp_path / out, export_files.images_of(row)).sha256
         for out in ("one", "two")
     )
 

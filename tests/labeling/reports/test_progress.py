@@ -23,15 +23,15 @@ def answer_page(user, campaign, duration_ms=2000):
 def test_a_fresh_campaign_has_every_vote_before_it(coots):
     state = progress.progress(coots)
 
-    assert (state["questions"], state["finished"], state["answers"]) == (6, 0, 0)
-    assert state["answers_left"] == 30
-    assert state["minutes_left"] is None
+    assert (state.questions, state.finished, state.answers) == (6, 0, 0)
+    assert state.answers_left == 30
+    assert state.minutes_left is None
 
 
 def test_seats_under_lease_are_still_to_be_answered(coots, bob):
     claiming.next_page(bob, coots)
 
-    assert progress.progress(coots)["answers_left"] == 30
+    assert progress.progress(coots).answers_left == 30
 
 
 def test_answers_cost_the_time_they_took(coots, alice, bob):
@@ -41,16 +41,16 @@ def test_answers_cost_the_time_they_took(coots, alice, bob):
     answer_page(bob, coots, 5000)
     state = progress.progress(coots)
 
-    assert state["answers"] == 6
-    assert state["cost"] == pytest.approx(6 * 5 / 3600 * 36)
-    assert state["cost_left"] == pytest.approx(24 * 4 / 3600 * 36)
-    assert state["minutes_left"] == pytest.approx(24 * 5 / 60)
+    assert state.answers == 6
+    assert state.cost == pytest.approx(6 * 5 / 3600 * 36)
+    assert state.cost_left == pytest.approx(24 * 4 / 3600 * 36)
+    assert state.minutes_left == pytest.approx(24 * 5 / 60)
 
 
 def test_a_pause_at_a_question_is_not_paid_as_work(coots, bob):
     answer_page(bob, coots, 3_600_000)
 
-    assert progress.progress(coots)["hours"] < 6 * 3600 / 3600
+    assert progress.progress(coots).hours < 6 * 3600 / 3600
 
 
 def test_a_campaign_is_finished_when_everything_is_settled(coots, bob):
@@ -62,7 +62,7 @@ def test_a_campaign_is_finished_when_everything_is_settled(coots, bob):
 
     state = progress.progress(coots)
 
-    assert (state["share"], state["answers_left"]) == (1.0, 0)
+    assert (state.share, state.answers_left) == (1.0, 0)
 
 
 def test_queries_do_not_grow_with_people(coots, bob, django_assert_max_num_queries):
@@ -73,8 +73,8 @@ def test_queries_do_not_grow_with_people(coots, bob, django_assert_max_num_queri
     with django_assert_max_num_queries(3):
         rows = progress.annotators(coots, list(progress.members(coots)))
 
-    assert rows[0]["user"] == bob
-    assert rows[0]["seconds_per_answer"] == pytest.approx(2.0)
+    assert rows[0].user == bob
+    assert rows[0].seconds_per_answer == pytest.approx(2.0)
     assert len(rows) == 10
 
 
@@ -91,11 +91,11 @@ def test_answers_to_gold_are_read_only_of_those_nobody_looked_at(
     kept = {"test": {"right": 7, "total": 9}}
     coots.memberships.filter(user=bob).update(standing=kept)
 
-    rows = {row["user"]: row for row in progress.annotators(coots, list(progress.members(coots)))}
+    rows = {row.user: row for row in progress.annotators(coots, list(progress.members(coots)))}
 
-    assert (rows[bob]["standing"]["right"], rows[bob]["standing"]["total"]) == (7, 9)
-    assert (rows[charlie]["standing"]["right"], rows[charlie]["standing"]["total"]) == (1, 1)
-    assert rows[alice]["standing"]["total"] == 0
+    assert (rows[bob].standing.right, rows[bob].standing.total) == (7, 9)
+    assert (rows[charlie].standing.right, rows[charlie].standing.total) == (1, 1)
+    assert rows[alice].standing.total == 0
     coots.memberships.filter(user=charlie).update(standing=kept)
     found = list(progress.members(coots))
     with django_assert_num_queries(0):

@@ -73,15 +73,9 @@ def golden(campaign: Campaign, owner: User, count: int, answer: str = "yes") -> 
 
 
 def test_figures_of_nothing_are_none(coots):
-    assert campaign_figures.figures(coots) == {
-        "decided": 0,
-        "sampled": 0,
-        "alpha": None,
-        "votes": None,
-        "histogram": [],
-        "abstained": None,
-        "disputed": [],
-    }
+    assert campaign_figures.figures(coots) == campaign_figures.Figures(
+        decided=0, sampled=0, alpha=None, votes=None, histogram=[], abstained=None, disputed=[]
+    )
 
 
 def test_figures_count_votes_and_name_the_most_divided_first(coots):
@@ -92,15 +86,15 @@ def test_figures_count_votes_and_name_the_most_divided_first(coots):
 
     found = campaign_figures.figures(coots)
 
-    assert (found["decided"], found["sampled"], found["votes"]) == (6, 6, 5.0)
-    assert found["abstained"] == pytest.approx(1 / 5)
-    assert found["histogram"] == [{"n": 5, "count": 6, "share": 1.0}]
-    assert found["disputed"][0] == split.pk
-    assert len(found["disputed"]) == 6
+    assert (found.decided, found.sampled, found.votes) == (6, 6, 5.0)
+    assert found.abstained == pytest.approx(1 / 5)
+    assert found.histogram == [campaign_figures.Bar(5, 6, 1.0)]
+    assert found.disputed[0] == split.pk
+    assert len(found.disputed) == 6
     # By hand: 23 pairable... every question has 4 votes; five of them 3:1, one 2:2.
     observed = (5 * 6 + 8) / 3
     yes, no = 17, 7
-    assert found["alpha"] == pytest.approx(1 - 23 * observed / (24**2 - yes**2 - no**2))
+    assert found.alpha == pytest.approx(1 - 23 * observed / (24**2 - yes**2 - no**2))
 
 
 def test_a_sample_is_about_as_large_as_asked_and_always_the_same(alice, dataset):
@@ -283,7 +277,7 @@ def test_the_cost_to_come_counts_what_voting_will_still_ask_for(alice, dataset):
     )
 
     # Two seats of each open question, and two more as the settled one took.
-    assert progress.progress(campaign)["answers_left"] == 3 * 2 + 3 * 2
+    assert progress.progress(campaign).answers_left == 3 * 2 + 3 * 2
 
 
 # Rules
@@ -506,7 +500,7 @@ def test_an_audit_asks_blind_and_counts_too_hard_for_neither_side(desk, coots, a
     desk.post(f"/campaigns/coots/audit/{row.pk}/answer/", {"value": "no"})
 
     found = auditing.estimate(coots)
-    assert (found["answered"], found["audited"], found["wrong"]) == (2, 1, 1)
+    assert (found.answered, found.audited, found.wrong) == (2, 1, 1)
     assert "All answered" in text_of(desk.get("/campaigns/coots/audit/"))
 
 
@@ -558,7 +552,7 @@ def test_one_vote_is_shown_as_one_of_one_with_its_interval(desk, alice, bob, dat
 
 def test_agreement_below_chance_is_shown_as_bad(desk, coots, monkeypatch):
     answer(crowd(coots, ["yes", "no"])[0], coots, "yes")
-    figures = campaign_figures.figures(coots) | {"decided": 3, "alpha": -0.14}
+    figures = replace(campaign_figures.figures(coots), decided=3, alpha=-0.14)
     monkeypatch.setattr(campaign_figures, "figures", lambda campaign: figures)
 
     for address in ("/campaigns/coots/", "/campaigns/coots/quality/"):

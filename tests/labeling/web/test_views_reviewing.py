@@ -233,7 +233,7 @@ def test_gold_is_dealt_and_graded_by_overlap(cats, alice, bob, with_gold, alices
     monkeypatch.setattr(gold_mixing, "slots", lambda count, share: min(count, 1))
     draw(bob, cats, BETTER, with_gold)
 
-    assert gold_results.standings(Campaign.objects.get(pk=cats.pk))[bob.pk]["right"] == 1
+    assert gold_results.standings(Campaign.objects.get(pk=cats.pk))[bob.pk].right == 1
     page = alices.get(url("gold")).content.decode()
     assert "spare" in page
     assert Answer.objects.filter(assignment__question=with_gold).count() == 1
@@ -251,9 +251,9 @@ def test_training_says_how_right_each_part_is(cats, alice, bob, with_gold):
         bob, cats, [submitting.Sent(uuid.uuid4(), seat.token, BETTER, 9_000)]
     )
 
-    assert told["right"] is True
-    assert told["parts"] == {"leg": 1, "tail": pytest.approx(0.9), "torso": 1}
-    assert told["answer"]["parts"] == TAIL["parts"]
+    assert told.right is True
+    assert told.parts == {"leg": 1, "tail": pytest.approx(0.9), "torso": 1}
+    assert told.answer["parts"] == TAIL["parts"]
 
 
 def test_gold_rows_name_their_object(cats, alice):

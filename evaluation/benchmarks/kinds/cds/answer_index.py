@@ -13,6 +13,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
+from evaluation.scoring.cds.result import AnsweredSequence
 from labeling.files import BadInput
 from labeling.release_files.line_index import Line, Objects
 
@@ -65,11 +66,18 @@ class Answers:
             self.things.append(Thing(*key, place.category))
         self.numbers[key][place.part_scheme, place.content_scheme] = place.number
 
+    def line(self, number: int) -> AnsweredSequence:
+        return AnsweredSequence.from_json(self.lines[number])
+
     def number_of(
-        self, image: str, name: str, part: str | None = None, content: str | None = None
+        self,
+        image: str | None,
+        name: str | None,
+        part: str | None = None,
+        content: str | None = None,
     ) -> int | None:
         """The line of an object's sequence: of these schemes, or the first that fits."""
-        found = self.numbers.get((image, name), {})
+        found = self.numbers.get((image or "", name or ""), {})
         for (here, there), number in found.items():
             if part in (None, here) and content in (None, there):
                 return number
@@ -90,7 +98,7 @@ def index(path: Path) -> Answers:
 @lru_cache(maxsize=8)
 def _read(path: Path, written_ns: int, size: int) -> Answers:
     """written_ns, size: a file that was written anew is read anew."""
-    lines = Objects(path)
+    lines = Objects[Line](path)
     found = Answers(lines)
     start = 0
     with open(path, "rb") as file:

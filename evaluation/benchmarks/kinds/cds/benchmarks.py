@@ -6,6 +6,8 @@ classifier, named by its hash), `runs/<pk>/` (what a run says of each sequence),
 looked at) and `people/` (what people are asked).
 """
 
+import contextlib
+import csv
 import os
 import shutil
 from collections.abc import Sequence
@@ -17,7 +19,6 @@ from django.db.models import Max
 
 from evaluation.benchmarks.folders import folder_of, scratch
 from evaluation.benchmarks.kinds.cds.choosing import Choice, Counted, Plan, check, parts_asked
-from evaluation.benchmarks.kinds.cds.splitting import split
 from evaluation.metrics.wordnet.nouns import UnknownLabel, load
 from evaluation.models import Benchmark, Submission
 from evaluation.readers.answers import file_sha256
@@ -159,7 +160,7 @@ def add_predictions(
     with kept_files.called(name):
         _check_predictions(benchmark, path)
     with saying_full(), scratch() as folder:
-        parts = split(path, folder)
+        parts = _split(path, folder)
         hashes = {classifier: file_sha256(part) for classifier, part in parts.items()}
         with transaction.atomic():
             benchmark = Benchmark.objects.select_for_update().get(pk=benchmark.pk)
@@ -174,6 +175,29 @@ def add_predictions(
                 row = rows.get(classifier) or enter(benchmark, actor, classifier)
                 _replace(row, parts[classifier], hashes[classifier])
     return changed
+
+
+def _split(path: Path, into: Path) -> dict[str, Path]:
+    """classifier → a CSV in the folder `into` with its rows of a file that was checked.
+
+    Every column is kept, in the order of the file; files are named by number. As many files are
+    open as there are classifiers.
+    """
+    found: dict[str, Path] = {}
+    with contextlib.ExitStack() as files:
+        rows = csv.reader(files.enter_context(open(path, encoding="utf-8-sig", newline="")))
+        header = [name.strip() for name in next(rows)]
+        place = header.index("classifier")
+        writers = {}
+        for row in filter(None, rows):
+            name = row[place]
+            if name not in writers:
+                found[name] = into / f"{len(found)}.csv"
+                goal = files.enter_context(open(found[name], "w", encoding="utf-8", newline=""))
+                writers[name] = csv.writer(goal, lineterminator="\n")
+                writers[name].writerow(header)
+            writers[name].writerow(row)
+    return found
 
 
 def enter(benchmark: Benchmark, actor: User, name: str, *, is_people: bool = False) -> Submission:

@@ -3,7 +3,6 @@
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
 
 from evaluation.metrics.frames.foveation import CONTENT_SCHEMES
 from evaluation.metrics.frames.part_order import RANDOM
@@ -114,14 +113,14 @@ class Counted:
             categories=self.categories,
         )
 
-    def settings(self, release: Release) -> dict[str, Any]:
+    def settings(self, release: Release) -> dict[str, object]:
         """What the benchmark keeps of the choice and of what it makes, as JSON has it."""
         made = self.plan(release)
         stated = asdict(self.choice) | {
             "orders": self.orders,
             **{key: getattr(made, key) for key in ("objects", "sequences", "frames", "left_out")},
         }
-        plain: dict[str, Any] = json.loads(to_json(stated))
+        plain: dict[str, object] = json.loads(to_json(stated))
         return plain
 
     def _check_mapping(self) -> None:

@@ -1,11 +1,10 @@
 """Figures of a CDS result, with matplotlib, in the look of evaluation/benchmarks/figures.py.
 
-Each takes the result, a theme and what the reader chose; figure_words.py tells each in words.
+Each takes the result, a theme and what the reader chose; figure_words.py has each in words.
 """
 
 from collections.abc import Callable, Sequence
 from itertools import cycle
-from typing import Any
 
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
@@ -25,20 +24,21 @@ from evaluation.benchmarks.figures import (
     styles,
 )
 from evaluation.scoring.cds import tables, wording
-from evaluation.scoring.cds.tables import Chosen, Result
+from evaluation.scoring.cds.result import CdsResult
+from evaluation.scoring.cds.tables import Chosen, Histogram
 
 
-def content(result: Result, theme: Theme, chosen: Chosen) -> Figure:
+def content(result: CdsResult, theme: Theme, chosen: Chosen) -> Figure:
     """CDS of every classifier at each content scheme with its interval: Table 2 as a picture."""
     return _grid(result, theme, chosen, "cds")
 
 
-def content_binary(result: Result, theme: Theme, chosen: Chosen) -> Figure:
+def content_binary(result: CdsResult, theme: Theme, chosen: Chosen) -> Figure:
     """The same of B-CDS."""
     return _grid(result, theme, chosen, "b_cds")
 
 
-def _grid(result: Result, theme: Theme, chosen: Chosen, measure: str) -> Figure:
+def _grid(result: CdsResult, theme: Theme, chosen: Chosen, measure: str) -> Figure:
     rows = tables.standings(result, measure, chosen.averaging)
     schemes = tables.content_schemes(result)
     figure, axes = canvas(theme, 7.0, 1.5 + max(0.55, 0.16 * len(schemes)) * len(rows))
@@ -47,56 +47,56 @@ def _grid(result: Result, theme: Theme, chosen: Chosen, measure: str) -> Figure:
         offset = (place - (len(schemes) - 1) / 2) * step
         label = wording.content_scheme(scheme)
         for at, row in enumerate(rows):
-            cell = row["cells"][place]
+            cell = row.cells[place]
             if cell:
-                dot(axes, cell, at + offset, colour, mark, theme)
+                dot(axes, vars(cell), at + offset, colour, mark, theme)
         axes.plot([], [], mark, color=colour, ms=6, label=label)
-    names_down(axes, [row["classifier"] for row in rows])
+    names_down(axes, [row.classifier for row in rows])
     axes.set_xlabel(f"{wording.SCORES[measure]}, less is better, with 95 % intervals")
     legend(figure, theme, len(schemes))
     plain(axes, theme, grid="x")
     return figure
 
 
-def error(result: Result, theme: Theme, chosen: Chosen) -> Figure:
+def error(result: CdsResult, theme: Theme, chosen: Chosen) -> Figure:
     """Table 1: every classifier's median error at the last frame, with its interval."""
     rows = tables.errors(result)
     figure, axes = canvas(theme, 7.0, 1.1 + 0.36 * max(1, len(rows)))
     for at, row in enumerate(rows):
-        if row["error"] is not None:
-            cell = row | {"value": row["error"]}
+        if row.error is not None:
+            cell = {"value": row.error, "low": row.low, "high": row.high}
             dot(axes, cell, at, theme.mark, "o", theme)
-    names_down(axes, [row["classifier"] for row in rows])
+    names_down(axes, [row.classifier for row in rows])
     axes.set_xlim(-0.01, max(0.1, axes.get_xlim()[1]))
     axes.set_xlabel("median share of whole objects named wrongly, with 95 % intervals")
     plain(axes, theme, grid="x")
     return figure
 
 
-def part(result: Result, theme: Theme, chosen: Chosen) -> Figure:
+def part(result: CdsResult, theme: Theme, chosen: Chosen) -> Figure:
     """CDS by part scheme, a bar for each classifier: Supplement C, Fig. 1."""
     return _bars(result, theme, chosen, "cds")
 
 
-def part_binary(result: Result, theme: Theme, chosen: Chosen) -> Figure:
+def part_binary(result: CdsResult, theme: Theme, chosen: Chosen) -> Figure:
     """The same of B-CDS."""
     return _bars(result, theme, chosen, "b_cds")
 
 
-def _bars(result: Result, theme: Theme, chosen: Chosen, measure: str) -> Figure:
+def _bars(result: CdsResult, theme: Theme, chosen: Chosen, measure: str) -> Figure:
     schemes = tables.part_schemes(result)
     rows = tables.by_part_scheme(result, measure, chosen.averaging)
     figure, axes = canvas(theme, 7.0, 3.8)
     width = 0.8 / max(1, len(rows))
     for place, (row, colour) in enumerate(zip(rows, cycle(colours(theme)), strict=False)):
-        for at, cell in enumerate(row["cells"]):
+        for at, cell in enumerate(row.cells):
             if not cell:
                 continue
             x = at + (place - (len(rows) - 1) / 2) * width
-            axes.bar(x, cell["value"], width * 0.92, color=colour)
-            if cell["low"] is not None:
-                axes.plot([x, x], [cell["low"], cell["high"]], color=theme.ink, lw=1.1)
-        axes.bar([0], [0], color=colour, label=short(row["classifier"]))
+            axes.bar(x, cell.value, width * 0.92, color=colour)
+            if cell.low is not None and cell.high is not None:
+                axes.plot([x, x], [cell.low, cell.high], color=theme.ink, lw=1.1)
+        axes.bar([0], [0], color=colour, label=short(row.classifier))
     axes.set_xticks(range(len(schemes)), [short(name) for name in schemes])
     axes.set_ylabel(f"{wording.SCORES[measure]}, less is better")
     axes.set_ylim(bottom=0)
@@ -105,17 +105,16 @@ def _bars(result: Result, theme: Theme, chosen: Chosen, measure: str) -> Figure:
     return figure
 
 
-def wins(result: Result, theme: Theme, chosen: Chosen) -> Figure:
+def wins(result: CdsResult, theme: Theme, chosen: Chosen) -> Figure:
     """How often, of all part and content schemes, one classifier had the lowest and the highest
     CDS of a category."""
-    rows = [row for row in tables.winners(result) if "cds" in row]
+    rows = [(row.name, row.cds) for row in tables.winners(result) if row.cds]
     figure, axes = canvas(theme, 7.0, 1.3 + 0.42 * max(1, len(rows)))
-    most = max((row["cds"]["combinations"] for row in rows), default=1) or 1
-    for at, row in enumerate(rows):
-        told = row["cds"]
-        for side, (name, count), colour in (
-            (-1, (told["lowest"], told["lowest_wins"]), theme.mark),
-            (1, (told["highest"], told["highest_wins"]), theme.second),
+    most = max((row.combinations for _, row in rows), default=1) or 1
+    for at, (_, row) in enumerate(rows):
+        for side, name, count, colour in (
+            (-1, row.lowest, row.lowest_wins, theme.mark),
+            (1, row.highest, row.highest_wins, theme.second),
         ):
             axes.barh(at, side * count, 0.6, color=colour)
             axes.text(
@@ -128,7 +127,7 @@ def wins(result: Result, theme: Theme, chosen: Chosen) -> Figure:
                 size=8.5,
             )
     axes.axvline(0, color=theme.ink, lw=0.8)
-    names_down(axes, [row["name"] for row in rows])
+    names_down(axes, [name for name, _ in rows])
     axes.set_xlim(-1.45 * most, 1.45 * most)
     axes.set_xticks([])
     axes.set_xlabel(f"← lowest CDS        times out of {most}        highest CDS →")
@@ -136,17 +135,17 @@ def wins(result: Result, theme: Theme, chosen: Chosen) -> Figure:
     return figure
 
 
-def correlation(result: Result, theme: Theme, chosen: Chosen) -> Figure:
+def correlation(result: CdsResult, theme: Theme, chosen: Chosen) -> Figure:
     """A dot for each content scheme: error against CDS and, where there is one, B-CDS."""
-    found = tables.rows_of(result, "error_correlation", averaging=chosen.averaging, error="frames")
+    found = tables.where(
+        result.tables.error_correlation, averaging=chosen.averaging, error="frames"
+    )
     figure, axes = canvas(theme, 7.0, 4.2)
     for row, (measure, colour, mark) in zip(
-        found, styles([row["measure"] for row in found], theme), strict=True
+        found, styles([row.measure for row in found], theme), strict=True
     ):
-        axes.plot(
-            row["errors"], row["scores"], mark, color=colour, ms=8, label=wording.SCORES[measure]
-        )
-        for x, y, name in zip(row["errors"], row["scores"], row["content_schemes"], strict=True):
+        axes.plot(row.errors, row.scores, mark, color=colour, ms=8, label=wording.SCORES[measure])
+        for x, y, name in zip(row.errors, row.scores, row.content_schemes, strict=True):
             axes.annotate(
                 wording.content_scheme(name),
                 (x, y),
@@ -164,11 +163,11 @@ def correlation(result: Result, theme: Theme, chosen: Chosen) -> Figure:
     return figure
 
 
-def ratio(result: Result, theme: Theme, chosen: Chosen) -> Figure:
+def ratio(result: CdsResult, theme: Theme, chosen: Chosen) -> Figure:
     """CL-ratios: how many sequences, by the index j and the ten bins of the ratio."""
     rows = tables.ratios(result, chosen.of)
     figure, axes = canvas(theme, 7.0, 3.9)
-    counts = [[row["counts"][at] for row in rows] for at in range(10)]
+    counts = [[row.counts[at] for row in rows] for at in range(10)]
     if rows:
         picture = axes.imshow(
             counts, origin="lower", aspect="auto", cmap="cividis", extent=_extent(rows)
@@ -185,11 +184,11 @@ def ratio(result: Result, theme: Theme, chosen: Chosen) -> Figure:
     return figure
 
 
-def _extent(rows: Sequence[Any]) -> tuple[float, float, float, float]:
-    return rows[0]["index"] - 0.5, rows[-1]["index"] + 0.5, 0.0, 1.0
+def _extent(rows: Sequence[Histogram]) -> tuple[float, float, float, float]:
+    return int(rows[0].name) - 0.5, int(rows[-1].name) + 0.5, 0.0, 1.0
 
 
-def presence(result: Result, theme: Theme, chosen: Chosen) -> Figure:
+def presence(result: CdsResult, theme: Theme, chosen: Chosen) -> Figure:
     """A small histogram for each category: the share of its parts that an object has."""
     rows = tables.presence(result)
     wide = min(4, max(1, len(rows)))
@@ -199,8 +198,8 @@ def presence(result: Result, theme: Theme, chosen: Chosen) -> Figure:
     grid = figure.subplots(high, wide, sharex=True, squeeze=False)
     for axes, row in zip(grid.flat, rows, strict=False):
         ink(axes, theme)
-        axes.bar([0.05 + 0.1 * at for at in range(10)], row["counts"], 0.092, color=theme.mark)
-        axes.set_title(f"{short(row['name'])} ({row['objects']})", size=9, color=theme.ink)
+        axes.bar([0.05 + 0.1 * at for at in range(10)], row.counts, 0.092, color=theme.mark)
+        axes.set_title(f"{short(row.name)} ({row.total})", size=9, color=theme.ink)
         axes.tick_params(labelsize=7.5)
         axes.set_xlim(0, 1)
         axes.set_xticks([0, 0.5, 1], ["0", "½", "1"])
@@ -213,7 +212,7 @@ def presence(result: Result, theme: Theme, chosen: Chosen) -> Figure:
     return figure
 
 
-def hardness(result: Result, theme: Theme, chosen: Chosen) -> Figure:
+def hardness(result: CdsResult, theme: Theme, chosen: Chosen) -> Figure:
     """Semantic hardness of every object, the easiest first: a curve for each content scheme, and
     one for each classifier."""
     figure = Figure(figsize=(7.0, 3.8), layout="constrained")
@@ -223,13 +222,13 @@ def hardness(result: Result, theme: Theme, chosen: Chosen) -> Figure:
         ink(axes, theme)
         of = tables.by_of(result, form)
         for name, colour, mark in styles(list(of), theme):
-            rows = sorted(of[name], key=lambda row: row["rank"])
+            rows = of[name]
             label = short(wording.content_scheme(name))
-            ranks = [row["rank"] for row in rows]
+            ranks = [row.rank for row in rows]
             spread = max(1, len(rows) // 6)
             axes.plot(
                 ranks,
-                [row["hardness"] for row in rows],
+                [row.hardness for row in rows],
                 mark + "-",
                 color=colour,
                 lw=1.6,
@@ -245,7 +244,7 @@ def hardness(result: Result, theme: Theme, chosen: Chosen) -> Figure:
     return figure
 
 
-FIGURES: dict[str, Callable[[Result, Theme, Chosen], Figure]] = {
+FIGURES: dict[str, Callable[[CdsResult, Theme, Chosen], Figure]] = {
     "content": content,
     "content-b": content_binary,
     "error": error,
@@ -272,16 +271,16 @@ TABLE_OF = {
 }
 
 
-def drawn(result: Result) -> list[str]:
+def drawn(result: CdsResult) -> list[str]:
     """The figures that this result has anything for."""
     binary = "b_cds" in tables.measures(result)
     return [
         name
         for name in FIGURES
-        if tables.rows_of(result, TABLE_OF[name]) and (binary or not name.endswith("-b"))
+        if getattr(result.tables, TABLE_OF[name]) and (binary or not name.endswith("-b"))
     ]
 
 
-def draw(name: str, result: Result, form: str, theme: str, chosen: Chosen) -> bytes:
+def draw(name: str, result: CdsResult, form: str, theme: str, chosen: Chosen) -> bytes:
     """A figure of FIGURES as a file of evaluation.benchmarks.figures.FORMS."""
     return as_file(FIGURES[name](result, THEMES[theme], chosen), form)

@@ -2,26 +2,26 @@
 
 import io
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
 
 from evaluation.benchmarks import folders
-from evaluation.benchmarks.kind import BenchmarkKind, Query, Result
+from evaluation.benchmarks.kind import BenchmarkKind, Query
 from evaluation.benchmarks.kinds.cds import benchmarks, figure_words, figures, pages, running
-from evaluation.benchmarks.kinds.cds.choosing import Choice
+from evaluation.benchmarks.kinds.cds.choosing import Choice, Plan
 from evaluation.benchmarks.kinds.cds.tables import TABLES
 from evaluation.benchmarks.tables import Table
 from evaluation.metrics.frames.sequences import PartsError
 from evaluation.models import Benchmark, Run
-from evaluation.scoring.cds import tables
+from evaluation.scoring.cds.result import CdsResult
 from labeling.errors import Refusal
 from labeling.models import Release, User
 
 GONE = "The sequences of this run are not on this server any more. Score the benchmark again."
 
 
-class Cds(BenchmarkKind):
+class Cds(BenchmarkKind[CdsResult]):
     family = "cds"
     names = ("cds",)
     title = "CDS benchmark"
@@ -54,7 +54,7 @@ class Cds(BenchmarkKind):
     refusals = (*BenchmarkKind.refusals, PartsError)
     tables = TABLES
 
-    def plan(self, **chosen: Any) -> Any:
+    def plan(self, **chosen: Any) -> Plan | None:
         campaign, release = chosen["campaign"], chosen.get("release")
         choice = {key: value for key, value in chosen.items() if key in vars(Choice())}
         return benchmarks.plan(campaign, Choice(**choice), release)
@@ -73,10 +73,10 @@ class Cds(BenchmarkKind):
     def prepare(self, benchmark: Benchmark, run: Run) -> Release:
         return running.prepare(benchmark, run)
 
-    def score(self, benchmark: Benchmark, release: Release, run: Run) -> Result:
+    def score(self, benchmark: Benchmark, release: Release, run: Run) -> CdsResult:
         return running.score(benchmark, release, run)
 
-    def fingerprint(self, benchmark: Benchmark) -> dict[str, Any]:
+    def fingerprint(self, benchmark: Benchmark) -> dict[str, object]:
         return running.fingerprint(benchmark)
 
     def obstacle(self, benchmark: Benchmark) -> str:
@@ -86,7 +86,7 @@ class Cds(BenchmarkKind):
         super().remove_interim(run, gone)
         running.remove_interim(run)
 
-    def result_of(self, benchmark: Benchmark, run: Run | None) -> Result | None:
+    def result_of(self, benchmark: Benchmark, run: Run | None) -> CdsResult | None:
         return pages.result_of(benchmark, run)
 
     def result_json(self, benchmark: Benchmark, run: Run) -> Iterator[str]:
@@ -96,27 +96,27 @@ class Cds(BenchmarkKind):
             raise Refusal(GONE)
         return _parts(run.result or {}, path)
 
-    def filled_tables(self, result: Result) -> list[Table]:
-        return [table for table in TABLES if tables.rows_of(result, table.name)]
+    def filled_tables(self, result: CdsResult) -> list[Table]:
+        return [table for table in TABLES if getattr(result.tables, table.name)]
 
-    def figures(self, result: Result) -> list[str]:
+    def figures(self, result: CdsResult) -> list[str]:
         return figures.drawn(result)
 
-    def draw(self, name: str, result: Result, form: str, theme: str, query: Query) -> bytes:
+    def draw(self, name: str, result: CdsResult, form: str, theme: str, query: Query) -> bytes:
         return figures.draw(name, result, form, theme, pages.chosen_in(query, result))
 
-    def alt(self, name: str, result: Result, query: Query) -> str:
+    def alt(self, name: str, result: CdsResult, query: Query) -> str:
         return figure_words.alt(name, result, pages.chosen_in(query, result))
 
-    def figure_query(self, result: Result, query: Query) -> str:
+    def figure_query(self, result: CdsResult, query: Query) -> str:
         return pages.chosen_in(query, result).query()
 
     def page(
-        self, benchmark: Benchmark, run: Run | None, result: Result | None, query: Query
-    ) -> dict[str, Any]:
+        self, benchmark: Benchmark, run: Run | None, result: CdsResult | None, query: Query
+    ) -> dict[str, object]:
         return pages.page(benchmark, run, result, query)
 
-    def submissions_page(self, benchmark: Benchmark) -> dict[str, Any]:
+    def submissions_page(self, benchmark: Benchmark) -> dict[str, object]:
         return pages.submissions_page(benchmark)
 
     def open_file(self, benchmark: Benchmark, name: str) -> IO[bytes]:
@@ -125,7 +125,7 @@ class Cds(BenchmarkKind):
         return benchmarks.open_lines(benchmark)
 
 
-def _parts(result: Result, path: Path) -> Iterator[str]:
+def _parts(result: Mapping[str, object], path: Path) -> Iterator[str]:
     head = {key: value for key, value in result.items() if key != "tables"}
     yield json.dumps(head, ensure_ascii=False)[:-1] + (", " if head else "") + '"sequences": ['
     with open(path, encoding="utf-8") as file:

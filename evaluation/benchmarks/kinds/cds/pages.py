@@ -1,27 +1,50 @@
 """What the pages of a CDS benchmark show of its result: rows read and put together, no HTML."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 from evaluation.benchmarks import folders
 from evaluation.benchmarks.kinds.cds import benchmarks
 from evaluation.benchmarks.kinds.cds.running import SEQUENCES
+from evaluation.benchmarks.kinds.cds.tables import CORRELATIONS, ERRORS
 from evaluation.models import Benchmark, Run
 from evaluation.scoring.cds import tables, wording
-from evaluation.scoring.cds.tables import Chosen, Result
+from evaluation.scoring.cds.result import CdsResult
+from evaluation.scoring.cds.tables import Chosen
 from labeling.files import BadInput
 from labeling.release_files import frozen
 from labeling.releases import freezing
 from labeling.reports import progress
 
 
-def chosen_in(query: Mapping[str, str], result: Result | None) -> Chosen:
-    """What the address asks for; what it asks for in vain falls back to the default."""
+@dataclass(frozen=True)
+class Names:
+    """What a release calls its categories, and the parts of each by key."""
+
+    categories: dict[str, str] = field(default_factory=dict)
+    parts: dict[str, dict[str, str]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class MeasureGrids:
+    """What the page shows of CDS or of B-CDS."""
+
+    key: str
+    standings: list[tables.Standing]
+    parts: list[tables.Standing]
+
+    @property
+    def name(self) -> str:
+        return wording.SCORES[self.key]
+
+
+def chosen_in(query: Mapping[str, str], result: CdsResult | None) -> Chosen:
+    """What the address asks for; the default in place of what the result lacks."""
     averaging = query.get("averaging", "")
     of = query.get("of", "")
-    known = result["classifiers"] if result else []
+    known = result.classifiers if result else []
     return Chosen(
         averaging if averaging in wording.AVERAGING else Chosen().averaging,
         of if of in known else Chosen().of,
@@ -29,8 +52,8 @@ def chosen_in(query: Mapping[str, str], result: Result | None) -> Chosen:
 
 
 def page(
-    row: Benchmark, run: Run | None, result: Result | None, query: Mapping[str, str]
-) -> dict[str, Any]:
+    row: Benchmark, run: Run | None, result: CdsResult | None, query: Mapping[str, str]
+) -> dict[str, object]:
     """What the templates of CDS benchmarks show."""
     chosen = chosen_in(query, result)
     submissions = list(row.submissions.all())
@@ -45,7 +68,7 @@ def page(
     }
 
 
-def submissions_page(row: Benchmark) -> dict[str, Any]:
+def submissions_page(row: Benchmark) -> dict[str, object]:
     """A frame of the benchmark, and how a person classifies them all; orders.json lies beside."""
     stated = row.settings
     schemes = [f"--part-scheme {name}" for name in stated["part_schemes"]]
@@ -63,37 +86,36 @@ def submissions_page(row: Benchmark) -> dict[str, Any]:
     }
 
 
-def result_of(row: Benchmark, run: Run | None) -> Result | None:
+def result_of(row: Benchmark, run: Run | None) -> CdsResult | None:
     """The run's result with what to call its categories; None while there is none."""
     if run is None or run.state != Run.State.DONE or run.result is None:
         return None
-    return run.result | {"category_names": names_of(row)["categories"]}
+    return replace(CdsResult.from_json(run.result), category_names=names_of(row).categories)
 
 
-def names_of(row: Benchmark) -> dict[str, dict[str, Any]]:
-    """What the release calls its categories, and the parts of each by key; nothing where its files
-    are gone."""
+def names_of(row: Benchmark) -> Names:
+    """The names of the benchmark's release; none where its files are gone."""
     if row.release is None:
-        return {"categories": {}, "parts": {}}
+        return Names()
     return _names(freezing.folder_of(row.release), row.release.sha256)
 
 
 @lru_cache(maxsize=16)
-def _names(folder: Path, sha256: str) -> dict[str, dict[str, Any]]:
+def _names(folder: Path, sha256: str) -> Names:
     try:
-        said = frozen.head(folder, sha256)["campaign"]["settings"].get("categories", {})
+        found = frozen.head(folder, sha256)["campaign"]["settings"].get("categories", {})
     except BadInput:
-        said = {}
-    return {
-        "categories": {key: category["name"] for key, category in said.items()},
-        "parts": {
+        found = {}
+    return Names(
+        {key: category["name"] for key, category in found.items()},
+        {
             key: {part["key"]: part["name"] for part in category["parts"]}
-            for key, category in said.items()
+            for key, category in found.items()
         },
-    }
+    )
 
 
-def _people(row: Benchmark) -> dict[str, Any] | None:
+def _people(row: Benchmark) -> dict[str, object] | None:
     """The campaign that asks people for names and how far it is; None where nobody is asked."""
     naming = row.naming
     return {"campaign": naming, "progress": progress.progress(naming)} if naming else None
@@ -113,50 +135,39 @@ def _schemes(row: Benchmark) -> dict[str, list[tuple[str, ...]]]:
     }
 
 
-def _result(row: Benchmark, run: Run, result: Result, chosen: Chosen) -> dict[str, Any]:
-    kinds = tables.measures(result)
+def _result(row: Benchmark, run: Run, result: CdsResult, chosen: Chosen) -> dict[str, object]:
     return {
         "answer": tables.answer(result, chosen.averaging),
-        "content_schemes": [
-            {"key": key, "name": wording.content_scheme(key)}
-            for key in tables.content_schemes(result)
-        ],
+        "content_schemes": list(map(wording.content_scheme, tables.content_schemes(result))),
         "part_schemes": tables.part_schemes(result),
         "measures": [
-            {
-                "key": key,
-                "name": wording.SCORES[key],
-                "standings": tables.standings(result, key, chosen.averaging),
-                "parts": tables.by_part_scheme(result, key, chosen.averaging),
-                "figure": "content" if key == "cds" else "content_b",
-            }
-            for key in kinds
+            MeasureGrids(
+                key,
+                tables.standings(result, key, chosen.averaging),
+                tables.by_part_scheme(result, key, chosen.averaging),
+            )
+            for key in tables.measures(result)
         ],
-        "errors": tables.errors(result),
+        "errors": ERRORS.shown(tables.errors(result)),
         "winners": tables.winners(result),
-        "correlation": [
-            line | {"name": wording.SCORES[line["measure"]]}
-            for line in tables.rows_of(result, "error_correlation", averaging=chosen.averaging)
-        ],
+        "correlations": CORRELATIONS.shown(
+            tables.where(result.tables.error_correlation, averaging=chosen.averaging)
+        ),
         "ratios": tables.ratios(result, chosen.of),
         "presence": tables.presence(result),
         "hardness": [
-            {"form": form, "name": name, "rows": _named(tables.hardness(result, form))}
+            {"form": form, "name": name, "rows": tables.hardness(result, form)}
             for form, name in wording.HARDNESS.items()
         ],
-        "captchas": len(tables.rows_of(result, "captchas")),
+        "captchas": len(result.tables.captchas),
         "averaging": [
             {"key": key, "words": words, "query": Chosen(key, chosen.of).query()}
             for key, words in wording.AVERAGING.items()
         ],
         "of": [
             {"name": name, "query": Chosen(chosen.averaging, name).query()}
-            for name in ["", *result["classifiers"]]
+            for name in ["", *result.classifiers]
         ],
-        "head": {key: value for key, value in result.items() if key != "tables"},
+        "head": result,
         "has_sequences": (folders.run_folder(row, run.pk) / SEQUENCES).is_file(),
     }
-
-
-def _named(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    return [row | {"name": wording.content_scheme(row["of"])} for row in rows]

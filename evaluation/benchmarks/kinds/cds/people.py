@@ -69,7 +69,7 @@ class Cost:
     sequences: int
     frames: int
     people: int
-    estimate: dict[str, Any]
+    estimate: lifecycle.Cost
 
 
 def asked_of(
@@ -254,7 +254,7 @@ def latest(naming: Campaign | None) -> Release | None:
     )
 
 
-def _policy(votes: int) -> dict[str, Any]:
+def _policy(votes: int) -> policies.Policy:
     """So many people name each frame, no more; what they do not agree on is named nothing."""
     return policies.clean(
         {

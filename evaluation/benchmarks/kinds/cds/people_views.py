@@ -103,7 +103,7 @@ def people(request: SignedIn, name: str) -> HttpResponse:
             add_refusal(form, error)
         except (BadInput, WordNetMissing) as error:
             form.add_error(None, str(error))
-    context: dict[str, Any] = {
+    context = {
         "benchmark": row,
         "form": form,
         "cost": cost,

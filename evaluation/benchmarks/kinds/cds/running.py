@@ -5,10 +5,9 @@ the Run.
 """
 
 import hashlib
-import json
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from evaluation.benchmarks import folders
 from evaluation.benchmarks.kinds.cds import benchmarks, people
@@ -18,10 +17,12 @@ from evaluation.models import Benchmark, Run, Submission
 from evaluation.readers.answers import require_file
 from evaluation.readers.frame_predictions import Predictions, frame_places, read_predictions
 from evaluation.scoring.cds import scoring
+from evaluation.scoring.cds.result import CdsResult, ScoredRelease
 from labeling.errors import Refusal
 from labeling.files import BadInput, atomic_write
 from labeling.management.contract import to_json
 from labeling.models import Release
+from labeling.records import Record
 from labeling.release_files.frozen import canonical
 from labeling.releases import freezing
 
@@ -38,8 +39,8 @@ def prepare(benchmark: Benchmark, run: Run) -> Release:
     return benchmark.own_release
 
 
-def score(benchmark: Benchmark, release: Release, run: Run) -> dict[str, Any]:
-    """The tables, of strict JSON values; sequences.jsonl and answers.jsonl lie in the run's folder.
+def score(benchmark: Benchmark, release: Release, run: Run) -> CdsResult:
+    """The tables; sequences.jsonl and answers.jsonl are written into the run's folder.
 
     Raises one of the kind's refusals.
     """
@@ -59,14 +60,12 @@ def score(benchmark: Benchmark, release: Release, run: Run) -> dict[str, Any]:
     folder.mkdir(parents=True, exist_ok=True)
     _write(folder / SEQUENCES, scored.sequences())
     _write(folder / ANSWERS, scored.answers())
-    result = scored.head | {
-        "tables": scored.tables,
-        "notes": [*scored.head["notes"], *people.notes(benchmark)],
-        "release": {"number": release.number, "sha256": release.sha256},
-        "code_version": freezing.code_version(),
-    }
-    plain: dict[str, Any] = json.loads(to_json(result))
-    return plain
+    return replace(
+        scored.result,
+        notes=[*scored.result.notes, *people.notes(benchmark)],
+        release=ScoredRelease(number=release.number, sha256=release.sha256),
+        code_version=freezing.code_version(),
+    )
 
 
 def predictions_of(benchmark: Benchmark) -> Predictions | None:
@@ -85,7 +84,7 @@ def predictions_of(benchmark: Benchmark) -> Predictions | None:
                 raise
 
 
-def fingerprint(benchmark: Benchmark) -> dict[str, Any]:
+def fingerprint(benchmark: Benchmark) -> dict[str, object]:
     """What a result depends on, cheaply: while it is unchanged a run gives the same result."""
     said = benchmark.naming
     return {
@@ -135,7 +134,7 @@ def _each(benchmark: Benchmark, machines: Iterable[Submission]) -> Iterator[Pred
         yield said
 
 
-def _write(path: Path, rows: Iterable[dict[str, Any]]) -> None:
+def _write(path: Path, rows: Iterable[Record]) -> None:
     with atomic_write(path) as file:
         for row in rows:
-            file.write(to_json(row) + "\n")
+            file.write(to_json(row.to_json()) + "\n")

@@ -1,25 +1,26 @@
 """What the pages about single sequences show: the list of objects, the viewer, the galleries."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from django.core.paginator import Page, Paginator
 from django.urls import reverse
 
 from evaluation.benchmarks import folders
 from evaluation.benchmarks.kinds.cds import answer_index, pages, viewing
-from evaluation.benchmarks.kinds.cds.answer_index import Answers, Thing
+from evaluation.benchmarks.kinds.cds.answer_index import Answers, Place, Thing
 from evaluation.benchmarks.kinds.cds.running import ANSWERS
+from evaluation.metrics.cds.captchas import CaptchaRow
+from evaluation.metrics.cds.hardness import HardnessRow
 from evaluation.models import Benchmark, Run
 from evaluation.scoring.cds import tables, wording
-from evaluation.scoring.cds.tables import Result
+from evaluation.scoring.cds.result import Answer, AnsweredSequence, CdsResult, Scores
 from labeling.errors import Refusal
 from labeling.files import BadInput
 from labeling.geometry import crops
 from labeling.geometry.svg import view_box
 from labeling.image_files import THUMBNAIL_PX
 from labeling.models import Item
-from labeling.release_files.line_index import Line
 
 PAGE = 30
 CAPTCHAS = 24
@@ -27,6 +28,124 @@ CAPTCHAS = 24
 TILE_PX = 150
 GALLERIES = ("easiest", "median", "hardest")
 NOTHING = "nothing"
+Query = Mapping[str, str]
+Photographs = Mapping[tuple[str | None, str | None], Item]
+
+
+@dataclass(frozen=True)
+class ObjectRow:
+    """An object in the list. number: its line in answers.jsonl; None, as line, where there is no
+    sequence of these schemes. cells: by classifier, None for one that was not asked."""
+
+    thing: Thing
+    category: str
+    number: int | None
+    line: AnsweredSequence | None
+    cells: list[tables.Cell | None]
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A frame of the viewer. number: from 1. repeats: it looks as the frame before."""
+
+    number: int
+    weight: float
+    caption: str
+    repeats: bool
+    url: str
+
+
+@dataclass(frozen=True)
+class AnswerCell:
+    """A classifier's answer to the frame `number`, from 1."""
+
+    number: int
+    answer: Answer
+
+    @property
+    def name(self) -> str:
+        return self.answer.name or self.answer.wnid or NOTHING
+
+    @property
+    def width(self) -> str:
+        """Of the bar, in percent."""
+        return f"{100 * self.answer.similarity:.4g}"
+
+
+@dataclass(frozen=True)
+class AnswerRow:
+    """A classifier's answers along a sequence. shown: to the frame that is shown."""
+
+    classifier: str
+    is_people: bool
+    cells: list[AnswerCell]
+    shown: AnswerCell
+    scores: Scores
+
+
+@dataclass(frozen=True)
+class Ways:
+    """Lines to go to: other objects with these schemes, other schemes of this object.
+
+    at: the object's place among `of` objects, from 1. parts, contents: key, name, line.
+    """
+
+    at: int
+    of: int
+    previous: int | None
+    next: int | None
+    parts: list[tuple[str, str, int]]
+    contents: list[tuple[str, str, int]]
+    next_part: int
+    next_content: int
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A crop of an image: its address, the SVG view box, the image's size in pixels."""
+
+    url: str
+    view: str
+    width: int
+    height: int
+
+
+@dataclass(frozen=True)
+class Tile:
+    row: HardnessRow
+    category: str
+    number: int | None
+    picture: Picture | None
+
+
+@dataclass(frozen=True)
+class Gallery:
+    """Tiles of a content scheme or classifier, by the names of GALLERIES."""
+
+    name: str
+    groups: dict[str, list[Tile]]
+
+
+@dataclass(frozen=True)
+class CaptchaFrame:
+    """picture: its address, None where the frame is not drawn."""
+
+    number: int
+    url: str
+    picture: str | None
+
+
+@dataclass(frozen=True)
+class Captcha:
+    """A candidate. pair: an easy object of another category, and pair_number a line of it."""
+
+    row: CaptchaRow
+    category: str
+    of: str
+    content: str
+    frames: list[CaptchaFrame]
+    pair: Picture | None
+    pair_number: int | None
 
 
 def answers_of(row: Benchmark, run: Run) -> Answers:
@@ -39,7 +158,7 @@ def answers_of(row: Benchmark, run: Run) -> Answers:
         ) from None
 
 
-def objects(row: Benchmark, run: Run, result: Result, query: Mapping[str, str]) -> dict[str, Any]:
+def objects(row: Benchmark, run: Run, result: CdsResult, query: Query) -> dict[str, object]:
     """The objects that the address asks for, with their scores at one part and content scheme."""
     index = answers_of(row, run)
     part = _known(query.get("part", ""), tables.part_schemes(result))
@@ -55,7 +174,7 @@ def objects(row: Benchmark, run: Run, result: Result, query: Mapping[str, str]) 
     return {
         "page_obj": page,
         "rows": list(_object_rows(index, page, part, content, result)),
-        "classifiers": result["classifiers"],
+        "classifiers": result.classifiers,
         "part": part,
         "content": content,
         "category": category,
@@ -69,7 +188,7 @@ def _known(wanted: str, known: Sequence[str]) -> str:
     return wanted if wanted in known else (known[0] if known else "")
 
 
-def _filters(result: Result, index: Answers) -> dict[str, list[tuple[str, str]]]:
+def _filters(result: CdsResult, index: Answers) -> dict[str, list[tuple[str, str]]]:
     categories = dict.fromkeys(thing.category for thing in index.things)
     named = [(key, tables.category_name(result, key)) for key in categories]
     return {
@@ -80,81 +199,67 @@ def _filters(result: Result, index: Answers) -> dict[str, list[tuple[str, str]]]
 
 
 def _object_rows(
-    index: Answers, page: Page, part: str, content: str, result: Result
-) -> Iterable[dict[str, Any]]:
+    index: Answers, page: Page, part: str, content: str, result: CdsResult
+) -> Iterator[ObjectRow]:
     for thing in page.object_list:
         number = index.number_of(thing.image, thing.object, part, content)
-        line = index.lines[number] if number is not None else None
-        scores = line["scores"] if line else {}
-        machines = [own["cds"] for name, own in scores.items() if name != tables.PEOPLE]
-        least = min(machines, default=None)
-        yield {
-            "thing": thing,
-            "number": number,
-            "category": tables.category_name(result, thing.category),
-            "frames": len(line["frames"]) if line else None,
-            "present": line.get("present") if line else None,
-            "parts": line.get("parts") if line else None,
-            "cells": [
-                {
-                    "value": scores[name]["cds"],
-                    "best": name != tables.PEOPLE and scores[name]["cds"] == least,
-                }
-                if name in scores
+        line = index.line(number) if number is not None else None
+        values = {name: own.cds for name, own in line.scores.items()} if line else {}
+        least = min((x for name, x in values.items() if name != tables.PEOPLE), default=None)
+        yield ObjectRow(
+            thing=thing,
+            category=tables.category_name(result, thing.category),
+            number=number,
+            line=line,
+            cells=[
+                tables.Cell(values[name], name != tables.PEOPLE and values[name] == least)
+                if name in values
                 else None
-                for name in result["classifiers"]
+                for name in result.classifiers
             ],
-        }
+        )
 
 
 def viewer(
-    row: Benchmark, run: Run, result: Result, number: int, query: Mapping[str, str]
-) -> dict[str, Any] | None:
+    row: Benchmark, run: Run, result: CdsResult, number: int, query: Query
+) -> dict[str, object] | None:
     """One sequence with what everybody answered at each frame; None where there is no such line."""
     index = answers_of(row, run)
     if number >= len(index.places):
         return None
-    place, line = index.places[number], index.lines[number]
-    count = len(line["frames"])
+    place, line = index.places[number], index.line(number)
     frames = _frames(row, run, number, line)
     asked = query.get("frame", "")
-    shown = min(max(int(asked), 1), count) if asked.isdecimal() and len(asked) < 6 else 1
+    shown = min(max(int(asked), 1), len(frames)) if asked.isdecimal() and len(asked) < 6 else 1
     return {
         "place": place,
         "category": tables.category_name(result, place.category),
-        "content": wording.content_scheme(place.content_scheme),
+        "line": line,
         "frames": frames,
         "shown": frames[shown - 1],
-        "rows": [
-            _said(name, line, result, shown)
-            for name in result["classifiers"]
-            if name in line["scores"]
-        ],
-        "present": line.get("present"),
-        "parts": line.get("parts"),
+        "rows": [_answers(name, line, shown) for name in result.classifiers if name in line.scores],
         "ready": viewing.state(row, number).is_done,
         "ways": _ways(index, place, result),
-        "has_mapping": result.get("mapping") is not None,
+        "has_mapping": result.mapping is not None,
     }
 
 
-def _frames(row: Benchmark, run: Run, number: int, line: Line) -> list[dict[str, Any]]:
-    """Each frame's number from 1, its weight, what it adds, and where its picture is."""
-    ids, added = line["frames"], _added(row, line)
+def _frames(row: Benchmark, run: Run, number: int, line: AnsweredSequence) -> list[Frame]:
+    ids, added = line.frames, _added(row, line)
     count = len(ids)
     repeats = [place > 0 and ids[place] == ids[place - 1] for place in range(count)]
     lacking = [*repeats]
-    if line.get("parts") is not None and not row.settings["include_empty"]:
+    if line.parts is not None and line.present is not None and not row.settings["include_empty"]:
         # Where the first part is missing there is no frame before to repeat.
-        lacking[0] = sum(repeats) < line["parts"] - line["present"]
+        lacking[0] = sum(repeats) < line.parts - line.present
     return [
-        {
-            "number": place + 1,
-            "weight": (count - place) / count,
-            "caption": f"no {added[place]} here" if lacking[place] else added[place],
-            "repeats": repeats[place],
-            "url": _frame_url(row, run, number, place + 1),
-        }
+        Frame(
+            number=place + 1,
+            weight=(count - place) / count,
+            caption=f"no {added[place]} here" if lacking[place] else added[place],
+            repeats=repeats[place],
+            url=_frame_url(row, run, number, place + 1),
+        )
         for place in range(count)
     ]
 
@@ -163,42 +268,24 @@ def _frame_url(row: Benchmark, run: Run, number: int, frame: int) -> str:
     return reverse("evaluation:cds_frame", args=[row.name, run.pk, number, frame])
 
 
-def _added(row: Benchmark, line: Line) -> list[str]:
+def _added(row: Benchmark, line: AnsweredSequence) -> list[str]:
     """The part that each frame adds, in words; "frame 3" where the benchmark does not say."""
-    count = len(line["frames"])
-    orders = row.settings.get("orders", {}).get(line["part_scheme"], {})
-    order = orders.get(line["category"], [])
-    names = pages.names_of(row)["parts"].get(line["category"], {})
-    said = ["no part yet"] * (count - 1 - len(order)) + [names.get(key, key) for key in order]
-    if len(said) != count - 1:
-        said = [f"frame {place + 1}" for place in range(count - 1)]
-    return [*said, "all the rest"]
+    count = len(line.frames)
+    orders = row.settings.get("orders", {}).get(line.part_scheme, {})
+    order = orders.get(line.category, [])
+    names = pages.names_of(row).parts.get(line.category, {})
+    words = ["no part yet"] * (count - 1 - len(order)) + [names.get(key, key) for key in order]
+    if len(words) != count - 1:
+        words = [f"frame {place + 1}" for place in range(count - 1)]
+    return [*words, "all the rest"]
 
 
-def _said(name: str, line: Line, result: Result, shown: int) -> dict[str, Any]:
-    """A classifier's answers along the sequence, and its scores."""
-    cells = [
-        {
-            "name": said["name"] or said["wnid"] or NOTHING,
-            "wnid": said["wnid"],
-            "similarity": said["similarity"],
-            "width": f"{100 * said['similarity']:.4g}",
-            "right": said["right"],
-            "number": place + 1,
-            "is_shown": place + 1 == shown,
-        }
-        for place, said in enumerate(line["answers"][name])
-    ]
-    return {
-        "classifier": name,
-        "is_people": name == tables.PEOPLE,
-        "cells": cells,
-        "now": cells[shown - 1],
-    } | line["scores"][name]
+def _answers(name: str, line: AnsweredSequence, shown: int) -> AnswerRow:
+    cells = [AnswerCell(number, own) for number, own in enumerate(line.answers[name], start=1)]
+    return AnswerRow(name, name == tables.PEOPLE, cells, cells[shown - 1], line.scores[name])
 
 
-def _ways(index: Answers, place: answer_index.Place, result: Result) -> dict[str, Any]:
-    """Lines to go to from here: other objects with these schemes, other schemes of this object."""
+def _ways(index: Answers, place: Place, result: CdsResult) -> Ways:
     at = index.things.index(Thing(place.image, place.object, place.category))
     schemes = place.part_scheme, place.content_scheme
 
@@ -211,16 +298,16 @@ def _ways(index: Answers, place: answer_index.Place, result: Result) -> dict[str
     own = index.numbers[place.image, place.object]
     parts = [key for key in tables.part_schemes(result) if (key, schemes[1]) in own]
     contents = [key for key in tables.content_schemes(result) if (schemes[0], key) in own]
-    return {
-        "at": at + 1,
-        "of": len(index.things),
-        "previous": beside(-1),
-        "next": beside(1),
-        "parts": [(key, key, own[key, schemes[1]]) for key in parts],
-        "contents": [(key, wording.content_scheme(key), own[schemes[0], key]) for key in contents],
-        "next_part": own[_after(parts, schemes[0]), schemes[1]],
-        "next_content": own[schemes[0], _after(contents, schemes[1])],
-    }
+    return Ways(
+        at=at + 1,
+        of=len(index.things),
+        previous=beside(-1),
+        next=beside(1),
+        parts=[(key, key, own[key, schemes[1]]) for key in parts],
+        contents=[(key, wording.content_scheme(key), own[schemes[0], key]) for key in contents],
+        next_part=own[_after(parts, schemes[0]), schemes[1]],
+        next_content=own[schemes[0], _after(contents, schemes[1])],
+    )
 
 
 def _after(names: Sequence[str], name: str) -> str:
@@ -228,65 +315,63 @@ def _after(names: Sequence[str], name: str) -> str:
     return names[(names.index(name) + 1) % len(names)]
 
 
-def galleries(row: Benchmark, run: Run, result: Result, query: Mapping[str, str]) -> dict[str, Any]:
+def galleries(row: Benchmark, run: Run, result: CdsResult, query: Query) -> dict[str, object]:
     """The easiest, median and hardest objects of one form, or the CAPTCHA candidates."""
     asked = query.get("form", "")
     form = asked if asked in (*wording.HARDNESS, "captchas") else "content_scheme"
     index = answers_of(row, run)
-    found = tables.rows_of(result, "captchas")
-    context: dict[str, Any] = {"form": form, "forms": wording.HARDNESS, "captchas": len(found)}
+    found = result.tables.captchas
+    context: dict[str, object] = {"form": form, "forms": wording.HARDNESS, "captchas": len(found)}
     if form == "captchas":
         page = Paginator(found, CAPTCHAS).get_page(query.get("page"))
         return context | {"page_obj": page, "rows": _captchas(row, run, index, page, result)}
-    shown = [line for line in tables.rows_of(result, "hardness", form=form) if line["gallery"]]
-    photographs = _photographs(row, shown)
+    by_of = tables.by_of(result, form)
+    shown = [own for rows in by_of.values() for own in rows if own.gallery]
+    photographs = _photographs(row, [(own.image, own.object) for own in shown])
     return context | {
         "galleries": [
-            {
-                "of": of,
-                "name": wording.content_scheme(of),
-                "groups": [
-                    {
-                        "words": key,
-                        "tiles": [
-                            _tile(line, form, index, photographs, result)
-                            for line in sorted(lines, key=lambda line: line["rank"])
-                            if line["gallery"] == key
-                        ],
-                    }
-                    for key in GALLERIES
-                ],
-            }
-            for of, lines in tables.by_of(result, form).items()
+            Gallery(
+                wording.content_scheme(of),
+                {
+                    name: [
+                        _tile(own, form, index, photographs, result)
+                        for own in tables.where(rows, gallery=name)
+                    ]
+                    for name in GALLERIES
+                },
+            )
+            for of, rows in by_of.items()
         ]
     }
 
 
 def _tile(
-    line: Line, form: str, index: Answers, photographs: dict[Any, Item], result: Result
-) -> dict[str, Any]:
-    content = line["of"] if form == "content_scheme" else None
-    return {
-        "line": line,
-        "category": tables.category_name(result, line["category"]),
-        "number": index.number_of(line["image"], line["object"], None, content),
-        "picture": _picture(photographs.get((line["image"], line["object"])), content),
-    }
+    own: HardnessRow, form: str, index: Answers, photographs: Photographs, result: CdsResult
+) -> Tile:
+    content = own.of if form == "content_scheme" else None
+    return Tile(
+        row=own,
+        category=tables.category_name(result, own.category),
+        number=index.number_of(own.image, own.object, None, content),
+        picture=_picture(photographs.get((own.image, own.object)), content),
+    )
 
 
-def _photographs(row: Benchmark, lines: Iterable[Line]) -> dict[tuple[str, str], Item]:
-    """The objects of these lines by image and name, while the dataset still has them."""
-    wanted = {(line["image"], line["object"]) for line in lines}
+def _photographs(
+    row: Benchmark, wanted: Iterable[tuple[str | None, str | None]]
+) -> dict[tuple[str | None, str | None], Item]:
+    """The objects of these images and names, while the dataset still has them."""
+    known = [(image, name) for image, name in wanted if image is not None and name is not None]
     rows = Item.objects.filter(
         image__dataset=row.campaign.dataset_id,
-        image__name__in={image for image, _ in wanted},
-        name__in={name for _, name in wanted},
+        image__name__in={image for image, _ in known},
+        name__in={name for _, name in known},
         region__isnull=False,
     ).select_related("image", "image__dataset")
     return {(item.image.name, item.name): item for item in rows}
 
 
-def _picture(item: Item | None, content: str | None) -> dict[str, Any] | None:
+def _picture(item: Item | None, content: str | None) -> Picture | None:
     """The last frame of the object, which is its crop of the photograph: where and how much."""
     if item is None:
         return None
@@ -299,49 +384,44 @@ def _picture(item: Item | None, content: str | None) -> dict[str, Any] | None:
     longest = max(image.width, image.height)
     seen = max(crop[2] - crop[0], crop[3] - crop[1]) * min(1, THUMBNAIL_PX / longest)
     name, pk = ("thumbnail", image.pk) if seen >= TILE_PX else ("object_image", item.pk)
-    return {
-        "url": reverse(f"labeling:{name}", args=[image.dataset.name, pk]),
-        "view": view_box(crop),
-        "width": image.width,
-        "height": image.height,
-    }
+    url = reverse(f"labeling:{name}", args=[image.dataset.name, pk])
+    return Picture(url, view_box(crop), image.width, image.height)
 
 
 def _captchas(
-    row: Benchmark, run: Run, index: Answers, page: Page, result: Result
-) -> list[dict[str, Any]]:
-    lines = list(page.object_list)
-    pairs = [{"image": line["pair_image"], "object": line["pair_object"]} for line in lines]
-    photographs = _photographs(row, pairs)
+    row: Benchmark, run: Run, index: Answers, page: Page, result: CdsResult
+) -> list[Captcha]:
+    rows: list[CaptchaRow] = list(page.object_list)
+    photographs = _photographs(row, [(own.pair_image, own.pair_object) for own in rows])
     return [
-        {
-            "line": line,
-            "of": wording.content_scheme(line["of"]),
-            "frames": _asked_frames(row, run, index, line),
-            "category": tables.category_name(result, line["category"]),
-            "content": wording.content_scheme(line["content_scheme"]),
-            "pair": _picture(photographs.get((line["pair_image"], line["pair_object"])), None),
-            "pair_number": index.number_of(line["pair_image"], line["pair_object"]),
-        }
-        for line in lines
+        Captcha(
+            row=own,
+            category=tables.category_name(result, own.category),
+            of=wording.content_scheme(own.of),
+            content=wording.content_scheme(own.content_scheme),
+            frames=_captcha_frames(row, run, index, own),
+            pair=_picture(photographs.get((own.pair_image, own.pair_object)), None),
+            pair_number=index.number_of(own.pair_image, own.pair_object),
+        )
+        for own in rows
     ]
 
 
-def _asked_frames(row: Benchmark, run: Run, index: Answers, line: Line) -> list[dict[str, Any]]:
+def _captcha_frames(
+    row: Benchmark, run: Run, index: Answers, own: CaptchaRow
+) -> list[CaptchaFrame]:
     """The frames that a CAPTCHA may show, with the way to each."""
-    number = index.number_of(
-        line["image"], line["object"], line["part_scheme"], line["content_scheme"]
-    )
+    number = index.number_of(own.image, own.object, own.part_scheme, own.content_scheme)
     if number is None:
         return []
     viewer = reverse("evaluation:cds_viewer", args=[row.name, run.pk, number])
     return [
-        {
-            "number": frame,
-            "url": f"{viewer}?frame={frame}",
-            "picture": _frame_url(row, run, number, frame)
+        CaptchaFrame(
+            number=frame,
+            url=f"{viewer}?frame={frame}",
+            picture=_frame_url(row, run, number, frame)
             if viewing.is_drawn(row, number, frame)
             else None,
-        }
-        for frame in range(line["first"], line["last"] + 1)
+        )
+        for frame in range(own.first, own.last + 1)
     ]

@@ -1,11 +1,85 @@
-"""The tables of a CDS result: the columns of its CSV files and pages."""
+"""The tables of a CDS result: the columns of its CSV files, and of tables on its page."""
 
-from functools import partial
+from collections.abc import Iterable
 
 from evaluation.benchmarks.tables import Column, Table
-from evaluation.scoring.cds import tables
+from evaluation.scoring.cds import wording
+from evaluation.scoring.cds.result import CdsResult
 
-TABLES = tuple(
-    Table(name, partial(tables.rows_of, name=name), tuple(Column(key) for key in keys))
-    for name, keys in tables.TABLES.items()
+
+def _stored(name: str, *keys: str) -> Table:
+    """A CSV file of rows as they are stored: a column that they lack is left out, and one that is
+    not declared comes last."""
+
+    def rows(result: CdsResult) -> Iterable[dict[str, object]]:
+        return [row.to_json() for row in getattr(result.tables, name)]
+
+    return Table(name, rows, tuple(map(Column, keys)))
+
+
+TABLES = (
+    _stored("error", "classifier", "error", "mean", "categories", "low", "high"),
+    _stored(
+        "by_content_scheme",
+        *("classifier", "content_scheme", "measure", "averaging", "value", "improvement"),
+        *("improvement_low", "improvement_high", "against", "best", "low", "high"),
+    ),
+    _stored(
+        "by_part_scheme",
+        *("classifier", "part_scheme", "measure", "averaging", "value", "low", "high"),
+    ),
+    _stored(
+        "best_and_worst",
+        *("category", "measure", "lowest", "lowest_wins", "lowest_share", "highest"),
+        *("highest_wins", "highest_share", "combinations", "ties"),
+    ),
+    _stored(
+        "error_correlation",
+        *("measure", "averaging", "error", "pearson", "pearson_p", "pearson_low", "pearson_high"),
+        *("spearman", "spearman_p", "content_schemes", "errors", "scores"),
+    ),
+    _stored("cl_ratio", "classifier", "index", "bin", "low", "high", "count", "share"),
+    _stored(
+        "hardness",
+        *("form", "of", "image", "object", "category", "hardness", "low", "high", "rank"),
+        "gallery",
+    ),
+    _stored("part_presence", "category", "bin", "low", "high", "count", "share", "objects"),
+    _stored(
+        "captchas",
+        *("image", "object", "category", "part_scheme", "content_scheme", "frames", "threshold"),
+        *("of", "first", "last", "frame_ids", "pair_image", "pair_object"),
+    ),
 )
+ERRORS = Table(
+    "errors",
+    list,
+    (
+        Column("classifier", "Classifier", is_number=False),
+        Column("error", "Median error", digits=3),
+        Column("interval", "95 % interval", of=lambda row: _interval(row.low, row.high, 3, "–")),
+        Column("mean", "Mean", digits=3),
+        Column("categories", "Categories"),
+    ),
+)
+CORRELATIONS = Table(
+    "correlations with error",
+    list,
+    (
+        Column("score", "Score", is_number=False, of=lambda row: wording.SCORES[row.measure]),
+        Column("error", "Error of", is_number=False, of=lambda row: wording.ERRORS[row.error]),
+        Column("pearson", "Pearson", digits=3),
+        Column(
+            "interval",
+            "95 % interval",
+            of=lambda row: _interval(row.pearson_low, row.pearson_high, 2, "to"),
+        ),
+        Column("pearson_p", "p", digits=3),
+        Column("spearman", "Spearman", digits=3),
+        Column("spearman_p", "p", digits=3),
+    ),
+)
+
+
+def _interval(low: float | None, high: float | None, digits: int, to: str) -> str | None:
+    return None if low is None or high is None else f"{low:.{digits}f} {to} {high:.{digits}f}"

@@ -2,7 +2,7 @@
 
 from django.urls import URLPattern, path
 
-from evaluation.benchmarks.kinds.cds import frame_views, people_views, result_views
+from evaluation.benchmarks.kinds.cds import people_views, result_views
 
 _one = "benchmarks/<slug:name>/"
 _run = f"{_one}runs/<int:pk>/"
@@ -11,7 +11,7 @@ urlpatterns: list[URLPattern] = [
     path(f"{_one}people/", people_views.people, name="cds_people"),
     path(f"{_run}sequences/", result_views.objects, name="cds_objects"),
     path(_sequence, result_views.viewer, name="cds_viewer"),
-    path(f"{_sequence}frames/", frame_views.frames, name="cds_frames"),
-    path(f"{_sequence}frames/<int:frame>.webp", frame_views.frame, name="cds_frame"),
+    path(f"{_sequence}frames/", result_views.frames, name="cds_frames"),
+    path(f"{_sequence}frames/<int:frame>.webp", result_views.frame, name="cds_frame"),
     path(f"{_run}galleries/", result_views.galleries, name="cds_galleries"),
 ]

@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 import numpy as np
 from django.conf import settings
@@ -34,7 +34,7 @@ from labeling.jobs import queue
 from labeling.models import Job, User
 from labeling.parts.model import PartedObject, Photograph
 from labeling.plurals import count_of
-from labeling.release_files.frozen import IMAGE, Frozen
+from labeling.release_files.frozen import Frozen, photograph
 from labeling.release_files.frozen_objects import parted
 from labeling.releases import freezing
 
@@ -49,7 +49,7 @@ MOST_WAITING = 10
 # Looking is noted at most so often.
 NOTED_SECONDS = 60
 # The quickest of WebP's lossless ways: 45 ms for 500 × 375 pixels and a tenth larger than the next.
-WEBP: dict[str, Any] = {"lossless": True, "method": 0}
+WEBP = {"lossless": True, "method": 0}
 
 
 @dataclass(frozen=True)
@@ -69,9 +69,8 @@ class State:
     def is_done(self) -> bool:
         return self.state == "done"
 
-    def as_dict(self) -> dict[str, Any]:
-        found: dict[str, Any] = {"state": self.state, "ready": self.ready, "total": self.total}
-        return found | ({"error": self.error} if self.error else {})
+    def as_payload(self) -> dict[str, object]:
+        return {key: value for key, value in vars(self).items() if key != "error" or value}
 
 
 class TooManyWaiting(Refusal):
@@ -213,7 +212,7 @@ def _object(frozen: Frozen, line: SequenceLine) -> tuple[Photograph, PartedObjec
         for row in frozen.lines("objects.jsonl")
         if (row["image"], row["object"]) == (line.image, line.object)
     )
-    return Photograph(**{name: photo[name] for name in IMAGE}), parted(thing, {})
+    return photograph(photo), parted(thing, {})
 
 
 def _cached(one: Path) -> Iterator[Path]:

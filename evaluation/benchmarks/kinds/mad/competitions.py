@@ -5,7 +5,7 @@ follow one rule, the same that `mad rank` applies to a file (ranking.standing_im
 images of its list that were not dropped, as many as it had within top_k.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import quote
@@ -43,13 +43,13 @@ class Plan:
     images: int
     questions: int
     wnids: int
-    estimate: dict[str, Any]
+    estimate: forecasts.Estimate
     missing: list[str]
     missing_reserve: list[str]
 
 
 def plan(
-    selection: SelectionFile, dataset: Dataset, policy: dict[str, object] | None = None
+    selection: SelectionFile, dataset: Dataset, policy: Mapping[str, object] | None = None
 ) -> Plan:
     """Counts, cost by the policy, and the images that the dataset lacks, chosen or in reserve."""
     questions = selection.questions()
@@ -68,9 +68,9 @@ def plan(
     )
 
 
-def estimate(questions: int, policy: dict[str, Any]) -> dict[str, Any]:
+def estimate(questions: int, policy: Mapping[str, object]) -> forecasts.Estimate:
     """What so many questions cost, without gold: it is added later, if at all."""
-    return forecasts.estimate(forecasts.listed(questions), policy | {"gold_share": 0})
+    return forecasts.estimate(forecasts.listed(questions), {**policy, "gold_share": 0})
 
 
 def create(
@@ -81,7 +81,7 @@ def create(
     dataset: Dataset,
     lines: SelectionFile | Sequence[Row],
     wordnet: WordNet,
-    policy: dict[str, object] | None = None,
+    policy: Mapping[str, object] | None = None,
     instructions: str = "",
     vocabulary: Sequence[str] | None = None,
     settings: dict[str, object] | None = None,

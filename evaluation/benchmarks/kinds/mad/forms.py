@@ -102,7 +102,7 @@ class CompetitionForm(NamedForm):
 def _policy_field(key: str) -> forms.Field:
     if key == "currency":
         return forms.CharField(
-            max_length=3, min_length=3, initial=policies.DEFAULTS[key], label=LABELS[key]
+            max_length=3, min_length=3, initial=policies.DEFAULTS["currency"], label=LABELS[key]
         )
     rule = policies.RULES[key]
     assert isinstance(rule, policies.Rule), f"{key} is not a number"

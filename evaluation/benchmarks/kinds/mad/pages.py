@@ -26,9 +26,9 @@ META_WORDS = {
 def moving(row: Benchmark) -> Moving:
     """How far people are, and what changes when they answer."""
     now = progress.progress(row.campaign)
-    estimate = competitions.estimate(now["questions"], policies.of(row.campaign))
+    estimate = competitions.estimate(now.questions, policies.of(row.campaign))
     return Moving(
-        mark=(now["finished"], now["answers"]),
+        mark=(now.finished, now.answers),
         is_moving=row.campaign.state == Campaign.State.OPEN,
         context={"progress": now, "estimate": estimate},
     )

@@ -37,7 +37,11 @@ def score(benchmark: Benchmark, release: Release) -> MadResult:
     Unsettled images are left out and counted under `pending`. Raises RankingError.
     """
     frozen = freezing.read(release)
-    answers = {(line["image"], line["wnid"]): line["contains"] for line in frozen.answers()}
+    answers = {
+        (line["image"], wnid): line["contains"]
+        for line in frozen.answers()
+        if (wnid := line["wnid"]) is not None
+    }
     selection = competitions.selection_of(benchmark)
     accuracies = dict(benchmark.submissions.values_list("name", "accuracy"))
     known = {name: value for name, value in accuracies.items() if value is not None}

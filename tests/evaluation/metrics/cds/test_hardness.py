@@ -87,12 +87,12 @@ def test_rows_go_from_the_easiest_to_the_hardest_and_equal_ones_by_name():
     rows = list(hardness.rows(scores, hardness.hardness(scores, 0, 0, 0.95)))
 
     first = rows[:12]
-    assert {(row["form"], row["of"]) for row in first} == {("content_scheme", "intra-object")}
-    assert [row["rank"] for row in first] == list(range(1, 13))
-    order = [row["image"] for row in first]
+    assert {(row.form, row.of) for row in first} == {("content_scheme", "intra-object")}
+    assert [row.rank for row in first] == list(range(1, 13))
+    order = [row.image for row in first]
     assert order == ["005.jpg", *(f"{i:03}.jpg" for i in range(12) if i != 5)]
-    assert [row["gallery"] for row in first].count("easiest") == 3
-    assert (first[0]["category"], first[0]["hardness"], first[0]["low"]) == ("cat", 0.1, None)
+    assert [row.gallery for row in first].count("easiest") == 3
+    assert (first[0].category, first[0].hardness, first[0].low) == ("cat", 0.1, None)
 
 
 def hard(values: list[float], other: list[float]) -> list[hardness.Hardness]:
@@ -115,12 +115,12 @@ def test_candidates_lie_strictly_between_1_and_the_threshold_times_the_frames():
     rows = captchas.candidates(scores, found, [sequence(0, 10), sequence(1, 11), sequence(2, 9)])
 
     # ⌊0.55 · 10⌋ = 5, so i is 2, 3 or 4; ⌊0.5 · 11⌋ = 5 likewise; ⌊0.1 · 9⌋ = 0.
-    assert [(r["image"], r["first"], r["last"], r["of"]) for r in rows] == [
+    assert [(r.image, r.first, r.last, r.of) for r in rows] == [
         ("000.jpg", 2, 4, "low"),
         ("001.jpg", 2, 4, "A"),
     ]
-    assert rows[0]["frame_ids"] == ["0/2", "0/3", "0/4"]
-    assert (rows[0]["threshold"], rows[0]["frames"]) == (0.55, 10)
+    assert rows[0].frame_ids == ["0/2", "0/3", "0/4"]
+    assert (rows[0].threshold, rows[0].frames) == (0.55, 10)
 
 
 def test_the_threshold_is_the_smaller_of_both_forms_minima():
@@ -137,7 +137,7 @@ def test_a_product_that_should_be_whole_is():
     # 0.29 · 100 is 28.999999999999996.
     rows = captchas.candidates(scores, hard([0.29], [0.29]), [sequence(0, 100)])
 
-    assert rows[0]["last"] == 28
+    assert rows[0].last == 28
 
 
 def test_every_candidate_is_paired_with_an_easy_image_of_another_category():
@@ -150,9 +150,9 @@ def test_every_candidate_is_paired_with_an_easy_image_of_another_category():
     categories = dict(zip(scores.images, scores.category, strict=True))
     assert len(rows) == 12
     for row in rows:
-        assert categories[row["pair_image"]] != categories[row["image"]]
-    assert len({row["pair_image"] for row in rows}) > 3
-    assert [row["threshold"] for row in rows] == sorted(values, reverse=True)
+        assert categories[row.pair_image] != categories[row.image]
+    assert len({row.pair_image for row in rows}) > 3
+    assert [row.threshold for row in rows] == sorted(values, reverse=True)
 
 
 def test_a_single_category_has_nothing_to_pair_with():
@@ -160,4 +160,4 @@ def test_a_single_category_has_nothing_to_pair_with():
 
     rows = captchas.candidates(scores, hard([0.9] * 3, [0.9] * 3), [sequence(0, 10)])
 
-    assert (rows[0]["pair_image"], rows[0]["pair_object"]) == (None, None)
+    assert (rows[0].pair_image, rows[0].pair_object) == (None, None)

@@ -55,18 +55,18 @@ def test_table_2_of_the_paper():
 
     rows = list(tables(constant(values.T[None])).by_content_scheme())
 
-    text = [row for row in rows if row["averaging"] == "text"]
-    assert [row["value"] for row in text] == pytest.approx(values.T.ravel().tolist())
-    best = [(r["content_scheme"], r["classifier"]) for r in text if r["best"]]
+    text = [row for row in rows if row.averaging == "text"]
+    assert [row.value for row in text] == pytest.approx(values.T.ravel().tolist())
+    best = [(r.content_scheme, r.classifier) for r in text if r.best]
     assert best == [(scheme, "c3") for scheme in world.CONTENTS]
-    higher = [row for row in text if row["content_scheme"] == "higher"]
-    gains = [round(100 * row["improvement"], 2) for row in higher]
+    higher = [row for row in text if row.content_scheme == "higher"]
+    gains = [round(100 * row.improvement, 2) for row in higher]
     assert gains == [14.54, 23.2, 17.21, 20.62]
-    assert {row["against"] for row in higher} == {"low"}
-    beside = [row for row in text if row["content_scheme"] == world.CONTENTS[1]]
-    assert beside[3]["improvement"] == pytest.approx(-0.0027, abs=5e-5)
-    first = [row for row in text if row["content_scheme"] == "intra-object"]
-    assert {(row["improvement"], row["against"]) for row in first} == {(None, None)}
+    assert {row.against for row in higher} == {"low"}
+    beside = [row for row in text if row.content_scheme == world.CONTENTS[1]]
+    assert beside[3].improvement == pytest.approx(-0.0027, abs=5e-5)
+    first = [row for row in text if row.content_scheme == "intra-object"]
+    assert {(row.improvement, row.against) for row in first} == {(None, None)}
 
 
 def test_an_improvement_on_nothing_is_none():
@@ -74,17 +74,15 @@ def test_an_improvement_on_nothing_is_none():
 
     rows = list(tables(constant(values), rounds=5).by_content_scheme())
 
-    assert {row["improvement"] for row in rows} == {None}
-    assert {row["value"] for row in rows} == {0}
+    assert {row.improvement for row in rows} == {None}
+    assert {row.value for row in rows} == {0}
 
 
 @pytest.mark.parametrize("measure", ["cds", "b_cds"])
 def test_best_and_worst_by_a_plain_loop(measure):
     scores = world.scores(5)
     values = scores.measures[measure]
-    rows = {
-        row["category"]: row for row in tables(scores).best_and_worst() if row["measure"] == measure
-    }
+    rows = {row.category: row for row in tables(scores).best_and_worst() if row.measure == measure}
 
     for g, category in enumerate(scores.categories):
         own = np.flatnonzero(scores.category == g)
@@ -99,9 +97,12 @@ def test_best_and_worst_by_a_plain_loop(measure):
             means = [sign * round(sum(cell[c] for cell in cells) / 8, 12) for c in range(4)]
             names = scores.classifiers
             first = min(range(4), key=lambda c: (-wins[c], means[c], names[c]))
-            assert (row[which], row[f"{which}_wins"]) == (names[first], wins[first])
+            assert (getattr(row, which), getattr(row, f"{which}_wins")) == (
+                names[first],
+                wins[first],
+            )
         shared = sum(cell.count(min(cell)) > 1 or cell.count(max(cell)) > 1 for cell in cells)
-        assert (row["ties"], row["combinations"]) == (shared, 8)
+        assert (row.ties, row.combinations) == (shared, 8)
 
 
 def test_a_tie_of_everything_goes_to_the_earlier_name_both_ways():
@@ -109,8 +110,8 @@ def test_a_tie_of_everything_goes_to_the_earlier_name_both_ways():
 
     row = next(tables(scores).best_and_worst())
 
-    assert (row["lowest"], row["highest"]) == ("a", "a")
-    assert (row["lowest_wins"], row["ties"]) == (4, 4)
+    assert (row.lowest, row.highest) == ("a", "a")
+    assert (row.lowest_wins, row.ties) == (4, 4)
 
 
 def test_equal_wins_go_to_the_smaller_mean():
@@ -118,7 +119,7 @@ def test_equal_wins_go_to_the_smaller_mean():
 
     row = next(tables(constant(values[None])).best_and_worst())
 
-    assert (row["lowest"], row["lowest_wins"], row["highest"]) == ("c1", 2, "c0")
+    assert (row.lowest, row.lowest_wins, row.highest) == ("c1", 2, "c0")
 
 
 def test_who_stands_beside_the_machines_is_not_compared_with_them():
@@ -127,11 +128,11 @@ def test_who_stands_beside_the_machines_is_not_compared_with_them():
 
     found = tables(scores)
 
-    told = {name for row in found.best_and_worst() for name in (row["lowest"], row["highest"])}
+    told = {name for row in found.best_and_worst() for name in (row.lowest, row.highest)}
     assert told <= {"B", "C"}
     rows = list(found.by_content_scheme())
-    assert {row["classifier"] for row in rows} == {"A", "B", "C", "D"}
-    assert {row["classifier"] for row in rows if row["best"]} <= {"B", "C"}
+    assert {row.classifier for row in rows} == {"A", "B", "C", "D"}
+    assert {row.classifier for row in rows if row.best} <= {"B", "C"}
 
 
 def test_a_classifier_without_sequences_of_a_scheme_has_no_row_there():
@@ -140,18 +141,18 @@ def test_a_classifier_without_sequences_of_a_scheme_has_no_row_there():
     gone[:, :, 2, 1] = np.nan
     scores = replace(scores, cds=gone, machines=(0, 2, 3))
 
-    rows = [r for r in tables(scores, 3).by_content_scheme() if r["measure"] == "cds"]
+    rows = [r for r in tables(scores, 3).by_content_scheme() if r.measure == "cds"]
 
-    missing = {(r["classifier"], r["content_scheme"]) for r in rows}
+    missing = {(r.classifier, r.content_scheme) for r in rows}
     assert ("A", "low") not in missing
     assert len(missing) == 15
-    higher = [r for r in rows if (r["classifier"], r["content_scheme"]) == ("A", "higher")]
-    assert {row["improvement"] for row in higher} == {None}
+    higher = [r for r in rows if (r.classifier, r.content_scheme) == ("A", "higher")]
+    assert {row.improvement for row in higher} == {None}
 
 
 def test_error_is_the_median_over_categories_of_what_is_wrong_in_the_end():
     scores = world.scores(2)
-    rows = {row["classifier"]: row for row in tables(scores, 30).error()}
+    rows = {row.classifier: row for row in tables(scores, 30).error()}
 
     for c, name in enumerate(scores.classifiers):
         by_category = [
@@ -159,10 +160,10 @@ def test_error_is_the_median_over_categories_of_what_is_wrong_in_the_end():
             for g in range(len(scores.categories))
         ]
         row = rows[name]
-        assert row["error"] == pytest.approx(np.median(by_category))
-        assert row["mean"] == pytest.approx(np.mean(by_category))
-        assert row["low"] <= row["error"] <= row["high"]
-        assert row["categories"] == 3
+        assert row.error == pytest.approx(np.median(by_category))
+        assert row.mean == pytest.approx(np.mean(by_category))
+        assert row.low <= row.error <= row.high
+        assert row.categories == 3
 
 
 def test_correlations_are_scipys_over_the_content_schemes():
@@ -171,14 +172,14 @@ def test_correlations_are_scipys_over_the_content_schemes():
 
     assert len(rows) == 2 * 2 * 2
     for row in rows:
-        assert row["content_schemes"] == list(world.CONTENTS)
+        assert row.content_schemes == list(world.CONTENTS)
         r, rho = (
-            stats.pearsonr(row["scores"], row["errors"]),
-            stats.spearmanr(row["scores"], row["errors"]),
+            stats.pearsonr(row.scores, row.errors),
+            stats.spearmanr(row.scores, row.errors),
         )
-        assert (row["pearson"], row["pearson_p"]) == pytest.approx((r.statistic, r.pvalue))
-        assert row["spearman"] == pytest.approx(rho.statistic)
-        assert row["pearson_p"] == pytest.approx(1 - abs(row["pearson"]))
+        assert (row.pearson, row.pearson_p) == pytest.approx((r.statistic, r.pvalue))
+        assert row.spearman == pytest.approx(rho.statistic)
+        assert row.pearson_p == pytest.approx(1 - abs(row.pearson))
 
 
 @pytest.mark.parametrize("averaging", cs.AVERAGINGS)
@@ -191,7 +192,7 @@ def test_the_vectors_of_the_correlation_by_a_plain_loop(averaging, error):
     row = next(
         row
         for row in tables(scores).error_correlation()
-        if (row["measure"], row["averaging"], row["error"]) == ("cds", averaging, error)
+        if (row.measure, row.averaging, row.error) == ("cds", averaging, error)
     )
     loop = {"text": world.loop_text, "script": world.loop_script}[averaging]
 
@@ -208,9 +209,9 @@ def test_the_vectors_of_the_correlation_by_a_plain_loop(averaging, error):
                 ]
                 each.append(np.median(by_category))
             shares.append(np.mean(each))
-        assert row["errors"][k] == pytest.approx(np.mean(shares))
+        assert row.errors[k] == pytest.approx(np.mean(shares))
         told = np.mean([loop(scores, scores.cds, c, k=k) for c in range(4)])
-        assert row["scores"][k] == pytest.approx(told)
+        assert row.scores[k] == pytest.approx(told)
 
 
 def test_pearsons_p_of_four_points_is_one_less_its_size():
@@ -276,15 +277,14 @@ def test_rounds_leave_every_point_as_it_is_and_give_intervals_around_it():
     for name in ("error", "by_content_scheme", "by_part_scheme", "error_correlation"):
         both = zip(getattr(plain, name)(), getattr(drawn, name)(), strict=True)
         for without, row in both:
-            ends = {key for key in row if key.endswith(("low", "high"))}
-            assert {without[key] for key in ends} == {None}
-            same = {key: value for key, value in row.items() if key not in ends}
-            assert same == {key: value for key, value in without.items() if key not in ends}
-            if "value" in row:
-                assert row["low"] <= row["value"] <= row["high"]
-                assert row["low"] < row["high"] or row["measure"] == "b_cds"
+            ends = {key for key in row.to_json() if key.endswith(("low", "high"))}
+            assert {getattr(without, key) for key in ends} == {None}
+            assert replace(row, **dict.fromkeys(ends)) == without
+            if hasattr(row, "value"):
+                assert row.low <= row.value <= row.high
+                assert row.low < row.high or row.measure == "b_cds"
     for row in drawn.best_and_worst():
-        assert 0 <= row["lowest_share"] <= 1
+        assert 0 <= row.lowest_share <= 1
 
 
 def histograms() -> Histograms:
@@ -304,11 +304,7 @@ def test_cl_ratios_are_counted_by_classifier_and_index_and_for_the_machines_toge
 
     rows = list(cl_rows(scores, counts, None, 0.95))
 
-    told = {
-        (r["classifier"], r["index"], r["bin"]): (r["count"], r["share"], r["total"])
-        for r in rows
-        if r["count"]
-    }
+    told = {(r.classifier, r.index, r.bin): (r.count, r.share, r.total) for r in rows if r.count}
     assert told == {
         ("B", 1, 4): (1, 0.5, 2),
         ("B", 1, 9): (1, 0.5, 2),
@@ -318,7 +314,7 @@ def test_cl_ratios_are_counted_by_classifier_and_index_and_for_the_machines_toge
         ("", 1, 9): (2, 2 / 3, 3),
     }
     assert len(rows) == 4 * 10
-    assert (rows[4]["low"], rows[4]["high"], rows[4]["share_low"]) == (0.4, 0.5, None)
+    assert (rows[4].low, rows[4].high, rows[4].share_low) == (0.4, 0.5, None)
 
 
 def test_counts_are_weighted_by_how_often_an_object_was_drawn():
@@ -331,7 +327,7 @@ def test_counts_are_weighted_by_how_often_an_object_was_drawn():
     assert found["cl"][:, 0, 0, 9].tolist() == [2, 0]
     assert found["cl"][:, 0, 0, 4].tolist() == [0, 3]
     assert found["cl"][:, -1, 0, 9].tolist() == [4, 0]
-    assert 0 <= rows[9]["share_low"] < rows[9]["share_high"] <= 1
+    assert 0 <= rows[9].share_low < rows[9].share_high <= 1
 
 
 def test_parts_present_are_counted_by_category_where_somebody_says():
@@ -340,7 +336,7 @@ def test_parts_present_are_counted_by_category_where_somebody_says():
 
     rows = list(presence_rows(scores, counts, None, 0.95))
 
-    told = {(r["category"], r["low"]): (r["count"], r["objects"]) for r in rows if r["count"]}
+    told = {(r.category, r.low): (r.count, r.objects) for r in rows if r.count}
     assert told == {
         ("bus", 0.9): (2, 4),
         ("bus", 0.5): (1, 4),

@@ -15,23 +15,12 @@ from evaluation.readers.frame_predictions import (
     read_predictions,
 )
 from evaluation.readers.sequences import SequenceLine
+from evaluation.scoring.cds.result import Answer, Scores
 from evaluation.scoring.cds.scoring import Options, Scored, score
 from labeling.files import BadInput
 from tests.evaluation.cds import predicted
 
 QUICK = Options(bootstrap=20)
-TABLES = {
-    "averaging",
-    "error",
-    "by_content_scheme",
-    "by_part_scheme",
-    "best_and_worst",
-    "error_correlation",
-    "cl_ratio",
-    "hardness",
-    "part_presence",
-    "captchas",
-}
 
 
 @pytest.fixture
@@ -62,10 +51,7 @@ def one_line(category: str = predicted.DOG, frames: int = 4) -> SequenceLine:
 
 
 def test_scores_by_a_plain_loop_over_the_formula(lines, predictions, scored, wordnet):
-    rows = {
-        (r["image"], r["part_scheme"], r["content_scheme"], r["classifier"]): r
-        for r in scored.sequences()
-    }
+    rows = {(r.image, r.part_scheme, r.content_scheme, r.classifier): r for r in scored.sequences()}
 
     assert len(rows) == len(lines) * 2
     similarity = functools.cache(
@@ -84,9 +70,9 @@ def test_scores_by_a_plain_loop_over_the_formula(lines, predictions, scored, wor
                     right += weight * (wnid in predicted.MAPPING[line.category])
                 bottom += weight
             row = rows[line.image, line.part_scheme, line.content_scheme, classifier]
-            assert row["cds"] == pytest.approx(1 - top / bottom)
-            assert row["b_cds"] == pytest.approx(1 - right / bottom)
-            assert (row["category"], row["object"]) == (line.category, "")
+            assert row.cds == pytest.approx(1 - top / bottom)
+            assert row.b_cds == pytest.approx(1 - right / bottom)
+            assert (row.category, row.object) == (line.category, "")
 
 
 NOTE = (
@@ -96,9 +82,16 @@ NOTE = (
 
 
 def test_every_table_is_there_and_the_head_names_every_choice(scored):
-    assert set(scored.tables) == TABLES
-    assert all(scored.tables[name] for name in TABLES)
-    assert scored.head == {
+    found = scored.result.to_json()
+
+    tables = found.pop("tables")
+    assert all(tables.values())
+    assert set(tables) == {
+        *("averaging", "error", "by_content_scheme", "by_part_scheme", "best_and_worst"),
+        *("error_correlation", "cl_ratio", "hardness", "part_presence", "captchas"),
+    }
+    assert found.pop("sure").keys() == {"level", "bands", "apart", "words"}
+    assert found == {
         "classifiers": ["one", "two"],
         "similarity": "wup",
         "convention": "clean",
@@ -111,20 +104,18 @@ def test_every_table_is_there_and_the_head_names_every_choice(scored):
         "few_objects": sorted(predicted.MAPPING),
         "category_names": {predicted.DOG: "dog", predicted.CAT: "cat", predicted.BUS: "bus"},
         "notes": [NOTE],
-        "sure": scored.head["sure"],
     }
-    assert scored.head["sure"].keys() == {"level", "bands", "apart", "words"}
-    assert {row["averaging"] for row in scored.tables["by_part_scheme"]} == {"text", "script"}
+    assert {row.averaging for row in scored.result.tables.by_part_scheme} == {"text", "script"}
 
 
 def test_without_a_mapping_there_is_cds_and_a_note(lines, predictions, wordnet):
     found = score(lines, predictions, wordnet, QUICK)
 
-    assert {tuple(row)[-1] for row in found.sequences()} == {"cds"}
-    empty = {name for name, rows in found.tables.items() if not rows}
+    assert {list(row.to_json())[-1] for row in found.sequences()} == {"cds"}
+    empty = {name for name, rows in found.result.tables.to_json().items() if not rows}
     assert empty == {"error", "error_correlation", "cl_ratio"}
-    assert {row["measure"] for row in found.tables["best_and_worst"]} == {"cds"}
-    assert any("without a mapping" in note for note in found.head["notes"])
+    assert {row.measure for row in found.result.tables.best_and_worst} == {"cds"}
+    assert any("without a mapping" in note for note in found.result.notes)
 
 
 def test_all_right_is_0_and_all_wrong_is_1(wordnet):
@@ -133,8 +124,8 @@ def test_all_right_is_0_and_all_wrong_is_1(wordnet):
     right = score([line], said(line, *[predicted.DOG] * 4), wordnet, QUICK, mapping)
     wrong = score([line], said(line, "", "", "", ""), wordnet, QUICK, mapping)
 
-    assert right.scores(0, "net") == {"cds": 0, "b_cds": 0}
-    assert wrong.scores(0, "net") == {"cds": 1, "b_cds": 1}
+    assert right.scores(0) == {"net": Scores(cds=0, b_cds=0)}
+    assert wrong.scores(0) == {"net": Scores(cds=1, b_cds=1)}
 
 
 def test_nothing_named_is_wrong_and_like_no_class(wordnet):
@@ -143,29 +134,25 @@ def test_nothing_named_is_wrong_and_like_no_class(wordnet):
     found = score([line], said(line, "", "", "", predicted.DOG), wordnet, QUICK, predicted.MAPPING)
     (row,) = found.answers()
 
-    assert found.scores(0, "net") == {"cds": 0.9, "b_cds": 0.9}
-    assert row["answers"]["net"][0] == {
-        "wnid": None,
-        "name": None,
-        "similarity": 0.0,
-        "right": False,
-    }
+    assert found.scores(0) == {"net": Scores(cds=0.9, b_cds=0.9)}
+    first, *_ = row.answers["net"]
+    assert first == Answer(wnid=None, name=None, similarity=0.0, right=False)
 
 
 def test_answers_stand_under_their_frames_with_names_and_scores(wordnet):
     line = one_line()
     spoken = said(line, predicted.CAT, predicted.WOLF, predicted.DOG, predicted.DOG)
 
-    found = score([line], spoken, wordnet, QUICK, predicted.MAPPING, {predicted.CAT: "Katze"})
+    found = score([line], spoken, wordnet, QUICK, predicted.MAPPING)
     (row,) = found.answers()
 
-    told = row["answers"]["net"]
-    assert [answer["name"] for answer in told] == ["Katze", "wolf", "dog", "dog"]
-    assert [answer["right"] for answer in told] == [False, False, True, True]
-    assert told[0]["similarity"] == pytest.approx(0.857142857142857)
-    assert told[0]["wnid"] == predicted.CAT
-    assert row["scores"]["net"] == found.scores(0, "net")
-    assert row["frames"] == list(line.frames)
+    told = row.answers["net"]
+    assert [answer.name for answer in told] == ["cat", "wolf", "dog", "dog"]
+    assert [answer.right for answer in told] == [False, False, True, True]
+    assert told[0].similarity == pytest.approx(0.857142857142857)
+    assert told[0].wnid == predicted.CAT
+    assert row.scores == found.scores(0)
+    assert row.frames == list(line.frames)
 
 
 def test_a_frame_that_comes_again_counts_at_each_place(wordnet):
@@ -173,7 +160,7 @@ def test_a_frame_that_comes_again_counts_at_each_place(wordnet):
 
     found = score([line], said(line, predicted.DOG, ""), wordnet, QUICK, predicted.MAPPING)
 
-    assert found.scores(0, "net")["b_cds"] == pytest.approx(1 - 5 / 6)
+    assert found.scores(0)["net"].b_cds == pytest.approx(1 - 5 / 6)
 
 
 def test_the_order_of_lines_and_the_names_of_frames_change_nothing(lines, predictions, wordnet):
@@ -182,24 +169,23 @@ def test_the_order_of_lines_and_the_names_of_frames_change_nothing(lines, predic
     one = score(lines, predictions, wordnet, QUICK, predicted.MAPPING)
     other = score(shuffled, predictions, wordnet, QUICK, predicted.MAPPING)
 
-    assert one.tables == other.tables
-    assert one.head == other.head
+    assert one.result == other.result
 
 
 def test_rounds_are_seeded_and_leave_the_points_as_they_are(lines, predictions, wordnet):
     def tables(**changes):
         options = dataclasses.replace(QUICK, **changes)
-        return score(lines, predictions, wordnet, options, predicted.MAPPING).tables
+        return score(lines, predictions, wordnet, options, predicted.MAPPING).result.tables
 
     first = tables()
 
     assert tables() == first
     assert tables(seed=1) != first
     for without, row in zip(
-        tables(bootstrap=0)["by_content_scheme"], first["by_content_scheme"], strict=True
+        tables(bootstrap=0).by_content_scheme, first.by_content_scheme, strict=True
     ):
-        assert without["value"] == row["value"]
-        assert (without["low"], without["high"]) == (None, None)
+        assert without.value == row.value
+        assert (without.low, without.high) == (None, None)
 
 
 def test_by_word_the_category_is_a_word_and_a_class_its_first_lemma(wordnet):
@@ -215,8 +201,8 @@ def test_by_word_the_category_is_a_word_and_a_class_its_first_lemma(wordnet):
     dolt = similarity_matrix(
         wordnet, [wordnet.find(predicted.DOG)], [wordnet.find("hammerhead.n.01")]
     )
-    assert row["answers"]["net"][0]["similarity"] == dolt[0, 0]
-    assert row["answers"]["net"][0]["right"] is True
+    assert row.answers["net"][0].similarity == dolt[0, 0]
+    assert row.answers["net"][0].right is True
 
 
 @pytest.mark.parametrize("name", [predicted.DOG, "dog.n.01", "domestic dog"])
@@ -226,7 +212,7 @@ def test_a_category_is_found_in_the_mapping_by_what_it_means(wordnet, name):
 
     found = score([line], said(line, *[predicted.DOG] * 4), wordnet, QUICK, mapping)
 
-    assert found.scores(0, "net")["b_cds"] == 0
+    assert found.scores(0)["net"].b_cds == 0
 
 
 @pytest.mark.parametrize(("objects", "is_sure"), [(5, False), (6, True)])
@@ -238,20 +224,20 @@ def test_the_sign_test_over_objects_says_what_of_the_order_is_sure(wordnet, obje
     answers = {name: np.full(objects, place, np.int32) for place, name in enumerate(("dog", "cat"))}
     spoken = Predictions(("cat", "dog"), answers, classes, frame_places(lines))
 
-    sure = score(lines, spoken, wordnet, QUICK).head["sure"]
+    sure = score(lines, spoken, wordnet, QUICK).result.sure
 
     # 2 · 0.5⁶ = 0.03, and of five objects it is 0.06.
-    assert sure["bands"] == ([["dog"], ["cat"]] if is_sure else [["dog", "cat"]])
-    assert ("No order is sure" in sure["words"]) is not is_sure
+    assert sure.bands == ([["dog"], ["cat"]] if is_sure else [["dog", "cat"]])
+    assert ("No order is sure" in sure.words) is not is_sure
 
 
 def test_measures_and_conventions_change_the_score(lines, predictions, wordnet):
     def first(**changes):
         options = dataclasses.replace(QUICK, bootstrap=0, **changes)
         found = score(lines, predictions, wordnet, options)
-        assert found.head["similarity"] == options.measure
-        assert all(0 <= row["cds"] <= 1 for row in found.sequences())
-        return next(found.sequences())["cds"], found.head["notes"]
+        assert found.result.similarity == options.measure
+        assert all(0 <= row.cds <= 1 for row in found.sequences())
+        return next(found.sequences()).cds, found.result.notes
 
     told = {first()[0], first(measure="path")[0], first(convention="wnsim")[0]}
 
@@ -268,20 +254,20 @@ def test_people_saw_few_frames_and_stand_beside_the_machines(lines, predictions,
 
     found = score(lines, predictions.joined(people), wordnet, QUICK, predicted.MAPPING)
 
-    own = [row for row in found.sequences() if row["classifier"] == "people"]
+    own = [row for row in found.sequences() if row.classifier == "people"]
     assert len(own) == len(asked)
     (row,) = [
         row
-        for row in found.tables["by_content_scheme"]
-        if (row["classifier"], row["measure"], row["averaging"]) == ("people", "cds", "text")
+        for row in found.result.tables.by_content_scheme
+        if (row.classifier, row.measure, row.averaging) == ("people", "cds", "text")
     ]
-    assert (row["content_scheme"], row["best"]) == ("low", False)
-    assert {row["of"] for row in found.tables["hardness"]} == {"one", "two", *predicted.CONTENTS}
+    assert (row.content_scheme, row.best) == ("low", False)
+    assert {row.of for row in found.result.tables.hardness} == {"one", "two", *predicted.CONTENTS}
     alone = score(lines, predictions, wordnet, QUICK, predicted.MAPPING)
-    assert found.tables["error_correlation"] == alone.tables["error_correlation"]
-    assert found.tables["best_and_worst"] == alone.tables["best_and_worst"]
-    assert found.head["notes"][0].startswith("people saw 9 of 72 sequences")
-    assert [set(row["answers"]) for row in found.answers()].count({"one", "two", "people"}) == 9
+    assert found.result.tables.error_correlation == alone.result.tables.error_correlation
+    assert found.result.tables.best_and_worst == alone.result.tables.best_and_worst
+    assert found.result.notes[0].startswith("people saw 9 of 72 sequences")
+    assert [set(row.answers) for row in found.answers()].count({"one", "two", "people"}) == 9
 
 
 def test_people_alone_are_scored_on_what_they_saw(lines, wordnet):
@@ -294,10 +280,10 @@ def test_people_alone_are_scored_on_what_they_saw(lines, wordnet):
     found = score(lines, people, wordnet, QUICK, predicted.MAPPING)
 
     assert len(list(found.sequences())) == len(asked)
-    assert {row["category"] for row in found.tables["best_and_worst"]} == {predicted.DOG}
-    assert {row["category"] for row in found.tables["hardness"]} == {predicted.DOG}
-    assert {row["content_scheme"] for row in found.tables["by_content_scheme"]} == {"low"}
-    assert found.tables["error_correlation"] == found.tables["captchas"] == []
+    assert {row.category for row in found.result.tables.best_and_worst} == {predicted.DOG}
+    assert {row.category for row in found.result.tables.hardness} == {predicted.DOG}
+    assert {row.content_scheme for row in found.result.tables.by_content_scheme} == {"low"}
+    assert found.result.tables.error_correlation == found.result.tables.captchas == []
 
 
 def test_people_who_were_asked_nothing_have_no_scores(lines, wordnet):
@@ -308,8 +294,7 @@ def test_people_who_were_asked_nothing_have_no_scores(lines, wordnet):
     found = score(lines, people, wordnet, QUICK, predicted.MAPPING)
 
     assert list(found.sequences()) == []
-    rows = [row for name, table in found.tables.items() if name != "averaging" for row in table]
-    assert {row.get("error") for row in rows if "category" not in row} == {None}
+    assert {row.error for row in found.result.tables.error} == {None}
 
 
 def test_people_who_saw_everything_are_no_machine_where_they_are_named(lines, predictions, wordnet):
@@ -317,27 +302,27 @@ def test_people_who_saw_everything_are_no_machine_where_they_are_named(lines, pr
 
     found = score(lines, predictions, wordnet, options, predicted.MAPPING)
 
-    assert {row["lowest"] for row in found.tables["best_and_worst"]} == {"one"}
+    assert {row.lowest for row in found.result.tables.best_and_worst} == {"one"}
 
 
 def test_sequences_that_are_not_there_are_told(lines, predictions, wordnet):
     found = score(lines[1:], predictions, wordnet, QUICK, predicted.MAPPING)
 
-    assert found.head["notes"][0].startswith("71 of 72 sequences are there")
+    assert found.result.notes[0].startswith("71 of 72 sequences are there")
 
 
 def test_only_the_hardest_candidates_are_listed_and_that_is_told(tmp_path, wordnet):
     lines = predicted.lines(objects=2)
     path = predicted.write_predictions(tmp_path / "p.csv", lines, ("net",))
     predictions = read_predictions(path, lines)
-    every = score(lines, predictions, wordnet, QUICK, predicted.MAPPING).tables["captchas"]
+    every = score(lines, predictions, wordnet, QUICK, predicted.MAPPING).result.tables.captchas
     options = dataclasses.replace(QUICK, captchas=3)
 
     found = score(lines, predictions, wordnet, options, predicted.MAPPING)
 
     assert len(every) > 3
-    assert found.tables["captchas"] == every[:3]
-    assert f"of {len(every)} sequences the 3 hardest" in found.head["notes"][-1]
+    assert found.result.tables.captchas == every[:3]
+    assert f"of {len(every)} sequences the 3 hardest" in found.result.notes[-1]
 
 
 def test_a_mapping_without_any_predicted_class_is_noted(wordnet):
@@ -347,8 +332,8 @@ def test_a_mapping_without_any_predicted_class_is_noted(wordnet):
         [line], said(line, *[predicted.CAT] * 4), wordnet, QUICK, {predicted.DOG: [predicted.DOG]}
     )
 
-    assert found.scores(0, "net")["b_cds"] == 1
-    assert found.head["notes"][0].startswith("no predicted class is in the mapping")
+    assert found.scores(0)["net"].b_cds == 1
+    assert found.result.notes[0].startswith("no predicted class is in the mapping")
 
 
 def refused(line: SequenceLine, spoken: Predictions, wordnet, **given) -> BadInput:
@@ -388,9 +373,9 @@ def test_instances_are_scored_as_the_command_compares_them_and_named(wordnet, co
 
     (row,) = found.answers()
     expected = similarity_matrix(wordnet, [wordnet.find("dog.n.01")], [city], "wup", convention)
-    assert row["answers"]["net"][0]["similarity"] == expected[0, 0] > 0.3
-    assert found.head["instances"] == [wordnet.wnid(city)]
-    (note,) = [note for note in found.head["notes"] if "instances" in note]
+    assert row.answers["net"][0].similarity == expected[0, 0] > 0.3
+    assert found.result.instances == [wordnet.wnid(city)]
+    (note,) = [note for note in found.result.notes if "instances" in note]
     assert "n02085620 (Chihuahua) as chihuahua.n.01" in note
 
 
@@ -400,9 +385,10 @@ def test_a_category_may_be_an_instance_and_a_result_without_any_names_none(wordn
 
     found = score([line], said(line, *[predicted.DOG] * 4), wordnet, options)
 
-    assert found.head["instances"] == [wordnet.wnid(wordnet.find("paris.n.01"))]
+    assert found.result.instances == [wordnet.wnid(wordnet.find("paris.n.01"))]
     other = one_line(predicted.DOG)
-    assert "instances" not in score([other], said(other, *[predicted.DOG] * 4), wordnet, QUICK).head
+    found = score([other], said(other, *[predicted.DOG] * 4), wordnet, QUICK)
+    assert found.result.instances is None
 
 
 def test_a_class_that_wordnet_lacks_is_named_where_it_came(wordnet):
@@ -479,7 +465,8 @@ def test_a_part_scheme_that_comes_again_under_another_name_changes_no_average(
     two = score([*lines, *again], twice, wordnet, QUICK, predicted.MAPPING)
 
     for name in ("by_content_scheme", "error_correlation", "error"):
-        for row, other in zip(one.tables[name], two.tables[name], strict=True):
-            for key, value in row.items():
+        both = (getattr(found.result.tables, name) for found in (one, two))
+        for row, other in zip(*both, strict=True):
+            for key, value in row.to_json().items():
                 same = value if isinstance(value, str | None) else pytest.approx(value)
-                assert other[key] == same
+                assert getattr(other, key) == same

@@ -155,7 +155,7 @@ class _Entries:
 
 
 def _read_lines(path: Path, kind: str) -> Behind:
-    lines, entries = Objects(path), _Entries(kind)
+    lines, entries = Objects[Line](path), _Entries(kind)
     start = 0
     with open(path, "rb") as file:
         for at, line in enumerate(file):
@@ -197,7 +197,7 @@ def _read_index(beside: Path, path: Path, stamp: list[Any]) -> Behind | None:
             starts, *columns = (kept[key] for key in ARRAYS)
     except NO_ARRAY:
         return None
-    lines = Objects(path, array("Q", starts.tobytes()))
+    lines = Objects[Line](path, array("Q", starts.tobytes()))
     return Behind(stamp[1], lines, names, classifiers, *columns)
 
 

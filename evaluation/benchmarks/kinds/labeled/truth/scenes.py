@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import repeat
 
-from labeling.formats import Label, Photo
-from labeling.parts.model import PartedObject
+from labeling.formats import Label
+from labeling.parts.model import PartedObject, Photograph
 from labeling.release_files import exporting
 from labeling.release_files.frozen import Frozen
 from labeling.release_files.frozen_labels import Groups
@@ -27,7 +27,7 @@ class Scene:
     asked about in vain.
     """
 
-    photo: Photo
+    photo: Photograph
     boxes: dict[str, list[Box]]
     undecided: frozenset[str]
     objects: list[PartedObject] = field(default_factory=list)
@@ -60,7 +60,7 @@ def scenes(frozen: Frozen, with_objects: bool = False) -> Iterator[Scene]:
 
 
 def _said(
-    labels: Sequence[Label], known: frozenset[str], photo: Photo
+    labels: Sequence[Label], known: frozenset[str], photo: Photograph
 ) -> tuple[dict[str, list[Box]], frozenset[str]]:
     """Class → boxes of those that are there, and the classes that nobody decided on."""
     boxes: dict[str, list[Box]] = {}
@@ -73,10 +73,10 @@ def _said(
     return boxes, known - boxes.keys() - absent
 
 
-def inside(boxes: Sequence[Sequence[float]], photo: Photo) -> list[Box]:
+def inside(boxes: Sequence[Sequence[float]], photo: Photograph) -> list[Box]:
     """The boxes as far as they lie in the image; those that do not are left out.
 
-    >>> inside([(-2, 0, 4.5, 9), (9, 9, 12, 12)], Photo("a.png", 8, 8))
+    >>> inside([(-2, 0, 4.5, 9), (9, 9, 12, 12)], Photograph("a.png", 8, 8))
     [(0.0, 0.0, 4.5, 8.0)]
     """
     cut = [

@@ -2,6 +2,7 @@
 
 import xml.etree.ElementTree as ElementTree
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import pytest
 
@@ -15,6 +16,11 @@ DEFAULT = Chosen()
 @pytest.fixture(scope="module")
 def result():
     return results.result()
+
+
+def with_contents(result, change):
+    rows = [change(row) for row in result.tables.by_content_scheme]
+    return replace(result, tables=replace(result.tables, by_content_scheme=rows))
 
 
 def words(name, result, chosen=DEFAULT):
@@ -58,9 +64,9 @@ def test_words_tell_the_finding(result):
 
 
 def test_words_and_picture_follow_what_the_reader_chose(result):
-    rows = result["tables"]["by_content_scheme"]
-    moved = [row | {"value": 0.9} if row["averaging"] == "script" else row for row in rows]
-    other = result | {"tables": result["tables"] | {"by_content_scheme": moved}}
+    other = with_contents(
+        result, lambda row: replace(row, value=0.9) if row.averaging == "script" else row
+    )
     script = Chosen("script")
 
     assert "alpha, 0.900" in words("content", other, script)
@@ -72,25 +78,23 @@ def test_words_and_picture_follow_what_the_reader_chose(result):
 
 
 def test_a_result_without_a_mapping_has_fewer_figures(result):
-    tables = {
-        name: [row for row in rows if row.get("measure") != "b_cds"]
-        for name, rows in result["tables"].items()
-        if name != "averaging"
+    kept = {
+        name: [row for row in getattr(result.tables, name) if row.measure != "b_cds"]
+        for name in ("by_content_scheme", "by_part_scheme", "best_and_worst")
     }
-    bare = result | {"tables": tables | {"error": [], "error_correlation": [], "cl_ratio": []}}
+    tables = replace(result.tables, **kept, error=[], error_correlation=[], cl_ratio=[])
+    bare = replace(result, tables=tables)
 
     assert figures.drawn(result) == list(figures.FIGURES)
     assert figures.drawn(bare) == ["content", "part", "wins", "presence", "hardness"]
 
 
 def test_unknown_values_leave_gaps(result):
-    bare = [
-        row | {"value": None, "low": None, "high": None}
-        if row["classifier"] == "gamma"
-        else row | {"low": None, "high": None}
-        for row in result["tables"]["by_content_scheme"]
-    ]
-    other = result | {"tables": result["tables"] | {"by_content_scheme": bare}}
+    def without(row):
+        value = None if row.classifier == "gamma" else row.value
+        return replace(row, value=value, low=None, high=None)
+
+    other = with_contents(result, without)
 
     assert figures.draw("content", other, "svg", "light", DEFAULT)
     assert "gamma" not in words("content", other)

@@ -10,8 +10,11 @@ from django.urls import reverse
 
 from evaluation.benchmarks import folders, runs
 from evaluation.benchmarks.kinds.cds import answer_index, benchmarks, pages, sequence_pages
+from evaluation.benchmarks.kinds.cds.tables import TABLES
 from evaluation.models import Benchmark, Run
-from evaluation.scoring.cds import tables
+from evaluation.readers.sequences import SequenceLine
+from evaluation.scoring.cds.result import AnsweredSequence
+from evaluation.scoring.cds.wording import content_scheme
 from labeling.errors import Refusal
 from tests.evaluation.cds import results, world
 
@@ -65,13 +68,12 @@ def test_page_says_which_classifier_needs_least(run, as_alice):
 
 def test_made_results_have_the_shapes_of_a_real_one(run):
     """What the tests of tables and figures stand on."""
-    real, made = run.result, results.result()
+    real, made = run.result, results.stored()
 
     assert set(made) - set(real) == set()
-    for name in tables.TABLES:
-        rows = tables.rows_of(real, name)
-        if rows:
-            assert set(tables.rows_of(made, name)[0]) <= set(rows[0]), name
+    for name, rows in real["tables"].items():
+        if rows and name != "averaging":
+            assert set(made["tables"][name][0]) <= set(rows[0]), name
 
 
 def test_averaging_is_switched_by_the_address(run, as_alice):
@@ -86,10 +88,10 @@ def test_averaging_is_switched_by_the_address(run, as_alice):
 
 
 def test_categories_and_parts_have_the_names_of_the_release(reveal):
-    said = pages.names_of(reveal)
+    names = pages.names_of(reveal)
 
-    assert said["categories"][world.CAT] == "cat"
-    assert list(said["parts"][world.CAT].values()) == ["head", "torso", "leg", "tail"]
+    assert names.categories[world.CAT] == "cat"
+    assert list(names.parts[world.CAT].values()) == ["head", "torso", "leg", "tail"]
 
 
 def test_without_a_classifier_the_page_says_what_to_do(reveal, as_alice):
@@ -138,7 +140,7 @@ def test_result_json_has_every_sequence_and_every_table(run, as_alice):
 
     told = json.loads(b"".join(answer.streaming_content))
     assert answer["Content-Disposition"].startswith("attachment")
-    assert set(told["tables"]) == {*tables.TABLES, "averaging"}
+    assert set(told["tables"]) == {"averaging", *(table.name for table in TABLES)}
     assert len(told["sequences"]) == 2 * run.benchmark.settings["sequences"]
     assert set(told["sequences"][0]) >= {
         *("image", "category", "part_scheme", "content_scheme", "classifier", "cds", "b_cds")
@@ -195,8 +197,8 @@ def test_objects_are_found_by_name_and_category(run, as_alice):
     found = as_alice.get(path, {"q": "CATS/1"}).context["rows"]
 
     assert len(everything) == 3
-    assert [row["thing"].object for row in cows] == ["cow-1"]
-    assert [row["thing"].image for row in found] == ["cats/1.png"]
+    assert [row.thing.object for row in cows] == ["cow-1"]
+    assert [row.thing.image for row in found] == ["cats/1.png"]
     assert "No object fits" in read(as_alice, path, q="<script>")
 
 
@@ -205,8 +207,8 @@ def test_objects_are_listed_at_the_schemes_asked_for(run, as_alice):
 
     rows = as_alice.get(address("cds_objects", run), {"content": "low"}).context["rows"]
 
-    assert {index.places[row["number"]].content_scheme for row in rows} == {"low"}
-    assert all(row["cells"][0]["best"] and not row["cells"][1]["best"] for row in rows)
+    assert {index.places[row.number].content_scheme for row in rows} == {"low"}
+    assert all(row.cells[0].is_best and not row.cells[1].is_best for row in rows)
 
 
 def test_an_index_is_read_anew_once_the_file_changed(tmp_path):
@@ -232,12 +234,12 @@ def test_viewer_tells_parts_weights_answers_and_scores(run, as_alice):
 
     frames, rows = page.context["frames"], page.context["rows"]
     count = len(frames)
-    assert [frame["weight"] for frame in frames] == [(count - at) / count for at in range(count)]
-    assert frames[-1]["caption"] == "all the rest"
-    assert [row["classifier"] for row in rows] == ["early", "late"]
-    assert [cell["right"] for cell in rows[1]["cells"]] == [False] * (count - 1) + [True]
-    assert rows[0]["cds"] == rows[0]["b_cds"] == 0
-    assert rows[0]["now"]["number"] == page.context["shown"]["number"] == 2
+    assert [frame.weight for frame in frames] == [(count - at) / count for at in range(count)]
+    assert frames[-1].caption == "all the rest"
+    assert [row.classifier for row in rows] == ["early", "late"]
+    assert [cell.answer.right for cell in rows[1].cells] == [False] * (count - 1) + [True]
+    assert rows[0].scores.cds == rows[0].scores.b_cds == 0
+    assert rows[0].shown.number == page.context["shown"].number == 2
     assert "dog" in page.content.decode()
 
 
@@ -252,22 +254,28 @@ def test_missing_parts_say_that_the_frame_is_repeated(run, as_alice):
 
     ids = lines[repeated]["frames"]
     for before, after, frame in zip(ids, ids[1:], frames[1:], strict=False):
-        assert frame["repeats"] == (before == after)
-        assert frame["caption"].startswith("no ") == (before == after)
+        assert frame.repeats == (before == after)
+        assert frame.caption.startswith("no ") == (before == after)
+
+
+def answered(line: SequenceLine) -> AnsweredSequence:
+    return AnsweredSequence.from_json(line.as_dict() | {"answers": {}, "scores": {}})
 
 
 def test_a_first_part_that_is_missing_is_told_too(run):
     """Its frame shows no part and repeats nothing."""
     row = run.benchmark
     row.settings["orders"]["random"][world.CAT] = ["tail", "head", "leg"]
-    line = {"category": world.CAT, "part_scheme": "random", "parts": 3, "present": 1}
+    line = answered(
+        SequenceLine("i", world.CAT, "random", "low", ("a", "b", "b", "c"), present=1, parts=3)
+    )
 
-    frames = sequence_pages._frames(row, run, 0, line | {"frames": ["a", "b", "b", "c"]})
+    frames = sequence_pages._frames(row, run, 0, line)
 
-    assert [frame["caption"] for frame in frames] == [
+    assert [frame.caption for frame in frames] == [
         *("no tail here", "head", "no leg here", "all the rest")
     ]
-    assert [frame["repeats"] for frame in frames] == [False, False, True, False]
+    assert [frame.repeats for frame in frames] == [False, False, True, False]
 
 
 def test_the_empty_frame_is_told(alice, bob, dataset):
@@ -275,10 +283,10 @@ def test_the_empty_frame_is_told(alice, bob, dataset):
     [line, *_] = benchmarks.lines_of(reveal)
     run = Run(benchmark=reveal, pk=1)
 
-    frames = sequence_pages._frames(reveal, run, 0, line.as_dict())
+    frames = sequence_pages._frames(reveal, run, 0, answered(line))
 
-    assert frames[0]["caption"] == "no part yet"
-    assert frames[-1]["caption"] == "all the rest"
+    assert frames[0].caption == "no part yet"
+    assert frames[-1].caption == "all the rest"
     assert len(frames) == len(line.frames)
 
 
@@ -314,7 +322,7 @@ def test_without_a_mapping_nothing_is_right_or_wrong(
     assert "no mapping was given" in page
     assert "B-CDS by content scheme" not in page
     assert 'id="error"' not in page
-    assert {cell["right"] for cell in viewer.context["rows"][0]["cells"]} == {None}
+    assert {cell.answer.right for cell in viewer.context["rows"][0].cells} == {None}
     assert "nothing is right or wrong here" in viewer.content.decode()
 
 
@@ -323,18 +331,18 @@ def test_viewer_goes_to_other_objects_and_schemes(run, as_alice):
     ways = as_alice.get(address("cds_viewer", run, 0)).context["ways"]
     here = index.places[0]
 
-    assert ways["previous"] is None
-    assert index.places[ways["next"]].content_scheme == here.content_scheme
-    assert index.places[ways["next"]][1:3] != here[1:3]
-    assert index.places[ways["next_content"]].content_scheme == results.CONTENTS[1]
-    assert ways["next_part"] == 0
+    assert ways.previous is None
+    assert index.places[ways.next].content_scheme == here.content_scheme
+    assert index.places[ways.next][1:3] != here[1:3]
+    assert index.places[ways.next_content].content_scheme == results.CONTENTS[1]
+    assert ways.next_part == 0
 
 
 @pytest.mark.parametrize("asked", ["0", "99999", "-1", "x", "9" * 500])
 def test_a_frame_that_is_none_is_the_nearest(run, as_alice, asked):
     page = as_alice.get(address("cds_viewer", run, 0), {"frame": asked})
 
-    assert 1 <= page.context["shown"]["number"] <= len(page.context["frames"])
+    assert 1 <= page.context["shown"].number <= len(page.context["frames"])
 
 
 def test_a_sequence_that_is_none_is_not_found(run, as_alice):
@@ -345,10 +353,10 @@ def test_galleries_show_the_objects_and_lead_to_their_sequences(run, as_alice):
     page = as_alice.get(address("cds_galleries", run))
 
     found = page.context["galleries"]
-    assert [gallery["of"] for gallery in found] == results.CONTENTS
-    tiles = [tile for group in found[0]["groups"] for tile in group["tiles"]]
-    assert {tile["line"]["object"] for tile in tiles} == {"cat-1", "cow-1"}
-    assert all(tile["picture"] and tile["number"] is not None for tile in tiles)
+    assert [gallery.name for gallery in found] == list(map(content_scheme, results.CONTENTS))
+    tiles = [tile for group in found[0].groups.values() for tile in group]
+    assert {tile.row.object for tile in tiles} == {"cat-1", "cow-1"}
+    assert all(tile.picture and tile.number is not None for tile in tiles)
     assert page.content.decode().count("<image ") > 0
 
 
@@ -357,7 +365,7 @@ def test_galleries_by_classifier_and_of_captchas(run, as_alice):
     result = run.result
     result["tables"]["captchas"] = [
         {
-            **results.result()["tables"]["captchas"][0],
+            **results.stored()["tables"]["captchas"][0],
             "image": "cats/0.png",
             "object": "cat-1",
             "part_scheme": "random",
@@ -368,11 +376,11 @@ def test_galleries_by_classifier_and_of_captchas(run, as_alice):
     run.save(update_fields=["result"])
     captchas = as_alice.get(address("cds_galleries", run), {"form": "captchas"})
 
-    assert [gallery["of"] for gallery in by_classifier.context["galleries"]] == ["early", "late"]
+    assert [gallery.name for gallery in by_classifier.context["galleries"]] == ["early", "late"]
     [row] = captchas.context["rows"]
-    assert [frame["number"] for frame in row["frames"]] == [2, 3, 4]
-    assert row["frames"][0]["url"].endswith("?frame=2")
-    assert row["pair"] is not None
+    assert [frame.number for frame in row.frames] == [2, 3, 4]
+    assert row.frames[0].url.endswith("?frame=2")
+    assert row.pair is not None
 
 
 def test_pages_ask_the_database_little(run, as_alice, django_assert_max_num_queries):

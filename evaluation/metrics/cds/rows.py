@@ -1,0 +1,33 @@
+"""Rows of the tables of a CDS benchmark, as results store and commands print them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+from labeling.records import Record
+
+
+@dataclass(kw_only=True)
+class Row(Record):
+    """A row. LATER: fields that rows of the first edition lack; there they are None and unwritten.
+
+    low, high, and fields that end so: an interval, None without rounds. None: not a number.
+    """
+
+    LATER: ClassVar[tuple[str, ...]] = ()
+
+    def __post_init__(self) -> None:
+        self._lacking: tuple[str, ...] = ()
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> Self:
+        lacking = tuple(name for name in cls.LATER if name not in value)
+        row = super().from_json({**value, **dict.fromkeys(lacking)} if lacking else value)
+        row._lacking = lacking
+        return row
+
+    def to_json(self) -> dict[str, object]:
+        written = super().to_json()
+        for name in self._lacking:
+            del written[name]
+        return written

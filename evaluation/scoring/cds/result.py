@@ -1,0 +1,126 @@
+"""What `score cds` finds, as the command prints it and runs store it. Pure."""
+
+from dataclasses import dataclass, field
+
+from evaluation.metrics.bands import Sure
+from evaluation.metrics.cds.captchas import CaptchaRow
+from evaluation.metrics.cds.hardness import HardnessRow
+from evaluation.metrics.cds.histograms import PresenceRow, RatioRow
+from evaluation.metrics.cds.tables import (
+    ContentSchemeRow,
+    CorrelationRow,
+    ErrorRow,
+    PartSchemeRow,
+    WinnersRow,
+)
+from labeling.records import Record
+
+
+@dataclass(kw_only=True)
+class CdsTables(Record):
+    """Every table by its name in FORMATS. averaging: the rule of the printed tables."""
+
+    averaging: str = "text"
+    error: list[ErrorRow] = field(default_factory=list)
+    by_content_scheme: list[ContentSchemeRow] = field(default_factory=list)
+    by_part_scheme: list[PartSchemeRow] = field(default_factory=list)
+    best_and_worst: list[WinnersRow] = field(default_factory=list)
+    error_correlation: list[CorrelationRow] = field(default_factory=list)
+    cl_ratio: list[RatioRow] = field(default_factory=list)
+    hardness: list[HardnessRow] = field(default_factory=list)
+    part_presence: list[PresenceRow] = field(default_factory=list)
+    captchas: list[CaptchaRow] = field(default_factory=list)
+
+
+@dataclass(kw_only=True)
+class Scores(Record):
+    """Of a sequence, or of one classifier's answers to it. b_cds: with a mapping."""
+
+    cds: float
+    b_cds: float | None = None
+
+
+@dataclass(kw_only=True)
+class SequenceScores(Record):
+    """A line of a run's sequences.jsonl: a sequence and a classifier that saw it."""
+
+    image: str
+    object: str
+    category: str
+    part_scheme: str
+    content_scheme: str
+    classifier: str
+    cds: float
+    b_cds: float | None = None
+
+
+@dataclass(kw_only=True)
+class Answer(Record):
+    """What a classifier answered to a frame.
+
+    wnid, name: None where it named nothing. right: None without a mapping.
+    """
+
+    wnid: str | None
+    name: str | None
+    similarity: float
+    right: bool | None
+
+
+@dataclass(kw_only=True)
+class AnsweredSequence(Record):
+    """A line of a run's answers.jsonl: a sequence as FORMATS has it, and every classifier's answers
+    to its frames, with the scores. A classifier that was not asked is left out."""
+
+    image: str
+    category: str
+    part_scheme: str
+    content_scheme: str
+    frames: list[str]
+    object: str | None = None
+    present: int | None = None
+    parts: int | None = None
+    answers: dict[str, list[Answer]]
+    scores: dict[str, Scores]
+
+
+@dataclass(kw_only=True)
+class Bootstrap(Record):
+    rounds: int
+    seed: int
+    level: float
+
+
+@dataclass(kw_only=True)
+class ScoredRelease(Record):
+    number: int
+    sha256: str
+
+
+@dataclass(kw_only=True)
+class CdsResult(Record):
+    """How CDS was computed, and every table.
+
+    sequences: how many, or the scores of each. few_objects: categories whose intervals say little.
+    category_names: what to call a category that is a wnid. instances: wnids of instances among the
+    classes, where there are any. sure: what of the order of the machines is sure. release,
+    code_version: of a benchmark's run.
+    """
+
+    classifiers: list[str]
+    similarity: str
+    convention: str
+    by: str
+    bootstrap: Bootstrap
+    mapping: dict[str, list[str]] | None
+    images: int
+    objects: int
+    sequences: int | list[SequenceScores]
+    few_objects: list[str] = field(default_factory=list)
+    notes: list[str]
+    category_names: dict[str, str] = field(default_factory=dict)
+    instances: list[str] | None = None
+    sure: Sure | None = None
+    tables: CdsTables
+    release: ScoredRelease | None = None
+    code_version: str | None = None
