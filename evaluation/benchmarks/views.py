@@ -161,13 +161,11 @@ def _accepted(
 ) -> HttpResponse:
     data, field = form.cleaned_data, form.file_field
     path, file_name = form.path(field), data[field].name
-    changed = kind.accept(row, request.user, path, file_name, data.get("name", ""))
+    changed = runs.submit(row, request.user, path, file_name, data.get("name", ""))
     form.forget_files()
     if not changed:
         messages.info(request, "Everything in the file is here already.")
         return redirect("evaluation:submissions", row.name)
-    if kind.scores_at_once:
-        runs.request(row, request.user)
     messages.success(request, kind.accepted(changed))
     return redirect("evaluation:benchmark", row.name)
 
@@ -176,11 +174,8 @@ def _accepted(
 @require_POST
 def remove(request: SignedIn, name: str, position: int) -> HttpResponse:
     row = access.benchmark_for(request.user, name)
-    gone = kind_of(row).remove(row, position)
-    text = f"{gone} no longer takes part."
-    if row.submissions.exists():
-        runs.request(row, request.user)
-        text += " The score without it is on its way."
+    text = f"{runs.remove(row, request.user, position)} no longer takes part."
+    text += " The score without it is on its way." if row.submissions.exists() else ""
     messages.success(request, text)
     return redirect("evaluation:submissions", row.name)
 

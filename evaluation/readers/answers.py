@@ -40,7 +40,7 @@ _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 def require_file(path: Path, cure: str) -> None:
     """Raises BadInput where there is no such file."""
     if not path.is_file():
-        raise BadInput("the file is missing", file=path, cure=cure)
+        raise BadInput("the file is missing", path, None, cure)
 
 
 def file_sha256(path: Path) -> str:
@@ -56,7 +56,7 @@ def text_lines(path: Path) -> list[str]:
         return data.decode("utf-8-sig").splitlines()
     except UnicodeDecodeError as error:
         line = data[: error.start].count(b"\n") + 1
-        raise BadInput("is not UTF-8", file=path, line=line, cure="save it as UTF-8") from error
+        raise BadInput("is not UTF-8", path, line, "save it as UTF-8") from error
 
 
 def parsed(text: str) -> Any:
@@ -80,8 +80,9 @@ def json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         if file.peek(len(ZIP))[: len(ZIP)] == ZIP:
             raise BadInput(
                 "is a part of a selection (mad select --shard) or another zip, no JSON Lines",
-                file=path,
-                cure="join all parts first: mad merge PART … --out selection.jsonl",
+                path,
+                None,
+                "join all parts first: mad merge PART … --out selection.jsonl",
             )
         for number, raw in enumerate(file, start=1):
             if not raw.strip():
@@ -90,15 +91,10 @@ def json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
                 value = parsed(raw.decode("utf-8-sig" if number == 1 else "utf-8"))
             except (ValueError, RecursionError) as error:
                 raise BadInput(
-                    f"is not JSON ({error})",
-                    file=path,
-                    line=number,
-                    cure="one JSON object per line",
+                    f"is not JSON ({error})", path, number, "one JSON object per line"
                 ) from error
             if not isinstance(value, dict):
-                raise BadInput(
-                    "is not a JSON object", file=path, line=number, cure="one JSON object per line"
-                )
+                raise BadInput("is not a JSON object", path, number, "one JSON object per line")
             yield number, value
 
 
@@ -108,22 +104,20 @@ def read_answers(path: Path) -> dict[tuple[str, str], bool | None]:
     for line, value in json_lines(path):
         image, wnid, contains = value.get("image"), value.get("wnid"), value.get("contains", "")
         if not isinstance(image, str) or not isinstance(wnid, str):
-            raise BadInput(
-                "image and wnid are not both strings", file=path, line=line, cure="give both"
-            )
+            raise BadInput("image and wnid are not both strings", path, line, "give both")
         if contains is not None and not isinstance(contains, bool):
             raise BadInput(
                 f"contains is {contains!r}, expected true, false or null",
-                file=path,
-                line=line,
-                cure="give true, false, or null for an image dropped as too hard",
+                path,
+                line,
+                "give true, false, or null for an image dropped as too hard",
             )
         if (image, wnid) in answers:
             raise BadInput(
                 f"{image!r} and {wnid} already have an answer",
-                file=path,
-                line=line,
-                cure="give one line per settled question",
+                path,
+                line,
+                "give one line per settled question",
             )
         answers[image, wnid] = contains
     return answers
@@ -139,7 +133,7 @@ def read_accuracy(path: Path, classifiers: list[str]) -> dict[str, float]:
     missing = [name for name in classifiers if name not in found]
     if missing:
         raise BadInput(
-            f"no accuracy for {', '.join(missing)}", file=path, cure="add a row for each classifier"
+            f"no accuracy for {', '.join(missing)}", path, None, "add a row for each classifier"
         )
     return {name: found[name] for name in classifiers}
 
@@ -155,7 +149,7 @@ def parse_accuracies(text: str, file: StrPath) -> dict[str, float]:
     except csv.Error as error:
         line = rows.reader.line_num
         raise BadInput(
-            f"is not CSV ({error})", file=file, line=line, cure="write rows of classifier,accuracy"
+            f"is not CSV ({error})", file, line, "write rows of classifier,accuracy"
         ) from error
 
 
@@ -163,9 +157,9 @@ def _accuracies(rows: "csv.DictReader[str]", path: StrPath) -> dict[str, float]:
     if not {"classifier", "accuracy"} <= set(rows.fieldnames or ()):
         raise BadInput(
             "the first line has no classifier and accuracy",
-            file=path,
-            line=1,
-            cure="begin with the line classifier,accuracy",
+            path,
+            1,
+            "begin with the line classifier,accuracy",
         )
     found: dict[str, float] = {}
     for row in rows:
@@ -177,13 +171,11 @@ def _accuracies(rows: "csv.DictReader[str]", path: StrPath) -> dict[str, float]:
         if value != value or abs(value) == float("inf"):
             raise BadInput(
                 f"the accuracy of {name!r} is {row['accuracy']!r}, expected a number",
-                file=path,
-                line=rows.line_num,
-                cure="give a number",
+                path,
+                rows.line_num,
+                "give a number",
             )
         if name in found:
-            raise BadInput(
-                f"{name!r} is listed twice", file=path, line=rows.line_num, cure="list it once"
-            )
+            raise BadInput(f"{name!r} is listed twice", path, rows.line_num, "list it once")
         found[name] = value
     return found

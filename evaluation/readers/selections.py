@@ -226,7 +226,7 @@ def check_same_rule(
 
 def _bad(file: str, number: int | None, message: str, cure: str = "") -> BadInput:
     cure = cure or "write the file with mad select or mad add"
-    return BadInput(message, file=file, line=number, cure=cure)
+    return BadInput(message, file, number, cure)
 
 
 def _ranked_meta(raw: object, file: str, number: int) -> Meta:

@@ -63,8 +63,9 @@ def open_pool(
     if len(chosen) < 2:
         raise BadInput(
             f"has predictions of {len(chosen)} classifiers, expected 2 or more",
-            file=folder,
-            cure="add NAME.labels.npy and NAME.confidences.npy for each classifier",
+            folder,
+            None,
+            "add NAME.labels.npy and NAME.confidences.npy for each classifier",
         )
     classes = read_classes(folder / "classes.txt", wordnet)
     with ThreadPoolExecutor(threads) as pool:
@@ -103,7 +104,7 @@ def levels_of(pool_classes: Sequence[str], wordnet: WordNet, distance: str, file
     except NoPlaceInHierarchy as error:
         line = list(pool_classes).index(error.wnid) + 1
         raise BadInput(
-            str(error), file=file, line=line, cure="use --distance zero-one, or another class"
+            str(error), file, line, "use --distance zero-one, or another class"
         ) from error
 
 

@@ -171,8 +171,9 @@ class Command(ContractCommand):
         if classifier in before.classifiers:
             raise BadInput(
                 f"{classifier!r} is in the competition already",
-                file=into,
-                cure="give a classifier that is not",
+                into,
+                None,
+                "give a classifier that is not",
             )
         settings = _joining_settings(before.meta, _given(options), into)
         wordnet = load()
@@ -206,10 +207,10 @@ class Command(ContractCommand):
             )
         except MissingAnswers as error:
             raise BadInput(
-                str(error), file=answers, cure="add a line for each, null where it was dropped"
+                str(error), answers, None, "add a line for each, null where it was dropped"
             ) from error
         except RankingError as error:
-            raise BadInput(str(error), file=answers, cure=error.cure) from error
+            raise BadInput(str(error), answers, None, error.cure) from error
 
 
 def _add_pool(parser: CommandParser) -> None:
@@ -263,20 +264,18 @@ def _joining_settings(meta: Meta, given: dict[str, object], into: Path) -> selec
     if missing:
         raise BadInput(
             f"the meta line lacks settings of the selection ({', '.join(missing)})",
-            file=into,
-            line=1,
-            cure="give them as options",
+            into,
+            1,
+            "give them as options",
         )
     if values["top_k"] != meta.top_k:
         raise UsageError(f"--top-k is {values['top_k']}, but {into} has {meta.top_k}")
     if values["distance"] not in DISTANCES:
-        raise BadInput(f"the distance is {values['distance']!r}", file=into, line=1)
+        raise BadInput(f"the distance is {values['distance']!r}", into, 1)
     try:
         return selecting.settings_of(values)
     except (TypeError, ValueError) as error:
-        raise BadInput(
-            str(error), file=into, line=1, cure="mend it or give it as an option"
-        ) from error
+        raise BadInput(str(error), into, 1, "mend it or give it as an option") from error
 
 
 def _refuse_another_pool(meta: Meta, now: dict[str, str], predictions: Path, into: Path) -> None:
@@ -285,8 +284,9 @@ def _refuse_another_pool(meta: Meta, now: dict[str, str], predictions: Path, int
         if now.get(name) != digest:
             raise BadInput(
                 f"is not the file that {into} was made from",
-                file=predictions / name,
-                cure="bring it back, or select again",
+                predictions / name,
+                None,
+                "bring it back, or select again",
             )
 
 

@@ -103,10 +103,13 @@ def test_cells_that_a_spreadsheet_would_run_are_neutralised(result):
 
 
 def test_best_comes_first_with_what_is_known_of_it(result):
-    rows = tables.ranking(replace(result, rank_changes=[0, 1, -1, 0], accuracy_ranks=[1, 3, 2, 4]))
+    more = replace(result, rank_changes=[0, 1, -1, 0], accuracy_ranks=[1, 3, 2, 4])
 
-    assert [row.classifier for row in rows][:2] == ["a", "b"]
-    assert (rows[1].accuracy_rank, rows[1].rank_change) == (3, 1)
+    head, rows = tables.RANKS.content(more)
+
+    assert [row[0] for row in rows][:2] == ["a", "b"]
+    second = dict(zip(head, rows[1], strict=True))
+    assert (second["accuracy_rank"], second["rank_change"]) == (3, 1)
 
 
 def test_shares_of_no_image_are_unknown(result):

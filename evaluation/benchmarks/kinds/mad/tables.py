@@ -1,6 +1,8 @@
 """The tables of a ranking: the numbers beside every figure, and the CSV files."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from operator import attrgetter
 
 from evaluation.benchmarks.kinds.mad.scoring import MadResult
 from evaluation.benchmarks.tables import Column, Table
@@ -10,22 +12,21 @@ MEANINGS = {"I": "both right", "II": "one right", "III": "neither right"}
 
 @dataclass(frozen=True)
 class RankRow:
-    """A classifier. first_place, last_place: between which its place surely is; low, high: the
-    interval of its rank."""
+    """The classifier at index `i` of the result, and between which places it surely is."""
 
-    classifier: str
-    images: int
+    result: MadResult
+    i: int
     first_place: int
     last_place: int
-    rank: float
-    low: float | None
-    high: float | None
-    score: float
-    hodge_rank: float
-    hodge_score: float
-    accuracy: float | None
-    accuracy_rank: float | None
-    rank_change: float | None
+
+    @property
+    def images(self) -> int:
+        name = self.result.classifiers[self.i]
+        return sum(row.images for row in self.result.pairs if name in row.pair)
+
+    @property
+    def hodge_score(self) -> float:
+        return self.result.hodge.scores[self.i]
 
 
 @dataclass(frozen=True)
@@ -53,28 +54,8 @@ class CaseRow:
 
 def ranking(result: MadResult) -> list[RankRow]:
     """A row for each classifier, best first."""
-    rows = []
-    for (first, last), i in zip(result.sure_order().places, result.by_rank(), strict=True):
-        name, (low, high) = result.classifiers[i], result.rank_intervals[i]
-        changes, accuracy_ranks = result.rank_changes, result.accuracy_ranks
-        rows.append(
-            RankRow(
-                classifier=name,
-                images=sum(row.images for row in result.pairs if name in row.pair),
-                first_place=first,
-                last_place=last,
-                rank=result.ranks[i],
-                low=low,
-                high=high,
-                score=result.scores[i],
-                hodge_rank=result.hodge.ranks[i],
-                hodge_score=result.hodge.scores[i],
-                accuracy=result.accuracies[i],
-                accuracy_rank=accuracy_ranks[i] if accuracy_ranks else None,
-                rank_change=changes[i] if changes else None,
-            )
-        )
-    return rows
+    places = zip(result.by_rank(), result.sure_order().places, strict=True)
+    return [RankRow(result, i, first, last) for i, (first, last) in places]
 
 
 def pairs(result: MadResult) -> list[PairRow]:
@@ -120,25 +101,36 @@ class Square(Table):
         return {"words": self.words, "columns": [head, *columns], "rows": rows}
 
 
+def _of(path: str) -> Callable[[RankRow], object]:
+    """The classifier's own of a list of the result, where there is one."""
+    values = attrgetter(path)
+
+    def cell(row: RankRow) -> object:
+        found = values(row.result)
+        return found[row.i] if found else None
+
+    return cell
+
+
 # The columns of pages and CSV files; `page` has those of pages in their order.
 _OWN = "evaluation/mad/_cell.html"
 RANKS = Table(
     "ranks",
     ranking,
     (
-        Column("classifier", "Classifier", is_number=False),
+        Column("classifier", "Classifier", is_number=False, of=_of("classifiers")),
         Column("images", "Images", template=_OWN),
         Column("first_place", "Sure places", template=_OWN),
         Column("last_place"),
-        Column("rank", "Rank", template=_OWN),
-        Column("low"),
-        Column("high"),
-        Column("score", "Score", digits=4),
-        Column("hodge_rank", "HodgeRank", template=_OWN),
+        Column("rank", "Rank", template=_OWN, of=_of("ranks")),
+        Column("low", of=lambda row: row.result.rank_intervals[row.i][0]),
+        Column("high", of=lambda row: row.result.rank_intervals[row.i][1]),
+        Column("score", "Score", digits=4, of=_of("scores")),
+        Column("hodge_rank", "HodgeRank", template=_OWN, of=_of("hodge.ranks")),
         Column("hodge_score"),
-        Column("accuracy", "Accuracy"),
-        Column("accuracy_rank", "Rank by accuracy", digits=-1),
-        Column("rank_change", "Moved by", template=_OWN),
+        Column("accuracy", "Accuracy", of=_of("accuracies")),
+        Column("accuracy_rank", "Rank by accuracy", digits=-1, of=_of("accuracy_ranks")),
+        Column("rank_change", "Moved by", template=_OWN, of=_of("rank_changes")),
     ),
     words="ranks",
     page=(

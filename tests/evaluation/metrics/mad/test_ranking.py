@@ -198,48 +198,32 @@ def test_order_of_lines_and_of_names_in_a_pair_do_not_matter():
     assert first == second
 
 
-def test_a_dropped_image_is_replaced_by_the_next_reserve():
-    lines = [line("ab", r) for r in range(1, 6)]
-    answers = answers_for(lines, lambda one: (True, False))
-    answers["ab2", "label of b"] = None
+NULL, RIGHT = (None, True), (True, True)
+
+
+@pytest.mark.parametrize(
+    ("count", "outcomes", "images", "dropped", "pending", "reserve"),
+    [
+        # A dropped image is replaced by the next reserve.
+        (5, [RIGHT, NULL, RIGHT, RIGHT, RIGHT], [1, 3, 4], [2], [], 5),
+        # So is a reserve that is dropped in its turn.
+        (5, [NULL, RIGHT, RIGHT, NULL, RIGHT], [2, 3, 5], [1, 4], [], None),
+        # An image that waits keeps its place.
+        (5, [RIGHT, NULL], [1, 3, 4], [2], [3, 4], 5),
+        # A short pair takes a reserve for a dropped image alone.
+        (2, [RIGHT, NULL], [1], [2], [], None),
+    ],
+)
+def test_images_in_place_wait_or_are_dropped(count, outcomes, images, dropped, pending, reserve):
+    lines = [line("ab", r) for r in range(1, count + 1)]
+    answers = answers_for(lines[: len(outcomes)], lambda one: outcomes[one.rank - 1])
 
     (standing,) = standing_images(lines, answers, top_k=3)
 
-    assert [one.rank for one in standing.images] == [1, 3, 4]
-    assert [one.rank for one in standing.dropped] == [2]
-    assert standing.reserve == lines[4]
-    assert standing.pending == []
-
-
-def test_a_reserve_that_is_dropped_makes_way_for_the_next():
-    lines = [line("ab", r) for r in range(1, 6)]
-    answers = answers_for(lines, lambda one: (None if one.rank in (1, 4) else True, True))
-
-    (standing,) = standing_images(lines, answers, top_k=3)
-
-    assert [one.rank for one in standing.images] == [2, 3, 5]
-    assert standing.reserve is None
-
-
-def test_an_image_that_waits_keeps_its_place():
-    lines = [line("ab", r) for r in range(1, 6)]
-    answers = answers_for(lines[:1], lambda one: (True, True))
-    answers["ab2", "label of a"] = None
-
-    (standing,) = standing_images(lines, answers, top_k=3)
-
-    assert [one.rank for one in standing.images] == [1, 3, 4]
-    assert [one.rank for one in standing.pending] == [3, 4]
-    assert [one.rank for one in standing.dropped] == [2]
-
-
-def test_a_short_pair_takes_a_reserve_only_for_a_dropped_image():
-    lines = [line("ab", 1), line("ab", 2)]
-    answers = answers_for(lines, lambda one: (one.rank == 1 or None, True))
-
-    (standing,) = standing_images(lines, answers, top_k=3)
-
-    assert [one.rank for one in standing.images] == [1]
+    assert [one.rank for one in standing.images] == images
+    assert [one.rank for one in standing.dropped] == dropped
+    assert [one.rank for one in standing.pending] == pending
+    assert (standing.reserve and standing.reserve.rank) == reserve
 
 
 def test_null_takes_the_image_out_of_every_pair_that_asks_the_question():
