@@ -1,7 +1,6 @@
 """What labeling asks of this part without knowing it; the settings name these functions."""
 
 from collections.abc import Sequence
-from typing import Any
 
 from django.db.models import Q
 from django.urls import reverse
@@ -9,20 +8,21 @@ from django.urls import reverse
 from evaluation.benchmarks.kinds.mad.competitions import topic_of
 from evaluation.metrics.wordnet import nouns as wordnet
 from evaluation.models import Benchmark
+from labeling.campaigns.lifecycle import TopicRow
 from labeling.models import Campaign
 
 
-def glossary(keys: Sequence[str]) -> list[dict[str, Any]]:
+def glossary(keys: Sequence[str]) -> list[TopicRow]:
     """Name, synonyms, gloss and link of every key that is a noun of WordNet 3.0; none where
     WordNet is not installed."""
     try:
         nouns = wordnet.load()
     except wordnet.WordNetMissing:
         return []
-    found = []
+    found: list[TopicRow] = []
     for key in keys:
         try:
-            found.append(topic_of(nouns.synset(nouns.index(key))) | {"key": key})
+            found.append({**topic_of(nouns.synset(nouns.index(key))), "key": key})
         except wordnet.UnknownLabel:
             continue
     return found

@@ -17,8 +17,7 @@ from typing import Any, Self
 @dataclass(kw_only=True)
 class Record:
     """Base of such dataclasses. Fields: JSON values, Records, and lists, tuples and dicts by string
-    of these. `field(metadata={"key": …})` names a key that no Python name can have, and
-    `field(default=None, metadata={"with": …})` another field beside which None is written as null.
+    of these. `field(metadata={"key": …})` names a key that no Python name can have.
 
     unknown: keys of a JSON object that no field names, which are written again, after the others.
 
@@ -52,18 +51,17 @@ class Record:
         written = {
             key: _plain(value)
             for key, (own, value) in found.items()
-            if own.is_required or value is not None or getattr(self, own.beside, None) is not None
+            if own.is_required or value is not None
         }
         return written | self.unknown
 
 
 @dataclass(frozen=True)
 class _Reader:
-    """How a field is read. is_required: it has no default. beside: its `with`, or ""."""
+    """How a field is read. is_required: it has no default."""
 
     name: str
     is_required: bool
-    beside: str
     read: Callable[[Any], Any]
 
 
@@ -75,7 +73,6 @@ def _readers(cls: type[Record]) -> dict[str, _Reader]:
         own.metadata.get("key", own.name): _Reader(
             own.name,
             own.default is dataclasses.MISSING and own.default_factory is dataclasses.MISSING,
-            own.metadata.get("with", ""),
             _reader(hints[own.name]),
         )
         for own in dataclasses.fields(cls)

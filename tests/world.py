@@ -95,8 +95,7 @@ def build() -> World:
 def split_coot(image: str) -> PartedObject:
     """A coot whose left leg came in two pieces, merged."""
     pieces = tuple(((((10.0, y), (14.0, y), (14.0, y + 6), (10.0, y + 6)),),) for y in (10.0, 18.0))
-    merge, leg = simplifying.merged(Merge(pieces, instance="left"))
-    part = Part("leg", **simplifying.together([merge], [leg]))
+    part = simplifying.remerged(Part("leg"), [Merge(pieces, instance="left")])
     return PartedObject(image, COOT, (8, 8, 30, 30), (part,))
 
 

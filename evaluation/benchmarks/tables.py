@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
+from labeling.records import Record
+
 Cells = dict[str, object]
 # What a spreadsheet would run as a formula begins with one of these.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
@@ -15,16 +17,15 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 class Column:
     """A column: its key in CSV files and in a row, and what pages write above it.
 
-    of: the cell of a row, where it is not the row's key or attribute of that name.
-
-    digits: after the point on pages, -1 for one unless it is 0; None writes the value as it is.
-    template: shows the cell instead, given `column`, `value` and `row`. A column without words
-    is on no page.
+    digits: after the point on pages, as floatformat takes them: -1 for one unless it is 0, "0g"
+    with thousands apart; None writes the value as it is. template: shows the cell instead, given
+    `column`, `value` and `row`. of: the cell of a row, where it is not the row's key or attribute
+    of that name. A column without words is on no page.
     """
 
     key: str
     words: str = ""
-    digits: int | None = None
+    digits: int | str | None = None
     is_number: bool = True
     template: str = ""
     of: Callable[[Any], object] | None = None
@@ -87,6 +88,8 @@ def _cells(row: Any, columns: Sequence[Column]) -> Cells:
         return {**row} | {column.key: column.cell(row) for column in columns if column.of}
     if columns:
         return {column.key: column.cell(row) for column in columns}
+    if isinstance(row, Record):
+        return row.to_json()
     return {field.name: getattr(row, field.name) for field in fields(row)}
 
 

@@ -1,4 +1,4 @@
-"""What lies behind a figure: options that several verbs of score share, and their tables."""
+"""Options that several verbs of score share, and the tables of their analysis."""
 
 import math
 from collections.abc import Iterator, Mapping
@@ -10,9 +10,16 @@ from django.core.management.base import CommandParser
 from evaluation.management.commands.wordnet import load
 from evaluation.metrics.wordnet.nouns import UnknownLabel
 from evaluation.readers.box_files import Options
+from evaluation.scoring.analysis import Difficulty, Extremes, PerClass
+from evaluation.scoring.class_properties import Properties
+from evaluation.scoring.classification import ClassificationResult
+from evaluation.scoring.comparing import Comparison
+from evaluation.scoring.detection import DetectionResult
 from evaluation.scoring.explaining import Asked
-from labeling.management.contract import Result, UsageError, table
+from evaluation.scoring.localization import LocalizationResult
+from labeling.management.contract import UsageError, table
 
+Scored = ClassificationResult | LocalizationResult | DetectionResult
 WIDEST_BAR = 40
 
 
@@ -58,112 +65,126 @@ def asked(options: Mapping[str, Any]) -> Asked | None:
     return Asked(boxes, read, properties=properties)
 
 
-def tables(result: Result) -> Iterator[str]:
+def bounds(confidence: float) -> tuple[str, str]:
+    """The heads of an interval's columns."""
+    return f"{100 * confidence:g} % from", "to"
+
+
+def notes(result: Scored) -> Iterator[str]:
+    """What was noted of the first submission, then of the others."""
+    yield from (f"note: {note}" for note in result.notes)
+    for own in (result.submissions or [])[1:]:
+        yield from (f"note on {own.name}: {note}" for note in own.notes)
+
+
+def tables(result: Scored) -> Iterator[str]:
     """`analysis`, of the best by class where there are several submissions, and `objects`."""
-    found = result.get("analysis")
+    found = result.analysis
     if found is None:
         return
     of = "of the submission"
-    if "submissions" in result:
-        found = result["comparison"]["optimistic"]["by_class"]["analysis"]
+    if result.comparison and result.comparison.optimistic:
+        found = result.comparison.optimistic.by_class.analysis or found
         of = "of the best submission on each class"
-    yield from _per_class(found["per_class"], f"{found['measure']} by class, {of}")
-    if found["by_scale"]:
+    yield from _per_class(found.per_class, f"{found.measure} by class, {of}")
+    if found.by_scale:
         yield table(
             [
-                ("correlation with the scale of objects", _known(found["by_scale"]["correlation"])),
-                ("rank correlation", _known(found["by_scale"]["rank_correlation"])),
-                ("classes", found["by_scale"]["classes"]),
+                ("correlation with the scale of objects", _known(found.by_scale.correlation)),
+                ("rank correlation", _known(found.by_scale.rank_correlation)),
+                ("classes", found.by_scale.classes),
             ]
         )
-    if found["properties"]:
-        yield from _by_property(found["properties"], found["measure"])
-    if result["objects"]:
-        names = ("scale", "cpl", "instances_per_image", "neighbours_per_instance")
-        head = [("objects: mean over classes", "")]
-        yield table(head + [(name, _known(result["objects"][name])) for name in names])
+    if found.properties:
+        yield from _by_property(found.properties, found.measure)
+    if result.objects:
+        yield _difficulty(result.objects)
 
 
-def comparison(found: Result) -> Iterator[str]:
+def _difficulty(found: Difficulty) -> str:
+    names = ("scale", "cpl", "instances_per_image", "neighbours_per_instance")
+    head = [("objects: mean over classes", "")]
+    return table(head + [(name, _known(getattr(found, name))) for name in names])
+
+
+def comparison(found: Comparison) -> Iterator[str]:
     """What of the order is sure, every pair with its tests, and the best of all submissions."""
-    yield found["sure"]["words"]
+    best = found.optimistic
+    assert found.sure, "new comparisons have all"
+    assert best, "new comparisons have all"
+    assert best.by_image, "the verb has errors of images"
+    yield found.sure.words
     rows = [
         (
-            f"{pair['first']} − {pair['second']}",
-            pair["difference"]["value"],
-            *pair["difference"]["interval"],
-            pair["z"],
-            *(_p(pair[name]) for name in ("p_one_sided", "p_two_sided", "mcnemar_p")),
+            f"{pair.first} − {pair.second}",
+            pair.difference.value,
+            *(pair.difference.interval or ()),
+            pair.z,
+            *(_p(p) for p in (pair.p_one_sided, pair.p_two_sided, pair.mcnemar_p)),
         )
-        for pair in found["pairs"]
+        for pair in found.pairs or ()
     ]
-    bounds = f"{100 * found['confidence']:g} % from"
-    head = ("errors", "difference", bounds, "to", "z", "p one-sided", "p two-sided", "McNemar's p")
+    head = ("errors", "difference", *bounds(found.confidence or 0), "z")
+    head = (*head, "p one-sided", "p two-sided", "McNemar's p")
     yield table([[_known(cell) for cell in row] for row in rows], head=head)
-    best = found["optimistic"]
     yield table(
         [
             (
                 "the best submission on each class, mean over classes",
-                _known(best["by_class"]["error"]),
+                _known(best.by_class.error),
             ),
-            ("any submission right on the image", _known(best["by_image"]["error"]["value"])),
+            ("any submission right on the image", _known(best.by_image.error.value)),
         ],
         head=("optimistic", "error"),
     )
-    yield table(list(best["by_class"]["classes_won"].items()), head=("submission", "classes won"))
+    yield table(best.by_class.classes_won.items(), head=("submission", "classes won"))
 
 
-def _per_class(found: Result, title: str) -> Iterator[str]:
-    ends = found["range"]
-    told = [("mean", found["mean"]), *ends.items(), ("classes", found["classes"])]
-    told = [(name, _known(value)) for name, value in told]
-    yield f"{title}\n{table(told)}"
-    counts = found["histogram"]["counts"]
+def _per_class(found: PerClass, title: str) -> Iterator[str]:
+    ends = [(name, getattr(found.range, name)) for name in ("lowest", "highest", "difference")]
+    facts = [("mean", found.mean), *ends, ("classes", found.classes)]
+    yield f"{title}\n{table([(name, _known(value)) for name, value in facts])}"
+    counts, edges = found.histogram.counts, found.histogram.edges
     most = max([*counts, 1])
-    edges = found["histogram"]["edges"]
     first = next((i for i, count in enumerate(counts) if count), 0)
     bars = [
         (f"{low:.2f} to {high:.2f}", count, "█" * round(WIDEST_BAR * count / most))
         for low, high, count in list(zip(edges, edges[1:], counts, strict=False))[first:]
     ]
     yield table(bars, head=("value", "classes"))
-    for name in ("easiest", "hardest"):
-        yield _extremes(found[name], name)
+    yield _extremes(found.easiest, "easiest")
+    yield _extremes(found.hardest, "hardest")
 
 
-def _extremes(found: Result, name: str) -> str:
-    rows = [(f"{row['value']:.4f}", row["wnid"], _name(row["wnid"])) for row in found["rows"]]
-    tied = found["tied"]
+def _extremes(found: Extremes, name: str) -> str:
+    rows = [(f"{row.value:.4f}", row.wnid, _name(row.wnid)) for row in found.rows]
+    tied = found.tied
     shown = table(rows, head=(name,))
-    if tied["classes"] > tied["listed"]:
-        shown += f"\n… {tied['listed']} of {tied['classes']} classes with {tied['value']:.4f}"
+    if tied.classes > tied.listed:
+        shown += f"\n… {tied.listed} of {tied.classes} classes with {tied.value:.4f}"
     return shown
 
 
-def _by_property(found: Result, measure: str) -> Iterator[str]:
-    for name, figure in found["figures"].items():
+def _by_property(found: Properties, measure: str) -> Iterator[str]:
+    for name, figure in found.figures.items():
         body = []
-        for row in figure["bins"]:
-            own = row["matched"]
-            bounds = own["interval"] or [None, None]
-            after = (own["classes"], own["scale"], own["value"], *bounds)
-            body.append((row["bin"], row["classes"], row["scale"], row["value"], *after))
-        bounds = f"{100 * found['level']:g} % from"
-        head = ("classes", "scale", measure, "matched", "scale", measure, bounds, "to")
-        yield table(
-            [[_known(cell) for cell in row] for row in body], head=(name.replace("_", " × "), *head)
-        )
-    yield f"matched: {found['matching']}"
-    told = [(name.replace("_", " and "), value) for name, value in found["correlations"].items()]
-    yield table([(f"correlation of {name}", _known(value)) for name, value in told])
+        for row in figure.bins:
+            own = row.matched
+            after = (own.classes, own.scale, own.value, *(own.interval or (None, None)))
+            body.append((row.bin, row.classes, row.scale, row.value, *after))
+        before = (name.replace("_", " × "), "classes", "scale", measure)
+        head = (*before, "matched", "scale", measure, *bounds(found.level))
+        yield table([[_known(cell) for cell in row] for row in body], head=head)
+    yield f"matched: {found.matching}"
+    correlations = [(name.replace("_", " and "), own) for name, own in found.correlations.items()]
+    yield table([(f"correlation of {name}", _known(value)) for name, value in correlations])
 
 
-def _p(value: float) -> str:
+def _p(value: float | None) -> str:
     return f"{value:.3g}" if value else "< 1e-300"
 
 
-def _known(value: Any) -> Any:
+def _known(value: object) -> object:
     """A cell: four digits behind the point, nothing for what is not a number."""
     if isinstance(value, float):
         return None if math.isnan(value) else round(value, 4)

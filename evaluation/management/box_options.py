@@ -1,6 +1,6 @@
-"""What `score localization` and `score detection` share: their options and what lies behind."""
+"""What `score localization` and `score detection` share: their options and their analysis."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +10,7 @@ from evaluation.management import analysis_options
 from evaluation.management.commands.wordnet import load
 from evaluation.management.numbers import level, whole
 from evaluation.readers.box_files import Options
-from evaluation.scoring.explaining import Asked, explain
-from labeling.management.contract import Result
+from evaluation.scoring.explaining import Asked, Scored, explain
 
 
 def add(verb: CommandParser) -> None:
@@ -67,22 +66,15 @@ def options_of(chosen: Mapping[str, Any]) -> Options:
 
 
 def explained(
-    result: Result,
+    result: Scored,
     values: Mapping[str, Mapping[str, float]],
     images: Mapping[str, int],
     measure: str,
     chosen: Mapping[str, Any],
-) -> Result:
-    """The result with what lies behind it, where that was asked for; see explaining.explain()."""
+) -> Scored:
+    """The result with its analysis, where that was asked for; see explaining.explain()."""
     properties = chosen["properties"]
     if not (chosen["per_class"] or properties):
         return result
     asked = Asked(chosen["truth"], options_of(chosen), bool(properties), properties)
     return explain(result, values, images, measure, asked, load() if properties else None)
-
-
-def notes(result: Result) -> Iterator[str]:
-    """What was noted of the first submission, then of the others."""
-    yield from (f"note: {note}" for note in result["notes"])
-    for own in result.get("submissions", [])[1:]:
-        yield from (f"note on {own['name']}: {note}" for note in own["notes"])

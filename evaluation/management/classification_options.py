@@ -14,8 +14,9 @@ from evaluation.metrics.wordnet.nouns import WordNet
 from evaluation.readers import class_files
 from evaluation.scoring import classification
 from evaluation.scoring.analysis import accuracies
+from evaluation.scoring.classification import ClassificationResult
 from evaluation.scoring.explaining import Asked, explain
-from labeling.management.contract import Result, UsageError, table
+from labeling.management.contract import UsageError, table
 
 BARE = Path()
 ERRORS = ("top1_error", "top5_error", "hierarchical_error")
@@ -62,7 +63,7 @@ def action(
     confidence: float,
     seed: int,
     **options: Any,
-) -> Result:
+) -> ClassificationResult:
     """The result as FORMATS promises it."""
     asked = analysis_options.asked(options | {"seed": seed})
     wordnet = load()
@@ -82,17 +83,17 @@ def action(
         }
     result = classification.score_all(found, wordnet, valid_labels, confidence, seed)
     if devkit == BARE and valid_labels:
-        told = "the kit's own ids are in another order than its wnids"
-        result["notes"].append(f"ids are lines of {valid_labels.name}: {told}")
+        order = "the kit's own ids are in another order than its wnids"
+        result.notes.append(f"ids are lines of {valid_labels.name}: {order}")
     return _explained(result, found, asked, wordnet) if asked else result
 
 
 def _explained(
-    result: Result,
+    result: ClassificationResult,
     found: Mapping[str, class_files.Classified],
     asked: Asked,
     wordnet: WordNet,
-) -> Result:
+) -> ClassificationResult:
     by_class = {
         name: accuracies(classification.wrong(own), classification.true_classes(own))
         for name, own in found.items()
@@ -102,32 +103,34 @@ def _explained(
     return explain(result, values, images, "top5_accuracy", asked, wordnet)
 
 
-def show(result: Result) -> str:
+def show(result: ClassificationResult) -> str:
     """A line a figure, then what it stands on; of several submissions a line each first."""
-    parts = list(_submissions(result)) if "submissions" in result else []
-    figures = [(name, result[name]) for name in ERRORS]
-    for name in ("hp_at_k", "hit_at_k"):
-        figures += [(name.replace("_k", f"_{k}"), own) for k, own in (result[name] or {}).items()]
-    body = [(name, own["value"], *own["interval"]) for name, own in figures if own]
-    told = [(name, result[name]) for name in ("images", "classes", "valid_labels", "hierarchy")]
-    first = result["submissions"][0]["name"] if "submissions" in result else ""
-    bounds = f"{100 * result['confidence']:g} % from"
-    parts += [table(body, head=(first, "value", bounds, "to")), table(told)]
-    sizes = result["mean_correct_set_size"]
-    if sizes:
-        parts.append(table(list(sizes.items()), head=("k", "mean size of hCorrectSet")))
-    parts += analysis_options.tables(result)
-    parts += [f"note: {note}" for note in result["notes"]]
-    for own in result.get("submissions", [])[1:]:
-        parts += [f"note on {own['name']}: {note}" for note in own["notes"]]
-    return "\n\n".join(parts)
+    parts = list(_submissions(result))
+    figures = [(name, getattr(result, name)) for name in ERRORS]
+    figures += [(f"hp_at_{k}", own) for k, own in (result.hp_at_k or {}).items()]
+    figures += [(f"hit_at_{k}", own) for k, own in result.hit_at_k.items()]
+    body = [(name, own.value, *own.interval) for name, own in figures if own]
+    facts = ("images", "classes", "valid_labels", "hierarchy")
+    first = result.submissions[0].name if result.submissions else ""
+    parts += [
+        table(body, head=(first or "", "value", *analysis_options.bounds(result.confidence))),
+        table([(name, getattr(result, name)) for name in facts]),
+    ]
+    if result.mean_correct_set_size:
+        sizes = result.mean_correct_set_size.items()
+        parts.append(table(sizes, head=("k", "mean size of hCorrectSet")))
+    return "\n\n".join([*parts, *analysis_options.tables(result), *analysis_options.notes(result)])
 
 
-def _submissions(result: Result) -> Iterator[str]:
+def _submissions(result: ClassificationResult) -> Iterator[str]:
+    if not result.submissions or not result.comparison:
+        return
     rows = []
-    for own in result["submissions"]:
-        figures = [own[name] and own[name]["value"] for name in ERRORS]
-        rows.append((own["name"], own["images"], *figures, *own["top5_error"]["interval"]))
-    bounds = f"top 5, {100 * result['confidence']:g} % from"
-    yield table(rows, head=("submission", "images", "top 1", "top 5", "hierarchical", bounds, "to"))
-    yield from analysis_options.comparison(result["comparison"])
+    for own in result.submissions:
+        figures = [getattr(own, name) for name in ERRORS]
+        values = [figure and figure.value for figure in figures]
+        rows.append((own.name, own.images, *values, *(own.top5_error.interval or ())))
+    low, high = analysis_options.bounds(result.confidence)
+    head = ("submission", "images", "top 1", "top 5", "hierarchical", f"top 5, {low}", high)
+    yield table(rows, head=head)
+    yield from analysis_options.comparison(result.comparison)

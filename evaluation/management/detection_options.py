@@ -1,5 +1,6 @@
 """`score detection`: its options, its action, and its result as a person reads it."""
 
+import math
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,9 @@ from evaluation.management.named_files import named_files
 from evaluation.management.numbers import whole
 from evaluation.metrics.significance import MOST_ROUNDS
 from evaluation.scoring import detection
-from labeling.management.contract import Result, table
+from evaluation.scoring.comparing import Comparison, Estimate
+from evaluation.scoring.detection import DetectionResult
+from labeling.management.contract import table
 
 # An image of three classes makes three such pairs.
 FACTS = {"excluded": "excluded pairs of an image and a class"}
@@ -29,7 +32,7 @@ def add(verb: CommandParser) -> None:
     )
 
 
-def action(truth: Path, predictions: list[str], **chosen: Any) -> Result:
+def action(truth: Path, predictions: list[str], **chosen: Any) -> DetectionResult:
     """The result as FORMATS promises it."""
     options = box_options.options_of(chosen)
     found = detection.read_all(truth, named_files(predictions), options)
@@ -39,39 +42,39 @@ def action(truth: Path, predictions: list[str], **chosen: Any) -> Result:
     return box_options.explained(result, values, images, "ap", chosen | {"truth": truth})
 
 
-def show(result: Result) -> str:
+def show(result: DetectionResult) -> str:
     """A line a submission, what it stands on, then a line a class of the first one."""
-    named = result.get("submissions", [{"name": "", **result}])
-    won = result.get("classes_won", {})
+    won = result.classes_won or {}
     body = [
-        (own["name"], own["images"], *_cells(own["mean_ap"]), won.get(own["name"])) for own in named
+        (own.name or "", own.images, *_cells(own.mean_ap), won.get(own.name or ""))
+        for own in result.submissions or [result]
     ]
     facts = ("images", "classes", "boxes", "detections", "excluded", "matching", "averaging")
     classes = [
-        (wnid, *_cells(own, "ap"), own["positives"], own["detections"])
-        for wnid, own in result["per_class"].items()
+        (wnid, own.ap, *(own.interval or (None, None)), own.positives, own.detections)
+        for wnid, own in result.per_class.items()
     ]
-    bounds = f"{100 * result['confidence']:g} % from"
+    bounds = analysis_options.bounds(result.confidence)
     parts = [
-        table(body, head=("", "images", "mean AP", bounds, "to", "classes won")),
-        table([(FACTS.get(name, name), result[name]) for name in facts]),
-        table(classes, head=("class", "AP", bounds, "to", "objects", "detections")),
+        table(body, head=("", "images", "mean AP", *bounds, "classes won")),
+        table([(FACTS.get(name, name), getattr(result, name)) for name in facts]),
+        table(classes, head=("class", "AP", *bounds, "objects", "detections")),
     ]
-    if "comparison" in result:
-        parts[1:1] = _comparison(result["comparison"], bounds)
-    return "\n\n".join([*parts, *analysis_options.tables(result), *box_options.notes(result)])
+    if result.comparison:
+        parts[1:1] = _comparison(result.comparison, bounds)
+    return "\n\n".join([*parts, *analysis_options.tables(result), *analysis_options.notes(result)])
 
 
-def _comparison(found: Result, bounds: str) -> Iterator[str]:
-    pairs = [
-        (f"{own['first']} − {own['second']}", *_cells(own["difference"])) for own in found["pairs"]
-    ]
-    yield found["sure"]["words"]
-    yield table(pairs, head=("mean AP", "difference", bounds, "to"))
-    best = found["optimistic"]["by_class"]
-    yield table([("the best submission on each class, mean AP", best["mean_ap"])])
+def _comparison(found: Comparison, bounds: tuple[str, str]) -> Iterator[str]:
+    pairs = [(f"{own.first} − {own.second}", *_cells(own.difference)) for own in found.pairs or ()]
+    assert found.sure, "new comparisons have all"
+    assert found.optimistic, "new comparisons have all"
+    yield found.sure.words
+    yield table(pairs, head=("mean AP", "difference", *bounds))
+    best = found.optimistic.by_class.mean_ap
+    known = None if best is None or math.isnan(best) else best
+    yield table([("the best submission on each class, mean AP", known)])
 
 
-def _cells(own: dict[str, Any], key: str = "value") -> tuple[Any, Any, Any]:
-    low, high = own["interval"] or (None, None)
-    return own[key], low, high
+def _cells(own: Estimate) -> tuple[float | None, ...]:
+    return own.value, *(own.interval or (None, None))

@@ -9,7 +9,8 @@ from evaluation.management import analysis_options, box_options
 from evaluation.management.named_files import named_files
 from evaluation.scoring import localization
 from evaluation.scoring.analysis import accuracies
-from labeling.management.contract import Result, table
+from evaluation.scoring.localization import LocalizationResult
+from labeling.management.contract import table
 
 
 def add(verb: CommandParser) -> None:
@@ -20,7 +21,7 @@ def add(verb: CommandParser) -> None:
     )
 
 
-def action(truth: Path, predictions: list[str], **chosen: Any) -> Result:
+def action(truth: Path, predictions: list[str], **chosen: Any) -> LocalizationResult:
     """The result as FORMATS promises it."""
     options = box_options.options_of(chosen)
     found = localization.read_all(truth, named_files(predictions), options)
@@ -34,25 +35,18 @@ def action(truth: Path, predictions: list[str], **chosen: Any) -> Result:
     return box_options.explained(result, values, images, measure, chosen | {"truth": truth})
 
 
-def show(result: Result) -> str:
+def show(result: LocalizationResult) -> str:
     """A line a submission, then what it stands on."""
-    named = result.get("submissions", [{"name": "", **result}])
     body = [
-        (
-            own["name"],
-            own["images"],
-            own["error"]["value"],
-            *own["error"]["interval"],
-            own["class_error"],
-        )
-        for own in named
+        (own.name or "", own.images, own.error.value, *(own.error.interval or ()), own.class_error)
+        for own in result.submissions or [result]
     ]
     facts = ("images", "classes", "boxes", "excluded", "convention")
-    bounds = f"{100 * result['confidence']:g} % from"
+    bounds = analysis_options.bounds(result.confidence)
     parts = [
-        table(body, head=("", "images", "error", bounds, "to", "of the class alone")),
-        table([(name, result[name]) for name in facts]),
+        table(body, head=("", "images", "error", *bounds, "of the class alone")),
+        table([(name, getattr(result, name)) for name in facts]),
     ]
-    if "comparison" in result:
-        parts += analysis_options.comparison(result["comparison"])
-    return "\n\n".join([*parts, *analysis_options.tables(result), *box_options.notes(result)])
+    if result.comparison:
+        parts += analysis_options.comparison(result.comparison)
+    return "\n\n".join([*parts, *analysis_options.tables(result), *analysis_options.notes(result)])

@@ -1,50 +1,62 @@
 """`score KIND` where the truth is a release: its labels are laid out as files, then scored."""
 
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import wraps
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from evaluation.benchmarks.kinds.labeled.truth import ground_truth
-from evaluation.benchmarks.kinds.labeled.truth.ground_truth import EXCLUDED, IMAGES, TRUTH, WSOL
+from evaluation.benchmarks.kinds.labeled.truth.ground_truth import (
+    EXCLUDED,
+    IMAGES,
+    TRUTH,
+    WSOL,
+    Counts,
+    ReleaseName,
+)
 from evaluation.benchmarks.kinds.labeled.truth.wsol_truth import MASKS
 from labeling.errors import Refusal
 from labeling.files import BadInput
-from labeling.management.contract import Result, UsageError
+from labeling.management.contract import UsageError
+from labeling.records import Record
 from labeling.release_files import frozen
 
-Action = Callable[..., Result]
+Scored = TypeVar("Scored", bound=Record)
 
 
-def of_release(kind: str, action: Action, tell: Callable[[str], None]) -> Action:
+def of_release(
+    kind: str, action: Callable[..., Scored], tell: Callable[[str], None]
+) -> Callable[..., Scored]:
     """The action of a verb, whose --truth or --metadata may be a release's folder too.
 
-    tell: takes what a reader must know of that truth; the result has it under "truth", with the
-    counts of ground_truth.write and what release it was.
+    tell: takes what a reader must know of that truth; the result has it under "truth", with its
+    counts and release.
     """
     option = "metadata" if kind == WSOL else "truth"
 
     @wraps(action)
-    def scored(**options: Any) -> Result:
+    def scored(**options: Any) -> Scored:
         source: Path = options[option]
         if not (source / "release.json").is_file():
             return action(**options)
         with tempfile.TemporaryDirectory(prefix="truth-") as scratch:
             folder = Path(scratch)
             counts = _written(kind, source, folder, options)
-            for note in counts["notes"]:
+            for note in counts.notes:
                 tell(note)
             try:
-                return action(**options | _laid_out(kind, folder, options)) | {"truth": counts}
+                result = action(**options | _laid_out(kind, folder, options))
             except BadInput as error:
                 raise _of_release(error, folder, source) from error
+            result.unknown["truth"] = counts.to_json()
+            return result
 
     return scored
 
 
-def _written(kind: str, source: Path, folder: Path, options: dict[str, Any]) -> dict[str, Any]:
-    """The truth in the folder; its counts, and what release it was."""
+def _written(kind: str, source: Path, folder: Path, options: Mapping[str, object]) -> Counts:
+    """The counts of the truth, which is written into the folder, and its release."""
     if options.get("devkit") is not None:
         raise UsageError("--devkit is for files of ILSVRC's kit, not for a release")
     release = frozen.read(source)
@@ -53,11 +65,13 @@ def _written(kind: str, source: Path, folder: Path, options: dict[str, Any]) -> 
     except Refusal as refusal:
         raise BadInput(refusal.message.rstrip("."), source) from refusal
     meta = release.meta
-    told = {"campaign": meta["campaign"]["name"], "sha256": meta["sha256"]}
-    return {"release": told | {"number": meta["number"]}, **counts}
+    counts.release = ReleaseName(
+        campaign=meta["campaign"]["name"], sha256=meta["sha256"], number=meta["number"]
+    )
+    return counts
 
 
-def _laid_out(kind: str, folder: Path, options: dict[str, Any]) -> dict[str, Any]:
+def _laid_out(kind: str, folder: Path, options: Mapping[str, object]) -> dict[str, Path]:
     """The options of the action that now name files of the folder."""
     if kind == WSOL:
         if options["masks"] is None:
@@ -65,11 +79,10 @@ def _laid_out(kind: str, folder: Path, options: dict[str, Any]) -> dict[str, Any
         if options["masks"] != options["metadata"]:
             raise UsageError("the masks of a release are its own: give the release as --masks too")
         if not (folder / MASKS).is_dir():
-            raise BadInput(
-                "nobody drew parts in this release", options["masks"], None, "leave --masks out"
-            )
+            fault = "nobody drew parts in this release"
+            raise BadInput(fault, str(options["masks"]), None, "leave --masks out")
         return {"metadata": folder / MASKS, "masks": folder / MASKS}
-    found: dict[str, Any] = {"truth": folder / TRUTH}
+    found = {"truth": folder / TRUTH}
     for option, name in (("images", IMAGES), ("exclude", EXCLUDED)):
         if option in options and options[option] is None and (folder / name).exists():
             found[option] = folder / name

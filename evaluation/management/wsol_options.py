@@ -1,20 +1,43 @@
 """`score wsol`: its options, its action, and its result as a person reads it."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from django.conf import settings
 from django.core.management.base import CommandParser
 
+from evaluation.management.analysis_options import bounds
 from evaluation.management.numbers import whole
 from evaluation.metrics.wsol import box_scores
 from evaluation.scoring.wsol import cues as cue_files
 from evaluation.scoring.wsol import scoring, splits
-from labeling.management.contract import Result, UsageError, table
+from evaluation.scoring.wsol.results import Best, Bounds, BoxResult, MaskResult
+from labeling.management.contract import UsageError, table
+from labeling.records import Record
 
 # Below the data folder: which score maps were scored on which test split.
 RECORD = "wsol-test-scorings.jsonl"
+PIXEL_CURVES = {"px_prec": "PxPrec", "px_rec": "PxRec", "px_acc": "PxAcc"}
+
+
+@dataclass(kw_only=True)
+class Split(Record):
+    """test_scorings: how many sets of score maps were scored on a test split; None of others."""
+
+    split: str | None
+    test_scorings: int | None
+
+
+@dataclass(kw_only=True)
+class SplitBoxes(BoxResult, Split):
+    """What the verb gives for boxes: the split comes first."""
+
+
+@dataclass(kw_only=True)
+class SplitMasks(MaskResult, Split):
+    """What the verb gives for masks."""
 
 
 def add(verb: CommandParser) -> None:
@@ -87,7 +110,7 @@ def action(
     curves: bool,
     split: str | None,
     **options: Any,
-) -> Result:
+) -> SplitBoxes | SplitMasks:
     """tell: takes a warning."""
     if (scoremaps is None) == (baseline is None):
         raise UsageError("give --scoremaps DIR or --baseline center-gaussian, one of them")
@@ -96,19 +119,21 @@ def action(
     split = split or splits.split_of(metadata)
     splits.check(split, metadata)
     asked = box_scores.Protocol(protocol, normalize, thresholds, size)
+    found: dict[str, Any]
     if masks is not None:
-        result = scoring.score_masks(metadata, masks, scoremaps, asked, curves)
+        found = vars(scoring.score_masks(metadata, masks, scoremaps, asked, curves))
     else:
-        result = scoring.score_boxes(metadata, scoremaps, asked, predictions, curves)
+        found = vars(scoring.score_boxes(metadata, scoremaps, asked, predictions, curves))
     # A baseline looks at no image: nothing was chosen for it.
     times = None
     if split == splits.TEST and scoremaps is not None:
         times = _count(tell, scoremaps, metadata)
-    return {"split": split, "test_scorings": times, **result}
+    made = SplitBoxes if masks is None else SplitMasks
+    return made(split=split, test_scorings=times, **found)
 
 
 def _count(tell: Callable[[str], None], scoremaps: Path, metadata: Path) -> int:
-    """How many sets of maps this test split has been scored with; from the second on it is told."""
+    """How many sets of maps this test split has been scored with; from the second on it warns."""
     truth, maps = splits.truth_hash(metadata), splits.maps_hash(scoremaps, metadata)
     times = splits.count(settings.DATA_DIR / RECORD, truth, maps)
     if times > 1:
@@ -119,61 +144,53 @@ def _count(tell: Callable[[str], None], scoremaps: Path, metadata: Path) -> int:
     return times
 
 
-def show(result: Result) -> str:
+def show(result: SplitBoxes | SplitMasks) -> str:
     """The settings, then a row a metric."""
     names = ("split", "test_scorings", "protocol", "normalize", "scoremaps", "images", "boxes")
-    about = [(name, result[name]) for name in (*names, "masks") if result.get(name) is not None]
-    return f"{table(about)}\n\n{_pixels(result) if 'masks' in result else _boxes(result)}"
+    facts = [(name, getattr(result, name, None)) for name in (*names, "masks")]
+    shown = _boxes(result) if isinstance(result, SplitBoxes) else _pixels(result)
+    return f"{table([fact for fact in facts if fact[1] is not None])}\n\n{shown}"
 
 
-def _pixels(result: Result) -> str:
-    best = result["px_acc"]
+def _pixels(result: MaskResult) -> str:
+    best = result.px_acc
     rows = [
-        ("PxAP", result["pxap"]),
-        ("mPxAP", result["mpxap"]),
-        (f"PxAcc at {best['threshold']:g}", best["accuracy"]),
+        ("PxAP", result.pxap),
+        ("mPxAP", result.mpxap),
+        (f"PxAcc at {best.threshold:g}", best.accuracy),
     ]
-    classes = table(result["per_class"].items(), head=("class", "PxAP"))
+    classes = table(result.per_class.items(), head=("class", "PxAP"))
     shown = f"{table(rows, head=('metric', 'value'))}\n\n{classes}"
-    if "curves" in result:
-        head = ("thresholds", "px_prec", "px_rec", "px_acc")
-        lines = zip(*(result["curves"][name].tolist() for name in head), strict=True)
-        shown += f"\n\n{table(lines, head=('threshold', 'PxPrec', 'PxRec', 'PxAcc'))}"
+    if result.curves:
+        columns = [getattr(result.curves, name) for name in ("thresholds", *PIXEL_CURVES)]
+        lines = zip(*columns, strict=True)
+        shown += f"\n\n{table(lines, head=('threshold', *PIXEL_CURVES.values()))}"
     return shown
 
 
-def _boxes(result: Result) -> str:
-    second, known = result["max_box_acc_v2"], result["intervals"]
-    rows: list[tuple[Any, ...]] = [
-        ("MaxBoxAcc", *_cells(result["max_box_acc"]), *known["max_box_acc"])
-    ]
+def _boxes(result: BoxResult) -> str:
+    second, known = result.max_box_acc_v2, result.intervals
+    assert known, "new results have intervals"
+    rows = [_row("MaxBoxAcc", result.max_box_acc, known.max_box_acc)]
     rows += [
-        (f"MaxBoxAccV2, IoU {key}", *_cells(second[key]), *known["max_box_acc_v2"][key])
-        for key in second
-        if key != "mean"
+        _row(f"MaxBoxAccV2, IoU {key}", own, known.max_box_acc_v2[key])
+        for key, own in second.best.items()
     ]
-    mean = known["max_box_acc_v2"]["mean"]
-    rows.append(("MaxBoxAccV2, mean", second["mean"], None, *mean))
-    if "top1_localization" in result:
-        named = result["top1_localization"]
-        rows.append(("top-1 localization", *_cells(named), *known["top1_localization"]))
-        rows.append(("top-1 accuracy", result["top1_accuracy"], None, None, None))
-    shown = table(rows, head=("metric", "accuracy", "threshold", *_bounds(result)))
-    if "curves" in result:
-        curves = result["curves"]
-        head = ("threshold", "MaxBoxAcc", *(f"IoU {key}" for key in curves["box_acc_v2"]))
-        columns = [curves["thresholds"], curves["box_acc"], *curves["box_acc_v2"].values()]
-        lines = zip(*(column.tolist() for column in columns), strict=True)
+    rows.append(("MaxBoxAccV2, mean", second.mean, None, *known.max_box_acc_v2["mean"]))
+    if result.top1_localization and known.top1_localization:
+        rows.append(_row("top-1 localization", result.top1_localization, known.top1_localization))
+        rows.append(("top-1 accuracy", result.top1_accuracy, None, None, None))
+    shown = table(rows, head=("metric", "accuracy", "threshold", *bounds(known.level)))
+    if result.curves:
+        curves, by_iou = result.curves, result.curves.box_acc_v2 or {}
+        head = ("threshold", "MaxBoxAcc", *(f"IoU {key}" for key in by_iou))
+        lines = zip(curves.thresholds, curves.box_acc or (), *by_iou.values(), strict=True)
         shown += f"\n\n{table(lines, head=head)}"
     return shown
 
 
-def _bounds(result: Result) -> tuple[str, str]:
-    return f"{100 * result['intervals']['level']:g} % from", "to"
-
-
-def _cells(best: dict[str, float]) -> tuple[float, float]:
-    return best["accuracy"], best["threshold"]
+def _row(name: str, best: Best, interval: Bounds) -> tuple[str | float | None, ...]:
+    return name, best.accuracy, best.threshold, *interval
 
 
 def add_cues(verb: CommandParser) -> None:
@@ -187,24 +204,23 @@ def add_cues(verb: CommandParser) -> None:
     )
 
 
-def cues_deed(cues: Path, **options: Any) -> Result:
+def score_cues(cues: Path, **options: Any) -> cue_files.CuesResult:
     return cue_files.score(cue_files.read_cues(cues))
 
 
-def show_cues(result: Result) -> str:
+def show_cues(result: cue_files.CuesResult) -> str:
     """A row for each class, then one for each pair of its cues."""
-    classes = result["classes"].items()
+    classes = result.classes.items()
     rows = [
-        (label, "yes" if found["well_posed"] else "no", found["least_alpha"])
-        for label, found in classes
+        (label, "yes" if found.well_posed else "no", found.least_alpha) for label, found in classes
     ]
     pairs = [
-        (label, pair["foreground"], pair["background"], pair["alpha"])
+        (label, pair.foreground, pair.background, pair.alpha)
         for label, found in classes
-        for pair in found["alpha"]
+        for pair in found.alpha
     ]
     return (
-        f"well-posed classes  {result['well_posed']:.6g}\n\n"
+        f"well-posed classes  {result.well_posed:.6g}\n\n"
         f"{table(rows, head=('class', 'well-posed', 'least α'))}\n\n"
         f"{table(pairs, head=('class', 'foreground', 'background', 'α'))}"
     )

@@ -7,7 +7,7 @@ class, higher is better; NaN for a class that has none, which is left out of eve
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,19 +15,119 @@ from numpy.typing import NDArray
 from evaluation.metrics.detection import object_scale
 from evaluation.metrics.detection.precision import Boxes
 from evaluation.metrics.statistics import pearson, spearman
-from evaluation.scoring.class_properties import Codes, by_property
+from evaluation.scoring.class_properties import Codes, Properties, by_property
+from labeling.records import Record
 
-Result = dict[str, Any]
 HISTOGRAM_BINS = 20
 EDGES = [i / HISTOGRAM_BINS for i in range(HISTOGRAM_BINS + 1)]
 LISTED = 10
-MATCHING = (
-    "of each bin the classes of largest scale are dropped until its mean scale is as close as can "
-    "be to the least mean of a bin of five classes or more"
-)
 SCALE = "mean share of the image that an instance takes, over all instances of the class"
 CPL = "ordered pairs of a class's instances, in one image too, with IoU 0.5 or more in unit images"
 NEIGHBOURS = "boxes of the same class and image that overlap or touch"
+
+
+@dataclass(kw_only=True)
+class ClassValue(Record):
+    wnid: str
+    value: float | None
+    images: int | None
+
+
+@dataclass(kw_only=True)
+class Tied(Record):
+    """The value of the last class that is listed: how many classes have it, and are listed."""
+
+    value: float | None
+    classes: int
+    listed: int
+
+
+@dataclass(kw_only=True)
+class Extremes(Record):
+    rows: list[ClassValue]
+    tied: Tied
+
+
+@dataclass(kw_only=True)
+class Histogram(Record):
+    edges: list[float]
+    counts: list[int]
+
+
+@dataclass(kw_only=True)
+class Range(Record):
+    lowest: float | None
+    highest: float | None
+    difference: float | None
+
+
+@dataclass(kw_only=True)
+class PerClass(Record):
+    """Values by class. classes: those that have one; rows: of all."""
+
+    classes: int
+    mean: float | None
+    histogram: Histogram
+    range: Range
+    easiest: Extremes
+    hardest: Extremes
+    rows: list[ClassValue]
+
+
+@dataclass(kw_only=True)
+class ScaledValue(Record):
+    wnid: str
+    scale: float | None
+    value: float | None
+
+
+@dataclass(kw_only=True)
+class ByScale(Record):
+    """Values against the scale of objects."""
+
+    classes: int
+    without_scale: int
+    correlation: float | None
+    rank_correlation: float | None
+    rows: list[ScaledValue]
+    convention: str
+
+
+@dataclass(kw_only=True)
+class Analysis(Record):
+    """What the values of classes say. measure: what they are."""
+
+    measure: str
+    per_class: PerClass
+    by_scale: ByScale | None
+    properties: Properties | None
+
+
+@dataclass(kw_only=True)
+class ClassDifficulty(Record):
+    """How hard the objects of a class are to find. images: those that have the class."""
+
+    wnid: str
+    images: int
+    instances: int
+    scale: float | None
+    cpl: float | None
+    instances_per_image: float
+    neighbours_per_instance: float
+
+
+@dataclass(kw_only=True)
+class Difficulty(Record):
+    """Means over the classes of `rows`; of cpl over those of two instances or more."""
+
+    classes: int
+    scale: float | None
+    cpl: float | None
+    instances_per_image: float | None
+    neighbours_per_instance: float | None
+    cpl_scale_correlation: float | None
+    rows: list[ClassDifficulty]
+    conventions: dict[str, str]
 
 
 def analyse(
@@ -37,21 +137,21 @@ def analyse(
     scales: Mapping[str, float] | None = None,
     properties: Mapping[str, Codes] | None = None,
     seed: int = 0,
-) -> Result:
+) -> Analysis:
     """All that follows from one value a class: by class, by scale, by property.
 
     values, images (how many a class has), scales (share of the image) and properties by class.
     measure: what the values are, as the result names it. by_scale is None without scales,
     properties without scales and properties.
     """
-    scaled = by_scale(values, scales) if scales is not None else None
-    found = by_properties(values, scales, properties, seed) if scales and properties else None
-    return {
-        "measure": measure,
-        "per_class": per_class(values, images),
-        "by_scale": scaled,
-        "properties": found,
-    }
+    return Analysis(
+        measure=measure,
+        per_class=per_class(values, images),
+        by_scale=by_scale(values, scales) if scales is not None else None,
+        properties=by_properties(values, scales, properties, seed)
+        if scales and properties
+        else None,
+    )
 
 
 def accuracies(
@@ -68,54 +168,54 @@ def accuracies(
     return {c: right[c] / images[c] for c in ordered}, {c: images[c] for c in ordered}
 
 
-def per_class(values: Mapping[str, float], images: Mapping[str, int]) -> Result:
+def per_class(values: Mapping[str, float], images: Mapping[str, int]) -> PerClass:
     """Histogram in twenty bins, range, and the easiest and hardest ten.
 
     The last bin has what is 1. Equal classes go by wnid, the easiest and the hardest both; `tied`
     says of how many equal ones the last is listed.
     """
     known = {wnid: value for wnid, value in values.items() if not math.isnan(value)}
-    rows = [{"wnid": c, "value": value, "images": images.get(c)} for c, value in values.items()]
+    rows = [ClassValue(wnid=c, value=values[c], images=images.get(c)) for c in sorted(values)]
     # 0.6 belongs above its edge, and so does what is a rounding below it; 1 to the last bin.
     bins = np.floor(np.array([*known.values()]) * HISTOGRAM_BINS + 1e-9).astype(np.int64)
     counts = np.bincount(bins.clip(0, HISTOGRAM_BINS - 1), minlength=HISTOGRAM_BINS)
     low, high = min(known.values(), default=math.nan), max(known.values(), default=math.nan)
-    return {
-        "classes": len(known),
-        "mean": float(np.mean([*known.values()])) if known else math.nan,
-        "histogram": {"edges": EDGES, "counts": counts.tolist()},
-        "range": {"lowest": low, "highest": high, "difference": high - low},
-        "easiest": _extremes(known, images, -1),
-        "hardest": _extremes(known, images, 1),
-        "rows": sorted(rows, key=lambda row: str(row["wnid"])),
-    }
+    return PerClass(
+        classes=len(known),
+        mean=float(np.mean([*known.values()])) if known else math.nan,
+        histogram=Histogram(edges=EDGES, counts=counts.tolist()),
+        range=Range(lowest=low, highest=high, difference=high - low),
+        easiest=_extremes(known, images, -1),
+        hardest=_extremes(known, images, 1),
+        rows=rows,
+    )
 
 
-def _extremes(values: Mapping[str, float], images: Mapping[str, int], sign: int) -> Result:
+def _extremes(values: Mapping[str, float], images: Mapping[str, int], sign: int) -> Extremes:
     order = sorted(values, key=lambda wnid: (sign * values[wnid], wnid))[:LISTED]
     last = values[order[-1]] if order else math.nan
-    return {
-        "rows": [{"wnid": c, "value": values[c], "images": images.get(c)} for c in order],
-        "tied": {
-            "value": last,
-            "classes": sum(value == last for value in values.values()),
-            "listed": sum(values[wnid] == last for wnid in order),
-        },
-    }
+    return Extremes(
+        rows=[ClassValue(wnid=c, value=values[c], images=images.get(c)) for c in order],
+        tied=Tied(
+            value=last,
+            classes=sum(value == last for value in values.values()),
+            listed=sum(values[wnid] == last for wnid in order),
+        ),
+    )
 
 
-def by_scale(values: Mapping[str, float], scales: Mapping[str, float]) -> Result:
+def by_scale(values: Mapping[str, float], scales: Mapping[str, float]) -> ByScale:
     """Value against scale, one row a class that has both, and how they go together."""
     both = [c for c in sorted(values) if c in scales and not math.isnan(values[c])]
     own, other = [scales[c] for c in both], [values[c] for c in both]
-    return {
-        "classes": len(both),
-        "without_scale": sum(c not in scales for c in values),
-        "correlation": pearson(own, other),
-        "rank_correlation": spearman(own, other),
-        "rows": [{"wnid": c, "scale": scales[c], "value": values[c]} for c in both],
-        "convention": SCALE,
-    }
+    return ByScale(
+        classes=len(both),
+        without_scale=sum(c not in scales for c in values),
+        correlation=pearson(own, other),
+        rank_correlation=spearman(own, other),
+        rows=[ScaledValue(wnid=c, scale=scales[c], value=values[c]) for c in both],
+        convention=SCALE,
+    )
 
 
 def by_properties(
@@ -123,26 +223,22 @@ def by_properties(
     scales: Mapping[str, float],
     properties: Mapping[str, Codes],
     seed: int = 0,
-) -> Result:
+) -> Properties:
     """§6.3.4: what classes of each size, deformability, texture and kind come to at equal scale."""
     classes = [c for c in sorted(values) if c in scales and c in properties]
     classes = [c for c in classes if not math.isnan(values[c])]
-    return {
-        "classes": len(classes),
-        "left_out": len(values) - len(classes),
-        "matching": MATCHING,
-        **by_property(
-            [properties[c] for c in classes],
-            np.array([scales[c] for c in classes], float),
-            np.array([values[c] for c in classes], float),
-            np.random.default_rng(seed),
-        ),
-    }
+    return by_property(
+        [properties[c] for c in classes],
+        np.array([scales[c] for c in classes], float),
+        np.array([values[c] for c in classes], float),
+        np.random.default_rng(seed),
+        left_out=len(values) - len(classes),
+    )
 
 
 def chance(
     boxes: Boxes, sizes: NDArray[np.floating], names: Sequence[str], inclusive: bool
-) -> Result:
+) -> Difficulty:
     """How hard the objects are to find: scale, CPL, instances and neighbours of every class.
 
     boxes: true ones; sizes: (I, 2) width and height by number of the image; names: of the classes.
@@ -162,39 +258,39 @@ def chance(
         own = order[first:last]
         positive = len(np.unique(boxes.images[own]))
         rows.append(
-            {
-                "wnid": name,
-                "images": positive,
-                "instances": len(own),
-                "scale": float(shares[own].mean()),
-                "cpl": object_scale.chance_performance(
-                    boxes.corners[own], own_sizes[own], inclusive
-                ),
-                "instances_per_image": len(own) / positive,
-                "neighbours_per_instance": float(beside[own].mean()),
-            }
+            ClassDifficulty(
+                wnid=name,
+                images=positive,
+                instances=len(own),
+                scale=float(shares[own].mean()),
+                cpl=object_scale.chance_performance(boxes.corners[own], own_sizes[own], inclusive),
+                instances_per_image=len(own) / positive,
+                neighbours_per_instance=float(beside[own].mean()),
+            )
         )
-    return _difficulty(sorted(rows, key=lambda row: str(row["wnid"])))
+    return _difficulty(sorted(rows, key=lambda row: row.wnid))
 
 
-def _difficulty(rows: list[Result]) -> Result:
-    known = [row for row in rows if not math.isnan(row["cpl"])]
+def _difficulty(rows: list[ClassDifficulty]) -> Difficulty:
+    known = [row for row in rows if not math.isnan(row.cpl or 0)]
 
-    def mean(name: str, among: list[Result]) -> float:
-        return float(np.mean([row[name] for row in among])) if among else math.nan
+    def mean(name: str, among: list[ClassDifficulty]) -> float:
+        return float(np.mean([getattr(row, name) for row in among])) if among else math.nan
 
-    return {
-        "classes": len(rows),
-        "scale": mean("scale", rows),
-        "cpl": mean("cpl", known),
-        "instances_per_image": mean("instances_per_image", rows),
-        "neighbours_per_instance": mean("neighbours_per_instance", rows),
-        "cpl_scale_correlation": pearson([r["cpl"] for r in known], [r["scale"] for r in known]),
-        "rows": rows,
-        "conventions": {"scale": SCALE, "cpl": CPL, "neighbours": NEIGHBOURS},
-    }
+    return Difficulty(
+        classes=len(rows),
+        scale=mean("scale", rows),
+        cpl=mean("cpl", known),
+        instances_per_image=mean("instances_per_image", rows),
+        neighbours_per_instance=mean("neighbours_per_instance", rows),
+        cpl_scale_correlation=pearson(
+            [row.cpl or 0 for row in known], [row.scale or 0 for row in known]
+        ),
+        rows=rows,
+        conventions={"scale": SCALE, "cpl": CPL, "neighbours": NEIGHBOURS},
+    )
 
 
-def scales_of(difficulty: Result) -> dict[str, float]:
+def scales_of(difficulty: Difficulty) -> dict[str, float]:
     """class → scale, from what chance() gives."""
-    return {row["wnid"]: row["scale"] for row in difficulty["rows"]}
+    return {row.wnid: row.scale for row in difficulty.rows if row.scale is not None}

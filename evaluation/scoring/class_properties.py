@@ -6,8 +6,9 @@ of those of the classes below it, as in the paper. No Django.
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,9 +18,9 @@ from evaluation.metrics.statistics import pearson
 from evaluation.metrics.wordnet.nouns import WordNet
 from evaluation.readers.class_files import Labels
 from labeling.files import BadInput
+from labeling.records import Record
 from labeling.simulation.vote_files import rows
 
-Result = dict[str, Any]
 BINS = {
     "size": ("XS", "S", "M", "L", "XL"),
     "deformability": ("rigid", "deformable"),
@@ -27,7 +28,11 @@ BINS = {
     "natural": ("man-made", "natural"),
 }
 LEVEL = 0.95
-NONE, LOW = 0, 1
+LOW = 1
+MATCHING = (
+    "of each bin the classes of largest scale are dropped until its mean scale is as close as can "
+    "be to the least mean of a bin of five classes or more"
+)
 
 
 class Codes(NamedTuple):
@@ -37,6 +42,49 @@ class Codes(NamedTuple):
     deformability: int
     texture: int
     natural: int
+
+
+@dataclass(kw_only=True)
+class Matched(Record):
+    """The classes of a bin that are left at equal scale, their means and interval."""
+
+    classes: int
+    scale: float | None
+    value: float | None
+    interval: list[float] | None
+
+
+@dataclass(kw_only=True)
+class PropertyBin(Record):
+    """The classes of one value of a property. left_out: too few are left at equal scale."""
+
+    bin: str
+    classes: int
+    scale: float | None
+    value: float | None
+    matched: Matched
+    left_out: bool
+
+
+@dataclass(kw_only=True)
+class PropertyFigure(Record):
+    """A row of Figure 14. scale_range: of the mean scales of its bins."""
+
+    target_scale: float | None
+    scale_range: list[float] | None
+    bins: list[PropertyBin]
+
+
+@dataclass(kw_only=True)
+class Properties(Record):
+    """Values by property. left_out: classes without scale, property or value."""
+
+    classes: int
+    left_out: int
+    matching: str
+    level: float
+    figures: dict[str, PropertyFigure]
+    correlations: dict[str, float | None]
 
 
 def read_properties(path: Path, wordnet: WordNet) -> dict[int, Codes]:
@@ -62,8 +110,9 @@ def read_properties(path: Path, wordnet: WordNet) -> dict[int, Codes]:
 def _code(name: str, text: str, path: Path, line: int) -> int:
     words = [word.lower() for word in BINS[name]]
     if text.strip().lower() not in words:
-        said = f"{text!r}" if text.strip() else "empty"
-        raise BadInput(f"the {name} is {said}", path, line, f"write one of {', '.join(BINS[name])}")
+        found = f"{text!r}" if text.strip() else "empty"
+        cure = f"write one of {', '.join(BINS[name])}"
+        raise BadInput(f"the {name} is {found}", path, line, cure)
     return words.index(text.strip().lower())
 
 
@@ -96,7 +145,8 @@ def by_property(
     scales: NDArray[np.float64],
     values: NDArray[np.float64],
     generator: np.random.Generator,
-) -> Result:
+    left_out: int = 0,
+) -> Properties:
     """The bins of Figure 14, each row of the figure matched within itself.
 
     properties, scales, values: of C classes. Rows: one for each property, deformability of man-made
@@ -116,17 +166,20 @@ def by_property(
         ),
         "natural_texture": (untextured, _both(BINS["natural"], BINS["texture"][: LOW + 1])),
     }
-    return {
-        "level": LEVEL,
-        "figures": {
+    return Properties(
+        classes=len(properties),
+        left_out=left_out,
+        matching=MATCHING,
+        level=LEVEL,
+        figures={
             name: _figure(bins, words, scales, values, generator)
             for name, (bins, words) in rows_of.items()
         },
-        "correlations": {
+        correlations={
             "deformability_natural": pearson(deformability, natural),
             "texture_natural": pearson(texture, natural),
         },
-    }
+    )
 
 
 def _both(one: Sequence[str], other: Sequence[str]) -> list[str]:
@@ -139,28 +192,29 @@ def _figure(
     scales: NDArray[np.float64],
     values: NDArray[np.float64],
     generator: np.random.Generator,
-) -> Result:
+) -> PropertyFigure:
     target, found = match(bins, len(words), scales, values, LEVEL, generator)
     shown = [own.kept_scale for own in found if own.interval]
-    return {
-        "target_scale": target,
-        "scale_range": [min(shown), max(shown)] if shown else None,
-        "bins": [_row(word, own) for word, own in zip(words, found, strict=True)],
-    }
+    return PropertyFigure(
+        target_scale=target,
+        scale_range=[min(shown), max(shown)] if shown else None,
+        bins=[_row(word, own) for word, own in zip(words, found, strict=True)],
+    )
 
 
-def _row(word: str, own: Bin) -> Result:
+def _row(word: str, own: Bin) -> PropertyBin:
     kept = own.interval is not None
-    return {
-        "bin": word,
-        "classes": own.classes,
-        "scale": own.scale,
-        "value": own.value,
-        "matched": {
-            "classes": own.kept,
-            "scale": own.kept_scale,
-            "value": own.kept_value if kept else math.nan,
-            "interval": [own.interval.low, own.interval.high] if own.interval else None,
-        },
-        "left_out": not kept,
-    }
+    matched = Matched(
+        classes=own.kept,
+        scale=own.kept_scale,
+        value=own.kept_value if kept else math.nan,
+        interval=[own.interval.low, own.interval.high] if own.interval else None,
+    )
+    return PropertyBin(
+        bin=word,
+        classes=own.classes,
+        scale=own.scale,
+        value=own.value,
+        matched=matched,
+        left_out=not kept,
+    )

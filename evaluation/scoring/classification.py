@@ -1,6 +1,7 @@
 """What a classification is worth: every figure of `score classification`. No Django."""
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +14,40 @@ from evaluation.metrics.significance import MOST_ROUNDS, mean_interval
 from evaluation.metrics.wordnet.nouns import ROOT, WordNet
 from evaluation.readers.class_files import RANKS, Classified
 from evaluation.readers.pools import read_classes
-from evaluation.scoring.comparing import compare
+from evaluation.scoring.analysis import Analysis, Difficulty
+from evaluation.scoring.comparing import Comparison, Estimate, compare
+from evaluation.scoring.image_lines import ImageOutcome
 from labeling.files import BadInput
 from labeling.plurals import count_of
+from labeling.records import Record
 
-Result = dict[str, Any]
-Figure = Callable[..., Result]
+Figure = Callable[..., Estimate]
 IDS = "unknown: the classes are ids"
+
+
+@dataclass(kw_only=True)
+class ClassificationResult(Record):
+    """What a submission is worth. name, submissions, comparison: of several; see explaining.py for
+    analysis and objects. hp_at_k, hit_at_k, mean_correct_set_size: by k."""
+
+    name: str | None = None
+    images: int
+    classes: int
+    top1_error: Estimate
+    top5_error: Estimate
+    hierarchical_error: Estimate | None
+    hp_at_k: dict[str, Estimate] | None
+    hit_at_k: dict[str, Estimate]
+    hierarchy: str
+    valid_labels: int | None
+    mean_correct_set_size: dict[str, float | None] | None
+    confidence: float
+    seed: int
+    notes: list[str]
+    submissions: list["ClassificationResult"] | None = None
+    comparison: Comparison | None = None
+    analysis: Analysis | None = None
+    objects: Difficulty | None = None
 
 
 def score(
@@ -28,7 +56,7 @@ def score(
     valid_labels: Path | None = None,
     confidence: float = 0.999,
     seed: int = 0,
-) -> Result:
+) -> ClassificationResult:
     """Errors, hp@k and hit@k with their intervals.
 
     valid_labels: a list of wnids from which hCorrectSets are drawn, those of the truth where it is
@@ -39,27 +67,31 @@ def score(
     truth, predicted = found.truth, found.predicted
     top1, top5 = (ilsvrc.wrong_at(truth, predicted, k) for k in (1, 5))
     hits = hpk.hits_at(truth, predicted)
-    result: Result = {
-        "images": len(truth),
-        "classes": len(np.unique(truth)),
-        "top1_error": figure(top1, 1),
-        "top5_error": figure(top5, 1),
-        "hierarchical_error": None,
-        "hp_at_k": None,
-        "hit_at_k": {str(k): figure(hits[:, i], 1) for i, k in enumerate(hpk.KS)},
-        "hierarchy": IDS,
-        "valid_labels": None,
-        "mean_correct_set_size": None,
-    }
+    result = ClassificationResult(
+        images=len(truth),
+        classes=len(np.unique(truth)),
+        top1_error=figure(top1, 1),
+        top5_error=figure(top5, 1),
+        hierarchical_error=None,
+        hp_at_k=None,
+        hit_at_k={str(k): figure(hits[:, i], 1) for i, k in enumerate(hpk.KS)},
+        hierarchy=IDS,
+        valid_labels=None,
+        mean_correct_set_size=None,
+        confidence=confidence,
+        seed=seed,
+        notes=notes,
+    )
     if found.synsets is None:
         notes.append("no list says what the ids mean: no hierarchical error, no hp@k")
     else:
         errors = ilsvrc.hierarchical_errors(wordnet, found.synsets, truth, predicted)
-        result["hierarchical_error"] = figure(errors, 1, int(wordnet.heights[wordnet.index(ROOT)]))
-        result["hierarchy"] = hpk.HIERARCHY
-        result |= _hierarchical_precision(found, wordnet, valid_labels, figure, notes)
+        highest = int(wordnet.heights[wordnet.index(ROOT)])
+        result.hierarchical_error = figure(errors, 1, highest)
+        result.hierarchy = hpk.HIERARCHY
+        _add_hierarchical_precision(result, found, wordnet, valid_labels, figure)
     notes += _notes(found)
-    return result | {"confidence": confidence, "seed": seed, "notes": notes}
+    return result
 
 
 def score_all(
@@ -68,19 +100,25 @@ def score_all(
     valid_labels: Path | None = None,
     confidence: float = 0.999,
     seed: int = 0,
-) -> Result:
+) -> ClassificationResult:
     """The figures of the first submission; of several, those of each, and their comparison by
     top-5 errors. found: by name, on one truth."""
     scored = {
         name: score(own, wordnet, valid_labels, confidence, seed) for name, own in found.items()
     }
-    result = dict(next(iter(scored.values())))
-    if len(found) > 1:
-        errors = {name: wrong(own) for name, own in found.items()}
-        classes = true_classes(next(iter(found.values())))
-        result["submissions"] = [{"name": name, **own} for name, own in scored.items()]
-        result["comparison"] = compare(errors, classes, confidence, seed)
-    return result
+    result = next(iter(scored.values()))
+    if len(found) < 2:
+        return result
+    return replace(
+        result,
+        submissions=[replace(own, name=name) for name, own in scored.items()],
+        comparison=compare(
+            {name: wrong(own) for name, own in found.items()},
+            true_classes(next(iter(found.values()))),
+            confidence,
+            seed,
+        ),
+    )
 
 
 def wrong(found: Classified) -> NDArray[np.bool_]:
@@ -93,12 +131,9 @@ def true_classes(found: Classified) -> list[str]:
     return [found.classes[number] for number in found.truth.tolist()]
 
 
-def outcomes(found: Classified, wordnet: WordNet | None = None) -> Iterator[Result]:
-    """What became of each image, in the order of the truth.
-
-    labels: the first five, None where a rank is absent; rank: of the class of the image, from 1;
-    height: its hierarchical cost, None without wordnet or where the classes are ids.
-    """
+def outcomes(found: Classified, wordnet: WordNet | None = None) -> Iterator[ImageOutcome]:
+    """What became of each image, in the order of the truth; without heights where there is no
+    wordnet or the classes are ids."""
     truth, predicted = found.truth, found.predicted
     names = [*found.classes, None]
     heights: list[int | None] = [None] * len(truth)
@@ -111,20 +146,24 @@ def outcomes(found: Classified, wordnet: WordNet | None = None) -> Iterator[Resu
     ):
         while five and five[-1] == ilsvrc.ABSENT:
             five.pop()
-        outcome = {
-            "labels": [names[number] for number in five],
-            "top1": rank == 1,
-            "top5": 1 <= rank <= 5,
-            "height": height,
-            "rank": rank or None,
+        yield {
+            "image": image,
+            "classes": [found.classes[own]],
+            "truth": [],
+            "outcome": {
+                "labels": [names[number] for number in five],
+                "top1": rank == 1,
+                "top5": 1 <= rank <= 5,
+                "height": height,
+                "rank": rank or None,
+            },
         }
-        yield {"image": image, "classes": [names[own]], "truth": [], "outcome": outcome}
 
 
 def _figures(confidence: float, seed: int, notes: list[str]) -> Figure:
     generator = np.random.default_rng(seed)
 
-    def figure(values: NDArray[Any], scale: float, most: float | None = None) -> Result:
+    def figure(values: NDArray[Any], scale: float, most: float | None = None) -> Estimate:
         """most: what an image may be worth at most, where that is not the scale."""
         low, high, rounds, stable = mean_interval(
             values, confidence, generator, bounds=(0, scale if most is None else most)
@@ -132,22 +171,18 @@ def _figures(confidence: float, seed: int, notes: list[str]) -> Figure:
         if not stable:
             notes.append(f"an interval had not settled after {MOST_ROUNDS} rounds")
         value = float(np.mean(values))
-        return {
-            "value": value / scale,
-            "interval": [low / scale, high / scale],
-            "rounds": rounds,
-        }
+        return Estimate(value=value / scale, interval=[low / scale, high / scale], rounds=rounds)
 
     return figure
 
 
-def _hierarchical_precision(
+def _add_hierarchical_precision(
+    result: ClassificationResult,
     found: Classified,
     wordnet: WordNet,
     valid_labels: Path | None,
     figure: Figure,
-    notes: list[str],
-) -> Result:
+) -> None:
     assert found.synsets is not None
     true = np.unique(found.truth)
     listed = [found.synsets[i] for i in true.tolist()]
@@ -163,14 +198,12 @@ def _hierarchical_precision(
     outside = int((predicted < 0).sum() - (found.predicted < 0).sum())
     if outside:
         words = ("prediction is no valid label", "predictions are no valid labels")
-        notes.append(f"{count_of(outside, *words)}: wrong in hp@k")
+        result.notes.append(f"{count_of(outside, *words)}: wrong in hp@k")
     if len(listed) < max(hpk.KS):
-        notes.append(f"valid labels: {len(listed):,}; larger k find no more")
-    return {
-        "hp_at_k": {str(k): figure(hits[:, i], k) for i, k in enumerate(hpk.KS)},
-        "valid_labels": len(listed),
-        "mean_correct_set_size": {str(k): size for k, size in hpk.mean_sizes(sets, row).items()},
-    }
+        result.notes.append(f"valid labels: {len(listed):,}; larger k find no more")
+    result.hp_at_k = {str(k): figure(hits[:, i], k) for i, k in enumerate(hpk.KS)}
+    result.valid_labels = len(listed)
+    result.mean_correct_set_size = {str(k): size for k, size in hpk.mean_sizes(sets, row).items()}
 
 
 def _listed(path: Path, wordnet: WordNet, found: Classified) -> list[int]:

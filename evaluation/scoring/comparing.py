@@ -6,6 +6,7 @@ Source: Russakovsky et al. (2015), §6.2, §6.3 and §6.4.1.
 import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,11 +19,86 @@ from evaluation.metrics.significance import (
     mean_interval,
     two_proportion_z,
 )
-from evaluation.scoring.analysis import accuracies
+from evaluation.scoring.analysis import Analysis, accuracies
+from labeling.records import Record
 
-Result = dict[str, Any]
 BY_CLASS = "for each class the submission that is best on it; mean over classes"
 BY_IMAGE = "an image is wrong where every submission is"
+
+
+@dataclass(kw_only=True)
+class Estimate(Record):
+    """A value with its interval: low and high. rounds: of the bootstrap, 0 for no interval."""
+
+    value: float | None
+    interval: list[float | None] | None
+    rounds: int | None = None
+
+
+@dataclass(kw_only=True)
+class Sure(Record):
+    """What of an order is sure, as bands.Order has it."""
+
+    level: float
+    bands: list[list[str]]
+    apart: list[list[str]]
+    words: str
+
+
+@dataclass(kw_only=True)
+class Pair(Record):
+    """Two submissions on the same images. difference: first − second, of the errors or of the mean
+    AP. The errors of each and the tests of them are not of detection."""
+
+    first: str
+    second: str
+    errors: list[int] | None = None
+    difference: Estimate
+    only_first_wrong: int | None = None
+    only_second_wrong: int | None = None
+    both_wrong: int | None = None
+    z: float | None = None
+    p_one_sided: float | None = None
+    p_two_sided: float | None = None
+    mcnemar_p: float | None = None
+
+
+@dataclass(kw_only=True)
+class BestByClass(Record):
+    """The best submission of each class. error: of classes of images; mean_ap: of detection."""
+
+    error: float | None = None
+    mean_ap: float | None = None
+    classes_won: dict[str, int]
+    convention: str
+    analysis: Analysis | None = None
+
+
+@dataclass(kw_only=True)
+class BestByImage(Record):
+    error: Estimate
+    convention: str
+
+
+@dataclass(kw_only=True)
+class Optimistic(Record):
+    """The best of all submissions. by_image: not of detection."""
+
+    by_class: BestByClass
+    by_image: BestByImage | None = None
+
+
+@dataclass(kw_only=True)
+class Comparison(Record):
+    """Several submissions against each other. Benchmarks of detection have classes_won alone;
+    results of the first edition lack `sure`."""
+
+    images: int | None = None
+    confidence: float | None = None
+    sure: Sure | None = None
+    pairs: list[Pair] | None = None
+    optimistic: Optimistic | None = None
+    classes_won: dict[str, int] | None = None
 
 
 def compare(
@@ -30,7 +106,7 @@ def compare(
     classes: Sequence[str],
     confidence: float = 0.999,
     seed: int = 0,
-) -> Result:
+) -> Comparison:
     """Every pair of two or more submissions tested, and the "optimistic" model over all of them.
 
     wrong: (N,) by name of the submission, of the same images in the same order; classes: (N,) the
@@ -46,41 +122,40 @@ def compare(
     best = best_by_class(by_class)
     pairs = list(_pairs(wrong, confidence, generator))
     errors = {name: _mean(own) for name, own in wrong.items()}
-    return {
-        "images": len(classes),
-        "confidence": confidence,
-        "sure": sure(errors, pairs, confidence).as_payload(),
-        "pairs": pairs,
-        "optimistic": {
-            "by_class": {
-                "error": 1 - mean_of(best),
-                "classes_won": classes_won(by_class),
-                "convention": BY_CLASS,
-            },
-            "by_image": {
-                "error": {"value": _mean(all_wrong), "interval": [low, high]},
-                "convention": BY_IMAGE,
-            },
-        },
-    }
+    return Comparison(
+        images=len(classes),
+        confidence=confidence,
+        sure=Sure.from_json(sure(errors, pairs, confidence).as_payload()),
+        pairs=pairs,
+        optimistic=Optimistic(
+            by_class=BestByClass(
+                error=1 - mean_of(best), classes_won=classes_won(by_class), convention=BY_CLASS
+            ),
+            by_image=BestByImage(
+                error=Estimate(value=_mean(all_wrong), interval=[low, high]), convention=BY_IMAGE
+            ),
+        ),
+    )
 
 
 def sure(
-    values: Mapping[str, float], pairs: Sequence[Result], level: float, less_is_better: bool = True
+    values: Mapping[str, float], pairs: Sequence[Pair], level: float, less_is_better: bool = True
 ) -> bands.Order:
     """Which of the submissions' order is sure, by the tests of every two on the same images.
 
     values: what the submissions are ordered by. pairs: as compare() has them: McNemar's p where
     there is one, else the interval of the difference, which then must not hold 0.
     """
-    tested = {frozenset((pair["first"], pair["second"])): pair for pair in pairs}
+    tested = {frozenset((pair.first, pair.second)): pair for pair in pairs}
 
     def is_apart(a: str, b: str) -> bool:
-        pair = tested.get(frozenset((a, b)), {"difference": {}})
-        if "mcnemar_p" in pair:
-            p = pair["mcnemar_p"]
+        pair = tested.get(frozenset((a, b)))
+        if pair is None:
+            return False
+        if pair.errors is not None:
+            p = pair.mcnemar_p
             return p is not None and values[a] != values[b] and bool(p <= 1 - level)
-        low, high = pair["difference"].get("interval") or (None, None)
+        low, high = pair.difference.interval or (None, None)
         return low is not None and high is not None and not low <= 0 <= high
 
     sign = 1 if less_is_better else -1
@@ -125,27 +200,27 @@ def mean_of(values: Mapping[str, float]) -> float:
 
 def _pairs(
     wrong: Mapping[str, NDArray[np.bool_]], confidence: float, generator: np.random.Generator
-) -> Iterator[Result]:
+) -> Iterator[Pair]:
     for (first, a), (second, b) in itertools.combinations(wrong.items(), 2):
         errors = int(a.sum()), int(b.sum())
         only_first, only_second = int((a & ~b).sum()), int((b & ~a).sum())
         test = two_proportion_z(errors[0], len(a), errors[1], len(b)) if len(a) else None
         difference = a.astype(np.int8) - b.astype(np.int8)
         low, high, *_ = difference_of_errors(only_first, only_second, len(a), confidence, generator)
-        yield {
-            "first": first,
-            "second": second,
-            "errors": list(errors),
-            "difference": {"value": _mean(difference), "interval": [low, high]},
-            "only_first_wrong": only_first,
-            "only_second_wrong": only_second,
-            "both_wrong": int((a & b).sum()),
-            "z": test.z if test else math.nan,
+        yield Pair(
+            first=first,
+            second=second,
+            errors=list(errors),
+            difference=Estimate(value=_mean(difference), interval=[low, high]),
+            only_first_wrong=only_first,
+            only_second_wrong=only_second,
+            both_wrong=int((a & b).sum()),
+            z=test.z if test else math.nan,
             # Of the side that is seen: the chance of so many more errors in the worse one.
-            "p_one_sided": test.two_sided / 2 if test else math.nan,
-            "p_two_sided": test.two_sided if test else math.nan,
-            "mcnemar_p": mcnemar(only_first, only_second),
-        }
+            p_one_sided=test.two_sided / 2 if test else math.nan,
+            p_two_sided=test.two_sided if test else math.nan,
+            mcnemar_p=mcnemar(only_first, only_second),
+        )
 
 
 def _mean(values: NDArray[Any]) -> float:

@@ -3,7 +3,7 @@
 import itertools
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -34,14 +34,64 @@ from evaluation.readers.box_files import (
     read_truth,
 )
 from evaluation.readers.box_rows import Rows
-from evaluation.scoring.comparing import BY_CLASS, best_by_class, classes_won, mean_of, sure
+from evaluation.scoring.analysis import Analysis, Difficulty
+from evaluation.scoring.comparing import (
+    BY_CLASS,
+    BestByClass,
+    Comparison,
+    Estimate,
+    Optimistic,
+    Pair,
+    Sure,
+    best_by_class,
+    classes_won,
+    mean_of,
+    sure,
+)
+from evaluation.scoring.image_lines import ImageOutcome
 from labeling.plurals import count_of
+from labeling.records import Record
 
-Result = dict[str, Any]
-# Of an image, the surest detections that `outcomes` tells.
-MOST_TOLD = 100
+# Of an image, the surest detections that `outcomes` yields.
+MOST_OF_AN_IMAGE = 100
 THRESHOLD = f"IoU of min(0.5, wh / ((w + {SLACK_PX})(h + {SLACK_PX}))) or more"
 AVERAGE = "area under the highest precision at this recall or more (PASCAL VOC)"
+
+
+@dataclass(kw_only=True)
+class ClassPrecision(Record):
+    """The AP of a class, None without objects. positives: its objects."""
+
+    ap: float | None
+    positives: int
+    detections: int
+    interval: list[float | None] | None
+    rounds: int
+
+
+@dataclass(kw_only=True)
+class DetectionResult(Record):
+    """What a submission is worth. name, submissions, comparison, classes_won: of several; see
+    explaining.py for analysis and objects. excluded: pairs of an image and a class."""
+
+    name: str | None = None
+    mean_ap: Estimate
+    per_class: dict[str, ClassPrecision]
+    images: int
+    classes: int
+    boxes: int
+    detections: int
+    excluded: int
+    matching: str
+    averaging: str
+    confidence: float
+    seed: int
+    notes: list[str]
+    submissions: list["DetectionResult"] | None = None
+    comparison: Comparison | None = None
+    classes_won: dict[str, int] | None = None
+    analysis: Analysis | None = None
+    objects: Difficulty | None = None
 
 
 @dataclass(frozen=True)
@@ -75,21 +125,25 @@ def read_all(truth: Path, predictions: Mapping[str, Path], options: Options) -> 
     return {name: _detected(known, found, excluded, shared) for name, found in rows.items()}
 
 
-def score(found: Detected, options: Options) -> Result:
-    """Mean AP and the AP of every class with their intervals, and what they stand on."""
+def score(found: Detected, options: Options) -> DetectionResult:
+    """Mean AP and the AP of every class with their intervals."""
     return _scored(found, _bootstrapped(found, options), options)
 
 
-def score_all(found: Mapping[str, Detected], options: Options) -> Result:
+def score_all(found: Mapping[str, Detected], options: Options) -> DetectionResult:
     """The figures of the first submission; of several, those of each, what they won, and pairs."""
     drawn = {name: _bootstrapped(own, options) for name, own in found.items()}
     scored = {name: _scored(own, drawn[name], options) for name, own in found.items()}
-    result = dict(next(iter(scored.values())))
-    if len(found) > 1:
-        result["submissions"] = [{"name": name, **own} for name, own in scored.items()]
-        result["comparison"] = _comparison(found, drawn, options)
-        result["classes_won"] = result["comparison"]["optimistic"]["by_class"]["classes_won"]
-    return result
+    result = next(iter(scored.values()))
+    if len(found) < 2:
+        return result
+    best = _best_by_class(found)
+    return replace(
+        result,
+        submissions=[replace(own, name=name) for name, own in scored.items()],
+        comparison=_comparison(found, drawn, best, options),
+        classes_won=best.classes_won,
+    )
 
 
 def precisions_of(found: Detected) -> dict[str, float]:
@@ -105,13 +159,13 @@ def images_of(found: Detected) -> dict[str, int]:
     return {found.labels[c]: int(counts[c]) for c in np.flatnonzero(counts).tolist()}
 
 
-def outcomes(found: Detected) -> Iterator[Result]:
+def outcomes(found: Detected) -> Iterator[ImageOutcome]:
     """Image by image: the true boxes, the surest detections with what they hit, and the missed."""
     counts = np.arange(len(found.names) + 1)
-    told = _Told.of(found)
+    matched = _Matched.of(found)
     objects = np.argsort(found.truth.images, kind="stable")
     object_ends = np.searchsorted(found.truth.images[objects], counts)
-    ends = np.searchsorted(found.found.images[told.order], counts)
+    ends = np.searchsorted(found.found.images[matched.order], counts)
     for i, name in enumerate(found.names):
         own = objects[object_ends[i] : object_ends[i + 1]].tolist()
         boxes = [found.truth.corners[k].tolist() for k in own]
@@ -122,14 +176,14 @@ def outcomes(found: Detected) -> Iterator[Result]:
             "classes": sorted(set(labels)),
             "truth": [[*box, label] for _, box, label in true],
             "outcome": {
-                "found": told.rows(ends[i], min(ends[i + 1], ends[i] + MOST_TOLD)),
-                "missed": [[label, *box] for k, box, label in true if not told.taken[k]],
+                "found": matched.rows(ends[i], min(ends[i + 1], ends[i] + MOST_OF_AN_IMAGE)),
+                "missed": [[label, *box] for k, box, label in true if not matched.taken[k]],
             },
         }
 
 
 @dataclass(frozen=True)
-class _Told:
+class _Matched:
     """Detections by image, the surest first (order). By their own numbers: hit, and iou, with the
     object that was taken, else the best with any of the class. taken: (K,) whether objects were."""
 
@@ -140,7 +194,7 @@ class _Told:
     taken: NDArray[np.bool_]
 
     @classmethod
-    def of(cls, found: Detected) -> "_Told":
+    def of(cls, found: Detected) -> "_Matched":
         measured, boxes = found.measured, found.found
         hit, taken = np.zeros(len(boxes), bool), np.zeros(len(found.truth), bool)
         own = measured.order[measured.hits]
@@ -186,79 +240,83 @@ def _bootstrapped(found: Detected, options: Options) -> PrecisionIntervals | Non
     return precision_intervals(drawn, options.confidence, generator, most_rounds=most)
 
 
-def _scored(found: Detected, drawn: PrecisionIntervals | None, options: Options) -> Result:
+def _scored(found: Detected, drawn: PrecisionIntervals | None, options: Options) -> DetectionResult:
     measured = found.measured
     own = np.flatnonzero((measured.positives > 0) | (measured.detections > 0)).tolist()
     by_class = drawn.by_class if drawn else {}
-    per_class = {
-        found.labels[c]: {
-            "ap": _number(measured.ap[c]),
-            "positives": int(measured.positives[c]),
-            "detections": int(measured.detections[c]),
-            **_interval(
-                _widened(by_class.get(c), measured.ap[c], int(measured.positives[c]), options)
-            ),
-        }
-        for c in own
-    }
     bare = int((measured.positives[own] == 0).sum())
-    return {
-        "mean_ap": {
-            "value": _number(measured.mean_ap),
-            **_interval(_mean_interval(found, drawn, options)),
+    return DetectionResult(
+        mean_ap=_estimate(measured.mean_ap, _mean_interval(found, drawn, options)),
+        per_class={
+            found.labels[c]: _class_precision(found, c, by_class.get(c), options) for c in own
         },
-        "per_class": per_class,
-        "images": len(found.names),
-        "classes": len(own) - bare,
-        "boxes": len(found.truth),
-        "detections": len(found.found),
-        "excluded": found.excluded,
-        "matching": THRESHOLD,
-        "averaging": AVERAGE,
-        "confidence": options.confidence,
-        "seed": options.seed,
-        "notes": [*found.notes, *_doubts(bare, drawn)],
-    }
+        images=len(found.names),
+        classes=len(own) - bare,
+        boxes=len(found.truth),
+        detections=len(found.found),
+        excluded=found.excluded,
+        matching=THRESHOLD,
+        averaging=AVERAGE,
+        confidence=options.confidence,
+        seed=options.seed,
+        notes=[*found.notes, *_doubts(bare, drawn)],
+    )
+
+
+def _class_precision(
+    found: Detected, c: int, drawn: Interval | None, options: Options
+) -> ClassPrecision:
+    ap, positives = float(found.measured.ap[c]), int(found.measured.positives[c])
+    estimate = _estimate(ap, _widened(drawn, ap, positives, options))
+    return ClassPrecision(
+        ap=estimate.value,
+        positives=positives,
+        detections=int(found.measured.detections[c]),
+        interval=estimate.interval,
+        rounds=estimate.rounds or 0,
+    )
 
 
 def _doubts(bare: int, drawn: PrecisionIntervals | None) -> Iterator[str]:
     if bare:
-        told = count_of(bare, "class has", "classes have")
-        yield f"{told} detections and no objects: no AP, and in no mean"
+        classes = count_of(bare, "class has", "classes have")
+        yield f"{classes} detections and no objects: no AP, and in no mean"
     if drawn is None:
         return
     if not drawn.mean.stable:
         yield f"the interval of the mean AP had not settled after {drawn.mean.rounds} rounds"
     loose = sum(not own.stable for own in drawn.by_class.values())
     if loose:
-        told = count_of(loose, "class", "classes")
-        yield f"the intervals of {told} had not settled after their rounds"
+        classes = count_of(loose, "class", "classes")
+        yield f"the intervals of {classes} had not settled after their rounds"
 
 
 def _comparison(
     found: Mapping[str, Detected],
     drawn: Mapping[str, PrecisionIntervals | None],
+    best: BestByClass,
     options: Options,
-) -> Result:
+) -> Comparison:
     """By how much the mean AP of each is above that of each after it, and the best of all."""
     pairs = []
     means = {name: own.measured.mean_ap for name, own in found.items()}
     for first, second in itertools.combinations(found, 2):
-        bounds = _interval(_difference(first, second, found, drawn, options))
-        difference = {"value": _number(means[first] - means[second]), **bounds}
-        pairs.append({"first": first, "second": second, "difference": difference})
+        interval = _difference(first, second, found, drawn, options)
+        difference = _estimate(means[first] - means[second], interval)
+        pairs.append(Pair(first=first, second=second, difference=difference))
+    order = sure(means, pairs, options.confidence, less_is_better=False)
+    return Comparison(
+        confidence=options.confidence,
+        sure=Sure.from_json(order.as_payload()),
+        pairs=pairs,
+        optimistic=Optimistic(by_class=best),
+    )
+
+
+def _best_by_class(found: Mapping[str, Detected]) -> BestByClass:
     values = {name: precisions_of(own) for name, own in found.items()}
-    best = {
-        "mean_ap": _number(mean_of(best_by_class(values))),
-        "classes_won": classes_won(values),
-        "convention": BY_CLASS,
-    }
-    return {
-        "confidence": options.confidence,
-        "sure": sure(means, pairs, options.confidence, less_is_better=False).as_payload(),
-        "pairs": pairs,
-        "optimistic": {"by_class": best},
-    }
+    mean = mean_of(best_by_class(values))
+    return BestByClass(mean_ap=mean, classes_won=classes_won(values), convention=BY_CLASS)
 
 
 def _difference(
@@ -282,14 +340,13 @@ def _difference(
     return paired._replace(low=low, high=high)
 
 
-def _interval(own: Interval | None) -> Result:
-    if own is None:
-        return {"interval": None, "rounds": 0}
-    return {"interval": [_number(own.low), _number(own.high)], "rounds": own.rounds}
+def _estimate(value: float, own: Interval | None) -> Estimate:
+    bounds = None if own is None else [_number(own.low), _number(own.high)]
+    return Estimate(value=_number(value), interval=bounds, rounds=own.rounds if own else 0)
 
 
 def _units(found: Detected) -> int:
-    """Images with objects: one without any tells nothing of what is found."""
+    """Images with objects: others add no information about precision."""
     return len(np.unique(found.truth.images))
 
 
@@ -306,15 +363,14 @@ def _widened(own: Interval | None, value: float, units: int, options: Options) -
 
 
 def _number(value: float) -> float | None:
-    """NaN is null in JSON."""
     return None if math.isnan(value) else float(value)
 
 
 def _notes(truth: Truth, own: int, unknown: int) -> Iterator[str]:
     more = len(truth.images.places) - own
     if more:
-        told = count_of(more, "image of the predictions is", "images of the predictions are")
-        yield f"{told} not in the truth: taken as without objects"
+        images = count_of(more, "image of the predictions is", "images of the predictions are")
+        yield f"{images} not in the truth: taken as without objects"
     if unknown:
         yield f"{unknown} excluded rows name images that are not there"
     if len(truth.crowds):

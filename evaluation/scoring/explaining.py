@@ -4,21 +4,24 @@ One call for `score classification`, `localization` and `detection`, and for the
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 
 from evaluation.metrics.wordnet.nouns import UnknownLabel, WordNet
 from evaluation.readers import box_files
-from evaluation.scoring.analysis import analyse, chance, scales_of
-from evaluation.scoring.class_properties import properties_of, read_properties
+from evaluation.scoring.analysis import Analysis, Difficulty, analyse, chance, scales_of
+from evaluation.scoring.class_properties import Codes, properties_of, read_properties
+from evaluation.scoring.classification import ClassificationResult
 from evaluation.scoring.comparing import best_by_class
+from evaluation.scoring.detection import DetectionResult
+from evaluation.scoring.localization import LocalizationResult
 from labeling.files import BadInput
 from labeling.plurals import count_of
 
-Result = dict[str, Any]
+Scored = TypeVar("Scored", ClassificationResult, LocalizationResult, DetectionResult)
 
 
 @dataclass(frozen=True)
@@ -33,13 +36,13 @@ class Asked:
 
 
 def explain(
-    result: Result,
+    result: Scored,
     values: Mapping[str, Mapping[str, float]],
     images: Mapping[str, int],
     measure: str,
     asked: Asked,
     wordnet: WordNet | None = None,
-) -> Result:
+) -> Scored:
     """The result with `analysis` of each submission and of the best by class, and `objects`.
 
     values: by submission and class, the first submission first; see analysis.analyse(). The result
@@ -62,26 +65,27 @@ def explain(
                 + " the mean properties of the classes below"
             )
 
-    def behind(own: Mapping[str, float]) -> Result:
+    def analysis_of(own: Mapping[str, float]) -> Analysis:
         return analyse(own, images, measure, scales, kinds, asked.options.seed)
 
-    explained = {name: behind(own) for name, own in values.items()}
-    found = result | {"analysis": next(iter(explained.values())), "objects": objects}
+    explained = {name: analysis_of(own) for name, own in values.items()}
     if asked.boxes and not objects:
         notes.append("sizes of images are missing: nothing is told by the scale of objects")
-    found["notes"] = [*result["notes"], *notes]
-    if len(values) > 1:
-        found["submissions"] = [
-            own | {"analysis": explained[own["name"]]} for own in result["submissions"]
-        ]
-        compared = result.get("comparison", {})
-        optimistic = compared.get("optimistic", {})
-        by_class = optimistic.get("by_class", {}) | {"analysis": behind(best_by_class(values))}
-        found["comparison"] = compared | {"optimistic": optimistic | {"by_class": by_class}}
-    return found
+    for own in result.submissions or ():
+        own.analysis = explained[own.name or ""]
+    if result.comparison and result.comparison.optimistic:
+        result.comparison.optimistic.by_class.analysis = analysis_of(best_by_class(values))
+    return replace(
+        result,
+        analysis=next(iter(explained.values())),
+        objects=objects,
+        notes=[*result.notes, *notes],
+        # Of an explained result the key is always there.
+        unknown=result.unknown if objects else result.unknown | {"objects": None},
+    )
 
 
-def difficulty(asked: Asked) -> Result | None:
+def difficulty(asked: Asked) -> Difficulty | None:
     """How hard the objects of true boxes are to find; None without sizes that are not needed."""
     assert asked.boxes is not None
     truth = box_files.read_truth(asked.boxes, asked.options)
@@ -99,7 +103,9 @@ def difficulty(asked: Asked) -> Result | None:
     return chance(truth.objects.boxes, sizes, truth.classes.names, inclusive=False)
 
 
-def _kinds(classes: Mapping[str, None], path: Path, wordnet: WordNet) -> tuple[Any, int]:
+def _kinds(
+    classes: Mapping[str, None], path: Path, wordnet: WordNet
+) -> tuple[dict[str, Codes], int]:
     synsets = {}
     for name in classes:
         try:

@@ -1,9 +1,8 @@
 """What a single-object localization is worth: every figure of `score localization`. No Django."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,12 +19,36 @@ from evaluation.readers.box_files import (
     read_truth,
 )
 from evaluation.readers.box_rows import Rows
-from evaluation.scoring.comparing import compare
+from evaluation.scoring.analysis import Analysis, Difficulty
+from evaluation.scoring.comparing import Comparison, Estimate, compare
+from evaluation.scoring.image_lines import ImageOutcome
 from labeling.files import BadInput
 from labeling.plurals import count_of
+from labeling.records import Record
 
-Result = dict[str, Any]
 K = 5
+
+
+@dataclass(kw_only=True)
+class LocalizationResult(Record):
+    """What a submission is worth. name, submissions, comparison: of several; see explaining.py for
+    analysis and objects. class_error: of the class alone."""
+
+    name: str | None = None
+    error: Estimate
+    class_error: float
+    convention: str
+    images: int
+    classes: int
+    boxes: int
+    excluded: int
+    confidence: float
+    seed: int
+    notes: list[str]
+    submissions: list["LocalizationResult"] | None = None
+    comparison: Comparison | None = None
+    analysis: Analysis | None = None
+    objects: Difficulty | None = None
 
 
 @dataclass(frozen=True)
@@ -73,7 +96,7 @@ def read_all(
     }
 
 
-def score(found: Localized, options: Options) -> Result:
+def score(found: Localized, options: Options) -> LocalizationResult:
     """The localization error with its interval, and what it stands on."""
     errors = wrong(found)
     low, high, rounds, stable = mean_interval(
@@ -87,30 +110,33 @@ def score(found: Localized, options: Options) -> Result:
     notes = list(found.notes)
     if not stable:
         notes.append(f"the interval had not settled after {rounds} rounds")
-    return {
-        "error": {"value": float(errors.mean()), "interval": [low, high], "rounds": rounds},
-        "class_error": float(1 - named.mean()),
-        "convention": "IoU above 0.5" if found.strict else "IoU of 0.5 or more",
-        "images": len(found.names),
-        "classes": len(np.unique(found.truth)),
-        "boxes": len(found.objects),
-        "excluded": found.excluded,
-        "confidence": options.confidence,
-        "seed": options.seed,
-        "notes": notes,
-    }
+    return LocalizationResult(
+        error=Estimate(value=float(errors.mean()), interval=[low, high], rounds=rounds),
+        class_error=float(1 - named.mean()),
+        convention="IoU above 0.5" if found.strict else "IoU of 0.5 or more",
+        images=len(found.names),
+        classes=len(np.unique(found.truth)),
+        boxes=len(found.objects),
+        excluded=found.excluded,
+        confidence=options.confidence,
+        seed=options.seed,
+        notes=notes,
+    )
 
 
-def score_all(found: Mapping[str, Localized], options: Options) -> Result:
+def score_all(found: Mapping[str, Localized], options: Options) -> LocalizationResult:
     """The figures of the first submission; of several, those of each, and their comparison."""
     scored = {name: score(own, options) for name, own in found.items()}
-    result = dict(next(iter(scored.values())))
-    if len(found) > 1:
-        first = next(iter(found.values()))
-        errors = {name: wrong(own) for name, own in found.items()}
-        result["submissions"] = [{"name": name, **own} for name, own in scored.items()]
-        result["comparison"] = compare(errors, first.classes, options.confidence, options.seed)
-    return result
+    result = next(iter(scored.values()))
+    if len(found) < 2:
+        return result
+    errors = {name: wrong(own) for name, own in found.items()}
+    classes = next(iter(found.values())).classes
+    return replace(
+        result,
+        submissions=[replace(own, name=name) for name, own in scored.items()],
+        comparison=compare(errors, classes, options.confidence, options.seed),
+    )
 
 
 def wrong(found: Localized) -> NDArray[np.bool_]:
@@ -118,8 +144,8 @@ def wrong(found: Localized) -> NDArray[np.bool_]:
     return np.logical_not(found.right.any(axis=1))
 
 
-def outcomes(found: Localized) -> Iterator[Result]:
-    """Image by image, in the order of names: the true boxes, and what was said of it."""
+def outcomes(found: Localized) -> Iterator[ImageOutcome]:
+    """Image by image, in the order of names: the true boxes and the predictions."""
     right = found.right
     ends = np.searchsorted(found.objects.images, np.arange(len(found.names) + 1))
     for i, name in enumerate(found.names):
@@ -180,7 +206,7 @@ class _Counted:
         order = np.lexsort((-rows.confidences[counts], found.images))
         found = found.of(order)
         rank = np.arange(len(found)) - np.searchsorted(found.images, found.images)
-        notes = [*self.notes, *_told(rank, found, len(self.kept))]
+        notes = [*self.notes, *_not_counted(rank, found, len(self.kept))]
         found, rank = found.of(rank < K), rank[rank < K]
         shape = (len(self.kept), K)
         predicted, overlaps = np.full(shape, ABSENT, np.int64), np.zeros(shape)
@@ -226,8 +252,8 @@ def _classes(truth: Truth) -> NDArray[np.int64]:
         row = int(np.argmax(other))
         names = truth.classes.names
         first, second = names[class_of[boxes.images[row]]], names[boxes.classes[row]]
-        said = f"its image has the class {first}, here {second}"
-        raise truth.objects.bad(row, said, "give each image one class, or score detection")
+        fault = f"its image has the class {first}, here {second}"
+        raise truth.objects.bad(row, fault, "give each image one class, or score detection")
     return class_of
 
 
@@ -240,7 +266,7 @@ def _notes(undrawn: int, unknown: int, crowds: int) -> Iterator[str]:
         yield f"{count_of(crowds, *CROWDS)} excluded"
 
 
-def _told(rank: NDArray[np.int64], found: Boxes, images: int) -> Iterator[str]:
+def _not_counted(rank: NDArray[np.int64], found: Boxes, images: int) -> Iterator[str]:
     beyond = int((rank >= K).sum())
     silent = images - len(np.unique(found.images))
     if beyond:

@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
 from django.core.files.base import File
 from django.core.files.storage import default_storage
@@ -21,6 +21,7 @@ from labeling.datasets.archives import MIB, Limits, one_file, unpack
 from labeling.datasets.datasets import may_add
 from labeling.errors import NotAllowed, NotYours, Refusal, TooLarge
 from labeling.exchange import prior_labels
+from labeling.exchange.prior_labels import BroughtIn
 from labeling.files import BadInput
 from labeling.formats import FORMATS, Label
 from labeling.jobs import queue, uploads
@@ -41,8 +42,6 @@ MAX_LABELS = 200_000
 READ = {".csv", ".json", ".jsonl", ".ndjson", ".xml", ".txt"}
 IN_SHELL = "Split it, or bring it in from the shell: manage.py labels import."
 
-Result = dict[str, Any]
-
 
 def take(
     dataset: Dataset,
@@ -52,8 +51,8 @@ def take(
     format_name: str = "",
     source: str = "",
     campaign: Campaign | None = None,
-) -> Result | Job:
-    """What became of the labels in an uploaded file, as given.bring_in says; or the job that will
+) -> BroughtIn | Job:
+    """What became of the labels in an uploaded file; or the job that will
     bring them in, where they may be many.
 
     format_name: one of FORMATS, else what the file's name says. source: of labels whose row says
@@ -133,8 +132,18 @@ def job_for(dataset: Dataset, pk: int) -> Job:
     return found
 
 
-def by_source(dataset: Dataset) -> list[dict[str, Any]]:
-    """{"source", "labels", "images", "yes", "no"} of what is known already; the largest first."""
+class Source(NamedTuple):
+    """How many labels a source gave, of how many images."""
+
+    source: str
+    labels: int
+    images: int
+    yes: int
+    no: int
+
+
+def by_source(dataset: Dataset) -> list[Source]:
+    """What is known already; the largest first."""
     rows = GivenLabel.objects.filter(item__image__dataset=dataset).order_by().values("source")
     counted = rows.annotate(
         labels=models.Count("pk"),
@@ -142,7 +151,7 @@ def by_source(dataset: Dataset) -> list[dict[str, Any]]:
         yes=models.Count("pk", filter=models.Q(value="yes")),
         no=models.Count("pk", filter=models.Q(value="no")),
     )
-    return [dict(row) for row in counted.order_by("-labels", "source")]
+    return [Source(**row) for row in counted.order_by("-labels", "source")]
 
 
 def execute(job: Job) -> None:
@@ -173,7 +182,7 @@ def _bring(
     said: dict[str, Any],
     campaign: Campaign | None,
     job: Job | None = None,
-) -> Result:
+) -> BroughtIn:
     with tempfile.TemporaryDirectory(prefix="labels-") as scratch:
         root = Path(scratch)
         with refusing(root):

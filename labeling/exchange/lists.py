@@ -7,10 +7,11 @@ import csv
 import io
 import json
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, TypedDict
 
 from labeling.errors import Refusal, TooLarge
 from labeling.kinds import KINDS
+from labeling.kinds.base import Answer
 
 MAX_LINES = 1_000_000
 SHOWN = 60
@@ -22,7 +23,29 @@ IS_SELECTION = (
     "This is a selection by mad select, not a list of questions. Make a MAD competition of it: "
     "that asks every question of the selection in a campaign, and ranks the classifiers."
 )
-Row = dict[str, Any]
+
+
+class TopicRow(TypedDict):
+    key: str
+    name: str
+    definition: str
+    synonyms: list[str]
+    url: str
+
+
+class ClassRow(TypedDict):
+    key: str
+    name: str
+
+
+class GoldRow(TypedDict):
+    """As gold.add_gold takes it."""
+
+    image: str
+    topic: str
+    answer: Answer
+    explanation: str
+    source: str
 
 
 def read_questions(content: str | bytes) -> list[tuple[str, str]]:
@@ -45,10 +68,10 @@ def is_selection(content: str | bytes) -> bool:
     return "pair" in row or (isinstance(row.get("meta"), dict) and "image" not in row)
 
 
-def read_topics(content: str | bytes) -> list[Row]:
+def read_topics(content: str | bytes) -> list[TopicRow]:
     """A topic for every line `wnid,name,definition`; name and definition may be left out."""
     columns = ["wnid", "name", "definition", "synonyms", "url"]
-    found = {}
+    found: dict[str, TopicRow] = {}
     for _, row in _rows(content, columns, needed=1, field="topics"):
         key = row["wnid"]
         synonyms = row["synonyms"] or []
@@ -64,27 +87,25 @@ def read_topics(content: str | bytes) -> list[Row]:
     return list(found.values())
 
 
-def read_vocabulary(content: str | bytes) -> list[Row]:
-    """{"key", "name"} of every line `key,name`; a line without a name is named by its key."""
+def read_vocabulary(content: str | bytes) -> list[ClassRow]:
+    """A class for every line `key,name`; a line without a name is named by its key."""
     rows = _rows(content, ["key", "name"], needed=1, field="vocabulary")
     return [{"key": row["key"], "name": row["name"] or row["key"]} for _, row in rows]
 
 
-def read_gold(content: str | bytes, kind: str) -> list[Row]:
-    """The rows that gold.add_gold takes, of lines `image,wnid,answer,explanation`."""
-    found = []
+def read_gold(content: str | bytes, kind: str) -> list[GoldRow]:
+    """The gold of lines `image,wnid,answer,explanation`."""
     columns = ["image", "wnid", "answer", "explanation", "source"]
-    for _, row in _rows(content, columns, needed=3, field="gold"):
-        found.append(
-            {
-                "image": row["image"],
-                "topic": row["wnid"],
-                "answer": KINDS[kind].answer_of(row["answer"]),
-                "explanation": row["explanation"],
-                "source": row["source"],
-            }
-        )
-    return found
+    return [
+        {
+            "image": row["image"],
+            "topic": row["wnid"],
+            "answer": KINDS[kind].answer_of(row["answer"]),
+            "explanation": row["explanation"],
+            "source": row["source"],
+        }
+        for _, row in _rows(content, columns, needed=3, field="gold")
+    ]
 
 
 def read_names(content: str | bytes) -> list[str]:
@@ -105,7 +126,7 @@ def _text(content: str | bytes, field: str) -> str:
 
 def _rows(
     content: str | bytes, columns: Sequence[str], *, needed: int, field: str
-) -> Iterator[tuple[int, Row]]:
+) -> Iterator[tuple[int, dict[str, Any]]]:
     """(line number, row) of every line; the first `needed` columns must be there and not empty."""
     text = _text(content, field)
     objects = text.lstrip().startswith("{")
@@ -123,7 +144,7 @@ def _rows(
         yield number, row
 
 
-def _cell(value: Any, name: str, number: int, field: str) -> Any:
+def _cell(value: object, name: str, number: int, field: str) -> object:
     """The cell, a list of words for synonyms; JSON can say what no column takes."""
     words = value if name == "synonyms" and isinstance(value, list) else [value or ""]
     for word in words:
@@ -133,12 +154,12 @@ def _cell(value: Any, name: str, number: int, field: str) -> Any:
             raise _fault(number, f"{name} has a NUL or half a surrogate pair", field)
         if len(word) > LONGEST.get(name, len(word)):
             raise _fault(number, f"{name} is longer than {LONGEST[name]} characters", field)
-    if name == "url" and value and not value.startswith(("http://", "https://")):
+    if name == "url" and value and not str(value).startswith(("http://", "https://")):
         raise _fault(number, "url begins with neither http:// nor https://", field)
     return value or ""
 
 
-def _json_lines(text: str, field: str) -> Iterator[tuple[int, Row]]:
+def _json_lines(text: str, field: str) -> Iterator[tuple[int, dict[str, Any]]]:
     for number, line in enumerate(text.splitlines(), 1):
         if not line.strip():
             continue
@@ -153,7 +174,7 @@ def _json_lines(text: str, field: str) -> Iterator[tuple[int, Row]]:
 
 def _csv_lines(
     text: str, columns: Sequence[str], needed: int, field: str
-) -> Iterator[tuple[int, Row]]:
+) -> Iterator[tuple[int, dict[str, Any]]]:
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
     names = list(columns)
     first = True

@@ -1,6 +1,6 @@
 """Campaigns that draw parts: opened on a dataset's objects, by a version of its vocabulary."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from django.db import transaction
@@ -12,9 +12,10 @@ from labeling.follow_ups import asking
 from labeling.follow_ups.asking import AddedQuestions
 from labeling.kinds import KINDS
 from labeling.kinds.base import OBJECTS
+from labeling.kinds.parts import AskedCategory, AskedPart
 from labeling.models import Campaign, Dataset, Decision, GivenLabel, User
 from labeling.models import Vocabulary as Version
-from labeling.vocabulary.types import Category, Vocabulary
+from labeling.vocabulary.types import Category, PartName, Vocabulary
 
 KIND = "parts"
 
@@ -42,7 +43,7 @@ def create(
     dataset: Dataset,
     *,
     version: Version | None = None,
-    settings: dict[str, Any] | None = None,
+    settings: Mapping[str, object] | None = None,
     kind: str = KIND,
     **fields: Any,
 ) -> Campaign:
@@ -52,7 +53,7 @@ def create(
     fields as campaigns.create takes them.
     """
     version = version or vocabulary_store.in_force(dataset)
-    said = (settings or {}) | {"categories": categories_of(vocabulary_store.read(version))}
+    said = {**(settings or {}), "categories": categories_of(vocabulary_store.read(version))}
     campaign = lifecycle.create(owner, kind=kind, dataset=dataset, settings=said, **fields)
     campaign.vocabulary = version
     campaign.save(update_fields=["vocabulary"])
@@ -162,7 +163,7 @@ def adopt(campaign: Campaign, actor: User, version: Version) -> Campaign:
 
 
 def _lost(
-    before: dict[str, Any], after: dict[str, Any], asked: set[str]
+    before: Mapping[str, AskedCategory], after: Mapping[str, AskedCategory], asked: set[str]
 ) -> Iterable[tuple[str, str]]:
     for key in sorted(asked):
         if key not in after:
@@ -172,19 +173,25 @@ def _lost(
         yield from ((key, part["key"]) for part in before[key]["parts"] if part["key"] not in kept)
 
 
-def categories_of(vocabulary: Vocabulary) -> dict[str, Any]:
+def categories_of(vocabulary: Vocabulary) -> dict[str, AskedCategory]:
     """What the settings of a campaign keep of a vocabulary: by category what its page needs."""
-    return {category.key: _category(category) for category in vocabulary.categories}
-
-
-def _category(category: Category) -> dict[str, Any]:
-    names = ("key", "name", "several", "holes", "guidance", "mirror")
-    parts = [
-        {name: getattr(part, name) for name in names} | {"holds": list(part.holds)}
-        for part in category.parts
-    ]
     return {
-        "name": category.name,
-        "guidance": category.guidance,
-        "parts": parts,
+        category.key: {
+            "name": category.name,
+            "guidance": category.guidance,
+            "parts": [_asked(part) for part in category.parts],
+        }
+        for category in vocabulary.categories
+    }
+
+
+def _asked(part: PartName) -> AskedPart:
+    return {
+        "key": part.key,
+        "name": part.name,
+        "several": part.several,
+        "holes": part.holes,
+        "guidance": part.guidance,
+        "mirror": part.mirror,
+        "holds": list(part.holds),
     }

@@ -25,7 +25,7 @@ from labeling.datasets.archives import MIB, Limits, one_file, unpack
 from labeling.errors import Conflict, NotYours, Refusal, TooLarge
 from labeling.exchange import label_files, part_reading
 from labeling.exchange.part_images import ImageNames
-from labeling.exchange.part_report import Report
+from labeling.exchange.part_report import Place, Report
 from labeling.files import BadInput
 from labeling.formats.object_list import WHOLE
 from labeling.jobs import queue, uploads
@@ -33,7 +33,7 @@ from labeling.models import Dataset, Item, Job, User
 from labeling.models import Vocabulary as Version
 from labeling.parts.model import PartedObject
 from labeling.parts.simplifying import CAP, Simplified, own_name
-from labeling.parts.workers import Simplifiers
+from labeling.parts.workers import Made, Simplifiers
 from labeling.vocabulary.types import Category, Vocabulary
 
 KIND = "import parts"
@@ -241,9 +241,7 @@ class Bringing:
             if not batch:
                 return
 
-    def _finish(
-        self, count: int, told: Told, mine: list[Mine], made: Callable[[], list[Any]]
-    ) -> None:
+    def _finish(self, count: int, told: Told, mine: list[Mine], made: Callable[[], Made]) -> None:
         """Writes one batch, and that it is done."""
         for say in told:
             say()
@@ -325,7 +323,7 @@ class Bringing:
 
     def _count(self, simple: Simplified, item: Item) -> None:
         found, report = simple.found, self.report
-        where = {"image": found.image, "object": item.name, "item": item.pk}
+        where: Place = {"image": found.image, "object": item.name, "item": item.pk}
         report.merged += simple.merged
         for part in simple.unknown:
             report.miss(found.category, part)

@@ -6,13 +6,31 @@ the same one.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any
+from typing import NotRequired, TypedDict, TypeVar
 
 # So many of each list are kept; the counts are of all.
 LISTED = 500
 # Names that mean nothing are told with their counts: so many different ones, of so many letters.
 MOST_NAMES = 500
 LONGEST_NAME = 100
+T = TypeVar("T")
+
+
+class Place(TypedDict):
+    """An object that is in; part: the one of it that is meant."""
+
+    image: str
+    object: str
+    item: int
+    part: NotRequired[str]
+
+
+class Unknown(TypedDict):
+    """A name that the vocabulary lacks; of a category, part is ""."""
+
+    category: str
+    part: str
+    count: int
 
 
 @dataclass
@@ -20,10 +38,9 @@ class Report:
     """objects, parts: of those that are in. new: objects that were not there before. changed: how
     many labels were written. merged: instances that were joined from pieces. vocabulary: version.
 
-    refused: {"place", "why"}. apart: {"image", "object", "item", "part"} whose pieces lay too far
-    apart. no_room: {"image", "object", "item"} without room for context. unknown: {"category",
-    "part", "count"}, names that the vocabulary lacks; of a category, part is "". mended: sentences
-    of the reader. read: objects that were looked at, in or not.
+    refused: {"place", "why"}. apart: parts whose pieces lay too far apart. no_room: objects without
+    room for context. mended: sentences of the reader. read: objects that were looked at, in or
+    not.
     """
 
     vocabulary: int = 0
@@ -35,14 +52,14 @@ class Report:
     merged: int = 0
     refused: list[dict[str, str]] = field(default_factory=list)
     refused_count: int = 0
-    apart: list[dict[str, Any]] = field(default_factory=list)
+    apart: list[Place] = field(default_factory=list)
     apart_count: int = 0
-    no_room: list[dict[str, Any]] = field(default_factory=list)
+    no_room: list[Place] = field(default_factory=list)
     no_room_count: int = 0
-    unknown: list[dict[str, Any]] = field(default_factory=list)
+    unknown: list[Unknown] = field(default_factory=list)
     mended: list[str] = field(default_factory=list)
     mended_count: int = 0
-    _rows: dict[tuple[str, str], dict[str, Any]] = field(
+    _rows: dict[tuple[str, str], Unknown] = field(
         init=False, default_factory=dict, repr=False, compare=False
     )
 
@@ -50,11 +67,11 @@ class Report:
         self.refused_count += 1
         _keep(self.refused, {"place": place[:300], "why": why[:1000]})
 
-    def leave_apart(self, row: dict[str, Any]) -> None:
+    def leave_apart(self, row: Place) -> None:
         self.apart_count += 1
         _keep(self.apart, row)
 
-    def lack_room(self, row: dict[str, Any]) -> None:
+    def lack_room(self, row: Place) -> None:
         self.no_room_count += 1
         _keep(self.no_room, row)
 
@@ -74,11 +91,11 @@ class Report:
             self.unknown.append(self._rows[key])
 
     @property
-    def unknown_categories(self) -> list[dict[str, Any]]:
+    def unknown_categories(self) -> list[Unknown]:
         return _largest_first([row for row in self.unknown if not row["part"]])
 
     @property
-    def unknown_parts(self) -> list[dict[str, Any]]:
+    def unknown_parts(self) -> list[Unknown]:
         return _largest_first([row for row in self.unknown if row["part"]])
 
     @property
@@ -86,15 +103,15 @@ class Report:
         """Whether the same file may give more after somebody mended something."""
         return bool(self.unknown or self.refused_count)
 
-    def content(self) -> dict[str, Any]:
+    def content(self) -> dict[str, object]:
         """As JSON; Report(**content) reads it back."""
         return {one.name: getattr(self, one.name) for one in fields(self) if one.init}
 
 
-def _keep(kept: list[Any], row: Any) -> None:
+def _keep(kept: list[T], row: T) -> None:
     if len(kept) < LISTED:
         kept.append(row)
 
 
-def _largest_first(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+def _largest_first(rows: Sequence[Unknown]) -> list[Unknown]:
     return sorted(rows, key=lambda row: (-row["count"], row["category"], row["part"]))

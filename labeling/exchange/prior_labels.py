@@ -1,7 +1,7 @@
 """Given labels: what a list says of images before anybody is asked."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, TypedDict
 
 from django.db import transaction
 from django.utils import timezone
@@ -56,16 +56,25 @@ def add(dataset: Dataset, rows: Sequence[Row], source: str = "") -> int:
     return len(latest)
 
 
+class BroughtIn(TypedDict):
+    """unknown: labels that say nothing, which were not written."""
+
+    images: int
+    labels: int
+    unknown: int
+    sources: list[str]
+
+
 def bring_in(
     dataset: Dataset, labels: Iterable[Label], source: str, campaign: Campaign | None = None
-) -> dict[str, Any]:
-    """What became of labels that were read from a file: {"images", "labels", "unknown", "sources"}.
+) -> BroughtIn:
+    """What became of labels that were read from a file.
 
     Unknown labels say nothing and are counted. A label that comes out of a release says so in its
     source, with whether people answered it. All or nothing: the first fault refuses all. campaign:
     classes that its graph does not have are refused too.
     """
-    by_source: dict[str, list[dict[str, Any]]] = {}
+    by_source: dict[str, list[Row]] = {}
     images: set[str] = set()
     unknown = 0
     for label in labels:

@@ -12,7 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from labeling.files import BadInput, StrPath, atomic_write
-from labeling.formats.label import About, Label, Pages, check, read_json
+from labeling.formats.label import About, Box, Label, Pages, check, read_json
+
+# [x, y, x, y, …]
+Ring = tuple[float, ...]
 
 
 def write(pages: Pages, folder: Path, about: About) -> None:
@@ -33,12 +36,15 @@ def write(pages: Pages, folder: Path, about: About) -> None:
                 "height": photo.height,
                 "license_name": photo.licence,
                 "sha256": photo.sha256,
-                "labels": [_plain(label, ids) for label in labels],
+                "labels": [
+                    {"category_id": ids[one.key], **one.statement, "source": one.source}
+                    for one in labels
+                ],
             }
             file.write((", " if number > 1 else "") + json.dumps(image, ensure_ascii=False))
-            for shape in _shapes(labels):
+            for annotation in _annotations(labels, ids):
                 count += 1
-                row = {"id": count, "image_id": number, "iscrowd": 0, **_shape(*shape, ids)}
+                row = {"id": count, "image_id": number, "iscrowd": 0, **annotation}
                 kept.write((", " if count > 1 else "") + json.dumps(row))
         file.write('], "annotations": [')
         kept.seek(0)
@@ -48,40 +54,27 @@ def write(pages: Pages, folder: Path, about: About) -> None:
     annotations.unlink()
 
 
-def _plain(label: Label, ids: dict[str, int]) -> dict[str, Any]:
-    return {
-        "category_id": ids[label.key],
-        "value": label.value,
-        "origin": label.origin,
-        "probability": label.probability,
-        **label.support,
-        "source": label.source,
-    }
-
-
-def _shapes(labels: list[Label]) -> Iterator[tuple[Label, Any, Any]]:
+def _annotations(labels: list[Label], ids: dict[str, int]) -> Iterator[dict[str, object]]:
     for label in labels:
-        for box in label.boxes:
-            yield label, box, None
-        for ring in label.polygons:
-            yield label, None, ring
+        shapes: list[tuple[Box, float, list[list[float]]]] = [
+            (box, (box[2] - box[0]) * (box[3] - box[1]), []) for box in label.boxes
+        ]
+        shapes += [(_bounds(ring), _area(ring), [list(ring)]) for ring in label.polygons]
+        for (x0, y0, x1, y1), area, segmentation in shapes:
+            yield {
+                "category_id": ids[label.key],
+                "bbox": [x0, y0, x1 - x0, y1 - y0],
+                "area": area,
+                "segmentation": segmentation,
+                "source": label.source,
+            }
 
 
-def _shape(label: Label, box: Any, ring: Any, ids: dict[str, int]) -> dict[str, Any]:
-    if box is None:
-        xs, ys = ring[0::2], ring[1::2]
-        box = (min(xs), min(ys), max(xs), max(ys))
-    width, height = box[2] - box[0], box[3] - box[1]
-    return {
-        "category_id": ids[label.key],
-        "bbox": [box[0], box[1], width, height],
-        "area": width * height if ring is None else _area(ring),
-        "segmentation": [] if ring is None else [list(ring)],
-        "source": label.source,
-    }
+def _bounds(ring: Ring) -> Box:
+    return (min(ring[0::2]), min(ring[1::2]), max(ring[0::2]), max(ring[1::2]))
 
 
-def _area(ring: Any) -> float:
+def _area(ring: Ring) -> float:
     xs, ys = ring[0::2], ring[1::2]
     pairs = zip(range(len(xs)), [*range(1, len(xs)), 0], strict=True)
     return float(abs(sum(xs[i] * ys[j] - xs[j] * ys[i] for i, j in pairs)) / 2)
@@ -103,7 +96,9 @@ def read(path: StrPath) -> Iterator[Label]:
 
 
 def _read(path: StrPath) -> Iterator[Label]:
-    content = _load(path)
+    content = read_json(path)
+    if not isinstance(content, dict):
+        raise BadInput("is no COCO file", file=path, cure="it needs images and categories")
     try:
         keys = {
             row["id"]: (str(row.get("wnid") or row["name"]), str(row["name"]))
@@ -121,14 +116,8 @@ def _read(path: StrPath) -> Iterator[Label]:
         yield from _read_image(row, keys, shapes.get(row["id"], {}), path)
 
 
-def _load(path: StrPath) -> dict[str, Any]:
-    content = read_json(path)
-    if not isinstance(content, dict):
-        raise BadInput("is no COCO file", file=path, cure="it needs images and categories")
-    return content
-
-
-Shapes = dict[Any, dict[Any, list[dict[str, Any]]]]
+# By image and category, of whatever type their ids are, the annotations.
+Shapes = dict[Any, dict[Any, list[Any]]]
 
 
 def _read_shapes(
@@ -151,9 +140,9 @@ def _read_shapes(
 
 
 def _read_image(
-    image: dict[str, Any],
+    image: Any,
     keys: dict[Any, tuple[str, str]],
-    shapes: dict[Any, list[dict[str, Any]]],
+    shapes: dict[Any, list[Any]],
     path: StrPath,
 ) -> Iterator[Label]:
     said = [row for row in image.get("labels") or [] if isinstance(row, dict)]
@@ -199,12 +188,12 @@ def _read_image(
         yield check(label, path)
 
 
-def _corners(bbox: Any) -> tuple[float, float, float, float]:
+def _corners(bbox: Any) -> Box:
     x, y, width, height = (float(part) for part in bbox)
     return (x, y, x + width, y + height)
 
 
-def _rings(shape: dict[str, Any]) -> list[tuple[float, ...]]:
+def _rings(shape: Any) -> list[Ring]:
     rings = shape.get("segmentation") or []
     if not isinstance(rings, list):
         return []

@@ -10,11 +10,11 @@ these, and is written where it is asked for, as a mask alone.
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import chain, groupby
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import IO, Any
+from typing import IO, TypedDict
 
 import numpy as np
 
@@ -77,6 +77,26 @@ def write(scenes: Scenes, folder: Path, about: About) -> None:
         file.write("}\n")
 
 
+class CategoryRow(TypedDict):
+    id: int
+    name: str
+
+
+class RunLengths(TypedDict):
+    """size: (height, width)."""
+
+    size: list[int]
+    counts: str
+
+
+class Segmentation(TypedDict):
+    """What an annotation says of its mask."""
+
+    area: int
+    iscrowd: int
+    segmentation: Rings | RunLengths
+
+
 class _Writer:
     """Annotations as they come, and the categories that they needed."""
 
@@ -84,7 +104,7 @@ class _Writer:
         self.kept = kept
         self.about = about
         self.count = 0
-        self.categories: dict[tuple[str, str], dict[str, Any]] = {}
+        self.categories: dict[tuple[str, str], CategoryRow] = {}
 
     def add(self, found: PartedObject, photo: Photograph, image: int) -> None:
         size = (photo.width, photo.height)
@@ -107,7 +127,7 @@ class _Writer:
             }
         )
 
-        def add_part(part: Part, bbox: list[float], said: dict[str, Any]) -> None:
+        def add_part(part: Part, bbox: list[float], said: Mapping[str, object]) -> None:
             self.count += 1
             self._put(
                 {
@@ -124,7 +144,7 @@ class _Writer:
 
         for part, said in zip(drawn, segmentations, strict=False):
             exact = {"polygons": part.polygons}
-            add_part(part, _xywh(_bounds(part.polygons)), said | exact)
+            add_part(part, _xywh(_bounds(part.polygons)), {**said, **exact})
         if not self.about.makes_rest:
             return
         for key, placed in _rest(found, masks[: len(drawn)], masks[len(drawn) :], size):
@@ -133,10 +153,10 @@ class _Writer:
             said = _segmentation(placed, None, size)
             add_part(Part(key, origin="made"), [x, y, width, height], said)
 
-    def _put(self, row: dict[str, Any]) -> None:
+    def _put(self, row: dict[str, object]) -> None:
         self.kept.write((",\n" if self.count > 1 else "\n") + json.dumps(row, ensure_ascii=False))
 
-    def _about_object(self, found: PartedObject) -> dict[str, Any]:
+    def _about_object(self, found: PartedObject) -> dict[str, object]:
         unseen = [
             {"at": at, **part_details(part)}
             for at, part in enumerate(found.parts)
@@ -148,10 +168,10 @@ class _Writer:
         """The id of the category of the object, or of a part of it."""
         key = (found.category, part.key if part else "")
         name = (part.name or part.key) if part else self.about.classes.get(found.category)
-        fresh = {"id": len(self.categories) + 1, "name": name or found.category}
-        return int(self.categories.setdefault(key, fresh)["id"])
+        fresh = CategoryRow(id=len(self.categories) + 1, name=name or found.category)
+        return self.categories.setdefault(key, fresh)["id"]
 
-    def named_categories(self) -> list[dict[str, Any]]:
+    def named_categories(self) -> list[dict[str, object]]:
         """The categories as the file has them, under names as they were asked for."""
         names = {key: row["name"] for key, row in self.categories.items()}
         if self.about.names == "unique":
@@ -164,10 +184,12 @@ class _Writer:
             }
             names = unique_names(full, lambda key: key[1] or key[0])
         return [
-            row
-            | {"name": names[key, part]}
-            | ({"supercategory": names[key, ""], "part": part} if part else {})
-            | {"wnid": key}
+            {
+                "id": row["id"],
+                "name": names[key, part],
+                **({"supercategory": names[key, ""], "part": part} if part else {}),
+                "wnid": key,
+            }
             for (key, part), row in self.categories.items()
         ]
 
@@ -185,9 +207,9 @@ def _bounds(polygons: Polygons) -> Box:
 
 def _rasters(
     regions: list[Polygons], size: tuple[int, int]
-) -> tuple[list[Placed], list[dict[str, Any]]]:
+) -> tuple[list[Placed], list[Segmentation]]:
     """The mask of every region, and what an annotation says of it."""
-    found: dict[int, tuple[Placed, dict[str, Any]]] = {}
+    found: dict[int, tuple[Placed, Segmentation]] = {}
     for lot in _lots(regions):
         canvas = Canvas([regions[at] for at in lot], size)
         masks = canvas.masks()
@@ -221,8 +243,8 @@ def _lots(regions: list[Polygons]) -> Iterator[list[int]]:
 
 
 def _whole(
-    drawn: list[Part], masks: list[Placed], said: list[dict[str, Any]], size: tuple[int, int]
-) -> dict[str, Any]:
+    drawn: list[Part], masks: list[Placed], said: list[Segmentation], size: tuple[int, int]
+) -> Segmentation:
     """Of an object: of its outline, where it has one, and of all its parts but the background's.
 
     masks, said: of the parts that are drawn, then of the outline.
@@ -278,12 +300,11 @@ def _cropped(mask: Mask, frame: PixelBox) -> Placed:
     return small, (x + frame[0], y + frame[1])
 
 
-def _segmentation(placed: Placed, found: Rings | None, size: tuple[int, int]) -> dict[str, Any]:
+def _segmentation(placed: Placed, found: Rings | None, size: tuple[int, int]) -> Segmentation:
     """Rings where there are some; run lengths for holes, and for nothing, which pycocotools takes
     as no list of rings."""
     mask, origin = placed
-    said: Any = found
-    if not found:
-        counts = compressed(run_lengths(mask, origin, size))
-        said = {"size": [size[1], size[0]], "counts": counts}
+    said = found or RunLengths(
+        size=[size[1], size[0]], counts=compressed(run_lengths(mask, origin, size))
+    )
     return {"area": int(np.count_nonzero(mask)), "iscrowd": 0, "segmentation": said}

@@ -16,7 +16,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from tempfile import TemporaryFile
-from typing import IO, Any, NamedTuple
+from typing import IO, NamedTuple
 
 from labeling.files import StrPath
 from labeling.formats.coco_masks import counts_in, mask_in
@@ -36,6 +36,7 @@ GROUPS = {
 }
 LINKS = ("part_of", "parent_id", "parent")
 LISTS = ("images", "annotations", "categories")
+Id = str | float
 
 
 class Category(NamedTuple):
@@ -46,16 +47,21 @@ class Category(NamedTuple):
     whole: str
 
 
+class ImageRow(NamedTuple):
+    name: str
+    size: tuple[int, int]
+
+
 @dataclass
 class _Index:
     """What of a file is held while it is read: its images and categories, and where annotations
     lie in a copy of them."""
 
-    images: dict[Any, dict[str, Any]] = field(default_factory=dict)
-    categories: dict[Any, Category] = field(default_factory=dict)
+    images: dict[Id, ImageRow] = field(default_factory=dict)
+    categories: dict[Id, Category] = field(default_factory=dict)
     # Of every image: the place, the length and the number of each of its annotations.
-    places: "dict[Any, array[int]]" = field(default_factory=lambda: defaultdict(_places))
-    ids: set[Any] = field(default_factory=set)
+    places: "dict[Id, array[int]]" = field(default_factory=lambda: defaultdict(_places))
+    ids: set[Id] = field(default_factory=set)
 
 
 def _places() -> "array[int]":
@@ -67,7 +73,7 @@ class _Row:
     """An annotation of the image at hand. number: in the file, from 1."""
 
     number: int
-    raw: dict[str, Any]
+    raw: dict[str, object]
     category: Category
     what: str
 
@@ -97,7 +103,7 @@ def _index(reading: Reading, copy: IO[bytes]) -> _Index:
     index = _Index()
     count = dict.fromkeys(LISTS, 0)
     listed = set()
-    categories: list[tuple[Any, dict[str, Any]]] = []
+    categories: list[tuple[Id, dict[str, object]]] = []
     for key, text, value in members(reading.file):
         if key not in LISTS:
             continue
@@ -127,24 +133,24 @@ def _index(reading: Reading, copy: IO[bytes]) -> _Index:
     return index
 
 
-def _id(value: Any, what: str, reading: Reading) -> Any:
+def _id(value: object, what: str, reading: Reading) -> Id:
     if isinstance(value, str) or (is_number(value) and value == value):
         return value
     raise reading.bad(f"{what} has no id", "write a number or a text")
 
 
-def _add_image(index: _Index, row: dict[str, Any], what: str, reading: Reading) -> None:
+def _add_image(index: _Index, row: dict[str, object], what: str, reading: Reading) -> None:
     key = _id(row.get("id"), what, reading)
     if key in index.images:
         raise reading.bad(f"{what} has the id {key!r} of one above", "number the images anew")
-    index.images[key] = {
-        "name": reading.image(row.get("file_name"), what),
-        "size": reading.size(row.get("width"), row.get("height"), what),
-    }
+    index.images[key] = ImageRow(
+        reading.image(row.get("file_name"), what),
+        reading.size(row.get("width"), row.get("height"), what),
+    )
 
 
 def _add_annotation(
-    index: _Index, row: dict[str, Any], text: str, number: int, reading: Reading, copy: IO[bytes]
+    index: _Index, row: dict[str, object], text: str, number: int, reading: Reading, copy: IO[bytes]
 ) -> None:
     what = f"annotation {number}"
     if "id" in row:
@@ -161,7 +167,7 @@ def _add_annotation(
 
 
 def _add_categories(
-    index: _Index, rows: list[tuple[Any, dict[str, Any]]], reading: Reading
+    index: _Index, rows: list[tuple[Id, dict[str, object]]], reading: Reading
 ) -> None:
     keys: dict[str, str] = {}
     for number, (key, row) in enumerate(rows, 1):
@@ -178,7 +184,9 @@ def _add_categories(
             index.categories[key] = found._replace(whole=keys.get(found.whole, found.whole))
 
 
-def _category(row: dict[str, Any], name: str, wnid: str, what: str, reading: Reading) -> Category:
+def _category(
+    row: dict[str, object], name: str, wnid: str, what: str, reading: Reading
+) -> Category:
     if "part" in row:
         return Category(reading.text(row["part"], f"{what}'s part"), name, wnid)
     above = row.get("supercategory") or ""
@@ -189,7 +197,7 @@ def _category(row: dict[str, Any], name: str, wnid: str, what: str, reading: Rea
     return Category(wnid, name, reading.text(above, f"{what}'s supercategory"))
 
 
-def _rows(index: _Index, image: Any, copy: IO[bytes], reading: Reading) -> list[_Row]:
+def _rows(index: _Index, image: Id, copy: IO[bytes], reading: Reading) -> list[_Row]:
     found: list[_Row] = []
     places = index.places.pop(image, ())
     for at in range(0, len(places), 3):
@@ -219,10 +227,9 @@ class _Found:
 class _Image:
     """The objects of one image, out of its annotations."""
 
-    def __init__(self, reading: Reading, image: dict[str, Any], rows: list[_Row]) -> None:
+    def __init__(self, reading: Reading, image: ImageRow, rows: list[_Row]) -> None:
         self.reading = reading
-        self.name: str = image["name"]
-        self.size: tuple[int, int] = image["size"]
+        self.name, self.size = image
         self.rows = rows
         self.by_id = {row.raw["id"]: row for row in rows if "id" in row.raw}
 
@@ -234,9 +241,9 @@ class _Image:
             if made is not None:
                 yield made
 
-    def _found(self) -> dict[Any, _Found]:
+    def _found(self) -> dict[str | int, _Found]:
         """The objects by the number of their annotation, in its order; the others by category."""
-        found: dict[Any, _Found] = {}
+        found: dict[str | int, _Found] = {}
         parts = []
         for row in self.rows:
             with self.reading.sparing():
@@ -269,14 +276,14 @@ class _Image:
             row = above
         return row
 
-    def _link(self, row: _Row) -> Any:
+    def _link(self, row: _Row) -> object:
         for name in LINKS:
             if row.raw.get(name) is not None:
                 return row.raw[name]
         link = row.raw.get("object_id")
         return None if link == row.raw.get("id") else link
 
-    def _of_its_kind(self, row: _Row, found: dict[Any, _Found]) -> _Found:
+    def _of_its_kind(self, row: _Row, found: dict[str | int, _Found]) -> _Found:
         """The object of the part's supercategory that holds most of it, or a made one."""
         whole = row.category.whole or row.category.key
         kind = [one for one in found.values() if one.category == whole]
@@ -344,7 +351,7 @@ class _Image:
         pieces = [[list(zip(ring[::2], ring[1::2], strict=True))] for ring in said]
         return self.reading.polygons(pieces, self.size, what)
 
-    def _from_rle(self, said: dict[str, Any], what: str) -> Polygons:
+    def _from_rle(self, said: dict[str, object], what: str) -> Polygons:
         width, height = self.size
         if said.get("size") != [height, width]:
             raise self.reading.bad(
@@ -360,12 +367,12 @@ class _Image:
         mask, origin = mask_in(counts, self.size)
         return polygons_of(mask, origin)
 
-    def _with_unseen(self, parts: list[Part], unseen: Any, what: str) -> list[Part]:
+    def _with_unseen(self, parts: list[Part], unseen: object, what: str) -> list[Part]:
         """The parts with those that have no polygons back at their places."""
         found = list(parts)
         for row in unseen if isinstance(unseen, list) else [None]:
             at = row.get("at") if isinstance(row, dict) and "part" in row else None
-            if type(at) is not int or at < 0:
+            if not isinstance(row, dict) or type(at) is not int or at < 0:
                 raise self.reading.bad(f"{what} has an odd list of unseen parts", "export it anew")
             found.insert(min(at, len(found)), self.reading.part(row, (), self.size, what))
         return found
@@ -376,11 +383,11 @@ def _follows(row: _Row) -> bool:
     return row.raw.get("origin") == "made" and "polygons" not in row.raw
 
 
-def _is_ring(value: Any) -> bool:
+def _is_ring(value: object) -> bool:
     return isinstance(value, list) and len(value) % 2 == 0
 
 
-def _corners(bbox: Any) -> Any:
+def _corners(bbox: object) -> object:
     if not (isinstance(bbox, list) and len(bbox) == 4 and all(map(is_number, bbox))):
         return bbox
     x, y, width, height = bbox

@@ -11,7 +11,6 @@ import warnings
 from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -203,8 +202,9 @@ class _Mask:
         self.size = (self.indices.shape[1], self.indices.shape[0])
 
     def objects(self) -> Iterator[PartedObject]:
-        if isinstance(self.content.get("object"), dict):
-            yield self._ours(self.content["object"])
+        own = self.content.get("object")
+        if isinstance(own, dict):
+            yield self._ours(own)
             return
         rows = [self.content]
         if "objects" in self.content:
@@ -220,7 +220,7 @@ class _Mask:
             else:
                 self.reading.tell(f"{what} has no pixels and was passed over.")
 
-    def _names(self, said: Any) -> dict[int, str]:
+    def _names(self, said: object) -> dict[int, str]:
         """The part of every index. Raises BadInput where it is no such table."""
         if not isinstance(said, dict) or not said:
             raise self.reading.bad(
@@ -256,7 +256,7 @@ class _Mask:
             if polygons:
                 yield Part(name, polygons)
 
-    def _ours(self, row: dict[str, Any]) -> PartedObject:
+    def _ours(self, row: dict[str, object]) -> PartedObject:
         what = f"the object of {self.path.name}"
         layers = [self.indices]
         for more in sidecar.rows(self.content, "over", self.reading, what):
@@ -280,7 +280,7 @@ class _Mask:
         category = self.reading.text(self.content.get("category"), f"{what}'s category")
         return self.reading.parted(row, self.image, category, parts, outline, self.size, what)
 
-    def _sibling(self, name: Any) -> Path:
+    def _sibling(self, name: object) -> Path:
         """A file of the same folder. Raises BadInput for every other name."""
         if not isinstance(name, str) or not re.fullmatch(r"[^/\\\0]+\.png", name):
             raise self.reading.bad("names a mask that is not beside it", "export it anew")

@@ -4,10 +4,10 @@ import json
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import TypedDict, TypeVar
 
 from labeling.files import BadInput, StrPath
 from labeling.parts.model import Photograph
@@ -47,9 +47,9 @@ class Label:
     interval: tuple[float, float] | None = field(default=None, compare=False)
 
     @property
-    def geometry(self) -> dict[str, Any] | None:
+    def geometry(self) -> "Geometry | None":
         """As GivenLabel keeps it; None for the whole image."""
-        found: dict[str, Any] = {}
+        found: Geometry = {}
         if self.boxes:
             found["boxes"] = [list(box) for box in self.boxes]
         if self.polygons:
@@ -57,9 +57,23 @@ class Label:
         return found or None
 
     @property
-    def support(self) -> dict[str, Any]:
-        """What a probability that is a share of votes stands on, as exports in JSON say it."""
-        return {} if self.votes is None else {"votes": self.votes, "interval": self.interval}
+    def statement(self) -> dict[str, object]:
+        """What is known of the class, as exports in JSON say it: where the probability is a share
+        of votes, with what it stands on."""
+        support = {} if self.votes is None else {"votes": self.votes, "interval": self.interval}
+        return {
+            "value": self.value,
+            "origin": self.origin,
+            "probability": self.probability,
+            **support,
+        }
+
+
+class Geometry(TypedDict, total=False):
+    """Boxes and polygons of a label in JSON, as Label has them."""
+
+    boxes: list[list[float]]
+    polygons: list[list[float]]
 
 
 @dataclass
@@ -110,15 +124,15 @@ def _shared(names: Mapping[K, str]) -> list[K]:
     return [key for key, name in names.items() if count[name.casefold()] > 1]
 
 
-def boxes_of(geometry: dict[str, Any] | None) -> tuple[Box, ...]:
+def boxes_of(geometry: Geometry | None) -> tuple[Box, ...]:
     return tuple(_box(box) for box in (geometry or {}).get("boxes", []))
 
 
-def polygons_of(geometry: dict[str, Any] | None) -> tuple[tuple[float, ...], ...]:
+def polygons_of(geometry: Geometry | None) -> tuple[tuple[float, ...], ...]:
     return tuple(tuple(ring) for ring in (geometry or {}).get("polygons", []))
 
 
-def _box(box: Any) -> Box:
+def _box(box: Sequence[float]) -> Box:
     x0, y0, x1, y1 = box
     return (float(x0), float(y0), float(x1), float(y1))
 
@@ -175,7 +189,7 @@ def _check_text(label: Label, path: StrPath, line: int | None) -> None:
             )
 
 
-def read_json(path: StrPath) -> Any:
+def read_json(path: StrPath) -> object:
     """What a JSON file holds. Raises BadInput naming the line."""
     try:
         with open(path, encoding="utf-8-sig") as file:

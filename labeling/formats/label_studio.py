@@ -24,9 +24,18 @@ def write(pages: Pages, folder: Path, about: About) -> None:
         file.write("[")
         for number, (photo, labels) in enumerate(pages, 1):
             data = project.image_data(photo.name, about.image_base)
+            rows = [
+                {
+                    "class": label.key,
+                    "name": about.classes.get(label.key, label.name),
+                    **label.statement,
+                    "source": label.source,
+                }
+                for label in labels
+            ]
             task = project.task(
                 number,
-                data | {"labels": [_plain(one, about) for one in labels]},
+                data | {"labels": rows},
                 _results(photo, labels),
             )
             file.write((",\n" if number > 1 else "\n") + json.dumps(task, ensure_ascii=False))
@@ -37,20 +46,8 @@ def write(pages: Pages, folder: Path, about: About) -> None:
     project.write_config(folder, classes, boxes)
 
 
-def _plain(label: Label, about: About) -> dict[str, Any]:
-    return {
-        "class": label.key,
-        "name": about.classes.get(label.key, label.name),
-        "value": label.value,
-        "origin": label.origin,
-        "probability": label.probability,
-        **label.support,
-        "source": label.source,
-    }
-
-
-def _results(photo: Photograph, labels: list[Label]) -> list[dict[str, Any]]:
-    common = {
+def _results(photo: Photograph, labels: list[Label]) -> list[dict[str, object]]:
+    common: dict[str, object] = {
         "to_name": "image",
         "original_width": photo.width,
         "original_height": photo.height,
@@ -64,7 +61,7 @@ def _results(photo: Photograph, labels: list[Label]) -> list[dict[str, Any]]:
             "from_name": "classes",
             "type": "choices",
             "value": {"choices": yes},
-        },
+        }
     ]
     for label in labels:
         for box in label.boxes:
@@ -74,14 +71,14 @@ def _results(photo: Photograph, labels: list[Label]) -> list[dict[str, Any]]:
                     "id": f"box{len(found)}",
                     "from_name": "boxes",
                     "type": "rectanglelabels",
-                    "value": _per_cent(box, photo) | {"rectanglelabels": [label.key]},
+                    "value": {**_per_cent(box, photo), "rectanglelabels": [label.key]},
                     "meta": {"source": label.source},
                 }
             )
     return found
 
 
-def _per_cent(box: Box, photo: Photograph) -> dict[str, Any]:
+def _per_cent(box: Box, photo: Photograph) -> dict[str, float]:
     return {
         "x": 100 * box[0] / photo.width,
         "y": 100 * box[1] / photo.height,
@@ -96,7 +93,10 @@ def read(path: StrPath) -> Iterator[Label]:
 
     The first annotation of a task that was not cancelled counts. Raises BadInput naming the task.
     """
-    for number, task in enumerate(_load(path), 1):
+    content = read_json(path)
+    if not isinstance(content, list):
+        raise BadInput("is no list of tasks", file=path, cure="export it as JSON")
+    for number, task in enumerate(content, 1):
         try:
             labels = list(_read_task(task))
         except (KeyError, TypeError, ValueError, AttributeError, IndexError):
@@ -109,15 +109,10 @@ def read(path: StrPath) -> Iterator[Label]:
             yield replace(check(label, path), place=f"Task {number}")
 
 
-def _load(path: StrPath) -> list[Any]:
-    content = read_json(path)
-    if not isinstance(content, list):
-        raise BadInput("is no list of tasks", file=path, cure="export it as JSON")
-    return content
-
-
 def _read_task(task: Any) -> Iterator[Label]:
     image = project.image_of(task["data"])
+    if not isinstance(image, str):
+        raise TypeError
     annotations = [one for one in task.get("annotations", []) if not one.get("was_cancelled")]
     results = annotations[0]["result"] if annotations else []
     boxes: dict[tuple[str, str], list[Box]] = {}
@@ -152,7 +147,7 @@ def _read_task(task: Any) -> Iterator[Label]:
             yield Label(image, key)
 
 
-def _pixels(value: dict[str, Any], result: dict[str, Any]) -> Box:
+def _pixels(value: Any, result: Any) -> Box:
     width, height = result["original_width"] / 100, result["original_height"] / 100
     x0, y0 = value["x"] * width, value["y"] * height
     # What was written in per cent comes back to the hundredth of a pixel.

@@ -8,10 +8,9 @@ address there, `file_name` its name here. `label_config.xml` is the project's la
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import Any
 
 from labeling.files import StrPath, atomic_write
 from labeling.formats import label_studio_project as project
@@ -59,13 +58,14 @@ def write(scenes: Scenes, folder: Path, about: About) -> None:
 
 def _task(
     number: int, photo: Photograph, objects: list[PartedObject], about: About
-) -> dict[str, Any]:
-    result, rows = [], []
+) -> dict[str, object]:
+    result: list[dict[str, object]] = []
+    rows = []
     for nth, found in enumerate(objects, 1):
         key = f"o{nth}"
         result.append(_rectangle(key, found, photo, about))
         result += _regions(f"{key}s", key, OUTLINE, found.outline or (), photo)
-        parts = []
+        parts: list[dict[str, object]] = []
         for place, part in enumerate(found.parts, 1):
             parts.append({"id": f"{key}p{place}", **part_details(part)})
             if part.polygons:
@@ -80,7 +80,7 @@ def _task(
     return project.task(number, data, result)
 
 
-def _region(key: str, kind: str, photo: Photograph, value: dict[str, Any]) -> dict[str, Any]:
+def _region(key: str, kind: str, photo: Photograph, value: dict[str, object]) -> dict[str, object]:
     return {
         "id": key,
         "type": kind,
@@ -93,7 +93,7 @@ def _region(key: str, kind: str, photo: Photograph, value: dict[str, Any]) -> di
     }
 
 
-def _rectangle(key: str, found: PartedObject, photo: Photograph, about: About) -> dict[str, Any]:
+def _rectangle(key: str, found: PartedObject, photo: Photograph, about: About) -> dict[str, object]:
     (x0, y0), (x1, y1) = _per_cent((found.box[:2], found.box[2:]), photo)
     value = {
         "x": x0,
@@ -109,7 +109,7 @@ def _rectangle(key: str, found: PartedObject, photo: Photograph, about: About) -
 
 def _regions(
     key: str, parent: str, label: str, polygons: Polygons, photo: Photograph
-) -> Iterator[dict[str, Any]]:
+) -> Iterator[dict[str, object]]:
     for nth, piece in enumerate(polygons, 1):
         own = f"{key}.{nth}"
         yield _polygon(own, parent, label, piece[0], photo)
@@ -117,12 +117,12 @@ def _regions(
             yield _polygon(f"{own}h{hole}", own, HOLE, ring, photo)
 
 
-def _polygon(key: str, parent: str, label: str, ring: Ring, photo: Photograph) -> dict[str, Any]:
+def _polygon(key: str, parent: str, label: str, ring: Ring, photo: Photograph) -> dict[str, object]:
     value = {"points": _per_cent(ring, photo), "closed": True, "polygonlabels": [label]}
     return {**_region(key, "polygonlabels", photo, value), "parentID": parent}
 
 
-def _per_cent(points: Any, photo: Photograph) -> list[list[float]]:
+def _per_cent(points: Iterable[Sequence[float]], photo: Photograph) -> list[list[float]]:
     return [[100 * x / photo.width, 100 * y / photo.height] for x, y in points]
 
 

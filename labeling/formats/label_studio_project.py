@@ -7,7 +7,6 @@ Source: Label Studio's task format and the tags Image, Choices, RectangleLabels 
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 from urllib.parse import quote, urlsplit
 from xml.etree import ElementTree as ET
 
@@ -58,18 +57,20 @@ def address(base: str, name: str) -> str:
     return f"{base}{between}{quote(name) if web else name}"
 
 
-def image_data(name: str, base: str) -> dict[str, Any]:
+def image_data(name: str, base: str) -> dict[str, object]:
     """Of a task's data, what says which image it is about."""
     return {"image": address(base, name), "file_name": name}
 
 
-def image_of(data: Mapping[str, Any]) -> Any:
+def image_of(data: Mapping[str, object]) -> object:
     """The image's name in a task's data: in ours its own, else the address. Raises KeyError."""
     ours = "labels" in data or "objects" in data
     return data["file_name"] if ours and "file_name" in data else data["image"]
 
 
-def task(number: int, data: dict[str, Any], result: list[dict[str, Any]]) -> dict[str, Any]:
+def task(
+    number: int, data: dict[str, object], result: list[dict[str, object]]
+) -> dict[str, object]:
     return {"id": number, "data": data, "annotations": [{"id": number, "result": result}]}
 
 

@@ -1,9 +1,8 @@
 """The regions of a Label Studio task, and which of them are parts of which."""
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from labeling.formats.brush_masks import mask_of_brush
 from labeling.formats.label_studio_project import image_of
@@ -28,7 +27,7 @@ class Region:
     key: str
     kind: str
     label: str
-    value: dict[str, Any]
+    value: dict[str, object]
     size: tuple[int, int]
     what: str
     parent: str
@@ -44,21 +43,22 @@ class Region:
 class Task:
     """The objects of one image."""
 
-    def __init__(self, reading: Reading, content: Any, what: str) -> None:
+    def __init__(self, reading: Reading, content: object, what: str) -> None:
         self.reading = reading
         self.what = what
-        data = content.get("data") if isinstance(content, dict) else None
+        content = content if isinstance(content, dict) else {}
+        data = content.get("data")
         if not isinstance(data, dict) or "image" not in data:
             raise reading.bad(f"{what} has no data.image", "export it anew as JSON (not JSON-MIN)")
         self.image = reading.image(image_of(data), what)
         self.told = rows(data, "objects", reading, what) if "objects" in data else []
         self.regions: dict[str, Region] = {}
-        self.relations: list[tuple[Any, Any]] = []
+        self.relations: list[tuple[object, object]] = []
         for number, result in enumerate(self._results(content), 1):
             self._take(result, f"region {number} of {what}")
         self._join()
 
-    def _results(self, content: dict[str, Any]) -> list[dict[str, Any]]:
+    def _results(self, content: Mapping[str, object]) -> list[dict[str, object]]:
         """Of the first annotation that was not cancelled."""
         if "annotations" not in content:
             return []
@@ -67,7 +67,7 @@ class Task:
                 return rows(annotation, "result", self.reading, self.what)
         return []
 
-    def _take(self, result: dict[str, Any], what: str) -> None:
+    def _take(self, result: dict[str, object], what: str) -> None:
         kind = result.get("type")
         if kind == "relation":
             self.relations.append((result.get("from_id"), result.get("to_id")))
@@ -143,7 +143,7 @@ class Task:
         return rectangles[nth]
 
     def objects(self) -> Iterator[PartedObject]:
-        ours = {row["id"]: row for row in self.told if isinstance(row.get("id"), str)}
+        ours = {key: row for row in self.told if isinstance(key := row.get("id"), str)}
         for key in ours:
             if key not in self.regions:
                 self.reading.tell(f"Object {key} of {self.what} was deleted in Label Studio.")
@@ -156,13 +156,13 @@ class Task:
             if made is not None:
                 yield made
 
-    def _object(self, region: Region, row: dict[str, Any]) -> PartedObject:
+    def _object(self, region: Region, row: dict[str, object]) -> PartedObject:
         inside = [one for one in _descendants(region) if not one.is_hole]
         drawn = [one for one in inside if one.label == OUTLINE]
         own = [] if region.kind == RECTANGLE else [region]
         outline = self._polygons(own or drawn, region.what) if own or drawn else None
         parts = [one for one in inside if one.label != OUTLINE]
-        found = self._told_parts(row, parts, region) if row else list(self._drawn(parts))
+        found = self._listed_parts(row, parts, region) if row else list(self._drawn(parts))
         said = dict(row)
         if region.kind == RECTANGLE:
             said["box"] = self._moved(row.get("box"), self._bounds(region))
@@ -176,7 +176,9 @@ class Task:
             region.what,
         )
 
-    def _told_parts(self, row: dict[str, Any], regions: list[Region], whole: Region) -> list[Part]:
+    def _listed_parts(
+        self, row: dict[str, object], regions: list[Region], whole: Region
+    ) -> list[Part]:
         """Parts as the task's data tells of them, each with the regions it still has."""
         found = []
         left = {region.key: region for region in regions}
@@ -203,7 +205,7 @@ class Task:
             else:
                 self.reading.tell(f"{region.what} is empty and was passed over.")
 
-    def _moved(self, said: Any, drawn: Box) -> Box:
+    def _moved(self, said: object, drawn: Box) -> Box:
         """The box that was written, unless somebody moved its rectangle since."""
         if said is None:
             return drawn
@@ -254,8 +256,9 @@ class Task:
     def _corners(self, region: Region) -> Points:
         """Of a rectangle, in per cent, turned about its first corner as Label Studio does."""
         value = region.value
-        numbers = [value.get(key, 0) for key in ("x", "y", "width", "height", "rotation")]
-        if not all(is_number(one) and math.isfinite(one) for one in numbers):
+        said = (value.get(key, 0) for key in ("x", "y", "width", "height", "rotation"))
+        numbers = [one for one in said if is_number(one) and math.isfinite(one)]
+        if len(numbers) != 5:
             raise self.reading.bad(
                 f"{region.what} is no rectangle", "write x, y, width and height in per cent"
             )

@@ -23,10 +23,7 @@ def write(pages: Pages, folder: Path, about: About) -> None:
                     "image": photo.name,
                     "class": label.key,
                     "name": about.classes.get(label.key, label.name),
-                    "value": label.value,
-                    "origin": label.origin,
-                    "probability": label.probability,
-                    **label.support,
+                    **label.statement,
                     "geometry": label.geometry,
                     "source": label.source,
                 }
@@ -78,7 +75,7 @@ def _label(text: str, path: StrPath, line: int) -> Label:
         ) from None
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     if not isinstance(value, str):
         raise TypeError
     return value

@@ -11,6 +11,7 @@ import zlib
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from labeling.files import BadInput, StrPath
 
@@ -48,16 +49,19 @@ ENCODINGS = {1: "latin-1", 2: "latin-1", 4: "utf-16", 16: "utf-8", 17: "utf-16",
 class Struct(NamedTuple):
     """A struct array, down its columns: a dict by field for every element."""
 
-    rows: list[dict[str, Any]]
+    rows: "list[dict[str, Value]]"
 
 
 class Cells(NamedTuple):
     """A cell array, down its columns."""
 
-    values: list[Any]
+    values: "list[Value]"
 
 
-def load(path: StrPath, variable: str) -> Any:
+Value = Struct | Cells | str | NDArray[Any]
+
+
+def load(path: StrPath, variable: str) -> Value:
     """A variable of a MATLAB v5 file: Struct, Cells, str, or an array as MATLAB shapes it.
 
     Raises BadInput for every other file, and for what holds other things.
@@ -118,7 +122,7 @@ class _Tree:
         self.path = path
         self.seen = 0
 
-    def variable(self, raw: bytes, wanted: str) -> Any:
+    def variable(self, raw: bytes, wanted: str) -> Value:
         at, left = 128, MOST_BYTES
         while at < len(raw):
             found = self._element(raw, at, len(raw))
@@ -169,7 +173,7 @@ class _Tree:
         name = self._element(raw, dims.after, found.end)
         return _Head(bits, sizes, raw[name.begin : name.end], name.after)
 
-    def _matrix(self, raw: bytes, found: _Element, depth: int) -> Any:
+    def _matrix(self, raw: bytes, found: _Element, depth: int) -> Value:
         if found.kind != MATRIX or depth > DEEPEST:
             raise _damaged(self.path)
         if found.begin == found.end:
@@ -198,7 +202,7 @@ class _Tree:
             raw[at : at + width].split(b"\0")[0].decode("ascii")
             for at in range(names.begin, names.end, width)
         ]
-        rows: list[dict[str, Any]] = []
+        rows: list[dict[str, Value]] = []
         at = names.after
         for _ in range(self._fitting(math.prod(head.sizes), max(len(fields), 1), end - at)):
             values, at = self._several(raw, at, end, len(fields), depth)
@@ -207,7 +211,7 @@ class _Tree:
 
     def _several(
         self, raw: bytes, at: int, end: int, count: int, depth: int
-    ) -> tuple[list[Any], int]:
+    ) -> tuple[list[Value], int]:
         """So many matrices, one after the other, and where the next thing begins."""
         values = []
         for _ in range(self._fitting(count, 1, end - at)):
@@ -222,7 +226,7 @@ class _Tree:
             raise _damaged(self.path)
         return count
 
-    def _plain(self, raw: bytes, head: _Head, end: int) -> Any:
+    def _plain(self, raw: bytes, head: _Head, end: int) -> Value:
         values = self._element(raw, head.rest, end)
         if head.bits & 0xFF == TEXT:
             encoding = ENCODINGS.get(values.kind, "")

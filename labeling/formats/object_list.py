@@ -2,8 +2,7 @@
 
 import csv
 import math
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 from labeling.files import BadInput, StrPath
 from labeling.formats.reading import OnFault, Reading
@@ -44,7 +43,7 @@ def read(path: StrPath, *, on_fault: OnFault | None = None) -> Iterator[PartedOb
         raise BadInput("is not UTF-8", file=path, cure="save it as UTF-8") from None
 
 
-def _check_head(head: Any, path: StrPath) -> None:
+def _check_head(head: Sequence[str], path: StrPath) -> None:
     missing = [name for name in NEEDED if name not in head]
     unknown = [name for name in head if name not in COLUMNS]
     if missing or unknown or len(set(head)) < len(head):
@@ -55,7 +54,7 @@ def _check_head(head: Any, path: StrPath) -> None:
         raise BadInput(said, file=path, line=1, cure=cure)
 
 
-def _object(row: dict[str, Any], line: int, reading: Reading) -> PartedObject:
+def _object(row: dict[str, str], line: int, reading: Reading) -> PartedObject:
     if None in row or None in row.values():
         raise reading.bad(
             "has another number of cells than the first line", "quote cells that hold commas"

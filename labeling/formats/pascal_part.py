@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from labeling.files import BadInput, StrPath
 from labeling.formats import matfiles, sidecar
 from labeling.formats.label import About
+from labeling.formats.matfiles import Value
 from labeling.formats.reading import (
     MOST_PIXELS,
     OnFault,
@@ -84,7 +85,7 @@ def _stem(name: str, taken: set[str]) -> str:
     return stem
 
 
-def _object(found: PartedObject, name: str, number: int, photo: Photograph) -> dict[str, Any]:
+def _object(found: PartedObject, name: str, number: int, photo: Photograph) -> dict[str, object]:
     drawn = [part for part in found.parts if part.polygons]
     masks = [_mask(part.polygons, photo) for part in drawn]
     if found.outline:
@@ -113,7 +114,7 @@ def _mask(polygons: Polygons, photo: Photograph) -> Mask:
     return mask
 
 
-def _struct(rows: list[dict[str, Any]]) -> NDArray[Any]:
+def _struct(rows: list[dict[str, object]]) -> NDArray[Any]:
     """A 1 × N struct array; [] for none, as the dataset has it."""
     if not rows:
         return np.zeros((0, 0))
@@ -123,7 +124,7 @@ def _struct(rows: list[dict[str, Any]]) -> NDArray[Any]:
     return made
 
 
-def _save(goal: Path, anno: dict[str, Any]) -> None:
+def _save(goal: Path, anno: dict[str, object]) -> None:
     from scipy.io import savemat
 
     made = io.BytesIO()
@@ -132,7 +133,7 @@ def _save(goal: Path, anno: dict[str, Any]) -> None:
     goal.write_bytes(HEAD + made.getvalue()[len(HEAD) :])
 
 
-def _row(found: PartedObject) -> dict[str, Any]:
+def _row(found: PartedObject) -> dict[str, object]:
     """What of an object goes into the .json: all but masks. mask: which of the file's it is."""
     parts, count = [], 0
     for part in found.parts:
@@ -195,7 +196,7 @@ class _Image:
         self.rows = self._structs(self._field(rows[0], "objects", "anno"), "anno.objects")
         self.size: tuple[int, int] | None = None
         beside = file.with_name(f"{file.name}.json")
-        self.beside: list[dict[str, Any]] | None = None
+        self.beside: list[dict[str, object]] | None = None
         if beside.exists():
             # Its faults are its own.
             self.reading = reading.of(beside)
@@ -217,7 +218,7 @@ class _Image:
             if made is not None:
                 yield made
 
-    def _object(self, number: int, row: dict[str, Any]) -> PartedObject | None:
+    def _object(self, number: int, row: dict[str, Value]) -> PartedObject | None:
         what = f"anno.objects({number})"
         mask = self._mask(row, what)
         parts = self._structs(self._field(row, "parts", what), f"{what}.parts")
@@ -239,7 +240,7 @@ class _Image:
         return self.reading.parted({}, self.name, category, parts, mask, self._size(), what)
 
     def _ours(
-        self, row: dict[str, Any], mask: Polygons, found: list[tuple[str, Polygons]], what: str
+        self, row: dict[str, object], mask: Polygons, found: list[tuple[str, Polygons]], what: str
     ) -> PartedObject:
         parts = []
         for number, told in enumerate(sidecar.rows(row, "parts", self.reading, what), 1):
@@ -261,11 +262,11 @@ class _Image:
         assert self.size is not None
         return self.size
 
-    def _part(self, row: dict[str, Any], what: str) -> tuple[str, Polygons]:
+    def _part(self, row: dict[str, Value], what: str) -> tuple[str, Polygons]:
         name = self.reading.text(self._text(row, "part_name", what), f"{what}.part_name")
         return name, self._mask(row, what)
 
-    def _structs(self, value: Any, what: str) -> list[dict[str, Any]]:
+    def _structs(self, value: Value, what: str) -> list[dict[str, Value]]:
         """The elements of a struct array; none of MATLAB's []."""
         if isinstance(value, matfiles.Struct):
             return value.rows
@@ -273,18 +274,18 @@ class _Image:
             return []
         raise self.reading.bad(f"{what} is no struct", "save it as PASCAL-Part does")
 
-    def _field(self, row: dict[str, Any], name: str, what: str) -> Any:
+    def _field(self, row: dict[str, Value], name: str, what: str) -> Value:
         if name not in row:
             raise self.reading.bad(f"{what} lacks {name}", "save it as PASCAL-Part does")
         return row[name]
 
-    def _text(self, row: dict[str, Any], name: str, what: str) -> str:
+    def _text(self, row: dict[str, Value], name: str, what: str) -> str:
         value = self._field(row, name, what)
         if isinstance(value, str):
             return self.reading.text(value, f"{what}.{name}", most=400)
         raise self.reading.bad(f"{what}.{name} is no text", "save it as PASCAL-Part does")
 
-    def _mask(self, row: dict[str, Any], what: str) -> Polygons:
+    def _mask(self, row: dict[str, Value], what: str) -> Polygons:
         value = self._field(row, "mask", what)
         if not (isinstance(value, np.ndarray) and value.ndim == 2 and value.dtype.kind in "buif"):
             raise self.reading.bad(f"{what}.mask is no matrix of numbers", "save a logical mask")

@@ -1,10 +1,10 @@
 """What every reader of parts does with what it finds: checks, mends when told to, says where."""
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeGuard
 
 from labeling.errors import Refusal
 from labeling.files import BadInput, StrPath
@@ -85,7 +85,7 @@ class Reading:
     def _refused(self, refusal: Refusal) -> BadInput:
         return BadInput(refusal.message.rstrip("."), file=self.file)
 
-    def size(self, width: Any, height: Any, what: str) -> tuple[int, int]:
+    def size(self, width: object, height: object, what: str) -> tuple[int, int]:
         """(width, height) of an image, in pixels. Raises BadInput."""
         if not (_is_whole(width) and _is_whole(height) and 0 < width * height <= MOST_PIXELS):
             raise self.bad(
@@ -94,7 +94,7 @@ class Reading:
             )
         return int(width), int(height)
 
-    def box(self, value: Any, what: str) -> Box:
+    def box(self, value: object, what: str) -> Box:
         """x0, y0, x1, y1. Raises BadInput."""
         if isinstance(value, list | tuple) and len(value) == 4 and all(map(is_number, value)):
             x0, y0, x1, y1 = map(float, value)
@@ -105,7 +105,9 @@ class Reading:
             f"{what} has the box {_short(value)}", "write four numbers with x0 < x1 and y0 < y1"
         )
 
-    def part(self, row: Any, polygons: Polygons, size: tuple[int, int], what: str) -> Part:
+    def part(
+        self, row: Mapping[str, object], polygons: Polygons, size: tuple[int, int], what: str
+    ) -> Part:
         """The part that part_details() wrote, with its polygons. Raises BadInput."""
         merges = [self._merge(one, size, what) for one in self._list(row, "merges", what)]
         said = of_merges(merges)
@@ -128,7 +130,7 @@ class Reading:
             raise self.bad(f"{what} is not visible and has an outline", "take one of them out")
         return found
 
-    def _merge(self, row: Any, size: tuple[int, int], what: str) -> Merge:
+    def _merge(self, row: object, size: tuple[int, int], what: str) -> Merge:
         if not isinstance(row, dict):
             raise self.bad(f"{what} has an odd merge", "export it anew")
         return Merge(
@@ -143,24 +145,24 @@ class Reading:
         )
 
     def _pieces(
-        self, row: dict[str, Any], size: tuple[int, int], what: str
+        self, row: Mapping[str, object], size: tuple[int, int], what: str
     ) -> tuple[Polygons, ...]:
         pieces = self._list(row, "pieces", what)
         return tuple(self.polygons(one, size, f"A piece of {what}") for one in pieces)
 
-    def _names(self, row: dict[str, Any], what: str) -> tuple[str, ...]:
+    def _names(self, row: Mapping[str, object], what: str) -> tuple[str, ...]:
         return tuple(
             self.text(name, f"a name of {what}", most=200)
             for name in self._list(row, "names", what)
         )
 
-    def _list(self, row: dict[str, Any], key: str, what: str) -> list[Any]:
+    def _list(self, row: Mapping[str, object], key: str, what: str) -> list[Any]:
         found = row.get(key, [])
         if not isinstance(found, list):
             raise self.bad(f"{what} has {key} that are no list", "write a list")
         return found
 
-    def _length(self, value: Any, what: str) -> float | None:
+    def _length(self, value: object, what: str) -> float | None:
         if value is None:
             return None
         if not (is_number(value) and 0 <= value < math.inf):
@@ -169,7 +171,7 @@ class Reading:
 
     def parted(
         self,
-        row: dict[str, Any],
+        row: Mapping[str, object],
         image: str,
         category: str,
         parts: Sequence[Part],
@@ -199,12 +201,12 @@ class Reading:
             size=size,
         )
 
-    def one_of(self, word: Any, words: Sequence[str], what: str) -> str:
+    def one_of(self, word: object, words: Sequence[str], what: str) -> str:
         if word in words and isinstance(word, str):
             return word
         raise self.bad(f"{what} is {_short(word)}", f"use {', '.join(words)}")
 
-    def text(self, value: Any, what: str, *, empty: bool = False, most: int = MOST_NAME) -> str:
+    def text(self, value: object, what: str, *, empty: bool = False, most: int = MOST_NAME) -> str:
         """A name out of a file. Raises BadInput for another thing, NUL, and too much of it."""
         if not isinstance(value, str) or len(value) > most or not (value.strip() or empty):
             cure = f"write a text of 1 to {most} characters"
@@ -213,7 +215,7 @@ class Reading:
             raise self.bad(f"{what} has a NUL or half a surrogate pair, which is no text", "cut it")
         return value
 
-    def image(self, value: Any, what: str) -> str:
+    def image(self, value: object, what: str) -> str:
         """An image's name out of a file. Raises BadInput where it leaves its folder, too."""
         name = self.text(value, f"{what}'s name", most=400)
         if ".." in name.replace("\\", "/").split("/"):
@@ -233,18 +235,18 @@ def shared_area(a: Box, b: Box) -> float:
     return max(width, 0.0) * max(height, 0.0)
 
 
-def is_number(value: Any) -> bool:
+def is_number(value: object) -> TypeGuard[float]:
     """Whether it is a number of JSON, of a size that floats have."""
     if isinstance(value, int):
         return not isinstance(value, bool) and abs(value) < 2**63
     return isinstance(value, float)
 
 
-def _is_whole(value: Any) -> bool:
+def _is_whole(value: object) -> TypeGuard[float]:
     return is_number(value) and math.isfinite(value) and value == int(value) and value > 0
 
 
-def _short(value: Any) -> str:
+def _short(value: object) -> str:
     said = repr(value)
     return said if len(said) <= 60 else f"{said[:60]}…"
 

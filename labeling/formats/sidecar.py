@@ -2,9 +2,8 @@
 
 import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
 
 from labeling.files import BadInput, StrPath
 from labeling.formats.label import read_json
@@ -15,14 +14,14 @@ LONGEST = 160
 MOST_BYTES = 64 << 20
 
 
-def write(path: Path, content: dict[str, Any]) -> None:
+def write(path: Path, content: Mapping[str, object]) -> None:
     """A JSON file, written plainly: the folder it lies in appears when it is whole."""
     with open(path, "w", encoding="utf-8", newline="\n") as file:
         json.dump(content, file, ensure_ascii=False)
         file.write("\n")
 
 
-def read(path: Path) -> dict[str, Any]:
+def read(path: Path) -> dict[str, object]:
     """The JSON object in a file. Raises BadInput for another thing."""
     if path.stat().st_size > MOST_BYTES:
         raise BadInput("has over 64 MiB", file=path, cure="export it anew")
@@ -32,7 +31,9 @@ def read(path: Path) -> dict[str, Any]:
     return content
 
 
-def rows(content: dict[str, Any], key: str, reading: Reading, what: str) -> list[dict[str, Any]]:
+def rows(
+    content: Mapping[str, object], key: str, reading: Reading, what: str
+) -> list[dict[str, object]]:
     """The list of objects under a key. Raises BadInput for another thing."""
     found = content.get(key)
     if isinstance(found, list) and all(isinstance(row, dict) for row in found):

@@ -1,10 +1,11 @@
 """CSV: a row for every label; a label with several boxes has a row for each of them."""
 
 import csv
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
 from labeling.files import BadInput, StrPath, atomic_write
 from labeling.formats.label import About, Box, Label, Pages, check
@@ -44,14 +45,17 @@ def write(pages: Pages, folder: Path, about: About) -> None:
 
 def read(path: StrPath) -> Iterator[Label]:
     """The labels of a CSV file. Raises BadInput naming the line."""
-    for _, rows in groupby(_rows(path), key=lambda row: row[1]):
+    # By how they read: a probability of NaN is no other NaN.
+    for _, rows in groupby(_rows(path), key=lambda row: repr(row.label)):
         first, *others = list(rows)
-        line, _, label, box = first
-        boxes = [one for one in (box, *(row[3] for row in others)) if one is not None]
-        yield check(Label(**label, boxes=tuple(boxes)), path, line)
+        boxes = tuple(row.box for row in (first, *others) if row.box is not None)
+        yield check(replace(first.label, boxes=boxes), path, first.line)
 
 
-Row = tuple[int, tuple[str, ...], dict[str, Any], Box | None]
+class Row(NamedTuple):
+    line: int
+    label: Label
+    box: Box | None
 
 
 def _rows(path: StrPath) -> Iterator[Row]:
@@ -68,7 +72,7 @@ def _rows(path: StrPath) -> Iterator[Row]:
         raise BadInput("is not UTF-8", file=path, cure="save it as UTF-8") from None
 
 
-def _check_head(head: Any, path: StrPath) -> None:
+def _check_head(head: Sequence[str], path: StrPath) -> None:
     missing = [name for name in NEEDED if name not in head]
     unknown = [name for name in head if name not in COLUMNS + SUPPORT]
     if missing or unknown:
@@ -76,7 +80,7 @@ def _check_head(head: Any, path: StrPath) -> None:
         raise BadInput(said, file=path, line=1, cure=f"use {','.join(COLUMNS)}; image and class do")
 
 
-def _row(row: dict[str, Any], path: StrPath, line: int) -> Row:
+def _row(row: dict[str, str], path: StrPath, line: int) -> Row:
     if None in row or None in row.values():
         raise BadInput(
             "has another number of cells than the first line",
@@ -84,20 +88,20 @@ def _row(row: dict[str, Any], path: StrPath, line: int) -> Row:
             line=line,
             cure="quote cells that hold commas",
         )
-    label = {
-        "image": _plain(row["image"]),
-        "key": _plain(row["class"]),
-        "value": row.get("value") or "yes",
-        "origin": row.get("origin") or "given",
-        "probability": _float(row.get("probability", ""), path, line),
-        "source": _plain(row.get("source", "")),
-    }
+    label = Label(
+        image=_plain(row["image"]),
+        key=_plain(row["class"]),
+        value=row.get("value") or "yes",
+        origin=row.get("origin") or "given",
+        probability=_float(row.get("probability", ""), path, line),
+        source=_plain(row.get("source", "")),
+    )
     edges = [_float(row.get(edge, ""), path, line) for edge in EDGES]
     there = [edge for edge in edges if edge is not None]
     if there and len(there) < 4:
         raise BadInput("has part of a box", file=path, line=line, cure="give x0,y0,x1,y1 or none")
     box = (there[0], there[1], there[2], there[3]) if there else None
-    return line, tuple(str(part) for part in label.values()), label, box
+    return Row(line, label, box)
 
 
 def _float(cell: str, path: StrPath, line: int) -> float | None:
@@ -111,7 +115,7 @@ def _float(cell: str, path: StrPath, line: int) -> float | None:
         ) from None
 
 
-def _number(edge: Any) -> str:
+def _number(edge: float | str) -> str:
     return edge if isinstance(edge, str) else f"{edge:g}"
 
 

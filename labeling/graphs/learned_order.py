@@ -35,7 +35,7 @@ def statistics(campaign: Campaign) -> dict[str, object]:
     graph = store.of(campaign)
     rows = list(_labels(campaign, graph))
     labels = np.array(rows, np.int8).reshape(len(rows), len(graph.nodes))
-    return learn(graph, labels, _seconds(campaign)).as_dict()
+    return learn(graph, labels, _seconds(campaign)).to_json()
 
 
 def _labels(campaign: Campaign, graph: Graph) -> Iterator[npt.NDArray[np.int8]]:
@@ -106,5 +106,5 @@ def order_of(campaign: Campaign) -> Order:
             said = content.get("statistics") or None
         if len(_ORDERS) >= KEPT:
             _ORDERS.pop(next(iter(_ORDERS)))
-        _ORDERS[key] = Order(graph, "learned", mode, Statistics.of(said) if said else None)
+        _ORDERS[key] = Order(graph, "learned", mode, Statistics.from_json(said) if said else None)
     return _ORDERS[key]

@@ -1,6 +1,6 @@
 """What `labels import` does with objects and their parts: options, the action, how it is shown."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -94,7 +94,7 @@ def bring_in(
     return report.content()
 
 
-def show(result: Result) -> str:
+def show(result: Mapping[str, Any]) -> str:
     counts = ("objects", "new", "parts", "merged", "apart_count", "no_room_count", "refused_count")
     words = ("objects", "of them new", "parts", "merged", "apart", "no room", "refused")
     shown = table([(word, result[count]) for word, count in zip(words, counts, strict=True)])

@@ -11,9 +11,9 @@ import json
 import operator
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NotRequired, TypedDict
 
 import numpy as np
 import numpy.typing as npt
@@ -67,8 +67,8 @@ class Node:
         """What to call it in a list: its name, or the question."""
         return self.name or self.question
 
-    def content(self) -> dict[str, Any]:
-        said = {
+    def content(self) -> dict[str, object]:
+        content: dict[str, object] = {
             "id": self.id,
             "question": self.question,
             "parents": list(self.parents),
@@ -78,7 +78,14 @@ class Node:
             "definition": self.definition,
             "synonyms": list(self.synonyms),
         }
-        return {k: v for k, v in said.items() if v or k in {"id", "question", "parents"}}
+        return {k: v for k, v in content.items() if v or k in {"id", "question", "parents"}}
+
+
+class GraphContent(TypedDict):
+    name: str
+    source: str
+    notes: NotRequired[list[str]]
+    nodes: list[dict[str, object]]
 
 
 @dataclass(frozen=True)
@@ -187,12 +194,13 @@ class Graph:
         """The id behind a node id or a class key, None where there is none."""
         return key if key in self.index else self.by_key.get(key)
 
-    def content(self) -> dict[str, Any]:
+    def content(self) -> GraphContent:
         """The graph as our own file says it; `build(graph.content())` gives the same graph."""
-        said: dict[str, Any] = {"name": self.name, "source": self.source}
-        if self.notes:
-            said["notes"] = list(self.notes)
-        return said | {"nodes": [self.node(node_id).content() for node_id in self.printed]}
+        nodes = [self.node(node_id).content() for node_id in self.printed]
+        if not self.notes:
+            return {"name": self.name, "source": self.source, "nodes": nodes}
+        notes = list(self.notes)
+        return {"name": self.name, "source": self.source, "notes": notes, "nodes": nodes}
 
     @functools.cached_property
     def sha256(self) -> str:
@@ -249,7 +257,7 @@ def _bits(places: Iterable[int]) -> int:
     return mask
 
 
-def parse(text: str, name: str = "") -> dict[str, Any]:
+def parse(text: str, name: str = "") -> dict[str, object]:
     """The raw graph in a JSON or YAML text. Raises GraphError with the line."""
     place = f"{name}: " if name else ""
     try:
@@ -282,7 +290,7 @@ def _unreadable(place: str, form: str, problem: str, line: int | None) -> GraphE
     return GraphError(f"{place}not {form}{where}: {problem}; mend the file", line=line)
 
 
-def read(path: StrPath) -> dict[str, Any]:
+def read(path: StrPath) -> dict[str, object]:
     """The raw graph in a file. Raises BadInput with the line."""
     try:
         text = Path(path).read_text(encoding="utf-8-sig")
@@ -301,7 +309,7 @@ def shipped(name: str) -> Graph:
     return build(parse(path.read_text(encoding="utf-8"), path.name))
 
 
-def build(raw: Mapping[str, Any]) -> Graph:
+def build(raw: Mapping[str, object]) -> Graph:
     """The graph of a raw one, ours or ILSVRC's as published; GraphError with every fault."""
     entries, faults = _entries(raw)
     faults += _link(entries)
@@ -311,10 +319,19 @@ def build(raw: Mapping[str, Any]) -> Graph:
     depth = _depths(entries)
     printed = _printed(entries)
     place = {node_id: position for position, node_id in enumerate(printed)}
-    for entry in entries.values():
-        for part in ("parents", "children"):
-            entry[part] = tuple(sorted(entry[part], key=place.__getitem__))
-    nodes = [Node(**entry, depth=depth[i]) for i, entry in entries.items()]
+
+    def in_order(ids: Iterable[str]) -> tuple[str, ...]:
+        return tuple(sorted(ids, key=place.__getitem__))
+
+    nodes = [
+        replace(
+            node,
+            parents=in_order(node.parents),
+            children=in_order(node.children),
+            depth=depth[node.id],
+        )
+        for node in entries.values()
+    ]
     nodes.sort(key=lambda node: (node.depth, place[node.id]))
     notes = _texts(raw.get("notes", raw.get("decisions"))) or ()
     return Graph(
@@ -326,7 +343,7 @@ def build(raw: Mapping[str, Any]) -> Graph:
     )
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     """One line of text that any database takes; "" for what is no text."""
     # A list here may be a YAML alias bomb, which str() would blow up.
     if value is None or isinstance(value, list | tuple | Mapping | set):
@@ -335,111 +352,114 @@ def _text(value: Any) -> str:
     return " ".join(words.split())
 
 
-def _texts(value: Any) -> tuple[str, ...] | None:
+def _texts(value: object) -> tuple[str, ...] | None:
     if value is None:
         return ()
     return tuple(_text(v) for v in value) if isinstance(value, list | tuple) else None
 
 
-def _entries(raw: Mapping[str, Any]) -> tuple[dict[str, dict[str, Any]], list[str]]:
-    """Node fields by id, in the order of the file, and what is wrong with single nodes."""
+def _entries(raw: Mapping[str, object]) -> tuple[dict[str, Node], list[str]]:
+    """Nodes by id, in the order of the file, and what is wrong with single nodes."""
     rows = raw.get("nodes")
     if not isinstance(rows, list) or not rows:
         return {}, ['The graph has no nodes; write {"nodes": [{"id": …, "question": …}]}.']
     if len(rows) > MAX_NODES:
         return {}, [f"The graph has {len(rows)} nodes; {MAX_NODES} are the most."]
-    entries: dict[str, dict[str, Any]] = {}
+    entries: dict[str, Node] = {}
     faults = []
     for number, row in enumerate(rows, start=1):
         if not isinstance(row, Mapping) or not _text(row.get("id")):
             faults.append(f"Node {number} of the list has no id; give it one.")
             continue
-        entry = _entry(row)
-        if entry["id"] in entries:
-            faults.append(f"{entry['id']}: the id is there twice; rename one of them.")
+        node, own_faults = _node(row)
+        if node.id in entries:
+            faults.append(f"{node.id}: the id is there twice; rename one of them.")
             continue
-        faults += _own_faults(entry)
-        entries[entry["id"]] = entry
+        faults += own_faults
+        entries[node.id] = node
     return entries, faults
 
 
-def _entry(row: Mapping[str, Any]) -> dict[str, Any]:
+def _node(row: Mapping[str, object]) -> tuple[Node, list[str]]:
+    """The node of a row, as far as it can be read, and what is wrong with it."""
+    name, question, faults = _text(row["id"]), _text(row.get("question")), []
     key = row.get("class", row.get("wnid"))
     # ILSVRC's file numbers its leaves; one without a wnid keeps its id as its class.
-    if key is None and row.get("leaf"):
-        key = row["id"]
-    return {
-        "id": _text(row["id"]),
-        "question": _text(row.get("question")),
-        "parents": _texts(row.get("parents")),
-        "children": _texts(row.get("children")),
-        "key": _text(key),
-        "name": _text(row.get("name")),
-        "guidance": _text(row.get("guidance")),
-        "definition": _text(row.get("definition")),
-        "synonyms": _texts(row.get("synonyms", row.get("wn_lemmas"))),
-    }
-
-
-def _own_faults(entry: dict[str, Any]) -> list[str]:
-    name, faults = entry["id"], []
+    own_class = _text(row["id"] if key is None and row.get("leaf") else key)
     if len(name) > ID_LENGTH:
         faults.append(f"{name[:ID_LENGTH]}…: the id has {len(name)} characters, at most 64 fit.")
-    if len(entry["key"]) > ID_LENGTH:
-        faults.append(f"{name}: its class has {len(entry['key'])} characters, at most 64 fit.")
-    if not entry["question"]:
+    if len(own_class) > ID_LENGTH:
+        faults.append(f"{name}: its class has {len(own_class)} characters, at most 64 fit.")
+    if not question:
         faults.append(f"{name}: the question is empty; write what people are asked.")
-    for part in ("parents", "children", "synonyms"):
-        if entry[part] is None:
+    listed = {}
+    for part, value in (
+        ("parents", row.get("parents")),
+        ("children", row.get("children")),
+        ("synonyms", row.get("synonyms", row.get("wn_lemmas"))),
+    ):
+        texts = _texts(value)
+        if texts is None:
             faults.append(f"{name}: {part} is not a list; write a list of texts.")
-            entry[part] = ()
-        twice = [i for i, n in Counter(entry[part]).items() if n > 1] if part != "synonyms" else []
+        twice = [i for i, n in Counter(texts).items() if n > 1] if part != "synonyms" else []
         if twice:
             faults.append(f"{name}: {part} names {twice[0]} twice; name it once.")
-            entry[part] = tuple(dict.fromkeys(entry[part]))
-    return faults
+            texts = tuple(dict.fromkeys(texts or ()))
+        listed[part] = texts or ()
+    node = Node(
+        id=name,
+        question=question,
+        key=own_class,
+        name=_text(row.get("name")),
+        guidance=_text(row.get("guidance")),
+        definition=_text(row.get("definition")),
+        parents=listed["parents"],
+        children=listed["children"],
+        synonyms=listed["synonyms"],
+    )
+    return node, faults
 
 
-def _link(entries: dict[str, dict[str, Any]]) -> list[str]:
+def _link(entries: dict[str, Node]) -> list[str]:
     """Children and parents made to say the same, in the order of the file; what does not fit."""
     faults = []
-    with_parents = any(entry["parents"] for entry in entries.values())
-    with_children = any(entry["children"] for entry in entries.values())
+    with_parents = any(entry.parents for entry in entries.values())
+    with_children = any(entry.children for entry in entries.values())
     for name, entry in entries.items():
         for part, word in (("parents", "parent"), ("children", "child")):
-            for other in entry[part]:
+            for other in getattr(entry, part):
                 if other not in entries:
                     faults.append(
                         f"{name}: its {word} {other} is not in the graph; add it or take it out."
                     )
-                elif part == "parents" and with_children and name not in entries[other]["children"]:
+                elif part == "parents" and with_children and name not in entries[other].children:
                     faults.append(
                         f"{name}: says its parent is {other}, whose children leave it out;"
                         " make the two agree."
                     )
-                elif part == "children" and with_parents and name not in entries[other]["parents"]:
+                elif part == "children" and with_parents and name not in entries[other].parents:
                     faults.append(
                         f"{name}: says its child is {other}, whose parents leave it out;"
                         " make the two agree."
                     )
-    pairs = {(p, c) for c, entry in entries.items() for p in entry["parents"] if p in entries}
-    pairs |= {(p, c) for p, entry in entries.items() for c in entry["children"] if c in entries}
+    pairs = {(p, c) for c, entry in entries.items() for p in entry.parents if p in entries}
+    pairs |= {(p, c) for p, entry in entries.items() for c in entry.children if c in entries}
     parents, children = defaultdict(list), defaultdict(list)
     place = {name: position for position, name in enumerate(entries)}
     for parent, child in sorted(pairs, key=lambda pair: (place[pair[0]], place[pair[1]])):
         parents[child].append(parent)
         children[parent].append(child)
     for name, entry in entries.items():
-        entry["parents"], entry["children"] = tuple(parents[name]), tuple(children[name])
+        entries[name] = replace(entry, parents=tuple(parents[name]), children=tuple(children[name]))
     return faults
 
 
-def _faults(entries: dict[str, dict[str, Any]]) -> list[str]:
+def _faults(entries: dict[str, Node]) -> list[str]:
     """What is wrong between nodes, once they are linked."""
     faults = []
     classes: dict[str, str] = {}
     for name, entry in entries.items():
-        key, children = entry["key"], entry["children"]
+        key, children = entry.key, entry.children
         if key and children:
             faults.append(
                 f"{name}: a leaf (class {key}) that is the parent of {', '.join(children[:3])};"
@@ -453,41 +473,41 @@ def _faults(entries: dict[str, dict[str, Any]]) -> list[str]:
             faults.append(f"{name}: its class {key} is the id of another node; rename one.")
         classes.setdefault(key, name)
     try:
-        graphlib.TopologicalSorter({n: e["parents"] for n, e in entries.items()}).prepare()
+        graphlib.TopologicalSorter({n: e.parents for n, e in entries.items()}).prepare()
     except graphlib.CycleError as error:
         cycle = list(error.args[1])
         faults.append(f"{' → '.join(cycle)}: goes round in a circle; take one link out.")
     lost = set(entries) - _reached(entries)
-    leaves = [name for name in entries if name in lost and entries[name]["key"]]
+    leaves = [name for name in entries if name in lost and entries[name].key]
     faults += [f"{name}: a leaf that no root leads to; link it to a root." for name in leaves]
     return faults
 
 
-def _reached(entries: dict[str, dict[str, Any]]) -> set[str]:
-    todo = [name for name, entry in entries.items() if not entry["parents"]]
+def _reached(entries: dict[str, Node]) -> set[str]:
+    todo = [name for name, entry in entries.items() if not entry.parents]
     seen = set(todo)
     while todo:
-        fresh = [c for c in entries[todo.pop()]["children"] if c not in seen]
+        fresh = [c for c in entries[todo.pop()].children if c not in seen]
         seen.update(fresh)
         todo += fresh
     return seen
 
 
-def _depths(entries: dict[str, dict[str, Any]]) -> dict[str, int]:
+def _depths(entries: dict[str, Node]) -> dict[str, int]:
     depths: dict[str, int] = {}
-    parents = {name: entry["parents"] for name, entry in entries.items()}
+    parents = {name: entry.parents for name, entry in entries.items()}
     for name in graphlib.TopologicalSorter(parents).static_order():
         depths[name] = max((depths[p] + 1 for p in parents[name]), default=0)
     return depths
 
 
-def _printed(entries: dict[str, dict[str, Any]]) -> list[str]:
+def _printed(entries: dict[str, Node]) -> list[str]:
     """Ids as an indented list prints them: each node at its first place, the file's order."""
     printed: dict[str, None] = {}
-    todo = [name for name, entry in reversed(entries.items()) if not entry["parents"]]
+    todo = [name for name, entry in reversed(entries.items()) if not entry.parents]
     while todo:
         name = todo.pop()
         if name not in printed:
             printed[name] = None
-            todo += reversed(entries[name]["children"])
+            todo += reversed(entries[name].children)
     return list(printed)

@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from labeling.question_graph.graph import Graph
 from labeling.question_graph.replaying import NO, YES, Replay
+from labeling.records import Record
 
 ORDERS = ("breadth", "depth", "learned")
 # A question is scored once the images with its parent number so many; else the graph's order.
@@ -33,8 +34,8 @@ Bools = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
 
 
-@dataclass(frozen=True)
-class Statistics:
+@dataclass(kw_only=True)
+class Statistics(Record):
     """What settled images teach. All by node position in the graph with that sha256.
 
     images: how many. yes (N,): on how many the node is "yes". pairs: (a, b, n) with a < b, both
@@ -46,26 +47,6 @@ class Statistics:
     yes: tuple[int, ...]
     pairs: tuple[tuple[int, int, int], ...]
     seconds: tuple[float, ...]
-
-    def as_dict(self) -> dict[str, Any]:
-        """For JSON; `Statistics.of` reads it again."""
-        return {
-            "sha256": self.sha256,
-            "images": self.images,
-            "yes": list(self.yes),
-            "pairs": [list(pair) for pair in self.pairs],
-            "seconds": list(self.seconds),
-        }
-
-    @classmethod
-    def of(cls, said: Mapping[str, Any]) -> "Statistics":
-        return cls(
-            said["sha256"],
-            said["images"],
-            tuple(said["yes"]),
-            tuple((a, b, n) for a, b, n in said["pairs"]),
-            tuple(said["seconds"]),
-        )
 
 
 def learn(

@@ -6,6 +6,7 @@ from operator import itemgetter
 from typing import Any, Generic, NotRequired, TypedDict, TypeVar
 
 from labeling.estimators.intervals import share_interval
+from labeling.formats.label import Geometry
 from labeling.question_graph import planning
 from labeling.question_graph.planning import Asked
 from labeling.question_graph.replaying import EXPLICIT, NO, UNKNOWN, YES, Graph
@@ -36,7 +37,7 @@ class GivenLine(TypedDict):
     wnid: str | None
     value: str
     source: str
-    geometry: dict[str, Any] | None
+    geometry: Geometry | None
 
 
 class LabelLine(TypedDict):

@@ -121,5 +121,5 @@ def add_ember(page, site) -> None:
     assert all("ember" in json.loads(line)["pair"] for line in lines[1:])
     page.goto(site("/benchmarks/demo/classifiers/add/"))
     page.set_input_files("input[type=file]", str(folder / "ember.jsonl"))
-    page.get_by_role("button", name="Take it in").click()
+    page.get_by_role("button", name="Upload").click()
     page.wait_for_url("**/benchmarks/demo/")

@@ -9,7 +9,8 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from evaluation.benchmarks import runs
-from evaluation.benchmarks.kinds.labeled import benchmarks, tables
+from evaluation.benchmarks.kinds.labeled import benchmarks, rows
+from evaluation.benchmarks.kinds.labeled.results import LabeledResult
 from evaluation.benchmarks.kinds.labeled.settings import DEFAULTS, SPLITS
 from evaluation.benchmarks.kinds.labeled.truth.ground_truth import KINDS
 from evaluation.management.numbers import level, whole
@@ -125,20 +126,21 @@ class Command(ContractCommand):
             raise BadInput(run.error.rstrip("."), name)
         return {"benchmark": name, "run": run.pk, **(run.result or {})}
 
-    def show_scored(self, result: Result) -> str:
-        rows = [
-            (row["name"], row["attempts"], row["images"], measure.path[0], *_figure(cell))
-            for row in tables.standings(result)
-            for measure, cell in zip(tables.measures(result), row["cells"], strict=True)
-            if cell["value"] is not None
+    def show_scored(self, stored: Result) -> str:
+        result = LabeledResult.from_json(stored)
+        figures = [
+            (row.name, row.attempts, row.images, measure.path[0], cell.value, cell.low, cell.high)
+            for row in rows.standings(result)
+            for measure, cell in zip(rows.measures(result), row.cells, strict=True)
+            if cell.value is not None
         ]
         head = ("classifier", "attempts", "images", "figure", "value", "low", "high")
-        answer = tables.answer(result)
+        answer = rows.answer(result)
         notes = [
             f"note on {', '.join(who)}: {note}" if who else f"note: {note}"
-            for who, note in tables.notes(result)
+            for who, note in rows.notes(result)
         ]
-        parts = [table(rows, head=head), answer["sure"].words if answer else "", *notes]
+        parts = [table(figures, head=head), answer.sure.words if answer else "", *notes]
         return "\n\n".join(part for part in parts if part)
 
 
@@ -164,10 +166,6 @@ def _add_settings(verb: CommandParser) -> None:
     )
     verb.add_argument("--size", type=int, help="wsol: pixels that maps are resized to")
     verb.add_argument("--thresholds", type=int, help="wsol: how many")
-
-
-def _figure(cell: Result) -> tuple[float, float | None, float | None]:
-    return cell["value"], cell["low"], cell["high"]
 
 
 @contextlib.contextmanager

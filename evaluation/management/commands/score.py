@@ -52,7 +52,7 @@ class Command(ContractCommand):
             self.verb(
                 parser,
                 "wsol-cues",
-                wsol_options.cues_deed,
+                wsol_options.score_cues,
                 wsol_options.show_cues,
                 help="whether objects can be told from background by image labels, from cues",
             )

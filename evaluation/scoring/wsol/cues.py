@@ -5,20 +5,49 @@ No Django. The formulas are in evaluation.metrics.wsol.cues.
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from evaluation.metrics.wsol import cues as wsol_cues
 from labeling.files import BadInput
+from labeling.records import Record
 from labeling.simulation.vote_files import rows
 
 COLUMNS = ("class", "cue", "region", "with_class", "without_class")
 REGIONS = ("foreground", "background")
 # More patches than any data set has; sums stay exact.
 MOST = 10**15
-# Of one class: every pair of a foreground and a background cue is told.
+# Of one class: the result has every pair of a foreground and a background cue.
 MOST_CUES = 1000
+
+
+@dataclass(kw_only=True)
+class CuePair(Record):
+    """alpha is infinite where the background cue never comes with the class, and NaN where neither
+    does, or a cue has no patches."""
+
+    foreground: str
+    background: str
+    alpha: float
+
+
+@dataclass(kw_only=True)
+class ClassCues(Record):
+    """What the cues say of a class. least_alpha leaves NaN out; of a class that is well_posed all
+    other alphas are 1 or more."""
+
+    well_posed: bool
+    least_alpha: float
+    posteriors: dict[str, float]
+    alpha: list[CuePair]
+
+
+@dataclass(kw_only=True)
+class CuesResult(Record):
+    """well_posed: the share of classes that are."""
+
+    well_posed: float
+    classes: dict[str, ClassCues]
 
 
 @dataclass
@@ -87,32 +116,25 @@ def _check(classes: dict[str, Cues], path: Path) -> None:
                 raise BadInput(f"{label} has no {region} cue", path, None, "add one")
 
 
-def score(classes: dict[str, Cues]) -> dict[str, Any]:
-    """{"well_posed": share of classes, "classes": {class: what told() gives}}."""
-    found = {label: told(cues) for label, cues in classes.items()}
-    share = float(np.mean([row["well_posed"] for row in found.values()]))
-    return {"well_posed": share, "classes": found}
+def score(classes: dict[str, Cues]) -> CuesResult:
+    found = {label: class_cues(cues) for label, cues in classes.items()}
+    share = float(np.mean([row.well_posed for row in found.values()]))
+    return CuesResult(well_posed=share, classes=found)
 
 
-def told(cues: Cues) -> dict[str, Any]:
-    """{"well_posed", "least_alpha", "posteriors": {cue: p}, "alpha": rows of two cues}, of a class.
-
-    alpha is infinite where the background cue never comes with the class, and NaN where neither
-    does, or a cue has no patches; least_alpha leaves NaN out. Of a class that is well_posed all but
-    those are 1 or more.
-    """
+def class_cues(cues: Cues) -> ClassCues:
     counts, foreground = np.array(cues.counts), np.array(cues.foreground)
     ratios = wsol_cues.posterior_ratios(counts, foreground)
     names = np.array(cues.names)
     pairs = [
-        {"foreground": str(one), "background": str(other), "alpha": float(ratios[i, j])}
+        CuePair(foreground=str(one), background=str(other), alpha=float(ratios[i, j]))
         for i, one in enumerate(names[foreground])
         for j, other in enumerate(names[~foreground])
     ]
     known = ratios[~np.isnan(ratios)]
-    return {
-        "well_posed": wsol_cues.well_posed(counts, foreground),
-        "least_alpha": float(known.min()) if known.size else float("nan"),
-        "posteriors": dict(zip(cues.names, wsol_cues.posteriors(counts).tolist(), strict=True)),
-        "alpha": pairs,
-    }
+    return ClassCues(
+        well_posed=wsol_cues.well_posed(counts, foreground),
+        least_alpha=float(known.min()) if known.size else float("nan"),
+        posteriors=dict(zip(cues.names, wsol_cues.posteriors(counts).tolist(), strict=True)),
+        alpha=pairs,
+    )

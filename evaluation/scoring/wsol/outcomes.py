@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -10,32 +9,31 @@ from evaluation.metrics.wsol import box_scores
 from evaluation.metrics.wsol.mask_scores import MaskScore, curves_of
 from evaluation.metrics.wsol.threshold_boxes import Cut, Found
 from evaluation.readers import wsol_folders
+from evaluation.scoring.image_lines import ImageOutcome, Outcome, PlacedBox
+from evaluation.scoring.wsol.results import BoxResult, MaskResult
 from evaluation.scoring.wsol.scoring import in_parts, reader
-
-Outcome = dict[str, Any]
 
 
 def box_outcomes(
     metadata: Path,
     scoremaps: Path | None,
     protocol: box_scores.Protocol,
-    result: dict[str, Any],
+    result: BoxResult,
     predictions: Path | None = None,
-) -> Iterator[Outcome]:
+) -> Iterator[ImageOutcome]:
     """What each image adds to a result of score_boxes, in the order of image_ids.txt.
 
-    Yields {"image", "classes": [label], "truth": [[x0, y0, x1, y1], …], "outcome"}; the outcome has
-    `max_box_acc` (the largest component's box), each IoU of `max_box_acc_v2` (the box that fits
-    best) and, with predictions, `top1_localization`, each {"iou", "box", "right"} at the threshold
-    that the result states. Boxes are in pixels of the image, None where the map has none there. The
-    shares of `right` are the accuracies of the result. As many images are held as are worked on.
+    The outcome has `max_box_acc` (the largest component's box), each IoU of `max_box_acc_v2` (the
+    box that fits best) and, with predictions, `top1_localization`, each at the threshold that the
+    result states. Boxes are in pixels of the image. The shares of `right` are the accuracies of the
+    result. As many images are held as are worked on.
     """
     images = wsol_folders.read_boxes(metadata)
     named = wsol_folders.read_named(predictions, images) if predictions else None
     read = reader(scoremaps, protocol, [image.name for image in images])
     numbers = _thresholds(result, protocol)
 
-    def outcomes(part: list[wsol_folders.Image]) -> list[Outcome]:
+    def outcomes(part: list[wsol_folders.Image]) -> list[ImageOutcome]:
         return [
             {
                 "image": image.name,
@@ -54,13 +52,12 @@ def box_outcomes(
         yield from part
 
 
-def _thresholds(result: dict[str, Any], protocol: box_scores.Protocol) -> dict[str, int]:
+def _thresholds(result: BoxResult, protocol: box_scores.Protocol) -> dict[str, int]:
     """Which threshold each number of the result takes."""
-    best = {"max_box_acc": result["max_box_acc"], **result["max_box_acc_v2"]}
-    del best["mean"]
-    if "top1_localization" in result:
-        best["top1_localization"] = result["top1_localization"]
-    return {name: _place(row["threshold"], protocol) for name, row in best.items()}
+    best = {"max_box_acc": result.max_box_acc, **result.max_box_acc_v2.best}
+    if result.top1_localization is not None:
+        best["top1_localization"] = result.top1_localization
+    return {name: _place(own.threshold, protocol) for name, own in best.items()}
 
 
 def _place(threshold: float, protocol: box_scores.Protocol) -> int:
@@ -68,17 +65,17 @@ def _place(threshold: float, protocol: box_scores.Protocol) -> int:
 
 
 def _outcome(cut: Cut, numbers: dict[str, int], named: bool) -> Outcome:
-    found = {}
+    found: dict[str, PlacedBox] = {}
     for name, k in numbers.items():
         if name in ("max_box_acc", "top1_localization"):
             right = named or name == "max_box_acc"
-            found[name] = _told(cut.largest(k), box_scores.LARGEST_DELTA, right)
+            found[name] = _placed(cut.largest(k), box_scores.LARGEST_DELTA, right)
         else:
-            found[name] = _told(cut.best(k), float(name))
-    return found
+            found[name] = _placed(cut.best(k), float(name))
+    return Outcome(**found)  # type: ignore[typeddict-item]
 
 
-def _told(found: Found, delta: float, named: bool = True) -> Outcome:
+def _placed(found: Found, delta: float, named: bool = True) -> PlacedBox:
     return {"iou": found.iou, "box": found.box, "right": named and found.iou >= delta}
 
 
@@ -87,20 +84,18 @@ def mask_outcomes(
     masks: Path,
     scoremaps: Path | None,
     protocol: box_scores.Protocol,
-    result: dict[str, Any],
-) -> Iterator[Outcome]:
-    """What each image adds to a result of score_masks, in the order of image_ids.txt.
-
-    Yields {"image", "classes": [label], "truth": [], "outcome": {"px_acc", "px_prec", "px_rec"}}:
-    of its own pixels at the threshold of `px_acc`; None over nothing.
+    result: MaskResult,
+) -> Iterator[ImageOutcome]:
+    """What each image adds to a result of score_masks, in the order of image_ids.txt: px_acc,
+    px_prec and px_rec of its own pixels at the threshold of `px_acc`; None over nothing.
     """
     images = wsol_folders.read_masked(metadata, masks)
     read = reader(scoremaps, protocol, [image.name for image in images])
     size = protocol.size if protocol.name == "reference" else None
-    k = _place(result["px_acc"]["threshold"], protocol)
+    k = _place(result.px_acc.threshold, protocol)
 
-    def outcomes(part: list[wsol_folders.MaskedImage]) -> list[Outcome]:
-        found = []
+    def outcomes(part: list[wsol_folders.MaskedImage]) -> list[ImageOutcome]:
+        found: list[ImageOutcome] = []
         for image in part:
             alone = MaskScore(protocol)
             truth = wsol_folders.read_truth(image, metadata / "localization.txt", size)
@@ -119,9 +114,8 @@ def mask_outcomes(
         yield from part
 
 
-def _pixels(alone: MaskScore, label: str, k: int) -> dict[str, float | None]:
-    precision, recall, right = (curve[k] for curve in curves_of(alone.classes[label]))
-    return {
-        name: None if np.isnan(value) else float(value)
-        for name, value in (("px_acc", right), ("px_prec", precision), ("px_rec", recall))
-    }
+def _pixels(alone: MaskScore, label: str, k: int) -> Outcome:
+    precision, recall, right = (
+        None if np.isnan(curve[k]) else float(curve[k]) for curve in curves_of(alone.classes[label])
+    )
+    return {"px_acc": right, "px_prec": precision, "px_rec": recall}

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from evaluation.metrics.wsol import box_scores
 from evaluation.metrics.wsol.mask_scores import MaskScore
 from evaluation.readers import wsol_folders
-from evaluation.scoring.wsol.intervals import intervals
+from evaluation.scoring.wsol.results import BoxResult, MaskResult, intervals
 
 Item = TypeVar("Item")
 Sums = TypeVar("Sums")
@@ -25,7 +25,7 @@ def score_boxes(
     protocol: box_scores.Protocol,
     predictions: Path | None = None,
     curves: bool = False,
-) -> dict[str, Any]:
+) -> BoxResult:
     """The result of `score wsol` for boxes. Without scoremaps: of the center-Gaussian baseline.
 
     predictions: `id,class` rows of a classifier, for top-1 localization.
@@ -46,12 +46,13 @@ def score_boxes(
     total = box_scores.BoxScore(protocol)
     for sums in in_parts(score, images):
         total.join(sums)
-    result = {
-        **settings(protocol, scoremaps, len(images)),
-        "boxes": sum(len(image.boxes) for image in images),
-        **total.result(curves, top1=predictions is not None),
-    }
-    return result | {"intervals": intervals(result)}
+    result = BoxResult.from_json(
+        settings(protocol, scoremaps, len(images))
+        | {"boxes": sum(len(image.boxes) for image in images)}
+        | total.result(curves, top1=predictions is not None)
+    )
+    result.intervals = intervals(result)
+    return result
 
 
 def score_masks(
@@ -60,7 +61,7 @@ def score_masks(
     scoremaps: Path | None,
     protocol: box_scores.Protocol,
     curves: bool = False,
-) -> dict[str, Any]:
+) -> MaskResult:
     """The result of `score wsol` for masks. Without scoremaps: of the center-Gaussian baseline."""
     images = wsol_folders.read_masked(metadata, masks)
     read = reader(scoremaps, protocol, [image.name for image in images])
@@ -76,14 +77,16 @@ def score_masks(
     total = MaskScore(protocol)
     for sums in in_parts(score, images):
         total.join(sums)
-    return {
-        **settings(protocol, scoremaps, len(images)),
-        "masks": sum(len(image.masks) for image in images),
-        **total.result(curves),
-    }
+    return MaskResult.from_json(
+        settings(protocol, scoremaps, len(images))
+        | {"masks": sum(len(image.masks) for image in images)}
+        | total.result(curves)
+    )
 
 
-def settings(protocol: box_scores.Protocol, scoremaps: Path | None, images: int) -> dict[str, Any]:
+def settings(
+    protocol: box_scores.Protocol, scoremaps: Path | None, images: int
+) -> dict[str, object]:
     """How it was scored: what every result begins with."""
     return {
         "protocol": protocol.name,

@@ -1,6 +1,6 @@
 """`labels export` and `labels import`: labels out of a release and into a dataset."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ from labeling.formats import FORMATS
 from labeling.formats.label import NAMES, VALUES
 from labeling.formats.label_studio_project import LOCAL_FILES
 from labeling.management import parts_command, release_options
-from labeling.management.contract import ContractCommand, Result, UsageError, table
+from labeling.management.contract import ContractCommand, UsageError, table
 from labeling.management.release_options import find_campaign, find_release, images_in
 from labeling.models import Dataset
 from labeling.parts.model import STATES
@@ -106,7 +106,7 @@ class Command(ContractCommand):
 
     def bring_in(
         self, dataset: str, path: Path, format_name: str, campaign: str | None, **how: Any
-    ) -> Result:
+    ) -> Mapping[str, Any]:
         goal = Dataset.objects.filter(name=dataset).first()
         if goal is None:
             raise BadInput(
@@ -118,12 +118,12 @@ class Command(ContractCommand):
             return parts_command.bring_in(self, goal, path, format_name, **how)
         return self.import_labels(goal, path, format_name, how["source"], campaign)
 
-    def show_import(self, result: Result) -> str:
+    def show_import(self, result: Mapping[str, Any]) -> str:
         return parts_command.show(result) if "refused" in result else self.show(result)
 
     def import_labels(
         self, goal: Dataset, path: Path, format_name: str, source: str, campaign: str | None
-    ) -> Result:
+    ) -> prior_labels.BroughtIn:
         labels, where = exporting.read_labels(path, format_name)
         try:
             return prior_labels.bring_in(

@@ -14,6 +14,7 @@ from labeling.graphs import store
 from labeling.models import Campaign, Decision, Graph
 from labeling.quality import gold
 from labeling.question_graph import replaying
+from labeling.question_graph.graph import GraphContent
 from labeling.reports import outlining
 from labeling.web.forms import GraphForm, NodeForm
 from labeling.web.forms.common import refusals_shown
@@ -102,7 +103,7 @@ def graph_node(request: SignedIn, name: str, node: str) -> HttpResponse:
     )
 
 
-def _changed(standing: replaying.Graph, node: str, form: NodeForm) -> dict[str, Any]:
+def _changed(standing: replaying.Graph, node: str, form: NodeForm) -> GraphContent:
     raw = standing.content()
     for entry in raw["nodes"]:
         if entry["id"] == node:

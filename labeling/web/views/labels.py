@@ -10,6 +10,7 @@ from django.views.decorators.http import require_GET, require_http_methods
 from labeling.campaigns.access import dataset_for
 from labeling.errors import Refusal
 from labeling.exchange import export_files, label_files
+from labeling.exchange.prior_labels import BroughtIn
 from labeling.models import Campaign, Dataset, Job, Release
 from labeling.plurals import count_of
 from labeling.release_files import exporting
@@ -117,7 +118,7 @@ def _options(
     return response
 
 
-def _told(result: label_files.Result) -> str:
+def _told(result: BroughtIn) -> str:
     """What became of a file of labels, as a sentence."""
     labels, images = result["labels"], result["images"]
     said = f"Known now: {count_of(labels, 'label')} of {count_of(images, 'image')}."

@@ -40,7 +40,7 @@ def test_a_benchmark_is_made_and_a_classifier_joins(
     page.wait_for_selector("text=wrong.csv, line 2: no sequence has the frame 'nowhere'")
     looked_at(page, "cds-predictions-wrong")
     page.set_input_files("[name=file]", str(world.write(tmp_path / "right.csv", rows)))
-    page.click("text=Take it in")
+    page.get_by_role("button", name="Upload").click()
     page.wait_for_url("**/benchmarks/reveal/")
 
     page.goto(site("/benchmarks/reveal/submissions/"))

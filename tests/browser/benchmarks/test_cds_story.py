@@ -99,7 +99,7 @@ def own_classifier_joins(page, site, benchmark, run_jobs, shell, revealed, tmp_p
     assert counted["frames"] == benchmark.settings["frames"]
 
     page.set_input_files("input[type=file]", str(tmp_path / "predictions.csv"))
-    page.get_by_role("button", name="Take it in").click()
+    page.get_by_role("button", name="Upload").click()
     page.wait_for_url(f"**/benchmarks/{benchmark.name}/**")
     run_jobs()
     page.goto(site(f"/benchmarks/{benchmark.name}/"))

@@ -85,14 +85,14 @@ def test_a_researcher_makes_a_benchmark_and_opens_what_it_got_wrong(
     page.get_by_label("test: for the final numbers").check()
     looked_at(page, "released-new")
     page.get_by_role("button", name="Make the benchmark").click()
-    page.wait_for_selector("text=it is for one look")
+    page.wait_for_selector("text=score on it once")
     row = Benchmark.objects.get(name="found")
     path = world.predictions(tmp_path / "predictions.csv", "detection", *shown.said(row, 0.9))
 
     page.get_by_label("Classifier").fill("finder")
     page.set_input_files("input[type=file]", str(path))
     looked_at(page, "released-submissions")
-    page.get_by_role("button", name="Take it in").click()
+    page.get_by_role("button", name="Upload").click()
     page.wait_for_selector("text=The score waits for a worker")
     queue.run_all()
     # The page renews itself.

@@ -278,7 +278,7 @@ def test_what_is_known_is_counted_by_source_in_one_query(alice, pond, django_ass
     with django_assert_num_queries(1):
         found = label_files.by_source(pond)
 
-    assert found == [
+    assert [row._asdict() for row in found] == [
         {"source": "labels.csv", "labels": 3, "images": 2, "yes": 1, "no": 2},
         {"source": "more", "labels": 1, "images": 1, "yes": 1, "no": 0},
     ]

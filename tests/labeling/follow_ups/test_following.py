@@ -369,7 +369,7 @@ def test_learned_order_asks_the_question_that_promises_most_labels_a_second(
     labels = np.zeros((100, len(graph.nodes)), np.int8)
     labels[:90, graph.index["person"]] = 1
     labels[:50, [graph.index["kitchen"], graph.index["cup"]]] = 1
-    said = ordering.learn(graph, labels).as_dict()
+    said = ordering.learn(graph, labels).to_json()
     monkeypatch.setattr(learned_order, "statistics", lambda campaign: said)
     calibrating.calibrate(campaign)
     campaign.refresh_from_db()

@@ -300,6 +300,12 @@ FAULTS = [
     ("voc", "<annotation><object><name>d</name></object></annotation>", "names no image"),
     ("label-studio", "{}", "no list of tasks"),
     ("label-studio", '[{"data": {}}]', "task 1 is not as Label Studio"),
+    (
+        "label-studio",
+        '[{"data": {"image": 5}, "annotations": [{"result": [{"type": "choices", "value": '
+        '{"choices": ["n1"]}}]}]}]',
+        "task 1 is not as Label Studio",
+    ),
 ]
 
 

@@ -38,9 +38,7 @@ def test_a_revised_gold_answer_counts_as_revised(coots, alice, bob, gold):
             "assignments__token", flat=True
         )
     )
-    submitting.submit(
-        bob, coots, [submitting.Sent(uuid.uuid4(), seat.token, "no", 10) for seat in seats]
-    )
+    answer(bob, coots, seats, "no")
     assert gold_results.standing(bob, coots).right == 0
 
     submitting.submit(
@@ -90,7 +88,7 @@ def test_standings_of_some_are_theirs_alone(coots, bob, charlie, gold):
     give(charlie, gold, ["yes"] * 4)
 
     assert set(gold_results.standings(coots)) == {bob.pk, charlie.pk}
-    assert {
-        pk: row.right for pk, row in gold_results.standings(coots, [charlie.pk]).items()
-    } == {charlie.pk: 4}
+    assert {pk: row.right for pk, row in gold_results.standings(coots, [charlie.pk]).items()} == {
+        charlie.pk: 4
+    }
     assert gold_results.standings(coots, []) == {}

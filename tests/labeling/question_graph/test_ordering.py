@@ -60,7 +60,7 @@ def test_counts_are_those_of_wholly_settled_images(small):
     mean = 550 / 105
     assert said.seconds[small.index["animal"]] == pytest.approx((500 + 20 * mean) / 120)
     assert said.seconds[small.index["bird"]] == pytest.approx(mean)
-    assert Statistics.of(json.loads(json.dumps(said.as_dict()))) == said
+    assert Statistics.from_json(json.loads(json.dumps(said.to_json()))) == said
 
 
 def test_scores_are_labels_settled_per_second(small):

@@ -1,6 +1,7 @@
 """What the researcher's pages say of quality, and what they do about people."""
 
 import uuid
+from dataclasses import replace
 
 import pytest
 from django.test import Client

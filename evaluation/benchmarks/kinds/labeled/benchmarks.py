@@ -5,7 +5,7 @@ The only writer of their Benchmark and Submission rows. What their folders hold:
 
 import os
 import shutil
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Any
 
@@ -20,9 +20,9 @@ from evaluation.benchmarks.kinds.labeled.paths import (
     truth_zip,
     zipped,
 )
-from evaluation.benchmarks.kinds.labeled.settings import checked
+from evaluation.benchmarks.kinds.labeled.settings import Settings, checked
 from evaluation.benchmarks.kinds.labeled.truth import ground_truth
-from evaluation.benchmarks.kinds.labeled.truth.ground_truth import WSOL
+from evaluation.benchmarks.kinds.labeled.truth.ground_truth import WSOL, Counts
 from evaluation.benchmarks.kinds.labeled.truth.truth_check import check_readable
 from evaluation.models import Benchmark, Submission
 from evaluation.readers.answers import file_sha256
@@ -39,9 +39,7 @@ TRUTH_GONE = (
     "The ground truth of this benchmark is not on this server any more. Restore the folder of "
     "benchmarks from a backup, or make the benchmark again under another name."
 )
-# In the settings, beside what was chosen: the counts of the truth, and how often classifiers that
-# were removed had been scored.
-COUNTS, EARLIER = "truth", "earlier_attempts"
+EARLIER = "earlier_attempts"
 SENT = "sent"
 MAX_NAME = 100
 MAX_CLASSIFIERS = 100
@@ -51,11 +49,11 @@ MAX_ZIP_BYTES = 2 * 1024**3
 
 @dataclass(frozen=True)
 class Plan:
-    """What a benchmark would stand on. truth: counts, as ground_truth.count has them."""
+    """What a benchmark would stand on."""
 
     release: int
     kind: str
-    truth: dict[str, Any]
+    truth: Counts
 
 
 def plan(campaign: Campaign, kind: str, release: Release | None = None) -> Plan | None:
@@ -95,22 +93,30 @@ def create(
     with saying_full(), scratch() as folder:
         truth = folder / "truth"
         truth.mkdir()
-        stated[COUNTS] = ground_truth.write(
-            freezing.read(release), kind, truth, stated.get("inclusive", False)
+        stated.truth = ground_truth.write(
+            freezing.read(release), kind, truth, stated.inclusive or False
         )
         check_readable(kind, truth, stated)
         row = Benchmark(name=name, kind=kind, campaign=campaign, release=release, created_by=owner)
-        row.title, row.settings = title.strip()[:200], stated
-        standing = _same(row)
-        if standing is None:
+        row.title, row.settings = title.strip()[:200], stated.to_json()
+        existing = _same(row)
+        if existing is None:
             zipped(truth, folder / "truth.zip", name)
-            standing = _published(row, folder)
-    return standing
+            existing = _published(row, folder)
+    return existing
 
 
-def chosen_of(benchmark: Benchmark) -> dict[str, Any]:
+def settings_of(benchmark: Benchmark) -> Settings:
+    return Settings.from_json(benchmark.settings)
+
+
+def chosen_of(benchmark: Benchmark) -> Settings:
     """What was chosen when it was made: which split it is, and how it is scored."""
-    return {key: value for key, value in benchmark.settings.items() if key not in (COUNTS, EARLIER)}
+    return replace(settings_of(benchmark), truth=None, earlier_attempts=None)
+
+
+def truth_of(benchmark: Benchmark) -> Counts:
+    return Counts.from_json(benchmark.settings["truth"])
 
 
 def open_truth(benchmark: Benchmark) -> IO[bytes]:
@@ -150,10 +156,11 @@ def add_submission(
             laid = _laid_out(benchmark, path, folder / SENT, file_name)
             # Of maps, not of their zip: packed again it would be another attempt.
             sha256 = scoremap_zips.sha256(laid) if laid.is_dir() else file_sha256(laid)
-            standing = benchmark.submissions.filter(name=name, sha256=sha256).first()
-            if standing is not None and submission_path(standing).exists():
-                return standing
-            scoring.check(benchmark.kind, truth_folder(benchmark), laid, benchmark.settings)
+            existing = benchmark.submissions.filter(name=name, sha256=sha256).first()
+            if existing is not None and submission_path(existing).exists():
+                return existing
+            chosen = chosen_of(benchmark)
+            scoring.check(benchmark.kind, truth_folder(benchmark), laid, chosen)
         with transaction.atomic():
             benchmark = Benchmark.objects.select_for_update().get(pk=benchmark.pk)
             row = _entered(benchmark, actor, name, sha256)
@@ -180,7 +187,7 @@ def remove(benchmark: Benchmark, position: int) -> str:
 
 
 def _same(row: Benchmark) -> Benchmark | None:
-    """The very benchmark, where the same person made it before."""
+    """The same benchmark, where the same person made it before."""
     kept = ("name", "kind", "release", "created_by")
     found = Benchmark.objects.filter(**{field: getattr(row, field) for field in kept}).first()
     if found is None:
@@ -201,12 +208,12 @@ def _published(row: Benchmark, folder: Path) -> Benchmark:
             shutil.rmtree(folder_of(row), ignore_errors=True)
             os.replace(folder, folder_of(row))
     except IntegrityError as error:
-        standing = _same(row)
-        if standing is None:
+        existing = _same(row)
+        if existing is None:
             raise Conflict(
                 f"A benchmark is already called {row.name!r}. Choose another name.", field="name"
             ) from error
-        return standing
+        return existing
     return row
 
 

@@ -1,6 +1,6 @@
 """Figures of a result on released labels, by matplotlib, in the style of benchmarks/figures.py.
 
-Each takes the result and a theme; figure_words.py tells each in words.
+Each takes the result and a theme; figure_words.py has a sentence for each.
 """
 
 from collections.abc import Callable
@@ -22,26 +22,26 @@ from evaluation.benchmarks.figures import (
     short,
     styles,
 )
-from evaluation.benchmarks.kinds.labeled import tables, wording
-from evaluation.benchmarks.kinds.labeled.tables import Result, Row
+from evaluation.benchmarks.kinds.labeled import rows, wording
+from evaluation.benchmarks.kinds.labeled.results import LabeledResult
 
 # More classes than that are a curve, not names.
 NAMED_CLASSES = 30
 BINS = 20
 
 
-def lead(result: Result, theme: Theme) -> Figure:
+def lead(result: LabeledResult, theme: Theme) -> Figure:
     """The leading numbers of every submission with their intervals, a panel each."""
-    rows, measures = tables.standings(result), tables.measures(result)
-    figure, panels = _panels(1, len(measures), 1.1 + 0.36 * len(rows), sharey=True)
+    found, measures = rows.standings(result), rows.measures(result)
+    figure, panels = _panels(1, len(measures), 1.1 + 0.36 * len(found), sharey=True)
     for axes, place in zip(panels, range(len(measures)), strict=True):
         ink(axes, theme)
-        for at, row in enumerate(rows):
-            dot(axes, row["cells"][place], at, theme.mark, "o", theme)
+        for at, row in enumerate(found):
+            dot(axes, vars(row.cells[place]), at, theme.mark, "o", theme)
         measure = measures[place]
         side = "less" if measure.less_is_better else "more"
         axes.set_xlabel(f"{measure.words}\n({side} is better)")
-        names_down(axes, [row["name"] for row in rows])
+        names_down(axes, [row.name for row in found])
         axes.xaxis.set_major_locator(MaxNLocator((5, 5, 4, 3, 2)[min(4, len(measures))]))
         axes.tick_params(axis="y", length=0)
         axes.margins(x=0.12)
@@ -49,40 +49,40 @@ def lead(result: Result, theme: Theme) -> Figure:
     return figure
 
 
-def at_k(result: Result, theme: Theme) -> Figure:
+def at_k(result: LabeledResult, theme: Theme) -> Figure:
     """hp@k and hit@k against k, a line for each submission with its intervals."""
-    rows = tables.at_k(result)
-    known = [key for key in wording.AT_K if any(row["measure"] == key for row in rows)]
+    found = rows.at_k(result)
+    known = [key for key in wording.AT_K if any(row.measure == key for row in found)]
     figure, panels = _panels(1, len(known), 3.7, sharey=True)
     for axes, key in zip(panels, known, strict=True):
         ink(axes, theme)
-        own = [row for row in rows if row["measure"] == key]
-        for place, (name, colour, mark) in enumerate(styles(tables.names(result), theme)):
-            cells = [(x, row["cells"][place]) for x, row in enumerate(own)]
-            cells = [(x, cell) for x, cell in cells if cell["value"] is not None]
+        own = [row for row in found if row.measure == key]
+        for place, (name, colour, mark) in enumerate(styles(rows.names(result), theme)):
+            cells = [(x, row.cells[place]) for x, row in enumerate(own)]
+            cells = [(x, cell) for x, cell in cells if cell.value is not None]
             label = short(name) if axes is panels[0] else None
-            xs, ys = [x for x, _ in cells], [cell["value"] for _, cell in cells]
+            xs, ys = [x for x, _ in cells], [cell.value for _, cell in cells]
             axes.plot(xs, ys, f"{mark}-", color=colour, lw=1.6, ms=5, label=label)
             for x, cell in cells:
-                if cell["low"] is not None:
-                    axes.plot([x, x], [cell["low"], cell["high"]], color=colour, lw=1.1)
-        axes.set_xticks(range(len(own)), [str(row["k"]) for row in own])
+                if cell.low is not None:
+                    axes.plot([x, x], [cell.low, cell.high], color=colour, lw=1.1)
+        axes.set_xticks(range(len(own)), [str(row.k) for row in own])
         axes.set_xlabel("k")
         axes.set_title(wording.AT_K[key], size=10, color=theme.ink)
         axes.set_ylim(0, 1.02)
         plain(axes, theme, grid="y")
-    legend(figure, theme, len(tables.names(result)))
+    legend(figure, theme, len(rows.names(result)))
     return figure
 
 
-def per_class(result: Result, theme: Theme) -> Figure:
+def per_class(result: LabeledResult, theme: Theme) -> Figure:
     """Every class's value, the easiest first: by name where they are few, else as a curve."""
-    rows = [row for row in tables.per_class(result) if row["mean"] is not None]
-    is_named = len(rows) <= NAMED_CLASSES
-    figure, axes = canvas(theme, 7.0, 1.5 + 0.26 * len(rows) if is_named else 3.6)
-    submissions = styles(tables.names(result), theme)
+    found = [row for row in rows.per_class(result) if row.mean is not None]
+    is_named = len(found) <= NAMED_CLASSES
+    figure, axes = canvas(theme, 7.0, 1.5 + 0.26 * len(found) if is_named else 3.6)
+    submissions = styles(rows.names(result), theme)
     for place, (name, colour, mark) in enumerate(submissions):
-        values = [row["cells"][place] for row in rows]
+        values = [row.cells[place].value for row in found]
         if is_named:
             there = [(value, at) for at, value in enumerate(values) if value is not None]
             axes.plot(
@@ -99,48 +99,47 @@ def per_class(result: Result, theme: Theme) -> Figure:
             known = sorted((value for value in values if value is not None), reverse=True)
             axes.plot(range(1, len(known) + 1), known, color=colour, lw=1.8, label=short(name))
     if is_named:
-        called = result.get("class_names") or {}
-        names_down(axes, [str(called.get(row["wnid"], row["wnid"])) for row in rows])
-        axes.set_xlabel(wording.PER_CLASS[result["kind"]])
+        names_down(axes, [row.name for row in found])
+        axes.set_xlabel(wording.PER_CLASS[result.kind])
         axes.set_xlim(-0.02, 1.02)
     else:
         axes.set_xlabel("classes, the easiest of each submission first")
-        axes.set_ylabel(wording.PER_CLASS[result["kind"]])
+        axes.set_ylabel(wording.PER_CLASS[result.kind])
         axes.set_ylim(0, 1.02)
     legend(figure, theme, len(submissions))
     plain(axes, theme, grid="x" if is_named else "y")
     return figure
 
 
-def spread(result: Result, theme: Theme) -> Figure:
+def spread(result: LabeledResult, theme: Theme) -> Figure:
     """How many classes have which value, in twenty bins, a line for each submission."""
-    rows = tables.spread(result)
+    found = rows.spread(result)
     figure, axes = canvas(theme, 7.0, 3.4)
-    for row, (_, colour, _) in zip(rows, styles([r["name"] for r in rows], theme), strict=True):
+    for row, (_, colour, _) in zip(found, styles([r.name for r in found], theme), strict=True):
         counts = [0] * BINS
-        for value in row["values"]:
+        for value in row.values:
             counts[min(BINS - 1, max(0, int(value * BINS)))] += 1
         edges = [at / BINS for at in range(BINS + 1)]
-        axes.stairs(counts, edges, color=colour, lw=1.8, label=short(row["name"]))
-        if len(rows) == 1:
+        axes.stairs(counts, edges, color=colour, lw=1.8, label=short(row.name))
+        if len(found) == 1:
             axes.stairs(counts, edges, color=colour, alpha=0.3, fill=True)
-    axes.set_xlabel(wording.PER_CLASS[result["kind"]])
+    axes.set_xlabel(wording.PER_CLASS[result.kind])
     axes.set_ylabel("classes")
     axes.set_xlim(0, 1)
     axes.yaxis.set_major_locator(MaxNLocator(integer=True))
-    legend(figure, theme, len(rows))
+    legend(figure, theme, len(found))
     plain(axes, theme, grid="y")
     return figure
 
 
-def scale(result: Result, theme: Theme) -> Figure:
+def scale(result: LabeledResult, theme: Theme) -> Figure:
     """A dot for each class: the share of the image its things take, against its value."""
-    rows = tables.scale(result)
+    found = rows.scale(result)
     figure, axes = canvas(theme, 7.0, 4.0)
     for row, (name, colour, mark) in zip(
-        rows, styles([row["name"] for row in rows], theme), strict=True
+        found, styles([row.name for row in found], theme), strict=True
     ):
-        points = [point for point in row["points"] if point[0] > 0]
+        points = [point for point in row.points if point[0] > 0]
         axes.plot(
             [100 * at for at, _, _ in points],
             [value for _, value, _ in points],
@@ -151,7 +150,7 @@ def scale(result: Result, theme: Theme) -> Figure:
             mec="none",
             label=short(name),
         )
-    shares = [100 * at for row in rows for at, _, _ in row["points"] if at > 0] or [1.0]
+    shares = [100 * at for row in found for at, _, _ in row.points if at > 0] or [1.0]
     axes.set_xscale("log")
     # So wide that one of 1, 2 and 5 is inside.
     axes.set_xlim(min(shares) / 1.6, max(shares) * 1.6)
@@ -159,72 +158,72 @@ def scale(result: Result, theme: Theme) -> Figure:
     axes.xaxis.set_major_formatter(lambda value, _: f"{value:g} %")
     axes.xaxis.set_minor_locator(NullLocator())
     axes.set_xlabel("mean share of the image that a thing of the class takes")
-    axes.set_ylabel(wording.PER_CLASS[result["kind"]])
+    axes.set_ylabel(wording.PER_CLASS[result.kind])
     axes.set_ylim(-0.02, 1.02)
-    legend(figure, theme, len(rows))
+    legend(figure, theme, len(found))
     plain(axes, theme, grid="y")
     return figure
 
 
-def comparison(result: Result, theme: Theme) -> Figure:
+def comparison(result: LabeledResult, theme: Theme) -> Figure:
     """The difference in error of every pair with its interval; 0 is no difference."""
-    rows = tables.pairs(result)
-    figure, axes = canvas(theme, 7.0, 1.2 + 0.36 * max(1, len(rows)))
-    for at, row in enumerate(rows):
-        dot(axes, row["difference"], at, theme.mark, "o", theme)
+    found = rows.pairs(result)
+    figure, axes = canvas(theme, 7.0, 1.2 + 0.36 * max(1, len(found)))
+    for at, row in enumerate(found):
+        dot(axes, vars(rows.cell_of(row.difference)), at, theme.mark, "o", theme)
     axes.axvline(0, color=theme.second, lw=1, ls="--")
-    names_down(axes, [f"{short(row['first'])} − {short(row['second'])}" for row in rows])
+    names_down(axes, [f"{short(row.first)} − {short(row.second)}" for row in found])
     axes.set_xlabel("difference of the errors: below 0 the first is better")
     plain(axes, theme, grid="x")
     return figure
 
 
-def classes_won(result: Result, theme: Theme) -> Figure:
+def classes_won(result: LabeledResult, theme: Theme) -> Figure:
     """In how many classes each submission is the best."""
-    rows = tables.classes_won(result)
-    figure, axes = canvas(theme, 7.0, 1.1 + 0.34 * max(1, len(rows)))
-    axes.barh(range(len(rows)), [row["classes"] for row in rows], 0.6, color=theme.mark)
-    names_down(axes, [row["name"] for row in rows])
+    found = rows.classes_won(result)
+    figure, axes = canvas(theme, 7.0, 1.1 + 0.34 * max(1, len(found)))
+    axes.barh(range(len(found)), [row.classes for row in found], 0.6, color=theme.mark)
+    names_down(axes, [row.name for row in found])
     axes.set_xlabel("classes in which it is the best")
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     plain(axes, theme, grid="x")
     return figure
 
 
-def thresholds(result: Result, theme: Theme) -> Figure:
+def thresholds(result: LabeledResult, theme: Theme) -> Figure:
     """Box accuracy of every submission, by the IoU that is asked for."""
-    rows = [row for row in tables.thresholds(result) if row["number"] and row["number"] != "px_acc"]
-    names = tables.names(result)
+    found = [row for row in rows.thresholds(result) if row.number and row.number != "px_acc"]
+    names = rows.names(result)
     figure, axes = canvas(theme, 7.0, 1.5 + 0.6 * len(names))
-    step = 0.7 / max(1, len(rows))
-    drawn_as = styles([row["words"] for row in rows], theme)
-    for place, (row, (words, colour, mark)) in enumerate(zip(rows, drawn_as, strict=True)):
-        for at, cell in enumerate(row["cells"]):
+    step = 0.7 / max(1, len(found))
+    drawn_as = styles([row.name for row in found], theme)
+    for place, (row, (words, colour, mark)) in enumerate(zip(found, drawn_as, strict=True)):
+        for at, cell in enumerate(row.cells):
             # Equal values stay apart.
-            y = at + (place - (len(rows) - 1) / 2) * step
-            dot(axes, cell, y, colour, mark, theme)
+            y = at + (place - (len(found) - 1) / 2) * step
+            dot(axes, vars(cell), y, colour, mark, theme)
         axes.plot([], [], mark, color=colour, ms=6, label=words)
     names_down(axes, names)
     axes.set_xlim(-0.02, 1.02)
     axes.set_xlabel("accuracy at the best threshold of each, more is better")
-    legend(figure, theme, min(2, len(rows)))
+    legend(figure, theme, min(2, len(found)))
     plain(axes, theme, grid="x")
     return figure
 
 
-def curves(result: Result, theme: Theme) -> Figure:
+def curves(result: LabeledResult, theme: Theme) -> Figure:
     """Every measure against the threshold of the score map, a panel each, a line a submission."""
-    rows = tables.curves(result)
-    wanted = list(dict.fromkeys(row["words"] for row in rows))
+    found = rows.curves(result)
+    wanted = list(dict.fromkeys(row.words for row in found))
     wide = 2 if len(wanted) > 1 else 1
     high = -(-len(wanted) // wide) or 1
     figure, panels = _panels(high, wide, 0.8 + 2.1 * high, sharex=True, sharey=True)
-    drawn_as = dict(zip(tables.names(result), styles(tables.names(result), theme), strict=True))
+    drawn_as = dict(zip(rows.names(result), styles(rows.names(result), theme), strict=True))
     for axes, words in zip(panels, wanted, strict=False):
         ink(axes, theme)
-        for row in rows:
-            if row["words"] == words:
-                _line(axes, row, drawn_as[row["name"]], is_named=words == wanted[0])
+        for row in found:
+            if row.words == words:
+                _line(axes, row, drawn_as[row.name], is_named=words == wanted[0])
         axes.set_title(words, size=9.5, color=theme.ink)
         axes.set_xlim(0, 1)
         axes.set_ylim(0, 1.02)
@@ -236,11 +235,9 @@ def curves(result: Result, theme: Theme) -> Figure:
     return figure
 
 
-def _line(axes: Axes, row: Row, style: tuple[str, str, str], *, is_named: bool) -> None:
+def _line(axes: Axes, row: rows.Curve, style: tuple[str, str, str], *, is_named: bool) -> None:
     name, colour, mark = style
-    points = [
-        (x, y) for x, y in zip(row["thresholds"], row["values"], strict=False) if y is not None
-    ]
+    points = [(x, y) for x, y in zip(row.thresholds, row.values, strict=False) if y is not None]
     axes.plot(
         [x for x, _ in points],
         [y for _, y in points],
@@ -253,24 +250,24 @@ def _line(axes: Axes, row: Row, style: tuple[str, str, str], *, is_named: bool) 
     )
 
 
-def scores(result: Result, theme: Theme) -> Figure:
+def scores(result: LabeledResult, theme: Theme) -> Figure:
     """Which scores the pixels of the maps have, a panel for each submission."""
-    rows = tables.score_histograms(result)
-    wanted = list(dict.fromkeys(row["name"] for row in rows))
-    kinds = list(dict.fromkeys(row["words"] for row in rows))
+    found = rows.score_histograms(result)
+    wanted = list(dict.fromkeys(row.name for row in found))
+    kinds = list(dict.fromkeys(row.words for row in found))
     wide = 2 if len(wanted) > 1 else 1
     high = -(-len(wanted) // wide) or 1
     figure, panels = _panels(high, wide, 1.1 + 1.9 * high, sharex=True, sharey=True)
     drawn_as = dict(zip(kinds, styles(kinds, theme), strict=True))
     for axes, name in zip(panels, wanted, strict=False):
         ink(axes, theme)
-        for row in rows:
-            if row["name"] == name:
-                words, colour, _ = drawn_as[row["words"]]
+        for row in found:
+            if row.name == name:
+                words, colour, _ = drawn_as[row.words]
                 dash = "-" if words == kinds[0] else ("--" if words == kinds[-1] else ":")
                 label = words if name == wanted[0] else None
-                shares = [value or 0.0 for value in row["shares"]]
-                axes.stairs(shares, row["edges"], color=colour, lw=1.6, ls=dash, label=label)
+                shares = [value or 0.0 for value in row.shares]
+                axes.stairs(shares, row.edges, color=colour, lw=1.6, ls=dash, label=label)
         axes.set_yscale("log")
         axes.set_title(short(name), size=9.5, color=theme.ink)
         axes.set_xlim(0, 1)
@@ -283,7 +280,7 @@ def scores(result: Result, theme: Theme) -> Figure:
     return figure
 
 
-FIGURES: dict[str, Callable[[Result, Theme], Figure]] = {
+FIGURES: dict[str, Callable[[LabeledResult, Theme], Figure]] = {
     "lead": lead,
     "at-k": at_k,
     "per-class": per_class,
@@ -296,26 +293,26 @@ FIGURES: dict[str, Callable[[Result, Theme], Figure]] = {
     "scores": scores,
 }
 # What each is drawn from; where there is nothing of it there is nothing to draw.
-ROWS: dict[str, Callable[[Result], object]] = {
-    "lead": tables.measures,
-    "at-k": tables.at_k,
-    "per-class": tables.spread,
-    "spread": tables.spread,
-    "scale": tables.scale,
-    "comparison": tables.pairs,
-    "classes-won": tables.classes_won,
-    "thresholds": lambda result: [row for row in tables.thresholds(result) if row["number"]],
-    "curves": tables.curves,
-    "scores": tables.score_histograms,
+ROWS: dict[str, Callable[[LabeledResult], object]] = {
+    "lead": rows.measures,
+    "at-k": rows.at_k,
+    "per-class": rows.spread,
+    "spread": rows.spread,
+    "scale": rows.scale,
+    "comparison": rows.pairs,
+    "classes-won": rows.classes_won,
+    "thresholds": lambda result: [row for row in rows.thresholds(result) if row.number],
+    "curves": rows.curves,
+    "scores": rows.score_histograms,
 }
 
 
-def drawn(result: Result) -> list[str]:
+def drawn(result: LabeledResult) -> list[str]:
     """The figures that this result has anything for."""
-    return [name for name, rows in ROWS.items() if rows(result)]
+    return [name for name, found in ROWS.items() if found(result)]
 
 
-def draw(name: str, result: Result, form: str, theme: str) -> bytes:
+def draw(name: str, result: LabeledResult, form: str, theme: str) -> bytes:
     """A figure of FIGURES as a file of evaluation.benchmarks.figures.FORMS."""
     return as_file(FIGURES[name](result, THEMES[theme]), form)
 

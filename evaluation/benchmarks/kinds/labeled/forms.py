@@ -89,17 +89,17 @@ class ReleasedForm(NewBenchmarkForm):
         own = ("kind", "name", "title", "campaign", *DEFAULTS[self.cleaned_data["kind"]])
         return {name: self.cleaned_data[name] for name in own}
 
-    def context(self) -> dict[str, Any]:
+    def context(self) -> dict[str, object]:
         campaign = self.chosen_campaign
         kinds = pages.choices(campaign) if campaign is not None else []
-        possible = [own["kind"] for own in kinds if not own["fault"]]
+        possible = [own.kind for own in kinds if not own.fault]
         wanted = self["kind"].value()
         return {
             "choosing": self.choosing,
             "campaign": campaign,
             "kinds": kinds,
             "is_possible": bool(possible),
-            "has_release": any(own["release"] for own in kinds),
+            "has_release": any(own.release for own in kinds),
             "shown_kind": wanted if wanted in possible else next(iter(possible), ""),
         }
 

@@ -5,22 +5,23 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
-from evaluation.benchmarks.kind import BenchmarkKind, Query, Result
+from evaluation.benchmarks.kind import BenchmarkKind, Query
 from evaluation.benchmarks.kinds.labeled import (
     benchmarks,
-    csv_tables,
     figure_words,
     figures,
     pages,
     running,
+    tables,
 )
+from evaluation.benchmarks.kinds.labeled.results import LabeledResult
 from evaluation.benchmarks.kinds.labeled.truth.ground_truth import KINDS
 from evaluation.benchmarks.tables import Table
 from evaluation.models import Benchmark, Run
 from labeling.models import Release, User
 
 
-class Labeled(BenchmarkKind):
+class Labeled(BenchmarkKind[LabeledResult]):
     family = "labeled"
     names = KINDS
     title = "benchmark on released labels"
@@ -35,15 +36,15 @@ class Labeled(BenchmarkKind):
     form = "evaluation.benchmarks.kinds.labeled.forms.ReleasedForm"
     submission_form = "evaluation.benchmarks.kinds.labeled.forms.PredictionsForm"
     serializers = "evaluation.benchmarks.kinds.labeled.serializers"
-    made = "The benchmark is made. Bring what classifiers say to its images."
+    made = "The benchmark is made. Add the predictions of classifiers."
     can_remove = True
     files = {"truth.zip": "The ground truth, as “score KIND” reads it."}
     run_files = {
-        "images.jsonl": "What each classifier made of every image in one scoring, a line an image."
+        "images.jsonl": "The outcome of each classifier on every image of one run, a line an image."
     }
-    tables = csv_tables.TABLES
+    tables = tables.TABLES
 
-    def plan(self, **chosen: Any) -> Any:
+    def plan(self, **chosen: Any) -> benchmarks.Plan | None:
         return benchmarks.plan(chosen["campaign"], chosen["kind"], chosen.get("release"))
 
     def create(self, owner: User, **chosen: Any) -> Benchmark:
@@ -65,39 +66,40 @@ class Labeled(BenchmarkKind):
     def prepare(self, benchmark: Benchmark, run: Run) -> Release:
         return benchmark.own_release
 
-    def score(self, benchmark: Benchmark, release: Release, run: Run) -> Result:
+    def score(self, benchmark: Benchmark, release: Release, run: Run) -> LabeledResult:
         return running.score(benchmark, release, run)
 
-    def fingerprint(self, benchmark: Benchmark) -> dict[str, Any]:
+    def fingerprint(self, benchmark: Benchmark) -> dict[str, object]:
         return running.fingerprint(benchmark)
 
-    def result_of(self, benchmark: Benchmark, run: Run | None) -> Result | None:
+    def result_of(self, benchmark: Benchmark, run: Run | None) -> LabeledResult | None:
         return pages.result_of(benchmark, run)
 
     def result_json(self, benchmark: Benchmark, run: Run) -> Iterator[str]:
         """The whole result, as the run keeps it, with the curves of WSOL."""
-        result = (run.result or {}) | {"curves": running.curves_of(benchmark, run.pk)}
+        curves = {name: own.to_json() for name, own in running.curves_of(benchmark, run.pk).items()}
+        result = (run.result or {}) | {"curves": curves}
         yield from json.JSONEncoder(ensure_ascii=False, indent=1).iterencode(result)
         yield "\n"
 
-    def filled_tables(self, result: Result) -> list[Table]:
-        return csv_tables.filled(result)
+    def filled_tables(self, result: LabeledResult) -> list[Table]:
+        return tables.filled(result)
 
-    def figures(self, result: Result) -> list[str]:
+    def figures(self, result: LabeledResult) -> list[str]:
         return figures.drawn(result)
 
-    def draw(self, name: str, result: Result, form: str, theme: str, query: Query) -> bytes:
+    def draw(self, name: str, result: LabeledResult, form: str, theme: str, query: Query) -> bytes:
         return figures.draw(name, result, form, theme)
 
-    def alt(self, name: str, result: Result, query: Query) -> str:
+    def alt(self, name: str, result: LabeledResult, query: Query) -> str:
         return figure_words.alt(name, result)
 
     def page(
-        self, benchmark: Benchmark, run: Run | None, result: Result | None, query: Query
-    ) -> dict[str, Any]:
+        self, benchmark: Benchmark, run: Run | None, result: LabeledResult | None, query: Query
+    ) -> dict[str, object]:
         return pages.page(benchmark, run, result)
 
-    def submissions_page(self, benchmark: Benchmark) -> dict[str, Any]:
+    def submissions_page(self, benchmark: Benchmark) -> dict[str, object]:
         return pages.submissions_page(benchmark)
 
     def open_file(self, benchmark: Benchmark, name: str) -> IO[bytes]:

@@ -7,10 +7,9 @@ Run.
 import hashlib
 import json
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,12 +17,19 @@ from numpy.typing import NDArray
 from evaluation.benchmarks import folders
 from evaluation.benchmarks.kinds.labeled import benchmarks, paths, scoring
 from evaluation.benchmarks.kinds.labeled.analysing import Analyst
-from evaluation.benchmarks.kinds.labeled.benchmarks import COUNTS
 from evaluation.benchmarks.kinds.labeled.images import image_index
-from evaluation.benchmarks.kinds.labeled.settings import TEST
-from evaluation.benchmarks.kinds.labeled.truth.ground_truth import DETECTION
+from evaluation.benchmarks.kinds.labeled.results import (
+    KindCurves,
+    LabeledResult,
+    ScoredRelease,
+    ScoredSubmission,
+)
+from evaluation.benchmarks.kinds.labeled.settings import TEST, Settings
 from evaluation.models import Benchmark, Run, Submission
 from evaluation.scoring import comparing
+from evaluation.scoring.detection import DetectionResult
+from evaluation.scoring.image_lines import ImageOutcome, Line
+from evaluation.scoring.wsol.results import WsolResult
 from labeling.errors import Refusal
 from labeling.files import BadInput, atomic_write
 from labeling.jobs.image_store import saying_full
@@ -38,55 +44,48 @@ NOBODY = "Nobody takes part yet. Add a submission, then score."
 IMAGES, CURVES = "images.jsonl", "curves.json"
 
 
-def score(benchmark: Benchmark, release: Release, run: Run) -> dict[str, Any]:
-    """{"kind", "settings", "truth", "submissions": [{"name", "attempts", "result"}], "comparison",
-    "objects", "notes", "release", "code_version"} of strict JSON values; images.jsonl and, of wsol,
-    curves.json lie in the run's folder.
-
-    result: as scoring.Scored has it, with the `analysis` of analysing.py. objects: of true boxes,
-    as analysis.chance has it. comparison: of several submissions, as comparing.compare has it;
-    {"classes_won"} of detection; None for wsol. Raises one of the kind's refusals.
-    """
+def score(benchmark: Benchmark, release: Release, run: Run) -> LabeledResult:
+    """The result; images.jsonl and, of wsol, curves.json lie in the run's folder. Raises one of the
+    kind's refusals."""
     folder = folders.run_folder(benchmark, run.pk)
     folder.mkdir(parents=True, exist_ok=True)
     with saying_full():
         scored = _scored(benchmark, folder)
-    result = {
-        "kind": benchmark.kind,
-        "settings": benchmarks.chosen_of(benchmark),
-        "truth": benchmark.settings[COUNTS],
-        "submissions": scored.results,
-        "comparison": scored.comparison(benchmark),
-        "objects": scored.analyst.objects,
-        "notes": [*benchmark.settings[COUNTS]["notes"], *_notes(benchmark, scored.results)],
-        "release": {"number": release.number, "sha256": release.sha256},
-        "code_version": freezing.code_version(),
-    }
-    plain: dict[str, Any] = json.loads(to_json(result))
-    return plain
+    settings, truth = benchmarks.chosen_of(benchmark), benchmarks.truth_of(benchmark)
+    return LabeledResult(
+        kind=benchmark.kind,
+        settings=settings,
+        truth=truth,
+        submissions=scored.submissions,
+        comparison=scored.comparison(settings),
+        objects=scored.analyst.objects,
+        notes=[*truth.notes, *_notes(settings, scored.submissions)],
+        release=ScoredRelease(number=release.number, sha256=release.sha256),
+        code_version=freezing.code_version(),
+    )
 
 
 def images_path(benchmark: Benchmark, run: int) -> Path:
-    """images.jsonl of a run: what is said of each image, by every classifier."""
+    """images.jsonl of a run: what became of each image, by classifier."""
     return folders.run_folder(benchmark, run) / IMAGES
 
 
-def curves_of(benchmark: Benchmark, run: int) -> dict[str, Any]:
-    """Classifier → its curves, "boxes" and, of parts, "masks"; none for other kinds than wsol, and
-    where the file is gone."""
+def curves_of(benchmark: Benchmark, run: int) -> dict[str, KindCurves]:
+    """Classifier → its curves; none for other kinds than wsol, and where the file is gone."""
     try:
         text = (folders.run_folder(benchmark, run) / CURVES).read_text(encoding="utf-8")
     except FileNotFoundError:
         return {}
-    found: dict[str, Any] = json.loads(text)
-    return found
+    return {name: KindCurves.from_json(own) for name, own in json.loads(text).items()}
 
 
-def fingerprint(benchmark: Benchmark) -> dict[str, Any]:
+def fingerprint(benchmark: Benchmark) -> dict[str, object]:
     """What a result depends on, cheaply: while it is unchanged a run gives the same result."""
     return {
         "release": benchmark.own_release.sha256,
-        "settings": hashlib.sha256(canonical(benchmarks.chosen_of(benchmark))).hexdigest(),
+        "settings": hashlib.sha256(
+            canonical(benchmarks.chosen_of(benchmark).to_json())
+        ).hexdigest(),
         "submissions": [
             list(row) for row in benchmark.submissions.values_list("name", "sha256", "attempts")
         ],
@@ -98,43 +97,41 @@ class _Scores:
 
     def __init__(self, analyst: Analyst) -> None:
         self.analyst = analyst
-        self.results: list[dict[str, Any]] = []
-        self.curves: dict[str, Any] = {}
+        self.submissions: list[ScoredSubmission] = []
+        self.curves: dict[str, KindCurves] = {}
         self.wrong: dict[str, NDArray[np.bool_]] = {}
         self.classes: list[str] = []
 
     def add(self, row: Submission, found: scoring.Scored) -> None:
-        analysis = self.analyst.of(found)
-        result = found.result | ({"analysis": analysis} if analysis else {})
-        self.results.append({"name": row.name, "attempts": row.attempts, "result": result})
+        if not isinstance(found.result, WsolResult):
+            found.result.analysis = self.analyst.of(found)
+        self.submissions.append(
+            ScoredSubmission(name=row.name, attempts=row.attempts, result=found.result)
+        )
         if found.curves is not None:
             self.curves[row.name] = found.curves
         if found.wrong is not None and found.classes is not None:
             self.wrong[row.name], self.classes = found.wrong, found.classes
 
-    def comparison(self, benchmark: Benchmark) -> dict[str, Any] | None:
+    def comparison(self, settings: Settings) -> comparing.Comparison | None:
         """Of several classifiers, where the kind compares them."""
-        if len(self.results) < 2:
+        if len(self.submissions) < 2:
             return None
         if self.wrong:
-            settings = benchmark.settings
+            assert settings.confidence is not None
             return comparing.compare(
-                self.wrong, self.classes, settings["confidence"], settings["seed"]
+                self.wrong, self.classes, settings.confidence, settings.seed or 0
             )
-        if benchmark.kind == DETECTION:
-            return {"classes_won": comparing.classes_won(_aps(self.results))}
-        return None
-
-
-def _aps(results: list[dict[str, Any]]) -> dict[str, dict[str, float]]:
-    """Classifier → class → AP, NaN where the class has no object."""
-    return {
-        one["name"]: {
-            wnid: math.nan if row["ap"] is None else row["ap"]
-            for wnid, row in one["result"]["per_class"].items()
+        # Classifier → class → AP, NaN where the class has no object.
+        aps = {
+            own.name: {
+                wnid: math.nan if row.ap is None else row.ap
+                for wnid, row in own.result.per_class.items()
+            }
+            for own in self.submissions
+            if isinstance(own.result, DetectionResult)
         }
-        for one in results
-    }
+        return comparing.Comparison(classes_won=comparing.classes_won(aps)) if aps else None
 
 
 def _scored(benchmark: Benchmark, folder: Path) -> _Scores:
@@ -156,7 +153,8 @@ def _written(benchmark: Benchmark, rows: list[Submission], folder: Path) -> _Sco
     truth = paths.truth_folder(benchmark)
     if not truth.is_dir():
         raise Refusal(benchmarks.TRUTH_GONE)
-    scores = _Scores(Analyst(benchmark.kind, truth, benchmark.settings))
+    settings = benchmarks.chosen_of(benchmark)
+    scores = _Scores(Analyst(benchmark.kind, truth, settings))
     parts: list[Path] = []
     try:
         for row in rows:
@@ -164,7 +162,7 @@ def _written(benchmark: Benchmark, rows: list[Submission], folder: Path) -> _Sco
             if not path.exists():
                 raise BadInput("the file is missing", row.name, None, "send it in again")
             with scoring.called(path, row.name, truth):
-                found = scoring.score(benchmark.kind, truth, path, benchmark.settings)
+                found = scoring.score(benchmark.kind, truth, path, settings)
                 scores.add(row, found)
                 parts.append(folder / f"{row.position}.part.jsonl")
                 _write(parts[-1], found.outcomes())
@@ -180,31 +178,33 @@ def _written(benchmark: Benchmark, rows: list[Submission], folder: Path) -> _Sco
     return scores
 
 
-def _merged(names: list[str], parts: list[Path]) -> Iterator[dict[str, Any]]:
-    """What every classifier made of each image; a line of each file is held at a time."""
+def _merged(names: list[str], parts: list[Path]) -> Iterator[Line]:
+    """The outcomes of every classifier, image by image; a line of each file is held at a time."""
     with ExitStack() as files:
         opened = [files.enter_context(part.open(encoding="utf-8")) for part in parts]
         for lines in zip(*opened, strict=True):
-            said = [json.loads(line) for line in lines]
-            outcomes = dict(zip(names, (one["outcome"] for one in said), strict=True))
-            yield {key: said[0][key] for key in ("image", "classes", "truth")} | {
-                "outcomes": outcomes
+            rows: list[ImageOutcome] = [json.loads(line) for line in lines]
+            yield {
+                "image": rows[0]["image"],
+                "classes": rows[0]["classes"],
+                "truth": rows[0]["truth"],
+                "outcomes": {name: row["outcome"] for name, row in zip(names, rows, strict=True)},
             }
 
 
-def _write(path: Path, lines: Iterable[dict[str, Any]]) -> None:
+def _write(path: Path, lines: Iterable[Mapping[str, object]]) -> None:
     with atomic_write(path) as file:
         for line in lines:
             file.write(to_json(line) + "\n")
 
 
-def _notes(benchmark: Benchmark, results: list[dict[str, Any]]) -> Iterator[str]:
-    """A test split is for one look: who was scored on it more often is told."""
-    if benchmark.settings["split"] != TEST:
+def _notes(settings: Settings, submissions: list[ScoredSubmission]) -> Iterator[str]:
+    """A test split is for one look: names who was scored on it more often."""
+    if settings.split != TEST:
         return
-    for one in results:
-        if one["attempts"] > 1:
+    for own in submissions:
+        if own.attempts > 1:
             yield (
-                f"this is a test split, and {one['name']} was scored on it {one['attempts']} times:"
+                f"this is a test split, and {own.name} was scored on it {own.attempts} times:"
                 " choose settings on another split"
             )

@@ -6,12 +6,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from evaluation.benchmarks.kinds.labeled.settings import protocol_of
+from evaluation.benchmarks.kinds.labeled.results import KindCurves, KindResult
+from evaluation.benchmarks.kinds.labeled.settings import Settings
 from evaluation.benchmarks.kinds.labeled.truth.ground_truth import (
     CLASSIFICATION,
     DETECTION,
@@ -22,17 +22,15 @@ from evaluation.benchmarks.kinds.labeled.truth.ground_truth import (
     WSOL,
 )
 from evaluation.benchmarks.kinds.labeled.truth.wsol_truth import MASKS
-from evaluation.metrics.ilsvrc import errors
 from evaluation.metrics.wordnet.nouns import load
 from evaluation.readers import box_files, class_files
 from evaluation.readers import wsol_folders as wsol_files
 from evaluation.scoring import classification, detection, localization
+from evaluation.scoring.image_lines import ImageOutcome
 from evaluation.scoring.wsol import outcomes as wsol_outcomes
 from evaluation.scoring.wsol import scoring as wsol_scoring
+from evaluation.scoring.wsol.results import WsolResult
 from labeling.files import BadInput
-
-Settings = Mapping[str, Any]
-Result = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -45,12 +43,12 @@ class Scored:
     how many images have it, of detection. curves: of wsol, under "boxes" and "masks".
     """
 
-    result: Result
-    outcomes: Callable[[], Iterator[Result]]
+    result: KindResult
+    outcomes: Callable[[], Iterator[ImageOutcome]]
     wrong: NDArray[np.bool_] | None = None
     classes: list[str] | None = None
     having: Mapping[str, int] = field(default_factory=dict)
-    curves: Result | None = None
+    curves: KindCurves | None = None
 
 
 def score(kind: str, truth: Path, path: Path, settings: Settings) -> Scored:
@@ -59,12 +57,12 @@ def score(kind: str, truth: Path, path: Path, settings: Settings) -> Scored:
 
 
 def check(kind: str, truth: Path, path: Path, settings: Settings) -> None:
-    """Passes for predictions that can be scored: they are read whole. Raises BadInput."""
+    """Raises BadInput unless the predictions can be scored: they are read whole."""
     _CHECKS[kind](truth, path, settings)
 
 
 def check_truth(kind: str, truth: Path, settings: Settings) -> None:
-    """Passes for a truth that can be read back. Raises BadInput."""
+    """Raises BadInput unless the truth can be read back."""
     if kind in (LOCALIZATION, DETECTION):
         box_files.read_truth(truth / TRUTH, options_of(truth, settings))
     elif kind == WSOL:
@@ -77,11 +75,10 @@ def options_of(truth: Path, settings: Settings) -> box_files.Options:
     return box_files.Options(
         images=truth / IMAGES,
         exclude=excluded if excluded.exists() else None,
-        **{
-            name: settings[name]
-            for name in ("inclusive", "strict", "confidence", "seed")
-            if name in settings
-        },
+        inclusive=settings.inclusive or False,
+        strict=settings.strict or False,
+        confidence=settings.confidence or box_files.Options.confidence,
+        seed=settings.seed or 0,
     )
 
 
@@ -91,14 +88,12 @@ def _read_classified(truth: Path, path: Path, settings: Settings) -> class_files
 
 def _classification(truth: Path, path: Path, settings: Settings) -> Scored:
     found = _read_classified(truth, path, settings)
-    wordnet = load()
+    wordnet, options = load(), options_of(truth, settings)
     return Scored(
-        classification.score(
-            found, wordnet, confidence=settings["confidence"], seed=settings["seed"]
-        ),
+        classification.score(found, wordnet, confidence=options.confidence, seed=options.seed),
         partial(classification.outcomes, found, wordnet),
-        errors.wrong_at(found.truth, found.predicted, 5),
-        [found.classes[number] for number in found.truth.tolist()],
+        classification.wrong(found),
+        classification.true_classes(found),
     )
 
 
@@ -130,29 +125,32 @@ def _detection(truth: Path, path: Path, settings: Settings) -> Scored:
 
 
 def _wsol(truth: Path, path: Path, settings: Settings) -> Scored:
-    protocol = protocol_of(settings)
+    protocol = settings.as_protocol()
     boxes = wsol_scoring.score_boxes(truth, path, protocol, curves=True)
-    curves = {"boxes": boxes.pop("curves")}
     each = partial(wsol_outcomes.box_outcomes, truth, path, protocol, boxes)
+    result = WsolResult(**vars(boxes) | {"curves": None})
     masks = truth / MASKS
     if not masks.is_dir():
-        return Scored(boxes, each, curves=curves)
+        return Scored(result, each, curves=KindCurves(boxes=boxes.curves))
     pixels = wsol_scoring.score_masks(masks, masks, path, protocol, curves=True)
-    curves["masks"] = pixels.pop("curves")
+    result.masks, result.pxap, result.mpxap = pixels.masks, pixels.pxap, pixels.mpxap
+    result.per_class, result.px_acc = pixels.per_class, pixels.px_acc
     too = partial(wsol_outcomes.mask_outcomes, masks, masks, path, protocol, pixels)
-    return Scored(boxes | pixels, partial(_both, each, too), curves=curves)
+    curves = KindCurves(boxes=boxes.curves, masks=pixels.curves)
+    return Scored(result, partial(_both, each, too), curves=curves)
 
 
 def _both(
-    boxes: Callable[[], Iterator[Result]], masks: Callable[[], Iterator[Result]]
-) -> Iterator[Result]:
+    boxes: Callable[[], Iterator[ImageOutcome]], masks: Callable[[], Iterator[ImageOutcome]]
+) -> Iterator[ImageOutcome]:
     """What became of each image's boxes, and of its pixels beside it."""
     for one, other in zip(boxes(), masks(), strict=True):
-        yield one | {"outcome": one["outcome"] | other["outcome"]}
+        one["outcome"].update(other["outcome"])
+        yield one
 
 
 def _check_maps(truth: Path, path: Path, settings: Settings) -> None:
-    protocol = protocol_of(settings)
+    protocol = settings.as_protocol()
     names = [image.name for image in wsol_files.read_boxes(truth)]
     read = wsol_scoring.reader(path, protocol, names)
 
@@ -170,7 +168,7 @@ _SCORES: dict[str, Callable[[Path, Path, Settings], Scored]] = {
     DETECTION: _detection,
     WSOL: _wsol,
 }
-_CHECKS: dict[str, Callable[[Path, Path, Settings], Any]] = {
+_CHECKS: dict[str, Callable[[Path, Path, Settings], object]] = {
     CLASSIFICATION: _read_classified,
     LOCALIZATION: _read_localized,
     DETECTION: _read_detected,

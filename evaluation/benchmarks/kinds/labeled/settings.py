@@ -1,7 +1,7 @@
 """What a benchmark on released labels may choose, by kind, and what it is unless one does."""
 
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import dataclass
 
 from evaluation.benchmarks.kinds.labeled.truth.ground_truth import (
     CLASSIFICATION,
@@ -9,13 +9,15 @@ from evaluation.benchmarks.kinds.labeled.truth.ground_truth import (
     KINDS,
     LOCALIZATION,
     WSOL,
+    Counts,
 )
 from evaluation.metrics.wsol import box_scores
 from labeling.errors import Refusal
+from labeling.records import Record
 
 TRAIN, TEST = SPLITS = ("train-fullsup", "test")
-_DRAWN: dict[str, Any] = {"split": TRAIN, "confidence": 0.999, "seed": 0}
-DEFAULTS: dict[str, dict[str, Any]] = {
+_DRAWN: dict[str, object] = {"split": TRAIN, "confidence": 0.999, "seed": 0}
+DEFAULTS: dict[str, dict[str, object]] = {
     CLASSIFICATION: _DRAWN,
     LOCALIZATION: _DRAWN | {"inclusive": False, "strict": False},
     DETECTION: _DRAWN | {"inclusive": False},
@@ -40,7 +42,35 @@ _RANGES = {
 }
 
 
-def checked(kind: str, chosen: Mapping[str, Any]) -> dict[str, Any]:
+@dataclass(kw_only=True)
+class Settings(Record):
+    """As a benchmark keeps them: those of its kind.
+
+    truth: what it holds. earlier_attempts: how often classifiers that were removed had been scored.
+    """
+
+    split: str
+    confidence: float | None = None
+    seed: int | None = None
+    inclusive: bool | None = None
+    strict: bool | None = None
+    protocol: str | None = None
+    normalize: str | None = None
+    size: int | None = None
+    thresholds: int | None = None
+    truth: Counts | None = None
+    earlier_attempts: dict[str, int] | None = None
+
+    def as_protocol(self) -> box_scores.Protocol:
+        """How maps are scored (wsol)."""
+        assert self.protocol
+        assert self.normalize
+        assert self.size
+        assert self.thresholds
+        return box_scores.Protocol(self.protocol, self.normalize, self.thresholds, self.size)
+
+
+def checked(kind: str, chosen: Mapping[str, object]) -> Settings:
     """Every setting of the kind, as chosen or as usual. Raises Refusal with the field."""
     if kind not in KINDS:
         raise Refusal(f"{kind!r} is not one of {', '.join(KINDS)}.", field="kind")
@@ -51,21 +81,15 @@ def checked(kind: str, chosen: Mapping[str, Any]) -> dict[str, Any]:
                 f"A benchmark of {kind} has no {name!r}; it has {', '.join(usual)}.", field=name
             )
         _check(name, value)
-    return usual | dict(chosen)
+    return Settings.from_json(usual | dict(chosen))
 
 
-def protocol_of(settings: Mapping[str, Any]) -> box_scores.Protocol:
-    """How maps are scored, of a benchmark's settings (wsol)."""
-    names = ("protocol", "normalize", "thresholds", "size")
-    return box_scores.Protocol(*(settings[name] for name in names))
-
-
-def _check(name: str, value: Any) -> None:
+def _check(name: str, value: object) -> None:
     if name in _CHOICES and value not in _CHOICES[name]:
         raise Refusal(f"{value!r} is not one of {', '.join(_CHOICES[name])}.", field=name)
     if name in _RANGES:
         low, high = _RANGES[name]
-        if type(value) is not int or not low <= value <= high:
+        if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
             raise Refusal(f"Take a whole number from {low} to {high}.", field=name)
     if name == "confidence" and not (isinstance(value, float) and 0 < value < 1):
         raise Refusal("Take a number between 0 and 1, such as 0.999.", field=name)

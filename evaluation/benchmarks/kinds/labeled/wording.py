@@ -56,8 +56,8 @@ EXAMPLES = {
 
 
 class Measure(NamedTuple):
-    """A leading number. path: where it stands in a submission's result. number, case: the images
-    behind it (outcomes.py)."""
+    """A leading number. path: to it in a submission's result. number, case: of the images that it
+    leads to (outcomes.py)."""
 
     key: str
     words: str
@@ -103,4 +103,11 @@ PER_CLASS = {
     "localization": "Localization accuracy",
     "detection": "AP",
     "wsol": "PxAP",
+}
+# The number whose images a class's value leads to.
+CLASS_IMAGES = {
+    "classification": "top5_error",
+    "localization": "error",
+    "detection": "ap",
+    "wsol": "px_acc",
 }

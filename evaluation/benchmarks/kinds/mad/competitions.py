@@ -237,7 +237,7 @@ def set_accuracies(benchmark: Benchmark, accuracies: dict[str, float | None]) ->
     return len(changed)
 
 
-def topic_of(synset: Synset) -> dict[str, Any]:
+def topic_of(synset: Synset) -> lifecycle.TopicRow:
     """What people are told of a class: name, synonyms, gloss and where to read more."""
     name, *synonyms = synset.lemmas
     page = quote(name[:1].upper() + name[1:].replace(" ", "_"))

@@ -9,7 +9,7 @@ import pytest
 from evaluation.metrics.wsol import box_scores
 from evaluation.metrics.wsol.mask_scores import MaskScore
 from evaluation.readers import wsol_folders as wsol_files
-from evaluation.scoring.wsol.intervals import intervals
+from evaluation.scoring.wsol.results import intervals
 from labeling.estimators.intervals import clopper_pearson
 from labeling.geometry import mask_png
 from tests.evaluation import commands

@@ -1,5 +1,4 @@
-"""What is drawn over a photograph and said below it: true and predicted boxes, verdicts, in words.
-Pure.
+"""Boxes to draw over a photograph and verdicts to list below it: true and predicted ones. Pure.
 
 Boxes are x0, y0, x1, y1 in pixels of the image. A shape's tone is truth, right, wrong or missed;
 each has a stroke and a mark of its own, so that colour is not needed to tell them apart.
@@ -9,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from evaluation.benchmarks.kinds.labeled.images import outcomes
-from evaluation.benchmarks.kinds.labeled.images.outcomes import Line, Outcome
+from evaluation.scoring.image_lines import Line, Outcome
 
 Namer = Callable[[str], str]
 MARKS = {"truth": "", "right": "✓ ", "wrong": "✗ ", "missed": "missed: "}
@@ -33,8 +32,8 @@ class Shape:
 
 
 @dataclass(frozen=True)
-class Said:
-    """One thing that a classifier said, or missed. value: its confidence, IoU or share in words."""
+class Verdict:
+    """One prediction of a classifier, or a miss. value: its confidence, IoU or share in words."""
 
     tone: str
     name: str
@@ -134,51 +133,54 @@ def iou(a: Sequence[float], b: Sequence[float]) -> float:
     return both / union if union > 0 else 0.0
 
 
-def said(kind: str, line: Line, outcome: Outcome, number: str, name: Namer) -> list[Said]:
-    """What the classifier said of the image, in its order, each right or wrong."""
-    told = {"detection": _said_found, "wsol": _said_mapped}.get(kind, _said_labels)
-    return list(told(line, outcome, number, name))
+def verdicts(kind: str, line: Line, outcome: Outcome, number: str, name: Namer) -> list[Verdict]:
+    """The predictions of the classifier, in its order, each right or wrong."""
+    made = {"detection": _found_verdicts, "wsol": _map_verdicts}.get(kind, _label_verdicts)
+    return list(made(line, outcome, number, name))
 
 
-def _said_labels(line: Line, outcome: Outcome, number: str, name: Namer) -> Iterator[Said]:
+def _label_verdicts(line: Line, outcome: Outcome, number: str, name: Namer) -> Iterator[Verdict]:
     for label in outcome.get("labels") or ():
-        yield Said("right" if label in line["classes"] else "wrong", name(label))
+        yield Verdict("right" if label in line["classes"] else "wrong", name(label))
     if "iou" in outcome:
-        yield Said("plain", "IoU with the right class", share(outcome["iou"]))
+        yield Verdict("plain", "IoU with the right class", share(outcome["iou"]))
     if outcome.get("height"):
-        yield Said("plain", "height above the right class", f"{outcome['height']:g}")
+        yield Verdict("plain", "height above the right class", f"{outcome['height']:g}")
 
 
-def _said_found(line: Line, outcome: Outcome, number: str, name: Namer) -> Iterator[Said]:
+def _found_verdicts(line: Line, outcome: Outcome, number: str, name: Namer) -> Iterator[Verdict]:
     for label, confidence, _, _, _, _, hit, overlap in outcome.get("found") or ():
         place = f", IoU {share(overlap)}" if overlap else ""
-        yield Said("right" if hit else "wrong", name(label), f"{share(confidence)}{place}")
+        yield Verdict("right" if hit else "wrong", name(label), f"{share(confidence)}{place}")
     for label, *_ in outcome.get("missed") or ():
-        yield Said("missed", name(label), "missed")
+        yield Verdict("missed", name(label), "missed")
 
 
-def _said_mapped(line: Line, outcome: Outcome, number: str, name: Namer) -> Iterator[Said]:
+def _map_verdicts(line: Line, outcome: Outcome, number: str, name: Namer) -> Iterator[Verdict]:
     for own in outcomes.NUMBERS["wsol"]:
         value = outcome.get(own.key)
         if isinstance(value, dict):
             tone = "right" if value["right"] else "wrong"
-            yield Said(tone, own.words, f"IoU {share(value['iou'])}")
+            yield Verdict(tone, own.words, f"IoU {share(value['iou'])}")
         elif own.key in outcome:
-            yield Said("plain", own.words, share(value))
+            yield Verdict("plain", own.words, share(value))
 
 
 def only(line: Line, outcome: Outcome, label: str) -> tuple[Line, Outcome]:
     """Of a detection what is of one class, of others all: a class that was asked for."""
     if "found" not in outcome:
         return line, outcome
-    return line | {"truth": [box for box in line["truth"] if box[4] == label]}, {
-        key: [row for row in outcome.get(key) or () if row[0] == label]
-        for key in ("found", "missed")
-    }
+    only_line, only_outcome = line.copy(), outcome.copy()
+    only_line["truth"] = [box for box in line["truth"] if box[4] == label]
+    only_outcome["found"] = [row for row in outcome["found"] if row[0] == label]
+    only_outcome["missed"] = [row for row in outcome.get("missed") or () if row[0] == label]
+    return only_line, only_outcome
 
 
 def shortened(outcome: Outcome) -> Outcome:
     """Of a detection the surest, as many as a card has room for."""
     if "found" not in outcome:
         return outcome
-    return outcome | {"found": outcome["found"][:MOST_ON_CARD]}
+    shown = outcome.copy()
+    shown["found"] = outcome["found"][:MOST_ON_CARD]
+    return shown

@@ -1,4 +1,4 @@
-"""Which lines of a run's images.jsonl stand behind a number, so that a page reads only its own.
+"""Index of images.jsonl: which images contribute to a number, so that a page reads only its own.
 Pure.
 
 The file is read once, line by line; what is kept of it (where each line begins, and the cases that
@@ -22,15 +22,15 @@ from evaluation.readers.answers import NO_ARRAY
 from labeling.files import BadInput, atomic_write
 from labeling.release_files.line_index import Objects
 
-# Changes with what the arrays mean: an older file is made anew.
+# Changes with what the arrays mean: an older file is made again.
 FORM = 1
 SUFFIX = ".index.npz"
 ARRAYS = ("starts", "image", "name", "classifier", "bits")
 
 
 @dataclass
-class Behind:
-    """The lines of a run, and who stands behind which number.
+class ImageIndex:
+    """The lines of a run, and the cases that every image falls into.
 
     image, name, classifier, bits: (E,) an entry for each image, class and classifier that falls
     into any case, in the order of the images; name and classifier are places in `names` and
@@ -50,13 +50,13 @@ class Behind:
         return len(self.lines)
 
     def numbers(self, classifier: str) -> list[outcomes.Number]:
-        """The numbers that anything of this classifier stands behind."""
-        seen = int(np.bitwise_or.reduce(self.bits[self._of(classifier, "")], initial=0))
+        """The numbers that any outcome of this classifier contributes to."""
+        known = int(np.bitwise_or.reduce(self.bits[self._of(classifier, "")], initial=0))
         places = outcomes.bits_of(self.kind)
         return [
             number
             for number in outcomes.NUMBERS[self.kind]
-            if any(seen & bit for bit in places[number.key].values())
+            if any(known & bit for bit in places[number.key].values())
         ]
 
     def images(
@@ -107,8 +107,8 @@ def _different(ordered: NDArray[np.uint32]) -> NDArray[np.uint32]:
     return ordered[np.append(True, ordered[1:] != ordered[:-1])] if len(ordered) else ordered
 
 
-def index(path: Path, kind: str) -> Behind:
-    """What stands behind the numbers of a run. Raises BadInput where the file is gone."""
+def index(path: Path, kind: str) -> ImageIndex:
+    """The index of a run. Raises BadInput where the file is gone."""
     try:
         stated = path.stat()
     except FileNotFoundError:
@@ -119,8 +119,8 @@ def index(path: Path, kind: str) -> Behind:
 
 
 @lru_cache(maxsize=8)
-def _kept(path: Path, kind: str, written_ns: int, size: int) -> Behind:
-    """written_ns, size: a file that was written anew is read anew."""
+def _kept(path: Path, kind: str, written_ns: int, size: int) -> ImageIndex:
+    """written_ns, size: a file that was written again is read again."""
     beside = path.with_suffix(SUFFIX)
     stamp = [FORM, kind, written_ns, size]
     found = _read_index(beside, path, stamp)
@@ -154,7 +154,7 @@ class _Entries:
                 self.bits.append(bits)
 
 
-def _read_lines(path: Path, kind: str) -> Behind:
+def _read_lines(path: Path, kind: str) -> ImageIndex:
     lines, entries = Objects[Line](path), _Entries(kind)
     start = 0
     with open(path, "rb") as file:
@@ -162,7 +162,7 @@ def _read_lines(path: Path, kind: str) -> Behind:
             entries.add(at, json.loads(line))
             lines.starts.append(start)
             start += len(line)
-    return Behind(
+    return ImageIndex(
         kind,
         lines,
         list(entries.names),
@@ -174,8 +174,8 @@ def _read_lines(path: Path, kind: str) -> Behind:
     )
 
 
-def _write_index(beside: Path, found: Behind, stamp: list[Any]) -> None:
-    """For the next process. Where the disk is full or not ours to write, it reads anew."""
+def _write_index(beside: Path, found: ImageIndex, stamp: list[Any]) -> None:
+    """For the next process. Where the disk is full or not ours to write, it reads again."""
     words = json.dumps([stamp, found.names, found.classifiers]).encode()
     arrays = {key: getattr(found, key) for key in ARRAYS[1:]}
     starts = np.frombuffer(found.lines.starts, np.uint64)
@@ -186,7 +186,7 @@ def _write_index(beside: Path, found: Behind, stamp: list[Any]) -> None:
         return
 
 
-def _read_index(beside: Path, path: Path, stamp: list[Any]) -> Behind | None:
+def _read_index(beside: Path, path: Path, stamp: list[Any]) -> ImageIndex | None:
     """What lies beside the file; None where nothing does that belongs to it."""
     try:
         # Opened here: numpy leaves a zip open that it cannot read.
@@ -198,7 +198,7 @@ def _read_index(beside: Path, path: Path, stamp: list[Any]) -> Behind | None:
     except NO_ARRAY:
         return None
     lines = Objects[Line](path, array("Q", starts.tobytes()))
-    return Behind(stamp[1], lines, names, classifiers, *columns)
+    return ImageIndex(stamp[1], lines, names, classifiers, *columns)
 
 
 def around(images: NDArray[np.uint32], number: int) -> dict[str, int | None]:

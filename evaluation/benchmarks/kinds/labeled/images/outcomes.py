@@ -1,24 +1,26 @@
-"""Which images stand behind a number: every number of a result has cases, and an outcome falls into
-one or several of each. Pure.
+"""Which images contribute to a number: every number of a result has cases, and an outcome falls
+into one or several of each. Pure.
 
-A kind of benchmark has numbers (NUMBERS); what an image's line in images.jsonl says of a classifier
-is counted class by class, so that both the number and its share of one class lead to images.
+A kind of benchmark has numbers (NUMBERS). A classifier's outcome of an image is counted class by
+class, so that both the number and its share of one class lead to images.
 """
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from functools import cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
+from urllib.parse import urlencode
 
-Line = dict[str, Any]
-Outcome = dict[str, Any]
+from evaluation.scoring.image_lines import Line, Outcome
+
 # (class, case) of every class of the line.
-Told = Callable[[Line, Outcome], Iterator[tuple[str, str]]]
+Classify = Callable[[Line, Outcome], Iterator[tuple[str, str]]]
 
 KS = (1, 2, 5, 10, 20)
 DELTAS = ("0.3", "0.5", "0.7")
 # A false detection that overlaps a thing of its class by less found the background.
 NEAR_IOU = 0.1
-# Heights above the right class, and shares of pixels, are told in these steps.
+# Cases of heights above the right class, and of shares of pixels.
 HEIGHTS = ((1, 3), (4, 7), (8, None))
 SHARES = (0.5, 0.8)
 
@@ -34,39 +36,59 @@ class Case(NamedTuple):
 
 
 class Number(NamedTuple):
-    """One number of a result. cases: in which `told` sorts an outcome, by their keys."""
+    """One number of a result. cases: into which `classify` sorts an outcome, by their keys."""
 
     key: str
     words: str
     cases: tuple[Case, ...]
-    told: Told
+    classify: Classify
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Which images: of which classifier's number, case and class ("" for any)."""
+
+    classifier: str
+    number: str
+    case: str = ""
+    name: str = ""
+
+    def query(self, **other: str) -> str:
+        """For an address; what is "" is left out."""
+        parameters = {
+            "classifier": self.classifier,
+            "number": self.number,
+            "case": self.case,
+            "class": self.name,
+        } | other
+        return urlencode({key: value for key, value in parameters.items() if value})
 
 
 RIGHT, WRONG = Case("right", "right", "right"), Case("wrong", "wrong", "wrong")
 
 
-def _flag(*path: str) -> Told:
-    """(class, right or wrong) of every class of the image, by what stands at `path`; none where
-    nothing stands there."""
+def _flag(*path: str) -> Classify:
+    """(class, right or wrong) of every class of the image, by the value at `path`; none without a
+    value."""
 
-    def told(line: Line, outcome: Outcome) -> Iterator[tuple[str, str]]:
-        value: Any = outcome
+    def classify(line: Line, outcome: Outcome) -> Iterator[tuple[str, str]]:
+        value: object = outcome
         for key in path:
-            value = (value or {}).get(key)
+            value = value.get(key) if isinstance(value, dict) else None
         if value is not None:
             for name in line["classes"]:
                 yield name, "right" if value else "wrong"
 
-    return told
+    return classify
 
 
-def _hit(k: int) -> Told:
-    def told(line: Line, outcome: Outcome) -> Iterator[tuple[str, str]]:
+def _hit(k: int) -> Classify:
+    def classify(line: Line, outcome: Outcome) -> Iterator[tuple[str, str]]:
         rank = outcome.get("rank")
         for name in line["classes"]:
             yield name, "right" if rank is not None and rank <= k else "wrong"
 
-    return told
+    return classify
 
 
 def _height(line: Line, outcome: Outcome) -> Iterator[tuple[str, str]]:
@@ -101,19 +123,17 @@ def _detected(line: Line, outcome: Outcome) -> Iterator[tuple[str, str]]:
         yield name, "missed"
 
 
-def _share(key: str) -> Told:
-    def told(line: Line, outcome: Outcome) -> Iterator[tuple[str, str]]:
-        if key not in outcome:
-            return
-        for name in line["classes"]:
-            yield name, _step(outcome[key])
+def _share(key: str) -> Classify:
+    def classify(line: Line, outcome: Outcome) -> Iterator[tuple[str, str]]:
+        if key in outcome:
+            share = outcome.get(key)
+            for name in line["classes"]:
+                yield name, _step(share) if isinstance(share, (int, float)) else "none"
 
-    return told
+    return classify
 
 
-def _step(share: float | None) -> str:
-    if share is None:
-        return "none"
+def _step(share: float) -> str:
     return ("low", "middle", "high")[sum(share >= limit for limit in SHARES)]
 
 
@@ -192,6 +212,6 @@ def sorted_in(kind: str, line: Line, outcome: Outcome) -> dict[str, int]:
     found: dict[str, int] = {}
     for number in NUMBERS[kind]:
         own = bits[number.key]
-        for name, case in number.told(line, outcome):
+        for name, case in number.classify(line, outcome):
             found[name] = found.get(name, 0) | own[case]
     return found

@@ -1,10 +1,9 @@
-"""What the pages about single images show: those behind a number as cards, and one large."""
+"""What the pages about single images show: those of a number as cards, and one large."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 from urllib.parse import urlencode
 
 from django.core.paginator import Paginator
@@ -12,7 +11,8 @@ from django.urls import reverse
 
 from evaluation.benchmarks.kinds.labeled import class_names, paths, running
 from evaluation.benchmarks.kinds.labeled.images import box_overlays, image_index, outcomes
-from evaluation.benchmarks.kinds.labeled.images.image_index import Behind
+from evaluation.benchmarks.kinds.labeled.images.image_index import ImageIndex
+from evaluation.benchmarks.kinds.labeled.images.outcomes import Asked
 from evaluation.models import Benchmark, Run
 from labeling.errors import Refusal
 from labeling.files import BadInput
@@ -23,23 +23,26 @@ GONE = "The images of this run are not on this server any more. Score the benchm
 
 
 @dataclass(frozen=True)
-class Asked:
-    """Which images: of which classifier's number, case and class ("" for any)."""
+class Picture:
+    """A photograph's size in pixels and address; "" where it left the dataset."""
 
-    classifier: str
-    number: str
-    case: str = ""
-    name: str = ""
+    width: float
+    height: float
+    url: str
 
-    def query(self, **other: str) -> str:
-        """For an address; what is "" is left out."""
-        said = {
-            "classifier": self.classifier,
-            "number": self.number,
-            "case": self.case,
-            "class": self.name,
-        } | other
-        return urlencode({key: value for key, value in said.items() if value})
+    def letters(self, share: float) -> float:
+        """The height of a label in pixels."""
+        return share * max(self.width, self.height)
+
+
+@dataclass(frozen=True)
+class Tab:
+    """A case with how many images it has."""
+
+    case: outcomes.Case
+    images: int
+    query: str
+    is_shown: bool
 
 
 @dataclass(frozen=True)
@@ -70,7 +73,7 @@ class Viewed:
         return f"{path}?{urlencode({'classifier': self.asked.classifier})}"
 
 
-def behind_of(row: Benchmark, run: Run) -> Behind:
+def index_of(row: Benchmark, run: Run) -> ImageIndex:
     """The images of the run. Raises Refusal where their file is gone."""
     try:
         return image_index.index(running.images_path(row, run.pk), row.kind)
@@ -78,8 +81,8 @@ def behind_of(row: Benchmark, run: Run) -> Behind:
         raise Refusal(GONE) from None
 
 
-def asked_in(found: Behind, query: Mapping[str, str]) -> Asked:
-    """What the address asks for; what it asks for in vain falls back to the first there is."""
+def asked_in(found: ImageIndex, query: Mapping[str, str]) -> Asked:
+    """What the address asks for; the first there is in place of what is unknown."""
     classifier = _known(query.get("classifier", ""), found.classifiers)
     numbers = {own.key: own for own in _numbers(found, classifier)}
     number = _known(query.get("number", ""), list(numbers))
@@ -98,16 +101,20 @@ def _known(wanted: str, known: Sequence[str]) -> str:
     return wanted if wanted in known else (known[0] if known else "")
 
 
-def _numbers(found: Behind, classifier: str) -> list[outcomes.Number]:
+def _numbers(found: ImageIndex, classifier: str) -> list[outcomes.Number]:
     return found.numbers(classifier) if classifier else []
 
 
-def images(row: Benchmark, run: Run, query: Mapping[str, str]) -> dict[str, Any]:
+def images(row: Benchmark, run: Run, query: Mapping[str, str]) -> dict[str, object]:
     """A page of the images that the address asks for, with how many are in each case."""
-    found = behind_of(row, run)
+    found = index_of(row, run)
     asked = asked_in(found, query)
     viewed = Viewed(row, run, asked, class_names.namer(row))
-    context = {"asked": asked, "choices": _choices(found, viewed), "kind": row.kind}
+    context: dict[str, object] = {
+        "asked": asked,
+        "choices": _choices(found, viewed),
+        "kind": row.kind,
+    }
     if not asked.number:
         return context | {"tabs": [], "cards": [], "page_obj": None}
     chosen = found.images(asked.classifier, asked.number, asked.case, asked.name)
@@ -124,7 +131,7 @@ def images(row: Benchmark, run: Run, query: Mapping[str, str]) -> dict[str, Any]
     }
 
 
-def _choices(found: Behind, viewed: Viewed) -> dict[str, Any]:
+def _choices(found: ImageIndex, viewed: Viewed) -> dict[str, object]:
     classifier = viewed.asked.classifier
     named = found.named(classifier) if classifier else []
     return {
@@ -137,16 +144,11 @@ def _choices(found: Behind, viewed: Viewed) -> dict[str, Any]:
     }
 
 
-def _tabs(found: Behind, asked: Asked) -> list[dict[str, Any]]:
+def _tabs(found: ImageIndex, asked: Asked) -> list[Tab]:
     counts = found.counts(asked.classifier, asked.number, asked.name)
     every = outcomes.Case("", "all", "plain")
     return [
-        {
-            "case": case,
-            "images": counts[case.key],
-            "query": asked.query(case=case.key),
-            "is_shown": case.key == asked.case,
-        }
+        Tab(case, counts[case.key], asked.query(case=case.key), case.key == asked.case)
         for case in (every, *_number(found.kind, asked).cases)
     ]
 
@@ -155,15 +157,17 @@ def _number(kind: str, asked: Asked) -> outcomes.Number:
     return next(own for own in outcomes.NUMBERS[kind] if own.key == asked.number)
 
 
-def _card(viewed: Viewed, number: int, line: outcomes.Line, image: Image | None) -> dict[str, Any]:
+def _card(
+    viewed: Viewed, number: int, line: outcomes.Line, image: Image | None
+) -> dict[str, object]:
     kind, asked, name = viewed.row.kind, viewed.asked, viewed.name
     outcome = line["outcomes"].get(asked.classifier) or {}
     picture = _picture(viewed, number, line, image, is_small=True)
-    letters = box_overlays.CARD_LETTERS * max(picture["width"], picture["height"])
+    letters = picture.letters(box_overlays.CARD_LETTERS)
     if asked.name:
         line, outcome = box_overlays.only(line, outcome, asked.name)
     shown = box_overlays.shortened(outcome)
-    said = box_overlays.said(kind, line, shown, asked.number, name)
+    verdicts = box_overlays.verdicts(kind, line, shown, asked.number, name)
     return {
         "image": line["image"],
         "url": viewed.address(number),
@@ -172,7 +176,7 @@ def _card(viewed: Viewed, number: int, line: outcomes.Line, image: Image | None)
         "letters": letters,
         "shapes": box_overlays.shapes(kind, line, shown, asked.number, name, letters),
         "map": viewed.map_address(number),
-        "said": said[: 2 * box_overlays.MOST_ON_CARD],
+        "verdicts": verdicts[: 2 * box_overlays.MOST_ON_CARD],
         "more": len(outcome.get("found") or ()) - len(shown.get("found") or ()),
         "badges": _badges(kind, line, outcome, asked),
     }
@@ -183,17 +187,17 @@ def _badges(
 ) -> list[outcomes.Case]:
     """Into which cases of the number the image falls; of a case and its parts the parts."""
     number = _number(kind, asked)
-    keys = {case for name, case in number.told(line, outcome) if asked.name in ("", name)}
+    keys = {case for name, case in number.classify(line, outcome) if asked.name in ("", name)}
     there = [case for case in number.cases if case.key in keys]
-    told = {case.within for case in there}
-    return [case for case in there if case.key not in told]
+    wholes = {case.within for case in there}
+    return [case for case in there if case.key not in wholes]
 
 
 def map_folder(row: Benchmark, run: Run, classifier: str) -> Path | None:
     """The folder of the score maps that the run scored; None where others took their place."""
     submission = row.submissions.filter(name=classifier).first()
-    said = run.settings.get("signature", {}).get("submissions", ())
-    if submission is None or [classifier, submission.sha256] not in [own[:2] for own in said]:
+    scored = run.settings.get("signature", {}).get("submissions", ())
+    if submission is None or [classifier, submission.sha256] not in [own[:2] for own in scored]:
         return None
     folder = paths.submission_path(submission)
     return folder if folder.is_dir() else None
@@ -207,32 +211,33 @@ def _photographs(row: Benchmark, names: Sequence[str]) -> dict[str, Image]:
 
 def _picture(
     viewed: Viewed, number: int, line: outcomes.Line, image: Image | None, *, is_small: bool
-) -> dict[str, Any]:
-    """Its size in pixels, and its address; "" where the photograph left the dataset."""
+) -> Picture:
     if image is None:
         ends = [box[2:4] for box in line["truth"]] or [[1, 1]]
         width, height = (max(1.0, *(end[axis] for end in ends)) for axis in (0, 1))
-        return {"width": width, "height": height, "url": ""}
+        return Picture(width, height, "")
     row = viewed.row
     if is_small:
         url = reverse("labeling:thumbnail", args=[row.campaign.dataset.name, image.pk])
     else:
         url = reverse("evaluation:released_photo", args=[row.name, viewed.run.pk, number])
-    return {"width": image.width, "height": image.height, "url": url}
+    return Picture(image.width, image.height, url)
 
 
-def image(row: Benchmark, run: Run, number: int, query: Mapping[str, str]) -> dict[str, Any] | None:
-    """One image large, with what every classifier said; None where there is no such line."""
-    found = behind_of(row, run)
+def image(
+    row: Benchmark, run: Run, number: int, query: Mapping[str, str]
+) -> dict[str, object] | None:
+    """One image large, with the outcome of every classifier; None where there is no such line."""
+    found = index_of(row, run)
     if number >= len(found):
         return None
     asked, line = asked_in(found, query), found.lines[number]
     viewed = Viewed(row, run, asked, class_names.namer(row))
     photograph = _photographs(row, [line["image"]]).get(line["image"])
     picture = _picture(viewed, number, line, photograph, is_small=False)
-    letters = box_overlays.PAGE_LETTERS * max(picture["width"], picture["height"])
+    letters = picture.letters(box_overlays.PAGE_LETTERS)
     outcome = line["outcomes"].get(asked.classifier) or {}
-    context: dict[str, Any] = {
+    context: dict[str, object] = {
         "asked": asked,
         "query": asked.query(),
         "kind": row.kind,
@@ -248,28 +253,28 @@ def image(row: Benchmark, run: Run, number: int, query: Mapping[str, str]) -> di
     chosen = found.images(asked.classifier, asked.number, asked.case, asked.name)
     return context | {
         "ways": _ways(viewed, image_index.around(chosen, number)),
-        "case": next(own for own in _tabs(found, asked) if own["is_shown"]),
+        "case": next(own for own in _tabs(found, asked) if own.is_shown),
         "columns": _columns(viewed, line),
         "following": _after(found.classifiers, asked),
     }
 
 
-def _columns(viewed: Viewed, line: outcomes.Line) -> list[dict[str, Any]]:
-    """What every classifier said of the image."""
+def _columns(viewed: Viewed, line: outcomes.Line) -> list[dict[str, object]]:
+    """The outcome of every classifier."""
     kind, asked = viewed.row.kind, viewed.asked
     return [
         {
             "classifier": classifier,
             "query": asked.query(classifier=classifier),
             "is_shown": classifier == asked.classifier,
-            "said": box_overlays.said(kind, line, told or {}, asked.number, viewed.name),
-            "badges": _badges(kind, line, told or {}, asked),
+            "verdicts": box_overlays.verdicts(kind, line, outcome or {}, asked.number, viewed.name),
+            "badges": _badges(kind, line, outcome or {}, asked),
         }
-        for classifier, told in line["outcomes"].items()
+        for classifier, outcome in line["outcomes"].items()
     ]
 
 
-def _ways(viewed: Viewed, places: dict[str, int | None]) -> dict[str, Any]:
+def _ways(viewed: Viewed, places: dict[str, int | None]) -> dict[str, object]:
     beside = {key: places[key] for key in ("previous", "next")}
     return places | {
         key: None if place is None else viewed.address(place) for key, place in beside.items()

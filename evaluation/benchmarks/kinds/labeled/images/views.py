@@ -1,4 +1,4 @@
-"""The images behind the numbers of a run, for those who research in the benchmark's campaign."""
+"""The images of the numbers of a run, for those who research in the benchmark's campaign."""
 
 from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpResponse
@@ -16,7 +16,7 @@ from labeling.web.views.shared import SignedIn, display_response, query_of
 @login_required
 @require_GET
 def images(request: SignedIn, name: str, pk: int) -> HttpResponse:
-    """Cards of the images behind a number, by case and class."""
+    """Cards of the images of a number, by case and class."""
     row, chosen = _scored(request, name, pk)
     context = pages.images(row, chosen, request.GET)
     context |= {"benchmark": row, "run": chosen}
@@ -26,7 +26,7 @@ def images(request: SignedIn, name: str, pk: int) -> HttpResponse:
 @login_required
 @require_GET
 def image(request: SignedIn, name: str, pk: int, number: int) -> HttpResponse:
-    """One of them large, with what every classifier said."""
+    """One of them large, with the outcome of every classifier."""
     row, chosen = _scored(request, name, pk)
     context = pages.image(row, chosen, number, request.GET)
     if context is None:
@@ -66,11 +66,10 @@ def score_map(request: SignedIn, name: str, pk: int, number: int) -> HttpRespons
 
 
 def _line(row: Benchmark, run: Run, number: int) -> outcomes.Line:
-    found = pages.behind_of(row, run)
+    found = pages.index_of(row, run)
     if number >= len(found):
         raise Http404
-    line: outcomes.Line = found.lines[number]
-    return line
+    return found.lines[number]
 
 
 def _scored(request: SignedIn, name: str, pk: int) -> tuple[Benchmark, Run]:

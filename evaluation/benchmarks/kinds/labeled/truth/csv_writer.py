@@ -3,7 +3,7 @@
 import csv
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from typing import IO
 
 BOM = "\ufeff"
 
@@ -17,7 +17,7 @@ class Sheets:
     def __init__(self, folder: Path | None) -> None:
         self.folder = folder
         self.files = ExitStack()
-        self._open: dict[str, Any] = {}
+        self._open: dict[str, IO[str]] = {}
 
     def __enter__(self) -> "Sheets":
         return self
@@ -25,12 +25,12 @@ class Sheets:
     def __exit__(self, *error: object) -> None:
         self.files.close()
 
-    def row(self, name: str, *cells: Any) -> None:
+    def row(self, name: str, *cells: object) -> None:
         """A row of a CSV."""
         if self.folder is not None:
             csv.writer(self._file(name), lineterminator="\n").writerow(map(plain, cells))
 
-    def line(self, name: str, *cells: Any) -> None:
+    def line(self, name: str, *cells: object) -> None:
         """A line of a list whose cells are parted by commas, none of them quoted."""
         if self.folder is not None:
             new = name not in self._open
@@ -39,7 +39,7 @@ class Sheets:
             text = BOM + text if new and text.startswith(BOM) else text
             self._file(name).write(text + "\n")
 
-    def _file(self, name: str) -> Any:
+    def _file(self, name: str) -> IO[str]:
         if name not in self._open:
             assert self.folder is not None
             path = self.folder / name
@@ -49,7 +49,7 @@ class Sheets:
         return self._open[name]
 
 
-def plain(cell: Any) -> str:
+def plain(cell: object) -> str:
     """The cell as text: whole numbers without a point, others to the last digit.
 
     >>> plain(12.0), plain(0.1), plain("a,b")

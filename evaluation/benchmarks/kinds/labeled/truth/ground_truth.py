@@ -6,14 +6,15 @@ unless somebody asks for the last pixel.
 
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from evaluation.benchmarks.kinds.labeled.truth.csv_writer import Sheets
 from evaluation.benchmarks.kinds.labeled.truth.scenes import Box, Scene, has_parts, scenes
 from evaluation.benchmarks.kinds.labeled.truth.wsol_truth import WsolFolder
 from labeling.errors import Refusal
 from labeling.plurals import count_of
+from labeling.records import Record
 from labeling.release_files.frozen import Frozen
 
 CLASSIFICATION, LOCALIZATION, DETECTION, WSOL = KINDS = (
@@ -31,11 +32,36 @@ NONE = "no class is in it"
 UNKNOWN = "no class is known to be in it"
 NO_BOX = "its class has no box"
 
-Counts = dict[str, Any]
+
+@dataclass(kw_only=True)
+class LeftOut(Record):
+    why: str
+    images: int
+
+
+@dataclass(kw_only=True)
+class ReleaseName(Record):
+    campaign: str
+    sha256: str
+    number: int | None
+
+
+@dataclass(kw_only=True)
+class Counts(Record):
+    """What a truth holds. objects: boxes; 0 of classification. masks: whether there are any.
+    release: where a command lays the truth out."""
+
+    release: ReleaseName | None = None
+    images: int
+    classes: int
+    objects: int
+    masks: bool
+    left_out: list[LeftOut]
+    notes: list[str]
 
 
 def write(frozen: Frozen, kind: str, folder: Path, inclusive: bool = False) -> Counts:
-    """What `score KIND` reads, into a folder that is there; what comes back is as count has it.
+    """The counts of what `score KIND` reads, which is written into a folder that is there.
 
     classification: truth.csv (image,wnid). localization: truth.csv (image,wnid,x0,y0,x1,y1) and
     images.csv (image,width,height). detection: these, images without objects too, and excluded.csv
@@ -47,11 +73,7 @@ def write(frozen: Frozen, kind: str, folder: Path, inclusive: bool = False) -> C
 
 
 def count(frozen: Frozen, kind: str) -> Counts:
-    """{"images", "classes", "objects", "masks", "left_out": [{"why", "images"}], "notes"} of what
-    write writes: nothing is written here.
-
-    objects: boxes; 0 of classification. masks: whether there are any. Raises as write does.
-    """
+    """The counts of what write would write. Raises as write does."""
     return _made(frozen, kind, None, False)
 
 
@@ -62,7 +84,7 @@ def _made(frozen: Frozen, kind: str, folder: Path | None, inclusive: bool) -> Co
         for scene in scenes(frozen, with_objects=kind == WSOL and folder is not None):
             take(scene)
     _check(frozen, kind, tally)
-    return tally.told(frozen, kind)
+    return tally.counts(frozen)
 
 
 class Tally:
@@ -98,25 +120,25 @@ class Tally:
             self.unsettled += sum(map(len, scene.unsettled.values()))
         return key
 
-    def told(self, frozen: Frozen, kind: str) -> Counts:
-        return {
-            "images": self.images,
-            "classes": len(self.classes),
-            "objects": self.objects,
-            "masks": bool(self.masks),
-            "left_out": [
-                {"why": why, "images": self.left_out[why]}
+    def counts(self, frozen: Frozen) -> Counts:
+        return Counts(
+            images=self.images,
+            classes=len(self.classes),
+            objects=self.objects,
+            masks=bool(self.masks),
+            left_out=[
+                LeftOut(why=why, images=self.left_out[why])
                 for why in (SEVERAL, NONE, UNKNOWN, NO_BOX)
                 if self.left_out[why]
             ],
-            "notes": list(self._notes(frozen, kind)),
-        }
+            notes=self._notes(frozen),
+        )
 
-    def _notes(self, frozen: Frozen, kind: str) -> list[str]:
+    def _notes(self, frozen: Frozen) -> list[str]:
         """What a reader of the figures must know of the truth."""
         waiting = frozen.meta["counts"]["open"] + frozen.meta["counts"]["review"]
         ignored = ", and in masks they are ignored" if self.masks else ""
-        said = (
+        counted = (
             (
                 waiting,
                 ("question was", "questions were"),
@@ -140,7 +162,7 @@ class Tally:
                 "asked about and not settled: the truth lacks their boxes" + ignored,
             ),
         )
-        return [f"{count_of(number, *forms)} {words}" for number, forms, words in said if number]
+        return [f"{count_of(number, *forms)} {words}" for number, forms, words in counted if number]
 
 
 def _taker(

@@ -1,9 +1,9 @@
 """Whether a truth that was written can be read back by what scores it."""
 
 from pathlib import Path
-from typing import Any
 
 from evaluation.benchmarks.kinds.labeled import scoring
+from evaluation.benchmarks.kinds.labeled.settings import Settings
 from evaluation.benchmarks.kinds.labeled.truth.ground_truth import TRUTH, WSOL
 from evaluation.metrics.wordnet.nouns import UnknownLabel, WordNetMissing, load
 from labeling.errors import Refusal
@@ -11,7 +11,7 @@ from labeling.files import BadInput
 from labeling.simulation.vote_files import rows
 
 
-def check_readable(kind: str, truth: Path, settings: dict[str, Any]) -> None:
+def check_readable(kind: str, truth: Path, settings: Settings) -> None:
     """Raises Refusal where the truth cannot be scored: labels may be more than files can hold."""
     if kind != WSOL:
         _check_classes(truth / TRUTH)

@@ -404,7 +404,7 @@ def upload(name: str, content: bytes) -> SimpleUploadedFile:
 def test_a_submission_comes_is_replaced_and_goes(alice, cats, as_alice):
     row = world.make(alice, cats, split="test", thresholds=10)
     path = reverse("evaluation:submissions", args=[row.name])
-    assert "it is for one look" in read(as_alice, path)
+    assert "score on it once" in read(as_alice, path)
     first, second = (
         world.maps_of(row, lambda _, turned=turned: world.ramp()[:, ::turned]) for turned in (1, -1)
     )

@@ -1,0 +1,79 @@
+"""The result of a run: what every submission is worth, as stored and as pages read it. Pure."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Self
+
+from evaluation.benchmarks.kinds.labeled.settings import Settings
+from evaluation.benchmarks.kinds.labeled.truth.ground_truth import (
+    CLASSIFICATION,
+    DETECTION,
+    LOCALIZATION,
+    WSOL,
+    Counts,
+)
+from evaluation.scoring.analysis import Difficulty
+from evaluation.scoring.classification import ClassificationResult
+from evaluation.scoring.comparing import Comparison
+from evaluation.scoring.detection import DetectionResult
+from evaluation.scoring.localization import LocalizationResult
+from evaluation.scoring.wsol.results import Curves, WsolResult
+from labeling.records import Record
+
+KindResult = ClassificationResult | LocalizationResult | DetectionResult | WsolResult
+RESULTS: dict[str, type[KindResult]] = {
+    CLASSIFICATION: ClassificationResult,
+    LOCALIZATION: LocalizationResult,
+    DETECTION: DetectionResult,
+    WSOL: WsolResult,
+}
+
+
+@dataclass(kw_only=True)
+class ScoredSubmission(Record):
+    """result: as `score KIND` prints it, with the analysis of classes and without curves."""
+
+    name: str
+    attempts: int
+    result: KindResult
+
+
+@dataclass(kw_only=True)
+class ScoredRelease(Record):
+    number: int
+    sha256: str
+
+
+@dataclass(kw_only=True)
+class KindCurves(Record):
+    """Of WSOL: as `score wsol --curves` has them; masks only where people drew parts."""
+
+    boxes: Curves | None = None
+    masks: Curves | None = None
+
+
+@dataclass(kw_only=True)
+class LabeledResult(Record):
+    """comparison: of several submissions; None for wsol. objects: of true boxes.
+
+    curves (by submission) and class_names are not stored with it: kind.result_of adds them.
+    """
+
+    kind: str
+    settings: Settings
+    truth: Counts
+    submissions: list[ScoredSubmission]
+    comparison: Comparison | None
+    objects: Difficulty | None
+    notes: list[str]
+    release: ScoredRelease
+    code_version: str
+    curves: dict[str, KindCurves] | None = None
+    class_names: dict[str, str] | None = None
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> Self:
+        found = super().from_json(value)
+        for own, stored in zip(found.submissions, value["submissions"], strict=True):
+            own.result = RESULTS[found.kind].from_json(stored["result"])
+        return found

@@ -1,0 +1,487 @@
+"""Rows of a result on released labels: the numbers of tables, figures and CSV files. Pure.
+
+A number that is not there is None in a row, never a fault.
+"""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from evaluation.benchmarks.kinds.labeled import wording
+from evaluation.benchmarks.kinds.labeled.images.outcomes import Asked
+from evaluation.benchmarks.kinds.labeled.results import KindResult, LabeledResult
+from evaluation.metrics import bands
+from evaluation.scoring import comparing
+from evaluation.scoring.analysis import ClassValue
+from evaluation.scoring.comparing import Estimate
+from evaluation.scoring.detection import ClassPrecision, DetectionResult
+from evaluation.scoring.wsol.results import LEVEL, Best, BoxResult, Curves, WsolResult, intervals
+
+LISTED = 10
+SCORE_BINS = 50
+HISTOGRAMS = {
+    "score_histogram": "all pixels",
+    "background_histogram": "background",
+    "foreground_histogram": "foreground",
+}
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A number with its interval, and the threshold of an accuracy.
+
+    best: nothing is surely better. query: what the page of images shows for it; "" for nothing.
+    """
+
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+    threshold: float | None = None
+    best: bool = False
+    query: str = ""
+
+
+@dataclass(frozen=True)
+class Standing:
+    """A submission with a cell for each leading number."""
+
+    name: str
+    images: int | None
+    attempts: int
+    cells: tuple[Cell, ...]
+
+    @property
+    def lead(self) -> Cell:
+        return self.cells[0] if self.cells else Cell(None)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Who leads by the first leading number, who comes next, and what of the order is sure."""
+
+    measure: wording.Measure
+    best: Standing
+    second: Standing | None
+    sure: bands.Order
+
+
+@dataclass(frozen=True)
+class MeasureRow:
+    """A number other than the leading ones, with a cell for each submission. number: whose images
+    its cells lead to; "" for none. measure, k: of hp@k and hit@k."""
+
+    number: str
+    name: str
+    cells: list[Cell]
+    measure: str = ""
+    k: int = 0
+
+
+@dataclass(frozen=True)
+class SetSize:
+    k: int
+    size: float | None
+
+
+@dataclass(frozen=True)
+class ClassRow:
+    """A class with a cell for each submission. positives: its objects; detections: of each
+    submission."""
+
+    wnid: str
+    name: str
+    cells: list[Cell]
+    images: int | None
+    positives: int | None
+    detections: list[int | None]
+
+    @property
+    def mean(self) -> float | None:
+        known = [cell.value for cell in self.cells if cell.value is not None]
+        return math.fsum(known) / len(known) if known else None
+
+
+@dataclass(frozen=True)
+class Spread:
+    """How far the classes of a submission lie apart."""
+
+    name: str
+    classes: int
+    mean: float
+    lowest: float
+    highest: float
+    range: float
+    values: list[float]
+
+
+@dataclass(frozen=True)
+class Scale:
+    """Values of a submission against the scale of objects. points: (scale, value, class)."""
+
+    name: str
+    points: list[tuple[float, float, str]]
+    pearson: float | None
+    spearman: float | None
+
+
+@dataclass(frozen=True)
+class Won:
+    name: str
+    classes: int
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Values of a submission at thresholds of its score maps."""
+
+    name: str
+    words: str
+    thresholds: list[float]
+    values: list[float | None]
+
+
+@dataclass(frozen=True)
+class ScoreHistogram:
+    """Pixels of a submission by score. shares: of all of them."""
+
+    name: str
+    words: str
+    edges: list[float]
+    counts: list[int]
+    shares: list[float | None]
+
+
+def names(result: LabeledResult) -> list[str]:
+    """The submissions, in the order of the result."""
+    return [own.name for own in result.submissions]
+
+
+def number(value: object) -> float | None:
+    """The value if it is a finite number, else None.
+
+    >>> number(0.5), number(None), number(float("nan"))
+    (0.5, None, None)
+    """
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return float(value) if is_number and math.isfinite(value) else None
+
+
+def cell_at(scored: KindResult, *path: str) -> Cell:
+    """The number at the path of a submission's result."""
+    found: object = scored
+    for key in path:
+        found = found.get(key) if isinstance(found, dict) else getattr(found, key, None)
+    if isinstance(found, Estimate):
+        return cell_of(found)
+    low, high = _wsol_interval(scored, path) or (None, None)
+    if isinstance(found, Best):
+        value, threshold = number(found.accuracy), number(found.threshold)
+        return Cell(value, number(low), number(high), threshold)
+    return Cell(number(found), number(low), number(high))
+
+
+def cell_of(own: Estimate) -> Cell:
+    low, high = own.interval or (None, None)
+    return Cell(number(own.value), number(low), number(high))
+
+
+def _wsol_interval(scored: KindResult, path: tuple[str, ...]) -> list[float | None] | None:
+    """Results of the first edition had none: a share of the images has one all the same."""
+    if not isinstance(scored, BoxResult) or not scored.images:
+        return None
+    found = getattr(scored.intervals or intervals(scored), path[0], None)
+    return found.get(path[-1]) if isinstance(found, dict) else found
+
+
+def level(result: LabeledResult) -> float:
+    """Of the intervals, and of what is sure."""
+    return result.settings.confidence or LEVEL
+
+
+def sure(result: LabeledResult, measure: wording.Measure) -> bands.Order:
+    """Which of the order by a measure is sure: by the paired tests where these are of the measure,
+    else by intervals that do not overlap."""
+    column = dict(zip(names(result), _column(result, measure), strict=True))
+    values = {name: cell.value for name, cell in column.items() if cell.value is not None}
+    tested = pairs(result)
+    if tested and measure == measures(result)[0]:
+        return comparing.sure(values, tested, level(result), measure.less_is_better)
+    sign = 1 if measure.less_is_better else -1
+    ranked = sorted(values, key=lambda name: (sign * values[name], name))
+    bounds = {name: (column[name].low, column[name].high) for name in ranked}
+    return bands.apart_by_intervals(ranked, bounds, level(result))
+
+
+def measures(result: LabeledResult) -> list[wording.Measure]:
+    """The leading numbers that any submission has."""
+    return [
+        measure
+        for measure in wording.LEADS[result.kind]
+        if any(cell.value is not None for cell in _column(result, measure))
+    ]
+
+
+def _column(result: LabeledResult, measure: wording.Measure) -> list[Cell]:
+    return [cell_at(own.result, *measure.path) for own in result.submissions]
+
+
+def standings(result: LabeledResult) -> list[Standing]:
+    """Every submission, best by the first leading number first.
+
+    `best` marks those of a column of which nothing is surely better, where that is not all.
+    """
+    found = measures(result)
+    columns = []
+    for measure in found:
+        leaders = sure(result, measure).leaders
+        columns.append(
+            [
+                replace(
+                    cell,
+                    best=name in leaders,
+                    query=Asked(name, measure.number, measure.case).query(),
+                )
+                for name, cell in zip(names(result), _column(result, measure), strict=True)
+            ]
+        )
+    rows = [
+        Standing(
+            own.name,
+            getattr(own.result, "images", None),
+            own.attempts,
+            tuple(column[at] for column in columns),
+        )
+        for at, own in enumerate(result.submissions)
+    ]
+    sign = 1 if found and found[0].less_is_better else -1
+    return sorted(
+        rows, key=lambda row: (row.lead.value is None, sign * (row.lead.value or 0), row.name)
+    )
+
+
+def answer(result: LabeledResult) -> Answer | None:
+    """None without any number."""
+    found = measures(result)
+    ranked = [row for row in standings(result) if row.lead.value is not None]
+    if not ranked:
+        return None
+    second = ranked[1] if len(ranked) > 1 else None
+    return Answer(found[0], ranked[0], second, sure(result, found[0]))
+
+
+def _measure_row(
+    result: LabeledResult, path: tuple[str, ...], number: str, name: str, case: str = "right"
+) -> MeasureRow | None:
+    """None where no submission has it."""
+    cells = [cell_at(own.result, *path) for own in result.submissions]
+    if all(cell.value is None for cell in cells):
+        return None
+    if number:
+        cells = [
+            replace(cell, query=Asked(own, number, case).query())
+            for own, cell in zip(names(result), cells, strict=True)
+        ]
+    return MeasureRow(number, name, cells)
+
+
+def at_k(result: LabeledResult) -> list[MeasureRow]:
+    """hp@k and hit@k. hp@k has no image that is right or wrong: it leads to those of hit@k."""
+    rows = []
+    for key, words in wording.AT_K.items():
+        ks = {int(k) for own in result.submissions for k in getattr(own.result, key, None) or {}}
+        for k in sorted(ks):
+            row = _measure_row(result, (key, str(k)), f"hit_at_{k}", f"{words[:-1]}{k}")
+            if row is not None:
+                rows.append(replace(row, measure=key, k=k))
+    return rows
+
+
+def set_sizes(result: LabeledResult) -> list[SetSize]:
+    """The mean size of hCorrectSet by k, which all submissions share."""
+    for own in result.submissions:
+        sizes = getattr(own.result, "mean_correct_set_size", None)
+        if sizes:
+            return [SetSize(int(k), number(sizes[k])) for k in sorted(sizes, key=int)]
+    return []
+
+
+def thresholds(result: LabeledResult) -> list[MeasureRow]:
+    """WSOL at each IoU, and pixels, with accuracy and threshold."""
+    deltas = {
+        key
+        for own in result.submissions
+        if isinstance(own.result, WsolResult)
+        for key in own.result.max_box_acc_v2.best
+    }
+    wanted: list[tuple[str, str, tuple[str, ...]]] = [
+        ("max_box_acc", "MaxBoxAcc, largest component", ("max_box_acc",)),
+        *((d, f"MaxBoxAccV2, IoU {d}", ("max_box_acc_v2", "best", d)) for d in sorted(deltas)),
+        ("", "MaxBoxAccV2, mean", ("max_box_acc_v2", "mean")),
+        ("top1_localization", "Top-1 localization", ("top1_localization",)),
+        ("px_acc", "PxAcc", ("px_acc",)),
+        ("", "PxAP", ("pxap",)),
+        ("", "mPxAP", ("mpxap",)),
+    ]
+    rows = [
+        _measure_row(result, path, key, words, "" if key.startswith("px_") else "right")
+        for key, words, path in wanted
+    ]
+    return [row for row in rows if row is not None]
+
+
+def by_class(scored: KindResult) -> dict[str, ClassValue]:
+    """Class → its value of one submission, whatever its kind calls it."""
+    if not isinstance(scored, WsolResult):
+        if scored.analysis is None:
+            return {
+                wnid: ClassValue(wnid=wnid, value=number(own.ap), images=None)
+                for wnid, own in scored_classes(scored).items()
+            }
+        rows = scored.analysis.per_class.rows
+        return {row.wnid: replace(row, value=number(row.value)) for row in rows}
+    return {
+        wnid: ClassValue(wnid=wnid, value=number(value), images=None)
+        for wnid, value in (scored.per_class or {}).items()
+    }
+
+
+def scored_classes(scored: KindResult) -> dict[str, ClassPrecision]:
+    """What detection counts in each class beside its AP; {} for other kinds."""
+    return scored.per_class if isinstance(scored, DetectionResult) else {}
+
+
+def per_class(result: LabeledResult) -> list[ClassRow]:
+    """Every class, easiest first by the mean of the cells; without any value last."""
+    columns = [by_class(own.result) for own in result.submissions]
+    counted = [scored_classes(own.result) for own in result.submissions]
+    asked = wording.CLASS_IMAGES[result.kind]
+    called = result.class_names or {}
+    rows = []
+    for wnid in dict.fromkeys(wnid for column in columns for wnid in column):
+        found = [column.get(wnid) for column in columns]
+        objects = [own.get(wnid) for own in counted]
+        rows.append(
+            ClassRow(
+                wnid,
+                called.get(wnid, wnid),
+                [
+                    Cell(own and own.value, query=Asked(name, asked, "", wnid).query())
+                    for name, own in zip(names(result), found, strict=True)
+                ],
+                next((own.images for own in found if own), None),
+                next((own.positives for own in objects if own), None),
+                [own.detections if own else None for own in objects],
+            )
+        )
+    return sorted(rows, key=lambda row: (row.mean is None, -(row.mean or 0.0), row.wnid))
+
+
+def spread(result: LabeledResult) -> list[Spread]:
+    """Of each submission that has any value of a class."""
+    rows = []
+    for own in result.submissions:
+        values = [row.value for row in by_class(own.result).values()]
+        known = [value for value in values if value is not None]
+        if known:
+            low, high = min(known), max(known)
+            mean = math.fsum(known) / len(known)
+            rows.append(Spread(own.name, len(known), mean, low, high, high - low, known))
+    return rows
+
+
+def easiest(result: LabeledResult) -> list[ClassRow]:
+    """At most LISTED classes over all submissions, none of which is among the hardest."""
+    known = [row for row in per_class(result) if row.mean is not None]
+    return known[: min(LISTED, len(known) // 2)]
+
+
+def hardest(result: LabeledResult) -> list[ClassRow]:
+    """As many, the hardest first."""
+    known = [row for row in per_class(result) if row.mean is not None]
+    return known[::-1][: min(LISTED, len(known) // 2)]
+
+
+def scale(result: LabeledResult) -> list[Scale]:
+    """Of each submission that has values and scales of classes."""
+    rows = []
+    for own in result.submissions:
+        analysis = None if isinstance(own.result, WsolResult) else own.result.analysis
+        if analysis is None or analysis.by_scale is None:
+            continue
+        known = [(number(row.scale), number(row.value), row.wnid) for row in analysis.by_scale.rows]
+        points = [(x, y, wnid) for x, y, wnid in known if x is not None and y is not None]
+        if points:
+            pearson, spearman = analysis.by_scale.correlation, analysis.by_scale.rank_correlation
+            rows.append(Scale(own.name, points, number(pearson), number(spearman)))
+    return rows
+
+
+def pairs(result: LabeledResult) -> list[comparing.Pair]:
+    """Every pair of submissions compared."""
+    return (result.comparison.pairs if result.comparison else None) or []
+
+
+def classes_won(result: LabeledResult) -> list[Won]:
+    """In how many classes each submission is the best; most first."""
+    found = result.comparison
+    won = found.classes_won if found else None
+    if won is None and found and found.optimistic:
+        won = found.optimistic.by_class.classes_won
+    rows = [Won(name, count) for name, count in (won or {}).items()]
+    return sorted(rows, key=lambda row: (-row.classes, row.name))
+
+
+def curves(result: LabeledResult) -> list[Curve]:
+    """Every threshold curve."""
+    rows = []
+    for name, part in _parts(result):
+        for key, words in wording.CURVES.items():
+            values = getattr(part, key)
+            by_iou = values if isinstance(values, dict) else {"": values or []}
+            rows += [
+                Curve(name, f"{words} {iou}".strip(), part.thresholds, [number(v) for v in own])
+                for iou, own in by_iou.items()
+                if own
+            ]
+    return rows
+
+
+def _parts(result: LabeledResult) -> Iterator[tuple[str, Curves]]:
+    """The curves of boxes and of masks, with their submission."""
+    for name, own in (result.curves or {}).items():
+        for part in (own.boxes, own.masks):
+            if part is not None:
+                yield name, part
+
+
+def score_histograms(result: LabeledResult) -> list[ScoreHistogram]:
+    """How many pixels have which score, in at most SCORE_BINS bins."""
+    return [
+        _binned(name, words, getattr(part, key))
+        for name, part in _parts(result)
+        for key, words in HISTOGRAMS.items()
+        if getattr(part, key)
+    ]
+
+
+def _binned(name: str, words: str, counts: list[int]) -> ScoreHistogram:
+    """The last place, of scores of exactly 1, joins the last bin."""
+    count = max(1, len(counts) - 1)
+    bins = min(SCORE_BINS, count)
+    sums = [0] * bins
+    for at, pixels in enumerate(counts):
+        sums[min(at, count - 1) * bins // count] += int(pixels)
+    total = sum(sums)
+    edges = [at / bins for at in range(bins + 1)]
+    return ScoreHistogram(
+        name, words, edges, sums, [value / total if total else None for value in sums]
+    )
+
+
+def notes(result: LabeledResult) -> list[tuple[list[str], str]]:
+    """(submissions, note): those of the run first, of nobody; one that several have comes once."""
+    found: dict[str, list[str]] = {note: [] for note in result.notes}
+    for own in result.submissions:
+        for note in getattr(own.result, "notes", ()):
+            found.setdefault(note, []).append(own.name)
+    return [(who, note) for note, who in found.items()]
