@@ -25,9 +25,8 @@ from labeling.jobs import kept_files
 from labeling.models import Release, User
 from labeling.records import Record
 
-Result = dict[str, Any]
-# What a kind's result is: its own Record.
-ResultT = TypeVar("ResultT", bound=Record | Result)
+# What a kind's result is: its own Record, or a JSON object.
+ResultT = TypeVar("ResultT", bound=Record | Mapping[str, object])
 Query = Mapping[str, str]
 # What has no default that is safe: a kind without one of them is refused when it is loaded.
 REQUIRED = ("family", "names", "title", "create", "accept", "prepare", "score", "fingerprint")

@@ -80,9 +80,8 @@ def json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         if file.peek(len(ZIP))[: len(ZIP)] == ZIP:
             raise BadInput(
                 "is a part of a selection (mad select --shard) or another zip, no JSON Lines",
-                path,
-                None,
-                "join all parts first: mad merge PART … --out selection.jsonl",
+                file=path,
+                cure="join all parts first: mad merge PART … --out selection.jsonl",
             )
         for number, raw in enumerate(file, start=1):
             if not raw.strip():
@@ -108,16 +107,16 @@ def read_answers(path: Path) -> dict[tuple[str, str], bool | None]:
         if contains is not None and not isinstance(contains, bool):
             raise BadInput(
                 f"contains is {contains!r}, expected true, false or null",
-                path,
-                line,
-                "give true, false, or null for an image dropped as too hard",
+                file=path,
+                line=line,
+                cure="give true, false, or null for an image dropped as too hard",
             )
         if (image, wnid) in answers:
             raise BadInput(
                 f"{image!r} and {wnid} already have an answer",
-                path,
-                line,
-                "give one line per settled question",
+                file=path,
+                line=line,
+                cure="give one line per settled question",
             )
         answers[image, wnid] = contains
     return answers
@@ -157,9 +156,9 @@ def _accuracies(rows: "csv.DictReader[str]", path: StrPath) -> dict[str, float]:
     if not {"classifier", "accuracy"} <= set(rows.fieldnames or ()):
         raise BadInput(
             "the first line has no classifier and accuracy",
-            path,
-            1,
-            "begin with the line classifier,accuracy",
+            file=path,
+            line=1,
+            cure="begin with the line classifier,accuracy",
         )
     found: dict[str, float] = {}
     for row in rows:
@@ -171,9 +170,9 @@ def _accuracies(rows: "csv.DictReader[str]", path: StrPath) -> dict[str, float]:
         if value != value or abs(value) == float("inf"):
             raise BadInput(
                 f"the accuracy of {name!r} is {row['accuracy']!r}, expected a number",
-                path,
-                rows.line_num,
-                "give a number",
+                file=path,
+                line=rows.line_num,
+                cure="give a number",
             )
         if name in found:
             raise BadInput(f"{name!r} is listed twice", path, rows.line_num, "list it once")

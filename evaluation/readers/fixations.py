@@ -45,13 +45,12 @@ def read_pascal_s(fixations: StrPath, sizes: StrPath | None = None) -> list[Gaze
     with _opened(path) as file, _readable(path):
         cells = _variable(file, "fixCell", path)
         if cells.dtype != object or 1 not in cells.shape:
-            raise BadInput("fixCell is no list of cells", path, None, _SAVE)
+            raise BadInput("fixCell is no list of cells", file=path, cure=_SAVE)
         if extents is not None and len(extents) != cells.size:
             raise BadInput(
                 f"has {count_of(cells.size, 'image')}, {sizes} has {len(extents)}",
-                path,
-                None,
-                "give both files of one data set",
+                file=path,
+                cure="give both files of one data set",
             )
         for number, reference in enumerate(cells.ravel(), start=1):
             size = None if extents is None else extents[number - 1]
@@ -68,7 +67,7 @@ def _opened(path: Path) -> Any:
     try:
         return h5py.File(path)
     except OSError:
-        raise BadInput("is not a MATLAB v7.3 file", path, None, _SAVE) from None
+        raise BadInput("is not a MATLAB v7.3 file", file=path, cure=_SAVE) from None
 
 
 @contextmanager
@@ -77,7 +76,7 @@ def _readable(path: Path) -> Iterator[None]:
     try:
         yield
     except (RuntimeError, OSError, KeyError, TypeError, ValueError) as error:
-        raise BadInput(f"is broken inside ({error})", path, None, _SAVE) from None
+        raise BadInput(f"is broken inside ({error})", file=path, cure=_SAVE) from None
 
 
 def _values(data: Any, what: str, path: Path) -> NDArray[Any]:
@@ -85,9 +84,8 @@ def _values(data: Any, what: str, path: Path) -> NDArray[Any]:
     if data.size is None or data.size > MOST_VALUES:
         raise BadInput(
             f"{what} says it has {data.size or 'no'} values, expected at most {MOST_VALUES:,}",
-            path,
-            None,
-            _SAVE,
+            file=path,
+            cure=_SAVE,
         )
     return np.asarray(data[()])
 
@@ -97,7 +95,7 @@ def _variable(file: Any, name: str, path: Path) -> NDArray[Any]:
 
     if not isinstance(file.get(name), h5py.Dataset):
         told = ", ".join(key for key in file if not key.startswith("#")) or "nothing"
-        raise BadInput(f"has no variable {name}, it has {told}", path, None, _SAVE)
+        raise BadInput(f"has no variable {name}, it has {told}", file=path, cure=_SAVE)
     return _values(file[name], name, path)
 
 
@@ -105,7 +103,7 @@ def _cell(file: Any, reference: Any, number: int, path: Path) -> NDArray[Any]:
     try:
         return _values(file[reference], f"image {number}", path)
     except (AttributeError, KeyError, OSError, RuntimeError, TypeError, ValueError):
-        raise BadInput(f"image {number}: its cell leads nowhere", path, None, _SAVE) from None
+        raise BadInput(f"image {number}: its cell leads nowhere", file=path, cure=_SAVE) from None
 
 
 def _sizes(path: Path) -> list[tuple[int, int]]:
@@ -113,10 +111,10 @@ def _sizes(path: Path) -> list[tuple[int, int]]:
         values = _variable(file, "sizeData", path)
     if values.ndim != 2 or values.shape[0] != 2 or values.dtype.kind not in "fiu":
         raise BadInput(
-            f"sizeData has shape {values.shape[::-1]}, expected (images, 2)", path, None, _SAVE
+            f"sizeData has shape {values.shape[::-1]}, expected (images, 2)", file=path, cure=_SAVE
         )
     if not ((values >= 1) & (values <= LARGEST) & (values % 1 == 0)).all():
-        raise BadInput("sizeData has sizes that are not whole pixels", path, None, _SAVE)
+        raise BadInput("sizeData has sizes that are not whole pixels", file=path, cure=_SAVE)
     return [(int(height), int(width)) for height, width in values.T]
 
 
@@ -131,9 +129,8 @@ def _people(
         raise BadInput(
             f"image {number}: has shape {values.shape[::-1]}, expected rows of (row, column, "
             "person)",
-            path,
-            None,
-            _SAVE,
+            file=path,
+            cure=_SAVE,
         )
     rows, columns, people = values
     with np.errstate(invalid="ignore"):
@@ -146,17 +143,15 @@ def _people(
         raise BadInput(
             f"image {number}: fixation {at + 1} is at row {rows[at]:g}, column {columns[at]:g}, "
             f"person {people[at]:g}, expected whole numbers from 1{within}",
-            path,
-            None,
-            "leave the fixation out",
+            file=path,
+            cure="leave the fixation out",
         )
     starts = np.flatnonzero(np.diff(people, prepend=0)).tolist()
     if len(set(people[starts])) < len(starts):
         raise BadInput(
             f"image {number}: a person's fixations are not together",
-            path,
-            None,
-            "sort them by person, each in the order of looking",
+            file=path,
+            cure="sort them by person, each in the order of looking",
         )
     places = np.stack([rows, columns], axis=1).astype(np.int64) - 1
     return tuple(np.split(places, starts[1:])) if len(places) else ()

@@ -50,7 +50,7 @@ class ImageList:
             (seen[2], "the line ends in a carriage return", "save it with Unix line ends"),
         ):
             if line:
-                raise BadInput(what, path, int(line), cure)
+                raise BadInput(what, file=path, line=int(line), cure=cure)
         if mixed > 127:
             self._check_utf8()
         self.in_order = bool(ascending)
@@ -81,7 +81,7 @@ class ImageList:
                 # The bad byte may sit up to three bytes into what the decoder had kept back.
                 line = self._map[: start + error.start].count(b"\n") + 1
                 raise BadInput(
-                    "the image id is not UTF-8", self.path, line, "write it as UTF-8"
+                    "the image id is not UTF-8", file=self.path, line=line, cure="write it as UTF-8"
                 ) from error
 
     def _refuse_repeats(self) -> None:
@@ -104,9 +104,9 @@ class ImageList:
             if name in first:
                 raise BadInput(
                     f"the image id {name.decode()!r} is already in line {first[name]}",
-                    self.path,
-                    number,
-                    "list each image once",
+                    file=self.path,
+                    line=number,
+                    cure="list each image once",
                 )
             first[name] = number
         self._map.seek(0)
@@ -127,7 +127,7 @@ def _mapped_bytes(path: Path) -> tuple[mmap.mmap, NDArray[np.uint8]]:
     require_file(path, "list one image id per line")
     with open(path, "rb") as file:
         if path.stat().st_size == 0:
-            raise BadInput("there are no images", path, None, "list one image id per line")
+            raise BadInput("there are no images", file=path, cure="list one image id per line")
         data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     return data, np.frombuffer(data, np.uint8)
 
@@ -135,7 +135,7 @@ def _mapped_bytes(path: Path) -> tuple[mmap.mmap, NDArray[np.uint8]]:
 def classifiers_in(folder: Path) -> list[str]:
     """Names of the classifiers that have a file in a predictions folder, sorted."""
     if not folder.is_dir():
-        raise BadInput("the predictions folder does not exist", folder, None, "check the path")
+        raise BadInput("the predictions folder does not exist", file=folder, cure="check the path")
     endings = (".labels.npy", ".confidences.npy")
     return sorted(
         {
@@ -158,17 +158,20 @@ def read_classes(path: Path, wordnet: WordNet) -> list[str]:
         except UnknownLabel as error:
             raise BadInput(
                 f"{wnid!r} is no wnid of a noun of WordNet 3.0",
-                path,
-                number,
-                "give wnids such as n02084071, one per line",
+                file=path,
+                line=number,
+                cure="give wnids such as n02084071, one per line",
             ) from error
         if wnid in first:
             raise BadInput(
-                f"{wnid} is already in line {first[wnid]}", path, number, "list each class once"
+                f"{wnid} is already in line {first[wnid]}",
+                file=path,
+                line=number,
+                cure="list each class once",
             )
         first[wnid] = number
     if not first:
-        raise BadInput("there are no classes", path, None, "list one wnid per line")
+        raise BadInput("there are no classes", file=path, cure="list one wnid per line")
     return list(first)
 
 
@@ -191,34 +194,31 @@ def _column(path: Path, types: Sequence[str], length: int) -> NDArray[Any]:
         mapped = np.load(path, mmap_mode="r", allow_pickle=False)
     except NO_ARRAY as error:
         raise BadInput(
-            "is not a whole .npy array", path, None, "write it again with numpy.save"
+            "is not a whole .npy array", file=path, cure="write it again with numpy.save"
         ) from error
     if not isinstance(mapped, np.ndarray):
         mapped.close()
-        raise BadInput("is not one .npy array", path, None, "write it with numpy.save")
+        raise BadInput("is not one .npy array", file=path, cure="write it with numpy.save")
     # A plain view of the same memory: slices of np.memmap are slow objects.
     array = mapped.view(np.ndarray)
     if array.dtype.name not in types or not array.dtype.isnative:
         raise BadInput(
             f"has dtype {array.dtype.str if array.dtype.name in types else array.dtype}, "
             f"expected {' or '.join(types)}",
-            path,
-            None,
-            f"save it with .astype('{types[-1]}')",
+            file=path,
+            cure=f"save it with .astype('{types[-1]}')",
         )
     if array.ndim != 1:
         raise BadInput(
             f"has shape {array.shape}, expected ({length},)",
-            path,
-            None,
-            "save one value per image, the best label's",
+            file=path,
+            cure="save one value per image, the best label's",
         )
     if len(array) != length:
         raise BadInput(
             f"has {len(array)} values, expected {length}, one per line of images.txt",
-            path,
-            None,
-            "predict the images of images.txt, in that order",
+            file=path,
+            cure="predict the images of images.txt, in that order",
         )
     return array
 
@@ -232,9 +232,8 @@ def _check_labels(path: Path, labels: NDArray[Any], classes: int, part: slice) -
             raise BadInput(
                 f"the label at index {at} (line {at + 1} of images.txt) is {labels[at]}, "
                 f"outside classes.txt, which has {classes} lines (0 to {classes - 1})",
-                path,
-                None,
-                "save indices into classes.txt",
+                file=path,
+                cure="save indices into classes.txt",
             )
 
 
@@ -254,9 +253,8 @@ def _check_confidences(path: Path, confidences: NDArray[Any], part: slice) -> bo
                 raise BadInput(
                     f"the confidence at index {at} (line {at + 1} of images.txt) is "
                     f"{confidences[at]}, expected 0 to 1",
-                    path,
-                    None,
-                    "save probabilities (after the softmax)",
+                    file=path,
+                    cure="save probabilities (after the softmax)",
                 )
     return signed_zero
 

@@ -200,8 +200,8 @@ def _read(
                 first_file, first = places.setdefault(key, (file, number))
                 if (first_file, first) != (file, number):
                     of = "" if first_file == file else f" of {first_file}"
-                    said = f"the pair has {what} {value!r} in line {first}{of} already"
-                    raise _bad(file, number, said, "remove one of the two")
+                    message = f"the pair has {what} {value!r} in line {first}{of} already"
+                    raise _bad(file, number, message, "remove one of the two")
             lines.append(line)
         if not is_headed:
             raise _bad(file, None, "the file is empty", "give a selection")
@@ -219,9 +219,9 @@ def check_same_rule(
     for key in rule:
         before, now = getattr(old, key), getattr(new, key)
         if before is not None and now is not None and before != now:
-            said = f"{key} is {now!r}, and {before!r} in the competition"
+            message = f"{key} is {now!r}, and {before!r} in the competition"
             cure = "run mad add into the competition's own selection.jsonl"
-            raise _bad(file, number, said, cure)
+            raise _bad(file, number, message, cure)
 
 
 def _bad(file: str, number: int | None, message: str, cure: str = "") -> BadInput:
@@ -242,8 +242,8 @@ def _ranked_meta(raw: object, file: str, number: int) -> Meta:
     if len(set(names)) < len(names):
         raise _bad(file, number, "meta names a classifier twice")
     if isinstance(top_k, bool) or not isinstance(top_k, int) or top_k < 1:
-        said = f"top_k is {str(top_k)[:60]}, expected a whole number of 1 or more"
-        raise _bad(file, number, said)
+        message = f"top_k is {str(top_k)[:60]}, expected a whole number of 1 or more"
+        raise _bad(file, number, message)
     return Meta.from_json(raw)
 
 
@@ -252,11 +252,11 @@ def _checked_meta(raw: object, file: str, number: int) -> Meta:
     if not all(_is_text(name, 100) for name in meta.classifiers):
         raise _bad(file, number, "meta needs classifiers: two or more names of 1 to 100 characters")
     if meta.top_k > MAX_TOP_K:
-        said = f"top_k is {str(meta.top_k)[:60]}, expected a whole number from 1 to {MAX_TOP_K}"
-        raise _bad(file, number, said)
+        message = f"top_k is {str(meta.top_k)[:60]}, expected a whole number from 1 to {MAX_TOP_K}"
+        raise _bad(file, number, message)
     if meta.distance not in (None, *DISTANCES):
-        said = f"distance is {meta.distance!r}, expected one of {', '.join(DISTANCES)}"
-        raise _bad(file, number, said)
+        message = f"distance is {meta.distance!r}, expected one of {', '.join(DISTANCES)}"
+        raise _bad(file, number, message)
     # The whole meta line is kept with the benchmark, and no database takes these.
     try:
         text = json.dumps(raw, allow_nan=False, ensure_ascii=False)

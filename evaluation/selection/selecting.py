@@ -63,9 +63,8 @@ def open_pool(
     if len(chosen) < 2:
         raise BadInput(
             f"has predictions of {len(chosen)} classifiers, expected 2 or more",
-            folder,
-            None,
-            "add NAME.labels.npy and NAME.confidences.npy for each classifier",
+            file=folder,
+            cure="add NAME.labels.npy and NAME.confidences.npy for each classifier",
         )
     classes = read_classes(folder / "classes.txt", wordnet)
     with ThreadPoolExecutor(threads) as pool:

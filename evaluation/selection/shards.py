@@ -121,9 +121,8 @@ class Part:
         """The refusal of a file that is no part, or not all of one."""
         return BadInput(
             "is not a whole part of a selection",
-            self.path,
-            None,
-            "write it again with mad select --shard I/N --out part.npz",
+            file=self.path,
+            cure="write it again with mad select --shard I/N --out part.npz",
         )
 
     def _get(self, name: str) -> NDArray[Any]:
@@ -160,9 +159,8 @@ def join_parts(parts: Sequence[Part], wordnet: WordNet) -> tuple[PartMeta, Rule,
             if shared.get(key) != other.get(key):
                 raise BadInput(
                     f"comes of another {key} than {first.path}",
-                    part.path,
-                    None,
-                    "make all parts from the same files with the same options",
+                    file=part.path,
+                    cure="make all parts from the same files with the same options",
                 )
     end = 0
     ordered = sorted(parts, key=lambda part: (part.stretch.start, part.stretch.stop))
@@ -172,17 +170,15 @@ def join_parts(parts: Sequence[Part], wordnet: WordNet) -> tuple[PartMeta, Rule,
             low, high = sorted((part.stretch.start, end))
             raise BadInput(
                 f"{what} images {low + 1} to {high} of images.txt",
-                part.path,
-                None,
-                "give each part of the pool once",
+                file=part.path,
+                cure="give each part of the pool once",
             )
         end = part.stretch.stop
     if end != shared["counts"]["images"]:
         raise BadInput(
             f"images {end + 1} to {shared['counts']['images']} of images.txt are in no part",
-            ordered[-1].path,
-            None,
-            "give each part of the pool once",
+            file=ordered[-1].path,
+            cure="give each part of the pool once",
         )
     try:
         settings = settings_of(shared)

@@ -171,9 +171,8 @@ class Command(ContractCommand):
         if classifier in before.classifiers:
             raise BadInput(
                 f"{classifier!r} is in the competition already",
-                into,
-                None,
-                "give a classifier that is not",
+                file=into,
+                cure="give a classifier that is not",
             )
         settings = _joining_settings(before.meta, _given(options), into)
         wordnet = load()
@@ -264,9 +263,9 @@ def _joining_settings(meta: Meta, given: dict[str, object], into: Path) -> selec
     if missing:
         raise BadInput(
             f"the meta line lacks settings of the selection ({', '.join(missing)})",
-            into,
-            1,
-            "give them as options",
+            file=into,
+            line=1,
+            cure="give them as options",
         )
     if values["top_k"] != meta.top_k:
         raise UsageError(f"--top-k is {values['top_k']}, but {into} has {meta.top_k}")
@@ -284,9 +283,8 @@ def _refuse_another_pool(meta: Meta, now: dict[str, str], predictions: Path, int
         if now.get(name) != digest:
             raise BadInput(
                 f"is not the file that {into} was made from",
-                predictions / name,
-                None,
-                "bring it back, or select again",
+                file=predictions / name,
+                cure="bring it back, or select again",
             )
 
 

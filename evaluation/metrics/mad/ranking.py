@@ -68,8 +68,8 @@ class SelectedImage:
 
 
 @dataclass
-class Standing:
-    """What stands for a pair now.
+class PairImages:
+    """The images of a pair.
 
     images: in place, by rank, `pending` among them: those with an answer still to come. dropped:
     those that an answer of null took out. reserve: what would come next, unless there is none.
@@ -82,32 +82,34 @@ class Standing:
     reserve: SelectedImage | None = None
 
 
-def standing_images(lines: Iterable[SelectedImage], answers: Answers, top_k: int) -> list[Standing]:
-    """For each pair, in order of first mention, which images stand, wait, or were dropped.
+def images_in_place(
+    lines: Iterable[SelectedImage], answers: Answers, top_k: int
+) -> list[PairImages]:
+    """For each pair, in order of first mention, which images are in place, wait, or were dropped.
 
     An image with an answer of null on either question is dropped; the pair's next reserve (ranks
-    above top_k) takes its place, and is dropped in its turn if its own answer is null. A reserve
-    comes in only for a dropped image: a pair that had fewer than top_k keeps fewer.
+    above top_k) takes its place, and is dropped in its turn if its answer is null. A reserve comes
+    in only for a dropped image: a pair that had fewer than top_k keeps fewer.
     """
     pairs: dict[frozenset[str], list[SelectedImage]] = {}
     for line in lines:
         pairs.setdefault(frozenset(line.pair), []).append(line)
     found = []
     for chosen in pairs.values():
-        standing = Standing(chosen[0].pair)
+        current = PairImages(chosen[0].pair)
         wanted = sum(line.rank <= top_k for line in chosen)
         for line in sorted(chosen, key=lambda line: line.rank):
-            if len(standing.images) == wanted:
-                standing.reserve = line
+            if len(current.images) == wanted:
+                current.reserve = line
                 break
             given = [answers.get(question, "none yet") for question in line.questions]
             if None in given:
-                standing.dropped.append(line)
+                current.dropped.append(line)
                 continue
-            standing.images.append(line)
+            current.images.append(line)
             if "none yet" in given:
-                standing.pending.append(line)
-        found.append(standing)
+                current.pending.append(line)
+        found.append(current)
     return found
 
 
@@ -166,12 +168,12 @@ def rank(
     Raises RankingError where no ranking exists: the comparisons fall apart, or, without smoothing,
     a classifier was never right in a pair.
     """
-    standings = standing_images(lines, answers, top_k)
-    pending = [line for standing in standings for line in standing.pending]
+    placed_pairs = images_in_place(lines, answers, top_k)
+    pending = [line for current in placed_pairs for line in current.pending]
     if pending and missing == "error":
         unanswered = {q: None for line in pending for q in line.questions if q not in answers}
         raise MissingAnswers(list(unanswered))
-    outcomes = _outcomes(standings, answers, list(classifiers))
+    outcomes = _outcomes(placed_pairs, answers, list(classifiers))
     correct, images = outcomes.tally(outcomes.right)
     _refuse_parts(outcomes.classifiers, images)
     a = accuracy_matrix(correct, images, smoothing)
@@ -200,7 +202,7 @@ def rank(
         images=images.sum(axis=1).tolist(),
         hodge=hodge(a, images),
         cases=cases(outcomes),
-        pairs=_pair_counts(outcomes, standings),
+        pairs=_pair_counts(outcomes, placed_pairs),
         smoothing=smoothing,
         top_k=top_k,
         pending=len(pending),
@@ -216,15 +218,17 @@ def rank(
     return result
 
 
-def _outcomes(standings: Sequence[Standing], answers: Answers, classifiers: list[str]) -> Outcomes:
+def _outcomes(
+    placed_pairs: Sequence[PairImages], answers: Answers, classifiers: list[str]
+) -> Outcomes:
     place = {name: i for i, name in enumerate(classifiers)}
-    by_pair = {frozenset(standing.pair): standing for standing in standings}
+    by_pair = {frozenset(current.pair): current for current in placed_pairs}
     pairs, right, ids = [], [], []
     for i, j in combinations(range(len(classifiers)), 2):
-        standing = by_pair.get(frozenset((classifiers[i], classifiers[j])))
-        waiting = set(standing.pending) if standing else set()
+        current = by_pair.get(frozenset((classifiers[i], classifiers[j])))
+        waiting = set(current.pending) if current else set()
         rows, names = [], []
-        for line in standing.images if standing else ():
+        for line in current.images if current else ():
             if line in waiting:
                 continue
             given = [bool(answers[question]) for question in line.questions]
@@ -398,14 +402,14 @@ def _order(
     return bands.order(ranked, lambda a, b: bool(beats[place[a], place[b]] >= LEAST), LEVEL)
 
 
-def _pair_counts(outcomes: Outcomes, standings: Sequence[Standing]) -> list[PairCounts]:
+def _pair_counts(outcomes: Outcomes, placed_pairs: Sequence[PairImages]) -> list[PairCounts]:
     names = outcomes.classifiers
-    by_pair = {frozenset(standing.pair): standing for standing in standings}
+    by_pair = {frozenset(current.pair): current for current in placed_pairs}
     rows = []
     for (i, j), right in zip(outcomes.pairs, outcomes.right, strict=True):
         pair = (names[i], names[j])
-        standing = by_pair.get(frozenset(pair), Standing(pair))
-        dropped, pending = len(standing.dropped), len(standing.pending)
+        current = by_pair.get(frozenset(pair), PairImages(pair))
+        dropped, pending = len(current.dropped), len(current.pending)
         rows.append(
             PairCounts(pair=list(pair), images=len(right), dropped=dropped, pending=pending)
         )

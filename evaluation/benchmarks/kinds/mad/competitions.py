@@ -1,13 +1,12 @@
 """MAD competitions: from a selection to questions, replacements, and what joins later.
 
 The only writer of Selection, and of the Benchmark and Submission rows of this kind. A pair's images
-follow one rule, the same that `mad rank` applies to a file (ranking.standing_images): the first
+follow one rule, the same that `mad rank` applies to a file (ranking.images_in_place): the first
 images of its list that were not dropped, as many as it had within top_k.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 from urllib.parse import quote
 
 from django.db import transaction
@@ -98,9 +97,9 @@ def create(
     stated = {**DEFAULTS, **(settings or {})}
     stated |= {"meta": selection.meta.to_json(), "selection_sha256": selection.sha256()}
     stated["vocabulary"] = _checked_vocabulary(vocabulary, wordnet)
-    standing = Benchmark.objects.filter(name=name, created_by=owner).first()
-    if standing and standing.settings.get("selection_sha256") == stated["selection_sha256"]:
-        return standing
+    existing = Benchmark.objects.filter(name=name, created_by=owner).first()
+    if existing and existing.settings.get("selection_sha256") == stated["selection_sha256"]:
+        return existing
     if Benchmark.objects.filter(name=name).exists():
         raise Conflict(
             f"A benchmark is already called {name!r}. Choose another name.", field="name"
@@ -238,7 +237,7 @@ def set_accuracies(benchmark: Benchmark, accuracies: dict[str, float | None]) ->
 
 
 def topic_of(synset: Synset) -> lifecycle.TopicRow:
-    """What people are told of a class: name, synonyms, gloss and where to read more."""
+    """A class as people read it: name, synonyms, gloss and where to read more."""
     name, *synonyms = synset.lemmas
     page = quote(name[:1].upper() + name[1:].replace(" ", "_"))
     return {
@@ -400,10 +399,10 @@ def _fill(benchmark: Benchmark) -> tuple[list[Selection], list[str]]:
         .values("first", "second")
         .annotate(
             wanted=Count("pk", filter=Q(rank__lte=top_k)),
-            standing=Count("pk", filter=Q(state=chosen)),
+            in_place=Count("pk", filter=Q(state=chosen)),
             left=Count("pk", filter=Q(state=reserve)),
         )
-        .filter(standing__lt=F("wanted"), left__gt=0)
+        .filter(in_place__lt=F("wanted"), left__gt=0)
     )
     taken: list[Selection] = []
     waiting: list[str] = []
@@ -415,7 +414,7 @@ def _fill(benchmark: Benchmark) -> tuple[list[Selection], list[str]]:
         )
         dropped = _dropped_keys(benchmark, {row.image for row in rows})
         there = _images_in(benchmark.campaign.dataset, {row.image for row in rows})
-        needed = gap["wanted"] - gap["standing"]
+        needed = gap["wanted"] - gap["in_place"]
         for row in rows:
             if not needed:
                 break

@@ -1,4 +1,4 @@
-"""The counterexamples of a pair: its images, both predictions and what people said of them.
+"""The counterexamples of a pair: its images, both predictions and the answers to them.
 
 Read live, for looking at; scores come from frozen releases alone (runs.py).
 """
@@ -18,7 +18,7 @@ WORDS = {"yes": "yes", "no": "no", "hard": "too hard", "not_photo": "not a photo
 
 @dataclass
 class Prediction:
-    """One classifier's label for the image, and what people said to it."""
+    """One classifier's label for the image, and the answers to it."""
 
     classifier: str
     wnid: str

@@ -21,12 +21,12 @@ BATCH = 500
 def both_wrong(benchmark: Benchmark, rows: Iterable[Selection]) -> list[Selection]:
     """Those of the rows of which people said no to both labels."""
     rows = list(rows)
-    said = settled_values(benchmark.campaign, {row.image for row in rows})
+    settled = settled_values(benchmark.campaign, {row.image for row in rows})
     return [
         row
         for row in rows
-        if said.get((row.image, row.first_label)) == "no"
-        and said.get((row.image, row.second_label)) == "no"
+        if settled.get((row.image, row.first_label)) == "no"
+        and settled.get((row.image, row.second_label)) == "no"
     ]
 
 
@@ -98,7 +98,7 @@ def distances_to(
 
 
 def settled_values(campaign: Campaign, images: set[str]) -> dict[tuple[str, str], Any]:
-    """(image, topic) → the standing value of each settled or dropped question on these images."""
+    """(image, topic) → the settled value of each settled or dropped question on these images."""
     names = sorted(images)
     found: dict[tuple[str, str], Any] = {}
     for start in range(0, len(names), BATCH):

@@ -14,9 +14,9 @@ from evaluation.metrics.mad.ranking import (
     SelectedImage,
     against_accuracy,
     hodge,
+    images_in_place,
     perron,
     rank,
-    standing_images,
 )
 from evaluation.metrics.mad.results import DifferentImages, PairCounts
 
@@ -218,12 +218,12 @@ def test_images_in_place_wait_or_are_dropped(count, outcomes, images, dropped, p
     lines = [line("ab", r) for r in range(1, count + 1)]
     answers = answers_for(lines[: len(outcomes)], lambda one: outcomes[one.rank - 1])
 
-    (standing,) = standing_images(lines, answers, top_k=3)
+    (found,) = images_in_place(lines, answers, top_k=3)
 
-    assert [one.rank for one in standing.images] == images
-    assert [one.rank for one in standing.dropped] == dropped
-    assert [one.rank for one in standing.pending] == pending
-    assert (standing.reserve and standing.reserve.rank) == reserve
+    assert [one.rank for one in found.images] == images
+    assert [one.rank for one in found.dropped] == dropped
+    assert [one.rank for one in found.pending] == pending
+    assert (found.reserve and found.reserve.rank) == reserve
 
 
 def test_null_takes_the_image_out_of_every_pair_that_asks_the_question():
@@ -234,7 +234,7 @@ def test_null_takes_the_image_out_of_every_pair_that_asks_the_question():
     ]
     answers = {("x", "dog"): None, ("x", "cat"): True, ("x", "owl"): False}
 
-    first, second, third = standing_images(shared, answers, top_k=1)
+    first, second, third = images_in_place(shared, answers, top_k=1)
 
     assert (first.images, second.images, third.images) == ([], [], [shared[2]])
 
