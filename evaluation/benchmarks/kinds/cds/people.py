@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from django.db import transaction
 
-from evaluation.benchmarks import folders, truth_campaigns
+from evaluation.benchmarks import class_lists, folders
 from evaluation.benchmarks.kinds.cds import benchmarks
 from evaluation.metrics.wordnet.nouns import UnknownLabel, load
 from evaluation.models import Benchmark
@@ -130,7 +130,7 @@ def default_classes(benchmark: Benchmark) -> list[str]:
 def vocabulary_of(benchmark: Benchmark, wnids: Iterable[str] | None = None) -> list[dict[str, str]]:
     """{"key", "name"} of the classes to choose from. Raises Refusal for what WordNet lacks."""
     try:
-        return truth_campaigns.classes(wnids or default_classes(benchmark), load())
+        return class_lists.classes(wnids or default_classes(benchmark), load())
     except UnknownLabel as unknown:
         raise Refusal(
             f"{unknown.label!r} is not a noun of WordNet 3.0. Give wnids such as n02084071, one a "

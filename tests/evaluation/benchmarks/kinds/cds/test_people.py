@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from PIL import Image as Pillow
 
-from evaluation.benchmarks import folders, truth_campaigns
+from evaluation.benchmarks import class_lists, folders
 from evaluation.benchmarks.kinds.cds import benchmarks, people, people_frames, running
 from evaluation.models import Benchmark
 from evaluation.readers.frame_predictions import NOT_ASKED
@@ -262,9 +262,7 @@ def test_the_classes_are_those_of_the_benchmark_or_the_researchers(benchmark, al
 def test_no_two_classes_have_one_name(wordnet):
     cranes = ["n02012849", "n03126707"]
 
-    names = {
-        entry["key"]: entry["name"] for entry in truth_campaigns.classes([*cranes, CAT], wordnet)
-    }
+    names = {entry["key"]: entry["name"] for entry in class_lists.classes([*cranes, CAT], wordnet)}
 
     assert names[CAT] == "cat"
     assert names[cranes[0]] == "crane (wading bird)"
