@@ -66,7 +66,7 @@ class _Reader:
 
 
 @cache
-def _readers(cls: type[Record]) -> dict[str, _Reader]:
+def _readers(cls: type[Any]) -> dict[str, _Reader]:
     """Key → its field, of all but `unknown`."""
     hints = typing.get_type_hints(cls)
     return {

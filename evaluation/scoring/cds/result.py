@@ -18,7 +18,7 @@ from labeling.records import Record
 
 @dataclass(kw_only=True)
 class CdsTables(Record):
-    """Every table by its name in FORMATS. averaging: the rule of the printed tables."""
+    """Every table by its name in docs/cds.md. averaging: the rule of the printed tables."""
 
     averaging: str = "text"
     error: list[ErrorRow] = field(default_factory=list)
@@ -69,7 +69,7 @@ class Answer(Record):
 
 @dataclass(kw_only=True)
 class AnsweredSequence(Record):
-    """A line of a run's answers.jsonl: a sequence as FORMATS has it, and every classifier's answers
+    """A line of a run's answers.jsonl: a sequence as docs/cds.md has it, and every classifier's answers
     to its frames, with the scores. A classifier that was not asked is left out."""
 
     image: str
