@@ -69,8 +69,8 @@ class Answer(Record):
 
 @dataclass(kw_only=True)
 class AnsweredSequence(Record):
-    """A line of a run's answers.jsonl: a sequence as docs/cds.md has it, and every classifier's answers
-    to its frames, with the scores. A classifier that was not asked is left out."""
+    """A line of a run's answers.jsonl: a sequence as docs/cds.md has it, and every classifier's
+    answers to its frames, with the scores. A classifier that was not asked is left out."""
 
     image: str
     category: str
