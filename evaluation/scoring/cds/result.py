@@ -1,4 +1,4 @@
-"""What `score cds` finds, as the command prints it and runs store it. Pure."""
+"""How `score cds` computes, and what it finds, as it is printed and as runs store it. Pure."""
 
 from dataclasses import dataclass, field
 
@@ -14,6 +14,22 @@ from evaluation.metrics.cds.tables import (
     WinnersRow,
 )
 from labeling.records import Record
+
+
+@dataclass(frozen=True)
+class Options:
+    """bootstrap: rounds, 0 for no intervals. people: classifiers that stand beside the machines: in
+    the tables by scheme, but not in what compares machines or images. captchas: at most so many
+    candidates are listed."""
+
+    measure: str = "wup"
+    convention: str = "clean"
+    by: str = "wnid"
+    bootstrap: int = 1000
+    seed: int = 0
+    level: float = 0.95
+    people: tuple[str, ...] = ()
+    captchas: int = 1000
 
 
 @dataclass(kw_only=True)
