@@ -21,11 +21,12 @@ from labeling.models import Campaign
 from labeling.quality import auditing, qualifying
 from labeling.reports import campaign_figures, overview
 from labeling.reports.forecasts import Estimate
-from labeling.web.forms import CampaignForm, NewCampaignForm
-from labeling.web.forms.common import refusals_shown
+from labeling.web.forms.campaigns import CampaignForm, NewCampaignForm
+from labeling.web.forms.common import carried_out, refusals_shown
 from labeling.web.views.shared import (
     WATCHERS,
     SignedIn,
+    done,
     own_campaign,
     page_of,
     query_of,
@@ -77,20 +78,15 @@ def campaign_new(request: SignedIn) -> HttpResponse:
         form = NewCampaignForm(request.user, initial={"dataset": request.GET.get("dataset")})
         return _new(request, form, None)
     form = NewCampaignForm(request.user, request.POST, request.FILES)
-    valid = form.is_valid()
     if "estimate" in request.POST:
+        form.is_valid()
+        form.keep_files()
         return _new(request, form, form.estimate())
-    if valid:
-        with refusals_shown(form):
-            campaign = _draft(request, form)
-            form.forget_files()
-            messages.success(request, DRAFTED)
-            return redirect("labeling:campaign", campaign.name)
-    return _new(request, form, form.estimate())
+    made = carried_out(form, lambda: done(request, DRAFTED, "campaign", _draft(request, form).name))
+    return made or _new(request, form, form.estimate())
 
 
 def _new(request: SignedIn, form: NewCampaignForm, estimate: Estimate | None) -> HttpResponse:
-    form.keep_files()
     context = {"form": form, "estimate": estimate, "selection_page": _selection_page(form)}
     return render(request, "labeling/campaign_new.html", context)
 
@@ -231,11 +227,14 @@ def campaign_edit(request: SignedIn, name: str) -> HttpResponse:
     campaign = own_campaign(request, name)
     initial = {"title": campaign.title, "instructions": campaign.instructions}
     form = CampaignForm(request.POST or None, initial=initial)
-    if form.is_valid():
-        with refusals_shown(form):
-            lifecycle.change(campaign, request.user, **form.cleaned_data)
-            messages.success(request, "Saved. People see the new words on their next page.")
-            return redirect("labeling:campaign_edit", campaign.name)
+
+    def save() -> HttpResponse:
+        lifecycle.change(campaign, request.user, **form.cleaned_data)
+        said = "Saved. People see the new words on their next page."
+        return done(request, said, "campaign_edit", campaign.name)
+
+    if saved := carried_out(form, save):
+        return saved
     latest = vocabulary_store.current(campaign.dataset) if campaign.vocabulary_id else None
     return render_campaign(
         request,
