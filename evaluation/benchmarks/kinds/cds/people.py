@@ -240,7 +240,7 @@ def _settled(benchmark: Benchmark) -> dict[str, str | None]:
 
 def _images(benchmark: Benchmark) -> dict[str, str]:
     """Frame → image."""
-    return {row["frame"]: row["image"] for _, row in json_lines(frames_path(benchmark))}
+    return {str(row["frame"]): str(row["image"]) for _, row in json_lines(frames_path(benchmark))}
 
 
 def latest(naming: Campaign | None) -> Release | None:
