@@ -8,7 +8,6 @@ from typing import Any
 
 from labeling.records import Record
 
-Result = dict[str, Any]
 Cells = dict[str, object]
 # What a spreadsheet would run as a formula begins with one of these.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")

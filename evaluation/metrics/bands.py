@@ -73,9 +73,9 @@ class Order:
         pairs = [f"{a} before {b}" for a, b in self.apart if (a, b) in inside]
         if len(bands) == 1:
             return f"Of the order only this is sure at {at}: {'; '.join(pairs)}."
-        said = f"Sure at {at}: {', then '.join(_listed(band) for band in bands)}."
+        words = f"Sure at {at}: {', then '.join(_listed(band) for band in bands)}."
         only = f"only this is sure: {'; '.join(pairs)}" if pairs else "no order is sure"
-        return f"{said} Within a band {only}."
+        return f"{words} Within a band {only}."
 
     @property
     def leaders(self) -> list[str]:

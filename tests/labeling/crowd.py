@@ -17,15 +17,38 @@ from tests import factories
 COOT = "n02018207"
 
 
+def send(
+    user: User, campaign: Campaign, seats: Iterable[Any], value: Any = "yes", ms: int = 900
+) -> list[submitting.Result]:
+    """Sends one value for all of these seats, or what `value` gives for each."""
+    told = value if callable(value) else lambda _: value
+    sent = [submitting.Sent(uuid.uuid4(), seat.token, told(seat), ms) for seat in seats]
+    return submitting.submit(user, campaign, sent)
+
+
+def answer(*given: Any, **more: Any) -> list[submitting.Result]:
+    """As send, and all of it is accepted."""
+    results = send(*given, **more)
+    assert {result.status for result in results} <= {"accepted"}
+    return results
+
+
+def vote(
+    user: User, campaign: Campaign, value: Any = "yes", size: int | None = None, ms: int = 900
+) -> list[submitting.Result]:
+    """Answers the person's next page: one value for all, or by question id."""
+    seats = claiming.next_page(user, campaign, size).seats[:size]
+    by_question = isinstance(value, dict) and not value.keys().isdisjoint(
+        seat.question_id for seat in seats
+    )
+    told = (lambda seat: value[seat.question_id]) if by_question else value
+    return answer(user, campaign, seats, told, ms)
+
+
 def answer_all(user: User, campaign: Campaign, value: Any) -> None:
     """Answers pages until none comes; gold included."""
-    while seats := claiming.next_page(user, campaign).seats:
-        results = submitting.submit(
-            user,
-            campaign,
-            [submitting.Sent(uuid.uuid4(), seat.token, value, 1000) for seat in seats],
-        )
-        assert {result.status for result in results} == {"accepted"}
+    while vote(user, campaign, value):
+        pass
 
 
 def answer_pages(user: User, campaign: Campaign, value: Any, pages: int = 1) -> int:

@@ -154,12 +154,12 @@ def score(
     right: dict[str, NDArray[np.bool_]] = {}
     cds_of, b_cds_of = {}, {}
     for name in predictions.classifiers:
-        said = predictions.wnids[name][frames]
-        asked = np.logical_and.reduceat(said != NOT_ASKED, starts[:-1])
-        similarities[name] = table[of_frame, said]
+        answered = predictions.wnids[name][frames]
+        asked = np.logical_and.reduceat(answered != NOT_ASKED, starts[:-1])
+        similarities[name] = table[of_frame, answered]
         cds_of[name] = np.where(asked, formulas.cds(similarities[name], starts), np.nan)
         if allowed is not None:
-            right[name] = allowed[of_frame, said]
+            right[name] = allowed[of_frame, answered]
             b_cds_of[name] = np.where(asked, formulas.cds(right[name], starts), np.nan)
     apart = _apart(lines, cds_of, options)
     known = (cds_of, None, None) if allowed is None else (cds_of, b_cds_of, right)

@@ -108,9 +108,9 @@ def _notes(
             f"{len(scores.content_schemes)}"
         )
     if rounds and (few := few_objects(lines)):
-        told = ", ".join(few[:LISTED]) + (" …" if len(few) > LISTED else "")
+        names = ", ".join(few[:LISTED]) + (" …" if len(few) > LISTED else "")
         notes.append(
-            f"fewer than {FEW} objects of {told}: intervals draw objects within their category, "
+            f"fewer than {FEW} objects of {names}: intervals draw objects within their category, "
             "and so few hardly differ from draw to draw"
         )
     if all(line.parts is None for line in lines):

@@ -1,4 +1,4 @@
-"""Who sees which of the researcher's pages, beyond what the table of tests/doors.py says."""
+"""Who sees which of the researcher's pages, beyond what the table of tests/access.py says."""
 
 import pytest
 from django.urls import reverse

@@ -29,7 +29,7 @@ LABELS = {
 
 
 class CompetitionForm(NamedForm):
-    """A new competition: its selection, its images, what people are told, and what it costs."""
+    """A new competition: its selection, its images, its instructions, and what it costs."""
 
     title = forms.CharField(max_length=200, help_text="People see it above every question.")
     dataset = forms.ModelChoiceField(

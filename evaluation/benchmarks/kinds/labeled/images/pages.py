@@ -236,7 +236,7 @@ def image(
     photograph = _photographs(row, [line["image"]]).get(line["image"])
     picture = _picture(viewed, number, line, photograph, is_small=False)
     letters = picture.letters(box_overlays.PAGE_LETTERS)
-    outcome = line["outcomes"].get(asked.classifier) or {}
+    outcome: outcomes.Outcome = line["outcomes"].get(asked.classifier) or {}
     context: dict[str, object] = {
         "asked": asked,
         "query": asked.query(),
