@@ -173,9 +173,9 @@ def score(
         starts=starts,
         frames=frames,
         similarities=similarities,
-        right=known[2],
+        right=binary[1],
         cds=cds_of,
-        b_cds=known[1],
+        b_cds=binary[0],
     )
 
 
