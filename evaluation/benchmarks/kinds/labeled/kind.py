@@ -40,7 +40,7 @@ class Labeled(BenchmarkKind[LabeledResult]):
     can_remove = True
     files = {"truth.zip": "The ground truth, as “score KIND” reads it."}
     run_files = {
-        "images.jsonl": "The outcome of each classifier on every image of one run, a line an image."
+        "images.jsonl": "What each classifier made of every image in one scoring, a line an image."
     }
     tables = tables.TABLES
 
