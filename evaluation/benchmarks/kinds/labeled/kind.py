@@ -8,7 +8,6 @@ from typing import IO, Any
 from evaluation.benchmarks.kind import BenchmarkKind, Query
 from evaluation.benchmarks.kinds.labeled import (
     benchmarks,
-    figure_words,
     figures,
     pages,
     running,
@@ -92,7 +91,7 @@ class Labeled(BenchmarkKind[LabeledResult]):
         return figures.draw(name, result, form, theme)
 
     def alt(self, name: str, result: LabeledResult, query: Query) -> str:
-        return figure_words.alt(name, result)
+        return figures.FIGURES[name].words(result)
 
     def page(
         self, benchmark: Benchmark, run: Run | None, result: LabeledResult | None, query: Query
