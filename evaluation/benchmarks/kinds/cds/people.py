@@ -63,7 +63,7 @@ class Asked:
 @dataclass(frozen=True)
 class Cost:
     """What asking comes to. people: different people that it takes at least, since each sees one
-    frame of an object. estimate: as campaigns.estimate has it."""
+    frame of an object. estimate: as lifecycle.estimate has it."""
 
     objects: int
     sequences: int
