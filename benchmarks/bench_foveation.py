@@ -62,7 +62,9 @@ def measure() -> list[dict[str, Any]]:
         f"{plain_cpu / cpu:.1f} times ({plain_cpu:.0f} ms)"
     )
     rows.append(
-        row("… against the plain pyramid of each frame", times, "≥ 8 times", fast >= 8 * plain)
+        plain_row(
+            "… against the plain pyramid of each frame", times, "≥ 8 times", fast >= 8 * plain
+        )
     )
     other, cpu = best(rate, ours_of("low"), odd, 2)
     rows.append(row("… every object of another size", "none", other, "/s", None, cpu))
@@ -76,7 +78,7 @@ def measure() -> list[dict[str, Any]]:
         gpu, cpu = best(alone, ours_of("low", "cuda"), objects, 4)
         rows.append(row("… on one GPU", "≥ 800 objects/s", gpu, "/s", 800, cpu))
     load = f"{os.getloadavg()[0]:.1f} on {os.cpu_count()} cores"
-    return [*rows, row("this machine: load", load)]
+    return [*rows, plain_row("this machine: load", load)]
 
 
 def made(seed: int, height: int = HEIGHT, width: int = WIDTH) -> Object:
@@ -150,7 +152,7 @@ def memory(objects: list[Object]) -> dict[str, Any]:
     held = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     alone(ours_of("low"), objects)
     grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - held) / 1024
-    return row(
+    return plain_row(
         f"… memory of {OBJECTS} objects beyond that of 5",
         f"{grown:.0f} MiB",
         "< 16 MiB",
@@ -162,8 +164,10 @@ def row(
     name: str, target: str, value: float, unit: str, least: float | None, cpu: float
 ) -> dict[str, Any]:
     measured = f"{value:.1f}{unit} ({cpu:.0f} ms of processor time each)"
-    return row(name, measured, target, None if least is None else value >= least)
+    return plain_row(name, measured, target, None if least is None else value >= least)
 
 
-def row(name: str, measured: str, target: str = "none", ok: bool | None = None) -> dict[str, Any]:
+def plain_row(
+    name: str, measured: str, target: str = "none", ok: bool | None = None
+) -> dict[str, Any]:
     return {"name": name, "target": target, "measured": measured, "ok": ok}

@@ -127,7 +127,7 @@ def run(pool: Any, wordnet: wn.WordNet, images: int) -> float:
         pool, pairs, levels, rule, part=slice(0, images), threads=THREADS
     )
     lists = selecting.chosen_of(pool, pairs, levels, rule, reduced)
-    assert sum(len(lines) for lines in lists) > 0
+    assert sum(len(chosen) for _, chosen in lists) > 0
     return time.perf_counter() - start
 
 

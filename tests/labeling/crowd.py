@@ -51,6 +51,28 @@ def answer_all(user: User, campaign: Campaign, value: Any) -> None:
         pass
 
 
+def answer_pages(user: User, campaign: Campaign, value: Any, pages: int = 1) -> int:
+    """The user answers so many pages with the value; how many questions."""
+    count = 0
+    for _ in range(pages):
+        seats = claiming.next_page(user, campaign).seats
+        sent = [submitting.Sent(uuid.uuid4(), seat.token, value, 2000) for seat in seats]
+        submitting.submit(user, campaign, sent)
+        count += len(sent)
+    return count
+
+
+def crowd(campaign: Campaign, values: Sequence[str], pages: int = 1) -> list[User]:
+    """A person for each value who gives it to every question they get."""
+    members = []
+    for number, value in enumerate(values):
+        person = factories.make_user(f"crowd{number}", pseudonym=f"annotator-{number}{value}")
+        factories.join(person, campaign)
+        answer_pages(person, campaign, value, pages)
+        members.append(person)
+    return members
+
+
 def make_gold(
     campaign: Campaign,
     actor: User,

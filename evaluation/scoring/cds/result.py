@@ -34,7 +34,7 @@ class Options:
 
 @dataclass(kw_only=True)
 class CdsTables(Record):
-    """Every table by its name in FORMATS. averaging: the rule of the printed tables."""
+    """Every table by its name in docs/cds.md. averaging: the rule of the printed tables."""
 
     averaging: str = "text"
     error: list[ErrorRow] = field(default_factory=list)
@@ -85,8 +85,8 @@ class Answer(Record):
 
 @dataclass(kw_only=True)
 class AnsweredSequence(Record):
-    """A line of a run's answers.jsonl: a sequence as FORMATS has it, and every classifier's answers
-    to its frames, with the scores. A classifier that was not asked is left out."""
+    """A line of a run's answers.jsonl: a sequence as docs/cds.md has it, and every classifier's
+    answers to its frames, with the scores. A classifier that was not asked is left out."""
 
     image: str
     category: str

@@ -109,60 +109,28 @@ def _selection_page(form: NewCampaignForm) -> str:
 
 
 def _draft(request: SignedIn, form: NewCampaignForm) -> Campaign:
-    data = form.cleaned_data
-    asks = KINDS[data["kind"]].asks
-    if asks == GRAPH:
-        return _draft_graph(request, form)
+    data, user = form.cleaned_data, request.user
+    asks, dataset = KINDS[data["kind"]].asks, data["dataset"]
+    fields = {key: data[key] for key in ("name", "title", "kind", "instructions")}
+    fields["policy"] = form.policy()
     if asks == OBJECTS:
-        return _draft_parts(request, form)
-    pairs = data["pairs"]
-    if asks == IMAGES:
-        pairs = opening.naming_pairs(data["dataset"], data["names"])
+        fields["settings"] = {key: data[key] for key in ("ask_half", "ask_outline")}
+        return part_campaigns.draft(user, dataset, items=data["items"], **fields)
+    if asks == GRAPH:
+        fields |= {"dataset": dataset, "settings": {key: data[key] for key in ("mode", "order")}}
+        campaign, asked = opening.draft_graph(
+            user, data["question_graph"], names=data["names"], **fields
+        )
+        if asked is None:
+            messages.info(request, "The first questions of all images are being made; see Jobs.")
+        return campaign
     return opening.draft(
-        request.user,
-        name=data["name"],
-        title=data["title"],
-        kind=data["kind"],
-        dataset=data["dataset"],
-        instructions=data["instructions"],
-        policy=form.policy(),
-        pairs=pairs,
+        user,
+        pairs=opening.naming_pairs(dataset, data["names"]) if asks == IMAGES else data["pairs"],
         topics=data["topics_list"],
         vocabulary=data["classes"],
-    )
-
-
-def _draft_graph(request: SignedIn, form: NewCampaignForm) -> Campaign:
-    data = form.cleaned_data
-    campaign, asked = opening.draft_graph(
-        request.user,
-        data["question_graph"],
-        names=data["names"],
-        name=data["name"],
-        title=data["title"],
-        dataset=data["dataset"],
-        instructions=data["instructions"],
-        policy=form.policy(),
-        kind=data["kind"],
-        settings={"mode": data["mode"], "order": data["order"]},
-    )
-    if asked is None:
-        messages.info(request, "The first questions of all images are being made; see Jobs.")
-    return campaign
-
-
-def _draft_parts(request: SignedIn, form: NewCampaignForm) -> Campaign:
-    data = form.cleaned_data
-    return part_campaigns.draft(
-        request.user,
-        data["dataset"],
-        items=data["items"],
-        kind=data["kind"],
-        settings={key: data[key] for key in ("ask_half", "ask_outline")},
-        name=data["name"],
-        title=data["title"],
-        instructions=data["instructions"],
-        policy=form.policy(),
+        dataset=dataset,
+        **fields,
     )
 
 

@@ -17,7 +17,7 @@ from labeling.errors import Refusal, TooLarge
 from labeling.models import Dataset, Import, Job
 from labeling.web.forms.common import carried_out, refusals_shown
 from labeling.web.forms.datasets import ImportForm, UploadForm
-from labeling.web.views.shared import SignedIn, page_of, query_of
+from labeling.web.views.shared import SignedIn, page_of, query_of, report_page
 
 PAGE = 25
 RECENT = timedelta(days=1)
@@ -87,13 +87,8 @@ def import_report(request: SignedIn, name: str, pk: int) -> HttpResponse:
         "report": coming.report_of(row),
         "may_add": may_add(request.user, dataset),
     }
-    if "fragment" not in request.GET:
-        return render(request, "labeling/dataset_report.html", context)
-    response = render(request, "labeling/_import_progress.html", context)
-    if ended:
-        # htmx then loads the page anew: it has its report now.
-        response["HX-Refresh"] = "true"
-    return response
+    page, progress = "labeling/dataset_report.html", "labeling/_import_progress.html"
+    return report_page(request, page, progress, ended, context)
 
 
 @login_required

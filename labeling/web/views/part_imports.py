@@ -12,7 +12,7 @@ from labeling.models import Dataset, Job
 from labeling.reports.object_overview import name_of
 from labeling.web.forms.common import carried_out, refusals_shown
 from labeling.web.forms.parts import PartsImportForm
-from labeling.web.views.shared import SignedIn, page_of, query_of
+from labeling.web.views.shared import SignedIn, page_of, query_of, report_page
 
 PAGE = 25
 ENDED = (Job.State.DONE, Job.State.FAILED)
@@ -59,13 +59,8 @@ def parts_report(request: SignedIn, name: str, pk: int) -> HttpResponse:
         "may_bring": may_bring,
         "can_repeat": may_bring and ended and part_imports.is_kept(job),
     }
-    if "fragment" not in request.GET:
-        return render(request, "labeling/parts_report.html", context)
-    response = render(request, "labeling/_parts_progress.html", context)
-    if ended:
-        # htmx then loads the page anew: it has its report now.
-        response["HX-Refresh"] = "true"
-    return response
+    page, progress = "labeling/parts_report.html", "labeling/_parts_progress.html"
+    return report_page(request, page, progress, ended, context)
 
 
 @login_required

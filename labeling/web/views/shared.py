@@ -79,6 +79,19 @@ def done(request: SignedIn, said: str, goal: str, *place: object) -> HttpRespons
     return redirect(f"labeling:{goal}", *place)
 
 
+def report_page(
+    request: SignedIn, page: str, progress: str, ended: bool, context: dict[str, object]
+) -> HttpResponse:
+    """The page of background work, or as a fragment its progress."""
+    if "fragment" not in request.GET:
+        return render(request, page, context)
+    response = render(request, progress, context)
+    if ended:
+        # htmx then loads the page again: it has its report now.
+        response["HX-Refresh"] = "true"
+    return response
+
+
 def query_of(request: SignedIn, name: str = "page") -> str:
     """The address's query without its page, for links to the other pages."""
     query = request.GET.copy()

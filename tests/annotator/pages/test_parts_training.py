@@ -11,6 +11,7 @@ from labeling.datasets import objects
 from labeling.models import Answer, Assignment, Campaign
 from labeling.quality.gold import add_gold
 from tests import factories
+from tests.clients import logged_in
 from tests.labeling import parted
 
 pytestmark = pytest.mark.django_db
@@ -36,8 +37,7 @@ def campaign(alice, bob, dataset) -> Campaign:
 
 @pytest.fixture
 def as_bob(bob, campaign) -> Client:
-    client = Client()
-    client.force_login(bob)
+    client = logged_in(bob)
     client.get(reverse("label", args=["cats"]))
     return client
 
@@ -103,8 +103,7 @@ def test_a_faulty_drawing_is_refused_with_its_part_and_asked_again(as_bob):
 
 
 def test_the_preview_shows_the_object_and_claims_nothing(alice, campaign):
-    client = Client()
-    client.force_login(alice)
+    client = logged_in(alice)
 
     response = client.get(reverse("preview", args=["cats"]))
 
