@@ -1,11 +1,15 @@
 """People at work, for tests: whole campaigns answered, through pages or straight into the rows."""
 
+import threading
 import uuid
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from typing import Any
 
+from django.db import connection, connections
 from django.db.models import F
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from labeling.answers import submitting
@@ -49,6 +53,30 @@ def answer_all(user: User, campaign: Campaign, value: Any) -> None:
     """Answers pages until none comes; gold included."""
     while vote(user, campaign, value):
         pass
+
+
+def at_once(*actions: Callable[[], Any]) -> list[Any]:
+    """What these return, in threads that begin together; of one that raises, its exception."""
+    barrier = threading.Barrier(len(actions))
+
+    def run(action: Callable[[], Any]) -> Any:
+        try:
+            barrier.wait(timeout=20)
+            return action()
+        except Exception as error:
+            return error
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(len(actions)) as pool:
+        return list(pool.map(run, actions))
+
+
+def query_count(action: Callable[[], Any]) -> int:
+    """How many queries the action makes."""
+    with CaptureQueriesContext(connection) as queries:
+        action()
+    return len(queries)
 
 
 def make_gold(
