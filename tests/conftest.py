@@ -105,6 +105,8 @@ def own_world(folder: Path) -> dict[str, Any]:
         "PASSWORD_HASHERS": ["django.contrib.auth.hashers.MD5PasswordHasher"],
         "CELERY_BROKER_URL": "memory://",
         "CACHES": {"default": memory, "local": memory},
+        # Without it the middleware of each test's client reads the whole folder of static files.
+        "WHITENOISE_AUTOREFRESH": True,
     }
 
 

@@ -9,7 +9,7 @@ from django.core.management import call_command
 from django.test import Client
 
 from annotator import api_urls
-from tests.doors import ROWS
+from tests.access import ROWS
 
 
 @pytest.fixture(scope="module")

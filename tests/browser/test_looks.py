@@ -8,9 +8,9 @@ from labeling.campaigns import lifecycle
 from labeling.follow_ups import asking
 from labeling.quality import memberships
 from tests import factories
+from tests.access import PEOPLE, ROWS
 from tests.browser.conftest import NARROW
-from tests.doors import PEOPLE, ROWS
-from tests.test_doors import fill
+from tests.test_access import fill
 from tests.world import build
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]

@@ -13,7 +13,7 @@ from labeling.models import Campaign, Membership, User
 from labeling.quality import auditing, blocking, monitoring
 from labeling.quality.gold import add_gold
 from tests import factories
-from tests.browser.conftest import PHOTOGRAPHS
+from tests.browser.conftest import PHOTOGRAPHS, settled
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -119,7 +119,7 @@ def test_pages_of_quality_look_right(browser_as, alice, crowded, site, looked_at
         "releases": "releases/",
     }.items():
         assert page.goto(site(f"/campaigns/cats/{path}")).status == 200, path
-        page.wait_for_load_state("networkidle")
+        settled(page)
         looked_at(page, f"q-{name}")
 
 

@@ -16,7 +16,7 @@ from labeling.models import Dataset, Release, User
 from labeling.parts.model import Part, PartedObject
 from labeling.releases import freezing
 from tests import factories
-from tests.browser.conftest import expect
+from tests.browser.conftest import expect, settled
 from tests.labeling import part_releases
 from tests.labeling.parted import drawn
 
@@ -85,7 +85,7 @@ def test_every_object_is_looked_at_and_one_category_chosen(
 
     page.click("a:has-text('Objects')")
     page.wait_for_selector("svg.object")
-    page.wait_for_load_state("networkidle")
+    settled(page)
     looked_at(page, "release-objects")
     page.click("summary:has-text('The same in figures')")
     row = page.inner_text("tr:has-text('head')").split()

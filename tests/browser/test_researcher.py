@@ -13,6 +13,7 @@ from labeling.quality import memberships
 from labeling.quality.gold import add_gold
 from labeling.releases import freezing
 from tests import factories
+from tests.browser.conftest import settled
 from tests.labeling import samples
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -129,7 +130,7 @@ def test_pages_full_of_data_look_right(
 
     for name, path in (PAGES | more).items():
         assert page.goto(site(path)).status == 200, path
-        page.wait_for_load_state("networkidle")
+        settled(page)
         looked_at(page, f"r-{name}")
 
 

@@ -3,6 +3,7 @@
 import pytest
 
 from labeling.datasets import vocabulary_store
+from tests.browser.conftest import settled
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -14,7 +15,7 @@ def test_a_vocabulary_is_started_and_a_part_added_by_form(browser_as, alice, dat
     page = browser_as(alice)
 
     page.goto(site("/datasets/pond/"))
-    page.wait_for_load_state("networkidle")
+    settled(page)
     page.keyboard.press("v")
     page.wait_for_url(f"**{PAGE}")
     page.get_by_role("button", name="Start from PASCAL-Part").click()

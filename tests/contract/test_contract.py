@@ -11,10 +11,10 @@ from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
 from evaluation.benchmarks.kind import kinds
 from evaluation.models import Run
+from tests.access import ROWS
 from tests.contract.conftest import KEPT
-from tests.doors import ROWS
+from tests.test_access import Visitor, fill
 from tests.test_commands import parsers
-from tests.test_doors import Visitor, fill
 from tests.world import World
 
 # Options that Django gives every command.

@@ -79,6 +79,22 @@ def query_count(action: Callable[[], Any]) -> int:
     return len(queries)
 
 
+def answer_pages(user: User, campaign: Campaign, value: Any, pages: int = 1) -> int:
+    """The user answers so many pages with the value; how many questions."""
+    return sum(len(vote(user, campaign, value, ms=2000)) for _ in range(pages))
+
+
+def crowd(campaign: Campaign, values: Sequence[str], pages: int = 1) -> list[User]:
+    """A person for each value who gives it to every question they get."""
+    members = []
+    for number, value in enumerate(values):
+        person = factories.make_user(f"crowd{number}", pseudonym=f"annotator-{number}{value}")
+        factories.join(person, campaign)
+        answer_pages(person, campaign, value, pages)
+        members.append(person)
+    return members
+
+
 def make_gold(
     campaign: Campaign,
     actor: User,

@@ -17,7 +17,7 @@ from labeling.jobs import queue
 from labeling.models import Dataset, User
 from labeling.parts.model import PartedObject
 from tests import factories
-from tests.browser.conftest import NARROW, WIDE
+from tests.browser.conftest import NARROW, WIDE, settled
 from tests.evaluation.cds import results, world
 from tests.labeling import part_releases
 from tests.labeling.parted import CAT, VOCABULARY, drawn
@@ -131,12 +131,6 @@ def full(reveal, alice) -> Run:
         result=results.stored(),
         finished_at=reveal.created_at,
     )
-
-
-def settled(page) -> None:
-    """Pictures that come late would shift what is looked at."""
-    page.wait_for_load_state("networkidle")
-    page.evaluate("Promise.all([...document.images].map(i => (i.loading = 'eager', i.decode())))")
 
 
 SECTIONS = ("error", "parts", "categories", "correlation", "ratios", "presence", "hardness")

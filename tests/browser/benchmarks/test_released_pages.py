@@ -4,6 +4,7 @@ import pytest
 
 from evaluation.models import Benchmark
 from labeling.jobs import queue
+from tests.browser.conftest import settled
 from tests.evaluation.benchmarks.kinds.labeled import shown, world
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -12,12 +13,6 @@ pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 @pytest.fixture
 def animals(alice, bob, dataset):
     return shown.campaign_of(alice, bob, dataset)
-
-
-def settled(page) -> None:
-    """Pictures that come late would shift what is looked at."""
-    page.wait_for_load_state("networkidle")
-    page.evaluate("Promise.all([...document.images].map(i => (i.loading = 'eager', i.decode())))")
 
 
 def test_detections_look_right_from_the_result_to_one_image(

@@ -6,7 +6,6 @@ import uuid
 
 import pytest
 from django.db import connection
-from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
@@ -21,6 +20,7 @@ from labeling.parts.model import PartedObject
 from labeling.quality import gold, gold_results, qualifying
 from labeling.reports import part_figures
 from tests import factories
+from tests.clients import logged_in
 from tests.labeling.parted import BOX, CAT, drawn, parts_campaign, square
 
 TAIL = drawn(tail=square(40, 30, 50, 40), leg="occluded", torso="not_visible")
@@ -40,9 +40,7 @@ def bob(bob, cats):
 
 @pytest.fixture
 def alices(alice):
-    client = Client()
-    client.force_login(alice)
-    return client
+    return logged_in(alice)
 
 
 def draw(person, campaign, value=TAIL, question=None):
