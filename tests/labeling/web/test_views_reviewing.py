@@ -18,6 +18,7 @@ from labeling.errors import Conflict, Refusal
 from labeling.models import Answer, Campaign, Question, SentBack
 from labeling.parts.model import PartedObject
 from labeling.quality import gold, gold_results, qualifying
+from labeling.reports import part_figures
 from tests import factories
 from tests.clients import logged_in
 from tests.labeling.parted import BOX, CAT, drawn, parts_campaign, square
@@ -97,7 +98,7 @@ def test_the_review_takes_as_many_queries_for_three_drawings_as_for_one(cats, al
     with CaptureQueriesContext(connection) as three:
         page = alices.get(url("review") + f"?question={question.pk}")
 
-    assert len(page.context["picture"]["people"]) == 3
+    assert len(page.context["picture"].people) == 3
     assert len(three) == len(one) <= 24
 
 
@@ -145,14 +146,14 @@ def test_agreement_is_by_category_and_part_with_the_worst_first(cats, alice, bob
 
     found = alices.get(url("agreement")).context["found"]
 
-    [category] = found["categories"]
-    assert (category["key"], category["objects"]) == (CAT, 1)
-    rows = {row["key"]: row for row in category["parts"]}
+    [category] = found.categories
+    assert (category.key, category.objects) == (CAT, 1)
+    rows = {row.key: row for row in category.parts}
     assert list(rows) == ["torso", "leg", "tail"]
-    assert rows["tail"]["iou"] == pytest.approx(0.9)
-    assert rows["tail"]["worst"] == [{"question": question.pk, "iou": 0.9}]
-    assert rows["leg"] | {"worst": []} == rows["leg"]
-    assert rows["leg"]["boundary_f"] is None
+    assert rows["tail"].iou == pytest.approx(0.9)
+    assert rows["tail"].worst == [part_figures.Worst(question.pk, 0.9)]
+    assert rows["leg"].worst == []
+    assert rows["leg"].boundary_f is None
     assert "0.90" in alices.get(url("question", question.pk)).content.decode()
 
 
