@@ -25,6 +25,7 @@ from evaluation.metrics.wordnet import nouns as wn
 from evaluation.readers.frame_predictions import read_predictions
 from evaluation.readers.sequences import SequenceLine, read_sequences
 from evaluation.scoring.cds import arrays, scoring
+from evaluation.scoring.cds.result import Options
 
 OBJECTS = 370
 PARTS = ("E_U", "E_US", "E_A", "E_AS", "random")
@@ -127,10 +128,10 @@ def score(about: dict[str, Any]) -> dict[str, float]:
     """Seconds and memory beyond those of what was read; machine code is compiled before."""
     wordnet, given = wn.load(), _read(about["folder"])
     lines, predictions, mapping = given
-    scoring.score(lines[:20], predictions, wordnet, scoring.Options(bootstrap=1), mapping)
+    scoring.score(lines[:20], predictions, wordnet, Options(bootstrap=1), mapping)
     before = own_process.peak_mib()
     start, cpu = time.perf_counter(), time.process_time()
-    scoring.score(lines, predictions, wordnet, scoring.Options(bootstrap=about["rounds"]), mapping)
+    scoring.score(lines, predictions, wordnet, Options(bootstrap=about["rounds"]), mapping)
     return _spent(start, cpu, before)
 
 
@@ -145,9 +146,7 @@ def _spent(start: float, cpu: float, before: int) -> dict[str, float]:
 def race(about: dict[str, Any]) -> dict[str, float]:
     """Processor seconds of a round of Table 2, ours and a plain loop's, of equal results."""
     lines, predictions, mapping = _read(about["folder"])
-    found = scoring.score(
-        lines, predictions, wn.load(), scoring.Options(bootstrap=0, captchas=0), mapping
-    )
+    found = scoring.score(lines, predictions, wn.load(), Options(bootstrap=0, captchas=0), mapping)
     places = arrays.places(lines)
     scores = arrays.scores(places, found.starts, found.cds, None, None, ())
     weights = next(cs.draws(scores, 200, 0, batch=200))

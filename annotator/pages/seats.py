@@ -110,7 +110,7 @@ def _latest_values(seats: Collection[int]) -> dict[int, Any]:
 def is_viewable(user: User, seat: Assignment) -> bool:
     """Whether the image may still be looked at: held, or answered so lately that it may change.
 
-    The same for every question, settled or not, gold or not, and the window of answering.submit.
+    The same for every question, settled or not, gold or not, and the window of submitting.submit.
     """
     campaign = seat.question.campaign
     member = _active_member(user, campaign)

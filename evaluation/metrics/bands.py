@@ -12,7 +12,7 @@ from labeling.records import Record
 
 @dataclass(kw_only=True)
 class Sure(Record):
-    """An Order in a result. Of CDS results the names are in `bands`."""
+    """An Order as results store it, without the names, which are in `bands` in the same order."""
 
     level: float
     bands: list[list[str]]

@@ -72,7 +72,7 @@ def parsed(text: str) -> Any:
     return value
 
 
-def json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+def json_lines(path: Path) -> Iterator[tuple[int, dict[str, object]]]:
     """Line number and object of each line that is not blank."""
     require_file(path, "check the path")
     # Not splitlines(): JSON strings may hold U+2028, which that would cut at.

@@ -88,4 +88,6 @@ def correct_set_sizes(
         )
         sizes = {str(k): size for k, size in hpk.mean_sizes(sets).items()}
         rows.append(SetSizes(name=name, labels=len(listed), mean_correct_set_size=sizes))
-    return SizeTable(rows=rows, true_labels=own and len(own), hierarchy=hpk.HIERARCHY)
+    return SizeTable(
+        rows=rows, true_labels=None if own is None else len(own), hierarchy=hpk.HIERARCHY
+    )

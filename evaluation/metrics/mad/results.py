@@ -1,4 +1,4 @@
-"""The result of ranking a MAD competition, as FORMATS has it, and what it says in sentences."""
+"""The result of ranking a MAD competition, as docs/mad.md has it, and what it says in sentences."""
 
 from dataclasses import dataclass
 

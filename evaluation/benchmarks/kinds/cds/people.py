@@ -63,7 +63,7 @@ class Asked:
 @dataclass(frozen=True)
 class Cost:
     """What asking comes to. people: different people that it takes at least, since each sees one
-    frame of an object. estimate: as campaigns.estimate has it."""
+    frame of an object. estimate: as lifecycle.estimate has it."""
 
     objects: int
     sequences: int
@@ -240,7 +240,7 @@ def _settled(benchmark: Benchmark) -> dict[str, str | None]:
 
 def _images(benchmark: Benchmark) -> dict[str, str]:
     """Frame → image."""
-    return {row["frame"]: row["image"] for _, row in json_lines(frames_path(benchmark))}
+    return {str(row["frame"]): str(row["image"]) for _, row in json_lines(frames_path(benchmark))}
 
 
 def latest(naming: Campaign | None) -> Release | None:

@@ -17,7 +17,7 @@ from evaluation.models import Benchmark, Run, Submission
 from evaluation.readers.answers import require_file
 from evaluation.readers.frame_predictions import Predictions, frame_places, read_predictions
 from evaluation.scoring.cds import scoring
-from evaluation.scoring.cds.result import CdsResult, ScoredRelease
+from evaluation.scoring.cds.result import CdsResult, Options, ScoredRelease
 from labeling.errors import Refusal
 from labeling.files import BadInput, atomic_write
 from labeling.management.contract import to_json
@@ -53,7 +53,7 @@ def score(benchmark: Benchmark, release: Release, run: Run) -> CdsResult:
         benchmarks.lines_of(benchmark),
         predictions,
         load(),
-        scoring.Options(**{key: chosen[key] for key in SCORED_BY}, people=tuple(named)),
+        Options(**{key: chosen[key] for key in SCORED_BY}, people=tuple(named)),
         mapping=chosen["mapping"],
     )
     folder = folders.run_folder(benchmark, run.pk)
@@ -137,4 +137,4 @@ def _each(benchmark: Benchmark, machines: Iterable[Submission]) -> Iterator[Pred
 def _write(path: Path, rows: Iterable[Record]) -> None:
     with atomic_write(path) as file:
         for row in rows:
-            file.write(to_json(row.to_json()) + "\n")
+            file.write(to_json(row) + "\n")

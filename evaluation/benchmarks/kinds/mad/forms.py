@@ -85,7 +85,7 @@ class CompetitionForm(NamedForm):
         upload: UploadedFile | None = self.cleaned_data["vocabulary"]
         return _read_text(upload, MAX_VOCABULARY).split() if upload else []
 
-    def chosen(self) -> dict[str, Any]:
+    def chosen(self) -> dict[str, object]:
         """What competitions.create takes. Raises BadInput for a selection at fault."""
         data, net = self.cleaned_data, nouns.load()
         return {

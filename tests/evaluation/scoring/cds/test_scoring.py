@@ -15,8 +15,8 @@ from evaluation.readers.frame_predictions import (
     read_predictions,
 )
 from evaluation.readers.sequences import SequenceLine
-from evaluation.scoring.cds.result import Answer, Scores
-from evaluation.scoring.cds.scoring import Options, Scored, score
+from evaluation.scoring.cds.result import Answer, Options, Scores
+from evaluation.scoring.cds.scoring import Scored, score
 from labeling.files import BadInput
 from tests.evaluation.cds import predicted
 

@@ -231,12 +231,13 @@ def image(
     found = index_of(row, run)
     if number >= len(found):
         return None
-    asked, line = asked_in(found, query), found.lines[number]
+    asked = asked_in(found, query)
+    line: outcomes.Line = found.lines[number]
     viewed = Viewed(row, run, asked, class_names.namer(row))
     photograph = _photographs(row, [line["image"]]).get(line["image"])
     picture = _picture(viewed, number, line, photograph, is_small=False)
     letters = picture.letters(box_overlays.PAGE_LETTERS)
-    outcome: outcomes.Outcome = line["outcomes"].get(asked.classifier) or {}
+    outcome = line["outcomes"].get(asked.classifier) or {}
     context: dict[str, object] = {
         "asked": asked,
         "query": asked.query(),
