@@ -209,6 +209,7 @@ def test_metrics_take_only_files_and_formulas_from_labeling():
         "numba_cache",
         "estimators",
         "plurals",
+        "records",
     }
 
 

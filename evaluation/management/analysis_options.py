@@ -124,8 +124,8 @@ def comparison(found: Comparison) -> Iterator[str]:
         )
         for pair in found.pairs or ()
     ]
-    head = ("errors", "difference", *bounds(found.confidence or 0), "z")
-    head = (*head, "p one-sided", "p two-sided", "McNemar's p")
+    tests = ("z", "p one-sided", "p two-sided", "McNemar's p")
+    head = ("errors", "difference", *bounds(found.confidence or 0), *tests)
     yield table([[_known(cell) for cell in row] for row in rows], head=head)
     yield table(
         [

@@ -147,20 +147,16 @@ def measure(campaign: Campaign, membership: Membership, policy: policies.Policy)
     }
 
 
+@dataclass(slots=True)
 class _Row:
-    """An answer as the signals need it: the time of its first revision, the value of its last."""
+    """An answer as the checks need it: the time of its first revision, the value of its last."""
 
-    __slots__ = ("at", "ms", "question_id", "state", "topic", "value")
-
-    def __init__(self, question_id: int, topic: str, state: str, at: datetime, ms: int | None):
-        self.question_id, self.topic, self.state, self.at, self.ms = (
-            question_id,
-            topic,
-            state,
-            at,
-            ms,
-        )
-        self.value: Any = None
+    question_id: int
+    topic: str
+    state: str
+    at: datetime
+    ms: int | None
+    value: Any = None
 
 
 def _rows(answers: Any) -> list[_Row]:
@@ -304,21 +300,12 @@ def _act(membership: Membership, action: str, reason: str, found: Sequence[dict[
     which = [row["signal"] for row in found if row["action"] != "none"]
     if action == "block":
         blocking.block(membership.campaign, membership, None, reason)
-    elif action == "pause":
-        qualifying.move(
-            membership, Stage.PAUSED, None, reason, expected=Stage.WORKING, signals=which
-        )
-    else:
-        # A new start, with all the attempts at the test.
-        qualifying.move(
-            membership,
-            Stage.TRAINING,
-            None,
-            reason,
-            expected=Stage.WORKING,
-            attempts=0,
-            signals=which,
-        )
+        return
+    # Training is a new start, with all the attempts at the test.
+    stage, attempts = (Stage.PAUSED, None) if action == "pause" else (Stage.TRAINING, 0)
+    qualifying.move(
+        membership, stage, None, reason, expected=Stage.WORKING, attempts=attempts, signals=which
+    )
 
 
 def _stopped(membership: Membership, action: str, reason: str) -> Stopped:

@@ -55,7 +55,7 @@ def stage_for(membership: Membership, policy: policies.Policy) -> str:
 
 
 def next_page(user: User, campaign: Campaign, size: int | None = None) -> claiming.Page:
-    """As assigning.next_page; a newcomer goes to training or the test first. Raises as it does."""
+    """As claiming.next_page; a newcomer goes to training or the test first. Raises as it does."""
     try:
         return claiming.next_page(user, campaign, size)
     except Newcomer:

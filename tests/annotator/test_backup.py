@@ -17,7 +17,6 @@ from django.core.files.storage import InMemoryStorage
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import call_command
 from django.db import connection
-from django.test import Client
 
 from annotator import backup, checks
 from evaluation.benchmarks import runs
@@ -26,6 +25,7 @@ from labeling.datasets import images
 from labeling.jobs import kept_files, queue
 from labeling.models import Image, Job, User
 from tests import factories
+from tests.clients import logged_in
 from tests.conftest import skip_or_fail
 from tests.world import build
 
@@ -116,8 +116,7 @@ def test_a_restored_site_has_the_same_tables_files_and_scores(goal, shell):
     assert (site.DATA_DIR / "secret-key").read_text().strip() == site.SECRET_KEY
     maps = Benchmark.objects.get(name="maps")
     assert score(maps) == maps.runs.earliest("pk").result
-    client = Client()
-    client.force_login(User.objects.get(username="alice"))
+    client = logged_in(User.objects.get(username="alice"))
     truth = client.get("/api/v1/benchmarks/maps/truth.zip")
     assert b"".join(truth) == had[1][f"data/benchmarks/{maps.pk}/truth.zip"]
     truth.close()

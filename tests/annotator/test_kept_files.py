@@ -11,7 +11,6 @@ from collections.abc import Iterator
 import pytest
 from django import forms
 from django.core.files.uploadedfile import SimpleUploadedFile
-from django.test import Client
 from django.urls import reverse
 
 import labeling.web.forms
@@ -41,13 +40,6 @@ def all_forms() -> Iterator[type[forms.Form]]:
 
 def uploaded(name: str, text: str) -> SimpleUploadedFile:
     return SimpleUploadedFile(name, text.encode())
-
-
-@pytest.fixture
-def as_alice(alice) -> Client:
-    client = Client()
-    client.force_login(alice)
-    return client
 
 
 @pytest.fixture

@@ -106,8 +106,8 @@ def _refuse(parts: Sequence[str], shown: Mapping[str, NDArray[np.bool_]]) -> Non
     for name, mask in shown.items():
         sizes.setdefault(mask.shape, name)
     if len(sizes) > 1 or len(next(iter(sizes))) != 2:
-        told = ", ".join(f"{name} has {shape}" for shape, name in sizes.items())
-        raise PartsError(f"masks differ in size: {told}", "give (H, W) masks of the same crop")
+        listed = ", ".join(f"{name} has {shape}" for shape, name in sizes.items())
+        raise PartsError(f"masks differ in size: {listed}", "give (H, W) masks of the same crop")
 
 
 def checked_order(order: Sequence[str], vocabulary: Sequence[str]) -> list[str]:
@@ -116,13 +116,13 @@ def checked_order(order: Sequence[str], vocabulary: Sequence[str]) -> list[str]:
     """
     parts = [name for name in order if name not in REST_NAMES]
     known = [name for name in vocabulary if name not in REST_NAMES]
-    for left, right, said in (
+    for left, right, fault in (
         (parts, known, "the part order names parts that the category does not have"),
         (known, parts, "the part order leaves parts out"),
     ):
         odd = sorted(set(left) - set(right))
         if odd:
             raise PartsError(
-                f"{said}: {', '.join(odd)}", f"the category has {', '.join(known) or 'none'}"
+                f"{fault}: {', '.join(odd)}", f"the category has {', '.join(known) or 'none'}"
             )
     return parts

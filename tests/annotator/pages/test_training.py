@@ -3,13 +3,13 @@
 import uuid
 
 import pytest
-from django.test import Client
 from django.urls import reverse
 
 from annotator.pages import standing
 from labeling.models import Answer, Decision, Membership
 from labeling.quality import gold, qualifying
 from tests import factories
+from tests.clients import logged_in
 
 pytestmark = pytest.mark.django_db
 
@@ -21,9 +21,7 @@ LABEL, TRAINING, STANDING = (
 
 @pytest.fixture
 def as_bob(bob):
-    client = Client()
-    client.force_login(bob)
-    return client
+    return logged_in(bob)
 
 
 def trained(alice, bob, dataset, **policy):

@@ -1,11 +1,9 @@
 import random
-import uuid
 
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from labeling.answers import submitting
 from labeling.assignment import candidates, claiming, gold_mixing
 from labeling.campaigns import lifecycle
 from labeling.errors import InTraining, Newcomer, NotWorking
@@ -14,6 +12,7 @@ from labeling.kinds import KINDS
 from labeling.models import Assignment, Gold, Graph, Membership, Question
 from labeling.quality import qualifying
 from tests import factories
+from tests.labeling.crowd import answer
 
 TOPICS = ("animal", "cat", "dog")
 
@@ -72,11 +71,6 @@ def make_gold(campaign, dataset, topic, count, value="yes", tag=""):
             graph=graph,
         )
         Gold.objects.create(question=question, answer=value)
-
-
-def answer(user, campaign, seats, value="yes"):
-    sent = [submitting.Sent(uuid.uuid4(), seat.token, value, 10) for seat in seats]
-    assert {result.status for result in submitting.submit(user, campaign, sent)} == {"accepted"}
 
 
 def topics_of(page):

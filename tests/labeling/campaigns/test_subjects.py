@@ -2,7 +2,6 @@
 
 import random
 import threading
-import uuid
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
@@ -11,7 +10,6 @@ from django.db import connections
 from django.urls import reverse
 from django.utils import timezone
 
-from labeling.answers import submitting
 from labeling.assignment import claiming as assigning
 from labeling.assignment import gold_mixing
 from labeling.campaigns import lifecycle, subjects
@@ -22,6 +20,7 @@ from labeling.models import Assignment, Item, Question
 from labeling.quality import auditing, gold, qualifying
 from tests import factories
 from tests.labeling import crowd, parted
+from tests.labeling.crowd import send
 
 CLASSES = [{"key": "n02121620", "name": "cat"}, {"key": "n01887787", "name": "cow"}]
 CAT = {"key": "n02121620"}
@@ -77,8 +76,7 @@ def shown(user):
 
 
 def say(user, campaign, seats, value=CAT):
-    sent = [submitting.Sent(uuid.uuid4(), seat.token, value, 10) for seat in seats]
-    return [result.status for result in submitting.submit(user, campaign, sent)]
+    return [result.status for result in send(user, campaign, seats, value)]
 
 
 def expire():

@@ -13,7 +13,7 @@ from labeling.models import Answer
 from labeling.quality import gold_results
 from labeling.quality.gold import add_gold
 from tests import factories
-from tests.labeling.crowd import COOT, give
+from tests.labeling.crowd import COOT, answer, give
 
 
 @pytest.fixture

@@ -1,6 +1,5 @@
 """Four signals of everybody at work, and what a policy makes of them."""
 
-import uuid
 from datetime import timedelta
 from importlib import import_module
 
@@ -20,7 +19,7 @@ from labeling.models import Job, Membership
 from labeling.quality import monitoring
 from labeling.reports import progress
 from tests import factories
-from tests.labeling.crowd import give, make_gold, people
+from tests.labeling.crowd import give, make_gold, people, vote
 
 ACTING = {
     "gold_action": "pause",
@@ -408,9 +407,7 @@ def test_answering_carelessly_comes_to_a_pause_by_itself(pond, alice, bob, run_j
     for _ in range(20):
         if member(pond, bob).stage != "working":
             break
-        seats = claiming.next_page(bob, pond).seats
-        sent = [submitting.Sent(uuid.uuid4(), seat.token, "hard", 900) for seat in seats]
-        submitting.submit(bob, pond, sent)
+        vote(bob, pond, "hard")
         run_jobs()
 
     assert member(pond, bob).stage == "paused"

@@ -7,8 +7,9 @@ from labeling.campaigns import lifecycle
 from labeling.models import Campaign, Decision, Membership
 from labeling.web import tokens
 from tests import factories
+from tests.labeling.crowd import crowd
 from tests.labeling.web.test_views_graph import PETS
-from tests.labeling.web.test_views_quality import crowd, golden, member
+from tests.labeling.web.test_views_quality import golden, member
 
 API = "/api/v1/campaigns/"
 

@@ -4,10 +4,10 @@ import io
 import zipfile
 
 import pytest
-from django.test import Client
 
 from labeling.exchange import export_files, label_files
 from labeling.models import GivenLabel, Job
+from tests.clients import logged_in, text_of
 from tests.labeling import label_files as files
 from tests.labeling.label_files import CUP, DOG, kept
 
@@ -15,9 +15,7 @@ LABELS = "/datasets/elsewhere/labels/"
 
 
 def desk_of(user):
-    client = Client()
-    client.force_login(user)
-    return client
+    return logged_in(user)
 
 
 @pytest.fixture
@@ -28,11 +26,6 @@ def desk(alice):
 @pytest.fixture
 def pond(alice):
     return files.elsewhere(alice)
-
-
-def text_of(response):
-    assert response.status_code == 200
-    return response.content.decode()
 
 
 def test_a_file_is_brought_in_and_told_by_source(desk, pond):

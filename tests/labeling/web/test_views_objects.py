@@ -3,12 +3,12 @@
 import re
 
 import pytest
-from django.test import Client
 
 from labeling.datasets import objects
 from labeling.exchange import part_imports
 from labeling.models import GivenLabel, Job
 from tests import factories
+from tests.clients import logged_in
 from tests.labeling import part_files as files
 from tests.labeling.label_files import upload
 from tests.labeling.part_files import COW, brought, cow, sent
@@ -33,9 +33,7 @@ def as_alice(alice):
 
 
 def signed_in(user):
-    client = Client()
-    client.force_login(user)
-    return client
+    return logged_in(user)
 
 
 @pytest.fixture

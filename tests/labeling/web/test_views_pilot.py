@@ -1,7 +1,6 @@
 """Votes for vote tables, and standings worked out when somebody wants them: pages and API."""
 
 import pytest
-from django.test import Client
 from rest_framework.test import APIClient
 
 from labeling.campaigns import lifecycle
@@ -10,17 +9,10 @@ from labeling.models import Campaign, Job, User
 from labeling.quality import piloting
 from labeling.web import tokens
 from tests import factories
+from tests.clients import text_of
 
 API = "/api/v1/campaigns/coots"
 PILOT = "/campaigns/coots/pilot/"
-
-
-@pytest.fixture
-def desk(alice: User) -> Client:
-    """Alice's browser."""
-    client = Client()
-    client.force_login(alice)
-    return client
 
 
 @pytest.fixture
@@ -30,11 +22,6 @@ def client(alice: User) -> APIClient:
     client = APIClient()
     client.credentials(HTTP_AUTHORIZATION=f"Bearer {secret}")
     return client
-
-
-def text_of(response) -> str:
-    assert response.status_code == 200, response
-    return response.content.decode()
 
 
 def test_a_pilot_says_its_price_before_it_asks_for_anything(desk, coots, run_jobs):

@@ -6,7 +6,6 @@ import uuid
 
 import pytest
 from django.db import connection
-from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
@@ -20,6 +19,7 @@ from labeling.models import Answer, Campaign, Question, SentBack
 from labeling.parts.model import PartedObject
 from labeling.quality import gold, gold_results, qualifying
 from tests import factories
+from tests.clients import logged_in
 from tests.labeling.parted import BOX, CAT, drawn, parts_campaign, square
 
 TAIL = drawn(tail=square(40, 30, 50, 40), leg="occluded", torso="not_visible")
@@ -39,9 +39,7 @@ def bob(bob, cats):
 
 @pytest.fixture
 def alices(alice):
-    client = Client()
-    client.force_login(alice)
-    return client
+    return logged_in(alice)
 
 
 def draw(person, campaign, value=TAIL, question=None):

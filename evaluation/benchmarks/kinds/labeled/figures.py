@@ -52,19 +52,19 @@ def lead(result: LabeledResult, theme: Theme) -> Figure:
 def at_k(result: LabeledResult, theme: Theme) -> Figure:
     """hp@k and hit@k against k, a line for each submission with its intervals."""
     found = rows.at_k(result)
-    known = [key for key in wording.AT_K if any(row.measure == key for row in found)]
-    figure, panels = _panels(1, len(known), 3.7, sharey=True)
-    for axes, key in zip(panels, known, strict=True):
+    keys = [key for key in wording.AT_K if any(row.measure == key for row in found)]
+    figure, panels = _panels(1, len(keys), 3.7, sharey=True)
+    for axes, key in zip(panels, keys, strict=True):
         ink(axes, theme)
         own = [row for row in found if row.measure == key]
         for place, (name, colour, mark) in enumerate(styles(rows.names(result), theme)):
             cells = [(x, row.cells[place]) for x, row in enumerate(own)]
-            cells = [(x, cell) for x, cell in cells if cell.value is not None]
+            known = [(x, cell.value) for x, cell in cells if cell.value is not None]
             label = short(name) if axes is panels[0] else None
-            xs, ys = [x for x, _ in cells], [cell.value for _, cell in cells]
+            xs, ys = [x for x, _ in known], [value for _, value in known]
             axes.plot(xs, ys, f"{mark}-", color=colour, lw=1.6, ms=5, label=label)
             for x, cell in cells:
-                if cell.low is not None:
+                if cell.low is not None and cell.high is not None:
                     axes.plot([x, x], [cell.low, cell.high], color=colour, lw=1.1)
         axes.set_xticks(range(len(own)), [str(row.k) for row in own])
         axes.set_xlabel("k")

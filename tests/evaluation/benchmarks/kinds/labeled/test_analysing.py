@@ -1,19 +1,17 @@
-"""What lies behind the numbers of one classifier."""
+"""The analysis of one classifier's numbers."""
 
 from pathlib import Path
 
 from evaluation.benchmarks.kinds.labeled.analysing import Analyst
 from evaluation.benchmarks.kinds.labeled.scoring import Scored
-from tests.evaluation.benchmarks.kinds.labeled.world import CAT, COW
+from tests.evaluation.benchmarks.kinds.labeled import results
 
 
 def test_a_class_without_objects_is_in_no_analysis(monkeypatch):
     monkeypatch.setattr(Analyst, "objects", None)
-    per_class = {CAT: {"ap": 0.5}, COW: {"ap": None}}
+    scored = Scored(results.detection(0.5), iter, having={results.CAT: 7})
 
-    scored = Scored({"per_class": per_class}, iter, having={CAT: 7})
-
-    found = Analyst("detection", Path("truth"), {}).of(scored)
+    found = Analyst("detection", Path("truth"), results.SETTINGS["detection"]).of(scored)
 
     assert found is not None
-    assert [(row["wnid"], row["images"]) for row in found["per_class"]["rows"]] == [(CAT, 7)]
+    assert [(row.wnid, row.images) for row in found.per_class.rows] == [(results.CAT, 7)]

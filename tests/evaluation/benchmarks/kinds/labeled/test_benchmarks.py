@@ -78,7 +78,7 @@ def test_a_plan_counts_and_makes_nothing(alice, cats):
 
     assert plan is not None
     assert (plan.release, plan.kind) == (release.number, "wsol")
-    assert plan.truth == world.make(alice, cats).settings["truth"]
+    assert plan.truth.to_json() == world.make(alice, cats).settings["truth"]
 
 
 @pytest.mark.parametrize(
