@@ -147,8 +147,8 @@ def score(
             right[name] = allowed[of_frame, answered]
             b_cds_of[name] = np.where(asked, formulas.cds(right[name], starts), np.nan)
     apart = _apart(lines, cds_of, options)
-    known = (cds_of, None, None) if allowed is None else (cds_of, b_cds_of, right)
-    tables, notes = tables_of(lines, starts, *known, options)
+    binary = (None, None) if allowed is None else (b_cds_of, right)
+    tables, notes = tables_of(lines, starts, cds_of, binary[0], binary[1], options)
     return Scored(
         result=CdsResult(
             classifiers=list(predictions.classifiers),
@@ -173,9 +173,9 @@ def score(
         starts=starts,
         frames=frames,
         similarities=similarities,
-        right=known[2],
+        right=binary[1],
         cds=cds_of,
-        b_cds=known[1],
+        b_cds=binary[0],
     )
 
 
