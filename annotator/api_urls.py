@@ -7,6 +7,7 @@ from django.urls import URLPattern, URLResolver, include, path, re_path
 from django.views.decorators.cache import cache_page
 from drf_spectacular.generators import SchemaGenerator
 from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
+from rest_framework.routers import DynamicRoute, Route, SimpleRouter
 
 from annotator.pages.api import LabelViewSet, SeatViewSet
 from labeling.web import problems
@@ -24,215 +25,112 @@ from labeling.web.api import (
     results,
     vocabulary,
 )
+from labeling.web.api.base import BaseViewSet
 
 Addresses = list[URLPattern | URLResolver]
-Actions = dict[str, Any]
-LIST: Actions = {"get": "list"}
-LIST_CREATE: Actions = {"get": "list", "post": "create"}
-READ: Actions = {"get": "retrieve"}
 
-account: Addresses = [
-    path("me/", accounts.MeViewSet.as_view(READ), name="me"),
-    path("tokens/", accounts.TokenViewSet.as_view(LIST_CREATE), name="tokens"),
-    path(
-        "tokens/<slug:token_key>/",
-        accounts.TokenViewSet.as_view({"delete": "destroy"}),
-        name="token",
-    ),
-    path(
-        "invitations/accept/",
-        accounts.AcceptViewSet.as_view({"post": "create"}),
-        name="accept",
-    ),
-]
 
-dataset: Addresses = [
-    path("", datasets.DatasetViewSet.as_view(READ), name="dataset"),
-]
-in_dataset: Addresses = [
-    path("images/", datasets.ImageViewSet.as_view(LIST_CREATE), name="images"),
-    path("images/<int:pk>/", datasets.ImageViewSet.as_view(READ), name="image"),
-    path(
-        "images/<int:pk>/display/",
-        datasets.ImageViewSet.as_view({"get": "display"}),
-        name="image-display",
-    ),
-    path(
-        "images/<int:pk>/thumbnail/",
-        datasets.ImageViewSet.as_view({"get": "thumbnail"}),
-        name="image-thumbnail",
-    ),
-    path("imports/", imports.ImportViewSet.as_view(LIST), name="imports"),
-    path("imports/<int:pk>/", imports.ImportViewSet.as_view(READ), name="import"),
-    path(
-        "imports/<int:pk>/retry/",
-        imports.ImportViewSet.as_view({"post": "retry"}),
-        name="import-retry",
-    ),
-    path("labels/", labels.GivenLabelViewSet.as_view(LIST_CREATE), name="given-labels"),
-    path("labels/<int:pk>/", labels.GivenLabelViewSet.as_view(READ), name="label-import"),
-    path("objects/", objects.ObjectViewSet.as_view(LIST), name="dataset-objects"),
-    path("objects/<int:pk>/", objects.ObjectViewSet.as_view(READ), name="object"),
-    path("objects/<int:pk>/merge/", objects.ObjectViewSet.as_view({"post": "merge"}), name="merge"),
-    path("part-imports/", objects.PartImportViewSet.as_view(LIST_CREATE), name="part-imports"),
-    path("part-imports/<int:pk>/", objects.PartImportViewSet.as_view(READ), name="part-import"),
-    path(
-        "part-imports/<int:pk>/again/",
-        objects.PartImportViewSet.as_view({"post": "again"}),
-        name="part-import-again",
-    ),
-    path(
-        "vocabulary/",
-        vocabulary.VocabularyViewSet.as_view(READ | {"put": "update"}),
-        name="vocabulary",
-    ),
-    path("vocabulary/versions/", vocabulary.VocabularyViewSet.as_view(LIST), name="vocabularies"),
-    path(
-        "vocabulary/versions/<int:version>/",
-        vocabulary.VocabularyViewSet.as_view({"get": "version"}),
-        name="vocabulary-version",
-    ),
-    path("jobs/", datasets.DatasetJobViewSet.as_view(LIST), name="dataset-jobs"),
-]
+class Router(SimpleRouter):
+    """Routes as Django paths. OPTIONS names the viewset also where an action answers."""
 
-campaign: Addresses = [
-    path(
-        "",
-        campaigns.CampaignsViewSet.as_view({"get": "retrieve", "patch": "partial_update"}),
-        name="campaign",
-    ),
-    *(
-        path(f"{action}/", campaigns.CampaignsViewSet.as_view({"post": action}), name=action)
-        for action in ("launch", "pause", "resume", "close")
-    ),
-    *(
-        path(f"{page}/", campaigns.CampaignsViewSet.as_view({"get": page}), name=page)
-        for page in ("estimate", "progress")
-    ),
-]
-in_campaign: Addresses = [
-    path("policies/", campaigns.PolicyViewSet.as_view(LIST_CREATE), name="policies"),
-    path("policies/preview/", campaigns.PolicyViewSet.as_view({"post": "preview"}), name="preview"),
-    path("graph/", graph.GraphViewSet.as_view(READ | {"put": "update"}), name="graph"),
-    path("graph/images/", graph.GraphViewSet.as_view({"post": "images"}), name="graph-images"),
-    path("quality/", quality.QualityViewSet.as_view(READ), name="quality"),
-    path("audits/", quality.AuditViewSet.as_view(READ | {"post": "create"}), name="audits"),
-    path("pilots/", quality.PilotViewSet.as_view(READ | {"post": "create"}), name="pilots"),
-    path(
-        "pilots/preview/", quality.PilotViewSet.as_view({"post": "preview"}), name="pilot-preview"
-    ),
-    path("calibrations/", quality.CalibrationViewSet.as_view(LIST_CREATE), name="calibrations"),
-    path(
-        "calibrations/<int:number>/",
-        quality.CalibrationViewSet.as_view(READ),
-        name="calibration",
-    ),
-    path("standings/", quality.StandingViewSet.as_view(LIST), name="standings"),
-    *(
-        path(
-            f"members/<int:pk>/{action}/",
-            quality.StandingViewSet.as_view({"post": action}),
-            name=action,
-        )
-        for action in ("pause", "pardon")
-    ),
-    path("blocks/", quality.BlockViewSet.as_view(LIST_CREATE), name="blocks"),
-    path("blocks/<int:pk>/", quality.BlockViewSet.as_view({"delete": "destroy"}), name="block"),
-    path("decisions/", campaigns.DecisionViewSet.as_view(LIST), name="decisions"),
-    path("topics/", questions.TopicViewSet.as_view(LIST_CREATE), name="topics"),
-    path(
-        "topics/<str:key>/",
-        questions.TopicViewSet.as_view({"get": "retrieve", "patch": "partial_update"}),
-        name="topic",
-    ),
-    path(
-        "topics/<str:key>/examples/",
-        questions.ExampleViewSet.as_view(LIST_CREATE),
-        name="examples",
-    ),
-    path(
-        "topics/<str:key>/examples/<int:pk>/",
-        questions.ExampleViewSet.as_view({"delete": "destroy"}),
-        name="example",
-    ),
-    path("questions/", questions.QuestionViewSet.as_view(LIST_CREATE), name="questions"),
-    path(
-        "questions/withdraw/",
-        questions.QuestionViewSet.as_view({"post": "withdraw"}),
-        name="withdraw",
-    ),
-    path("objects/", questions.QuestionViewSet.as_view({"post": "objects"}), name="objects"),
-    path("questions/<int:pk>/", questions.QuestionViewSet.as_view(READ), name="question"),
-    path(
-        "questions/<int:pk>/history/",
-        questions.QuestionViewSet.as_view({"get": "history"}),
-        name="question-history",
-    ),
-    path(
-        "questions/<int:pk>/review/",
-        questions.QuestionViewSet.as_view({"post": "review"}),
-        name="review",
-    ),
-    path(
-        "questions/<int:pk>/accept/",
-        questions.QuestionViewSet.as_view({"post": "accept"}),
-        name="accept",
-    ),
-    path(
-        "questions/<int:pk>/send-back/",
-        questions.QuestionViewSet.as_view({"post": "send_back"}),
-        name="send-back",
-    ),
-    path("gold/", questions.GoldViewSet.as_view(LIST_CREATE), name="gold"),
-    path("gold/promote/", questions.GoldViewSet.as_view({"post": "promote"}), name="promote"),
-    path("gold/<int:pk>/retire/", questions.GoldViewSet.as_view({"post": "retire"}), name="retire"),
-    path("members/", people.MemberViewSet.as_view(LIST), name="members"),
-    path(
-        "members/<int:pk>/",
-        people.MemberViewSet.as_view(
-            {"get": "retrieve", "patch": "partial_update", "delete": "destroy"}
-        ),
-        name="member",
-    ),
-    path(
-        "members/<int:pk>/quotas/",
-        people.MemberViewSet.as_view({"get": "quotas", "put": "set_quotas"}),
-        name="quotas",
-    ),
-    path("invitations/", people.InvitationViewSet.as_view(LIST_CREATE), name="invitations"),
-    path(
-        "invitations/<int:pk>/",
-        people.InvitationViewSet.as_view({"delete": "destroy"}),
-        name="invitation",
-    ),
-    path("releases/", results.ReleaseViewSet.as_view(LIST_CREATE), name="releases"),
-    path("releases/<int:number>/", results.ReleaseViewSet.as_view(READ), name="release"),
-    path(
-        "releases/<int:number>/files/<str:file>/",
-        results.ReleaseViewSet.as_view({"get": "file"}),
-        name="release-file",
-    ),
-    path(
-        "releases/<int:number>/labels/",
-        labels.ReleaseLabelViewSet.as_view(READ),
-        name="release-labels",
-    ),
-    path("jobs/", results.JobViewSet.as_view(LIST), name="jobs"),
-    path("jobs/<int:pk>/retry/", results.JobViewSet.as_view({"post": "retry"}), name="retry"),
-    path("seats/", LabelViewSet.as_view({"post": "seats"}), name="seats"),
-    path("answers/", LabelViewSet.as_view({"post": "answers"}), name="answers"),
-]
+    def __init__(self) -> None:
+        super().__init__(use_regex_path=False)
+
+    def _get_dynamic_route(self, route: DynamicRoute, action: Any) -> Route:
+        made = super()._get_dynamic_route(route, action)
+        schema = {key: value for key, value in made.initkwargs.items() if key == "schema"}
+        return made._replace(initkwargs=schema)
+
+
+class Rows(Router):
+    """Routes of a list and of its rows, named as the addresses have been since the first version:
+    the list, a row, and each further action by its url_name."""
+
+    def __init__(self, many: str, one: str) -> None:
+        self.routes = [
+            Route("{prefix}/", {"get": "list", "post": "create"}, many, False, {}),
+            DynamicRoute("{prefix}/{url_path}/", "{url_name}", False, {}),
+            Route(
+                "{prefix}/{lookup}/",
+                {"get": "retrieve", "patch": "partial_update", "delete": "destroy"},
+                one,
+                True,
+                {},
+            ),
+            DynamicRoute("{prefix}/{lookup}/{url_path}/", "{url_name}", True, {}),
+        ]
+        super().__init__()
+
+
+class Single(Router):
+    """Routes of what there is one of: it is read, replaced or made at one address."""
+
+    def __init__(self, name: str) -> None:
+        methods = {"get": "retrieve", "put": "update", "post": "create"}
+        self.routes = [
+            Route("{prefix}/", methods, name, False, {}),
+            DynamicRoute("{prefix}/{url_path}/", "{url_name}", False, {}),
+        ]
+        super().__init__()
+
+
+def rows(prefix: str, viewset: type[BaseViewSet], many: str, one: str = "") -> Addresses:
+    """The addresses of a list; one: the name of a row's, where it is not `many` without its s."""
+    router = Rows(many, one or many.removesuffix("s"))
+    router.register(prefix, viewset, many)
+    return router.urls
+
+
+def single(prefix: str, viewset: type[BaseViewSet], name: str) -> Addresses:
+    router = Single(name)
+    router.register(prefix, viewset, name)
+    return router.urls
+
+
+D = "datasets/<slug:dataset>/"
+C = "campaigns/<slug:campaign>/"
 
 v1: Addresses = [
-    *account,
-    path("datasets/", datasets.DatasetViewSet.as_view(LIST_CREATE), name="datasets"),
-    path("datasets/<slug:name>/", include(dataset)),
-    path("datasets/<slug:dataset>/", include(in_dataset)),
-    path("campaigns/", campaigns.CampaignsViewSet.as_view(LIST_CREATE), name="campaigns"),
-    path("campaigns/<slug:name>/", include(campaign)),
-    path("campaigns/<slug:campaign>/", include(in_campaign)),
-    path("seats/<slug:token>/image/", SeatViewSet.as_view({"get": "image"}), name="seat-image"),
-    path("seats/<slug:token>/skip/", SeatViewSet.as_view({"post": "skip"}), name="seat-skip"),
+    *single("me", accounts.MeViewSet, "me"),
+    *rows("tokens", accounts.TokenViewSet, "tokens"),
+    *single("invitations/accept", accounts.AcceptViewSet, "accept"),
+    *rows("datasets", datasets.DatasetViewSet, "datasets"),
+    *rows(D + "images", datasets.ImageViewSet, "images"),
+    *rows(D + "imports", imports.ImportViewSet, "imports"),
+    *rows(D + "labels", labels.GivenLabelViewSet, "given-labels", "label-import"),
+    *rows(D + "objects", objects.ObjectViewSet, "dataset-objects", "object"),
+    *rows(D + "part-imports", objects.PartImportViewSet, "part-imports"),
+    *single(D + "vocabulary", vocabulary.VocabularyViewSet, "vocabulary"),
+    *rows(
+        D + "vocabulary/versions",
+        vocabulary.VersionViewSet,
+        "vocabularies",
+        "vocabulary-version",
+    ),
+    *rows(D + "jobs", datasets.DatasetJobViewSet, "dataset-jobs"),
+    *rows("campaigns", campaigns.CampaignsViewSet, "campaigns"),
+    *rows(C + "policies", campaigns.PolicyViewSet, "policies"),
+    *single(C + "graph", graph.GraphViewSet, "graph"),
+    *single(C + "quality", quality.QualityViewSet, "quality"),
+    *single(C + "audits", quality.AuditViewSet, "audits"),
+    *single(C + "pilots", quality.PilotViewSet, "pilots"),
+    *rows(C + "calibrations", quality.CalibrationViewSet, "calibrations"),
+    *rows(C + "standings", quality.StandingViewSet, "standings"),
+    *rows(C + "blocks", quality.BlockViewSet, "blocks"),
+    *rows(C + "decisions", campaigns.DecisionViewSet, "decisions"),
+    *rows(C + "topics", questions.TopicViewSet, "topics"),
+    *rows(C + "topics/<str:key>/examples", questions.ExampleViewSet, "examples"),
+    *rows(C + "questions", questions.QuestionViewSet, "questions"),
+    path(C + "objects/", questions.QuestionViewSet.as_view({"post": "objects"}), name="objects"),
+    *rows(C + "gold", questions.GoldViewSet, "gold"),
+    *rows(C + "members", people.MemberViewSet, "members"),
+    *rows(C + "invitations", people.InvitationViewSet, "invitations"),
+    *rows(C + "releases", results.ReleaseViewSet, "releases"),
+    *single(C + "releases/<int:number>/labels", labels.ReleaseLabelViewSet, "release-labels"),
+    *rows(C + "jobs", results.JobViewSet, "jobs"),
+    path(C + "seats/", LabelViewSet.as_view({"post": "seats"}), name="seats"),
+    path(C + "answers/", LabelViewSet.as_view({"post": "answers"}), name="answers"),
+    *rows("seats", SeatViewSet, "seats"),
     path("", include("evaluation.benchmarks.api_urls")),
 ]
 
@@ -244,9 +142,9 @@ class OneSchema(SchemaGenerator):
     describes a view cannot describe two at once."""
 
     lock = threading.Lock()
-    made: ClassVar[dict[str, Any] | None] = None
+    made: ClassVar[dict[str, object] | None] = None
 
-    def get_schema(self, request: Any = None, public: bool = False) -> dict[str, Any]:
+    def get_schema(self, request: Any = None, public: bool = False) -> dict[str, object]:
         with self.lock:
             if OneSchema.made is None:
                 OneSchema.made = super().get_schema(request=None, public=True)

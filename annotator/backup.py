@@ -18,7 +18,6 @@ import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from django.conf import settings
 from django.core.files.storage import FileSystemStorage, Storage, default_storage
@@ -27,6 +26,7 @@ from django.db.migrations.recorder import MigrationRecorder
 from django.utils import timezone
 
 from labeling.files import BadInput
+from labeling.records import Record
 
 FORMAT = 1
 MANIFEST = "manifest.json"
@@ -62,8 +62,48 @@ class Copied:
     stamp: tuple[int, int]
 
 
-def make(goal: Path, watch: Watch = lambda count: None) -> dict[str, Any]:
-    """{"backup", "database", "files", "bytes", "media"} of the new backup in the folder `goal`.
+@dataclass(kw_only=True)
+class FileEntry(Record):
+    """A file as the manifest lists it."""
+
+    sha256: str
+    bytes: int
+
+
+@dataclass(kw_only=True)
+class DatabaseEntry(Record):
+    """The database of a backup. migrations: those applied, by app."""
+
+    engine: str
+    file: str
+    migrations: dict[str, list[str]]
+
+
+@dataclass(kw_only=True)
+class Manifest(Record):
+    """manifest.json. media: "copied", or "listed" where images are in an object store."""
+
+    format: int
+    made_at: str
+    database: DatabaseEntry
+    media: str
+    left_out: list[str]
+    files: dict[str, FileEntry]
+
+
+@dataclass(kw_only=True)
+class Made(Record):
+    """A backup, as the command prints it. files, bytes: how many were copied."""
+
+    backup: str
+    database: str
+    files: int
+    bytes: int
+    media: str
+
+
+def make(goal: Path, watch: Watch = lambda count: None) -> Made:
+    """The new backup in the folder `goal`.
 
     watch: called with the number of files that were copied since its last call. Raises BadInput
     where something is there already, the disk has no room or the database cannot be dumped; then
@@ -80,20 +120,21 @@ def make(goal: Path, watch: Watch = lambda count: None) -> dict[str, Any]:
         for made in (_write_secret_key(building), _write_listing(building)):
             copied |= {made.name: _as_copied(made)} if made else {}
         manifest = _manifest(name, copied)
-        (building / MANIFEST).write_text(json.dumps(manifest, indent=1) + "\n", encoding="utf-8")
+        text = json.dumps(manifest.to_json(), indent=1) + "\n"
+        (building / MANIFEST).write_text(text, encoding="utf-8")
         # Once for all: thousands of small files synced one by one take minutes.
         os.sync()
         os.rename(building, goal)
     except BaseException:
         shutil.rmtree(building, ignore_errors=True)
         raise
-    return {
-        "backup": str(goal),
-        "database": manifest["database"]["engine"],
-        "files": len(copied),
-        "bytes": sum(file.bytes for file in copied.values()),
-        "media": manifest["media"],
-    }
+    return Made(
+        backup=str(goal),
+        database=manifest.database.engine,
+        files=len(copied),
+        bytes=sum(file.bytes for file in copied.values()),
+        media=manifest.media,
+    )
 
 
 def site_folders() -> dict[str, Path]:
@@ -294,18 +335,18 @@ def objects_of(storage: Storage, folder: str = "") -> Iterator[str]:
         yield from objects_of(storage, f"{folder}{inner}/")
 
 
-def _manifest(database: str, copied: dict[str, Copied]) -> dict[str, Any]:
+def _manifest(database: str, copied: dict[str, Copied]) -> Manifest:
     applied: dict[str, list[str]] = {}
     for app, name in sorted(MigrationRecorder(connection).applied_migrations()):
         applied.setdefault(app, []).append(name)
-    return {
-        "format": FORMAT,
-        "made_at": timezone.now().isoformat(timespec="seconds"),
-        "database": {"engine": connection.vendor, "file": database, "migrations": applied},
-        "media": "copied" if media_are_files() else "listed",
-        "left_out": list(NOT_OF_THE_SITE),
-        "files": {
-            name: {"sha256": file.sha256, "bytes": file.bytes}
+    return Manifest(
+        format=FORMAT,
+        made_at=timezone.now().isoformat(timespec="seconds"),
+        database=DatabaseEntry(engine=connection.vendor, file=database, migrations=applied),
+        media="copied" if media_are_files() else "listed",
+        left_out=list(NOT_OF_THE_SITE),
+        files={
+            name: FileEntry(sha256=file.sha256, bytes=file.bytes)
             for name, file in sorted(copied.items())
         },
-    }
+    )

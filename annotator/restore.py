@@ -11,8 +11,8 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import Any
 
 from django.apps import apps
 from django.conf import settings
@@ -24,21 +24,38 @@ from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
 
 from annotator import backup, checks
-from annotator.backup import Watch
+from annotator.backup import FileEntry, Manifest, Watch
 from labeling.files import BadInput
+from labeling.records import Record
 
-Manifest = dict[str, Any]
 # Whose rows make a site one that somebody uses; the others' tables are filled by `migrate`.
 OF_THE_SITE = ("labeling", "evaluation")
 TAKE_ANOTHER = "nothing was restored; take another backup"
 
 
-def restore(source: Path, watch: Watch = lambda count: None) -> dict[str, Any]:
-    """{"backup", "made_at", "database", "files", "bytes", "migrations", "media", "missing_media",
-    "same_secret_key"} of the site that holds the backup now.
+@dataclass(kw_only=True)
+class Restored(Record):
+    """What was restored, as the command prints it.
 
-    migrations: how many were applied since an older backup. missing_media: names that the backup
-    lists and the object store lacks. same_secret_key: whether the site's setting is the backup's.
+    migrations: how many were applied since an older backup. missing_media: how many names the
+    backup lists and the object store lacks. same_secret_key: whether the site's setting is the
+    backup's.
+    """
+
+    backup: str
+    made_at: str
+    database: str
+    files: int
+    bytes: int
+    migrations: int
+    media: str
+    missing_media: int
+    same_secret_key: bool
+
+
+def restore(source: Path, watch: Watch = lambda count: None) -> Restored:
+    """Makes this site the one of the backup.
+
     watch: called with the number of files that were read since its last call. Raises BadInput for
     a backup that is damaged, newer or of another kind of database, and for a site that is not
     empty; then nothing has changed, but that a PostgreSQL database has no tables where pg_restore
@@ -53,7 +70,7 @@ def restore(source: Path, watch: Watch = lambda count: None) -> dict[str, Any]:
             for name, place in backup.site_folders().items()
         }
         _copy_checked(source, manifest, staged, watch)
-        _restore_database(staged["data"] / manifest["database"]["file"])
+        _restore_database(staged["data"] / manifest.database.file)
         _put_secret_key(staged["data"])
         listed = _names_listed(staged["data"])
         for name, place in backup.site_folders().items():
@@ -64,44 +81,45 @@ def restore(source: Path, watch: Watch = lambda count: None) -> dict[str, Any]:
     if listed:
         missing = len(listed - set(backup.objects_of(default_storage)))
     kept = (Path(settings.DATA_DIR) / backup.SECRET_KEY_FILE).read_text().strip()
-    return {
-        "backup": str(source),
-        "made_at": manifest["made_at"],
-        "database": manifest["database"]["engine"],
-        "files": len(manifest["files"]),
-        "bytes": sum(file["bytes"] for file in manifest["files"].values()),
-        "migrations": applied,
-        "media": manifest["media"],
-        "missing_media": missing,
+    return Restored(
+        backup=str(source),
+        made_at=manifest.made_at,
+        database=manifest.database.engine,
+        files=len(manifest.files),
+        bytes=sum(file.bytes for file in manifest.files.values()),
+        migrations=applied,
+        media=manifest.media,
+        missing_media=missing,
         # Without a setting, the key in the data folder is the site's.
-        "same_secret_key": kept == settings.SECRET_KEY or checks.has_insecure_key(),
-    }
+        same_secret_key=kept == settings.SECRET_KEY or checks.has_insecure_key(),
+    )
 
 
 def read_manifest(source: Path) -> Manifest:
     """The manifest of the backup. Raises BadInput for what is none, or of a later format."""
     path = source / backup.MANIFEST
+    damaged = BadInput("is damaged", path, cure="take another backup")
     try:
-        manifest = json.loads(path.read_text(encoding="utf-8"))
-        files = manifest["files"]
-        wrong = [name for name, said in files.items() if not _is_safe(name) or not _is_file(said)]
-        applied = manifest["database"]["migrations"].values()
-        wrong += [name for names in applied for name in names if not isinstance(name, str)]
-        whole = {*manifest["database"]} >= {"engine", "file", "migrations"} and "media" in manifest
-        known = manifest["format"] == backup.FORMAT
+        content = json.loads(path.read_text(encoding="utf-8"))
+        if content["format"] != backup.FORMAT:
+            raise BadInput(
+                f"has the format {content['format']}, and this version of Assay reads "
+                f"{backup.FORMAT}",
+                path,
+                cure="install the version that made it, or a later one",
+            )
+        manifest = Manifest.from_json(content)
+        applied = [name for names in manifest.database.migrations.values() for name in names]
+        sound = all(_is_safe(name) and _is_file(said) for name, said in manifest.files.items())
+        sound &= all(isinstance(name, str) for name in applied)
+        sound &= manifest.database.file in manifest.files
     except (FileNotFoundError, NotADirectoryError):
         raise BadInput("is no backup: it has no manifest.json", source) from None
     except (ValueError, KeyError, TypeError, AttributeError):
-        raise BadInput("is damaged", path, cure="take another backup") from None
-    if not known:
-        raise BadInput(
-            f"has the format {manifest['format']}, and this version of Assay reads {backup.FORMAT}",
-            path,
-            cure="install the version that made it, or a later one",
-        )
-    if wrong or not whole or manifest["database"]["file"] not in files:
-        raise BadInput("is damaged", path, cure="take another backup")
-    return dict(manifest)
+        raise damaged from None
+    if not sound:
+        raise damaged
+    return manifest
 
 
 def check_empty() -> None:
@@ -132,7 +150,7 @@ def _has_rows(table: str) -> bool:
 def _check_database(source: Path, manifest: Manifest) -> None:
     """Raises BadInput unless the database is of this site's kind and no newer than the code, and
     the media go where they were."""
-    engine = manifest["database"]["engine"]
+    engine = manifest.database.engine
     if engine != connection.vendor:
         raise BadInput(
             f"holds a database of {engine}, and this site has one of {connection.vendor}",
@@ -141,7 +159,7 @@ def _check_database(source: Path, manifest: Manifest) -> None:
         )
     known = MigrationLoader(None).disk_migrations
     for app in OF_THE_SITE:
-        for name in manifest["database"]["migrations"].get(app, []):
+        for name in manifest.database.migrations.get(app, []):
             if (app, name) not in known:
                 raise BadInput(
                     f"was made by a newer version of Assay: the migration {app} {name} is not "
@@ -149,7 +167,7 @@ def _check_database(source: Path, manifest: Manifest) -> None:
                     source,
                     cure="install that version, or a later one",
                 )
-    listed = manifest["media"] == "listed"
+    listed = manifest.media == "listed"
     if listed == backup.media_are_files():
         raise BadInput(
             "lists the images of an object store, and this site keeps images as files"
@@ -167,9 +185,9 @@ def _is_safe(name: str) -> bool:
     return is_inside and "\0" not in name
 
 
-def _is_file(said: Any) -> bool:
-    """Whether it is what a manifest says of a file."""
-    return isinstance(said["sha256"], str) and isinstance(said["bytes"], int)
+def _is_file(said: FileEntry) -> bool:
+    """Whether the entry has values of its types."""
+    return isinstance(said.sha256, str) and isinstance(said.bytes, int)
 
 
 @contextmanager
@@ -186,14 +204,14 @@ def _staging(place: Path) -> Iterator[Path]:
 def _copy_checked(source: Path, manifest: Manifest, staged: dict[str, Path], watch: Watch) -> None:
     """Copies every file of the manifest beside its goal. Raises BadInput for one that is missing
     or has another content."""
-    for name, said in manifest["files"].items():
+    for name, said in manifest.files.items():
         root = name.partition("/")[0]
         goal = staged.get(root, staged["data"]) / name
         try:
             sha256, size = backup.copy_hashed(source / name, goal)
         except FileNotFoundError:
             raise BadInput("is missing in the backup", source / name, cure=TAKE_ANOTHER) from None
-        if (sha256, size) != (said["sha256"], said["bytes"]):
+        if (sha256, size) != (said.sha256, said.bytes):
             raise BadInput(
                 "has changed since the backup was made", source / name, cure=TAKE_ANOTHER
             )

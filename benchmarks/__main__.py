@@ -1,7 +1,7 @@
 """`python -m benchmarks [NAME …]`: runs every bench_*.py, or those named, and prints one table.
 
 A bench is a module with `main()` that returns rows {"name", "target", "measured", "ok"}; ok is None
-where the row is only told. Exit 1 when a target is missed.
+for a row without a target. Exit 1 when a target is missed.
 """
 
 import importlib

@@ -93,17 +93,17 @@ def on_few_votes(answers: Answers, truth: Any) -> list[tuple[str, str, str, bool
     ours = right.mean()
     others = np.mean([(majority(few)[0] == truth).mean() for few in draws])
     off = calibration_bins(stated, right)["error"]
-    told = []
+    with_priors = []
     for name, prior in PRIORS.items():
         shares = [(fit(few, confusion_prior=prior(few)).labels == truth).mean() for few in draws]
-        told.append(f"{name}: {np.mean(shares):.3f}")
+        with_priors.append(f"{name}: {np.mean(shares):.3f}")
     return [
         (f"… {VOTES} votes, mean of {DRAWS} draws", "≥ 0.75", f"{ours:.4f}", ours >= 0.75),
         ("… above majority", "≥ 0.03", f"{ours - others:.4f}", ours - others >= 0.03),
-        ("… with other priors", "told", "; ".join(told), None),
+        ("… with other priors", "none", "; ".join(with_priors), None),
         (
             "… what the posteriors state",
-            "told",
+            "none",
             f"{stated.mean():.3f} (calibration error {off:.3f})",
             None,
         ),
@@ -145,11 +145,11 @@ def on_many(count: int) -> list[tuple[str, str, str, bool | None]]:
         ("… log-likelihood, ours less theirs", "≥ 0", f"{mine - other:+.2e} of {other:.0f}", same),
         (
             "… until it gains less than 1e-6",
-            "told",
+            "none",
             f"{until:.1f} s, {whole.iterations} iterations, {right:.1%} right",
             None,
         ),
-        ("… memory for an answer", "told", f"{memory:.0f} B beyond the input", None),
+        ("… memory for an answer", "none", f"{memory:.0f} B beyond the input", None),
     ]
 
 
@@ -227,7 +227,7 @@ def on_tables() -> list[tuple[str, str, str, bool | None]]:
     start = time.perf_counter()
     learn_vote_tables(yes, 10 - yes, good, topics, size=9)
     took = time.perf_counter() - start
-    return [("vote tables of 1,000 classes, 30 images each", "told", f"{took:.2f} s", None)]
+    return [("vote tables of 1,000 classes, 30 images each", "none", f"{took:.2f} s", None)]
 
 
 if __name__ == "__main__":

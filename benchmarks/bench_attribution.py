@@ -49,7 +49,7 @@ def main() -> list[dict[str, Any]]:
     if torch.cuda.is_available():
         rows += measure("cuda")
     load = f"{os.getloadavg()[0]:.1f} on {os.cpu_count()} cores"
-    return [*rows, told("this machine: load", load)]
+    return [*rows, plain_row("this machine: load", load)]
 
 
 def measure(device: str) -> list[dict[str, Any]]:
@@ -67,9 +67,11 @@ def measure(device: str) -> list[dict[str, Any]]:
     many = images.expand(32, -1, -1, -1).contiguous()
     cam = seconds(lambda: class_activation_maps(made, many, classes.expand(32)))
     return [
-        told(f"SmoothGrad, {SAMPLES} copies in batches, {device}", f"{1 / fast:.2f} maps/s"),
-        told("… against one copy after the other", f"{slow / fast:.1f} times ({1 / slow:.2f}/s)"),
-        told(f"CAM, 32 images at once, {device}", f"{32 / cam:.0f} maps/s"),
+        plain_row(f"SmoothGrad, {SAMPLES} copies in batches, {device}", f"{1 / fast:.2f} maps/s"),
+        plain_row(
+            "… against one copy after the other", f"{slow / fast:.1f} times ({1 / slow:.2f}/s)"
+        ),
+        plain_row(f"CAM, 32 images at once, {device}", f"{32 / cam:.0f} maps/s"),
     ]
 
 
@@ -78,7 +80,7 @@ def batched(made: nn.Module, images: Tensor, classes: Tensor) -> Tensor:
 
 
 def one_by_one(made: nn.Module, images: Tensor, classes: Tensor) -> Tensor:
-    """As it is told: a noised copy, its gradient, the next."""
+    """One by one: a noised copy, its gradient, the next."""
     chance = torch.Generator().manual_seed(0)
     noises = torch.randn((SAMPLES, *images.shape[1:]), generator=chance).to(images.device)
     deviation = NOISE * (images.max() - images.min())
@@ -95,5 +97,5 @@ def seconds(action: Callable[[], Tensor]) -> float:
     return time.perf_counter() - start
 
 
-def told(name: str, measured: str) -> dict[str, Any]:
-    return {"name": name, "target": "told", "measured": measured, "ok": None}
+def plain_row(name: str, measured: str) -> dict[str, Any]:
+    return {"name": name, "target": "none", "measured": measured, "ok": None}

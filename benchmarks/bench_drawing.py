@@ -4,7 +4,7 @@
 button, the wheel, and for comparison a corner that is dragged. What counts is what Chromium's trace
 says of event handlers and callbacks of requestAnimationFrame between two frames, in time of their
 thread, so that other work on the machine does not count. The time between frames, which is mostly
-painting (without a graphics card, in software), is told beside it.
+painting (without a graphics card, in software), stands beside it.
 """
 
 import json

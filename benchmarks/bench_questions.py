@@ -52,8 +52,8 @@ def main(images: int = 2_000) -> list[dict[str, Any]]:
                 f"{times:.1f} times",
                 times >= TARGET_TIMES,
             ),
-            ("… an image", "told", f"{ours * 1e3:.3f} ms", None),
-            (f"… of {IMAGES:,} images", "told", f"{ours * IMAGES:.1f} s", None),
+            ("… an image", "none", f"{ours * 1e3:.3f} ms", None),
+            (f"… of {IMAGES:,} images", "none", f"{ours * IMAGES:.1f} s", None),
         ]
     return [dict(zip(("name", "target", "measured", "ok"), row, strict=True)) for row in rows]
 

@@ -40,7 +40,7 @@ def rows(objects: int = OBJECTS) -> list[dict[str, Any]]:
     return [
         {
             "name": f"freezing {objects:,} objects of {PARTS} parts",
-            "target": "told",
+            "target": "none",
             "measured": f"{frozen['seconds']:.0f} s, {frozen['queries']} queries, "
             f"{frozen['mib']} MiB of files; memory {_memory(small, frozen)}",
             "ok": None,

@@ -10,7 +10,6 @@ import types
 import typing
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cache
 from typing import Any, Self
 
 
@@ -65,11 +64,15 @@ class _Reader:
     read: Callable[[Any], Any]
 
 
-@cache
+_READERS: dict[type, dict[str, _Reader]] = {}
+
+
 def _readers(cls: type[Record]) -> dict[str, _Reader]:
     """Key → its field, of all but `unknown`."""
+    if cls in _READERS:
+        return _READERS[cls]
     hints = typing.get_type_hints(cls)
-    return {
+    _READERS[cls] = {
         own.metadata.get("key", own.name): _Reader(
             own.name,
             own.default is dataclasses.MISSING and own.default_factory is dataclasses.MISSING,
@@ -78,6 +81,7 @@ def _readers(cls: type[Record]) -> dict[str, _Reader]:
         for own in dataclasses.fields(cls)
         if own.name != "unknown"
     }
+    return _READERS[cls]
 
 
 def _reader(hint: Any) -> Callable[[Any], Any]:

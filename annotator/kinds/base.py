@@ -1,18 +1,69 @@
 """What the site shows of a kind of question: by default one image and its answers."""
 
-from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, NotRequired, TypedDict
 
+from django.contrib.sessions.backends.base import SessionBase
 from django.http import HttpRequest, QueryDict
 from django.urls import reverse
 
 from annotator.pages import bodies
-from labeling.answers import submitting
 from labeling.answers.sent import Sent, read_form
 from labeling.kinds import Kind
 from labeling.models import Assignment, Campaign, Question, User
+from labeling.reports.part_overview import ObjectRow
 
-Row = dict[str, Any]
+Context = dict[str, object]
+
+
+class SeatRow(TypedDict):
+    """A seat as scripts and templates have it: its token and the signed address of its image; of a
+    drawing also its object, the latest answer, a reviewer's note and the draft."""
+
+    seat: str
+    topic: str
+    image: str
+    object: NotRequired[ObjectRow]
+    answer: NotRequired[Any]
+    sent_back: NotRequired[dict[str, str] | None]
+    draft: NotRequired[Context | None]
+
+
+class TopicRow(TypedDict, total=False):
+    """What people read about a class; of a drawing with the parts of its category."""
+
+    name: str
+    article: str
+    synonyms: list[str]
+    definition: str
+    url: str
+    guidance: str
+    examples: list[dict[str, str]]
+    parts: list[Any]
+
+
+class SeatsPayload(TypedDict):
+    """Seats in their order, and by key the topics that the page lacks. left: about how many more
+    the person could answer when `done` were answered."""
+
+    seats: list[SeatRow]
+    topics: dict[str, TopicRow]
+    left: NotRequired[int | None]
+    done: NotRequired[int]
+
+
+@dataclass(frozen=True)
+class SeatPage:
+    """The seats that a request is shown. given: answers by seat, where they may be changed."""
+
+    request: HttpRequest
+    campaign: Campaign
+    payload: SeatsPayload
+    given: dict[str, object] | None = None
+
+    @property
+    def seats(self) -> list[SeatRow]:
+        return self.payload["seats"]
 
 
 class Page:
@@ -23,7 +74,7 @@ class Page:
     preview_template = "annotator/preview.html"
     # Questions of training that are asked at once; None for as many as a page has.
     training_size: int | None = 1
-    # What a form without an answer is told.
+    # The message for a form without an answer.
     missing = "Choose one of the answers."
 
     def __init__(self, kind: Kind) -> None:
@@ -32,7 +83,7 @@ class Page:
         self.pieces = f"annotator/kinds/{kind.name}.html"
         self.script = f"js/kinds/{kind.name}.js"
 
-    def context(self, campaign: Campaign) -> dict[str, Any]:
+    def context(self, campaign: Campaign) -> Context:
         """What every page of the kind gets."""
         return {
             "campaign": campaign,
@@ -42,49 +93,38 @@ class Page:
             "choices": self.kind.choices(campaign.settings),
         }
 
-    def label_context(
-        self,
-        request: HttpRequest,
-        campaign: Campaign,
-        rows: Sequence[Row],
-        given: dict[str, Any] | None,
-    ) -> dict[str, Any]:
-        """What the labeling page gets beside that. given: answers by seat, where they are shown to
-        be changed."""
+    def label_context(self, page: SeatPage) -> Context:
+        """What the labeling page gets beside that."""
         return {}
 
-    def training_context(
-        self, request: HttpRequest, campaign: Campaign, shown: dict[str, Any]
-    ) -> dict[str, Any]:
-        """What the page of training gets beside that. shown: as seats.describe."""
+    def training_context(self, page: SeatPage) -> Context:
+        """What the page of training gets beside that."""
         return {}
 
-    def preview_context(self, campaign: Campaign, question: Question) -> dict[str, Any]:
-        """What the preview of a question gets, with "first": what stands in a seat's place."""
+    def preview_context(self, campaign: Campaign, question: Question) -> Context:
+        """What the preview of a question gets, with "first": the question in place of a seat."""
         return {"first": self.preview_row(campaign, question)}
 
-    def preview_row(self, campaign: Campaign, question: Question) -> Row:
+    def preview_row(self, campaign: Campaign, question: Question) -> SeatRow:
         """The question as a seat, though nothing is claimed."""
         address = reverse("labeling:question_image", args=[campaign.name, question.pk])
         return {"seat": "", "topic": question.topic, "image": address}
 
-    def setup(self, campaign: Campaign) -> dict[str, Any]:
+    def setup(self, campaign: Campaign) -> Context:
         """What the kind's script gets of the campaign beside what every kind's gets."""
         return {}
 
-    def describe_seats(self, rows: list[Row], user: User, campaign: Campaign) -> list[Row]:
+    def describe_seats(self, rows: list[SeatRow], user: User, campaign: Campaign) -> list[SeatRow]:
         """The seats of a page with what the kind shows of each."""
         return rows
 
-    def describe_topic(self, topic: Row, campaign: Campaign, key: str) -> Row:
+    def describe_topic(self, topic: TopicRow, campaign: Campaign, key: str) -> TopicRow:
         """The topic of that key with what the kind shows of it."""
         return topic
 
-    def last(
-        self, request: HttpRequest, campaign: Campaign
-    ) -> tuple[dict[str, Any], dict[str, Any]] | None:
-        """The page answered last, and what was answered; None where single seats are gone back
-        to. Raises NotYours."""
+    def last(self, request: HttpRequest, campaign: Campaign) -> SeatPage | None:
+        """The page answered last with its answers; None where people go back to single seats.
+        Raises NotYours."""
         return None
 
     def read(self, post: QueryDict) -> list[Sent]:
@@ -95,18 +135,11 @@ class Page:
         """The seat that a posted form gives back."""
         return post.get("seat")
 
-    def after(
-        self,
-        request: HttpRequest,
-        campaign: Campaign,
-        sent: Sequence[Sent],
-        results: Sequence[submitting.Result],
-    ) -> str:
-        """The query of the page that follows posted answers."""
-        accepted = results[0].status == submitting.ACCEPTED
-        return f"?after={sent[0].seat}" if accepted else ""
+    def after(self, session: SessionBase, campaign: Campaign, seats: list[str]) -> str:
+        """The query of the page that follows accepted answers on these seats."""
+        return f"?after={seats[0]}"
 
-    def read_body(self, request: HttpRequest) -> dict[str, Any]:
+    def read_body(self, request: HttpRequest) -> bodies.Body:
         """The JSON body in which the script sends answers. Raises TooLarge or Refusal."""
         return bodies.read_object(request)
 
@@ -115,8 +148,6 @@ class Page:
         word = value.get("key") if isinstance(value, dict) else value
         return self.kind.words(campaign.settings).get(str(word), str(word))
 
-    def compared(
-        self, value: Any, gold: Any, seat: Assignment, campaign: Campaign
-    ) -> dict[str, Any] | None:
-        """An answer beside the known one, where words do not say it."""
+    def compared(self, value: Any, gold: Any, seat: Assignment, campaign: Campaign) -> object:
+        """An answer beside the known one, for the template; None where words suffice."""
         return None

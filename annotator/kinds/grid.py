@@ -4,15 +4,14 @@ For kinds that hand out a topic's images together (topic_pages). The form names 
 seat; a tick is a yes or "too hard", and what is not ticked is a no.
 """
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
 
+from django.contrib.sessions.backends.base import SessionBase
 from django.http import HttpRequest, QueryDict
 
 from annotator.accounts import person
-from annotator.kinds.base import Page, Row
+from annotator.kinds.base import Context, Page, SeatPage, SeatRow
 from annotator.pages import seats
-from labeling.answers import submitting
 from labeling.answers.sent import Sent, check_batch, new_id, read_duration, read_id, read_token
 from labeling.errors import NotYours, Refusal
 from labeling.kinds import policies
@@ -26,35 +25,28 @@ class Grid(Page):
     preview_template = "annotator/preview_grid.html"
     training_size = None
 
-    def label_context(
-        self,
-        request: HttpRequest,
-        campaign: Campaign,
-        rows: Sequence[Row],
-        given: dict[str, Any] | None,
-    ) -> dict[str, Any]:
+    def label_context(self, page: SeatPage) -> Context:
+        kept = page.request.session.get(_key(page.campaign))
         return {
-            "tiles": _tiles(_one_page(rows, campaign), given),
-            "going_back": given is not None,
-            "has_last": given is None and bool(request.session.get(_key(campaign))),
+            "tiles": _tiles(page.seats, page.campaign, page.given),
+            "going_back": page.given is not None,
+            "has_last": page.given is None and bool(kept),
         }
 
-    def training_context(
-        self, request: HttpRequest, campaign: Campaign, shown: dict[str, Any]
-    ) -> dict[str, Any]:
-        tiles = _tiles(_one_page(shown["seats"], campaign))
+    def training_context(self, page: SeatPage) -> Context:
+        tiles = _tiles(page.seats, page.campaign)
         return {"tiles": [tile | {"image": f"{tile['image']}&tile=1"} for tile in tiles]}
 
-    def preview_context(self, campaign: Campaign, question: Question) -> dict[str, Any]:
+    def preview_context(self, campaign: Campaign, question: Question) -> Context:
         """A page of images under one question, from this one on."""
         shown = campaign.questions.asked().filter(topic=question.topic, pk__gte=question.pk)
         size = policies.of(campaign)["page_size"]
-        rows = [
-            self.preview_row(campaign, row) | {"seat": str(number)}
+        rows: list[SeatRow] = [
+            {**self.preview_row(campaign, row), "seat": str(number)}
             for number, row in enumerate(shown.order_by("pk")[:size])
         ]
         follows = _next_topic(campaign, question)
-        return {"first": rows[0], "question": follows, "tiles": _tiles(rows)}
+        return {"first": rows[0], "question": follows, "tiles": _tiles(rows, campaign)}
 
     def read(self, post: QueryDict) -> list[Sent]:
         tokens = [read_token(token) for token in post.getlist("seat")]
@@ -78,40 +70,30 @@ class Grid(Page):
         # Each image has a button, which names it.
         return post.get("skip")
 
-    def after(
-        self,
-        request: HttpRequest,
-        campaign: Campaign,
-        sent: Sequence[Sent],
-        results: Sequence[submitting.Result],
-    ) -> str:
+    def after(self, session: SessionBase, campaign: Campaign, seats: list[str]) -> str:
         # For the way back without scripts.
-        request.session[_key(campaign)] = [answer.seat for answer in sent]
+        session[_key(campaign)] = seats
         return ""
 
-    def last(
-        self, request: HttpRequest, campaign: Campaign
-    ) -> tuple[dict[str, Any], dict[str, Any]] | None:
+    def last(self, request: HttpRequest, campaign: Campaign) -> SeatPage | None:
         user = person(request)
         found = seats.seats_of(user, campaign, request.session.get(_key(campaign), []))
         if not found:
             raise NotYours("The last page can no longer be changed. Go on with the next one.")
-        shown = [seats.Shown(seat.token, seat.question.topic) for seat, _ in found]
+        payload = seats.describe([seats.Shown.of(seat) for seat, _ in found], user, campaign)
         given = {seat.token: answer for seat, answer in found}
-        return seats.describe(shown, user, campaign) | {"left": None}, given
+        return SeatPage(request, campaign, {**payload, "left": None}, given)
 
 
-def _one_page(rows: Sequence[Row], campaign: Campaign) -> list[Row]:
-    """The rows that the first page shows: those of the first one's topic, as many as fit."""
-    size = policies.of(campaign)["page_size"]
-    return [row for row in rows if row["topic"] == rows[0]["topic"]][:size]
-
-
-def _tiles(rows: Sequence[Row], given: dict[str, Any] | None = None) -> list[Row]:
-    """The rows as the template draws them: numbered, each with an id for its answer."""
+def _tiles(
+    rows: Sequence[SeatRow], campaign: Campaign, given: Mapping[str, object] | None = None
+) -> list[Context]:
+    """The first page of these rows, numbered, each with an id for its answer: those of the first
+    one's topic, as many as fit."""
+    shown = [row for row in rows if row["topic"] == rows[0]["topic"]]
     return [
-        row | {"number": number, "id": new_id(), "given": (given or {}).get(row["seat"])}
-        for number, row in enumerate(rows, 1)
+        {**row, "number": number, "id": new_id(), "given": (given or {}).get(row["seat"])}
+        for number, row in enumerate(shown[: policies.of(campaign)["page_size"]], 1)
     ]
 
 

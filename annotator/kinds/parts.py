@@ -2,19 +2,22 @@
 that are missing, and where the person left off."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from typing import Any
 
 from django.http import HttpRequest
 from django.urls import reverse
 
-from annotator.kinds.base import Page, Row
+from annotator.kinds.base import Context, Page, SeatPage, SeatRow, TopicRow
 from annotator.pages import bodies
 from labeling.answers import drafts as saving
 from labeling.datasets import objects
+from labeling.geometry.polygons import from_json
 from labeling.geometry.svg import path_data, view_box
 from labeling.models import Answer, Assignment, Campaign, Draft, Item, Question, SentBack, User
-from labeling.reports.part_overview import STATE_WORDS, object_of, parts_of, tone_of
+from labeling.parts.joining import said_in
+from labeling.reports.part_overview import STATE_WORDS, ObjectRow, object_of, parts_of, tone_of
 
 LEASED = Assignment.State.LEASED
 
@@ -25,31 +28,24 @@ class Parts(Page):
     preview_template = "annotator/preview_parts.html"
     missing = "Draw a part, or skip the image."
 
-    def label_context(
-        self,
-        request: HttpRequest,
-        campaign: Campaign,
-        rows: Sequence[Row],
-        given: dict[str, Any] | None,
-    ) -> dict[str, Any]:
-        return {"first": _pictured(rows[0], campaign) if rows else None}
+    def label_context(self, page: SeatPage) -> Context:
+        return {"first": _pictured(page.seats[0], page.campaign) if page.seats else None}
 
-    def training_context(
-        self, request: HttpRequest, campaign: Campaign, shown: dict[str, Any]
-    ) -> dict[str, Any]:
-        first = shown["seats"][0]
-        about = {"user": request.user.pk, "campaign": campaign.name}
-        setup = about | {"seats": [first], "topics": shown["topics"]} | self.setup(campaign)
+    def training_context(self, page: SeatPage) -> Context:
+        first, campaign = page.seats[0], page.campaign
+        about = {"user": page.request.user.pk, "campaign": campaign.name}
+        setup = about | {"seats": [first], "topics": page.payload["topics"]} | self.setup(campaign)
         return {"setup": setup, "first": _pictured(first, campaign)}
 
-    def preview_row(self, campaign: Campaign, question: Question) -> Row:
+    def preview_context(self, campaign: Campaign, question: Question) -> Context:
         found = _object_in(question.item, campaign, question.topic)
-        return _pictured(super().preview_row(campaign, question) | {"object": found}, campaign)
+        row: SeatRow = {**self.preview_row(campaign, question), "object": found}
+        return {"first": _pictured(row, campaign)}
 
-    def read_body(self, request: HttpRequest) -> dict[str, Any]:
+    def read_body(self, request: HttpRequest) -> bodies.Body:
         return bodies.read_drawing(request)
 
-    def setup(self, campaign: Campaign) -> dict[str, Any]:
+    def setup(self, campaign: Campaign) -> Context:
         """As Page.setup.
 
         Each drawing is sent alone: it may be as large as a whole batch of other answers.
@@ -63,7 +59,7 @@ class Parts(Page):
             "seat_url": reverse("label_seat", args=[campaign.name]),
         }
 
-    def describe_seats(self, rows: list[Row], user: User, campaign: Campaign) -> list[Row]:
+    def describe_seats(self, rows: list[SeatRow], user: User, campaign: Campaign) -> list[SeatRow]:
         """The seats of a page with what their drawings begin from: first those sent back, then
         those begun.
 
@@ -81,13 +77,13 @@ class Parts(Page):
         described = objects.described([seat.question.item for seat in seats.values()])
         drafts = saving.of(seats.values())
         answers, notes = _latest(seats.values())
-        found = []
+        found: list[SeatRow] = []
         for row in rows:
             seat = seats[row["seat"]]
             draft, answer, note = drafts.get(seat.pk), answers.get(seat.pk), notes.get(seat.pk)
             found.append(
-                row
-                | {
+                {
+                    **row,
                     "object": object_of(described[seat.question.item_id], campaign, row["topic"]),
                     "answer": answer.value if answer is not None else None,
                     # Open again, it was sent back: whatever is sent closes it.
@@ -98,19 +94,19 @@ class Parts(Page):
         # What is begun goes on, wherever that is: another machine has no order of its own to keep.
         return sorted(found, key=lambda row: (row["sent_back"] is None, row["draft"] is None))
 
-    def describe_topic(self, topic: dict[str, Any], campaign: Campaign, key: str) -> dict[str, Any]:
+    def describe_topic(self, topic: TopicRow, campaign: Campaign, key: str) -> TopicRow:
         """What the page says of a category: its parts, the vocabulary's guidance with that of the
         campaign, and examples of what is done well and badly."""
         category = campaign.settings["categories"].get(key) or {}
-        said = [topic.get("guidance", ""), category.get("guidance", "")]
-        examples = [
-            example | {"word": "Good" if example["answer"] == "yes" else "Bad"}
-            for example in topic.get("examples", [])
-        ]
-        return topic | {
-            "examples": examples,
+        texts = [topic.get("guidance", ""), category.get("guidance", "")]
+        return {
+            **topic,
+            "examples": [
+                example | {"word": "Good" if example["answer"] == "yes" else "Bad"}
+                for example in topic.get("examples", [])
+            ],
             "parts": parts_of(campaign, key),
-            "guidance": "\n\n".join(dict.fromkeys(text for text in said if text)),
+            "guidance": "\n\n".join(dict.fromkeys(text for text in texts if text)),
         }
 
     def words_of(self, value: Any, campaign: Campaign) -> str:
@@ -124,32 +120,69 @@ class Parts(Page):
         said = [f"{states[state]} {STATE_WORDS[state]}" for state in STATE_WORDS if states[state]]
         return ", ".join(said) or "nothing changed"
 
-    def compared(
-        self, value: Any, gold: Any, seat: Assignment, campaign: Campaign
-    ) -> dict[str, Any]:
-        """A drawing beside the known one: {"picture", "parts": [{"name", "said", "known",
-        "likeness"}, …]}. likeness: the IoU of two drawings; of states 1 for the same, else 0."""
+    def compared(self, value: Any, gold: Any, seat: Assignment, campaign: Campaign) -> "Comparison":
+        """A drawing beside the known one."""
         topic = seat.question.topic
-        found = _object_in(seat.question.item, campaign, topic)
-        mine, known = _said(value), _said(gold)
+        mine, known = said_in(value), said_in(gold)
         figures = self.kind.likeness(value, gold) if known and "skip" not in value else {}
         rows, layers = [], []
         for number, part in enumerate(parts_of(campaign, topic)):
             one, other = mine.get(part["key"]), known.get(part["key"])
             tone = tone_of(number)
-            layers += [_layer(part, one, tone), _layer(part, other, f"{tone} fixed")]
+            layers += [
+                Layer(part["name"], look, path_data(drawn.polygons))
+                for drawn, look in ((one, tone), (other, f"{tone} fixed"))
+                if drawn and drawn.polygons
+            ]
             if one or other:
                 rows.append(
-                    {
-                        "name": part["name"],
-                        "said": STATE_WORDS[one["state"]] if one else "nothing",
-                        "known": STATE_WORDS[other["state"]] if other else "not asked",
-                        "likeness": figures.get(part["key"]),
-                    }
+                    ComparedPart(
+                        part["name"],
+                        STATE_WORDS[one.state] if one else "nothing",
+                        STATE_WORDS[other.state] if other else "not asked",
+                        figures.get(part["key"]),
+                    )
                 )
-        picture = _picture_of(found, campaign, topic)
-        drawn = [layer for layer in layers if layer["d"]]
-        return {"picture": picture | {"layers": drawn, "label": "Both drawings"}, "parts": rows}
+        picture = _picture_of(_object_in(seat.question.item, campaign, topic), campaign, topic)
+        return Comparison(replace(picture, layers=layers, label="Both drawings"), rows)
+
+
+@dataclass(frozen=True)
+class Layer:
+    """A part in a picture. tone: its classes; d: its path."""
+
+    name: str
+    tone: str
+    d: str
+
+
+@dataclass(frozen=True)
+class Picture:
+    """The crop of an object with layers over it: templates/annotator/_parts_picture.html."""
+
+    view: str
+    width: int
+    height: int
+    layers: list[Layer]
+    label: str
+
+
+@dataclass(frozen=True)
+class ComparedPart:
+    """A part in two drawings. likeness: their IoU; of states 1 for the same, else 0."""
+
+    name: str
+    said: str
+    known: str
+    likeness: float | None
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A drawing beside the known one: templates/annotator/_parts_compared.html."""
+
+    picture: Picture
+    parts: list[ComparedPart]
 
 
 def _latest(seats: Iterable[Assignment]) -> tuple[dict[int, Answer], dict[int, SentBack]]:
@@ -163,11 +196,11 @@ def _latest(seats: Iterable[Assignment]) -> tuple[dict[int, Answer], dict[int, S
     )
 
 
-def _note_of(note: SentBack) -> dict[str, Any]:
+def _note_of(note: SentBack) -> dict[str, str]:
     return {"note": note.note, "at": note.created_at.isoformat()}
 
 
-def draft_of(draft: Draft) -> dict[str, Any]:
+def draft_of(draft: Draft) -> Context:
     """The server's draft as scripts have it."""
     return {
         "version": draft.version,
@@ -177,45 +210,37 @@ def draft_of(draft: Draft) -> dict[str, Any]:
     }
 
 
-def _object_in(item: Item, campaign: Campaign, topic: str) -> dict[str, Any]:
+def _object_in(item: Item, campaign: Campaign, topic: str) -> ObjectRow:
     """As object_of, for one object."""
     return object_of(objects.described([item])[item.pk], campaign, topic)
 
 
-def _picture_of(found: dict[str, Any], campaign: Campaign, topic: str) -> dict[str, Any]:
-    """The object as a picture of templates/annotator/_parts_picture.html: its crop, and each given
-    part as a layer with its tone. For pages that run no scripts."""
+def _picture_of(found: ObjectRow, campaign: Campaign, topic: str) -> Picture:
+    """The object with each given part as a layer. For pages that run no scripts."""
     layers = [
-        {
-            "name": part["name"],
-            "tone": f"{tone_of(number)} fixed",
-            "d": path_data(found["given"][part["key"]]["polygons"]),
-        }
+        Layer(
+            part["name"],
+            f"{tone_of(number)} fixed",
+            path_data(from_json(found["given"][part["key"]]["polygons"])),
+        )
         for number, part in enumerate(parts_of(campaign, topic))
         if part["key"] in found["given"]
     ]
-    names = ", ".join(layer["name"] for layer in layers)
-    return {
-        "view": view_box(found["crop"]),
-        "width": found["width"],
-        "height": found["height"],
-        "layers": layers,
-        "label": f"The object, with its {names}" if names else "The object",
-    }
+    names = ", ".join(layer.name for layer in layers)
+    return Picture(
+        view_box(found["crop"]),
+        found["width"],
+        found["height"],
+        layers,
+        f"The object, with its {names}" if names else "The object",
+    )
 
 
-def _pictured(row: Row, campaign: Campaign) -> Row:
+def _pictured(row: SeatRow, campaign: Campaign) -> Context:
     """The row of a seat with its picture, and the names of what is missing."""
     names = {part["key"]: part["name"] for part in parts_of(campaign, row["topic"])}
-    return row | {
+    return {
+        **row,
         "picture": _picture_of(row["object"], campaign, row["topic"]),
         "missing_names": ", ".join(names[key] for key in row["object"]["missing"]),
     }
-
-
-def _said(value: Any) -> dict[str, dict[str, Any]]:
-    return value.get("parts", {}) if isinstance(value, dict) else {}
-
-
-def _layer(part: dict[str, Any], said: dict[str, Any] | None, tone: str) -> dict[str, str]:
-    return {"name": part["name"], "tone": tone, "d": path_data((said or {}).get("polygons", []))}

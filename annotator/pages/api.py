@@ -10,6 +10,7 @@ from django.urls import reverse
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import serializers
+from rest_framework.decorators import action
 from rest_framework.negotiation import BaseContentNegotiation
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -103,7 +104,7 @@ class LabelViewSet(CampaignViewSet):
         for topic in found["topics"].values():
             for example in topic.get("examples", []):
                 example["image"] = request.build_absolute_uri(example["image"])
-        return self.answer(SeatsSerializer, found | {"left": page.left})
+        return self.answer(SeatsSerializer, {**found, "left": page.left})
 
     @extend_schema(request=AnswersSerializer, responses=ResultsSerializer)
     def answers(self, request: Request, campaign: str) -> Response:
@@ -130,12 +131,14 @@ class SeatViewSet(BaseViewSet):
     pagination_class = None
     content_negotiation_class = Anything
     lookup_field = "token"
+    lookup_value_converter = "slug"
     filter_backends: list[Any] = []
 
     @extend_schema(
         parameters=[OpenApiParameter("s", str, required=True, description="The signature.")],
         responses={(200, "image/*"): OpenApiTypes.BINARY},
     )
+    @action(detail=True, url_name="seat-image")
     def image(self, request: Request, token: str) -> HttpResponse:
         """The image of my own seat, by the address that came with it."""
         seats.check_signature(token, self.user, request.query_params.get("s", ""))
@@ -144,6 +147,7 @@ class SeatViewSet(BaseViewSet):
         return seats.image_response(seat.question.item.image)
 
     @extend_schema(request=None, responses={204: None})
+    @action(["post"], detail=True, url_name="seat-skip")
     def skip(self, request: Request, token: str) -> Response:
         """Gives the seat back unanswered. Twice is no error."""
         claiming.return_seat(self.user, token)

@@ -16,6 +16,9 @@ MAX_BODY_BYTES = 256 * 1024
 MAX_DRAWING_BYTES = drafts.MAX_BYTES + 16 * 1024
 MAX_HELD = 500
 
+# A JSON object that came: what its values are, the functions below check.
+Body = dict[str, object]
+
 
 def script_only(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
     """A view that speaks JSON: someone logged out gets a 401, not a page to log in on."""
@@ -37,14 +40,14 @@ def script_only(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse
     return wrapped
 
 
-def read_drawing(request: HttpRequest) -> dict[str, Any]:
+def read_drawing(request: HttpRequest) -> Body:
     """The body as a JSON object that may hold a drawing. Raises TooLarge or Refusal."""
     return read_object(request, MAX_DRAWING_BYTES, "Take corners away where the outline is smooth.")
 
 
 def read_object(
     request: HttpRequest, most: int = MAX_BODY_BYTES, cure: str = "Send fewer answers at once."
-) -> dict[str, Any]:
+) -> Body:
     """The body as a JSON object of at most so many bytes. Raises TooLarge or Refusal."""
     # One byte past the limit is asked for, so a length that is missing or forged is caught too.
     raw = request.read(most + 1)
@@ -63,7 +66,7 @@ def _refuse_constant(name: str) -> None:
     raise ValueError(f"{name} is not JSON")
 
 
-def check_user(request: HttpRequest, body: dict[str, Any]) -> None:
+def check_user(request: HttpRequest, body: Body) -> None:
     """Passes when the answers were given by who is logged in now. Raises Refusal.
 
     A shared browser keeps one person's unsent answers while another logs in.
@@ -78,7 +81,7 @@ def check_user(request: HttpRequest, body: dict[str, Any]) -> None:
         raise refusal
 
 
-def read_answers(body: dict[str, Any]) -> list[Sent]:
+def read_answers(body: Body) -> list[Sent]:
     """The body's answers: {"id": UUID, "seat", "value", "duration_ms"}. Raises Refusal."""
     answers = body.get("answers")
     if not isinstance(answers, list) or not answers:
@@ -87,22 +90,22 @@ def read_answers(body: dict[str, Any]) -> list[Sent]:
     return [sent.read(answer, f"answers.{index}.") for index, answer in enumerate(answers)]
 
 
-def read_version(value: Any, where: str) -> int:
+def read_version(value: object, where: str) -> int:
     """The version that a draft was made from, 0 for none. Raises Refusal."""
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= drafts.MOST:
         raise Refusal(f"{str(value)[:60]!r} is not a draft's version.", field=where)
     return value
 
 
-def read_device(value: Any, where: str) -> str:
+def read_device(value: object, where: str) -> str:
     """The random word of a browser, which may be left out. Raises Refusal."""
     if not isinstance(value, str) or len(value) > 32 or not (value.isalnum() or not value):
         raise Refusal(f"{str(value)[:60]!r} is not a device's word.", field=where)
     return value
 
 
-def read_held(body: dict[str, Any]) -> set[str]:
-    """The seats that a script still holds and need not be told of again."""
+def read_held(body: Body) -> set[str]:
+    """The seats that a script still holds and that need not be sent again."""
     held = body.get("held", [])
     if not isinstance(held, list) or len(held) > MAX_HELD:
         raise Refusal(f'"held" must be a list of at most {MAX_HELD} seats.', field="held")

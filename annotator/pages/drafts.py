@@ -1,7 +1,7 @@
 """Unsent drawings by HTTP: saving one, and coming back to a seat where it was left."""
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
-from django.utils.cache import add_never_cache_headers
+from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST
 
 from annotator.accounts import person
@@ -10,7 +10,6 @@ from annotator.pages import bodies, seats
 from labeling.answers import drafts
 from labeling.answers.sent import read_token
 from labeling.campaigns.access import campaign_for
-from labeling.errors import NotYours
 from labeling.models import Assignment, Campaign
 
 
@@ -37,23 +36,19 @@ def label_draft(request: HttpRequest, name: str) -> HttpResponse:
     return JsonResponse({"version": version})
 
 
+@never_cache
 @require_POST
 @bodies.script_only
 def label_seat(request: HttpRequest, name: str) -> HttpResponse:
-    """One of the person's seats as a page of seats tells of it, with its answer and draft."""
+    """JSON of one seat, as in the page response, with its answer and draft."""
     campaign = campaign_for(person(request), name)
     body = bodies.read_object(request)
     bodies.check_user(request, body)
     seat = _seat(request, campaign, body)
-    shown = [seats.Shown(seat.token, seat.question.topic)]
-    response = JsonResponse(seats.describe(shown, person(request), campaign))
-    add_never_cache_headers(response)
-    return response
+    shown = [seats.Shown.of(seat)]
+    return JsonResponse(seats.describe(shown, person(request), campaign))
 
 
-def _seat(request: HttpRequest, campaign: Campaign, body: dict) -> Assignment:
+def _seat(request: HttpRequest, campaign: Campaign, body: bodies.Body) -> Assignment:
     """The seat that the body names. Raises NotYours for one of another campaign, too."""
-    seat = seats.seat_of(person(request), read_token(body.get("seat")))
-    if seat.question.campaign_id != campaign.pk:
-        raise NotYours("This image is not with you, or no longer. Take the next one.")
-    return seat
+    return seats.seat_of(person(request), read_token(body.get("seat")), campaign)

@@ -1,13 +1,13 @@
-"""What a labeling page is told of a seat: random tokens and signed addresses, nothing else.
+"""What a labeling page gets of a seat: a random token and a signed address, nothing else.
 
-Seats look the same whatever stands behind them. An image's address carries a signature over seat
+Seats of gold look like all others. An image's address carries a signature over seat
 and person that expires, and the response has the same headers for every image: no name, no hash,
 no date, and nothing that a shared computer would keep on its disk.
 """
 
 from collections.abc import Collection, Iterable
 from datetime import timedelta
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 from django.core.signing import BadSignature, SignatureExpired, TimestampSigner
 from django.db.models import Exists, OuterRef
@@ -16,8 +16,10 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotator.kinds import page_of
+from annotator.kinds.base import SeatRow, SeatsPayload, TopicRow
 from annotator.pages.wording import article_for, headline
 from labeling.answers import window
+from labeling.assignment import claiming
 from labeling.datasets import images
 from labeling.errors import NotAllowed, NotYours
 from labeling.kinds import policies
@@ -34,6 +36,10 @@ class Shown(NamedTuple):
 
     token: str
     topic: str
+
+    @classmethod
+    def of(cls, seat: Assignment) -> Self:
+        return cls(seat.token, seat.question.topic)
 
 
 def image_url(token: str, user: User) -> str:
@@ -54,14 +60,16 @@ def check_signature(token: str, user: User, signature: str) -> None:
         raise NotAllowed("This address was not signed for you.", code="forged") from error
 
 
-def seat_of(user: User, token: str) -> Assignment:
-    """The member's own seat while it is open or its answer may still change. Raises NotYours."""
+def seat_of(user: User, token: str, campaign: Campaign | None = None) -> Assignment:
+    """The member's own seat while it is open or its answer may still change, in the campaign where
+    one is named. Raises NotYours."""
     seat = (
         Assignment.objects.filter(token=token, annotator=user)
         .select_related("question__item__image", "question__campaign__policy")
         .first()
     )
-    if seat is None or not is_viewable(user, seat):
+    elsewhere = seat and campaign and seat.question.campaign_id != campaign.pk
+    if seat is None or elsewhere or not is_viewable(user, seat):
         raise NotYours("This image is not with you, or no longer. Take the next one.")
     return seat
 
@@ -102,7 +110,7 @@ def _latest_values(seats: Collection[int]) -> dict[int, Any]:
 def is_viewable(user: User, seat: Assignment) -> bool:
     """Whether the image may still be looked at: held, or answered so lately that it may change.
 
-    The same for every question, settled or not, gold or not, and the window of answering.submit.
+    The same for every question, settled or not, gold or not, and the window of submitting.submit.
     """
     campaign = seat.question.campaign
     member = _active_member(user, campaign)
@@ -175,12 +183,15 @@ def media_type_of(content: bytes) -> str:
 
 
 def describe(
-    seats: Iterable[Any], user: User, campaign: Campaign, known: Iterable[str] = ()
-) -> dict[str, Any]:
+    shown: Iterable[claiming.Seat | Shown],
+    user: User,
+    campaign: Campaign,
+    known: Iterable[str] = (),
+) -> SeatsPayload:
     """What the labeling script gets: the seats in their order and the topics not yet known."""
-    rows = [
+    rows: list[SeatRow] = [
         {"seat": seat.token, "topic": seat.topic, "image": image_url(seat.token, user)}
-        for seat in seats
+        for seat in shown
     ]
     if rows:
         rows = page_of(campaign).describe_seats(rows, user, campaign)
@@ -188,7 +199,7 @@ def describe(
     return {"seats": rows, "topics": topics_of(campaign, wanted)}
 
 
-def topics_of(campaign: Campaign, keys: set[str]) -> dict[str, dict[str, Any]]:
+def topics_of(campaign: Campaign, keys: set[str]) -> dict[str, TopicRow]:
     """What the page says about each class, by topic key, with its examples. Two queries."""
     if not keys:
         return {}
@@ -204,7 +215,7 @@ def topics_of(campaign: Campaign, keys: set[str]) -> dict[str, dict[str, Any]]:
     return {key: page.describe_topic(topic, campaign, key) for key, topic in found.items()}
 
 
-def describe_topic(topic: Topic) -> dict[str, Any]:
+def describe_topic(topic: Topic) -> TopicRow:
     name, rest = headline(topic.name)
     said = [part for part in (rest, topic.definition) if part.lower() not in ("", name.lower())]
     return {

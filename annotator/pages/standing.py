@@ -1,13 +1,12 @@
-"""What a person is told of their own work: as a whole, rounded and late, so that no single answer
-is judged here and nothing says which questions have a known answer."""
+"""What people see of their own work: as a whole, rounded and late, so that no single answer is
+judged here and nothing says which questions have a known answer."""
 
 import re
-from typing import Any
 
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.utils.cache import add_never_cache_headers
+from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 
 from annotator.accounts import person
@@ -48,6 +47,7 @@ MOST_DECISIONS = 20
 
 
 @login_required
+@never_cache
 @require_GET
 def my_standing(request: HttpRequest, name: str) -> HttpResponse:
     """One's own figures in a campaign: answers, time, how often right, and what was decided."""
@@ -59,12 +59,10 @@ def my_standing(request: HttpRequest, name: str) -> HttpResponse:
         "figures": figures(membership) if membership else None,
         "decisions": decisions_about(membership) if membership else [],
     }
-    response = render(request, "annotator/standing.html", context)
-    add_never_cache_headers(response)
-    return response
+    return render(request, "annotator/standing.html", context)
 
 
-def figures(membership: Membership) -> dict[str, Any]:
+def figures(membership: Membership) -> dict[str, object]:
     """The figures of the page; None for what is not known yet, or not well enough to be told."""
     told = monitoring.told(membership)
     chance = membership.standing.get("chance") or {}
@@ -106,7 +104,7 @@ def tenths(agreed: int, answers: int) -> str | None:
     return f"about {round(10 * agreed / answers)} in 10"
 
 
-def decisions_about(membership: Membership) -> list[dict[str, Any]]:
+def decisions_about(membership: Membership) -> list[dict[str, object]]:
     """What was decided about this person here, the latest first: {"at", "what", "why"}."""
     kinds = [Decision.Kind.STAGE, Decision.Kind.BLOCK, Decision.Kind.UNBLOCK]
     rows = Decision.objects.filter(

@@ -1,34 +1,35 @@
 """Training and test: questions whose answer is known, before the first real one or again later.
 
-In training every answer is told right or wrong, with the known answer and why; in the test nothing
-is told until its end. Both are ordinary forms, and their answers ordinary answers.
+In training every answer is shown as right or wrong, with the known answer and why; in the test
+nothing is shown until its end. Both are ordinary forms, and their answers ordinary answers.
 """
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.utils.cache import add_never_cache_headers
+from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
 from annotator.accounts import person
 from annotator.kinds import page_of
+from annotator.kinds.base import Context, SeatPage
 from annotator.pages import seats
 from labeling.answers.sent import new_id
 from labeling.campaigns.access import campaign_for
 from labeling.errors import Conflict, NotYours
-from labeling.models import Campaign, Decision, Membership
+from labeling.models import Assignment, Campaign, Decision, Membership
 from labeling.quality import qualifying
 
 Stage = Membership.Stage
 
 
 @login_required
+@never_cache
 @require_http_methods(["GET", "POST"])
 def training(request: HttpRequest, name: str) -> HttpResponse:
     """The next question of training or test, what came of the one before, or of them all."""
@@ -56,37 +57,32 @@ def _ask(request: HttpRequest, campaign: Campaign, membership: Membership) -> Ht
     if not page.seats:
         # Through with it, or stopped: the labeling page knows what to say.
         return redirect("label", campaign.name)
-    shown = seats.describe(page.seats, person(request), campaign)
-    first = shown["seats"][0]
-    context: dict[str, Any] = _context(campaign, membership) | {
+    shown = SeatPage(request, campaign, seats.describe(page.seats, person(request), campaign))
+    first, progress = shown.seats[0], qualifying.progress(membership)
+    context = shown_by.context(campaign) | {
         "first": first,
-        "topic": shown["topics"].get(first["topic"]),
+        "topic": shown.payload["topics"].get(first["topic"]),
         "answer_id": new_id(),
-    }
-    context["begins"] = not context["progress"].done
-    context |= shown_by.training_context(request, campaign, shown)
-    return _uncached(render(request, shown_by.training_template, context))
-
-
-def _context(campaign: Campaign, membership: Membership) -> dict[str, Any]:
-    return page_of(campaign).context(campaign) | {
-        "progress": qualifying.progress(membership),
+        "progress": progress,
         "in_test": membership.stage == Stage.TEST,
+        "begins": not progress.done,
         "training": True,
     }
+    context |= shown_by.training_context(shown)
+    return render(request, shown_by.training_template, context)
 
 
 def _answered(request: HttpRequest, campaign: Campaign, membership: Membership) -> HttpResponse:
-    """Takes the answers; in training tells what was right, in the test goes on."""
+    """Takes the answers; in training shows what was right, in the test goes on."""
     before, attempts = membership.stage, membership.attempts
     if before not in qualifying.COMING_IN:
         return redirect("training", campaign.name)
     sent = page_of(campaign).read(request.POST)
     progress = qualifying.progress(membership)
-    told = qualifying.feedback(person(request), campaign, sent)
+    feedback = qualifying.feedback(person(request), campaign, sent)
     membership.refresh_from_db()
     if before == Stage.TEST:
-        _say(request, told)
+        _show_refusals(request, feedback)
         over = membership.stage != before or membership.attempts != attempts
         return redirect(f"{reverse('training', args=[campaign.name])}{'?over=1' if over else ''}")
     found = {
@@ -95,34 +91,40 @@ def _answered(request: HttpRequest, campaign: Campaign, membership: Membership) 
     }
     rows = [
         _result(request, answer.value, row, found[str(row.seat)], campaign)
-        for answer, row in zip(sent, told, strict=True)
+        for answer, row in zip(sent, feedback, strict=True)
         if row.seat in found
     ]
     if not rows:
-        _say(request, told)
+        _show_refusals(request, feedback)
         return redirect("training", campaign.name)
+    topic = next(iter(found.values())).question.topic
     done = min(progress.of, progress.done + len(rows))
-    context = _context(campaign, membership) | {
+    context = page_of(campaign).context(campaign) | {
         "progress": replace(progress, done=done),
         "in_test": False,
+        "training": True,
         "goes_on_to": membership.stage if membership.stage != before else "",
         "results": rows,
-        "topic": seats.topics_of(campaign, {rows[0]["topic"]})[rows[0]["topic"]],
+        "topic": seats.topics_of(campaign, {topic})[topic],
         "by_page": page_of(campaign).kind.topic_pages,
         "right": sum(bool(row["right"]) for row in rows),
     }
-    return _uncached(render(request, "annotator/training_told.html", context))
+    return render(request, "annotator/training_told.html", context)
 
 
-def _say(request: HttpRequest, told: Sequence[qualifying.Feedback]) -> None:
+def _show_refusals(request: HttpRequest, feedback: Sequence[qualifying.Feedback]) -> None:
     """Why answers were refused, each reason once."""
-    for message in dict.fromkeys(row.message for row in told if row.message):
+    for message in dict.fromkeys(row.message for row in feedback if row.message):
         messages.error(request, message)
 
 
 def _result(
-    request: HttpRequest, value: Any, row: qualifying.Feedback, seat: Any, campaign: Campaign
-) -> dict[str, Any]:
+    request: HttpRequest,
+    value: object,
+    row: qualifying.Feedback,
+    seat: Assignment,
+    campaign: Campaign,
+) -> Context:
     """One answer as the page shows it."""
     shown_by = page_of(campaign)
     known = row.right is not None
@@ -135,8 +137,8 @@ def _result(
     }
 
 
-def _outcome(membership: Membership) -> dict[str, Any] | None:
-    """What came of the last test: right, of, and the stage it led to; None before any."""
+def _outcome(membership: Membership) -> Context | None:
+    """What came of the last test: right, of, their share, passed; None before any."""
     decision = (
         Decision.objects.filter(
             campaign_id=membership.campaign_id,
@@ -154,23 +156,19 @@ def _outcome(membership: Membership) -> dict[str, Any] | None:
     return {
         "right": content["right"],
         "of": content["of"],
+        "share": content["right"] / content["of"],
         "passed": content["stage"] == Stage.WORKING,
     }
 
 
 def _over(
-    request: HttpRequest, campaign: Campaign, membership: Membership, outcome: dict[str, Any]
+    request: HttpRequest, campaign: Campaign, membership: Membership, outcome: Context
 ) -> HttpResponse:
     """What came of the test, and where to go from here."""
     context = {
         "campaign": campaign,
-        "outcome": outcome | {"share": outcome["right"] / outcome["of"]},
+        "outcome": outcome,
         "progress": qualifying.progress(membership),
         "again": membership.stage == Stage.TEST,
     }
-    return _uncached(render(request, "annotator/training_over.html", context))
-
-
-def _uncached(response: HttpResponse) -> HttpResponse:
-    add_never_cache_headers(response)
-    return response
+    return render(request, "annotator/training_over.html", context)

@@ -1,19 +1,19 @@
 """The pages that a person who labels sees: home, joining, labeling and its images."""
 
 from dataclasses import asdict
-from typing import Any
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.utils.cache import add_never_cache_headers
+from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from annotator import accounts
 from annotator.accounts import person
 from annotator.kinds import page_of
+from annotator.kinds.base import Context, SeatPage, SeatsPayload
 from annotator.pages import bodies, seats
 from labeling.answers import submitting
 from labeling.answers.sent import new_id, read_token
@@ -71,6 +71,7 @@ def home(request: HttpRequest) -> HttpResponse:
     )
 
 
+@never_cache
 @require_http_methods(["GET", "POST"])
 def join(request: HttpRequest, secret: str) -> HttpResponse:
     """An invitation: what it is for, and joining once the person is logged in."""
@@ -85,7 +86,7 @@ def join(request: HttpRequest, secret: str) -> HttpResponse:
     # Kept while the person signs up; people.accept looks at the invitation again.
     accounts.remember(request, secret)
     context = {"invitation": invitation, "campaign": invitation.campaign, "secret": secret}
-    return _uncached(render(request, "annotator/join.html", context))
+    return render(request, "annotator/join.html", context)
 
 
 def _accept(request: HttpRequest, secret: str) -> HttpResponse:
@@ -94,7 +95,7 @@ def _accept(request: HttpRequest, secret: str) -> HttpResponse:
 
 
 def _unusable(request: HttpRequest, secret: str) -> HttpResponse:
-    """Whoever used the link already is a member and simply goes on; others are told why not."""
+    """Redirects home whoever has used the link already; refuses others with the reason."""
     accounts.forget(request)
     try:
         if request.user.is_authenticated:
@@ -107,6 +108,7 @@ def _unusable(request: HttpRequest, secret: str) -> HttpResponse:
 
 
 @login_required
+@never_cache
 @require_http_methods(["GET", "POST"])
 def label(request: HttpRequest, name: str) -> HttpResponse:
     """The labeling page. Without scripts it is a form for one seat, or for one page of them; with
@@ -116,51 +118,46 @@ def label(request: HttpRequest, name: str) -> HttpResponse:
         return _answer_by_form(request, campaign)
     membership = _membership(person(request), campaign)
     try:
-        page, given = _seats_to_show(request, campaign)
+        page = _seats_to_show(request, campaign)
     except InTraining:
         return redirect("training", campaign.name)
     except (Conflict, NotWorking) as refusal:
         return stopped_page(request, campaign, membership, refusal)
     shown_by = page_of(campaign)
-    context = _label_context(request, campaign, page, membership)
-    context |= shown_by.label_context(request, campaign, page["seats"], given)
-    return _uncached(render(request, shown_by.template, context))
+    context = _label_context(page, membership) | shown_by.label_context(page)
+    return render(request, shown_by.template, context)
 
 
-def _seats_to_show(
-    request: HttpRequest, campaign: Campaign
-) -> tuple[dict[str, Any], dict[str, Any] | None]:
-    """The seats of the page: those to go back to if the address asks for them, with what was
-    answered; else those to answer."""
-    token = request.GET.get("seat")
+def _seats_to_show(request: HttpRequest, campaign: Campaign) -> SeatPage:
+    """The seats of the page: those to go back to if the address asks for them, with their answers;
+    else those to answer."""
+    user, token = person(request), request.GET.get("seat")
     if token:
-        seat = seats.seat_of(person(request), read_token(token))
-        if seat.question.campaign_id != campaign.pk:
-            raise NotYours("This image is not with you, or no longer. Take the next one.")
-        shown = seats.Shown(seat.token, seat.question.topic)
-        return seats.describe([shown], person(request), campaign) | {"left": None}, {}
+        shown = [seats.Shown.of(seats.seat_of(user, read_token(token), campaign))]
+        payload = seats.describe(shown, user, campaign)
+        return SeatPage(request, campaign, {**payload, "left": None}, {})
     if "last" in request.GET and (last := page_of(campaign).last(request, campaign)):
         return last
-    return _next_seats(person(request), campaign, held=set(), known=set()), None
+    return SeatPage(request, campaign, _next_seats(user, campaign, held=set(), known=set()))
 
 
-def _next_seats(user: User, campaign: Campaign, held: set[str], known: set[str]) -> dict[str, Any]:
+def _next_seats(user: User, campaign: Campaign, held: set[str], known: set[str]) -> SeatsPayload:
     """A page of seats beside those that the person's open tabs hold already."""
     size = policies.of(campaign)["page_size"] + len(held)
     page = qualifying.next_page(user, campaign, size)
     fresh = [seat for seat in page.seats if seat.token not in held]
     described = seats.describe(fresh, user, campaign, known)
-    return described | {"left": page.left, "done": page.answered}
+    return {**described, "left": page.left, "done": page.answered}
 
 
-def _label_context(
-    request: HttpRequest, campaign: Campaign, page: dict[str, Any], membership: Membership | None
-) -> dict[str, Any]:
+def _label_context(page: SeatPage, membership: Membership | None) -> Context:
+    request, campaign = page.request, page.campaign
     shown_by = page_of(campaign)
     policy = policies.of(campaign)
     done = membership.answered if membership else 0
-    first = page["seats"][0] if page["seats"] else None
-    setup = page | {
+    first = page.seats[0] if page.seats else None
+    setup: Context = {
+        **page.payload,
         "user": request.user.pk,
         "campaign": campaign.name,
         "done": done,
@@ -177,10 +174,10 @@ def _label_context(
     return shown_by.context(campaign) | {
         "setup": setup | shown_by.setup(campaign),
         "first": first,
-        "topic": page["topics"].get(first["topic"]) if first else None,
+        "topic": page.payload["topics"].get(first["topic"]) if first else None,
         "answer_id": new_id(),
         "done": done,
-        "left": page["left"],
+        "left": page.payload["left"],
         "last_seat": request.GET.get("after", ""),
         "going_back": bool(request.GET.get("seat")),
     }
@@ -195,10 +192,12 @@ def _answer_by_form(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     results = submitting.submit(person(request), campaign, sent)
     for message in dict.fromkeys(result.message for result in results if result.message):
         messages.error(request, message)
-    address = reverse("label", args=[campaign.name])
-    return redirect(f"{address}{shown_by.after(request, campaign, sent, results)}")
+    query = shown_by.after(request.session, campaign, [answer.seat for answer in sent])
+    accepted = results[0].status == submitting.ACCEPTED
+    return redirect(reverse("label", args=[campaign.name]) + (query if accepted else ""))
 
 
+@never_cache
 @require_POST
 @bodies.script_only
 def label_page(request: HttpRequest, name: str) -> HttpResponse:
@@ -210,7 +209,7 @@ def label_page(request: HttpRequest, name: str) -> HttpResponse:
     if not isinstance(known, list) or not all(isinstance(key, str) for key in known):
         raise Refusal('"known" must be a list of topics.', field="known")
     page = _next_seats(person(request), campaign, bodies.read_held(body), set(known))
-    return _uncached(JsonResponse(page))
+    return JsonResponse(page)
 
 
 @require_POST
@@ -261,8 +260,3 @@ def example_image(request: HttpRequest, token: str) -> HttpResponse:
 
 def _membership(user: User, campaign: Campaign) -> Membership | None:
     return Membership.objects.active().filter(user=user, campaign=campaign).first()
-
-
-def _uncached(response: HttpResponse) -> HttpResponse:
-    add_never_cache_headers(response)
-    return response

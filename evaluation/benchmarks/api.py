@@ -1,6 +1,6 @@
 """Benchmarks of every kind over HTTP, for researchers: made, submitted to, scored and read."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from importlib import import_module
 from typing import Any, TypeVar
@@ -50,9 +50,10 @@ Viewset = TypeVar("Viewset", bound=BaseViewSet)
 
 
 def _described(
-    base: type[Viewset], fields: dict[str, Any], **schemas: Callable[[Any], Any]
+    base: type[Viewset], fields: Mapping[str, object], **schemas: Callable[[Any], Any]
 ) -> type[Viewset]:
-    """The viewset with these fields, whose actions have schemas of their own."""
+    """The viewset with these fields, whose actions have schemas of their own: extend_schema_view
+    knows only the actions that REST framework names."""
 
     def copied(action: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(action)
@@ -62,7 +63,7 @@ def _described(
         return call
 
     actions = {name: schema(copied(getattr(base, name))) for name, schema in schemas.items()}
-    return type(base.__name__, (base,), fields | actions)
+    return type(base.__name__, (base,), {**fields, **actions})
 
 
 class BenchmarkFilters(django_filters.FilterSet):
@@ -109,15 +110,20 @@ class BenchmarkViewSet(BaseViewSet):
         kind = families()[self.family]
         return kind, import_module(kind.serializers)
 
-    def _chosen(self, body: type[serializers.BaseSerializer]) -> dict[str, Any]:
+    def _chosen(self, body: type[serializers.BaseSerializer]) -> dict[str, object]:
         check_may_open(self.user)
-        chosen: dict[str, Any] = self._kind()[1].chosen(self.user, self.read(body))
+        chosen: dict[str, object] = self._kind()[1].chosen(self.user, self.read(body))
         return chosen
 
 
 def maker(family: str, *, deprecated: bool = False) -> type[BenchmarkViewSet]:
     """The viewset that makes and plans benchmarks of a family, described as its kind says."""
     texts = import_module(families()[family].serializers)
+    fields: dict[str, object] = {"family": family}
+    needed = [field for field in texts.NEW().fields.values() if field.required]
+    if any(isinstance(field, serializers.FileField) for field in needed):
+        # No JSON can have the file.
+        fields["parser_classes"] = [BoundedMultiPartParser]
     new = extend_schema(
         request=texts.NEW,
         responses={201: BenchmarkSerializer},
@@ -130,7 +136,7 @@ def maker(family: str, *, deprecated: bool = False) -> type[BenchmarkViewSet]:
         description=texts.PLAN_WORDS,
         deprecated=deprecated,
     )
-    return _described(BenchmarkViewSet, {"family": family}, create=new, plan=plan)
+    return _described(BenchmarkViewSet, fields, create=new, plan=plan)
 
 
 class SubmissionViewSet(BaseViewSet):
@@ -161,8 +167,6 @@ class SubmissionViewSet(BaseViewSet):
                 expected = "names no classifier; give its name"
             raise Refusal(f"A file of this benchmark {expected}.", field="name")
         joined = self._accepted(row, body["file"], name)
-        if joined and kind_of(row).scores_at_once:
-            runs.request(row, self.user)
         return self.answer(JoinedSerializer, {"joined": joined}, 201)
 
     @extend_schema(request=SubmissionUpload, responses=ReleasedSubmissionSerializer)
@@ -197,7 +201,7 @@ class SubmissionViewSet(BaseViewSet):
             load_wordnet()
         with uploaded(file) as path:
             try:
-                return kind.accept(row, self.user, path, file.name, name)
+                return runs.submit(row, self.user, path, file.name, name)
             except BadInput as bad:
                 if kind.names_in_file:
                     raise
@@ -205,9 +209,7 @@ class SubmissionViewSet(BaseViewSet):
                 raise Refusal(f"{bad}.", field="file", code="bad_input") from bad
 
     def _removed(self, row: Benchmark, position: int) -> Response:
-        kind_of(row).remove(row, position)
-        if row.submissions.exists():
-            runs.request(row, self.user)
+        runs.remove(row, self.user, position)
         return Response(status=204)
 
 
@@ -228,8 +230,6 @@ class OldSubmissionViewSet(SubmissionViewSet):
         row = benchmark_for(self.user, benchmark, self.family)
         [file] = self.read(self.body).values()
         joined = self._accepted(row, file, "")
-        if joined and kind_of(row).scores_at_once:
-            runs.request(row, self.user)
         return self.answer(JoinedSerializer, {"joined": joined}, 201)
 
     @extend_schema(responses={204: None}, deprecated=True)

@@ -26,10 +26,10 @@ def _files() -> Addresses:
     """An address for each name of a file that any kind has."""
     words: dict[str, list[str]] = defaultdict(list)
     for kind in families().values():
-        for name, said in kind.files.items():
-            words[name].append(said)
-        for name, said in kind.run_files.items():
-            words[f"runs/{name}"].append(said)
+        for name, text in kind.files.items():
+            words[name].append(text)
+        for name, text in kind.run_files.items():
+            words[f"runs/{name}"].append(text)
     found: Addresses = []
     for place, texts in words.items():
         of_run, _, name = place.rpartition("/")

@@ -20,7 +20,6 @@ from matplotlib.figure import Figure
 # Once, for all threads: with random ids and a date, equal figures would have different bytes.
 mpl.rcParams["svg.hashsalt"] = "assay"
 
-Result = dict[str, Any]
 FORMS = {"svg": "image/svg+xml", "png": "image/png"}
 # Okabe and Ito's, without the yellow, which is lost on paper; black and white take the ink.
 COLOURS = {

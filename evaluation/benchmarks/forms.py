@@ -5,6 +5,7 @@ from typing import Any, ClassVar
 
 from django import forms
 from django.core.files.uploadedfile import UploadedFile
+from django.db.models import QuerySet
 
 from evaluation.models import Benchmark
 from labeling.campaigns.access import RESEARCHER, campaigns_for
@@ -50,11 +51,11 @@ class NamedForm(KeepsFiles):
         """`groups` with their fields in place of the names."""
         return {group: [self[name] for name in names] for group, names in self.groups.items()}
 
-    def chosen(self) -> dict[str, Any]:
+    def chosen(self) -> dict[str, object]:
         """What the kind's `plan` and `create` take."""
         return dict(self.cleaned_data)
 
-    def context(self) -> dict[str, Any]:
+    def context(self) -> dict[str, object]:
         """What its template shows beside the form."""
         return {}
 
@@ -72,7 +73,7 @@ class NewBenchmarkForm(NamedForm):
         super().__init__(*args, **kwargs)
         self.fields["campaign"].queryset = self.campaigns()  # type: ignore[attr-defined]
 
-    def campaigns(self) -> Any:
+    def campaigns(self) -> QuerySet[Campaign]:
         return campaigns_for(self.user, RESEARCHER).order_by("title", "pk")
 
 

@@ -6,6 +6,7 @@ new kind of benchmark". The framework knows kinds by this class alone.
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import IO, Any, ClassVar, Generic, TypeVar
@@ -24,12 +25,21 @@ from labeling.jobs import kept_files
 from labeling.models import Release, User
 from labeling.records import Record
 
-Result = dict[str, Any]
-# What a kind's result is: its own Record.
-ResultT = TypeVar("ResultT", bound=Record | Result)
+# What a kind's result is: its own Record, or a JSON object.
+ResultT = TypeVar("ResultT", bound=Record | Mapping[str, object])
 Query = Mapping[str, str]
 # What has no default that is safe: a kind without one of them is refused when it is loaded.
 REQUIRED = ("family", "names", "title", "create", "accept", "prepare", "score", "fingerprint")
+
+
+@dataclass(frozen=True)
+class Moving:
+    """What changes on a benchmark's page without a run: strings that change when it does, whether
+    the page looks again, and what its templates show of it."""
+
+    mark: tuple[object, ...] = ()
+    is_moving: bool = False
+    context: Mapping[str, object] = field(default_factory=dict)
 
 
 class BenchmarkKind(Generic[ResultT]):
@@ -68,6 +78,8 @@ class BenchmarkKind(Generic[ResultT]):
     run_files: ClassVar[Mapping[str, str]] = {}
     # Errors that fail a run with their sentence and end its job: a retry would fail the same way.
     refusals: ClassVar[tuple[type[Exception], ...]] = (BadInput, Refusal, WordNetMissing)
+    # How the site refuses a file of a run that is gone.
+    gone: ClassVar[type[Refusal]] = Refusal
     # The tables of a result; those of a result as kept under `tables` need no code.
     tables: ClassVar[Sequence[Table]] = ()
     # Reads the JSON of a result that any version stored; without one a result is a dict.
@@ -76,7 +88,7 @@ class BenchmarkKind(Generic[ResultT]):
     def __init__(self, name: str) -> None:
         self.name = name
 
-    def plan(self, **chosen: Any) -> Any:
+    def plan(self, **chosen: Any) -> object:
         """What a benchmark of this choice would have, for its page; None while the campaign has no
         release. Raises what `create` does."""
         return None
@@ -119,7 +131,7 @@ class BenchmarkKind(Generic[ResultT]):
         """The result: a Record, or a dict of strict JSON values. Raises one of `refusals`."""
         raise NotImplementedError
 
-    def fingerprint(self, benchmark: Benchmark) -> dict[str, Any]:
+    def fingerprint(self, benchmark: Benchmark) -> dict[str, object]:
         """What a result depends on, cheaply: while it is unchanged a run gives the same result."""
         raise NotImplementedError
 
@@ -164,18 +176,16 @@ class BenchmarkKind(Generic[ResultT]):
         """What of the page's address its figures depend on, as a query."""
         return ""
 
-    def moving(self, benchmark: Benchmark) -> dict[str, Any]:
-        """What changes on the page without a run, for its templates: `mark` (strings that change
-        when it does) and `is_moving`, whether the page looks again."""
-        return {}
+    def moving(self, benchmark: Benchmark) -> Moving:
+        return Moving()
 
     def page(
         self, benchmark: Benchmark, run: Run | None, result: ResultT | None, query: Query
-    ) -> dict[str, Any]:
+    ) -> dict[str, object]:
         """What its templates show beside what pages.py gives; `result` replaces the result."""
         return {"result": result}
 
-    def submissions_page(self, benchmark: Benchmark) -> dict[str, Any]:
+    def submissions_page(self, benchmark: Benchmark) -> dict[str, object]:
         """What its part of the page of submissions shows."""
         return {}
 

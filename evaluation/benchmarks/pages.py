@@ -1,5 +1,7 @@
 """What the page of a benchmark and of a run shows: rows read and put together, no request."""
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from django.urls import reverse
@@ -7,7 +9,7 @@ from django.utils.functional import SimpleLazyObject
 
 from evaluation.benchmarks import runs
 from evaluation.benchmarks.figures import FORMS
-from evaluation.benchmarks.kind import BenchmarkKind, Query, Result, kind_of
+from evaluation.benchmarks.kind import BenchmarkKind, Query, kind_of
 from evaluation.models import Benchmark, Run
 
 HISTORY = 12
@@ -15,44 +17,70 @@ HISTORY = 12
 PARTS = ("_head", "_state", "_empty", "_result", "_about")
 
 
-def under_way(row: Benchmark) -> dict[str, Any]:
-    """What moves on the page, found without reading a result: the newest run, the one that waits
-    and how far it is (done, of), the latest done and what the kind adds; `seen` changes when any of
-    it does."""
+@dataclass(frozen=True)
+class UnderWay:
+    """What moves on the page, without a result: the newest run, the one that waits and how far it
+    is (done, of), the latest done and what the kind adds; `seen` changes when any of it does."""
+
+    newest: Run | None
+    waiting: Run | None
+    steps: tuple[int, int] | None
+    latest: int | None
+    is_moving: bool
+    seen: str
+    added: Mapping[str, object]
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A figure: its address for each of FORMS, and the query that they take."""
+
+    alt: str
+    query: str
+    url: dict[str, str]
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """The figures, tables and files of a result with their addresses."""
+
+    figures: dict[str, Drawing]
+    tables: list[tuple[str, str]]
+    shown: list[dict[str, object]]
+    files: list[tuple[str, str, str]]
+
+
+def under_way(row: Benchmark) -> UnderWay:
     newest = row.runs.defer("result").select_related("release").first()
     waiting = row.runs.filter(state__in=runs.UNFINISHED).defer("result").first()
-    done = row.runs.filter(state=Run.State.DONE)
     steps = _steps(waiting)
-    latest = done.values_list("pk", flat=True).first()
-    added = kind_of(row).moving(row)
+    latest = row.runs.filter(state=Run.State.DONE).values_list("pk", flat=True).first()
+    moving = kind_of(row).moving(row)
     newer = (newest.pk, newest.state) if newest else (0, "")
-    mark = (latest, *newer, row.submissions.count(), *(steps or ()), *added.get("mark", ()))
-    return added | {
-        "newest": newest,
-        "waiting": waiting,
-        "steps": steps,
-        "latest": latest,
-        "is_moving": waiting is not None or added.get("is_moving", False),
-        "seen": "-".join(str(part) for part in mark),
-    }
+    mark = (latest, *newer, row.submissions.count(), *(steps or ()), *moving.mark)
+    is_moving = waiting is not None or moving.is_moving
+    seen = "-".join(str(part) for part in mark)
+    return UnderWay(newest, waiting, steps, latest, is_moving, seen, moving.context)
 
 
 def benchmark(
-    row: Benchmark, run: Run | None, query: Query, now: dict[str, Any] | None = None
-) -> dict[str, Any]:
-    """The page of a benchmark with the result of `run`. now: what `under_way` gave."""
+    row: Benchmark, run: Run | None, query: Query, now: UnderWay | None = None
+) -> dict[str, object]:
+    """The page of a benchmark with the result of `run`."""
     kind = kind_of(row)
     now = now or under_way(row)
-    newest = now["newest"]
+    newest = now.newest
     failed = newest if newest is not None and newest.state == Run.State.FAILED else None
     result = kind.result_of(row, run)
-    context = now | {
+    context: dict[str, object] = {
+        **vars(now),
+        **now.added,
         "benchmark": row,
         "campaign": row.campaign,
         "kind": kind,
         "parts": {part.removeprefix("_"): kind.template(part) for part in PARTS},
         "run": run,
-        "is_latest": run is None or run.pk == now["latest"],
+        "is_latest": run is None or run.pk == now.latest,
         "failed": None if failed == run else failed,
         # Read when it is shown: a page that asks whether anything moved does not pay for it.
         "obstacle": SimpleLazyObject(lambda: runs.obstacle(row)),
@@ -63,39 +91,36 @@ def benchmark(
     }
     context |= kind.page(row, run, result, query)
     if run is not None and result is not None:
-        context["result"] = (context["result"] or {}) | _files(kind, row, run, result, query)
+        context["outputs"] = _outputs(kind, row, run, result, query)
     return context
 
 
-def _files(
-    kind: BenchmarkKind, row: Benchmark, run: Run, result: Result, query: Query
-) -> dict[str, Any]:
-    """The figures, tables and files of a result with their addresses."""
+def _outputs(
+    kind: BenchmarkKind[Any], row: Benchmark, run: Run, result: object, query: Query
+) -> Outputs:
     tables = kind.filled_tables(result)
     place = [row.name, run.pk]
-    return {
-        "figures": {
+    return Outputs(
+        figures={
             # A template cannot look a name with a dash up.
-            name.replace("-", "_"): {
-                "alt": kind.alt(name, result, query),
-                "query": kind.figure_query(result, query),
-                "url": {
-                    form: reverse("evaluation:figure", args=[*place, name, form]) for form in FORMS
-                },
-            }
+            name.replace("-", "_"): Drawing(
+                kind.alt(name, result, query),
+                kind.figure_query(result, query),
+                {form: reverse("evaluation:figure", args=[*place, name, form]) for form in FORMS},
+            )
             for name in kind.figures(result)
         },
-        "tables": [
+        tables=[
             (table.name, reverse("evaluation:result_csv", args=[*place, table.name]))
             for table in tables
         ],
-        "shown": [table.shown(result) for table in tables if table.columns],
-        "files": [
+        shown=[table.shown(result) for table in tables if table.columns],
+        files=[
             (name, words, reverse("evaluation:run_file", args=[*place, name]))
             for name, words in kind.run_files.items()
             if kind.run_path(run, name).is_file()
         ],
-    }
+    )
 
 
 def _steps(waiting: Run | None) -> tuple[int, int] | None:

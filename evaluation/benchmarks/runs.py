@@ -7,8 +7,9 @@ made by the clock while people answer, are replaced by the next.
 
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 from django.conf import settings
@@ -52,9 +53,7 @@ def request(benchmark: Benchmark, actor: User | None = None, *, interim: bool = 
     with transaction.atomic():
         Benchmark.objects.select_for_update().get(pk=benchmark.pk)
         run = benchmark.runs.filter(state=Run.State.QUEUED).first()
-        if run is not None and interim:
-            return run
-        if run is not None and not run.settings.get("interim"):
+        if run is not None and (interim or not run.settings.get("interim")):
             return run
         if run is not None:
             # Somebody asks for what the clock was about to do: now it is theirs, and kept.
@@ -72,6 +71,25 @@ def request(benchmark: Benchmark, actor: User | None = None, *, interim: bool = 
 def obstacle(benchmark: Benchmark) -> str:
     """Why there is nothing to score yet, as a sentence for people; "" once there is."""
     return kind_of(benchmark).obstacle(benchmark)
+
+
+def submit(
+    benchmark: Benchmark, actor: User, path: Path, file_name: str, name: str = ""
+) -> list[str]:
+    """What the kind's `accept` gives; where a new submission is scored at once, its score waits."""
+    kind = kind_of(benchmark)
+    changed = kind.accept(benchmark, actor, path, file_name, name)
+    if changed and kind.scores_at_once:
+        request(benchmark, actor)
+    return changed
+
+
+def remove(benchmark: Benchmark, actor: User, position: int) -> str:
+    """The name of the classifier that no longer takes part; the others are scored without it."""
+    gone = kind_of(benchmark).remove(benchmark, position)
+    if benchmark.submissions.exists():
+        request(benchmark, actor)
+    return gone
 
 
 def score_now(benchmark: Benchmark, actor: User | None = None) -> Run:
@@ -101,7 +119,7 @@ def execute(job: Job) -> None:
     )
     benchmark = run.benchmark
     kind = kind_of(benchmark)
-    fingerprint: dict[str, Any] = {}
+    fingerprint: dict[str, object] = {}
     release: Release | None = None
     try:
         queue.renew(job, 0, STEPS)
@@ -150,7 +168,7 @@ def rescore_changed() -> list[Run]:
     patience = timezone.now() - timedelta(seconds=settings.ASSAY_RESCORE_SECONDS)
     return [
         request(benchmark, interim=True)
-        for benchmark in _active()
+        for benchmark in _benchmarks().exclude(campaign__state=Campaign.State.DRAFT)
         if not benchmark.runs.filter(state__in=UNFINISHED).exists()
         and not benchmark.runs.filter(created_at__gt=patience).exists()
         and has_changed(benchmark)
@@ -211,7 +229,7 @@ def start_night(night: str | None = None) -> str:
         night = at.date().isoformat()
     Job.objects.filter(kind=NIGHTLY, state=Job.State.DONE, finished_at__lt=now - KEPT).delete()
     claiming.return_expired()
-    for campaign in _campaigns():
+    for campaign in Campaign.objects.exclude(state=Campaign.State.DRAFT).order_by("pk"):
         _enqueue_step(night, "settle", campaign)
     for benchmark in _benchmarks().filter(campaign__state=Campaign.State.DRAFT):
         _enqueue_score(night, benchmark)
@@ -244,11 +262,6 @@ def _is_early(job: Job) -> bool:
     return job.campaign.jobs.filter(_pending_without_error(), kind__in=BEFORE_FREEZING).exists()
 
 
-def _settle_leftovers(campaign: Campaign) -> int:
-    """How many questions settled that had their votes but, by a crash, no verdict."""
-    return settling.settle_complete(campaign)
-
-
 def _watch(campaign: Campaign) -> int:
     return len(monitoring.watch_all(campaign)) if campaign.state in AT_WORK else 0
 
@@ -266,9 +279,10 @@ def _freeze(campaign: Campaign) -> bool:
     return campaign.releases.count() > before
 
 
-# First watching: gold that retires and people whom it blocks change what standings rest on.
+# First watching: gold that retires and people whom it blocks change reputations.
 NIGHT_STEPS: dict[str, Callable[[Campaign], int]] = {
-    "settle": _settle_leftovers,
+    # What had its votes but, by a crash, no verdict.
+    "settle": settling.settle_complete,
     "watch": _watch,
     "calibrate": _calibrate,
     "freeze": _freeze,
@@ -311,7 +325,7 @@ def _enqueue_score(night: str, benchmark: Benchmark) -> None:
         _enqueue_once(f"benchmark {benchmark.pk}:score:{night}", payload, benchmark.campaign)
 
 
-def _enqueue_once(key: str, payload: dict[str, Any], campaign: Campaign) -> None:
+def _enqueue_once(key: str, payload: dict[str, object], campaign: Campaign) -> None:
     if not Job.objects.filter(kind=NIGHTLY, key=key).exists():
         queue.enqueue(NIGHTLY, key, payload, campaign)
 
@@ -333,14 +347,6 @@ def _fail_abandoned() -> None:
             )
 
 
-def _campaigns() -> QuerySet[Campaign]:
-    return Campaign.objects.exclude(state=Campaign.State.DRAFT).order_by("pk")
-
-
-def _active() -> QuerySet[Benchmark]:
-    return _benchmarks().exclude(campaign__state=Campaign.State.DRAFT)
-
-
 def _benchmarks() -> QuerySet[Benchmark]:
     known = Benchmark.objects.filter(kind__in=kinds())
     return known.select_related("campaign", "release", "naming").order_by("pk")
@@ -357,10 +363,10 @@ def _differs(campaign: Campaign) -> bool:
 def _finish(
     run: Run,
     state: str,
-    fingerprint: dict[str, Any],
+    fingerprint: dict[str, object],
     release: Release | None,
     *,
-    result: dict[str, Any] | None = None,
+    result: Mapping[str, object] | None = None,
     error: str = "",
 ) -> None:
     # Only from RUNNING: a job that ran twice keeps its first result.
@@ -376,13 +382,13 @@ def _finish(
 
 def _sentence(error: Exception) -> str:
     """The error with its cure, as a sentence for people."""
-    said, cure = str(error), getattr(error, "cure", None)
-    said += f"; {cure}" if cure and cure not in said else ""
-    return said if said.endswith((".", "!", "?")) else f"{said}."
+    text, cure = str(error), getattr(error, "cure", None)
+    text += f"; {cure}" if cure and cure not in text else ""
+    return text if text.endswith((".", "!", "?")) else f"{text}."
 
 
 def _forget_interim(run: Run) -> None:
-    """Removes the interim runs before this one, and what they alone stood on."""
+    """Removes the interim runs before this one, and what they alone needed."""
     run.refresh_from_db()
     if run.state != Run.State.DONE or run.release is None:
         return

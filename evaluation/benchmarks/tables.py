@@ -8,7 +8,6 @@ from typing import Any
 
 from labeling.records import Record
 
-Result = dict[str, Any]
 Cells = dict[str, object]
 # What a spreadsheet would run as a formula begins with one of these.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
@@ -94,7 +93,7 @@ def _cells(row: Any, columns: Sequence[Column]) -> Cells:
     return {field.name: getattr(row, field.name) for field in fields(row)}
 
 
-def _cell(value: Any) -> Any:
+def _cell(value: object) -> object:
     return " ".join(str(part) for part in value) if isinstance(value, (list, tuple)) else value
 
 
@@ -111,7 +110,7 @@ def as_csv(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
     return stream.getvalue()
 
 
-def _safe(cell: Any) -> Any:
+def _safe(cell: object) -> object:
     if isinstance(cell, str) and cell.startswith(_FORMULA):
         return f"'{cell}"
     return "" if cell is None else cell

@@ -45,5 +45,5 @@ def read_file(field: str, file: Any, read: Callable[[Path], T]) -> T:
         try:
             return read(path)
         except BadInput as bad:
-            said = BadInput(bad.message, None, bad.line, bad.cure)
-            raise Refusal(f"{said}.", field=field, code="bad_input") from bad
+            fault = BadInput(bad.message, None, bad.line, bad.cure)
+            raise Refusal(f"{fault}.", field=field, code="bad_input") from bad

@@ -1,5 +1,6 @@
 """The researcher's pages about benchmarks of every kind: read, call the kind, render."""
 
+from collections.abc import Callable
 from typing import Any
 
 from django.contrib import messages
@@ -100,7 +101,7 @@ def benchmark(request: SignedIn, name: str) -> HttpResponse:
     row = access.benchmark_for(request.user, name)
     now = pages.under_way(row)
     is_htmx = request.headers.get("HX-Request") == "true"
-    if is_htmx and request.GET.get("seen") == now["seen"]:
+    if is_htmx and request.GET.get("seen") == now.seen:
         # Nothing moved: htmx leaves the page as it is.
         return HttpResponse(status=204)
     context = pages.benchmark(row, runs.latest(row), request.GET, now) | {"fresh": is_htmx}
@@ -160,13 +161,11 @@ def _accepted(
 ) -> HttpResponse:
     data, field = form.cleaned_data, form.file_field
     path, file_name = form.path(field), data[field].name
-    changed = kind.accept(row, request.user, path, file_name, data.get("name", ""))
+    changed = runs.submit(row, request.user, path, file_name, data.get("name", ""))
     form.forget_files()
     if not changed:
         messages.info(request, "Everything in the file is here already.")
         return redirect("evaluation:submissions", row.name)
-    if kind.scores_at_once:
-        runs.request(row, request.user)
     messages.success(request, kind.accepted(changed))
     return redirect("evaluation:benchmark", row.name)
 
@@ -175,11 +174,8 @@ def _accepted(
 @require_POST
 def remove(request: SignedIn, name: str, position: int) -> HttpResponse:
     row = access.benchmark_for(request.user, name)
-    gone = kind_of(row).remove(row, position)
-    text = f"{gone} no longer takes part."
-    if row.submissions.exists():
-        runs.request(row, request.user)
-        text += " The score without it is on its way."
+    text = f"{runs.remove(row, request.user, position)} no longer takes part."
+    text += " The score without it is on its way." if row.submissions.exists() else ""
     messages.success(request, text)
     return redirect("evaluation:submissions", row.name)
 
@@ -204,7 +200,7 @@ def run_file(request: SignedIn, name: str, pk: int, file: str) -> HttpResponseBa
         raise Http404
     path = kind.run_path(chosen, file)
     if not path.is_file():
-        raise Refusal(GONE)
+        raise kind.gone(GONE)
     return downloads.file(path.open("rb"), kind.run_file_name(chosen, file))
 
 
@@ -256,7 +252,7 @@ def _scored(request: SignedIn, name: str, pk: int) -> tuple[Benchmark, Run]:
     return row, chosen
 
 
-def moved(name: str, *methods: str, **fixed: Any) -> Any:
+def moved(name: str, *methods: str, **fixed: Any) -> Callable[..., HttpResponseBase]:
     """The view of an address of an earlier version: it leads those who may see the page to the
     address `name`, by 301 for GET and by 308, which sends the form again, else."""
 

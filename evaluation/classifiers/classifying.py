@@ -6,7 +6,6 @@ settings, then a line a batch. Torch is imported inside functions.
 
 import contextlib
 import csv
-import fcntl
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -81,12 +80,7 @@ def opened(out: Path, settings: Mapping[str, object], restart: bool = False) -> 
         raise BadInput("its folder does not exist", file=out, cure=f"create {out.parent}")
     path = out.parent / f".{out.name}.work"
     with open(path, "a+b") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise BadInput(
-                "another run is at it", file=out, cure="wait for it, or give another --out"
-            ) from None
+        resuming.lock(file, out)
         if restart:
             file.truncate(0)
         yield Work(out, path, file, _resumed(file, path, json.loads(json.dumps(settings))))

@@ -193,9 +193,9 @@ def _sized(shape: Any) -> Preparation:
 def _refuse_inputs(path: Path, inputs: int, shape: list[Any]) -> None:
     channels = shape[1] if len(shape) == 4 else None
     if inputs != 1 or len(shape) != 4 or (isinstance(channels, int) and channels != 3):
-        said = f"{inputs} inputs" if inputs != 1 else f"({', '.join(map(str, shape))})"
+        given = f"{inputs} inputs" if inputs != 1 else f"({', '.join(map(str, shape))})"
         raise BadInput(
-            f"takes {said}, expected (images, 3, height, width)",
+            f"takes {given}, expected (images, 3, height, width)",
             file=path,
             cure="export the network with channels before pixels and one input",
         )

@@ -34,12 +34,12 @@ def load(
     with warnings.catch_warnings():
         # Some announce that later versions will begin with other random weights.
         warnings.simplefilter("ignore", FutureWarning)
-        network, preparation, said = seeded(lambda: make(name, outputs))
+        network, preparation, stated = seeded(lambda: make(name, outputs))
     if weights is not None:
         fill(network, weights)
-        said = f"{weights.name}, sha256 {file_sha256(weights)}"
+        stated = f"{weights.name}, sha256 {file_sha256(weights)}"
     network.eval()
-    return Opened(preparation, network.to, said)
+    return Opened(preparation, network.to, stated)
 
 
 def seeded(make: Callable[[], T]) -> T:
@@ -83,7 +83,7 @@ def _timm(name: str, outputs: int | None) -> tuple[Any, Preparation, str]:
     # hf-hub:… and local-dir:… would fetch or run what they find there.
     if ":" in name or "/" in name or not timm.is_model(name):
         raise _unknown("timm", name, timm.list_models())
-    said = "random"
+    stated = "random"
     if outputs is not None:
         network = timm.create_model(name, pretrained=False, num_classes=outputs)
     else:
@@ -99,7 +99,7 @@ def _timm(name: str, outputs: int | None) -> tuple[Any, Preparation, str]:
             _state(file)
         overlay = {"file": str(file)}
         network = timm.create_model(name, pretrained=True, pretrained_cfg_overlay=overlay)
-        said = f"{file.name}, sha256 {file_sha256(file)}"
+        stated = f"{file.name}, sha256 {file_sha256(file)}"
     config = timm.data.resolve_data_config({}, model=network)
     _, height, width = config["input_size"]
     preparation = Preparation(
@@ -109,7 +109,7 @@ def _timm(name: str, outputs: int | None) -> tuple[Any, Preparation, str]:
         interpolation=config["interpolation"],
         crop_share=config["crop_pct"],
     )
-    return network, preparation, said
+    return network, preparation, stated
 
 
 def _timm_file(config: Any) -> Path | None:

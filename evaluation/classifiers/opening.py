@@ -1,17 +1,19 @@
 """Classifiers that look at images: from a library, a file or an import path. No Django.
 
-`load` opens one, tries it on two images and checks how many classes it tells apart. Files of
+`load` opens one, tries it on two images and checks how many classes it has. Files of
 TorchScript, exported programs and ONNX carry code that runs here, as import paths do: they are for
 the command line, never for uploads. Torch is imported inside functions.
 """
 
+import hashlib
+import importlib
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evaluation.classifiers import imported_models, model_files, named_models
+from evaluation.classifiers import model_files, named_models
 from evaluation.classifiers.preparing import Preparation
 from evaluation.readers.answers import file_sha256, require_file
 from labeling.files import BadInput, first_line
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 LIBRARIES = ("torchvision", "timm")
+IMPORTED = re.compile(r"([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*):([A-Za-z_]\w*)")
 NAMED = re.compile(r"([A-Za-z0-9_.-]+)=(.+)")
 # As long as a submission's name in the database may be.
 LONGEST_NAME = 100
@@ -84,8 +87,8 @@ def load(
         found = named_models.load(library, model, len(classes), weights, random_weights)
         source = {"model": spec, "weights": found.weights}
         default = model
-    elif imported_models.SPEC.fullmatch(spec) and not Path(spec).exists():
-        found = imported_models.load(spec, weights)
+    elif IMPORTED.fullmatch(spec) and not Path(spec).exists():
+        found = _imported(spec, weights)
         source = {"model": spec, "weights": found.weights}
         default = model
     else:
@@ -130,6 +133,45 @@ def checked_device(name: str) -> str:
             cure="give auto, cpu, cuda or cuda:1",
         ) from None
     return name
+
+
+def _imported(spec: str, weights: Path | None) -> model_files.Opened:
+    """The module that a factory makes, called without arguments; or a module that has the name.
+
+    Random weights are the same each time. weights: a state_dict or safetensors to fill it with.
+    Raises BadInput: no such module or name, an error in it, or something that is no network.
+    """
+    import torch
+
+    place, _, name = spec.partition(":")
+    try:
+        made = getattr(importlib.import_module(place), name)
+        network = made if isinstance(made, torch.nn.Module) else named_models.seeded(made)
+    # Whatever it is: their code, not ours.
+    except Exception as error:
+        raise BadInput(
+            f"{spec} cannot be made ({type(error).__name__}: {first_line(error)})",
+            cure="give package.module:factory, where the factory takes no arguments; Python must "
+            "find the package (PYTHONPATH)",
+        ) from None
+    if not isinstance(network, torch.nn.Module):
+        raise BadInput(
+            f"{spec} gives a {type(network).__name__}, expected a torch.nn.Module",
+            cure="name a function or class that makes one",
+        )
+    if weights is not None:
+        named_models.fill(network, weights)
+    network.eval()
+    return model_files.Opened(Preparation(), network.to, f"sha256 {_sha256(network)}")
+
+
+def _sha256(network: Any) -> str:
+    """Of all its weights, by name: what it is filled with may change where its name does not."""
+    found = hashlib.sha256()
+    for name, value in sorted(network.state_dict().items()):
+        found.update(f"{name} {tuple(value.shape)} {value.dtype}\n".encode())
+        found.update(value.detach().cpu().contiguous().numpy().tobytes())
+    return found.hexdigest()
 
 
 def _split(spec: str) -> tuple[str, str]:
@@ -177,7 +219,7 @@ def _tried(
         found = _inferred(network, batch)
     except BadInput:
         raise
-    # Networks raise whatever they like; what they said is in the message.
+    # Networks raise whatever they like; the message has theirs.
     except Exception as error:
         raise BadInput(
             f"{spec} does not take images of 3 × {height} × {width} ({_reason(error)})",
@@ -220,6 +262,6 @@ def _shape(found: "Tensor") -> str:
 
 
 def _reason(error: Exception) -> str:
-    """The last line: TorchScript tells where it was, then what was wrong."""
+    """The last line: TorchScript names the place, then the fault."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return first_line(Exception(lines[-1]) if lines else error)

@@ -48,10 +48,10 @@ class Preparation:
 
     def as_dict(self) -> dict[str, object]:
         """For results: what was done, and nothing that was not."""
-        said = {key: list(v) if isinstance(v, tuple) else v for key, v in asdict(self).items()}
+        found = {key: list(v) if isinstance(v, tuple) else v for key, v in asdict(self).items()}
         if self.fit != "crop":
-            del said["crop_share"]
-        return said | {"antialias": True}
+            del found["crop_share"]
+        return found | {"antialias": True}
 
     def __call__(self, frame: "Tensor") -> "Tensor":
         """(3, height, width) float32 of a frame (H, W, 3) uint8, on its device."""

@@ -1,7 +1,9 @@
 """Whether what a stopped run left may be gone on with. No Django."""
 
+import fcntl
 from collections.abc import Mapping
 from pathlib import Path
+from typing import IO
 
 from labeling.files import BadInput
 
@@ -23,3 +25,13 @@ def refuse_other(
             file=path,
             cure=f"give the same as before to go on, or {begin_anew}",
         )
+
+
+def lock(file: IO[bytes], out: Path) -> None:
+    """Keeps other runs from the file until it is closed. Raises BadInput where one has it."""
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise BadInput(
+            "another run is at it", file=out, cure="wait for it, or give another --out"
+        ) from None

@@ -124,8 +124,8 @@ def comparison(found: Comparison) -> Iterator[str]:
         )
         for pair in found.pairs or ()
     ]
-    head = ("errors", "difference", *bounds(found.confidence or 0), "z")
-    head = (*head, "p one-sided", "p two-sided", "McNemar's p")
+    tests = ("z", "p one-sided", "p two-sided", "McNemar's p")
+    head = ("errors", "difference", *bounds(found.confidence or 0), *tests)
     yield table([[_known(cell) for cell in row] for row in rows], head=head)
     yield table(
         [
@@ -141,10 +141,9 @@ def comparison(found: Comparison) -> Iterator[str]:
 
 
 def _per_class(found: PerClass, title: str) -> Iterator[str]:
-    ends = [(name, getattr(found.range, name)) for name in ("lowest", "highest", "difference")]
-    facts = [("mean", found.mean), *ends, ("classes", found.classes)]
+    facts = [("mean", found.mean), *found.range.items(), ("classes", found.classes)]
     yield f"{title}\n{table([(name, _known(value)) for name, value in facts])}"
-    counts, edges = found.histogram.counts, found.histogram.edges
+    counts, edges = found.histogram["counts"], found.histogram["edges"]
     most = max([*counts, 1])
     first = next((i for i, count in enumerate(counts) if count), 0)
     bars = [

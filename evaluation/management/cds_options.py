@@ -13,6 +13,7 @@ from evaluation.readers.frame_predictions import Predictions, frame_places, read
 from evaluation.readers.mappings import read_mapping
 from evaluation.readers.sequences import SequenceLine, read_sequences
 from evaluation.scoring.cds import scoring
+from evaluation.scoring.cds.result import Options
 from labeling.files import BadInput
 
 
@@ -51,7 +52,7 @@ def action(
     mapped = read_mapping(mapping, wordnet).classes if mapping else None
     lines = read_sequences(sequences)
     names = ("convention", "by", "bootstrap", "seed", "captchas")
-    asked = scoring.Options(chosen["similarity"], **{name: chosen[name] for name in names})
+    asked = Options(chosen["similarity"], **{name: chosen[name] for name in names})
     try:
         return scoring.score(lines, read_all(predictions, lines), wordnet, asked, mapped)
     except BadInput as refusal:

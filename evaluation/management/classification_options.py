@@ -64,7 +64,7 @@ def action(
     seed: int,
     **options: Any,
 ) -> ClassificationResult:
-    """The result as FORMATS promises it."""
+    """The result, as docs/metrics.md describes it."""
     asked = analysis_options.asked(options | {"seed": seed})
     wordnet = load()
     if devkit is None:

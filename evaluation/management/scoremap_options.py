@@ -193,15 +193,15 @@ def plan(labels: dict[str, str], options: Options) -> planning.Plan:
 def settings(made: planning.Plan, options: Options) -> dict[str, object]:
     """Everything that the maps depend on, but the images."""
     recipe = made.as_dict() | {"orientation": options["orientation"] or "upright"}
-    said: dict[str, object] = {
+    found: dict[str, object] = {
         "recipe": recipe,
         "model": dict(made.classifier.source),
         "classes": hashlib.sha256(canonical(made.classifier.classes)).hexdigest(),
         "preparation": made.classifier.preparation.as_dict(),
     }
     if made.labels is not None:
-        said["class labels"] = file_sha256(options["metadata"] / "class_labels.txt")
-    return said
+        found["class labels"] = file_sha256(options["metadata"] / "class_labels.txt")
+    return found
 
 
 def _amount(text: str) -> float:

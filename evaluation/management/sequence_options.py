@@ -30,8 +30,8 @@ def add_arguments(parser: CommandParser, optional: bool = False) -> None:
 
     optional: the command has another source than a release.
     """
-    told = "frames of a release's folder, or instead of its own"
-    release_options.add_arguments(parser, told, optional)
+    purpose = "frames of a release's folder, or instead of its own"
+    release_options.add_arguments(parser, purpose, optional)
     parser.add_argument(
         "--part-scheme",
         action="append",

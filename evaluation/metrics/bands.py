@@ -12,7 +12,7 @@ from labeling.records import Record
 
 @dataclass(kw_only=True)
 class Sure(Record):
-    """An Order in a result. Of CDS results the names are in `bands`."""
+    """An Order as results store it, without the names, which are in `bands` in the same order."""
 
     level: float
     bands: list[list[str]]
@@ -73,9 +73,9 @@ class Order:
         pairs = [f"{a} before {b}" for a, b in self.apart if (a, b) in inside]
         if len(bands) == 1:
             return f"Of the order only this is sure at {at}: {'; '.join(pairs)}."
-        said = f"Sure at {at}: {', then '.join(_listed(band) for band in bands)}."
+        words = f"Sure at {at}: {', then '.join(_listed(band) for band in bands)}."
         only = f"only this is sure: {'; '.join(pairs)}" if pairs else "no order is sure"
-        return f"{said} Within a band {only}."
+        return f"{words} Within a band {only}."
 
     @property
     def leaders(self) -> list[str]:

@@ -12,11 +12,9 @@ import struct
 import tokenize
 import zipfile
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from evaluation.metrics.mad.ranking import SelectedImage
 from labeling.files import BadInput, StrPath
 
 # What numpy raises of a file that is no array of its own. The head is a Python literal, which may
@@ -42,7 +40,7 @@ _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 def require_file(path: Path, cure: str) -> None:
     """Raises BadInput where there is no such file."""
     if not path.is_file():
-        raise BadInput("the file is missing", file=path, cure=cure)
+        raise BadInput("the file is missing", path, None, cure)
 
 
 def file_sha256(path: Path) -> str:
@@ -58,7 +56,7 @@ def text_lines(path: Path) -> list[str]:
         return data.decode("utf-8-sig").splitlines()
     except UnicodeDecodeError as error:
         line = data[: error.start].count(b"\n") + 1
-        raise BadInput("is not UTF-8", file=path, line=line, cure="save it as UTF-8") from error
+        raise BadInput("is not UTF-8", path, line, "save it as UTF-8") from error
 
 
 def parsed(text: str) -> Any:
@@ -74,7 +72,7 @@ def parsed(text: str) -> Any:
     return value
 
 
-def json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+def json_lines(path: Path) -> Iterator[tuple[int, dict[str, object]]]:
     """Line number and object of each line that is not blank."""
     require_file(path, "check the path")
     # Not splitlines(): JSON strings may hold U+2028, which that would cut at.
@@ -92,134 +90,11 @@ def json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
                 value = parsed(raw.decode("utf-8-sig" if number == 1 else "utf-8"))
             except (ValueError, RecursionError) as error:
                 raise BadInput(
-                    f"is not JSON ({error})",
-                    file=path,
-                    line=number,
-                    cure="one JSON object per line",
+                    f"is not JSON ({error})", path, number, "one JSON object per line"
                 ) from error
             if not isinstance(value, dict):
-                raise BadInput(
-                    "is not a JSON object", file=path, line=number, cure="one JSON object per line"
-                )
+                raise BadInput("is not a JSON object", path, number, "one JSON object per line")
             yield number, value
-
-
-@dataclass(frozen=True)
-class Selection:
-    """A selection file: its meta line and its images. classifiers and top_k come from the meta."""
-
-    meta: dict[str, Any]
-    classifiers: list[str]
-    top_k: int
-    images: list[SelectedImage]
-
-
-def read_selection(*paths: Path) -> Selection:
-    """The union of selection files, each with its meta line (or several, joined end to end).
-
-    The classifiers of later meta lines follow those of the first. meta is the first one.
-    Raises BadInput: no meta line before the images, another top_k, a pair of classifiers that the
-    meta does not name, a rank or an image twice in one pair.
-    """
-    metas: list[dict[str, Any]] = []
-    images: list[SelectedImage] = []
-    for path in paths:
-        own: dict[str, Any] | None = None
-        for line, value in json_lines(path):
-            if "meta" in value:
-                own = _checked_meta(value["meta"], path, line)
-                metas.append(own)
-                if own["top_k"] != metas[0]["top_k"]:
-                    raise BadInput(
-                        f"top_k is {own['top_k']}, before it was {metas[0]['top_k']}",
-                        file=path,
-                        line=line,
-                        cure="join selections that were made with the same --top-k",
-                    )
-            elif own is None:
-                raise BadInput(
-                    'the first line is not {"meta": {…}}',
-                    file=path,
-                    line=line,
-                    cure="give a file that mad select, merge or add wrote",
-                )
-            else:
-                images.append(_checked_image(value, own, path, line))
-        if own is None:
-            raise BadInput("the file is empty", file=path, cure="give a selection")
-    _refuse_repeats(images, paths)
-    classifiers = list(dict.fromkeys(name for meta in metas for name in meta["classifiers"]))
-    if all(meta.get("classifier_order") == "sorted" for meta in metas):
-        classifiers.sort()
-    return Selection(metas[0], classifiers, metas[0]["top_k"], images)
-
-
-def _checked_meta(meta: Any, path: Path, line: int) -> dict[str, Any]:
-    names = meta.get("classifiers") if isinstance(meta, dict) else None
-    if (
-        not isinstance(names, list)
-        or not all(isinstance(name, str) for name in names)
-        or len(set(names)) != len(names)
-        or len(names) < 2
-    ):
-        raise BadInput(
-            "the meta line has no classifiers, a list of two or more different names",
-            file=path,
-            line=line,
-            cure="name the classifiers",
-        )
-    if not _is_count(meta.get("top_k")):
-        raise BadInput(
-            f"top_k is {meta.get('top_k')!r}, expected a number from 1",
-            file=path,
-            line=line,
-            cure="give the number of images a pair",
-        )
-    return dict(meta)
-
-
-def _is_count(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 1
-
-
-def _checked_image(
-    value: dict[str, Any], meta: dict[str, Any], path: Path, line: int
-) -> SelectedImage:
-    def refuse(what: str, cure: str) -> BadInput:
-        return BadInput(what, file=path, line=line, cure=cure)
-
-    pair, labels = value.get("pair"), value.get("labels")
-    for name, two in (("pair", pair), ("labels", labels)):
-        if (
-            not isinstance(two, list)
-            or [type(item) for item in two] != [str, str]
-            or two[0] == two[1]
-        ):
-            raise refuse(f"{name} is {two!r}, expected two different names", "give two names")
-    assert isinstance(pair, list)
-    assert isinstance(labels, list)
-    unknown = [name for name in pair if name not in meta["classifiers"]]
-    if unknown:
-        raise refuse(f"{unknown[0]!r} is not among the meta line's classifiers", "name it there")
-    if not _is_count(value.get("rank")):
-        raise refuse(f"rank is {value.get('rank')!r}, expected a number from 1", "number them")
-    if not isinstance(value.get("image"), str) or not value["image"]:
-        raise refuse(f"image is {value.get('image')!r}, expected an id", "give the image's id")
-    return SelectedImage((pair[0], pair[1]), value["rank"], value["image"], (labels[0], labels[1]))
-
-
-def _refuse_repeats(images: list[SelectedImage], paths: tuple[Path, ...]) -> None:
-    seen: set[tuple[frozenset[str], str, Any]] = set()
-    for chosen in images:
-        for kind, value in (("rank", chosen.rank), ("image", chosen.image)):
-            key = (frozenset(chosen.pair), kind, value)
-            if key in seen:
-                raise BadInput(
-                    f"{kind} {value!r} stands twice for the pair {' and '.join(chosen.pair)}",
-                    file=paths[0] if len(paths) == 1 else ", ".join(map(str, paths)),
-                    cure="give each pair's selection once",
-                )
-            seen.add(key)
 
 
 def read_answers(path: Path) -> dict[tuple[str, str], bool | None]:
@@ -228,9 +103,7 @@ def read_answers(path: Path) -> dict[tuple[str, str], bool | None]:
     for line, value in json_lines(path):
         image, wnid, contains = value.get("image"), value.get("wnid"), value.get("contains", "")
         if not isinstance(image, str) or not isinstance(wnid, str):
-            raise BadInput(
-                "image and wnid are not both strings", file=path, line=line, cure="give both"
-            )
+            raise BadInput("image and wnid are not both strings", path, line, "give both")
         if contains is not None and not isinstance(contains, bool):
             raise BadInput(
                 f"contains is {contains!r}, expected true, false or null",
@@ -259,7 +132,7 @@ def read_accuracy(path: Path, classifiers: list[str]) -> dict[str, float]:
     missing = [name for name in classifiers if name not in found]
     if missing:
         raise BadInput(
-            f"no accuracy for {', '.join(missing)}", file=path, cure="add a row for each classifier"
+            f"no accuracy for {', '.join(missing)}", path, None, "add a row for each classifier"
         )
     return {name: found[name] for name in classifiers}
 
@@ -275,7 +148,7 @@ def parse_accuracies(text: str, file: StrPath) -> dict[str, float]:
     except csv.Error as error:
         line = rows.reader.line_num
         raise BadInput(
-            f"is not CSV ({error})", file=file, line=line, cure="write rows of classifier,accuracy"
+            f"is not CSV ({error})", file, line, "write rows of classifier,accuracy"
         ) from error
 
 
@@ -302,8 +175,6 @@ def _accuracies(rows: "csv.DictReader[str]", path: StrPath) -> dict[str, float]:
                 cure="give a number",
             )
         if name in found:
-            raise BadInput(
-                f"{name!r} is listed twice", file=path, line=rows.line_num, cure="list it once"
-            )
+            raise BadInput(f"{name!r} is listed twice", path, rows.line_num, "list it once")
         found[name] = value
     return found

@@ -4,9 +4,9 @@ Which of them a file is, its first line says: `{` or `[` is JSON, a comma CSV, e
 kit's texts; a folder holds the kit's XML files.
 """
 
-import functools
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -98,7 +98,7 @@ def read_found(path: Path, truth: Truth, options: Options, ranked: bool = False)
         found = coco_boxes.read_results(path, truth.images, truth.classes, truth.class_of_id)
     else:
         truth.images.number()
-        class_of = functools.partial(_class_of_id, truth)
+        class_of = partial(_class_of_id, truth)
         read = kit_boxes.read_ranked if ranked else kit_boxes.read_detections
         found = read(path, truth.images, class_of)
     if not len(found):
@@ -168,13 +168,8 @@ def _csv_rows(
 ) -> Rows:
     gathered = Gathered()
     sure = len(columns) == len(COLUMNS)
-    line = 0
-
-    def fail(message: str, cure: str) -> BadInput:
-        return BadInput(message, path, line, cure)
-
     for line, (image, wnid, *cells) in csv_rows(path, columns):
-        values = box_rows.numbers(cells, columns[2:], fail)
+        values = box_rows.numbers(cells, columns[2:], partial(box_rows.fault, path, "", line))
         confidence = values.pop(0) if sure else 1.0
         gathered.add(images(image, path, line), classes(wnid, path, line), confidence, values, line)
     return gathered.rows(path, inclusive=inclusive)
@@ -203,7 +198,7 @@ def _excluded(truth: Truth, options: Options) -> Iterator[tuple[int | None, int]
     assert path is not None
     if layout_of(path) == KIT:
         truth.images.number()
-        class_of = functools.partial(_class_of_id, truth)
+        class_of = partial(_class_of_id, truth)
         yield from kit_boxes.read_excluded(path, truth.images, class_of)
         return
     for line, (image, wnid) in csv_rows(path, ("image", "wnid"), ("wnid",)):

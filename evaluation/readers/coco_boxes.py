@@ -7,6 +7,7 @@ drew one by one: it takes its image and class out, as ILSVRC takes such images o
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -69,11 +70,7 @@ def read_results(path: Path, images: Images, classes: Classes, class_of_id: Ids)
             raise fault(*at, "is no object", 'write {"image_id", "category_id", "bbox", "score"}')
         image = _named(row.get("image_id"), images, images.by_id, "image_id", at)
         class_ = _named(row.get("category_id"), classes, class_of_id, "category_id", at)
-
-        def fail(message: str, cure: str, at: tuple[Path, str, int] = at) -> BadInput:
-            return fault(*at, message, cure)
-
-        [score] = numbers([row.get("score")], ["score"], fail)
+        [score] = numbers([row.get("score")], ["score"], partial(fault, *at))
         gathered.add(image, class_, score, _corners(row.get("bbox"), *at), place)
     return gathered.rows(path, what)
 
@@ -166,9 +163,7 @@ def _named(id_: Any, named: Any, ids: Ids, name: str, at: tuple[Path, str, int])
 
 
 def _corners(bbox: Any, path: Path, what: str, place: int) -> list[float]:
-    def fail(message: str, cure: str) -> BadInput:
-        return fault(path, what, place, message, cure)
-
+    fail = partial(fault, path, what, place)
     if not isinstance(bbox, list) or len(bbox) != len(SIDES):
         raise fail(f"bbox is {str(bbox)[:80]}", "write it as [x, y, width, height]")
     x, y, width, height = numbers(bbox, SIDES, fail)

@@ -6,7 +6,6 @@ Source: Frome et al. (2013), DeViSE, appendix A.2.
 import csv
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,8 +17,8 @@ from evaluation.readers.answers import NO_ARRAY, require_file, text_lines
 from evaluation.readers.pools import read_classes
 from labeling.files import BadInput, atomic_write
 from labeling.plurals import count_of
+from labeling.records import Record
 
-Result = dict[str, Any]
 MOST_RANKS = 10_000
 FORM = "give an .npz with terms (T,) and vectors (T, D), or a .csv of term,number,number,…"
 
@@ -76,6 +75,34 @@ def read_vectors(path: Path) -> NDArray[np.floating]:
     return found
 
 
+@dataclass(kw_only=True)
+class Predicted(Record):
+    """What `predict` wrote to `out`. short: images with fewer than k predictions. nearest: terms
+    that were looked at."""
+
+    images: int
+    predictions: int
+    short: int
+    terms: int
+    terms_of_no_label: int
+    labels: int
+    labels_of_no_term: int
+    k: int
+    nearest: int
+    out: str
+
+
+@dataclass(kw_only=True)
+class Embedded(Record):
+    """What `embed` wrote to `out`. without_vector: the labels whose rows are NaN."""
+
+    labels: int
+    without_vector: list[str]
+    by: str
+    seed: int | None
+    out: str
+
+
 def predict(
     wordnet: WordNet,
     terms: Path,
@@ -85,7 +112,7 @@ def predict(
     out: Path,
     k: int = max(hpk.KS),
     nearest: int | None = None,
-) -> Result:
+) -> Predicted:
     """Writes `image,rank,wnid` rows: the labels of the terms nearest to each image.
 
     images: an id a line, as many as vectors; labels: wnids that may be predicted; nearest: so many
@@ -107,23 +134,23 @@ def predict(
         for image, row in zip(names, found.tolist(), strict=True):
             writer.writerows((image, i, listed[n]) for i, n in enumerate(row, 1) if n >= 0)
     reached = {n for numbers in own for n in numbers}
-    return {
-        "images": len(names),
-        "predictions": int((found >= 0).sum()),
-        "short": int((found < 0).any(axis=1).sum()),
-        "terms": len(known.names),
-        "terms_of_no_label": sum(not numbers for numbers in own),
-        "labels": len(listed),
-        "labels_of_no_term": len(listed) - len(reached),
-        "k": k,
-        "nearest": min(4 * k if nearest is None else nearest, len(known.names)),
-        "out": str(out),
-    }
+    return Predicted(
+        images=len(names),
+        predictions=int((found >= 0).sum()),
+        short=int((found < 0).any(axis=1).sum()),
+        terms=len(known.names),
+        terms_of_no_label=sum(not numbers for numbers in own),
+        labels=len(listed),
+        labels_of_no_term=len(listed) - len(reached),
+        k=k,
+        nearest=min(4 * k if nearest is None else nearest, len(known.names)),
+        out=str(out),
+    )
 
 
 def embed(
     wordnet: WordNet, terms: Path, labels: Path, out: Path, by: str = "first", seed: int = 0
-) -> Result:
+) -> Embedded:
     """Writes an .npy (V, D): the vector that each label is trained towards, a row a label.
 
     Rows of labels none of whose terms has a vector are NaN; the result lists them.
@@ -140,13 +167,13 @@ def embed(
     with atomic_write(out, "wb") as file:
         np.save(file, found, allow_pickle=False)
     bare = [bool(np.isnan(row).any()) for row in found]
-    return {
-        "labels": len(listed),
-        "without_vector": [wnid for wnid, none in zip(listed, bare, strict=True) if none],
-        "by": by,
-        "seed": seed if by == "random" else None,
-        "out": str(out),
-    }
+    return Embedded(
+        labels=len(listed),
+        without_vector=[wnid for wnid, none in zip(listed, bare, strict=True) if none],
+        by=by,
+        seed=seed if by == "random" else None,
+        out=str(out),
+    )
 
 
 def _directed(vectors: NDArray[np.floating]) -> NDArray[np.bool_]:

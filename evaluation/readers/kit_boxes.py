@@ -6,6 +6,7 @@ by the one pixel that lies between counting from 0 and from 1.
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
@@ -128,10 +129,8 @@ def _lines(path: Path, blank: bool = False) -> Iterator[tuple[int, list[str]]]:
 
 
 def _numbers(words: list[str], path: Path, line: int) -> list[float]:
-    def fail(message: str, cure: str) -> BadInput:
-        return BadInput(message, path, line, cure)
-
-    return numbers(words, [f"number {i}" for i in range(1, len(words) + 1)], fail)
+    names = [f"number {i}" for i in range(1, len(words) + 1)]
+    return numbers(words, names, partial(fault, path, "", line))
 
 
 def _whole(value: float, path: Path, line: int) -> int:
@@ -173,9 +172,7 @@ def _class(name: str, names: dict[str, int], known: Listed | None, path: Path, a
 
 
 def _edges(found: Any, path: Path, at: int) -> list[float]:
-    def fail(message: str, cure: str) -> BadInput:
-        return fault(path, "object", at, message, cure)
-
+    fail = partial(fault, path, "object", at)
     bounds = found.find("bndbox")
     if bounds is None:
         raise fail("has no bndbox", "write xmin, ymin, xmax and ymax")

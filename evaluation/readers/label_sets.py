@@ -4,18 +4,46 @@ Source: Frome et al. (2013), DeViSE, §4.2 and appendix A.3 with Table 1.
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from evaluation.metrics.ilsvrc import hpk
 from evaluation.metrics.wordnet.nouns import WordNet
 from evaluation.readers.pools import read_classes
 from labeling.files import BadInput
+from labeling.records import Record
 
-Result = dict[str, Any]
+
+@dataclass(kw_only=True)
+class NearLabels(Record):
+    """of_the_seed: how many of the labels were given."""
+
+    labels: list[str]
+    count: int
+    of_the_seed: int
+    hops: int
+    hierarchy: str
 
 
-def near(wordnet: WordNet, seed: Path, hops: int, among: Path | None = None) -> Result:
+@dataclass(kw_only=True)
+class SetSizes(Record):
+    """The mean size of the hCorrectSets of `labels` valid labels, by k."""
+
+    name: str
+    labels: int
+    mean_correct_set_size: dict[str, float]
+
+
+@dataclass(kw_only=True)
+class SizeTable(Record):
+    """true_labels: over how many the means are, where a list says which."""
+
+    rows: list[SetSizes]
+    true_labels: int | None
+    hierarchy: str
+
+
+def near(wordnet: WordNet, seed: Path, hops: int, among: Path | None = None) -> NearLabels:
     """The labels at most so many hops from one of a list, of all nouns or of another list.
 
     Those of the list itself are 0 hops away and belong to it. Raises BadInput for what is no wnid.
@@ -26,18 +54,18 @@ def near(wordnet: WordNet, seed: Path, hops: int, among: Path | None = None) -> 
         allowed = {wordnet.index(wnid) for wnid in read_classes(among, wordnet)}
         found = [synset for synset in found if synset in allowed]
     own = set(given)
-    return {
-        "labels": [wordnet.wnid(synset) for synset in found],
-        "count": len(found),
-        "of_the_seed": sum(synset in own for synset in found),
-        "hops": hops,
-        "hierarchy": hpk.HIERARCHY,
-    }
+    return NearLabels(
+        labels=[wordnet.wnid(synset) for synset in found],
+        count=len(found),
+        of_the_seed=sum(synset in own for synset in found),
+        hops=hops,
+        hierarchy=hpk.HIERARCHY,
+    )
 
 
 def correct_set_sizes(
     wordnet: WordNet, valid: Mapping[str, Path], true: Path | None = None
-) -> Result:
+) -> SizeTable:
     """Table 1: the mean size of the hCorrectSets for every k, a row a set of valid labels.
 
     true: a list of the labels whose sets are averaged, each once, all of which are valid; the valid
@@ -59,5 +87,7 @@ def correct_set_sizes(
             [wordnet.index(wnid) for wnid in own or listed],
         )
         sizes = {str(k): size for k, size in hpk.mean_sizes(sets).items()}
-        rows.append({"name": name, "labels": len(listed), "mean_correct_set_size": sizes})
-    return {"rows": rows, "true_labels": own and len(own), "hierarchy": hpk.HIERARCHY}
+        rows.append(SetSizes(name=name, labels=len(listed), mean_correct_set_size=sizes))
+    return SizeTable(
+        rows=rows, true_labels=None if own is None else len(own), hierarchy=hpk.HIERARCHY
+    )

@@ -1,45 +1,70 @@
-"""Selection files as the site needs them: every line checked, with its number. No database.
+"""Selection files: the meta line and the lines of images, each checked with its number. No Django.
 
-`answers.py` reads of a selection what ranking needs; a competition also shows confidences and
-distances, and asks about classes, so all of a line is checked here.
+Ranking needs pairs, ranks, images and labels alone (`read_ranked`); a competition on the site also
+shows confidences and distances and asks about classes, so `read` checks the whole of a line.
 """
 
 import hashlib
 import json
+import math
 import sys
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
 
+from evaluation.metrics.mad.ranking import SelectedImage
 from evaluation.metrics.wordnet.distances import DISTANCES
 from evaluation.metrics.wordnet.nouns import UnknownLabel, WordNet
 from evaluation.readers.answers import json_lines
 from labeling.files import BadInput
+from labeling.records import Record
 from labeling.release_files.frozen import canonical
 
 MAX_RANK = 1_000_000
 MAX_TOP_K = 10_000
 # Settings of a selection that a joining classifier must share, or the two lists do not compare.
 RULE = ("top_k", "min_confidence", "max_per_label", "distance", "unique_pairs")
+Row = Mapping[str, object]
+L = TypeVar("L", bound=SelectedImage)
+
+
+@dataclass(kw_only=True)
+class Meta(Record):
+    """The first line of a selection: who competes, and by which rule images were chosen.
+
+    inputs: SHA-256 of each file that was read. parts: of how many it was merged. added: the
+    classifier that joined by it. Lines that other tools write have the first and top_k alone.
+    """
+
+    classifiers: list[str]
+    classifier_order: str | None = None
+    top_k: int
+    reserve: int | None = None
+    min_confidence: float | None = None
+    max_per_label: int | None = None
+    unique_pairs: bool | None = None
+    distance: str | None = None
+    wordnet: dict[str, str] | None = None
+    inputs: dict[str, str] | None = None
+    counts: dict[str, int] | None = None
+    parts: int | None = None
+    added: str | None = None
+
+    def in_order(self, names: Iterable[str]) -> list[str]:
+        """The names as a full run over them all would order them: sorted, or as they were given."""
+        return sorted(names) if self.classifier_order == "sorted" else list(names)
 
 
 @dataclass(frozen=True)
-class Line:
-    """An image chosen for a pair, at its rank; labels and confidences in the pair's order."""
+class Line(SelectedImage):
+    """With the confidences, in the pair's order, and the distance of both labels."""
 
-    pair: tuple[str, str]
-    rank: int
-    image: str
-    labels: tuple[str, str]
     confidences: tuple[float, float]
     distance: float
 
-    def questions(self) -> list[tuple[str, str]]:
-        return [(self.image, label) for label in self.labels]
-
-    def as_dict(self, top_k: int) -> dict[str, Any]:
-        row: dict[str, Any] = {
+    def as_payload(self, top_k: int) -> dict[str, object]:
+        row: dict[str, object] = {
             "pair": list(self.pair),
             "rank": self.rank,
             "image": self.image,
@@ -52,16 +77,16 @@ class Line:
 
 @dataclass(frozen=True)
 class SelectionFile:
-    meta: dict[str, Any]
+    meta: Meta
     lines: Sequence[Line] = field(default_factory=list)
 
     @property
     def classifiers(self) -> list[str]:
-        return in_order(self.meta, self.meta["classifiers"])
+        return self.meta.in_order(self.meta.classifiers)
 
     @property
     def top_k(self) -> int:
-        return int(self.meta["top_k"])
+        return self.meta.top_k
 
     def chosen(self) -> Iterator[Line]:
         """The lines that are asked about; the others are in reserve."""
@@ -69,192 +94,235 @@ class SelectionFile:
 
     def questions(self) -> list[tuple[str, str]]:
         """(image, wnid) of what is asked, each once, in the order of the lists."""
-        return list(dict.fromkeys(key for line in self.chosen() for key in line.questions()))
+        return list(dict.fromkeys(key for line in self.chosen() for key in line.questions))
 
     def wnids(self) -> list[str]:
         return sorted({label for line in self.lines for label in line.labels})
 
     def text_lines(self) -> Iterator[str]:
         """The file's lines, meta line first, as `mad rank` and `mad add` read them."""
-        rows = ({"meta": self.meta}, *(line.as_dict(self.top_k) for line in self.lines))
-        return (json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+        yield json.dumps({"meta": self.meta.to_json()}, ensure_ascii=False) + "\n"
+        for line in self.lines:
+            yield json.dumps(line.as_payload(self.top_k), ensure_ascii=False) + "\n"
 
     def sha256(self) -> str:
         """Of the content, however it was spelt."""
-        digest = hashlib.sha256(canonical(self.meta))
+        digest = hashlib.sha256(canonical(self.meta.to_json()))
         for line in self.lines:
-            digest.update(canonical(line.as_dict(self.top_k)))
+            digest.update(canonical(line.as_payload(self.top_k)))
         return digest.hexdigest()
 
 
 def read(path: Path, wordnet: WordNet, name: str = "") -> SelectionFile:
-    """The selection in a file that `mad select` or `mad add` wrote; `name` is said in its place.
+    """The selection in a file that `mad select` or `mad add` wrote; messages call it `name`.
 
     Raises BadInput naming the line and the cure: for a field that is missing or of another type, a
     classifier that the meta line does not name, a class that is not in WordNet, a rank or an image
     that a pair has twice.
     """
-    return _checked(json_lines(path), wordnet, name or path.name)
+    return _whole(json_lines(path), wordnet, name or path.name)
 
 
-def from_rows(
-    rows: "SelectionFile | Sequence[dict[str, Any]]", wordnet: WordNet
-) -> "SelectionFile":
+def from_rows(rows: SelectionFile | Sequence[Row], wordnet: WordNet) -> SelectionFile:
     """The same from the objects of the lines, the meta line first; what is checked stays."""
     if isinstance(rows, SelectionFile):
         return rows
-    return _checked(enumerate(rows, 1), wordnet, "selection.jsonl")
+    return _whole(enumerate(rows, 1), wordnet, "selection.jsonl")
 
 
-def _checked(
-    numbered: Iterable[tuple[int, dict[str, Any]]], wordnet: WordNet, file: str
-) -> SelectionFile:
-    meta: dict[str, Any] = {}
-    seen: dict[tuple[Any, ...], int] = {}
+def _whole(numbered: Iterable[tuple[int, Row]], wordnet: WordNet, file: str) -> SelectionFile:
     known: set[str] = set()
-    lines = []
-    number = 1
-    for number, row in numbered:
-        if "meta" in row or not meta:
-            meta = _joined_meta(meta, row.get("meta"), file, number)
-            continue
-        try:
-            line = _line(row, set(meta["classifiers"]))
-            for label in set(line.labels) - known:
-                wordnet.index(label)
-                known.add(label)
-        except UnknownLabel as error:
-            raise _bad(file, number, str(error), "use WordNet 3.0's noun ids") from None
-        except ValueError as error:
-            raise _bad(file, number, str(error)) from None
-        pair = frozenset(line.pair)
-        for key in ((pair, line.rank), (pair, line.image)):
-            if key in seen:
-                what = f"{'rank' if isinstance(key[1], int) else 'image'} {key[1]!r}"
-                said = f"the pair has {what} in line {seen[key]} already"
-                raise _bad(file, number, said, "remove one of the two")
-            seen[key] = number
-        lines.append(line)
+
+    def line_of(row: Row, names: Collection[str]) -> Line:
+        line = _line(row, names)
+        for label in set(line.labels) - known:
+            wordnet.index(label)
+            known.add(label)
+        return line
+
+    metas, lines = _read({file: numbered}, _checked_meta, line_of, RULE)
     if not lines:
-        raise _bad(file, number, "the selection chooses no image", "lower --min-confidence")
-    return SelectionFile(meta, lines)
+        raise _bad(file, None, "the selection chooses no image", "lower --min-confidence")
+    return SelectionFile(replace(metas[0], classifiers=_names(metas)), lines)
 
 
-def _joined_meta(old: dict[str, Any], meta: Any, file: str, number: int) -> dict[str, Any]:
-    """The first meta line, with the classifiers of the later ones (files joined end to end)."""
-    new = _checked_meta(meta, file, number)
-    if not old:
-        return new
-    check_same_rule(old, new, file, number)
-    return old | {"classifiers": list(dict.fromkeys([*old["classifiers"], *new["classifiers"]]))}
+@dataclass(frozen=True)
+class RankedSelection:
+    """What ranking needs of selection files. meta: the first one."""
+
+    meta: Meta
+    classifiers: list[str]
+    images: list[SelectedImage]
 
 
-def in_order(meta: dict[str, Any], names: Iterable[str]) -> list[str]:
-    """The names as a full run over them all would order them: sorted, or as they were given."""
-    return sorted(names) if meta.get("classifier_order") == "sorted" else list(names)
+def read_ranked(*paths: Path) -> RankedSelection:
+    """The union of selection files, each with its meta line (or several, joined end to end).
+
+    The classifiers of later meta lines follow those of the first. Raises BadInput: no meta line
+    before the images, another top_k, a pair of classifiers that the meta does not name, a rank or
+    an image twice in one pair.
+    """
+    files = {str(path): json_lines(path) for path in paths}
+    metas, images = _read(files, _ranked_meta, _image, ("top_k",))
+    classifiers = _names(metas)
+    if all(meta.classifier_order == "sorted" for meta in metas):
+        classifiers.sort()
+    return RankedSelection(metas[0], classifiers, images)
 
 
-def check_same_rule(old: dict[str, Any], new: dict[str, Any], file: str, number: int = 1) -> None:
-    """Passes when two selections were made by one rule. Raises BadInput naming what differs."""
-    for key in RULE:
-        if key in old and key in new and old[key] != new[key]:
-            raise BadInput(
-                f"{key} is {new[key]!r}, and {old[key]!r} in the competition",
-                file=file,
-                line=number,
-                cure="run mad add into the competition's own selection.jsonl",
-            )
+def _read(
+    files: Mapping[str, Iterable[tuple[int, Row]]],
+    meta_of: Callable[[object, str, int], Meta],
+    line_of: Callable[[Row, Collection[str]], L],
+    rule: Sequence[str],
+) -> tuple[list[Meta], list[L]]:
+    """The meta lines and the other lines of all files, of one rule, no rank or image of a pair
+    twice."""
+    metas: list[Meta] = []
+    lines: list[L] = []
+    places: dict[tuple[frozenset[str], int | str], tuple[str, int]] = {}
+    for file, numbered in files.items():
+        is_headed, names = False, _names(metas)
+        for number, row in numbered:
+            if "meta" in row or not is_headed:
+                metas.append(meta_of(row.get("meta"), file, number))
+                check_same_rule(metas[0], metas[-1], file, number, rule)
+                is_headed, names = True, _names(metas)
+                continue
+            try:
+                line = line_of(row, names)
+            except UnknownLabel as error:
+                raise _bad(file, number, str(error), "use WordNet 3.0's noun ids") from None
+            except ValueError as error:
+                raise _bad(file, number, str(error)) from None
+            for what, value in (("rank", line.rank), ("image", line.image)):
+                key = (frozenset(line.pair), value)
+                first_file, first = places.setdefault(key, (file, number))
+                if (first_file, first) != (file, number):
+                    of = "" if first_file == file else f" of {first_file}"
+                    message = f"the pair has {what} {value!r} in line {first}{of} already"
+                    raise _bad(file, number, message, "remove one of the two")
+            lines.append(line)
+        if not is_headed:
+            raise _bad(file, None, "the file is empty", "give a selection")
+    return metas, lines
 
 
-def _bad(file: str, number: int, message: str, cure: str = "") -> BadInput:
+def _names(metas: Iterable[Meta]) -> list[str]:
+    return list(dict.fromkeys(name for meta in metas for name in meta.classifiers))
+
+
+def check_same_rule(
+    old: Meta, new: Meta, file: str, number: int = 1, rule: Sequence[str] = RULE
+) -> None:
+    """Raises BadInput naming what differs between the rules of two selections."""
+    for key in rule:
+        before, now = getattr(old, key), getattr(new, key)
+        if before is not None and now is not None and before != now:
+            message = f"{key} is {now!r}, and {before!r} in the competition"
+            cure = "run mad add into the competition's own selection.jsonl"
+            raise _bad(file, number, message, cure)
+
+
+def _bad(file: str, number: int | None, message: str, cure: str = "") -> BadInput:
     cure = cure or "write the file with mad select or mad add"
-    return BadInput(message, file=file, line=number, cure=cure)
+    return BadInput(message, file, number, cure)
 
 
-def _checked_meta(meta: Any, file: str, number: int) -> dict[str, Any]:
-    if not isinstance(meta, dict):
+def _ranked_meta(raw: object, file: str, number: int) -> Meta:
+    if not isinstance(raw, dict):
         raise _bad(file, number, 'the first line is not {"meta": {…}}')
-    names = meta.get("classifiers")
+    names, top_k = raw.get("classifiers"), raw.get("top_k")
     if (
         not isinstance(names, list)
         or len(names) < 2
-        or not all(_is_text(name, 100) for name in names)
+        or not all(isinstance(name, str) for name in names)
     ):
-        raise _bad(file, number, "meta needs classifiers: two or more names of 1 to 100 characters")
+        raise _bad(file, number, "meta needs classifiers: two or more names")
     if len(set(names)) < len(names):
         raise _bad(file, number, "meta names a classifier twice")
-    top_k = meta.get("top_k")
-    if isinstance(top_k, bool) or not isinstance(top_k, int) or not 1 <= top_k <= MAX_TOP_K:
-        said = f"top_k is {str(top_k)[:60]}, expected a whole number from 1 to {MAX_TOP_K}"
-        raise _bad(file, number, said)
-    if meta.get("distance", DISTANCES[0]) not in DISTANCES:
-        said = f"distance is {meta['distance']!r}, expected one of {', '.join(DISTANCES)}"
-        raise _bad(file, number, said)
-    _check_storable(meta, file, number)
-    return dict(meta)
+    if isinstance(top_k, bool) or not isinstance(top_k, int) or top_k < 1:
+        message = f"top_k is {str(top_k)[:60]}, expected a whole number of 1 or more"
+        raise _bad(file, number, message)
+    return Meta.from_json(raw)
 
 
-def _check_storable(meta: dict[str, Any], file: str, number: int) -> None:
-    """The whole meta line is kept with the benchmark, and no database takes these."""
+def _checked_meta(raw: object, file: str, number: int) -> Meta:
+    meta = _ranked_meta(raw, file, number)
+    if not all(_is_text(name, 100) for name in meta.classifiers):
+        raise _bad(file, number, "meta needs classifiers: two or more names of 1 to 100 characters")
+    if meta.top_k > MAX_TOP_K:
+        message = f"top_k is {str(meta.top_k)[:60]}, expected a whole number from 1 to {MAX_TOP_K}"
+        raise _bad(file, number, message)
+    if meta.distance not in (None, *DISTANCES):
+        message = f"distance is {meta.distance!r}, expected one of {', '.join(DISTANCES)}"
+        raise _bad(file, number, message)
+    # The whole meta line is kept with the benchmark, and no database takes these.
     try:
-        text = json.dumps(meta, allow_nan=False, ensure_ascii=False)
+        text = json.dumps(raw, allow_nan=False, ensure_ascii=False)
         text.encode()
     except (ValueError, RecursionError) as error:
         raise _bad(file, number, "meta holds NaN, infinity or half a character") from error
     if "\\u0000" in text:
         raise _bad(file, number, "meta holds a NUL character")
+    return meta
 
 
-def _line(row: dict[str, Any], names: set[str]) -> Line:
-    pair = _two(row, "pair", str)
+def _image(row: Row, names: Collection[str]) -> SelectedImage:
+    """What ranking needs of a line. Raises ValueError."""
+    pair, labels = _two_names(row, "pair"), _two_names(row, "labels")
     for name in pair:
         if name not in names:
             raise ValueError(f"the meta line names no classifier {name!r}")
     if pair[0] == pair[1]:
         raise ValueError(f"{pair[0]!r} is paired with itself")
-    labels = _two(row, "labels", str)
     if labels[0] == labels[1]:
         raise ValueError(f"both labels are {labels[0]}; a pair's image has two")
-    confidences = _two(row, "confidences", int | float)
-    rank, image, distance = row.get("rank"), row.get("image"), row.get("distance")
-    if isinstance(rank, bool) or not isinstance(rank, int) or not 1 <= rank <= MAX_RANK:
+    rank, image = row.get("rank"), row.get("image")
+    if isinstance(rank, bool) or not isinstance(rank, int) or rank < 1:
         raise ValueError(f"rank is {rank!r}, expected a whole number of 1 or more")
-    if not _is_text(image, 400):
+    if not isinstance(image, str) or not image:
         raise ValueError("image needs an id of 1 to 400 characters")
-    if not _is_number(distance) or not all(0 <= value <= 1 for value in confidences):
+    return SelectedImage(pair, rank, image, labels)
+
+
+def _line(row: Row, names: Collection[str]) -> Line:
+    """The whole of a line, which a database takes. Raises ValueError."""
+    found = _image(row, names)
+    if found.rank > MAX_RANK:
+        raise ValueError(f"rank is {found.rank}, expected at most {MAX_RANK}")
+    if not _is_text(found.image, 400):
+        raise ValueError("image needs an id of 1 to 400 characters")
+    first, second = map(_number, _two(row, "confidences"))
+    distance = _number(row.get("distance"))
+    if not (math.isfinite(distance) and 0 <= first <= 1 and 0 <= second <= 1):
         raise ValueError("distance needs a number, and confidences two in [0, 1]")
-    return Line(
-        pair=pair,
-        rank=rank,
-        image=str(image),
-        labels=labels,
-        confidences=(float(confidences[0]), float(confidences[1])),
-        distance=float(distance),  # type: ignore[arg-type]
-    )
+    return Line(found.pair, found.rank, found.image, found.labels, (first, second), distance)
 
 
-def _two(row: dict[str, Any], key: str, kind: Any) -> Any:
+def _two(row: Row, key: str) -> tuple[object, object]:
     value = row.get(key)
-    if (
-        not isinstance(value, list)
-        or len(value) != 2
-        or not all(isinstance(item, kind) and not isinstance(item, bool) for item in value)
-    ):
+    if not isinstance(value, list) or len(value) != 2:
         raise ValueError(f"{key} needs two values, one for each classifier")
-    return tuple(value)
+    return value[0], value[1]
 
 
-def _is_number(value: Any) -> bool:
+def _two_names(row: Row, key: str) -> tuple[str, str]:
+    first, second = _two(row, key)
+    if not isinstance(first, str) or not isinstance(second, str):
+        raise ValueError(f"{key} needs two values, one for each classifier")
+    return first, second
+
+
+def _number(value: object) -> float:
+    """The value as a float; NaN for what is no number or, as JSON's may be, too large for one."""
     if isinstance(value, bool) or not isinstance(value, int | float):
-        return False
-    # JSON's whole numbers have no end, those of a float do.
-    return -sys.float_info.max <= value <= sys.float_info.max
+        return math.nan
+    return float(value) if abs(value) <= sys.float_info.max else math.nan
 
 
-def _is_text(value: Any, longest: int) -> bool:
+def _is_text(value: str, longest: int) -> bool:
     """Whether a database and a file take it: NUL and half a surrogate pair are no text."""
-    return (
-        isinstance(value, str)
-        and 0 < len(value) <= longest
-        and not any(letter == "\0" or "\ud800" <= letter <= "\udfff" for letter in value)
+    return 0 < len(value) <= longest and not any(
+        letter == "\0" or "\ud800" <= letter <= "\udfff" for letter in value
     )

@@ -1,14 +1,14 @@
 """sequences.jsonl: which frames reveal which object, in which order. No Django."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from evaluation.readers.answers import json_lines
 from labeling.files import BadInput, atomic_write
 
+Row = dict[str, str | int | list[str]]
 NAMES = ("image", "category", "part_scheme", "content_scheme")
 
 
@@ -32,9 +32,9 @@ class SequenceLine:
     parts: int | None = None
     line: int | None = field(default=None, compare=False, repr=False)
 
-    def as_dict(self) -> dict[str, Any]:
-        """The line as FORMATS has it; what nobody says is left out."""
-        row: dict[str, Any] = {
+    def as_dict(self) -> Row:
+        """The line as docs/cds.md has it; what nobody says is left out."""
+        row: Row = {
             "image": self.image,
             "category": self.category,
             "part_scheme": self.part_scheme,
@@ -76,15 +76,18 @@ def parse_line(text: str | bytes) -> SequenceLine:
     return SequenceLine(**row | {"frames": tuple(row["frames"])})
 
 
-def _checked(value: dict[str, Any], path: Path, number: int) -> SequenceLine:
-    for name in NAMES:
-        if not isinstance(value.get(name), str) or not value[name]:
-            raise BadInput(
-                f"{name} is {value.get(name)!r}, expected a text",
-                path,
-                number,
-                f"name the {name.replace('_', ' ')}",
-            )
+def _text(value: Mapping[str, object], name: str, path: Path, number: int) -> str:
+    text = value.get(name)
+    if not isinstance(text, str) or not text:
+        cure = f"name the {name.replace('_', ' ')}"
+        raise BadInput(f"{name} is {text!r}, expected a text", path, number, cure)
+    return text
+
+
+def _checked(value: Mapping[str, object], path: Path, number: int) -> SequenceLine:
+    image, category, part_scheme, content_scheme = (
+        _text(value, name, path, number) for name in NAMES
+    )
     frames = value.get("frames")
     if not isinstance(frames, list) or not all(isinstance(i, str) and i for i in frames):
         raise BadInput(
@@ -102,7 +105,10 @@ def _checked(value: dict[str, Any], path: Path, number: int) -> SequenceLine:
         )
     present, parts = _counts(value, path, number)
     return SequenceLine(
-        **{name: value[name] for name in NAMES},
+        image,
+        category,
+        part_scheme,
+        content_scheme,
         frames=tuple(frames),
         object=name,
         present=present,
@@ -111,7 +117,7 @@ def _checked(value: dict[str, Any], path: Path, number: int) -> SequenceLine:
     )
 
 
-def _counts(value: dict[str, Any], path: Path, number: int) -> tuple[int | None, int | None]:
+def _counts(value: Mapping[str, object], path: Path, number: int) -> tuple[int | None, int | None]:
     """How many parts the object has, and how many it may have; None, None where nobody says."""
     present, parts = value.get("present"), value.get("parts")
     if present is None and parts is None:

@@ -7,7 +7,7 @@ import functools
 import io
 import struct
 import threading
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -351,7 +351,7 @@ def _once(
     return found
 
 
-def _all_there(path: Path, names: dict[str, None], found: dict[str, Any]) -> None:
+def _all_there(path: Path, names: dict[str, None], found: Collection[str]) -> None:
     for name in names:
         if name not in found:
             raise BadInput(f"{name} is missing", path, None, "write a line for every image id")

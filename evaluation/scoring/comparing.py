@@ -36,16 +36,6 @@ class Estimate(Record):
 
 
 @dataclass(kw_only=True)
-class Sure(Record):
-    """What of an order is sure, as bands.Order has it."""
-
-    level: float
-    bands: list[list[str]]
-    apart: list[list[str]]
-    words: str
-
-
-@dataclass(kw_only=True)
 class Pair(Record):
     """Two submissions on the same images. difference: first − second, of the errors or of the mean
     AP. The errors of each and the tests of them are not of detection."""
@@ -95,7 +85,7 @@ class Comparison(Record):
 
     images: int | None = None
     confidence: float | None = None
-    sure: Sure | None = None
+    sure: bands.Sure | None = None
     pairs: list[Pair] | None = None
     optimistic: Optimistic | None = None
     classes_won: dict[str, int] | None = None
@@ -125,7 +115,7 @@ def compare(
     return Comparison(
         images=len(classes),
         confidence=confidence,
-        sure=Sure.from_json(sure(errors, pairs, confidence).as_payload()),
+        sure=sure(errors, pairs, confidence).as_record(),
         pairs=pairs,
         optimistic=Optimistic(
             by_class=BestByClass(

@@ -42,7 +42,6 @@ from evaluation.scoring.comparing import (
     Estimate,
     Optimistic,
     Pair,
-    Sure,
     best_by_class,
     classes_won,
     mean_of,
@@ -307,7 +306,7 @@ def _comparison(
     order = sure(means, pairs, options.confidence, less_is_better=False)
     return Comparison(
         confidence=options.confidence,
-        sure=Sure.from_json(order.as_payload()),
+        sure=order.as_record(),
         pairs=pairs,
         optimistic=Optimistic(by_class=best),
     )

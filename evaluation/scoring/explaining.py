@@ -52,7 +52,8 @@ def explain(
     objects = difficulty(asked) if asked.boxes else None
     scales = scales_of(objects) if objects else None
     classes = dict.fromkeys(name for own in values.values() for name in own)
-    notes, kinds = [], None
+    notes: list[str] = []
+    kinds = None
     if scales is not None and not scales.keys() & classes.keys():
         cure = "give boxes of the classes of the truth"
         raise BadInput("none of its classes is in the truth", asked.boxes, None, cure)

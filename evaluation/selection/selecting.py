@@ -1,11 +1,10 @@
 """Selections as files: from a pool of predictions to selection.jsonl. Free of Django."""
 
-import json
 import os
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -25,11 +24,12 @@ from evaluation.metrics.wordnet.distances import NoPlaceInHierarchy, distance_ma
 from evaluation.metrics.wordnet.nouns import WordNet
 from evaluation.readers.answers import file_sha256
 from evaluation.readers.pools import ImageList, Pool, classifiers_in, read_classes, read_predictions
+from evaluation.readers.selections import Line, Meta, SelectionFile
 from labeling.files import BadInput, atomic_write
 
 Pair = tuple[str, str]
 # Called with how many pairs are done.
-Progress = Callable[[int], Any]
+Progress = Callable[[int], object]
 
 
 @dataclass(frozen=True)
@@ -38,32 +38,6 @@ class Settings:
 
     rule: Rule
     distance: str
-
-    def as_meta(self) -> dict[str, Any]:
-        return {**asdict(self.rule), "distance": self.distance}
-
-
-@dataclass(frozen=True)
-class Chosen:
-    """One image of a pair's list, as it is written."""
-
-    image: bytes
-    labels: tuple[str, str]
-    confidences: tuple[float, float]
-    distance: float
-
-    def line(self, pair: Pair, rank: int, top_k: int) -> str:
-        row: dict[str, Any] = {
-            "pair": list(pair),
-            "rank": rank,
-            "image": self.image.decode(),
-            "labels": list(self.labels),
-            "confidences": list(self.confidences),
-            "distance": self.distance,
-        }
-        if rank > top_k:
-            row["reserve"] = True
-        return json.dumps(row, ensure_ascii=False)
 
 
 def threads_here() -> int:
@@ -129,7 +103,7 @@ def levels_of(pool_classes: Sequence[str], wordnet: WordNet, distance: str, file
     except NoPlaceInHierarchy as error:
         line = list(pool_classes).index(error.wnid) + 1
         raise BadInput(
-            str(error), file=file, line=line, cure="use --distance zero-one, or another class"
+            str(error), file, line, "use --distance zero-one, or another class"
         ) from error
 
 
@@ -195,36 +169,46 @@ def select(
     threads: int = 1,
     device: str | None = None,
     progress: Progress = lambda done: None,
-) -> Iterator[tuple[Pair, list[Chosen]]]:
-    """Each pair with its list, best first: the selection, then its reserve."""
+) -> Iterator[list[Line]]:
+    """The list of each pair, best first: the selection, then its reserve."""
     reduced = reduce_pairs(pool, pairs, levels, rule, threads=threads, device=device)
-    for found in chosen_of(pool, pairs, levels, rule, reduced):
-        yield found
+    for lines in chosen_of(pool, pairs, levels, rule, reduced):
+        yield lines
         progress(1)
 
 
 def chosen_of(
     pool: Pool, pairs: Sequence[Pair], levels: Levels, rule: Rule, reduced: Iterator[Candidates]
-) -> Iterator[tuple[Pair, list[Chosen]]]:
-    """Each pair with its list, from its candidates."""
+) -> Iterator[list[Line]]:
+    """The list of each pair, from its candidates."""
     for pair, candidates in zip(pairs, reduced, strict=True):
-        places = choose(candidates, levels, rule, pool.images)
-        yield pair, _chosen(pool, pair, candidates.where(places), levels)
+        found = candidates.where(choose(candidates, levels, rule, pool.images))
+        sure = np.stack([confidences_of(pool, name, found.images) for name in pair], axis=1)
+        yield lines_of(pair, pool.classes, found, pool.images.take(found.images), sure, levels)
 
 
-def _chosen(pool: Pool, pair: Pair, found: Candidates, levels: Levels) -> list[Chosen]:
-    first, second = (confidences_of(pool, name, found.images) for name in pair)
+def lines_of(
+    pair: Pair,
+    classes: Sequence[str],
+    found: Candidates,
+    images: Sequence[bytes],
+    confidences: NDArray[np.floating],
+    levels: Levels,
+) -> list[Line]:
+    """The lines of a pair. found: its images in their order; confidences: (n, 2)."""
     distances = levels.values[levels.of[found.a, found.b]]
     return [
-        Chosen(name, (pool.classes[a], pool.classes[b]), (p, q), distance)
-        for name, a, b, p, q, distance in zip(
-            pool.images.take(found.images),
-            found.a.tolist(),
-            found.b.tolist(),
-            first.tolist(),
-            second.tolist(),
-            distances.tolist(),
-            strict=True,
+        Line(pair, rank, image.decode(), (classes[a], classes[b]), (p, q), distance)
+        for rank, (image, a, b, (p, q), distance) in enumerate(
+            zip(
+                images,
+                found.a.tolist(),
+                found.b.tolist(),
+                confidences.tolist(),
+                distances.tolist(),
+                strict=True,
+            ),
+            start=1,
         )
     ]
 
@@ -235,50 +219,45 @@ def confidences_of(pool: Pool, name: str, images: NDArray[np.int64]) -> NDArray[
     return pool.predictions[name].confidences[images].astype(np.float64) + 0.0
 
 
-def write_selection(
-    out: Path, meta: dict[str, Any], lists: Iterator[tuple[Pair, list[Chosen]]]
-) -> dict[str, Any]:
+def write_selection(out: Path, meta: Meta, lists: Iterable[list[Line]]) -> Meta:
     """Writes selection.jsonl whole and returns its meta, with the counts."""
-    top_k = meta["top_k"]
-    rows = dict(lists)
-    sizes = [len(chosen) for chosen in rows.values()]
-    meta["counts"] = {
-        **meta["counts"],
-        "pairs": len(rows),
-        "selected": sum(min(size, top_k) for size in sizes),
-        "reserve": sum(max(0, size - top_k) for size in sizes),
-        "short_pairs": sum(size < top_k for size in sizes),
+    whole = list(lists)
+    sizes = [len(lines) for lines in whole]
+    counts = {
+        **(meta.counts or {}),
+        "pairs": len(whole),
+        "selected": sum(min(size, meta.top_k) for size in sizes),
+        "reserve": sum(max(0, size - meta.top_k) for size in sizes),
+        "short_pairs": sum(size < meta.top_k for size in sizes),
     }
+    selection = SelectionFile(replace(meta, counts=counts), [one for own in whole for one in own])
     with atomic_write(out) as file:
-        file.write(json.dumps({"meta": meta}, ensure_ascii=False) + "\n")
-        for pair, chosen in rows.items():
-            for rank, one in enumerate(chosen, start=1):
-                file.write(one.line(pair, rank, top_k) + "\n")
-    return meta
+        file.writelines(selection.text_lines())
+    return selection.meta
 
 
 def meta_of(
     pool: Pool, settings: Settings, names: Sequence[str], order: str, wordnet: WordNet
-) -> dict[str, Any]:
+) -> Meta:
     """The meta line: every setting, the SHA-256 of each input, the counts.
 
-    classifier_order: "sorted" or "given", so that a classifier that joins later finds its place.
+    order: "sorted" or "given", so that a classifier that joins later finds its place.
     """
-    return {
-        "classifiers": list(names),
-        "classifier_order": order,
-        **settings.as_meta(),
-        "wordnet": {"version": "3.0", "hierarchy_sha256": wordnet.sha256},
-        "inputs": dict(pool.sha256),
-        "counts": {
+    return Meta(
+        classifiers=list(names),
+        classifier_order=order,
+        **asdict(settings.rule),
+        distance=settings.distance,
+        wordnet={"version": "3.0", "hierarchy_sha256": wordnet.sha256},
+        inputs=dict(pool.sha256),
+        counts={
             "images": len(pool.images),
             "classes": len(pool.classes),
             "classifiers": len(names),
         },
-    }
+    )
 
 
 def settings_of(meta: Mapping[str, Any]) -> Settings:
     """The settings in a meta line. Raises KeyError, TypeError or ValueError for a broken one."""
-    names = ("top_k", "reserve", "min_confidence", "max_per_label", "unique_pairs")
-    return Settings(Rule(**{name: meta[name] for name in names}), meta["distance"])
+    return Settings(Rule(**{name: meta[name] for name in Rule.__annotations__}), meta["distance"])

@@ -6,7 +6,8 @@ the pool; parts join into the same lines, byte for byte, however the pool was cu
 
 import json
 import zipfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -17,16 +18,31 @@ from numpy.typing import NDArray
 from evaluation.metrics.mad.selection import Candidates, Levels, Rule, choose, survivors
 from evaluation.metrics.wordnet.nouns import WordNet
 from evaluation.readers.pools import Pool
+from evaluation.readers.selections import Line, Meta
 from evaluation.selection.selecting import (
-    Chosen,
-    Pair,
     Progress,
     confidences_of,
     levels_of,
+    lines_of,
     pairs_of,
     settings_of,
 )
 from labeling.files import BadInput, atomic_write
+
+
+@dataclass(kw_only=True)
+class PartMeta(Meta):
+    """shard: (I, N), from 1. part: from which image to which. all_classes: of the pool."""
+
+    shard: list[int]
+    part: list[int]
+    all_classes: list[str]
+
+    def whole(self, parts: int) -> Meta:
+        """The meta line of what so many parts were merged to."""
+        own = {"shard", "part", "all_classes"}
+        kept = {key: value for key, value in vars(self).items() if key not in own}
+        return Meta(**kept | {"parts": parts})
 
 
 class _HeldIds:
@@ -46,7 +62,8 @@ class _HeldIds:
 def write_part(
     out: Path,
     pool: Pool,
-    meta: dict[str, Any],
+    meta: Meta,
+    shard: tuple[int, int],
     part: slice,
     reduced: Iterator[Candidates],
     progress: Progress = lambda done: None,
@@ -57,11 +74,13 @@ def write_part(
     ids end to end and where each ends. Pairs are written one by one.
     """
     held = 0
-    meta = {**meta, "part": [part.start, part.stop], "all_classes": pool.classes}
+    whole = PartMeta(
+        **vars(meta), shard=list(shard), part=[part.start, part.stop], all_classes=pool.classes
+    )
     with atomic_write(out, "wb") as file, zipfile.ZipFile(file, "w") as archive:
-        _put(archive, "meta", np.frombuffer(json.dumps(meta).encode(), np.uint8))
+        _put(archive, "meta", np.frombuffer(json.dumps(whole.to_json()).encode(), np.uint8))
         for number, (pair, found) in enumerate(
-            zip(pairs_of(meta["classifiers"]), reduced, strict=True)
+            zip(pairs_of(meta.classifiers), reduced, strict=True)
         ):
             names = pool.images.take(found.images)
             sure = [confidences_of(pool, name, found.images).astype(np.float32) for name in pair]
@@ -90,8 +109,8 @@ class Part:
         self.path = path
         try:
             self._archive = zipfile.ZipFile(path)
-            self.meta: dict[str, Any] = json.loads(self._get("meta").tobytes())
-            start, stop = self.meta["part"]
+            self.meta = PartMeta.from_json(json.loads(self._get("meta").tobytes()))
+            start, stop = self.meta.part
             self.stretch = slice(int(start), int(stop))
         except FileNotFoundError:
             raise
@@ -127,17 +146,16 @@ class Part:
         return labels, confidences, names
 
 
-def join_parts(parts: Sequence[Part], wordnet: WordNet) -> tuple[dict[str, Any], Rule, Levels]:
-    """Meta, rule and levels that all parts share.
+def join_parts(parts: Sequence[Part], wordnet: WordNet) -> tuple[PartMeta, Rule, Levels]:
+    """Meta of the first part, and the rule and levels that all share.
 
     Raises BadInput where parts come of different settings or inputs, overlap, or leave a gap.
     """
     first = parts[0]
-    own = {"part", "shard"}
-    shared = {key: value for key, value in first.meta.items() if key not in own}
+    shared = first.meta.to_json()
     for part in parts[1:]:
-        other = {key: value for key, value in part.meta.items() if key not in own}
-        for key in shared.keys() | other.keys():
+        other = part.meta.to_json()
+        for key in (shared.keys() | other.keys()) - {"part", "shard"}:
             if shared.get(key) != other.get(key):
                 raise BadInput(
                     f"comes of another {key} than {first.path}",
@@ -166,38 +184,23 @@ def join_parts(parts: Sequence[Part], wordnet: WordNet) -> tuple[dict[str, Any],
         settings = settings_of(shared)
     except (KeyError, TypeError, ValueError) as error:
         raise first.broken() from error
-    levels = levels_of(shared["all_classes"], wordnet, settings.distance, first.path)
-    return shared, settings.rule, levels
+    levels = levels_of(first.meta.all_classes, wordnet, settings.distance, first.path)
+    return first.meta, settings.rule, levels
 
 
 def merged(
     parts: Sequence[Part],
-    meta: Mapping[str, Any],
+    meta: PartMeta,
     rule: Rule,
     levels: Levels,
     progress: Progress = lambda done: None,
-) -> Iterator[tuple[Pair, list[Chosen]]]:
-    """Each pair with its list, from the states of all parts."""
-    classes: list[str] = meta["all_classes"]
-    for number, pair in enumerate(pairs_of(meta["classifiers"])):
+) -> Iterator[list[Line]]:
+    """The list of each pair, from the states of all parts."""
+    for number, pair in enumerate(pairs_of(meta.classifiers)):
         held, sure, names = _joined_pair(parts, number, levels, rule)
-        places = choose(held, levels, rule, _HeldIds(names))
-        found = held.where(places)
-        distances = levels.values[levels.of[found.a, found.b]].tolist()
-        yield (
-            pair,
-            [
-                Chosen(names[image], (classes[a], classes[b]), (float(p), float(q)), distance)
-                for image, a, b, (p, q), distance in zip(
-                    found.images.tolist(),
-                    found.a.tolist(),
-                    found.b.tolist(),
-                    sure[found.images].tolist(),
-                    distances,
-                    strict=True,
-                )
-            ],
-        )
+        found = held.where(choose(held, levels, rule, _HeldIds(names)))
+        images = [names[image] for image in found.images.tolist()]
+        yield lines_of(pair, meta.all_classes, found, images, sure[found.images], levels)
         progress(1)
 
 

@@ -1,1 +1,3 @@
-"""Answers submitted, drafts kept, and how long an answer may be revised."""
+"""Answers submitted, drafts kept, and how long an answer may be revised.
+
+What answers settle is consensus/."""

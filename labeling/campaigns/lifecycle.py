@@ -270,7 +270,7 @@ def estimate(questions: int, policy: Mapping[str, object], votes: float | None =
 
     votes: answers a question took so far, where that is known. Without it, what the policy comes to
     by itself: the fixed number, or what people of the assumed accuracy would need to be sure enough
-    (judging.expected_votes). Ties, abstentions and replacements come on top and are not foreseen.
+    (deciding.expected_votes). Ties, abstentions and replacements come on top and are not foreseen.
     """
     rules = policies.whole(policy)
     each = deciding.expected_votes(rules) if votes is None else votes

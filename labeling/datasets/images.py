@@ -11,11 +11,12 @@ import logging
 import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import IO, TypedDict
+from typing import IO
 
 from django.conf import settings
 from django.core.files.base import File
@@ -54,13 +55,9 @@ CHUNK_BYTES = 1024 * 1024
 _KNOWN = ("dataset", "sha256", "name", "came_with")
 
 Source = Iterable[Found | Refused]
+# Gives the files from the start, as often as it is called.
+Stream = Callable[[], Iterator[Found | Refused]]
 Watch = Callable[[int], None]
-
-
-class _Said(TypedDict):
-    licence: str
-    source: str
-    watch: Watch | None
 
 
 @dataclass(frozen=True)
@@ -119,35 +116,6 @@ def add_file(
     return _store(dataset, name, content, licence, source)
 
 
-def add_folder(
-    dataset: Dataset,
-    path: str | Path,
-    *,
-    licence: str = "",
-    source: str = "",
-    watch: Watch | None = None,
-) -> Report:
-    """Every image below the folder, named by its path in it."""
-    return _add_whole(dataset, in_folder(Path(path)), licence, source, watch)
-
-
-def add_zip(
-    dataset: Dataset,
-    file: IO[bytes] | str | Path,
-    *,
-    licence: str = "",
-    source: str = "",
-    watch: Watch | None = None,
-) -> Report:
-    """Every image in the archive, named by its path in it; nothing is unpacked to disk."""
-    if isinstance(file, str | Path):
-        with Path(file).open("rb") as opened:
-            return add_zip(dataset, opened, licence=licence, source=source, watch=watch)
-    size = zip_bytes(file)
-    with open_zip(file) as archive:
-        return _add_whole(dataset, in_zip(archive, size), licence, source, watch)
-
-
 def zip_bytes(file: IO[bytes]) -> int:
     """Bytes of the zip, which then stands at its start. Raises TooLarge."""
     size = file.seek(0, io.SEEK_END)
@@ -161,16 +129,19 @@ def zip_bytes(file: IO[bytes]) -> int:
     return size
 
 
-def add_manifest(
-    dataset: Dataset,
-    path: str | Path,
-    *,
-    licence: str = "",
-    source: str = "",
-    watch: Watch | None = None,
-) -> Report:
-    """Every image that the CSV lists; licence and source are for rows that say none."""
-    return _add_whole(dataset, in_manifest(Path(path)), licence, source, watch)
+def stream_of_zip(file: IO[bytes], opened: ExitStack) -> Stream:
+    size = zip_bytes(file)
+    return partial(in_zip, opened.enter_context(open_zip(file)), size)
+
+
+def stream_at(path: Path, opened: ExitStack) -> Stream:
+    """The files of what lies at the path: a folder, a .csv manifest, or else a zip. Images are
+    named by their path in it; nothing is unpacked to disk."""
+    if path.is_dir():
+        return partial(in_folder, path)
+    if path.suffix.lower() == ".csv":
+        return partial(in_manifest, path)
+    return stream_of_zip(opened.enter_context(path.open("rb")), opened)
 
 
 def add_path(
@@ -181,23 +152,13 @@ def add_path(
     source: str = "",
     watch: Watch | None = None,
 ) -> Report:
-    """What lies at the path: a folder, a .csv manifest, or else a zip."""
-    path = Path(path)
+    """What became of the files at the path (stream_at). licence, source: of rows of a manifest that
+    name none."""
+    path, report = Path(path), Report()
     if not path.exists():
         raise Refusal(f"There is no {printable(str(path))}. Check the path.", field="path")
-    said: _Said = {"licence": licence, "source": source, "watch": watch}
-    if path.is_dir():
-        return add_folder(dataset, path, **said)
-    if path.suffix.lower() == ".csv":
-        return add_manifest(dataset, path, **said)
-    return add_zip(dataset, path, **said)
-
-
-def _add_whole(
-    dataset: Dataset, files: Source, licence: str, source: str, watch: Watch | None
-) -> Report:
-    report = Report()
-    add_all(Goal(dataset, licence, source), files, report, watch)
+    with ExitStack() as opened:
+        add_all(Goal(dataset, licence, source), stream_at(path, opened)(), report, watch)
     return report
 
 

@@ -5,7 +5,7 @@ job may be killed and run again: files that it added are known by the row. See d
 """
 
 import secrets
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -25,11 +25,8 @@ from labeling.datasets.datasets import check_may_add
 from labeling.datasets.image_report import Report
 from labeling.datasets.image_sources import (
     Found,
-    Refused,
     clean_name,
     count_entries,
-    in_folder,
-    in_manifest,
     in_zip,
     open_zip,
 )
@@ -49,8 +46,6 @@ SMALL_PIXELS = 100_000_000
 SMALL_ENTRIES = 10_000
 # So many duplicates and as many refused files are listed; the counts are of all.
 LISTED = 2000
-
-Stream = Callable[[], Iterator[Found | Refused]]
 
 
 class Upload(TypedDict):
@@ -246,11 +241,11 @@ def _write(job: Job, row: Import, report: Report, finished_at: datetime | None) 
 
 
 @contextmanager
-def _stream_of(row: Import) -> Iterator[Stream]:
+def _stream_of(row: Import) -> Iterator[images.Stream]:
     """A function that gives the import's files from the start, as often as it is called."""
     with ExitStack() as opened:
         if row.path:
-            yield _stream_at(import_root_path(row.path), opened)
+            yield images.stream_at(import_root_path(row.path), opened)
             return
         if not all(default_storage.exists(upload["stored"]) for upload in row.uploads):
             raise Refusal(
@@ -261,26 +256,13 @@ def _stream_of(row: Import) -> Iterator[Stream]:
         yield lambda: chain.from_iterable(stream() for stream in streams)
 
 
-def _stream_at(path: Path, opened: ExitStack) -> Stream:
-    if path.is_dir():
-        return partial(in_folder, path)
-    if path.suffix.lower() == ".csv":
-        return partial(in_manifest, path)
-    return _stream_of_zip(opened.enter_context(path.open("rb")), opened)
-
-
-def _stream_in(upload: Upload, opened: ExitStack) -> Stream:
+def _stream_in(upload: Upload, opened: ExitStack) -> images.Stream:
     stored = upload["stored"]
     if upload["zip"]:
-        return _stream_of_zip(opened.enter_context(default_storage.open(stored)), opened)
+        return images.stream_of_zip(opened.enter_context(default_storage.open(stored)), opened)
     name = upload["file"]
     found = Found(name, name, partial(default_storage.open, stored), upload["bytes"])
     return lambda: iter([found])
-
-
-def _stream_of_zip(file: Any, opened: ExitStack) -> Stream:
-    size = images.zip_bytes(file)
-    return partial(in_zip, opened.enter_context(open_zip(file)), size)
 
 
 def _check_zip(sent: Sent) -> None:

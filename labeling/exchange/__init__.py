@@ -1,3 +1,3 @@
-"""Labels in and out: files of known labels, objects with parts, lists of researchers, exports as
-zip files.
+"""Labels in and out: files of known labels, objects with parts, lists of researchers, exports
+of release_files/ packed as zip files.
 """

@@ -50,7 +50,7 @@ def create(
     """A draft campaign that asks nothing yet. Raises Refusal.
 
     version: of the dataset's vocabulary, by default the latest. settings: ask_half, ask_outline;
-    fields as campaigns.create takes them.
+    fields as lifecycle.create takes them.
     """
     version = version or vocabulary_store.in_force(dataset)
     said = {**(settings or {}), "categories": categories_of(vocabulary_store.read(version))}

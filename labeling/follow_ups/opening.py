@@ -35,7 +35,7 @@ def draft(
     vocabulary: Sequence[dict[str, str]] = (),
     **fields: Any,
 ) -> Campaign:
-    """A draft campaign that asks these (image, topic) pairs; fields as campaigns.create takes them.
+    """A draft campaign that asks these (image, topic) pairs; fields as lifecycle.create takes them.
 
     All or nothing. Raises Refusal for a bad field and for images that the dataset lacks.
     """
@@ -75,7 +75,7 @@ def draft_graph(
 ) -> tuple[Campaign, int | None]:
     """A draft campaign that asks by a question graph, and how many first questions it has.
 
-    names: the images, by default all of the dataset; fields as campaigns.create takes them. The
+    names: the images, by default all of the dataset; fields as lifecycle.create takes them. The
     number is None where the images are many: a job opens them. All or nothing. Raises Refusal.
     """
     campaign = lifecycle.create(owner, **{"kind": store.KIND, **fields})

@@ -10,6 +10,9 @@ Every format is a module with `read(path) -> Iterator[Label]`, which checks as i
 | coco | labels.json | `annotations` where there are boxes; `labels` of an image for all of them |
 | voc | Annotations/, ImageSets/Main/ | an XML per image; per class a list of 1, -1 and 0 |
 | label-studio | tasks.json | choices for yes; `no` and `unknown` in the task's data |
+
+Objects with parts have formats of their own (part_formats.py: coco is coco_parts.py, which writes
+parts.json).
 """
 
 from types import ModuleType

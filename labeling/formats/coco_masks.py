@@ -120,7 +120,7 @@ class Canvas:
     """Regions of an image of (width, height) as pixels, all on one canvas side by side.
 
     What numpy costs a call is paid once for all of them, not once for each. Pixels are those that
-    geometry.mask_of gives. Every region has some piece.
+    regions.mask_of gives. Every region has some piece.
     """
 
     def __init__(self, regions: Sequence[Polygons], size: tuple[int, int]) -> None:

@@ -4,8 +4,8 @@
 |---|---|
 | people.py | User, ApiToken, Membership, Quota, Invitation |
 | images.py | Dataset, Image, Import, Item, GivenLabel, Vocabulary |
-| lifecycle.py | Campaign, Policy, Graph, Calibration, Topic, Example, Decision |
-| replaying.py | Question, Gold, Assignment, Answer, Draft, SentBack, Settlement, Audit |
+| campaigns.py | Campaign, Policy, Graph, Calibration, Topic, Example, Decision |
+| questions.py | Question, Gold, Assignment, Answer, Draft, SentBack, Settlement, Audit |
 | work.py | Job, Release |
 """
 

@@ -163,7 +163,7 @@ def standing_points(values: Sequence[Mapping[str, Any]]) -> list[float | None]:
     said nothing that anybody else spoke of.
 
     Of two people, how far they agree; of three or more, how far each agrees with the region that
-    expectation maximisation finds (mask_consensus.segmentation_em), so that two who agree are
+    expectation maximisation finds (pixel_votes.segmentation_em), so that two who agree are
     believed before a third.
     """
     people = [said_in(value) for value in values]

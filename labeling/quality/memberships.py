@@ -34,9 +34,7 @@ def invite(
     note: str = "",
 ) -> tuple[Invitation, str]:
     """A new invitation and its secret, which is told this once and kept only as a digest."""
-    if role not in Membership.Role.values:
-        roles = ", ".join(Membership.Role.values)
-        raise Refusal(f"There is no role {role!r}. Choose one of: {roles}.", field="role")
+    _check_role(role)
     if not 1 <= days <= MAX_DAYS:
         raise Refusal(f"An invitation lasts 1 to {MAX_DAYS} days; {days} came.", field="days")
     if not 1 <= max_uses <= MAX_USES:
@@ -139,9 +137,7 @@ def revoke(invitation: Invitation, actor: User) -> Invitation:
 
 def change_role(membership: Membership, actor: User, role: str) -> Membership:
     """The membership in its new role. The last researcher cannot step down."""
-    if role not in Membership.Role.values:
-        roles = ", ".join(Membership.Role.values)
-        raise Refusal(f"There is no role {role!r}. Choose one of: {roles}.", field="role")
+    _check_role(role)
     with transaction.atomic():
         membership = _lock(membership)
         if role != membership.role:
@@ -165,6 +161,12 @@ def remove(membership: Membership, actor: User) -> Membership:
             _record(membership.campaign, actor, "removed", member=membership.user_id)
     claiming.return_seats_of(membership.user, membership.campaign)
     return membership
+
+
+def _check_role(role: str) -> None:
+    if role not in Membership.Role.values:
+        roles = ", ".join(Membership.Role.values)
+        raise Refusal(f"There is no role {role!r}. Choose one of: {roles}.", field="role")
 
 
 def _lock(membership: Membership) -> Membership:

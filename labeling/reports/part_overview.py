@@ -10,6 +10,7 @@ from labeling.consensus.votes import votes_on
 from labeling.datasets import objects
 from labeling.geometry import svg
 from labeling.geometry.polygons import as_json
+from labeling.kinds.parts import AskedPart
 from labeling.models import Answer, Campaign, Item, Question, SentBack, Settlement
 from labeling.parts.joining import Said, said_in
 from labeling.parts.model import OUTLINE, PartedObject
@@ -24,22 +25,10 @@ def tone_of(number: int) -> str:
     return f"tone-{number % TONES}"
 
 
-class CategoryPart(TypedDict):
-    """A part of a category, as the settings of a campaign keep it (part_campaigns.py)."""
-
-    key: str
-    name: str
-    several: bool
-    holes: bool
-    guidance: str
-    mirror: str
-    holds: list[str]
-
-
-def parts_of(campaign: Campaign, topic: str) -> list[CategoryPart]:
+def parts_of(campaign: Campaign, topic: str) -> list[AskedPart]:
     """The parts that the campaign's vocabulary names for the category, in its order."""
     category = campaign.settings["categories"].get(topic) or {"parts": []}
-    found: list[CategoryPart] = category["parts"]
+    found: list[AskedPart] = category["parts"]
     return found
 
 

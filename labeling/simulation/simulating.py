@@ -225,7 +225,7 @@ class _Run:
 
     def _agreement(self) -> Floats:
         """(P,) agreement beyond chance with the others, at the upper end of its interval; NaN
-        where nothing says so. As signals.agreement, for everybody at once."""
+        where nothing says so. As annotator_checks.agreement, for everybody at once."""
         found = agreement_beyond_chance(
             self.who,
             self.question,

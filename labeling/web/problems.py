@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, TypedDict
 
 from django.core.exceptions import PermissionDenied, RequestDataTooBig, SuspiciousOperation
 from django.http import Http404, JsonResponse
@@ -55,8 +55,16 @@ FIELD_CURES = {
 }
 
 
-def handle(exception: Exception, context: dict[str, Any]) -> Response | None:
-    """The problem that an exception amounts to; None for one that is a fault of ours."""
+class Fault(TypedDict):
+    """One thing wrong with a request, in which field, and what to do."""
+
+    field: str | None
+    message: str
+    cure: str
+
+
+def handle(exception: Exception, context: dict[str, object]) -> Response | None:
+    """The problem of an exception; None for one that is a fault of ours."""
     exception = _as_refusal(exception)
     if isinstance(exception, Refusal):
         return _respond(exception.status, exception.code, list(_from_refusals(exception)))
@@ -90,7 +98,7 @@ def _from_bad_input(bad: BadInput) -> Refusal:
     return Refusal(f"{place}{bad.message}.{cure}", field="file", code="bad_input")
 
 
-def body(status_code: int, code: str, errors: list[dict[str, Any]]) -> dict[str, Any]:
+def body(status_code: int, code: str, errors: list[Fault]) -> dict[str, object]:
     """The members of a problem; `code` and `errors` are ours, the others RFC 9457's."""
     first = errors[0]
     detail = first["message"] if first["field"] is None else f"{first['field']}: {first['message']}"
@@ -106,14 +114,14 @@ def body(status_code: int, code: str, errors: list[dict[str, Any]]) -> dict[str,
 
 def not_found(request: Any, *args: Any, **kwargs: Any) -> JsonResponse:
     """The problem for addresses below the API that lead nowhere."""
-    error = {"field": None, "message": "There is no such address.", "cure": CURES[404]}
+    error: Fault = {"field": None, "message": "There is no such address.", "cure": CURES[404]}
     return JsonResponse(body(404, "not_found", [error]), status=404, content_type=MEDIA_TYPE)
 
 
 def _respond(
     status_code: int,
     code: str,
-    errors: list[dict[str, Any]],
+    errors: list[Fault],
     headers: dict[str, str] | None = None,
 ) -> Response:
     return Response(
@@ -124,7 +132,7 @@ def _respond(
     )
 
 
-def _from_refusals(refusal: Refusal) -> Iterator[dict[str, Any]]:
+def _from_refusals(refusal: Refusal) -> Iterator[Fault]:
     """One error, or one for each fault of what has many (a question graph)."""
     faults = getattr(refusal, "faults", ())
     if len(faults) < 2:
@@ -135,7 +143,7 @@ def _from_refusals(refusal: Refusal) -> Iterator[dict[str, Any]]:
         yield {"field": refusal.field, "message": what, "cure": cure}
 
 
-def _from_refusal(refusal: Refusal) -> dict[str, Any]:
+def _from_refusal(refusal: Refusal) -> Fault:
     # A refusal's message ends with its cure where the cure is not plain from the fault itself.
     sentences = re.split(r"(?<=[.!?]) (?=[A-Z])", refusal.message.strip(), maxsplit=1)
     fault = sentences[0]
@@ -149,7 +157,7 @@ def _default_cure(refusal: Refusal) -> str:
     return CURES.get(refusal.status, CURES[400])
 
 
-def _from_detail(detail: Any, field: str, status_code: int) -> Iterator[dict[str, Any]]:
+def _from_detail(detail: Any, field: str, status_code: int) -> Iterator[Fault]:
     """One error for every leaf of the framework's nested lists and dictionaries."""
     if isinstance(detail, dict):
         for key, inner in detail.items():

@@ -15,6 +15,7 @@ from annotator import settings as defaults
 from labeling.models import ApiToken
 from labeling.web import tokens
 from tests import factories
+from tests.clients import logged_in
 
 LOGIN = "/accounts/login/"
 LOCKED = "Too many failed login attempts"
@@ -245,8 +246,7 @@ def test_redis_is_the_shared_cache_where_it_is_named(fresh_settings):
 
 
 def through_the_site(user) -> None:
-    client = Client()
-    client.force_login(user)
+    client = logged_in(user)
     form = {"oldpassword": "password", "password1": NEW, "password2": NEW}
     assert client.post("/accounts/password/change/", form).status_code == 302
 
@@ -262,8 +262,7 @@ def through_a_reset(user) -> None:
 
 
 def as_administrator(user, **form) -> None:
-    client = Client()
-    client.force_login(factories.make_user("root", is_staff=True, is_superuser=True))
+    client = logged_in(factories.make_user("root", is_staff=True, is_superuser=True))
     address = f"/admin/labeling/user/{user.pk}/password/"
     assert client.post(address, form).status_code == 302
 

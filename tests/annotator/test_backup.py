@@ -17,7 +17,6 @@ from django.core.files.storage import InMemoryStorage
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import call_command
 from django.db import connection
-from django.test import Client
 
 from annotator import backup, checks
 from evaluation.benchmarks import runs
@@ -26,6 +25,7 @@ from labeling.datasets import images
 from labeling.jobs import kept_files, queue
 from labeling.models import Image, Job, User
 from tests import factories
+from tests.clients import logged_in
 from tests.conftest import skip_or_fail
 from tests.world import build
 
@@ -116,8 +116,7 @@ def test_a_restored_site_has_the_same_tables_files_and_scores(goal, shell):
     assert (site.DATA_DIR / "secret-key").read_text().strip() == site.SECRET_KEY
     maps = Benchmark.objects.get(name="maps")
     assert score(maps) == maps.runs.earliest("pk").result
-    client = Client()
-    client.force_login(User.objects.get(username="alice"))
+    client = logged_in(User.objects.get(username="alice"))
     truth = client.get("/api/v1/benchmarks/maps/truth.zip")
     assert b"".join(truth) == had[1][f"data/benchmarks/{maps.pk}/truth.zip"]
     truth.close()
@@ -296,14 +295,18 @@ def test_a_backup_without_a_key_says_so(goal, shell, settings):
 
 
 def test_an_older_backup_is_migrated(tmp_path):
-    def manage(data: str, *arguments: str) -> str:
+    def manage(data: str, *commands: tuple[str, ...]) -> str:
+        """What a new process prints that runs these commands."""
+        calls = "; ".join(f"call_command{command!r}" for command in commands)
+        setup = "import django; django.setup(); from django.core.management import call_command"
         env = {
             "PATH": os.environ["PATH"],
+            "DJANGO_SETTINGS_MODULE": "annotator.settings",
             "ASSAY_DATA": str(tmp_path / data),
             "SECRET_KEY": "of this test",
         }
         done = subprocess.run(
-            [sys.executable, "manage.py", *arguments],
+            [sys.executable, "-c", f"{setup}; {calls}"],
             cwd=ROOT,
             env=env,
             capture_output=True,
@@ -313,10 +316,14 @@ def test_an_older_backup_is_migrated(tmp_path):
         assert done.returncode == 0, done.stderr
         return done.stdout
 
-    manage("old", "migrate", "labeling", "0004", "-v", "0")
-    manage("old", "backup", str(tmp_path / "backup"))
+    (tmp_path / "old").mkdir()
+    old = ("migrate", "labeling", "0004", "-v", "0")
+    manage("old", old, ("backup", str(tmp_path / "backup")))
 
-    restored = json.loads(manage("new", "restore", str(tmp_path / "backup"), "--json"))
+    restored, migrations = manage(
+        "new", ("restore", str(tmp_path / "backup"), "--json"), ("showmigrations",)
+    ).split("\n", 1)
 
-    assert restored["migrations"] > 0
-    assert "[ ]" not in manage("new", "showmigrations")
+    assert json.loads(restored)["migrations"] > 0
+    assert "[X]" in migrations
+    assert "[ ]" not in migrations

@@ -11,7 +11,6 @@ from collections.abc import Iterator
 import pytest
 from django import forms
 from django.core.files.uploadedfile import SimpleUploadedFile
-from django.test import Client
 from django.urls import reverse
 
 import labeling.web.forms
@@ -41,13 +40,6 @@ def all_forms() -> Iterator[type[forms.Form]]:
 
 def uploaded(name: str, text: str) -> SimpleUploadedFile:
     return SimpleUploadedFile(name, text.encode())
-
-
-@pytest.fixture
-def as_alice(alice) -> Client:
-    client = Client()
-    client.force_login(alice)
-    return client
 
 
 @pytest.fixture
@@ -93,7 +85,7 @@ def test_new_campaign_keeps_its_list_over_a_fault(as_alice, pond):
     first = as_alice.post(page, faulty)
 
     assert "Kept: <b>pairs.csv</b>" in first.content.decode()
-    assert first.context["estimate"]["questions"] == 1
+    assert first.context["estimate"].questions == 1
     made = as_alice.post(page, new_campaign(pond) | factories.kept_in(first))
 
     assert made.status_code == 302, made.context["form"].errors

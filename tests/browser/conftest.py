@@ -18,11 +18,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import skimage
 from django.conf import settings as django_settings
-from django.test import Client
 
-from labeling.models import User
+from labeling.campaigns import lifecycle
+from labeling.datasets import images
+from labeling.follow_ups import asking
+from labeling.models import Dataset, Image, User
 from tests import factories
+from tests.clients import logged_in
 from tests.conftest import find_chromium, skip_or_fail
 
 WIDE = {"width": 1440, "height": 900}
@@ -134,6 +138,13 @@ def let_frames_pass(page: Proxy) -> None:
     page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
 
 
+def settled(page: Proxy) -> None:
+    """Waits until htmx has what it asked for and every image is decoded: what comes late would
+    shift what is looked at."""
+    page.wait_for_selector(".htmx-request", state="detached")
+    page.evaluate("Promise.all([...document.images].map(i => (i.loading = 'eager', i.decode())))")
+
+
 def count_images(page: Proxy) -> Callable[[int], None]:
     """Begins to count the images of seats that arrive; what it gives waits for so many of them."""
     arrived: list[Any] = []
@@ -192,14 +203,12 @@ def site(live_server) -> Callable[[str], str]:
     return lambda path="/": f"{live_server.url}{path}"
 
 
-@pytest.fixture
-def contexts(browser: Proxy) -> Iterator[Callable[..., Proxy]]:
-    """Makes browser contexts that end with the test and fail it on errors in the page.
+def open_context(browser: Proxy, **options: Any) -> tuple[Proxy, list[str]]:
+    """A browser context, and a list that its pages' errors come into.
 
     Refused requests are no errors of the page: tests provoke them. A violated security policy and
     an exception in a script are.
     """
-    made: list[Proxy] = []
     faults: list[str] = []
 
     def watch(page: Any) -> None:
@@ -213,20 +222,28 @@ def contexts(browser: Proxy) -> Iterator[Callable[..., Proxy]]:
             ),
         )
 
+    context = browser.new_context(**{"viewport": WIDE, "color_scheme": "light", **options})
+    context.add_init_script(AHEAD)
+    context.set_default_timeout(10_000)
+    # The first page of a process loads half the house; a busy machine takes long over it.
+    context.set_default_navigation_timeout(30_000)
+    context.on("page", watch)
+    return context, faults
+
+
+@pytest.fixture
+def contexts(browser: Proxy) -> Iterator[Callable[..., Proxy]]:
+    """Makes browser contexts that end with the test and fail it on errors in the page."""
+    made: list[tuple[Proxy, list[str]]] = []
+
     def make(**options: Any) -> Proxy:
-        options = {"viewport": WIDE, "color_scheme": "light", **options}
-        context = browser.new_context(**options)
-        made.append(context)
-        context.add_init_script(AHEAD)
-        context.set_default_timeout(10_000)
-        # The first page of a process loads half the house; a busy machine takes long over it.
-        context.set_default_navigation_timeout(30_000)
-        context.on("page", watch)
-        return context
+        made.append(open_context(browser, **options))
+        return made[-1][0]
 
     yield make
-    for context in made:
+    for context, _ in made:
         context.close()
+    faults = [fault for _, own in made for fault in own]
     assert not faults, faults
 
 
@@ -245,10 +262,9 @@ def new_context(contexts: Callable[..., Proxy], live_server) -> Callable[..., Pr
 
 def log_in(context: Proxy, user: User, url: str) -> None:
     """Puts a session of the user's into the context, as logging in would."""
-    client = Client()
-    client.force_login(user)
     name = django_settings.SESSION_COOKIE_NAME
-    context.add_cookies([{"name": name, "value": client.cookies[name].value, "url": url}])
+    cookie = logged_in(user).cookies[name].value
+    context.add_cookies([{"name": name, "value": cookie, "url": url}])
 
 
 @pytest.fixture
@@ -258,9 +274,9 @@ def browser_as(new_context) -> Callable[..., Proxy]:
 
 
 @pytest.fixture
-def page(browser_as) -> Proxy:
-    """A page where nobody is logged in."""
-    return browser_as(None)
+def page(browser_as, alice: User) -> Proxy:
+    """The page of the person whom a module is about: Alice's, unless the module has another."""
+    return browser_as(alice)
 
 
 @pytest.fixture
@@ -328,20 +344,17 @@ def looked_at(axe, screenshots) -> Callable[[Proxy, str], None]:
 PHOTOGRAPHS = ("chelsea.png", "coffee.png", "astronaut.png", "rocket.jpg", "motorcycle_left.png")
 
 
+def add_photographs(dataset: Dataset, *names: str) -> None:
+    """Adds these photographs of scikit-image."""
+    for name in names:
+        with (Path(skimage.__file__).parent / "data" / name).open("rb") as file:
+            images.add_file(dataset, name, file, licence="public domain", source="scikit-image")
+
+
 @pytest.fixture
 def cats(alice: User, bob: User, dataset):
     """An open campaign on real photographs, with everything a researcher can say beside it."""
-    import skimage
-
-    from labeling.campaigns import lifecycle
-    from labeling.datasets import images
-    from labeling.follow_ups import asking
-    from labeling.models import Image
-
-    folder = Path(skimage.__file__).parent / "data"
-    for name in PHOTOGRAPHS:
-        with (folder / name).open("rb") as file:
-            images.add_file(dataset, name, file, licence="public domain", source="scikit-image")
+    add_photographs(dataset, *PHOTOGRAPHS)
     campaign = lifecycle.create(
         alice,
         name="cats",

@@ -8,9 +8,9 @@ from labeling.campaigns import lifecycle
 from labeling.follow_ups import asking
 from labeling.quality import memberships
 from tests import factories
+from tests.access import PEOPLE, ROWS
 from tests.browser.conftest import NARROW
-from tests.doors import PEOPLE, ROWS
-from tests.test_doors import fill
+from tests.test_access import fill
 from tests.world import build
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -68,8 +68,9 @@ def test_naming_page_looks_right(browser_as, alice, bob, cats, dataset, site, lo
     looked_at(page, "naming")
 
 
-def test_pages_before_logging_in_look_right(page, alice, cats, site, looked_at):
+def test_pages_before_logging_in_look_right(browser_as, alice, cats, site, looked_at):
     _, secret = memberships.invite(cats, alice)
+    page = browser_as()
 
     for path, status, name in [
         ("/", 200, "welcome"),

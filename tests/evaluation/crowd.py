@@ -1,8 +1,11 @@
 """A small competition and the people who answer it."""
 
+import json
 import uuid
 from collections.abc import Callable
 from typing import Any
+
+from django.core.files.uploadedfile import SimpleUploadedFile
 
 from evaluation.benchmarks.kinds.mad import competitions
 from evaluation.metrics.wordnet.nouns import WordNet
@@ -12,6 +15,7 @@ from labeling.assignment import claiming
 from labeling.campaigns import lifecycle
 from labeling.models import Campaign, Dataset, User
 from tests import factories
+from tests.clients import upload
 
 COOT, DRAKE, TENCH, GOLDFISH = "n02018207", "n01847000", "n01440764", "n01443537"
 TOP_K = 3
@@ -58,6 +62,17 @@ def lines(
                 | ({"reserve": True} if rank > top_k else {})
             )
     return rows
+
+
+def joining() -> list[dict[str, Any]]:
+    """The lines by which delta joins the competition of PAIRS."""
+    rows = lines((("alpha", "delta"), ("beta", "delta"), ("delta", "gamma")))
+    rows[0]["meta"]["classifiers"] = ["alpha", "beta", "delta", "gamma"]
+    return rows
+
+
+def file_of(rows: list[dict[str, Any]]) -> SimpleUploadedFile:
+    return upload("selection.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
 
 
 def add_images(

@@ -118,3 +118,4 @@ def read_lines(path: Path) -> tuple[dict, list[dict], bytes]:
 
 
 mad = functools.partial(commands.run, "mad")
+refused = functools.partial(commands.refused, "mad")

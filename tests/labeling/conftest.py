@@ -12,6 +12,7 @@ from django.core.management import call_command
 from django.db import connections
 
 from tests.conftest import skip_or_fail
+from tests.labeling.crowd import people
 
 POSTGRES = os.environ.get("ASSAY_TEST_POSTGRES", "postgres://postgres@127.0.0.1:5432/postgres")
 
@@ -99,3 +100,9 @@ def throwaway(template, tmp_path, django_db_blocker):
     if postgres:
         with _postgres() as server:
             server.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
+
+
+@pytest.fixture
+def crowd(coots, bob):
+    """Nine people who label the six questions of `coots`."""
+    return [bob, *people(coots, 8, "p")]

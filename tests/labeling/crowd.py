@@ -1,11 +1,15 @@
 """People at work, for tests: whole campaigns answered, through pages or straight into the rows."""
 
+import threading
 import uuid
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from typing import Any
 
+from django.db import connection, connections
 from django.db.models import F
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from labeling.answers import submitting
@@ -17,15 +21,78 @@ from tests import factories
 COOT = "n02018207"
 
 
+def send(
+    user: User, campaign: Campaign, seats: Iterable[Any], value: Any = "yes", ms: int = 900
+) -> list[submitting.Result]:
+    """Sends one value for all of these seats, or what `value` gives for each."""
+    told = value if callable(value) else lambda _: value
+    sent = [submitting.Sent(uuid.uuid4(), seat.token, told(seat), ms) for seat in seats]
+    return submitting.submit(user, campaign, sent)
+
+
+def answer(*given: Any, **more: Any) -> list[submitting.Result]:
+    """As send, and all of it is accepted."""
+    results = send(*given, **more)
+    assert {result.status for result in results} <= {"accepted"}
+    return results
+
+
+def vote(
+    user: User, campaign: Campaign, value: Any = "yes", size: int | None = None, ms: int = 900
+) -> list[submitting.Result]:
+    """Answers the person's next page: one value for all, or by question id."""
+    seats = claiming.next_page(user, campaign, size).seats[:size]
+    by_question = isinstance(value, dict) and not value.keys().isdisjoint(
+        seat.question_id for seat in seats
+    )
+    told = (lambda seat: value[seat.question_id]) if by_question else value
+    return answer(user, campaign, seats, told, ms)
+
+
 def answer_all(user: User, campaign: Campaign, value: Any) -> None:
     """Answers pages until none comes; gold included."""
-    while seats := claiming.next_page(user, campaign).seats:
-        results = submitting.submit(
-            user,
-            campaign,
-            [submitting.Sent(uuid.uuid4(), seat.token, value, 1000) for seat in seats],
-        )
-        assert {result.status for result in results} == {"accepted"}
+    while vote(user, campaign, value):
+        pass
+
+
+def at_once(*actions: Callable[[], Any]) -> list[Any]:
+    """What these return, in threads that begin together; of one that raises, its exception."""
+    barrier = threading.Barrier(len(actions))
+
+    def run(action: Callable[[], Any]) -> Any:
+        try:
+            barrier.wait(timeout=20)
+            return action()
+        except Exception as error:
+            return error
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(len(actions)) as pool:
+        return list(pool.map(run, actions))
+
+
+def query_count(action: Callable[[], Any]) -> int:
+    """How many queries the action makes."""
+    with CaptureQueriesContext(connection) as queries:
+        action()
+    return len(queries)
+
+
+def answer_pages(user: User, campaign: Campaign, value: Any, pages: int = 1) -> int:
+    """The user answers so many pages with the value; how many questions."""
+    return sum(len(vote(user, campaign, value, ms=2000)) for _ in range(pages))
+
+
+def crowd(campaign: Campaign, values: Sequence[str], pages: int = 1) -> list[User]:
+    """A person for each value who gives it to every question they get."""
+    members = []
+    for number, value in enumerate(values):
+        person = factories.make_user(f"crowd{number}", pseudonym=f"annotator-{number}{value}")
+        factories.join(person, campaign)
+        answer_pages(person, campaign, value, pages)
+        members.append(person)
+    return members
 
 
 def make_gold(

@@ -26,4 +26,4 @@ class Command(ContractCommand):
                 "backup again under the site's environment."
             )
         with self.progress(None, "file", "copying") as bar, backup.private_files():
-            return backup.make(Path(options["folder"]), watch=bar.update)
+            return backup.make(Path(options["folder"]), watch=bar.update).to_json()

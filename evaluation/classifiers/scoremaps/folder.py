@@ -4,7 +4,6 @@
 """
 
 import contextlib
-import fcntl
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -49,12 +48,7 @@ def opened(path: Path, settings: Mapping[str, object], names: Sequence[str]) -> 
     if not (path / SETTINGS).exists() and any(path.rglob("*.npy")):
         raise BadInput("has score maps that were made otherwise", file=path, cure=ANOTHER)
     with open(path / SETTINGS, "a+b") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise BadInput(
-                "another run is at it", file=path, cure=f"wait for it, or {ANOTHER}"
-            ) from None
+        resuming.lock(file, path)
         there = {found.relative_to(path).as_posix() for found in path.rglob("*.npy")}
         _check_settings(file, path, json.loads(json.dumps(settings)), bool(there))
         extra = there - {f"{name}.npy" for name in names}

@@ -35,11 +35,11 @@ class Plan:
     def as_dict(self) -> dict[str, object]:
         """For results: what was done, and nothing that was not."""
         method = self.recipe.method
-        said = self.recipe.as_dict() | {"target": "predicted" if self.labels is None else "true"}
-        said |= {"grid": self.grid} if method == "cam" else {}
-        said |= {"baseline": self.baseline} if method.endswith("-integrated") else {}
-        said |= {} if self.resize == "none" else {"map_size": self.side}
-        return said | {"resize": self.resize}
+        found = self.recipe.as_dict() | {"target": "predicted" if self.labels is None else "true"}
+        found |= {"grid": self.grid} if method == "cam" else {}
+        found |= {"baseline": self.baseline} if method.endswith("-integrated") else {}
+        found |= {} if self.resize == "none" else {"map_size": self.side}
+        return found | {"resize": self.resize}
 
 
 def read_classes(given: str) -> list[str]:

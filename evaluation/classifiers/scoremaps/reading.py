@@ -68,7 +68,7 @@ def _pixels(path: Path, orientation: str) -> NDArray[np.uint8]:
         SyntaxError,
         Image.DecompressionBombError,
     ) as error:
-        said = str(error) if isinstance(error, image_files.BadImage) else "It cannot be decoded."
+        reason = str(error) if isinstance(error, image_files.BadImage) else "It cannot be decoded."
         raise BadInput(
-            f"cannot be read as an image: {said}", file=path, cure="mend it, or leave out its id"
+            f"cannot be read as an image: {reason}", file=path, cure="mend it, or leave out its id"
         ) from None

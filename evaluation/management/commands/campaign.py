@@ -1,5 +1,7 @@
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,23 +24,55 @@ from labeling.follow_ups import opening as drafting
 from labeling.graphs import store
 from labeling.kinds import KINDS, policies
 from labeling.kinds.base import CONTAINS, GRAPH, IMAGES, OBJECTS, PAIRS
-from labeling.management.contract import ContractCommand, Result, UsageError, table
+from labeling.management.contract import ContractCommand, UsageError, table
 from labeling.models import Campaign, Dataset, User
 from labeling.plurals import count_of
 from labeling.quality import piloting
 from labeling.question_graph import replaying
 from labeling.question_graph.graph import Graph
 from labeling.question_graph.ordering import ORDERS
+from labeling.records import Record
 from labeling.releases import freezing as releases
 from labeling.reports import progress
 from labeling.vocabulary import reading
 
-VERBS = {
-    "pause": "ask nobody until it is resumed",
-    "resume": "ask again",
-    "close": "ask nobody any more",
-    "status": "how far it is, and what it costs",
+CHANGES = {
+    "pause": (lifecycle.pause, "ask nobody until it is resumed"),
+    "resume": (lifecycle.resume, "ask again"),
+    "close": (lifecycle.close, "ask nobody any more"),
 }
+
+
+@dataclass(kw_only=True)
+class Rebuilt(Record):
+    """What settling all questions again would change."""
+
+    campaign: str
+    questions: int
+    differences: list[settling.Difference]
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The options of `campaign open`."""
+
+    kind: str
+    name: str
+    title: str
+    dataset: Dataset
+    policy: dict[str, object] | None
+    instructions: str
+    selection: Path | None
+    vocabulary: str | None
+    graph: str | None
+    mode: str | None
+    order: str | None
+    images: Path | None
+
+    def common(self) -> dict[str, Any]:
+        """What is made of every kind of campaign."""
+        names = ("name", "title", "dataset", "policy", "instructions")
+        return {name: getattr(self, name) for name in names}
 
 
 class Command(ContractCommand):
@@ -71,9 +105,11 @@ class Command(ContractCommand):
         opening.add_argument("--policy", type=Path, help="policy.yaml")
         opening.add_argument("--instructions", type=Path, help="text file that people see")
         opening.add_argument("--draft", action="store_true", help="make it, but ask nobody yet")
-        for name, what in VERBS.items():
-            verb = self.verb(parser, name, getattr(self, name), help=what)
+        for name, (change, what) in CHANGES.items():
+            verb = self.verb(parser, name, partial(self._change, change), help=what)
             verb.add_argument("name", metavar="NAME", help="of the campaign")
+        status = self.verb(parser, "status", self.status, help="how far it is, and what it costs")
+        status.add_argument("name", metavar="NAME", help="of the campaign")
         freezing = self.verb(parser, "freeze", self.freeze, help="write a release")
         freezing.add_argument("name", metavar="NAME", help="of the campaign")
         freezing.add_argument(
@@ -100,93 +136,96 @@ class Command(ContractCommand):
         )
         calibrate.add_argument("name", metavar="NAME", help="of the campaign")
 
-    def open(self, kind: str, name: str, dataset: str, **options: Any) -> Result:
+    def open(
+        self, dataset: str, owner: str, draft: bool, title: str, name: str, **options: Any
+    ) -> dict[str, object]:
         pool = _dataset(dataset)
-        owner = _owner(options["owner"], pool)
-        common: dict[str, Any] = {
-            "name": name,
-            "title": options["title"] or name,
-            "dataset": pool,
-            "policy": read_yaml(options["policy"]) if options["policy"] else None,
-            "instructions": "\n".join(text_lines(options["instructions"]))
-            if options["instructions"]
-            else "",
-        }
-        with _refusals(**{key: options[key] for key in ("selection", "policy", "images")}):
-            made = self._make(kind, owner, common, options)
-            if not options["draft"]:
-                lifecycle.launch(made, owner)
+        files = {key: options[key] for key in ("selection", "policy", "images")}
+        policy, instructions = options.pop("policy"), options.pop("instructions")
+        choice = Choice(
+            name=name,
+            title=title or name,
+            dataset=pool,
+            policy=read_yaml(policy) if policy else None,
+            instructions="\n".join(text_lines(instructions)) if instructions else "",
+            **options,
+        )
+        actor = _owner(owner, pool)
+        with _refusals(**files):
+            made = self._make(actor, choice)
+            if not draft:
+                lifecycle.launch(made, actor)
         return self._status(made)
 
-    def _make(
-        self, kind: str, owner: User, common: dict[str, Any], options: dict[str, Any]
-    ) -> Campaign:
+    def _make(self, owner: User, choice: Choice) -> Campaign:
         makers = {
             PAIRS: self._contains,
             GRAPH: self._hierarchy,
             IMAGES: self._naming,
             OBJECTS: self._parts,
         }
-        if kind not in KINDS:
-            raise UsageError(f"there is no kind {kind!r}; choose one of: {', '.join(KINDS)}")
-        asks = KINDS[kind].asks
+        if choice.kind not in KINDS:
+            known = ", ".join(KINDS)
+            raise UsageError(f"there is no kind {choice.kind!r}; choose one of: {known}")
+        asks = KINDS[choice.kind].asks
         for key in ("graph", "mode", "order"):
-            if options[key] and asks != GRAPH:
+            if getattr(choice, key) and asks != GRAPH:
                 raise UsageError(f"--{key} is for campaigns of the kind hierarchy")
-        if options["images"] and asks == PAIRS:
+        if choice.images and asks == PAIRS:
             raise UsageError("the images of a campaign of the kind contains are its selection's")
-        if asks == PAIRS and KINDS[kind].release != CONTAINS:
-            raise UsageError(f"open a campaign of the kind {kind} on the site or by the API")
-        return makers[asks](owner, common | ({} if asks == PAIRS else {"kind": kind}), options)
+        if asks == PAIRS and KINDS[choice.kind].release != CONTAINS:
+            raise UsageError(f"open a campaign of the kind {choice.kind} on the site or by the API")
+        return makers[asks](owner, choice)
 
-    def _contains(self, owner: User, common: dict[str, Any], options: dict[str, Any]) -> Campaign:
-        selection, classes = options["selection"], options["vocabulary"]
-        if selection is None:
+    def _contains(self, owner: User, choice: Choice) -> Campaign:
+        if choice.selection is None:
             raise UsageError("a campaign of the kind contains needs --selection")
         net = load()
-        lines = selections.read(selection, net)
-        wnids = _wnids(classes, net) if classes else None
-        plan = competitions.plan(lines, common["dataset"], common["policy"])
+        lines = selections.read(choice.selection, net)
+        wnids = _wnids(choice.vocabulary, net) if choice.vocabulary else None
+        plan = competitions.plan(lines, choice.dataset, choice.policy)
         if plan.missing_reserve:
             self.warn(
                 count_of(len(plan.missing_reserve), "reserve image is", "reserve images are")
                 + f" not in the dataset yet, the first is {plan.missing_reserve[0]!r}"
             )
         return competitions.create(
-            owner, lines=lines, vocabulary=wnids, wordnet=net, **common
+            owner, lines=lines, vocabulary=wnids, wordnet=net, **choice.common()
         ).campaign
 
-    def _parts(self, owner: User, common: dict[str, Any], options: dict[str, Any]) -> Campaign:
-        dataset = common.pop("dataset")
+    def _parts(self, owner: User, choice: Choice) -> Campaign:
+        common = choice.common() | {"kind": choice.kind}
+        dataset, file = common.pop("dataset"), choice.vocabulary
         with transaction.atomic():
-            said = options["vocabulary"]
             version = None
-            if said is not None:
-                content = reading.shipped() if said == "shipped" else reading.read(said)
+            if file is not None:
+                content = reading.shipped() if file == "shipped" else reading.read(file)
                 version = vocabulary_store.add_version(dataset, content, None)
-            images = _names(options["images"])
+            images = _names(choice.images)
             items = part_campaigns.objects_of(dataset, images=images) if images else None
             return part_campaigns.draft(owner, dataset, version=version, items=items, **common)
 
-    def _naming(self, owner: User, common: dict[str, Any], options: dict[str, Any]) -> Campaign:
+    def _naming(self, owner: User, choice: Choice) -> Campaign:
         classes: list[dict[str, str]] = []
-        if KINDS[common["kind"]].has_vocabulary:
-            if options["vocabulary"] is None:
-                raise UsageError(f"a campaign of the kind {common['kind']} needs --vocabulary")
+        if KINDS[choice.kind].has_vocabulary:
+            if choice.vocabulary is None:
+                raise UsageError(f"a campaign of the kind {choice.kind} needs --vocabulary")
             net = load()
-            topics = [net.synset(net.index(wnid)) for wnid in _wnids(options["vocabulary"], net)]
+            topics = [net.synset(net.index(wnid)) for wnid in _wnids(choice.vocabulary, net)]
             classes = [{"key": s.wnid, "name": ", ".join(s.lemmas)} for s in topics]
-        pairs = drafting.naming_pairs(common["dataset"], _names(options["images"]))
-        return drafting.draft(owner, pairs=pairs, vocabulary=classes, **common)
+        pairs = drafting.naming_pairs(choice.dataset, _names(choice.images))
+        return drafting.draft(
+            owner, kind=choice.kind, pairs=pairs, vocabulary=classes, **choice.common()
+        )
 
-    def _hierarchy(self, owner: User, common: dict[str, Any], options: dict[str, Any]) -> Campaign:
-        if options["graph"] is None:
+    def _hierarchy(self, owner: User, choice: Choice) -> Campaign:
+        if choice.graph is None:
             raise UsageError("a campaign of the kind hierarchy needs --graph")
-        graph = _graph(options["graph"])
-        chosen = {key: options[key] for key in ("mode", "order") if options[key]}
-        names = _names(options["images"])
+        graph, names = _graph(choice.graph), _names(choice.images)
+        settings = {"mode": choice.mode, "order": choice.order}
+        chosen = {key: value for key, value in settings.items() if value}
         with transaction.atomic():
-            made = lifecycle.create(owner, settings=chosen, **common)
+            made = lifecycle.create(owner, kind=choice.kind, settings=chosen, **choice.common())
             store.define(made, owner, graph)
             following.check_images(made, names)
         # Slice by slice: nobody waits while the questions of many images are made.
@@ -199,28 +238,18 @@ class Command(ContractCommand):
             following.open_images(made, names or None, tick)
         return made
 
-    def pause(self, name: str, **_: Any) -> Result:
+    def _change(
+        self, change: Callable[[Campaign, User | None], object], name: str, **_: Any
+    ) -> dict[str, object]:
         campaign = _campaign(name)
         with _refusals():
-            lifecycle.pause(campaign, None)
+            change(campaign, None)
         return self._status(campaign)
 
-    def resume(self, name: str, **_: Any) -> Result:
-        campaign = _campaign(name)
-        with _refusals():
-            lifecycle.resume(campaign, None)
-        return self._status(campaign)
-
-    def close(self, name: str, **_: Any) -> Result:
-        campaign = _campaign(name)
-        with _refusals():
-            lifecycle.close(campaign, None)
-        return self._status(campaign)
-
-    def status(self, name: str, **_: Any) -> Result:
+    def status(self, name: str, **_: Any) -> dict[str, object]:
         return self._status(_campaign(name))
 
-    def freeze(self, name: str, out: Path, **_: Any) -> Result:
+    def freeze(self, name: str, out: Path, **_: Any) -> dict[str, object]:
         release = releases.freeze(_campaign(name), None, out)
         counts = {k: v for k, v in release.counts.items() if k not in ("marks", "interim")}
         return {
@@ -231,16 +260,15 @@ class Command(ContractCommand):
             "counts": counts,
         }
 
-    def rebuild(self, name: str, **_: Any) -> Result:
+    def rebuild(self, name: str, **_: Any) -> Rebuilt:
         campaign = _campaign(name)
-        found = list(settling.rebuild(campaign))
-        return {
-            "campaign": name,
-            "questions": campaign.questions.asked().count(),
-            "differences": [row.to_json() for row in found],
-        }
+        return Rebuilt(
+            campaign=name,
+            questions=campaign.questions.asked().count(),
+            differences=list(settling.rebuild(campaign)),
+        )
 
-    def pilot(self, name: str, per_topic: int, seed: int, **_: Any) -> Result:
+    def pilot(self, name: str, per_topic: int, seed: int, **_: Any) -> dict[str, object]:
         campaign = _campaign(name)
         with _refusals():
             plan = piloting.plan(campaign, per_topic, seed)
@@ -254,7 +282,7 @@ class Command(ContractCommand):
             "pilot": {key: getattr(found, key) for key in ("asked", "decided", "topics", "tables")},
         }
 
-    def calibrate(self, name: str, **_: Any) -> Result:
+    def calibrate(self, name: str, **_: Any) -> dict[str, object]:
         campaign = _campaign(name)
         made = calibrating.calibrate(campaign, reason="asked for by a command")
         return {
@@ -265,20 +293,17 @@ class Command(ContractCommand):
             "tables": len(made.content.get("tables", {})),
         }
 
-    def show_rebuilt(self, result: Result) -> str:
-        rows = result["differences"]
-        if not rows:
-            told = count_of(result["questions"], "question")
-            return f"{told}: settlements follow from their answers"
-        return table(
-            [
-                (row["question"], *((row[key] or {}).get("state") for key in ("stands", "rebuilt")))
-                for row in rows
-            ],
-            head=("question", "stands", "rebuilt"),
-        )
+    def show_rebuilt(self, result: Rebuilt) -> str:
+        if not result.differences:
+            asked = count_of(result.questions, "question")
+            return f"{asked}: settlements follow from their answers"
+        rows = [
+            (row.question, *(value and value.state for value in (row.stands, row.rebuilt)))
+            for row in result.differences
+        ]
+        return table(rows, head=("question", "stands", "rebuilt"))
 
-    def _status(self, campaign: Campaign) -> Result:
+    def _status(self, campaign: Campaign) -> dict[str, object]:
         campaign = Campaign.objects.select_related("policy").get(pk=campaign.pk)
         return {
             "name": campaign.name,
@@ -287,11 +312,15 @@ class Command(ContractCommand):
             **progress.progress(campaign).to_json(),
         }
 
-    def show(self, result: Result) -> str:
-        flat = dict(result)
-        for key in ("by_state", "counts", "pilot"):
-            flat |= flat.pop(key, {})
-        return table(list(flat.items()))
+    def show(self, result: dict[str, object]) -> str:
+        rows: list[tuple[str, object]] = []
+        nested: list[tuple[str, object]] = []
+        for key, value in result.items():
+            if isinstance(value, dict):
+                nested += value.items()
+            else:
+                rows.append((key, value))
+        return table(rows + nested)
 
 
 @contextlib.contextmanager

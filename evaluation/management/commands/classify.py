@@ -170,8 +170,8 @@ def _of_folder(folder: Path, options: Options) -> Source:
     given = [name for name in ("release", *OF_RELEASE) if options[name]]
     if given:
         flag = f"--{given[0].replace('_', '-').replace('schemes', 'scheme')}"
-        said = "a release" if given[0] == "release" else flag
-        raise UsageError(f"{said} does not go with --frames, which says itself what is shown")
+        source = "a release" if given[0] == "release" else flag
+        raise UsageError(f"{source} does not go with --frames, which says itself what is shown")
     path = folder / "sequences.jsonl"
     lines = read_sequences(path)
 

@@ -1,6 +1,8 @@
 """`manage.py mad`: choose the images of a MAD competition, and rank from people's answers."""
 
 import argparse
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,18 +14,29 @@ from evaluation.metrics.mad.ranking import (
     SMOOTHINGS,
     MissingAnswers,
     RankingError,
-    counted_images,
     rank,
 )
-from evaluation.metrics.mad.selection import Rule
+from evaluation.metrics.mad.results import Ranking
+from evaluation.metrics.mad.selection import Levels, Rule
 from evaluation.metrics.wordnet.distances import DISTANCES
-from evaluation.readers.answers import read_accuracy, read_answers, read_selection
-from evaluation.selection import selecting
-from evaluation.selection import shards as parts_of_pools
+from evaluation.metrics.wordnet.nouns import WordNet
+from evaluation.readers.answers import read_accuracy, read_answers
+from evaluation.readers.pools import Pool
+from evaluation.readers.selections import Meta, read_ranked
+from evaluation.selection import selecting, shards
 from labeling.files import BadInput
-from labeling.management.contract import ContractCommand, Result, UsageError, table
+from labeling.management.contract import ContractCommand, UsageError, table
 
 DEFAULTS = {**vars(Rule()), "distance": "weighted"}
+
+
+@dataclass(kw_only=True)
+class SelectionResult(Meta):
+    """The meta line of what was written to `out`. shard: (I, N); held: images of its pairs."""
+
+    shard: list[int] | None = None
+    out: str
+    held: int | None = None
 
 
 class Command(ContractCommand):
@@ -86,37 +99,51 @@ class Command(ContractCommand):
         predictions: Path,
         classifiers: list[str] | None,
         shard: tuple[int, int] | None,
-        out: Path,
         threads: int,
-        device: str | None,
-        **given: Any,
-    ) -> Result:
-        settings = _settings({**DEFAULTS, **_given(given)})
+        **options: Any,
+    ) -> SelectionResult:
+        settings = _settings({**DEFAULTS, **_given(options)})
         wordnet = load()
         pool = selecting.open_pool(predictions, classifiers, wordnet, shard or (1, 1), threads)
-        classes = predictions / "classes.txt"
-        levels = selecting.levels_of(pool.classes, wordnet, settings.distance, classes)
         names = list(pool.predictions)
-        meta = selecting.meta_of(
-            pool, settings, names, "given" if classifiers else "sorted", wordnet
-        )
+        order = "given" if classifiers else "sorted"
+        meta = selecting.meta_of(pool, settings, names, order, wordnet)
         pairs = selecting.pairs_of(names)
+        if not shard:
+            return self._choose(pool, pairs, settings, meta, wordnet, threads, **options)
+        levels = _levels(pool, wordnet, settings)
+        device, out = _device(options["device"]), options["out"]
+        stretch = selecting.part_of(len(pool.images), *shard)
+        reduced = selecting.reduce_pairs(
+            pool,
+            pairs,
+            levels,
+            settings.rule,
+            part=stretch,
+            prune=False,
+            threads=threads,
+            device=device,
+        )
         with self.progress(len(pairs), "pair", "choosing") as bar:
-            if shard:
-                stretch = selecting.part_of(len(pool.images), *shard)
-                meta["shard"] = list(shard)
-                reduced = selecting.reduce_pairs(
-                    pool,
-                    pairs,
-                    levels,
-                    settings.rule,
-                    part=stretch,
-                    prune=False,
-                    threads=threads,
-                    device=_device(device),
-                )
-                held = parts_of_pools.write_part(out, pool, meta, stretch, reduced, bar.update)
-                return {**meta, "out": str(out), "held": held}
+            held = shards.write_part(out, pool, meta, shard, stretch, reduced, bar.update)
+        return SelectionResult(**vars(meta), shard=list(shard), out=str(out), held=held)
+
+    def _choose(
+        self,
+        pool: Pool,
+        pairs: Sequence[selecting.Pair],
+        settings: selecting.Settings,
+        meta: Meta,
+        wordnet: WordNet,
+        threads: int,
+        *,
+        out: Path,
+        device: str | None,
+        **_: Any,
+    ) -> SelectionResult:
+        """Writes the lists of these pairs of a pool."""
+        levels = _levels(pool, wordnet, settings)
+        with self.progress(len(pairs), "pair", "choosing") as bar:
             lists = selecting.select(
                 pool,
                 pairs,
@@ -126,58 +153,37 @@ class Command(ContractCommand):
                 device=_device(device),
                 progress=bar.update,
             )
-            return {**selecting.write_selection(out, meta, lists), "out": str(out)}
+            written = selecting.write_selection(out, meta, lists)
+        return SelectionResult(**vars(written), out=str(out))
 
-    def merge(self, parts: list[Path], out: Path, **options: Any) -> Result:
-        opened = [parts_of_pools.Part(path) for path in parts]
-        meta, rule, levels = parts_of_pools.join_parts(opened, load())
-        with self.progress(len(selecting.pairs_of(meta["classifiers"])), "pair", "joining") as bar:
-            lists = parts_of_pools.merged(opened, meta, rule, levels, bar.update)
-            clean = {key: value for key, value in meta.items() if key != "all_classes"}
-            clean["parts"] = len(parts)
-            return {**selecting.write_selection(out, clean, lists), "out": str(out)}
+    def merge(self, parts: list[Path], out: Path, **options: Any) -> SelectionResult:
+        opened = [shards.Part(path) for path in parts]
+        meta, rule, levels = shards.join_parts(opened, load())
+        with self.progress(len(selecting.pairs_of(meta.classifiers)), "pair", "joining") as bar:
+            lists = shards.merged(opened, meta, rule, levels, bar.update)
+            written = selecting.write_selection(out, meta.whole(len(parts)), lists)
+        return SelectionResult(**vars(written), out=str(out))
 
     def add(
-        self,
-        predictions: Path,
-        into: Path,
-        classifier: str,
-        out: Path,
-        threads: int,
-        device: str | None,
-        **given: Any,
-    ) -> Result:
-        before = read_selection(into)
+        self, predictions: Path, into: Path, classifier: str, threads: int, **options: Any
+    ) -> SelectionResult:
+        before = read_ranked(into)
         if classifier in before.classifiers:
             raise BadInput(
                 f"{classifier!r} is in the competition already",
                 file=into,
                 cure="give a classifier that is not",
             )
-        settings = _joining_settings(before.meta, _given(given), into)
+        settings = _joining_settings(before.meta, _given(options), into)
         wordnet = load()
-        names = [*before.classifiers, classifier]
-        order = before.meta.get("classifier_order", "given")
-        if order == "sorted":
-            names.sort()
+        order = before.meta.classifier_order or "given"
+        names = before.meta.in_order([*before.classifiers, classifier])
         pool = selecting.open_pool(predictions, names, wordnet, threads=threads)
         _refuse_another_pool(before.meta, pool.sha256, predictions, into)
-        classes = predictions / "classes.txt"
-        levels = selecting.levels_of(pool.classes, wordnet, settings.distance, classes)
         pairs = [pair for pair in selecting.pairs_of(names) if classifier in pair]
         meta = selecting.meta_of(pool, settings, names, order, wordnet)
-        meta["added"] = classifier
-        with self.progress(len(pairs), "pair", "choosing") as bar:
-            lists = selecting.select(
-                pool,
-                pairs,
-                levels,
-                settings.rule,
-                threads=threads,
-                device=_device(device),
-                progress=bar.update,
-            )
-            return {**selecting.write_selection(out, meta, lists), "out": str(out)}
+        meta.added = classifier
+        return self._choose(pool, pairs, settings, meta, wordnet, threads, **options)
 
     def rank(
         self,
@@ -185,8 +191,8 @@ class Command(ContractCommand):
         answers: Path,
         accuracy: Path | None,
         **options: Any,
-    ) -> Result:
-        chosen = read_selection(*selection)
+    ) -> Ranking:
+        chosen = read_ranked(*selection)
         given = read_answers(answers)
         accuracies = read_accuracy(accuracy, chosen.classifiers) if accuracy else None
         try:
@@ -194,16 +200,16 @@ class Command(ContractCommand):
                 chosen.images,
                 given,
                 chosen.classifiers,
-                chosen.top_k,
+                chosen.meta.top_k,
                 accuracy=accuracies,
                 **{key: options[key] for key in ("smoothing", "bootstrap", "seed", "ablation")},
             )
         except MissingAnswers as error:
             raise BadInput(
-                str(error), file=answers, cure="add a line for each, null where it was dropped"
+                str(error), answers, None, "add a line for each, null where it was dropped"
             ) from error
         except RankingError as error:
-            raise BadInput(str(error), file=answers, cure=error.cure) from error
+            raise BadInput(str(error), answers, None, error.cure) from error
 
 
 def _add_pool(parser: CommandParser) -> None:
@@ -235,21 +241,24 @@ def _add_pool(parser: CommandParser) -> None:
     parser.add_argument("--device", help="auto, cpu, cuda, cuda:1, … (auto: a GPU if there is one)")
 
 
-def _given(options: dict[str, Any]) -> dict[str, Any]:
+def _levels(pool: Pool, wordnet: WordNet, settings: selecting.Settings) -> Levels:
+    file = pool.folder / "classes.txt"
+    return selecting.levels_of(pool.classes, wordnet, settings.distance, file)
+
+
+def _given(options: Mapping[str, Any]) -> dict[str, object]:
     return {key: options[key] for key in DEFAULTS if options.get(key) is not None}
 
 
-def _settings(values: dict[str, Any]) -> selecting.Settings:
+def _settings(values: Mapping[str, Any]) -> selecting.Settings:
     try:
         return selecting.settings_of(values)
     except ValueError as error:
         raise UsageError(str(error)) from error
 
 
-def _joining_settings(
-    meta: dict[str, Any], given: dict[str, Any], into: Path
-) -> selecting.Settings:
-    values = {**{key: meta[key] for key in DEFAULTS if key in meta}, **given}
+def _joining_settings(meta: Meta, given: dict[str, object], into: Path) -> selecting.Settings:
+    values = _given(vars(meta)) | given
     missing = [f"--{key.replace('_', '-')}" for key in DEFAULTS if key not in values]
     if missing:
         raise BadInput(
@@ -258,29 +267,24 @@ def _joining_settings(
             line=1,
             cure="give them as options",
         )
-    if values["top_k"] != meta["top_k"]:
-        raise UsageError(f"--top-k is {values['top_k']}, but {into} has {meta['top_k']}")
+    if values["top_k"] != meta.top_k:
+        raise UsageError(f"--top-k is {values['top_k']}, but {into} has {meta.top_k}")
     if values["distance"] not in DISTANCES:
-        raise BadInput(f"the distance is {values['distance']!r}", file=into, line=1)
+        raise BadInput(f"the distance is {values['distance']!r}", into, 1)
     try:
         return selecting.settings_of(values)
     except (TypeError, ValueError) as error:
-        raise BadInput(
-            str(error), file=into, line=1, cure="mend it or give it as an option"
-        ) from error
+        raise BadInput(str(error), into, 1, "mend it or give it as an option") from error
 
 
-def _refuse_another_pool(
-    meta: dict[str, Any], now: dict[str, str], predictions: Path, into: Path
-) -> None:
+def _refuse_another_pool(meta: Meta, now: dict[str, str], predictions: Path, into: Path) -> None:
     """The union ranks as a full run would only if the pool and the predictions are the same."""
-    before = meta.get("inputs")
-    for name, digest in before.items() if isinstance(before, dict) else ():
+    for name, digest in meta.inputs.items() if isinstance(meta.inputs, dict) else ():
         if now.get(name) != digest:
             raise BadInput(
                 f"is not the file that {into} was made from",
                 file=predictions / name,
-                cure="bring it back, or select anew",
+                cure="bring it back, or select again",
             )
 
 
@@ -321,42 +325,39 @@ def _shard(text: str) -> tuple[int, int]:
     return index, parts
 
 
-def show_selection(result: Result) -> str:
-    counts = result["counts"]
-    rows: list[tuple[str, Any]] = [("written", result["out"]), *counts.items()]
-    if "held" in result:
-        rows.append(("images held for merge", result["held"]))
+def show_selection(result: SelectionResult) -> str:
+    rows: list[tuple[str, object]] = [("written", result.out), *(result.counts or {}).items()]
+    if result.held is not None:
+        rows.append(("images held for merge", result.held))
     return table(rows)
 
 
-def show_ranking(result: Result) -> str:
-    level = f"{100 * result['sure']['level']:g} %"
-    head = ["rank", "classifier", "images", "score", f"places at {level}", "Hodge rank"]
-    order = sorted(range(len(result["classifiers"])), key=lambda i: result["ranks"][i])
+def show_ranking(result: Ranking) -> str:
+    order = result.sure_order()
+    head = ["rank", "classifier", "images", "score", f"places at {100 * order.level:g} %"]
     rows = [
         (
-            f"{result['ranks'][i]:g}",
-            result["classifiers"][i],
-            result["images"][i],
-            f"{result['scores'][i]:.4f}",
-            "{} – {}".format(*result["sure"]["places"][i]),
-            f"{result['hodge']['ranks'][i]:g}",
+            f"{result.ranks[i]:g}",
+            result.classifiers[i],
+            (result.images or [])[i],
+            f"{result.scores[i]:.4f}",
+            f"{first} – {last}",
+            f"{result.hodge.ranks[i]:g}",
         )
-        for i in order
+        for i, (first, last) in zip(result.by_rank(), order.places, strict=True)
     ]
-    lines = [table(rows, head), ""]
-    if result["sure"]["words"]:
-        lines += [result["sure"]["words"], ""]
-    lines.append("images: " + ", ".join(f"case {k} {n}" for k, n in result["cases"].items()))
-    lines += counted_images(result)
-    if result["bootstrap"]["left_out"]:
-        drawn = result["bootstrap"]
-        lines.append(f"{drawn['left_out']} of {drawn['rounds']} rounds had no ranking: left out")
-    lines.append(f"smoothing: {result['smoothing']}; cyclicity {result['hodge']['cyclicity']:.4f}")
-    if "spearman" in result:
-        lines.append(f"against accuracy: Spearman {result['spearman']:.4f}, Kendall ")
-        lines[-1] += f"{result['kendall']:.4f}"
-    if "ablation" in result:
-        rows_k = [(row["k"], row["spearman"]) for row in result["ablation"]]
-        lines += ["", table(rows_k, ("k", "Spearman"))]
+    lines = [table(rows, [*head, "Hodge rank"]), ""]
+    if order.words:
+        lines += [order.words, ""]
+    lines.append("images: " + ", ".join(f"case {k} {n}" for k, n in result.cases.items()))
+    lines += result.counted_images()
+    drawn = result.bootstrap
+    if drawn.left_out:
+        lines.append(f"{drawn.left_out} of {drawn.rounds} rounds had no ranking: left out")
+    lines.append(f"smoothing: {result.smoothing}; cyclicity {result.hodge.cyclicity:.4f}")
+    if result.spearman is not None:
+        lines.append(f"against accuracy: Spearman {result.spearman:.4f}, Kendall ")
+        lines[-1] += f"{result.kendall:.4f}"
+    if result.ablation is not None:
+        lines += ["", table([(row.k, row.spearman) for row in result.ablation], ("k", "Spearman"))]
     return "\n".join(lines)

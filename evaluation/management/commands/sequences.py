@@ -68,9 +68,9 @@ class Command(ContractCommand):
     def show(self, result: Result) -> str:
         first = ", ".join(result["left_out_first"])
         more = ", …" if result["left_out"] > len(result["left_out_first"]) else ""
-        told = f" ({first}{more})" if first else ""
+        names = f" ({first}{more})" if first else ""
         rows = {key: result[key] for key in ("objects", "sequences", "frames", "written")}
-        return table([*rows.items(), ("left out", f"{result['left_out']}{told}")])
+        return table([*rows.items(), ("left out", f"{result['left_out']}{names}")])
 
     def _write_frames(self, asked: Shown, out: Path, missing: int) -> int:
         """How many frames were written; those that are there stay."""

@@ -18,7 +18,7 @@ from evaluation.readers import embedding_files, label_sets
 from evaluation.readers.mappings import Mapping, places_in, read_mapping
 from evaluation.readers.pools import read_classes
 from labeling.files import BadInput
-from labeling.management.contract import ContractCommand, Result, table
+from labeling.management.contract import ContractCommand, table
 from labeling.plurals import count_of
 
 NOT_AN_INSTANCE = "name a class, not an instance"
@@ -91,24 +91,28 @@ class Command(ContractCommand):
         )
         embed.add_argument("--seed", type=whole(), default=0, help="of --by random (0)")
 
-    def near(self, labels: Path, hops: int, among: Path | None, **options: Any) -> Result:
+    def near(
+        self, labels: Path, hops: int, among: Path | None, **options: Any
+    ) -> label_sets.NearLabels:
         """The zero-shot label sets of DeViSE."""
         return label_sets.near(load(), labels, hops, among)
 
-    def correct_sets(self, labels: list[str], true: Path | None, **options: Any) -> Result:
+    def correct_sets(
+        self, labels: list[str], true: Path | None, **options: Any
+    ) -> label_sets.SizeTable:
         """Table 1 of DeViSE's appendix."""
         return label_sets.correct_set_sizes(load(), named_files(labels), true)
 
     def nearest(
         self, terms: Path, vectors: Path, images: Path, labels: Path, out: Path, **options: Any
-    ) -> Result:
+    ) -> embedding_files.Predicted:
         """predictions.csv for `score classification`."""
         counts = options["k"], options["nearest"]
         return embedding_files.predict(load(), terms, vectors, images, labels, out, *counts)
 
     def embed(
         self, terms: Path, labels: Path, out: Path, by: str, seed: int, **options: Any
-    ) -> Result:
+    ) -> embedding_files.Embedded:
         """A row a label, in the order of the list."""
         return embedding_files.embed(load(), terms, labels, out, by, seed)
 
@@ -214,22 +218,22 @@ def add_similarity(
     )
 
 
-def show_labels(result: Result) -> str:
+def show_labels(result: label_sets.NearLabels) -> str:
     """A label a line, with its words, then how many there are."""
     wordnet = load()
-    rows = [(wnid, ", ".join(wordnet.lemmas(wordnet.index(wnid)))) for wnid in result["labels"]]
-    within = f"{count_of(result['count'], 'label')} within {count_of(result['hops'], 'hop')}"
-    return "\n\n".join(filter(None, [table(rows), f"{within}, {result['of_the_seed']} given"]))
+    rows = [(wnid, ", ".join(wordnet.lemmas(wordnet.index(wnid)))) for wnid in result.labels]
+    within = f"{count_of(result.count, 'label')} within {count_of(result.hops, 'hop')}"
+    return "\n\n".join(filter(None, [table(rows), f"{within}, {result.of_the_seed} given"]))
 
 
-def show_sizes(result: Result) -> str:
+def show_sizes(result: label_sets.SizeTable) -> str:
     """A row a set of labels, a column a k."""
     rows = [
-        (row["name"], row["labels"], *(round(x, 2) for x in row["mean_correct_set_size"].values()))
-        for row in result["rows"]
+        (row.name, row.labels, *(round(x, 2) for x in row.mean_correct_set_size.values()))
+        for row in result.rows
     ]
-    ks = [f"k = {k}" for k in result["rows"][0]["mean_correct_set_size"]]
-    return f"{table(rows, head=('valid labels', 'labels', *ks))}\n\n{result['hierarchy']}"
+    ks = [f"k = {k}" for k in result.rows[0].mean_correct_set_size]
+    return f"{table(rows, head=('valid labels', 'labels', *ks))}\n\n{result.hierarchy}"
 
 
 def load() -> wn.WordNet:

@@ -119,8 +119,8 @@ def denser(module: nn.Module, images: Tensor, side: int) -> Iterator[None]:
         while sides[-1] < side:
             sides.append(_lower(module, images, side, changed))
         if sides[-1] != side:
-            said = ", ".join(f"{one} × {one}" for one in sides)
-            raise Unsuited(f"the strides of its layers give {said} places, not {side} × {side}")
+            listed = ", ".join(f"{one} × {one}" for one in sides)
+            raise Unsuited(f"the strides of its layers give {listed} places, not {side} × {side}")
         yield
     finally:
         for layer, before in changed:

@@ -1,4 +1,4 @@
-"""Which score maps there are, by name. Without torch, so that options can be told at once."""
+"""Which score maps there are, by name. Without torch, so that help comes at once."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""The Contextual Dissimilarity Score and what is said beside it, for many sequences at once.
+"""The Contextual Dissimilarity Score and what stands beside it, for many sequences at once.
 
 Source: Sarvadevabhatla, Venkatraman, Venkatesh Babu (2016), §5 and Supplements D and E. Sequences
 of different lengths lie one after another in a flat array; `starts` says where each begins.

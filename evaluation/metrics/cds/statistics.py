@@ -31,8 +31,8 @@ def statistics(scores: Scores, weights: Counts) -> Found:
     found: Found = {}
     for measure, values in scores.measures.items():
         by_cell = cs.cells(scores, values, weights)
-        told = cs.averages(scores, values, weights, by_cell) | winners(scores, by_cell)
-        for key, value in told.items():
+        averaged = cs.averages(scores, values, weights, by_cell) | winners(scores, by_cell)
+        for key, value in averaged.items():
             found[measure, *key] = value
     if scores.wrong is not None:
         found |= _errors(scores, weights)

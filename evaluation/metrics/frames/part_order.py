@@ -168,8 +168,8 @@ def _refuse(
             f"the category has {', '.join(vocabulary)}",
         )
     if len({mask.shape for mask in masks.values()}) > 1:
-        told = ", ".join(f"{name} {mask.shape}" for name, mask in masks.items())
-        raise PartsError(f"masks of {one.name} differ in size: {told}", "give the whole image's")
+        listed = ", ".join(f"{name} {mask.shape}" for name, mask in masks.items())
+        raise PartsError(f"masks of {one.name} differ in size: {listed}", "give the whole image's")
     if not (np.isfinite(one.area) and one.area > 0):
         raise PartsError(
             f"{one.name} has an area of {one.area}", "give the object's own area in pixels"

@@ -32,7 +32,7 @@ class PartSequence:
 
     steps: (H, W) int16, the first frame (from 0) that shows a pixel; the last one shows the rest.
     names: what each frame adds, "" for the empty frame, REST for the last.
-    present: parts with a pixel of their own mask; the paper's m, of `possible` M.
+    present: parts with a pixel of their own mask; the paper's m.
     """
 
     steps: NDArray[np.int16]
@@ -41,10 +41,6 @@ class PartSequence:
 
     def __len__(self) -> int:
         return len(self.names)
-
-    @property
-    def possible(self) -> int:
-        return len([name for name in self.names if name not in ("", REST)])
 
     def revealed(self, frame: int) -> NDArray[np.bool_]:
         """(H, W) what a frame (from 0) shows of the original."""
@@ -106,8 +102,8 @@ def _refuse(parts: Sequence[str], shown: Mapping[str, NDArray[np.bool_]]) -> Non
     for name, mask in shown.items():
         sizes.setdefault(mask.shape, name)
     if len(sizes) > 1 or len(next(iter(sizes))) != 2:
-        told = ", ".join(f"{name} has {shape}" for shape, name in sizes.items())
-        raise PartsError(f"masks differ in size: {told}", "give (H, W) masks of the same crop")
+        listed = ", ".join(f"{name} has {shape}" for shape, name in sizes.items())
+        raise PartsError(f"masks differ in size: {listed}", "give (H, W) masks of the same crop")
 
 
 def checked_order(order: Sequence[str], vocabulary: Sequence[str]) -> list[str]:
@@ -116,13 +112,13 @@ def checked_order(order: Sequence[str], vocabulary: Sequence[str]) -> list[str]:
     """
     parts = [name for name in order if name not in REST_NAMES]
     known = [name for name in vocabulary if name not in REST_NAMES]
-    for left, right, said in (
+    for left, right, fault in (
         (parts, known, "the part order names parts that the category does not have"),
         (known, parts, "the part order leaves parts out"),
     ):
         odd = sorted(set(left) - set(right))
         if odd:
             raise PartsError(
-                f"{said}: {', '.join(odd)}", f"the category has {', '.join(known) or 'none'}"
+                f"{fault}: {', '.join(odd)}", f"the category has {', '.join(known) or 'none'}"
             )
     return parts

@@ -5,26 +5,33 @@ compared); Jiang et al. 2011 (HodgeRank). Needs numpy only.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from evaluation.metrics import bands
 from evaluation.metrics.bootstrap import joint_draws
+from evaluation.metrics.mad.results import (
+    LEAST,
+    LEVEL,
+    AblationRow,
+    Bootstrap,
+    DifferentImages,
+    Hodge,
+    PairCounts,
+    Ranking,
+    SureOrder,
+)
 from evaluation.metrics.statistics import kendall, ranks, spearman
-from labeling.plurals import count_of
 
 Smoothing = Literal["laplace", "none"]
 SMOOTHINGS: tuple[Smoothing, ...] = ("laplace", "none")
 Answers = Mapping[tuple[str, str], bool | None]
 # Scores nearer than this are a tie: the eigenvector's last digits are noise.
 _DIGITS = 12
-LEVEL = 0.95
-_LEAST = 1 - (1 - LEVEL) / 2
-_MANY = 20
 # Agresti and Coull's (1998): two rights and two wrongs more, without which few images are sure.
 _MORE = 2
 
@@ -61,8 +68,8 @@ class SelectedImage:
 
 
 @dataclass
-class Standing:
-    """What stands for a pair now.
+class PairImages:
+    """The images of a pair.
 
     images: in place, by rank, `pending` among them: those with an answer still to come. dropped:
     those that an answer of null took out. reserve: what would come next, unless there is none.
@@ -75,32 +82,34 @@ class Standing:
     reserve: SelectedImage | None = None
 
 
-def standing_images(lines: Iterable[SelectedImage], answers: Answers, top_k: int) -> list[Standing]:
-    """For each pair, in order of first mention, which images stand, wait, or were dropped.
+def images_in_place(
+    lines: Iterable[SelectedImage], answers: Answers, top_k: int
+) -> list[PairImages]:
+    """For each pair, in order of first mention, which images are in place, wait, or were dropped.
 
     An image with an answer of null on either question is dropped; the pair's next reserve (ranks
-    above top_k) takes its place, and is dropped in its turn if its own answer is null. A reserve
-    comes in only for a dropped image: a pair that had fewer than top_k keeps fewer.
+    above top_k) takes its place, and is dropped in its turn if its answer is null. A reserve comes
+    in only for a dropped image: a pair that had fewer than top_k keeps fewer.
     """
     pairs: dict[frozenset[str], list[SelectedImage]] = {}
     for line in lines:
         pairs.setdefault(frozenset(line.pair), []).append(line)
     found = []
     for chosen in pairs.values():
-        standing = Standing(chosen[0].pair)
+        current = PairImages(chosen[0].pair)
         wanted = sum(line.rank <= top_k for line in chosen)
         for line in sorted(chosen, key=lambda line: line.rank):
-            if len(standing.images) == wanted:
-                standing.reserve = line
+            if len(current.images) == wanted:
+                current.reserve = line
                 break
             given = [answers.get(question, "none yet") for question in line.questions]
             if None in given:
-                standing.dropped.append(line)
+                current.dropped.append(line)
                 continue
-            standing.images.append(line)
+            current.images.append(line)
             if "none yet" in given:
-                standing.pending.append(line)
-        found.append(standing)
+                current.pending.append(line)
+        found.append(current)
     return found
 
 
@@ -150,21 +159,21 @@ def rank(
     missing: Literal["error", "exclude"] = "error",
     accuracy: Mapping[str, float] | None = None,
     ablation: bool = False,
-) -> dict[str, Any]:
-    """The result of a MAD competition as FORMATS has it, of plain numbers and lists.
+) -> Ranking:
+    """The result of a MAD competition.
 
     The order of the lines and which classifier of a pair is named first do not matter. missing: an
     unanswered question is MissingAnswers, or leaves its image out and is counted under `pending`.
-    accuracy: classifier → accuracy, compared with the ranks. Not a number is NaN.
+    accuracy: classifier → accuracy, compared with the ranks.
     Raises RankingError where no ranking exists: the comparisons fall apart, or, without smoothing,
     a classifier was never right in a pair.
     """
-    standings = standing_images(lines, answers, top_k)
-    pending = [line for standing in standings for line in standing.pending]
+    placed_pairs = images_in_place(lines, answers, top_k)
+    pending = [line for current in placed_pairs for line in current.pending]
     if pending and missing == "error":
         unanswered = {q: None for line in pending for q in line.questions if q not in answers}
         raise MissingAnswers(list(unanswered))
-    outcomes = _outcomes(standings, answers, list(classifiers))
+    outcomes = _outcomes(placed_pairs, answers, list(classifiers))
     correct, images = outcomes.tally(outcomes.right)
     _refuse_parts(outcomes.classifiers, images)
     a = accuracy_matrix(correct, images, smoothing)
@@ -173,42 +182,53 @@ def rank(
     placed = ranks(scores.round(_DIGITS)).tolist()
     order = _order(outcomes, placed, smoothing, bootstrap, seed)
     place = dict(zip(order.names, order.places, strict=True))
-    result: dict[str, Any] = {
-        "classifiers": list(classifiers),
-        "accuracy": a.tolist(),
-        "dominance": dominance(a).tolist(),
-        "scores": scores.tolist(),
-        "ranks": placed,
-        **_uncertainty(outcomes, images, smoothing, bootstrap, seed),
-        "sure": order.as_payload() | {"places": [list(place[name]) for name in classifiers]},
-        "images": images.sum(axis=1).tolist(),
-        "hodge": hodge(a, images),
-        "cases": cases(outcomes),
-        "pairs": _pair_rows(outcomes, standings),
-        "smoothing": smoothing,
-        "top_k": top_k,
-        "pending": len(pending),
-        "different_images": {
-            "ranked": len({name for own in outcomes.images for name in own.tolist()}),
-            "pending": len({line.image for line in pending}),
-        },
-    }
+    drawn = _drawn_scores(outcomes, images, smoothing, bootstrap, seed)
+    result = Ranking(
+        classifiers=list(classifiers),
+        accuracy=a.tolist(),
+        dominance=dominance(a).tolist(),
+        scores=scores.tolist(),
+        ranks=placed,
+        rank_intervals=_rank_intervals(drawn).tolist(),
+        beats=_beats(drawn).tolist(),
+        bootstrap=Bootstrap(rounds=bootstrap, seed=seed, left_out=bootstrap - len(drawn)),
+        sure=SureOrder(
+            level=order.level,
+            bands=order.bands,
+            apart=[list(pair) for pair in order.apart],
+            words=order.words,
+            places=[list(place[name]) for name in classifiers],
+        ),
+        images=images.sum(axis=1).tolist(),
+        hodge=hodge(a, images),
+        cases=cases(outcomes),
+        pairs=_pair_counts(outcomes, placed_pairs),
+        smoothing=smoothing,
+        top_k=top_k,
+        pending=len(pending),
+        different_images=DifferentImages(
+            ranked=len({name for own in outcomes.images for name in own.tolist()}),
+            pending=len({line.image for line in pending}),
+        ),
+        ablation=_ablation(outcomes, top_k, smoothing) if ablation else None,
+    )
     if accuracy is not None:
-        result |= against_accuracy(result["ranks"], [accuracy[name] for name in classifiers])
-    if ablation:
-        result["ablation"] = _ablation(outcomes, top_k, smoothing)
+        compared = against_accuracy(placed, [accuracy[name] for name in classifiers])
+        result = replace(result, **compared._asdict())
     return result
 
 
-def _outcomes(standings: Sequence[Standing], answers: Answers, classifiers: list[str]) -> Outcomes:
+def _outcomes(
+    placed_pairs: Sequence[PairImages], answers: Answers, classifiers: list[str]
+) -> Outcomes:
     place = {name: i for i, name in enumerate(classifiers)}
-    by_pair = {frozenset(standing.pair): standing for standing in standings}
+    by_pair = {frozenset(current.pair): current for current in placed_pairs}
     pairs, right, ids = [], [], []
     for i, j in combinations(range(len(classifiers)), 2):
-        standing = by_pair.get(frozenset((classifiers[i], classifiers[j])))
-        waiting = set(standing.pending) if standing else set()
+        current = by_pair.get(frozenset((classifiers[i], classifiers[j])))
+        waiting = set(current.pending) if current else set()
         rows, names = [], []
-        for line in standing.images if standing else ():
+        for line in current.images if current else ():
             if line in waiting:
                 continue
             given = [bool(answers[question]) for question in line.questions]
@@ -270,7 +290,7 @@ def perron(dominance: NDArray[np.float64]) -> NDArray[np.float64]:
     return scores / scores.sum(axis=-1, keepdims=True)
 
 
-def hodge(accuracy: NDArray[np.float64], images: NDArray[Any]) -> dict[str, Any]:
+def hodge(accuracy: NDArray[np.float64], images: NDArray[Any]) -> Hodge:
     """HodgeRank: scores s, summing to 0, with s_i − s_j nearest to ln(a_ij / a_ji).
 
     Least squares weighted by the images of each pair. cyclicity: the share of the weighted sum of
@@ -287,109 +307,56 @@ def hodge(accuracy: NDArray[np.float64], images: NDArray[Any]) -> dict[str, Any]
     scores -= scores.mean()
     total = float(((root * flow) ** 2).sum())
     residual = float(((rows @ scores - root * flow) ** 2).sum())
-    return {
-        "scores": scores.tolist(),
-        "ranks": ranks(scores.round(_DIGITS)).tolist(),
+    return Hodge(
+        scores=scores.tolist(),
+        ranks=ranks(scores.round(_DIGITS)).tolist(),
         # Where nothing differs nothing is left unexplained.
-        "cyclicity": residual / total if total > 0 else 0.0,
-    }
+        cyclicity=residual / total if total > 0 else 0.0,
+    )
 
 
 def cases(outcomes: Outcomes) -> dict[str, int]:
     """Images, over all pairs, with both classifiers right (I), one (II), neither (III)."""
     right = np.concatenate([np.zeros((0, 2), bool), *outcomes.right]).sum(axis=1)
-    return {
-        "I": int((right == 2).sum()),
-        "II": int((right == 1).sum()),
-        "III": int((right == 0).sum()),
-    }
+    return {case: int((right == count).sum()) for case, count in (("I", 2), ("II", 1), ("III", 0))}
 
 
-def against_accuracy(mad_ranks: Sequence[float], accuracies: Sequence[float]) -> dict[str, Any]:
+class AgainstAccuracy(NamedTuple):
+    """What Ranking has of it."""
+
+    accuracy_ranks: list[float]
+    rank_changes: list[float]
+    spearman: float
+    kendall: float
+
+
+def against_accuracy(mad_ranks: Sequence[float], accuracies: Sequence[float]) -> AgainstAccuracy:
     """Ranks by accuracy, how many places MAD moves each one up, and the rank correlations.
 
     The paper's Table 1: Spearman 0.8727 (0.89 there comes of correlating lists of positions),
     Kendall 0.7091.
     """
     accuracy_ranks = ranks(accuracies)
-    return {
-        "accuracy_ranks": accuracy_ranks.tolist(),
-        "rank_changes": (accuracy_ranks - np.asarray(mad_ranks)).tolist(),
-        "spearman": spearman(accuracy_ranks, mad_ranks),
-        "kendall": kendall(accuracy_ranks, mad_ranks),
-    }
+    return AgainstAccuracy(
+        accuracy_ranks=accuracy_ranks.tolist(),
+        rank_changes=(accuracy_ranks - np.asarray(mad_ranks)).tolist(),
+        spearman=spearman(accuracy_ranks, mad_ranks),
+        kendall=kendall(accuracy_ranks, mad_ranks),
+    )
 
 
-def sure_order(result: Mapping[str, Any]) -> bands.Order:
-    """Which of the order is sure. Results of before did not say: what the rounds of their bootstrap
-    tell apart then, on twenty images of a pair or more."""
-    ranks_of = dict(zip(result["classifiers"], result["ranks"], strict=True))
-    names = sorted(ranks_of, key=lambda name: (ranks_of[name], name))
-    known = result.get("sure")
-    if known is not None:
-        return bands.Order(tuple(names), tuple((a, b) for a, b in known["apart"]), known["level"])
-    place = {name: index for index, name in enumerate(result["classifiers"])}
-    images = {frozenset(row["pair"]): row["images"] for row in result["pairs"]}
-
-    def is_apart(a: str, b: str) -> bool:
-        beats = result["beats"][place[a]][place[b]]
-        return (beats or 0) >= _LEAST and images.get(frozenset((a, b)), 0) >= _MANY
-
-    return bands.order(names, is_apart, LEVEL)
-
-
-def counted_images(result: Mapping[str, Any]) -> list[str]:
-    """What the ranks rest on and what is left out, in sentences; an image counts in every pair."""
-    different = result.get("different_images")
-    if different is None:
-        return []
-    said = []
-    for key, words in (("ranked", "ranked"), ("pending", "left out, still to be answered")):
-        of_pairs = sum(row["images"] for row in result["pairs"])
-        count = of_pairs if key == "ranked" else result["pending"]
-        if count:
-            own = different[key]
-            said.append(
-                f"{count_of(count, 'image')} of pairs {words}: "
-                f"{count_of(own, 'different image')}, each "
-                "counted once in every pair that it was chosen for"
-            )
-    dropped = sum(row["dropped"] or 0 for row in result["pairs"])
-    if dropped:
-        said.append(f"{count_of(dropped, 'image')} of pairs dropped as too hard or no photograph")
-    return said
-
-
-def _uncertainty(
-    outcomes: Outcomes, images: NDArray[Any], smoothing: Smoothing, rounds: int, seed: int
-) -> dict[str, Any]:
-    """rank_intervals (95 % percentiles) and beats, P(i beats j), a tie counting half.
-
-    Rounds in which a classifier has no image right against another have no ranking without
-    smoothing; they are left out and counted.
-    """
-    count = len(outcomes.classifiers)
-    scores = _drawn_scores(outcomes, images, smoothing, rounds, seed)
-    settings = {"rounds": rounds, "seed": seed, "left_out": rounds - len(scores)}
+def _rank_intervals(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    """(m, 2) 95 % percentiles of the ranks of (rounds, m) scores; NaN without rounds."""
     if len(scores) == 0:
-        nothing = float("nan")
-        return {
-            "rank_intervals": [[nothing, nothing]] * count,
-            "beats": [[nothing] * count] * count,
-            "bootstrap": settings,
-        }
-    low, high = np.percentile(ranks(scores), (2.5, 97.5), axis=0)
-    return {
-        "rank_intervals": np.stack([low, high], axis=1).tolist(),
-        "beats": _beats(scores).tolist(),
-        "bootstrap": settings,
-    }
+        return np.full((scores.shape[1], 2), np.nan)
+    return np.percentile(ranks(scores), (2.5, 97.5), axis=0).T
 
 
 def _drawn_scores(
     outcomes: Outcomes, images: NDArray[Any], smoothing: Smoothing, rounds: int, seed: int
 ) -> NDArray[np.float64]:
-    """(rounds, m) scores of the rounds that have a ranking."""
+    """(rounds, m) scores of the rounds that have a ranking: without smoothing those have none in
+    which a classifier has no image right against another."""
     generator = np.random.default_rng(seed)
     kept = []
     for draws in joint_draws(outcomes.images, rounds, generator):
@@ -401,7 +368,9 @@ def _drawn_scores(
 
 
 def _beats(scores: NDArray[np.float64]) -> NDArray[np.float64]:
-    """(m, m) share of the rounds in which i is above j, a tie counting half."""
+    """(m, m) share of the rounds in which i is above j, a tie counting half; NaN without rounds."""
+    if len(scores) == 0:
+        return np.full((scores.shape[1], scores.shape[1]), np.nan)
     above = (scores[:, :, None] > scores[:, None, :]).mean(axis=0)
     equal = (scores[:, :, None] == scores[:, None, :]).mean(axis=0)
     return above + equal / 2
@@ -428,30 +397,26 @@ def _order(
     counts = padded.tally(right)[1]
     names = outcomes.classifiers
     place = {name: i for i, name in enumerate(names)}
-    scores = _drawn_scores(padded, counts, smoothing, rounds, seed)
-    beats = _beats(scores) if len(scores) else np.full((len(names), len(names)), 0.5)
+    beats = _beats(_drawn_scores(padded, counts, smoothing, rounds, seed))
     ranked = sorted(names, key=lambda name: (placed[place[name]], name))
-    return bands.order(ranked, lambda a, b: bool(beats[place[a], place[b]] >= _LEAST), LEVEL)
+    return bands.order(ranked, lambda a, b: bool(beats[place[a], place[b]] >= LEAST), LEVEL)
 
 
-def _pair_rows(outcomes: Outcomes, standings: Sequence[Standing]) -> list[dict[str, Any]]:
+def _pair_counts(outcomes: Outcomes, placed_pairs: Sequence[PairImages]) -> list[PairCounts]:
     names = outcomes.classifiers
-    by_pair = {frozenset(standing.pair): standing for standing in standings}
+    by_pair = {frozenset(current.pair): current for current in placed_pairs}
     rows = []
     for (i, j), right in zip(outcomes.pairs, outcomes.right, strict=True):
-        standing = by_pair.get(frozenset((names[i], names[j])), Standing((names[i], names[j])))
+        pair = (names[i], names[j])
+        current = by_pair.get(frozenset(pair), PairImages(pair))
+        dropped, pending = len(current.dropped), len(current.pending)
         rows.append(
-            {
-                "pair": [names[i], names[j]],
-                "images": len(right),
-                "dropped": len(standing.dropped),
-                "pending": len(standing.pending),
-            }
+            PairCounts(pair=list(pair), images=len(right), dropped=dropped, pending=pending)
         )
     return rows
 
 
-def _ablation(outcomes: Outcomes, top_k: int, smoothing: Smoothing) -> list[dict[str, Any]]:
+def _ablation(outcomes: Outcomes, top_k: int, smoothing: Smoothing) -> list[AblationRow]:
     """Spearman of the ranks from each pair's first k images with those from all; NaN if none."""
 
     def ranked(part: Outcomes) -> NDArray[np.float64] | None:
@@ -463,7 +428,7 @@ def _ablation(outcomes: Outcomes, top_k: int, smoothing: Smoothing) -> list[dict
     for k in range(1, top_k + 1):
         part = ranked(outcomes.first(k))
         value = float("nan") if part is None or whole is None else spearman(part, whole)
-        rows.append({"k": k, "spearman": value})
+        rows.append(AblationRow(k=k, spearman=value))
     return rows
 
 

@@ -4,7 +4,7 @@
 
 A component grows as the threshold falls and keeps its box until it takes a pixel beyond it. So
 pixels are taken level by level into a forest of sets, and each set whose box is about to change
-tells for which thresholds it stood. Most pixels touch one set and lie within its box: that can be
+records for which thresholds it stood. Most pixels touch one set and lie within its box: that can be
 seen from their eight neighbours alone. Compiled by numba: import this inside functions only.
 """
 
@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from evaluation.metrics.wsol import kernels_forest as forest
-from evaluation.metrics.wsol.kernels_forest import LARGEST, MOST, TOLD, USED, X0, X1, Y0, Y1
+from evaluation.metrics.wsol.kernels_forest import LARGEST, MOST, RECORDED, USED, X0, X1, Y0, Y1
 from evaluation.metrics.wsol.kernels_levels import bytes_of, steps_of
 from evaluation.metrics.wsol.kernels_rings import (
     DX,
@@ -122,10 +122,10 @@ def _standing(changes):
     count = changes.shape[1] - 1
     hits = np.zeros((changes.shape[0], count), np.bool_)
     for d in range(changes.shape[0]):
-        standing = 0
+        boxes_open = 0
         for t in range(count):
-            standing += changes[d, t]
-            hits[d, t] = standing > 0
+            boxes_open += changes[d, t]
+            hits[d, t] = boxes_open > 0
     return hits
 
 
@@ -169,11 +169,11 @@ def _overlap(x0, y0, x1, y1, marks):
 
 
 @njit(nogil=True, cache=True)
-def _mark(told, counts, marks):
-    """Counts the boxes that were told, and makes room for more."""
+def _mark(spans, counts, marks):
+    """Counts the boxes in spans, and makes room for more."""
     floors = marks.floors
-    for row in range(counts[TOLD]):
-        x0, y0, x1, y1, begin, end, top = told[row]
+    for row in range(counts[RECORDED]):
+        x0, y0, x1, y1, begin, end, top = spans[row]
         found = _overlap(x0, y0, x1, y1, marks)
         if found > 0:
             _count(found, marks.truth, begin, end, marks.changes)
@@ -183,18 +183,18 @@ def _mark(told, counts, marks):
                 marks.rivals.append(
                     (np.int64(top), np.int64(begin), np.int64(end), most, found >= 0.5)
                 )
-    counts[TOLD] = 0
+    counts[RECORDED] = 0
 
 
 @njit(nogil=True, cache=True)
 def _take(places, level, rings, kinds, worth, flat, woods, marks):
-    """Takes the pixels of one level into the forest; what is told is counted when there is much."""
-    labels, parents, sums, boxes, told, counts = woods
+    """Takes the pixels of one level into the forest; spans are counted when there are many."""
+    labels, parents, sums, boxes, spans, counts = woods
     wide, most, largest = marks.wide, counts[MOST], counts[LARGEST]
     steps = DY * wide + DX
     for p in places:
-        if counts[TOLD] > forest.ROWS - forest.SPARE:
-            _mark(told, counts, marks)
+        if counts[RECORDED] > forest.ROWS - forest.SPARE:
+            _mark(spans, counts, marks)
         ring = rings[p]
         kind = kinds[ring]
         if kind < NONE or kind & PLAIN:
@@ -206,9 +206,9 @@ def _take(places, level, rings, kinds, worth, flat, woods, marks):
                 if (x < boxes[at, X0] or x > boxes[at, X1]) or (
                     y < boxes[at, Y0] or y > boxes[at, Y1]
                 ):
-                    forest.widen(at, (x, y, x, y), p, level, boxes, told, counts)
+                    forest.widen(at, (x, y, x, y), p, level, boxes, spans, counts)
         else:
-            at = forest.mingle(p, level, kind, wide, labels, parents, sums, boxes, told, counts)
+            at = forest.mingle(p, level, kind, wide, labels, parents, sums, boxes, spans, counts)
         labels[p] = at
         total = sums[at] + worth[ring]
         sums[at] = total
@@ -274,13 +274,13 @@ def _holes(picture, truth, changes):
 @njit(nogil=True, cache=True)
 def _tell_all(first, level, woods, marks):
     """Counts the boxes of the sets that are left when the last level has been taken."""
-    _, parents, _, boxes, told, counts = woods
+    _, parents, _, boxes, spans, counts = woods
     for at in range(first, counts[USED]):
-        if counts[TOLD] > forest.ROWS - forest.SPARE:
-            _mark(told, counts, marks)
+        if counts[RECORDED] > forest.ROWS - forest.SPARE:
+            _mark(spans, counts, marks)
         if parents[at] == at:
-            forest.tell(at, level, boxes, told, counts)
-    _mark(told, counts, marks)
+            forest.record(at, level, boxes, spans, counts)
+    _mark(spans, counts, marks)
 
 
 @njit(nogil=True, cache=True)

@@ -2,7 +2,7 @@
 # numba infers the types of these loops, and its hints lack _nrt.
 """Sets of pixels that grow and join as a threshold moves, and the boxes that they have had.
 
-Pixels are taken level by level into a forest of sets. Each set whose box is about to change tells
+Pixels are taken level by level into a forest of sets. Each set whose box is about to change records
 where it stood until then. Most pixels touch one set and lie within its box, which their rings say
 already. Compiled by numba: import this inside functions only. Loops that make no array are compiled
 without counts of who holds one (_nrt=False): those took most of their time.
@@ -18,25 +18,25 @@ from labeling.numba_cache import njit
 # The columns of boxes: (S, 6) int32. Corners in the framed map, X1 and Y1 inclusive. SINCE is the
 # level from which on the box stands, TOP a place in its first row.
 X0, Y0, X1, Y1, SINCE, TOP = range(6)
-# The columns of told: (T, 7) int32. A box stood between two levels.
-TOLD_X0, TOLD_Y0, TOLD_X1, TOLD_Y1, TOLD_FROM, TOLD_TO, TOLD_TOP = range(7)
-# Places in counts, (4,) int64: sets so far, rows told, the greatest sum so far and its set.
-USED, TOLD, MOST, LARGEST = range(4)
-# Rows of told, and what must be free: a pixel joins four sets at most, each tells once or twice.
+# The columns of spans: (T, 7) int32. A box stood between two levels.
+SPAN_X0, SPAN_Y0, SPAN_X1, SPAN_Y1, SPAN_FROM, SPAN_TO, SPAN_TOP = range(7)
+# Places in counts, (4,) int64: sets so far, rows of spans, the greatest sum so far and its set.
+USED, RECORDED, MOST, LARGEST = range(4)
+# Rows of spans, and what must be free: a pixel joins four sets at most, each records one or two.
 ROWS, SPARE = 4096, 16
 
 
 class Forest(NamedTuple):
     """S sets at most. labels: (P,) a set that each pixel came to. parents: (S,), a root is its own.
 
-    sums: (S,) of what the pixels of a root are worth. boxes, told, counts: as above.
+    sums: (S,) of what the pixels of a root are worth. boxes, spans, counts: as above.
     """
 
     labels: Any
     parents: Any
     sums: Any
     boxes: Any
-    told: Any
+    spans: Any
     counts: Any
 
 
@@ -67,7 +67,7 @@ def root(parents, at):
 
 
 @njit(nogil=True, cache=True, _nrt=False)
-def mingle(p, level, kind, wide, labels, parents, sums, boxes, told, counts):
+def mingle(p, level, kind, wide, labels, parents, sums, boxes, spans, counts):
     """The set of a pixel that begins one, or joins several, or lies beyond the box of its own.
 
     kind: of its ring. labels: (P,) a set that each pixel came to.
@@ -87,30 +87,30 @@ def mingle(p, level, kind, wide, labels, parents, sums, boxes, told, counts):
         if others >> i & 1:
             other = np.int64(root(parents, labels[p + DY[i] * wide + DX[i]]))
             if other != at:
-                at = _join(at, other, level, parents, sums, boxes, told, counts)
-    widen(at, (x, y, x, y), p, level, boxes, told, counts)
+                at = _join(at, other, level, parents, sums, boxes, spans, counts)
+    widen(at, (x, y, x, y), p, level, boxes, spans, counts)
     return at
 
 
 @njit(nogil=True, cache=True, _nrt=False)
-def _join(one, other, level, parents, sums, boxes, told, counts):
+def _join(one, other, level, parents, sums, boxes, spans, counts):
     """The set of both: that with the larger box, which then is the likelier to stay."""
     if _spread(boxes, other) > _spread(boxes, one):
         one, other = other, one
-    tell(other, level, boxes, told, counts)
+    record(other, level, boxes, spans, counts)
     corners = boxes[other, X0], boxes[other, Y0], boxes[other, X1], boxes[other, Y1]
-    widen(one, corners, boxes[other, TOP], level, boxes, told, counts)
+    widen(one, corners, boxes[other, TOP], level, boxes, spans, counts)
     parents[other] = one
     sums[one] += sums[other]
     return one
 
 
 @njit(nogil=True, cache=True, _nrt=False)
-def widen(at, corners, top, level, boxes, told, counts):
-    """The box of a set takes in another with this top; where that changes it, it is told."""
+def widen(at, corners, top, level, boxes, spans, counts):
+    """The box of a set takes in another with this top; a box that changes is recorded before."""
     x0, y0, x1, y1 = corners
     if x0 < boxes[at, X0] or y0 < boxes[at, Y0] or x1 > boxes[at, X1] or y1 > boxes[at, Y1]:
-        tell(at, level, boxes, told, counts)
+        record(at, level, boxes, spans, counts)
         boxes[at, SINCE] = level
         if y0 < boxes[at, Y0]:
             boxes[at, TOP] = top
@@ -124,17 +124,17 @@ def _spread(boxes, at):
 
 
 @njit(nogil=True, cache=True, _nrt=False)
-def tell(at, level, boxes, told, counts):
+def record(at, level, boxes, spans, counts):
     """Writes down the box of a set, if it stood at some threshold up to this level."""
     since = boxes[at, SINCE]
     if since == level:
         return
-    row = counts[TOLD]
-    counts[TOLD] += 1
-    told[row, TOLD_X0], told[row, TOLD_Y0] = boxes[at, X0], boxes[at, Y0]
-    told[row, TOLD_X1], told[row, TOLD_Y1] = boxes[at, X1], boxes[at, Y1]
-    told[row, TOLD_FROM], told[row, TOLD_TO] = min(since, level), max(since, level)
-    told[row, TOLD_TOP] = boxes[at, TOP]
+    row = counts[RECORDED]
+    counts[RECORDED] += 1
+    spans[row, SPAN_X0], spans[row, SPAN_Y0] = boxes[at, X0], boxes[at, Y0]
+    spans[row, SPAN_X1], spans[row, SPAN_Y1] = boxes[at, X1], boxes[at, Y1]
+    spans[row, SPAN_FROM], spans[row, SPAN_TO] = min(since, level), max(since, level)
+    spans[row, SPAN_TOP] = boxes[at, TOP]
 
 
 @njit(nogil=True, cache=True, _nrt=False)

@@ -1,4 +1,4 @@
-"""What `score cds` finds, as the command prints it and runs store it. Pure."""
+"""How `score cds` computes, and what it finds, as it is printed and as runs store it. Pure."""
 
 from dataclasses import dataclass, field
 
@@ -16,9 +16,25 @@ from evaluation.metrics.cds.tables import (
 from labeling.records import Record
 
 
+@dataclass(frozen=True)
+class Options:
+    """bootstrap: rounds, 0 for no intervals. people: classifiers that stand beside the machines: in
+    the tables by scheme, but not in what compares machines or images. captchas: at most so many
+    candidates are listed."""
+
+    measure: str = "wup"
+    convention: str = "clean"
+    by: str = "wnid"
+    bootstrap: int = 1000
+    seed: int = 0
+    level: float = 0.95
+    people: tuple[str, ...] = ()
+    captchas: int = 1000
+
+
 @dataclass(kw_only=True)
 class CdsTables(Record):
-    """Every table by its name in FORMATS. averaging: the rule of the printed tables."""
+    """Every table by its name in docs/cds.md. averaging: the rule of the printed tables."""
 
     averaging: str = "text"
     error: list[ErrorRow] = field(default_factory=list)
@@ -69,8 +85,8 @@ class Answer(Record):
 
 @dataclass(kw_only=True)
 class AnsweredSequence(Record):
-    """A line of a run's answers.jsonl: a sequence as FORMATS has it, and every classifier's answers
-    to its frames, with the scores. A classifier that was not asked is left out."""
+    """A line of a run's answers.jsonl: a sequence as docs/cds.md has it, and every classifier's
+    answers to its frames, with the scores. A classifier that was not asked is left out."""
 
     image: str
     category: str

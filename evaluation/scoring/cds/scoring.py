@@ -21,6 +21,7 @@ from evaluation.scoring.cds.result import (
     AnsweredSequence,
     Bootstrap,
     CdsResult,
+    Options,
     Scores,
     SequenceScores,
 )
@@ -32,22 +33,6 @@ from labeling.files import BadInput
 SAME = 1e-12
 # Those whose values lie in [0, 1], as CDS needs them.
 MEASURES = ("wup", "path", "lin", "vector", "vector_pairs")
-
-
-@dataclass(frozen=True)
-class Options:
-    """How CDS is computed. bootstrap: rounds, 0 for no intervals. people: classifiers that stand
-    beside the machines: in the tables by scheme, but not in what compares machines or images.
-    captchas: at most so many candidates are listed."""
-
-    measure: str = "wup"
-    convention: str = "clean"
-    by: str = "wnid"
-    bootstrap: int = 1000
-    seed: int = 0
-    level: float = 0.95
-    people: tuple[str, ...] = ()
-    captchas: int = 1000
 
 
 @dataclass(frozen=True)
@@ -154,25 +139,16 @@ def score(
     right: dict[str, NDArray[np.bool_]] = {}
     cds_of, b_cds_of = {}, {}
     for name in predictions.classifiers:
-        said = predictions.wnids[name][frames]
-        asked = np.logical_and.reduceat(said != NOT_ASKED, starts[:-1])
-        similarities[name] = table[of_frame, said]
+        answered = predictions.wnids[name][frames]
+        asked = np.logical_and.reduceat(answered != NOT_ASKED, starts[:-1])
+        similarities[name] = table[of_frame, answered]
         cds_of[name] = np.where(asked, formulas.cds(similarities[name], starts), np.nan)
         if allowed is not None:
-            right[name] = allowed[of_frame, said]
+            right[name] = allowed[of_frame, answered]
             b_cds_of[name] = np.where(asked, formulas.cds(right[name], starts), np.nan)
     apart = _apart(lines, cds_of, options)
-    known = (cds_of, None, None) if allowed is None else (cds_of, b_cds_of, right)
-    tables, notes = tables_of(
-        lines,
-        starts,
-        *known,
-        rounds=options.bootstrap,
-        seed=options.seed,
-        level=options.level,
-        people=options.people,
-        captchas=options.captchas,
-    )
+    binary = (None, None) if allowed is None else (b_cds_of, right)
+    tables, notes = tables_of(lines, starts, cds_of, binary[0], binary[1], options)
     return Scored(
         result=CdsResult(
             classifiers=list(predictions.classifiers),
@@ -197,9 +173,9 @@ def score(
         starts=starts,
         frames=frames,
         similarities=similarities,
-        right=known[2],
+        right=binary[1],
         cds=cds_of,
-        b_cds=known[1],
+        b_cds=binary[0],
     )
 
 

@@ -14,7 +14,7 @@ from evaluation.metrics.cds.statistics import Found, resampled, statistics
 from evaluation.metrics.cds.tables import LEAST_SCHEMES, Tables
 from evaluation.readers.sequences import SequenceLine
 from evaluation.scoring.cds import arrays
-from evaluation.scoring.cds.result import CdsTables
+from evaluation.scoring.cds.result import CdsTables, Options
 
 # Objects of a category below which its interval is not to be relied on.
 FEW = 5
@@ -28,16 +28,12 @@ def tables_of(
     cds: dict[str, Floats],
     b_cds: dict[str, Floats] | None,
     right: dict[str, NDArray[np.bool_]] | None,
-    *,
-    rounds: int,
-    seed: int,
-    level: float,
-    people: Sequence[str],
-    captchas: int,
+    options: Options,
 ) -> tuple[CdsTables, list[str]]:
     """Every table, and notes on what they lack."""
+    rounds, seed, level = options.bootstrap, options.seed, options.level
     at = arrays.places(lines)
-    scores = arrays.scores(at, starts, cds, b_cds, right, people)
+    scores = arrays.scores(at, starts, cds, b_cds, right, options.people)
     counted = arrays.histograms(at, lines, starts, right, cds)
 
     def everything(weights: Counts) -> Found:
@@ -61,13 +57,12 @@ def tables_of(
         cl_ratio=list(histograms.cl_rows(scores, point, drawn, level)),
         hardness=list(hardness.rows(scores, hard)),
         part_presence=list(histograms.presence_rows(scores, point, drawn, level)),
-        captchas=candidates[:captchas],
+        captchas=candidates[: options.captchas],
     )
     notes = _notes(scores, lines, cds, right is not None, rounds)
-    if len(candidates) > captchas:
-        notes.append(
-            f"CAPTCHA candidates: of {len(candidates)} sequences the {captchas} hardest are listed"
-        )
+    if len(candidates) > options.captchas:
+        listed = f"of {len(candidates)} sequences the {options.captchas} hardest are listed"
+        notes.append(f"CAPTCHA candidates: {listed}")
     return found, notes
 
 
@@ -108,9 +103,9 @@ def _notes(
             f"{len(scores.content_schemes)}"
         )
     if rounds and (few := few_objects(lines)):
-        told = ", ".join(few[:LISTED]) + (" …" if len(few) > LISTED else "")
+        names = ", ".join(few[:LISTED]) + (" …" if len(few) > LISTED else "")
         notes.append(
-            f"fewer than {FEW} objects of {told}: intervals draw objects within their category, "
+            f"fewer than {FEW} objects of {names}: intervals draw objects within their category, "
             "and so few hardly differ from draw to draw"
         )
     if all(line.parts is None for line in lines):

@@ -10,20 +10,20 @@ AVERAGING = {
 }
 # What an object's hardness is of: the values of `form` in that table.
 HARDNESS = {"content_scheme": "content scheme", "classifier": "classifier"}
-PART_SCHEMES_TOLD = {
+PART_SCHEME_WORDS = {
     "E_U": "fixations on the part",
     "E_US": "fixations, the earlier the heavier",
     "E_A": "fixations by area",
     "E_AS": "early fixations by area",
     "random": "shuffled by the seed",
 }
-CONTENT_SCHEMES_CALLED = {
+CONTENT_SCHEME_NAMES = {
     "intra-object": "object only",
     "intra-object-and-neighbourhood": "with neighbourhood",
     "low": "low detail",
     "higher": "higher detail",
 }
-CONTENT_SCHEMES_TOLD = {
+CONTENT_SCHEME_WORDS = {
     "intra-object": "parts on black",
     "intra-object-and-neighbourhood": "parts in a black box, the image around it",
     "low": "all there, blurred strongly away from the parts",
@@ -37,12 +37,12 @@ def content_scheme(key: str) -> str:
     >>> content_scheme("low"), content_scheme("mine")
     ('low detail', 'mine')
     """
-    return CONTENT_SCHEMES_CALLED.get(key, key)
+    return CONTENT_SCHEME_NAMES.get(key, key)
 
 
 def content_choices() -> list[tuple[str, str]]:
     """The content schemes for a form: each with its name, its key and what a frame of it shows."""
     return [
-        (key, f"{content_scheme(key).capitalize()} ({key}): {CONTENT_SCHEMES_TOLD[key]}")
+        (key, f"{content_scheme(key).capitalize()} ({key}): {CONTENT_SCHEME_WORDS[key]}")
         for key in CONTENT_SCHEMES
     ]

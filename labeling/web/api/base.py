@@ -21,9 +21,9 @@ from rest_framework.parsers import JSONParser, MultiPartParser
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from labeling.campaigns.access import campaign_for
+from labeling.campaigns.access import campaign_for, dataset_for
 from labeling.errors import TooLarge
-from labeling.models import Campaign, User
+from labeling.models import Campaign, Dataset, User
 from labeling.web.problems import MEDIA_TYPE
 
 MIB = 1024 * 1024
@@ -173,7 +173,7 @@ class Description(SimpleMetadata):
     and cannot be told of PUT without a queryset. The schema has what each action takes.
     """
 
-    def determine_actions(self, request: Request, view: Any) -> dict[str, Any]:
+    def determine_actions(self, request: Request, view: Any) -> dict[str, object]:
         return {}
 
 
@@ -186,10 +186,9 @@ class BaseViewSet(viewsets.GenericViewSet):
     filter_backends: Any = [StrictFilters]
     parser_classes: Any = [StrictJSONParser]
     ordering: str | tuple[str, ...] = "pk"
+    # Of the last part of a row's address, which lookup_field names.
+    lookup_value_converter = "int"
     max_body_bytes = MIB
-
-    def get_serializer_context(self) -> dict[str, Any]:
-        return dict(super().get_serializer_context())
 
     @property
     def user(self) -> User:
@@ -201,7 +200,7 @@ class BaseViewSet(viewsets.GenericViewSet):
         self: GenericAPIView,
         rows: QuerySet[Any],
         serializer: type[serializers.BaseSerializer],
-        about: Callable[[list[Any]], dict[str, Any]] = lambda page: {},
+        about: Callable[[list[Any]], dict[str, object]] = lambda page: {},
     ) -> Response:
         """A page of the rows that pass the filters. about: more context, from the page's rows."""
         page = list(self.paginate_queryset(self.filter_queryset(rows)) or [])
@@ -232,6 +231,14 @@ class CampaignViewSet(BaseViewSet):
 
     def campaign(self, *roles: str) -> Campaign:
         return campaign_for(self.user, self.kwargs["campaign"], *roles)
+
+
+class InDataset(BaseViewSet):
+    """Actions inside one dataset, whose name is in the address."""
+
+    @property
+    def dataset(self) -> Dataset:
+        return dataset_for(self.user, self.kwargs["dataset"])
 
 
 class Body(serializers.Serializer):

@@ -1,9 +1,8 @@
 """Campaigns: their particulars, state, cost, progress, policies and decisions."""
 
-from typing import Any
-
 import django_filters
 from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework.decorators import action
 from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -25,15 +24,16 @@ from labeling.models import Campaign, Decision, Policy
 from labeling.quality import monitoring
 from labeling.reports import forecasts, progress
 from labeling.web.api.base import BaseViewSet, CampaignViewSet
-from labeling.web.api.bodies import NewPolicySerializer, StoppedSerializer
 from labeling.web.serializers.campaigns import (
     CampaignSerializer,
     ChangedCampaignSerializer,
     DecisionSerializer,
     EstimateSerializer,
     NewCampaignSerializer,
+    NewPolicySerializer,
     PolicySerializer,
     ProgressSerializer,
+    StoppedSerializer,
 )
 
 MAX_QUESTIONS = 1_000_000_000
@@ -51,9 +51,10 @@ class CampaignsViewSet(BaseViewSet):
     filterset_class = CampaignFilters
     ordering = "name"
     lookup_field = "name"
+    lookup_value_converter = "slug"
 
-    def get_serializer_context(self) -> dict[str, Any]:
-        context = super().get_serializer_context()
+    def get_serializer_context(self) -> dict[str, object]:
+        context = dict(super().get_serializer_context())
         if not getattr(self, "swagger_fake_view", False):
             readable = campaigns_for(self.user, RESEARCHER, REVIEWER)
             context["reads_all_of"] = set(readable.values_list("pk", flat=True))
@@ -95,21 +96,25 @@ class CampaignsViewSet(BaseViewSet):
         return self.answer(CampaignSerializer, lifecycle.move(campaign, self.user, action))
 
     @extend_schema(request=None, responses=CampaignSerializer)
+    @action(["post"], detail=True)
     def launch(self, request: Request, name: str) -> Response:
         """Opens a draft to its annotators. Twice is no error."""
         return self._move(name, "launch")
 
     @extend_schema(request=None, responses=CampaignSerializer)
+    @action(["post"], detail=True)
     def pause(self, request: Request, name: str) -> Response:
         """Gives out no more questions until it is resumed. Twice is no error."""
         return self._move(name, "pause")
 
     @extend_schema(request=None, responses=CampaignSerializer)
+    @action(["post"], detail=True)
     def resume(self, request: Request, name: str) -> Response:
         """Gives out questions again. Twice is no error."""
         return self._move(name, "resume")
 
     @extend_schema(request=None, responses=CampaignSerializer)
+    @action(["post"], detail=True)
     def close(self, request: Request, name: str) -> Response:
         """Ends the campaign for good. Twice is no error."""
         return self._move(name, "close")
@@ -118,6 +123,7 @@ class CampaignsViewSet(BaseViewSet):
         parameters=[OpenApiParameter("questions", int, description="Instead of those it has.")],
         responses=EstimateSerializer,
     )
+    @action(detail=True)
     def estimate(self, request: Request, name: str) -> Response:
         """What the campaign's questions cost by its policy."""
         campaign = campaign_for(self.user, name, RESEARCHER)
@@ -132,6 +138,7 @@ class CampaignsViewSet(BaseViewSet):
         return self.answer(EstimateSerializer, found)
 
     @extend_schema(responses=ProgressSerializer)
+    @action(detail=True)
     def progress(self, request: Request, name: str) -> Response:
         """How far it is, what it cost, and what is left."""
         campaign = campaign_for(self.user, name, RESEARCHER)
@@ -157,6 +164,7 @@ class PolicyViewSet(CampaignViewSet):
         return self.answer(PolicySerializer, lifecycle.change_policy(row, self.user, content), 201)
 
     @extend_schema(request=NewPolicySerializer, responses=StoppedSerializer(many=True))
+    @action(["post"], detail=False)
     def preview(self, request: Request, campaign: str) -> Response:
         """Whom such a policy would train again, pause or block if it were in force now."""
         row = self.campaign(RESEARCHER)

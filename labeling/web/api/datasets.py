@@ -3,8 +3,10 @@
 from typing import Any
 
 import django_filters
+from django.http import FileResponse
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema
+from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -12,7 +14,13 @@ from labeling.campaigns.access import check_may_open, dataset_for
 from labeling.datasets import datasets, images, imports
 from labeling.errors import NotYours
 from labeling.models import Dataset, Image, Job
-from labeling.web.api.base import BaseViewSet, BoundedMultiPartParser, StrictJSONParser, download
+from labeling.web.api.base import (
+    BaseViewSet,
+    BoundedMultiPartParser,
+    InDataset,
+    StrictJSONParser,
+    download,
+)
 from labeling.web.api.imports import ImportSerializer
 from labeling.web.serializers.common import JobSerializer
 from labeling.web.serializers.datasets import (
@@ -36,6 +44,7 @@ class DatasetViewSet(BaseViewSet):
     filterset_class = DatasetFilters
     ordering = "name"
     lookup_field = "name"
+    lookup_value_converter = "slug"
 
     def list(self, request: Request) -> Response:
         """Datasets that I own, or read as a researcher of a campaign on them."""
@@ -61,15 +70,11 @@ class ImageFilters(django_filters.FilterSet):
         fields = {"name": ["exact", "startswith"], "sha256": ["exact"], "licence": ["exact"]}
 
 
-class ImageViewSet(BaseViewSet):
+class ImageViewSet(InDataset):
     queryset = Image.objects.none()
     serializer_class = ImageSerializer
     filterset_class = ImageFilters
     parser_classes = [BoundedMultiPartParser, StrictJSONParser]
-
-    @property
-    def dataset(self) -> Dataset:
-        return dataset_for(self.user, self.kwargs["dataset"])
 
     def image(self) -> Image:
         image = self.dataset.images.filter(pk=self.kwargs["pk"]).first()
@@ -111,12 +116,14 @@ class ImageViewSet(BaseViewSet):
         return self.answer(ImageSerializer, self.image())
 
     @extend_schema(responses={(200, "image/*"): OpenApiTypes.BINARY})
-    def display(self, request: Request, dataset: str, pk: int) -> Any:
+    @action(detail=True, url_name="image-display")
+    def display(self, request: Request, dataset: str, pk: int) -> FileResponse:
         """The image as annotators see it: upright, without metadata."""
         return _picture(images.open_display(self.image()))
 
     @extend_schema(responses={(200, "image/*"): OpenApiTypes.BINARY})
-    def thumbnail(self, request: Request, dataset: str, pk: int) -> Any:
+    @action(detail=True, url_name="image-thumbnail")
+    def thumbnail(self, request: Request, dataset: str, pk: int) -> FileResponse:
         """The image, small."""
         return _picture(images.open_thumbnail(self.image()))
 
@@ -130,7 +137,7 @@ def _sent(body: dict[str, Any]) -> list[imports.Sent]:
     ]
 
 
-def _picture(picture: images.Picture) -> Any:
+def _picture(picture: images.Picture) -> FileResponse:
     response = download(picture, "image", picture.media_type)
     response["Content-Disposition"] = "inline"
     return response

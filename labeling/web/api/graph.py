@@ -1,8 +1,8 @@
 """The question graph of a campaign, and the images that are asked by it."""
 
-from typing import Any
-
 from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -11,13 +11,43 @@ from labeling.errors import NotYours
 from labeling.follow_ups import opening
 from labeling.graphs import store
 from labeling.models import Graph
-from labeling.web.api.base import MIB, CampaignViewSet
-from labeling.web.api.bodies import (
-    GraphSerializer,
-    NewGraphSerializer,
-    OpenedSerializer,
-    OpenImagesSerializer,
-)
+from labeling.web.api.base import MIB, Body, CampaignViewSet
+from labeling.web.serializers.common import AnyField, Plain
+
+
+class GraphSerializer(serializers.ModelSerializer):
+    graph = AnyField(source="content", help_text='{"nodes": [{"id", "question", "parents", …}]}.')
+
+    class Meta:
+        model = Graph
+        fields = ("version", "sha256", "created_at", "graph")
+
+
+class NewGraphSerializer(Body):
+    graph = serializers.DictField(help_text="As a graph file has it: docs/hierarchy.md.")
+    reason = serializers.CharField(allow_blank=True, default="", max_length=500)
+    version = serializers.IntegerField(
+        min_value=1,
+        max_value=2**31,
+        allow_null=True,
+        default=None,
+        help_text="The version that this one was made from: refused if another is in force now.",
+    )
+
+
+class OpenImagesSerializer(Body):
+    images = serializers.ListField(
+        child=serializers.CharField(max_length=400),
+        default=list,
+        max_length=50_000,
+        help_text="Names of images; none for every image of the dataset.",
+    )
+
+
+class OpenedSerializer(Plain):
+    opened = serializers.IntegerField(
+        allow_null=True, help_text="First questions opened; null while a job opens them."
+    )
 
 
 class GraphViewSet(CampaignViewSet):
@@ -37,13 +67,14 @@ class GraphViewSet(CampaignViewSet):
     def update(self, request: Request, campaign: str) -> Response:
         """Puts a graph in force. The same one again changes nothing; every fault is named."""
         row = self.campaign(RESEARCHER)
-        body: dict[str, Any] = self.read(NewGraphSerializer)
+        body = self.read(NewGraphSerializer)
         made = store.define(
             row, self.user, body["graph"], body["reason"], instead_of=body["version"]
         )
         return self.answer(GraphSerializer, made)
 
     @extend_schema(request=OpenImagesSerializer, responses={202: OpenedSerializer})
+    @action(["post"], detail=False, url_name="graph-images")
     def images(self, request: Request, campaign: str) -> Response:
         """Asks the graph's first questions of these images. What is asked already stays."""
         row = self.campaign(RESEARCHER)

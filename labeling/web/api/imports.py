@@ -1,16 +1,14 @@
 """Imports: images that come into a dataset by a job, with progress and a report."""
 
-from typing import Any
-
 from drf_spectacular.utils import extend_schema, extend_schema_field
 from rest_framework import serializers
+from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from labeling.campaigns.access import dataset_for
 from labeling.datasets import imports
-from labeling.models import Dataset, Import, Job
-from labeling.web.api.base import BaseViewSet
+from labeling.models import Import, Job
+from labeling.web.api.base import InDataset
 from labeling.web.serializers.datasets import ReportSerializer
 
 
@@ -54,18 +52,14 @@ class ImportReportSerializer(ImportSerializer):
         fields = (*ImportSerializer.Meta.fields, "report")
 
     @extend_schema_field(ReportSerializer)
-    def get_report(self, row: Import) -> dict[str, Any]:
+    def get_report(self, row: Import) -> dict[str, object]:
         return imports.report_of(row).as_dict()
 
 
-class ImportViewSet(BaseViewSet):
+class ImportViewSet(InDataset):
     queryset = Import.objects.none()
     serializer_class = ImportSerializer
     ordering = "-pk"
-
-    @property
-    def dataset(self) -> Dataset:
-        return dataset_for(self.user, self.kwargs["dataset"])
 
     def list(self, request: Request, dataset: str) -> Response:
         """The dataset's imports, the newest first; reports are with each one."""
@@ -78,6 +72,7 @@ class ImportViewSet(BaseViewSet):
         return self.answer(ImportReportSerializer, imports.import_for(self.dataset, pk))
 
     @extend_schema(request=None, responses={202: ImportSerializer})
+    @action(["post"], detail=True, url_name="import-retry")
     def retry(self, request: Request, dataset: str, pk: int) -> Response:
         """Tries a failed import again; what it added already stays."""
         row = imports.import_for(self.dataset, pk)

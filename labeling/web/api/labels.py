@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from django.http.response import HttpResponseBase
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_field
 from rest_framework import serializers
@@ -69,9 +70,8 @@ class LabelImportSerializer(JobSerializer):
         return str(job.payload["file"])
 
     @extend_schema_field(BroughtInSerializer(allow_null=True))
-    def get_result(self, job: Job) -> dict[str, Any] | None:
-        result: dict[str, Any] | None = job.payload.get("result")
-        return result
+    def get_result(self, job: Job) -> dict[str, object] | None:
+        return job.payload.get("result")
 
 
 class NewLabelsSerializer(Body):
@@ -129,7 +129,7 @@ class ReleaseLabelViewSet(CampaignViewSet):
         ],
         responses={(200, "application/zip"): OpenApiTypes.BINARY, 202: JobSerializer},
     )
-    def retrieve(self, request: Request, campaign: str, number: int) -> Any:
+    def retrieve(self, request: Request, campaign: str, number: int) -> HttpResponseBase:
         """The labels of a release in a format of others, as a zip; of a campaign that draws parts,
         its objects.
 

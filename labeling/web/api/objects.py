@@ -1,22 +1,21 @@
 """A dataset's objects with their given parts, files of them that come in, radii of merges."""
 
-from typing import Any
-
 import django_filters
+from django.db.models import QuerySet
 from drf_spectacular.utils import extend_schema, extend_schema_field
 from rest_framework import serializers
+from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from labeling.campaigns.access import dataset_for
 from labeling.datasets import objects
 from labeling.errors import NotYours
 from labeling.exchange import merging, part_imports, part_reading
 from labeling.geometry.polygons import as_json
-from labeling.models import Dataset, GivenLabel, Item, Job
+from labeling.models import GivenLabel, Item, Job
 from labeling.parts.model import Part, PartedObject, merge_content
 from labeling.parts.simplifying import CAP
-from labeling.web.api.base import BaseViewSet, Body, BoundedMultiPartParser
+from labeling.web.api.base import Body, BoundedMultiPartParser, InDataset
 from labeling.web.serializers.common import JobSerializer, Plain
 
 POLYGONS = "Pieces of rings of corners [x, y], in pixels of the image; the first ring is the outer."
@@ -118,7 +117,7 @@ class PartImportSerializer(JobSerializer):
         return str(job.payload["file"])
 
     @extend_schema_field(PartReportSerializer)
-    def get_report(self, job: Job) -> dict[str, Any]:
+    def get_report(self, job: Job) -> dict[str, object]:
         return part_imports.report_of(job).content()
 
 
@@ -153,19 +152,15 @@ class ObjectFilters(django_filters.FilterSet):
         model = Item
         fields: list[str] = []
 
-    def of_category(self, rows: Any, _: str, value: str) -> Any:
+    def of_category(self, rows: QuerySet[Item], _: str, value: str) -> QuerySet[Item]:
         said = GivenLabel.objects.filter(key=value.replace("\0", ""), geometry__isnull=True)
         return rows.filter(pk__in=said.values("item"))
 
 
-class ObjectViewSet(BaseViewSet):
+class ObjectViewSet(InDataset):
     queryset = Item.objects.none()
     serializer_class = ObjectSerializer
     filterset_class = ObjectFilters
-
-    @property
-    def dataset(self) -> Dataset:
-        return dataset_for(self.user, self.kwargs["dataset"])
 
     def item(self) -> Item:
         found = objects.of(self.dataset).select_related("image__dataset")
@@ -186,6 +181,7 @@ class ObjectViewSet(BaseViewSet):
         return self.answer(ObjectSerializer, _rows([self.item()])[0])
 
     @extend_schema(request=ChosenRadiusSerializer, responses=ObjectSerializer)
+    @action(["post"], detail=True)
     def merge(self, request: Request, dataset: str, pk: int) -> Response:
         """Takes another radius for the merge of one instance of a part, or the automatic one.
 
@@ -197,15 +193,11 @@ class ObjectViewSet(BaseViewSet):
         return self.answer(ObjectSerializer, _rows([self.item()])[0])
 
 
-class PartImportViewSet(BaseViewSet):
+class PartImportViewSet(InDataset):
     queryset = Job.objects.none()
     serializer_class = PartImportSerializer
     parser_classes = [BoundedMultiPartParser]
     ordering = "-pk"
-
-    @property
-    def dataset(self) -> Dataset:
-        return dataset_for(self.user, self.kwargs["dataset"])
 
     def list(self, request: Request, dataset: str) -> Response:
         """The dataset's imports of objects with parts, the newest first."""
@@ -234,6 +226,7 @@ class PartImportViewSet(BaseViewSet):
         return self.answer(PartImportSerializer, part_imports.job_for(self.dataset, pk))
 
     @extend_schema(request=None, responses={202: PartImportSerializer})
+    @action(["post"], detail=True, url_name="part-import-again")
     def again(self, request: Request, dataset: str, pk: int) -> Response:
         """Goes on with an import that failed, or does one that is over once more: what it was sent
         is kept for a week where there was something to mend."""
@@ -242,12 +235,12 @@ class PartImportViewSet(BaseViewSet):
         return self.answer(PartImportSerializer, made, 202)
 
 
-def _rows(items: "list[Item]") -> "list[dict[str, Any]]":
+def _rows(items: "list[Item]") -> "list[dict[str, object]]":
     described = objects.described(items)
     return [_row(item, described[item.pk]) for item in items]
 
 
-def _row(item: Item, found: PartedObject) -> dict[str, Any]:
+def _row(item: Item, found: PartedObject) -> dict[str, object]:
     crop, room = objects.crop_of(item)
     return {
         "id": item.pk,
@@ -263,7 +256,7 @@ def _row(item: Item, found: PartedObject) -> dict[str, Any]:
     }
 
 
-def _part(part: Part) -> dict[str, Any]:
+def _part(part: Part) -> dict[str, object]:
     return {
         "key": part.key,
         "state": part.state,

@@ -1,28 +1,134 @@
 """Members of a campaign and invitations into it: for its researchers."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import django_filters
 from django.db.models import QuerySet
-from drf_spectacular.utils import extend_schema
+from drf_spectacular.utils import extend_schema, extend_schema_field
+from rest_framework import serializers
+from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from labeling.assignment import quotas
 from labeling.campaigns.access import RESEARCHER
+from labeling.campaigns.names import name_of
 from labeling.errors import NotYours
 from labeling.models import Campaign, Invitation, Membership
-from labeling.quality import memberships
+from labeling.quality import memberships, monitoring
 from labeling.reports import progress
-from labeling.web.api.base import CampaignViewSet
-from labeling.web.api.bodies import MemberSerializer, QuotasSerializer
-from labeling.web.serializers.people import (
-    InvitationSecretSerializer,
-    InvitationSerializer,
-    NewInvitationSerializer,
-    RoleSerializer,
-)
+from labeling.web.api.base import Body, CampaignViewSet
+from labeling.web.serializers.common import NAME_HELP, AnyField, Plain
+
+
+class WatchedSerializer(serializers.ModelSerializer):
+    """One person's stage and signals, as they were last looked at."""
+
+    member = serializers.IntegerField(source="pk")
+    pseudonym = serializers.CharField(source="user.pseudonym")
+    name = serializers.SerializerMethodField(help_text=NAME_HELP)
+    standing = AnyField(help_text="{} before anybody looked.")
+
+    class Meta:
+        model = Membership
+        fields = (
+            "member",
+            "pseudonym",
+            "name",
+            "role",
+            "stage",
+            "working_since",
+            "attempts",
+            "gold_share",
+            "answered",
+            "standing",
+        )
+
+    def get_name(self, row: Membership) -> str:
+        return name_of(row)
+
+
+class MemberReasonSerializer(Body):
+    reason = serializers.CharField(max_length=500)
+
+
+class RoleSerializer(Body):
+    role = serializers.ChoiceField(Membership.Role.choices)
+
+
+class InvitationSerializer(serializers.ModelSerializer):
+    class Meta:
+        model = Invitation
+        fields = (
+            *("id", "role", "note", "max_uses", "uses", "created_at", "expires_at"),
+            *("revoked_at",),
+        )
+
+
+class NewInvitationSerializer(Body):
+    role = serializers.ChoiceField(Membership.Role.choices, default=Membership.Role.ANNOTATOR)
+    days = serializers.IntegerField(default=7, min_value=1, max_value=90)
+    max_uses = serializers.IntegerField(default=1, min_value=1, max_value=1000)
+    note = serializers.CharField(allow_blank=True, default="", max_length=200)
+
+
+class InvitationSecretSerializer(InvitationSerializer):
+    secret = serializers.CharField(help_text="Shown this once; the link is /join/<secret>/.")
+
+    class Meta(InvitationSerializer.Meta):
+        fields = (*InvitationSerializer.Meta.fields, "secret")  # type: ignore[assignment]
+
+
+class StandingSerializer(Plain):
+    right = serializers.IntegerField()
+    total = serializers.IntegerField()
+    accuracy = serializers.FloatField(allow_null=True)
+    interval = serializers.ListField(child=serializers.FloatField())
+
+
+class MemberSerializer(serializers.ModelSerializer):
+    pseudonym = serializers.CharField(source="user.pseudonym")
+    name = serializers.SerializerMethodField(help_text=NAME_HELP)
+    seconds_per_answer = serializers.SerializerMethodField()
+    standing = serializers.SerializerMethodField()
+
+    class Meta:
+        model = Membership
+        fields = (
+            "id",
+            "pseudonym",
+            "name",
+            "role",
+            "joined_at",
+            "left_at",
+            "stage",
+            "answered",
+            "seconds_per_answer",
+            "last_answered_at",
+            "standing",
+        )
+
+    def get_name(self, row: Membership) -> str:
+        return name_of(row)
+
+    def get_seconds_per_answer(self, row: Membership) -> float | None:
+        return row.worked_ms / 1000 / row.answered if row.answered else None
+
+    @extend_schema_field(StandingSerializer(allow_null=True))
+    def get_standing(self, row: Membership) -> dict[str, object] | None:
+        found = self.context["standings"].get(row.user_id)
+        return StandingSerializer(found).data if found else None
+
+
+class QuotaSerializer(Body):
+    topic = serializers.CharField(max_length=64)
+    images = serializers.IntegerField(min_value=1, max_value=quotas.MOST)
+    done = serializers.IntegerField(read_only=True)
+
+
+class QuotasSerializer(Body):
+    quotas = QuotaSerializer(many=True)
+    reason = serializers.CharField(max_length=500, default="", write_only=True)
 
 
 class MemberFilters(django_filters.FilterSet):
@@ -52,11 +158,11 @@ class MemberViewSet(CampaignViewSet):
         rows = self._members(self.campaign(RESEARCHER))
         return self.paged(rows, MemberSerializer, self._about)
 
-    def _about(self, page: Sequence[Membership]) -> dict[str, Any]:
+    def _about(self, page: Sequence[Membership]) -> dict[str, object]:
         return {"standings": progress.standings_of(self.campaign(RESEARCHER), page)}
 
     def _said(self, row: Membership) -> Response:
-        return self.answer(MemberSerializer, row, **self._about([row]))
+        return self.answer(MemberSerializer, row, 200, **self._about([row]))
 
     @extend_schema(responses=MemberSerializer)
     def retrieve(self, request: Request, campaign: str, pk: int) -> Response:
@@ -71,11 +177,13 @@ class MemberViewSet(CampaignViewSet):
         return self._said(memberships.change_role(member, self.user, role))
 
     @extend_schema(responses=QuotasSerializer)
+    @action(detail=True)
     def quotas(self, request: Request, campaign: str, pk: int) -> Response:
         """How many images of which topics the member shall answer, and has answered."""
         return self._quotas(self._member(pk))
 
     @extend_schema(request=QuotasSerializer, responses=QuotasSerializer)
+    @quotas.mapping.put
     def set_quotas(self, request: Request, campaign: str, pk: int) -> Response:
         """Sets all quotas of the member; none lifts them, and any topic comes."""
         member = self._member(pk)
@@ -93,6 +201,22 @@ class MemberViewSet(CampaignViewSet):
         """Ends a membership. Answers stay; open seats go to others."""
         memberships.remove(self._member(pk), self.user)
         return Response(status=204)
+
+    @extend_schema(request=MemberReasonSerializer, responses=WatchedSerializer)
+    @action(["post"], detail=True)
+    def pause(self, request: Request, campaign: str, pk: int) -> Response:
+        """Gives somebody no more questions. Their answers stay and count."""
+        member = self._member(pk)
+        reason = self.read(MemberReasonSerializer)["reason"]
+        return self.answer(WatchedSerializer, monitoring.pause(member, self.user, reason))
+
+    @extend_schema(request=MemberReasonSerializer, responses=WatchedSerializer)
+    @action(["post"], detail=True)
+    def pardon(self, request: Request, campaign: str, pk: int) -> Response:
+        """Lets somebody work who is paused, did not pass, or is in training or the test."""
+        member = self._member(pk)
+        reason = self.read(MemberReasonSerializer)["reason"]
+        return self.answer(WatchedSerializer, monitoring.pardon(member, self.user, reason))
 
 
 class InvitationViewSet(CampaignViewSet):

@@ -1,34 +1,144 @@
 """Quality: standings, blocks, calibrations, audits, and the figures of a campaign."""
 
-from typing import Any
-
 import django_filters
+from django.db.models import QuerySet
 from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from labeling.campaigns.access import RESEARCHER, REVIEWER
 from labeling.consensus import calibrating
 from labeling.errors import NotYours
-from labeling.models import Calibration, Campaign, Membership
-from labeling.quality import auditing, blocking, monitoring, piloting
+from labeling.models import Audit, Calibration, Campaign, Membership
+from labeling.quality import auditing, blocking, piloting
 from labeling.reports import campaign_figures
-from labeling.web.api.base import CampaignViewSet
-from labeling.web.api.bodies import (
-    AuditEstimateSerializer,
-    BlockSerializer,
-    CalibrationSerializer,
-    MemberReasonSerializer,
-    NewAuditSerializer,
-    NewBlockSerializer,
-    NewPilotSerializer,
-    PilotPlanSerializer,
-    PilotStateSerializer,
-    QualitySerializer,
-    WatchedSerializer,
-    WholeCalibrationSerializer,
-)
-from labeling.web.serializers.common import JobSerializer
+from labeling.web.api.base import Body, CampaignViewSet, Key
+from labeling.web.api.people import MemberReasonSerializer, WatchedSerializer
+from labeling.web.serializers.common import AnyField, JobSerializer, Plain
+
+
+class NewBlockSerializer(MemberReasonSerializer):
+    member = Key(help_text="The id of a member.")
+
+
+class BlockSerializer(Plain):
+    member = serializers.IntegerField()
+    changed = serializers.BooleanField(help_text="False where the person was blocked already.")
+    answers = serializers.IntegerField(help_text="Answers that count no more.")
+    decided = serializers.IntegerField(help_text="Questions that stand otherwise now.")
+    reopened = serializers.IntegerField(help_text="Decided questions that need more answers.")
+
+
+class CalibrationSerializer(serializers.ModelSerializer):
+    class Meta:
+        model = Calibration
+        fields = ("number", "reason", "created_at")
+
+
+class WholeCalibrationSerializer(serializers.ModelSerializer):
+    content = AnyField()
+
+    class Meta:
+        model = Calibration
+        fields = ("number", "reason", "created_at", "content")
+
+
+class NewPilotSerializer(Body):
+    per_topic = serializers.IntegerField(
+        min_value=1, max_value=10_000, help_text="Questions of each topic, drawn at random."
+    )
+    seed = serializers.IntegerField(
+        default=0, min_value=0, max_value=2**31 - 1, help_text="The same draws the same sample."
+    )
+
+
+class PilotPlanSerializer(Plain):
+    """What a pilot would ask beyond what is asked already."""
+
+    questions = serializers.IntegerField()
+    answers = serializers.IntegerField(help_text="Gold mixed in.")
+    hours = serializers.FloatField()
+    cost = serializers.FloatField()
+    currency = serializers.CharField()
+
+
+class PilotStateSerializer(Plain):
+    asked = serializers.IntegerField(help_text="Questions that want ten votes.")
+    decided = serializers.IntegerField()
+    topics = serializers.IntegerField(help_text="Topics of those questions.")
+    tables = serializers.IntegerField(help_text="How many of the topics have a vote table.")
+    missing = serializers.ListField(
+        child=serializers.CharField(), help_text="Names of some that have none."
+    )
+    missing_count = serializers.IntegerField()
+
+
+class NewAuditSerializer(Body):
+    n = serializers.IntegerField(min_value=1, max_value=10_000, help_text="Questions.")
+    seed = serializers.IntegerField(
+        required=False,
+        min_value=0,
+        max_value=2**31 - 1,
+        help_text="For a sample that can be drawn again.",
+    )
+
+
+class BinSerializer(Plain):
+    low = serializers.FloatField()
+    high = serializers.FloatField()
+    n = serializers.IntegerField()
+    stated = serializers.FloatField()
+    right = serializers.FloatField()
+    interval = serializers.ListField(child=serializers.FloatField())
+
+
+class ErrorShareSerializer(Plain):
+    audited = serializers.IntegerField()
+    wrong = serializers.IntegerField()
+    error = serializers.FloatField(allow_null=True)
+    interval = serializers.ListField(child=serializers.FloatField(), help_text="95 %.")
+
+
+class ReliabilitySerializer(Plain):
+    bins = BinSerializer(many=True)
+    error = serializers.FloatField(help_text="Expected calibration error.")
+    n = serializers.IntegerField()
+
+
+class AuditEstimateSerializer(ErrorShareSerializer):
+    """What the latest sample says; `audited` leaves out what was too hard to tell."""
+
+    sample = serializers.IntegerField()
+    drawn = serializers.IntegerField()
+    answered = serializers.IntegerField()
+    unclear = serializers.IntegerField()
+    stated = serializers.FloatField(
+        allow_null=True, help_text="The error that the consensus itself states, on average."
+    )
+    stated_holds = serializers.BooleanField(
+        allow_null=True, help_text="Whether that lies in the interval."
+    )
+    calibration = ReliabilitySerializer(allow_null=True)
+    by_answer = serializers.DictField(child=ErrorShareSerializer())
+
+
+class HistogramSerializer(Plain):
+    n = serializers.IntegerField()
+    count = serializers.IntegerField()
+
+
+class QualitySerializer(Plain):
+    decided = serializers.IntegerField()
+    sampled = serializers.IntegerField(help_text="Decided questions that the figures come from.")
+    alpha = serializers.FloatField(allow_null=True, help_text="Krippendorff's alpha.")
+    votes = serializers.FloatField(allow_null=True, help_text="Mean answers a question.")
+    abstained = serializers.FloatField(allow_null=True)
+    histogram = HistogramSerializer(many=True)
+    disputed = serializers.ListField(
+        child=serializers.IntegerField(), help_text="Ids of questions, the most divided first."
+    )
 
 
 def member_of(campaign: Campaign, pk: int) -> Membership:
@@ -54,20 +164,6 @@ class StandingViewSet(CampaignViewSet):
         """Everybody's stage and signals, as they were last looked at."""
         rows = self.campaign(RESEARCHER).memberships.active().select_related("user")
         return self.paged(rows, WatchedSerializer)
-
-    @extend_schema(request=MemberReasonSerializer, responses=WatchedSerializer)
-    def pause(self, request: Request, campaign: str, pk: int) -> Response:
-        """Gives somebody no more questions. Their answers stay and count."""
-        member = member_of(self.campaign(RESEARCHER), pk)
-        reason = self.read(MemberReasonSerializer)["reason"]
-        return self.answer(WatchedSerializer, monitoring.pause(member, self.user, reason))
-
-    @extend_schema(request=MemberReasonSerializer, responses=WatchedSerializer)
-    def pardon(self, request: Request, campaign: str, pk: int) -> Response:
-        """Lets somebody work who is paused, did not pass, or is in training or the test."""
-        member = member_of(self.campaign(RESEARCHER), pk)
-        reason = self.read(MemberReasonSerializer)["reason"]
-        return self.answer(WatchedSerializer, monitoring.pardon(member, self.user, reason))
 
 
 class BlockViewSet(CampaignViewSet):
@@ -129,6 +225,7 @@ class PilotViewSet(CampaignViewSet):
         return self.answer(PilotStateSerializer, piloting.state(self.campaign(RESEARCHER)))
 
     @extend_schema(request=NewPilotSerializer, responses=PilotPlanSerializer)
+    @action(["post"], detail=False, url_name="pilot-preview")
     def preview(self, request: Request, campaign: str) -> Response:
         """What a pilot would ask and cost. Nothing is asked."""
         row, body = self.campaign(RESEARCHER), self.read(NewPilotSerializer)
@@ -145,7 +242,7 @@ class PilotViewSet(CampaignViewSet):
 class AuditViewSet(CampaignViewSet):
     serializer_class = AuditEstimateSerializer
 
-    def get_queryset(self) -> Any:
+    def get_queryset(self) -> QuerySet[Audit]:
         return self.campaign(RESEARCHER, REVIEWER).audits.all()
 
     @extend_schema(responses=AuditEstimateSerializer)

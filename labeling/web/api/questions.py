@@ -1,12 +1,12 @@
 """What a campaign asks: topics with examples, questions with verdicts, gold."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import django_filters
 from django.db.models import OuterRef, QuerySet, Subquery
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
+from rest_framework.decorators import action
 from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -23,16 +23,10 @@ from labeling.plurals import count_of
 from labeling.quality.gold import add_gold, gold_from_settled, retire_gold
 from labeling.reports import overview
 from labeling.web.api.base import MIB, CampaignViewSet
-from labeling.web.api.bodies import (
-    AcceptanceSerializer,
-    ObjectsSerializer,
-    SendBackSerializer,
-    SentBackSerializer,
-    VerdictSerializer,
-)
 from labeling.web.serializers.campaigns import DecisionSerializer
 from labeling.web.serializers.common import NAME_HELP, AnyField
 from labeling.web.serializers.questions import (
+    AcceptanceSerializer,
     AddedQuestionsSerializer,
     ChangedTopicSerializer,
     CountSerializer,
@@ -42,11 +36,15 @@ from labeling.web.serializers.questions import (
     NewGoldSerializer,
     NewQuestionsSerializer,
     NewTopicsSerializer,
+    ObjectsSerializer,
     QuestionKeysSerializer,
     QuestionSerializer,
     ReasonSerializer,
+    SendBackSerializer,
+    SentBackSerializer,
     SettlementSerializer,
     TopicSerializer,
+    VerdictSerializer,
     WithdrawalSerializer,
 )
 
@@ -64,6 +62,7 @@ class TopicViewSet(InTopic):
     serializer_class = TopicSerializer
     ordering = "key"
     lookup_field = "key"
+    lookup_value_converter = "str"
     max_body_bytes = 4 * MIB
 
     def list(self, request: Request, campaign: str) -> Response:
@@ -78,7 +77,8 @@ class TopicViewSet(InTopic):
         keys = [topic["key"] for topic in topics]
         if len(set(keys)) < len(keys):
             raise ValidationError({"topics": "Send every key once."})
-        known = {topic["key"]: topic for topic in opening.describe(_unnamed(topics))}
+        unnamed = [topic["key"] for topic in topics if "name" not in topic]
+        known = {topic["key"]: topic for topic in opening.describe(unnamed)}
         topics = [known.get(topic["key"], topic) for topic in topics]
         return self.answer(CountSerializer, {"count": lifecycle.define_topics(row, topics)})
 
@@ -96,10 +96,6 @@ class TopicViewSet(InTopic):
             raise ValidationError("Send at least one field to change.")
         changed = lifecycle.change_topic(topic.campaign, key, self.user, **body)
         return self.answer(TopicSerializer, changed)
-
-
-def _unnamed(topics: list[dict[str, Any]]) -> list[str]:
-    return [topic["key"] for topic in topics if "name" not in topic]
 
 
 class ExampleViewSet(InTopic):
@@ -199,7 +195,7 @@ class QuestionViewSet(CampaignViewSet):
         """The questions that are asked, gold excepted, with what stands."""
         return self.paged(self._questions(RESEARCHER, REVIEWER), QuestionSerializer, self._support)
 
-    def _support(self, page: Sequence[Question]) -> dict[str, Any]:
+    def _support(self, page: Sequence[Question]) -> dict[str, object]:
         rows = CURRENT_SETTLEMENTS.filter(question__in=[row.pk for row in page]).order_by("pk")
         standing = {row.question_id: row for row in rows}
         if not standing:
@@ -237,9 +233,10 @@ class QuestionViewSet(CampaignViewSet):
         question = self._questions(RESEARCHER, REVIEWER).filter(pk=pk).first()
         if question is None:
             raise NotYours("There is no such question in this campaign.")
-        return self.answer(QuestionSerializer, question, **self._support([question]))
+        return self.answer(QuestionSerializer, question, 200, **self._support([question]))
 
     @extend_schema(responses=HistorySerializer)
+    @action(detail=True, url_name="question-history")
     def history(self, request: Request, campaign: str, pk: int) -> Response:
         """Who answered what, every settlement, and reviewers' decisions."""
         row = self.campaign(RESEARCHER, REVIEWER)
@@ -258,6 +255,7 @@ class QuestionViewSet(CampaignViewSet):
         )
 
     @extend_schema(request=WithdrawalSerializer, responses=CountSerializer)
+    @action(["post"], detail=False)
     def withdraw(self, request: Request, campaign: str) -> Response:
         """Stops asking these questions. Their answers stay."""
         row = self.campaign(RESEARCHER)
@@ -266,6 +264,7 @@ class QuestionViewSet(CampaignViewSet):
         return self.answer(CountSerializer, {"count": count})
 
     @extend_schema(request=VerdictSerializer, responses=SettlementSerializer)
+    @action(["post"], detail=True)
     def review(self, request: Request, campaign: str, pk: int) -> Response:
         """A reviewer's verdict on a question in review, undecided or not yet looked at."""
         row = self.campaign(RESEARCHER, REVIEWER)
@@ -276,6 +275,7 @@ class QuestionViewSet(CampaignViewSet):
         return self.answer(SettlementSerializer, settled)
 
     @extend_schema(request=AcceptanceSerializer, responses=SettlementSerializer)
+    @action(["post"], detail=True)
     def accept(self, request: Request, campaign: str, pk: int) -> Response:
         """Lets stand what people's answers gave, where a reviewer looks at everything."""
         row = self.campaign(RESEARCHER, REVIEWER)
@@ -284,6 +284,7 @@ class QuestionViewSet(CampaignViewSet):
         return self.answer(SettlementSerializer, settled)
 
     @extend_schema(request=SendBackSerializer, responses=SentBackSerializer(many=True))
+    @action(["post"], detail=True, url_path="send-back")
     def send_back(self, request: Request, campaign: str, pk: int) -> Response:
         """Sends drawings back to whoever made them, with a note of what to mend."""
         row = self.campaign(RESEARCHER, REVIEWER)
@@ -327,10 +328,11 @@ class GoldViewSet(CampaignViewSet):
     def create(self, request: Request, campaign: str) -> Response:
         """Adds or changes gold, all or none."""
         row = self.campaign(RESEARCHER)
-        rows: list[dict[str, Any]] = self.read(NewGoldSerializer)["gold"]
-        return self.answer(CountSerializer, {"count": add_gold(row, self.user, rows)}, 201)
+        added = add_gold(row, self.user, self.read(NewGoldSerializer)["gold"])
+        return self.answer(CountSerializer, {"count": added}, 201)
 
     @extend_schema(request=QuestionKeysSerializer, responses=CountSerializer)
+    @action(["post"], detail=False)
     def promote(self, request: Request, campaign: str) -> Response:
         """Makes gold of settled questions, as questions of their own."""
         row = self.campaign(RESEARCHER)
@@ -338,6 +340,7 @@ class GoldViewSet(CampaignViewSet):
         return self.answer(CountSerializer, {"count": gold_from_settled(row, self.user, keys)})
 
     @extend_schema(request=ReasonSerializer, responses=GoldSerializer)
+    @action(["post"], detail=True)
     def retire(self, request: Request, campaign: str, pk: int) -> Response:
         """Gives this gold (by its question's id) to nobody from now on."""
         row = self.campaign(RESEARCHER)

@@ -1,10 +1,11 @@
 """What comes of a campaign: releases with their files, and background work."""
 
-from typing import Any
-
 import django_filters
+from django.http import FileResponse
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -12,13 +13,24 @@ from labeling.campaigns.access import RESEARCHER
 from labeling.errors import NotYours
 from labeling.jobs import queue
 from labeling.models import Job, Release
-from labeling.release_files.frozen import ALL_FILES
+from labeling.release_files.frozen import ALL_FILES, FILES
 from labeling.releases import freezing
 from labeling.web.api.base import CampaignViewSet, download
 from labeling.web.serializers.common import JobSerializer
-from labeling.web.serializers.results import ReleaseSerializer
 
 NAMES = frozenset(("release.json", *ALL_FILES))
+
+
+class ReleaseSerializer(serializers.ModelSerializer):
+    counts = serializers.DictField()
+    files = serializers.SerializerMethodField()
+
+    class Meta:
+        model = Release
+        fields = ("number", "sha256", "counts", "created_at", "files")
+
+    def get_files(self, release: Release) -> list[str]:
+        return ["release.json", *FILES]
 
 
 class ReleaseViewSet(CampaignViewSet):
@@ -44,7 +56,8 @@ class ReleaseViewSet(CampaignViewSet):
         return self.answer(ReleaseSerializer, found)
 
     @extend_schema(responses={(200, "application/octet-stream"): OpenApiTypes.BINARY})
-    def file(self, request: Request, campaign: str, number: int, file: str) -> Any:
+    @action(detail=True, url_path="files/<str:file>", url_name="release-file")
+    def file(self, request: Request, campaign: str, number: int, file: str) -> FileResponse:
         """One file of a release, as it was frozen."""
         release = freezing.release_for(self.campaign(RESEARCHER), number)
         path = freezing.folder_of(release) / file
@@ -72,6 +85,7 @@ class JobViewSet(CampaignViewSet):
         return self.paged(self.campaign(RESEARCHER).jobs.all(), JobSerializer)
 
     @extend_schema(request=None, responses=JobSerializer)
+    @action(["post"], detail=True)
     def retry(self, request: Request, campaign: str, pk: int) -> Response:
         """Queues a failed job again."""
         job = self.campaign(RESEARCHER).jobs.filter(pk=pk).first()

@@ -1,17 +1,14 @@
 """The vocabulary of a dataset's parts: its latest version, its history, the next one."""
 
-from typing import Any
-
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from labeling.campaigns.access import dataset_for
 from labeling.datasets import vocabulary_store
 from labeling.errors import NotYours
-from labeling.models import Dataset, Vocabulary
-from labeling.web.api.base import MIB, BaseViewSet, Body
+from labeling.models import Vocabulary
+from labeling.web.api.base import MIB, Body, InDataset
 from labeling.web.serializers.common import AnyField
 
 
@@ -50,15 +47,10 @@ class NewVocabularySerializer(Body):
     )
 
 
-class VocabularyViewSet(BaseViewSet):
+class VocabularyViewSet(InDataset):
     queryset = Vocabulary.objects.none()
     serializer_class = VocabularySerializer
-    ordering = "-version"
     max_body_bytes = 2 * MIB
-
-    @property
-    def dataset(self) -> Dataset:
-        return dataset_for(self.user, self.kwargs["dataset"])
 
     @extend_schema(responses=VocabularySerializer)
     def retrieve(self, request: Request, dataset: str) -> Response:
@@ -75,11 +67,18 @@ class VocabularyViewSet(BaseViewSet):
         Campaigns keep the version they ask by.
         """
         goal = self.dataset
-        body: dict[str, Any] = self.read(NewVocabularySerializer)
+        body = self.read(NewVocabularySerializer)
         made = vocabulary_store.add_version(
             goal, body["vocabulary"], self.user, instead_of=body["version"]
         )
         return self.answer(VocabularySerializer, made)
+
+
+class VersionViewSet(InDataset):
+    queryset = Vocabulary.objects.none()
+    serializer_class = VocabularySerializer
+    ordering = "-version"
+    lookup_field = "version"
 
     @extend_schema(responses=VersionSerializer(many=True))
     def list(self, request: Request, dataset: str) -> Response:
@@ -88,7 +87,7 @@ class VocabularyViewSet(BaseViewSet):
         return self.paged(rows, VersionSerializer)
 
     @extend_schema(responses=VocabularySerializer)
-    def version(self, request: Request, dataset: str, version: int) -> Response:
+    def retrieve(self, request: Request, dataset: str, version: int) -> Response:
         """One version."""
         found = self.dataset.vocabularies.filter(version=version).first()
         if found is None:

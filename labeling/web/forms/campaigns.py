@@ -111,7 +111,7 @@ class NewCampaignForm(CampaignForm, PolicyForm, ListsForm):
     def hierarchy_fields(self) -> list[forms.BoundField]:
         return [self[key] for key in ("graph", "graph_file", "mode", "order")]
 
-    def policies_by_kind(self) -> dict[str, dict[str, Any]]:
+    def policies_by_kind(self) -> dict[str, dict[str, object]]:
         """The rules that a kind starts from where they are others than for most."""
         return {kind.name: dict(kind.policy_defaults) for kind in KINDS.values()}
 
@@ -135,8 +135,9 @@ class NewCampaignForm(CampaignForm, PolicyForm, ListsForm):
         for key in ("graph", "mode", "order"):
             self.fields[key].required = True
 
-    def clean(self) -> dict[str, Any]:
-        data = super().clean()
+    def clean(self) -> None:
+        super().clean()
+        data = self.cleaned_data
         asks = asks_of(data.get("kind", ""))
         pairs, vocabulary = asks == PAIRS, asks and KINDS[data["kind"]].has_vocabulary
         data["pairs"] = self.listed("questions", lists.read_questions) if pairs else []
@@ -149,7 +150,6 @@ class NewCampaignForm(CampaignForm, PolicyForm, ListsForm):
             data["question_graph"] = self._graph()
         if asks == OBJECTS:
             data["items"] = self._objects()
-        return data
 
     def _objects(self) -> list[int]:
         """The objects of the chosen categories; what is wrong with them is said at the field."""

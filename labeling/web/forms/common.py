@@ -5,7 +5,7 @@ from typing import Any
 
 from django import forms
 from django.contrib import messages
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 
 from labeling.errors import Refusal
 from labeling.web.forms.kept import KeepsFiles, KeptFileInput
@@ -26,7 +26,7 @@ class refusals_shown:
     """A Refusal of the block is shown on a form, or on the next page of a request; what follows the
     block then runs."""
 
-    def __init__(self, where: forms.Form | HttpRequest) -> None:
+    def __init__(self, where: "WordedForm | HttpRequest") -> None:
         self.where = where
 
     def __enter__(self) -> None: ...
@@ -34,15 +34,33 @@ class refusals_shown:
     def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> bool:
         if not isinstance(error, Refusal):
             return False
-        if isinstance(self.where, forms.Form):
-            add_refusal(self.where, error)
+        if isinstance(self.where, WordedForm):
+            self.where.say(error)
         else:
             messages.error(self.where, error.message)
         return True
 
 
+def carried_out(form: "WordedForm", act: Callable[[], HttpResponse]) -> HttpResponse | None:
+    """The response of act(), where the form was sent and is valid. None where it was not, or act()
+    raised Refusal, which the form then shows; files that came are kept for the next try."""
+    if form.is_valid():
+        with refusals_shown(form):
+            response = act()
+            if isinstance(form, KeepsFiles):
+                form.forget_files()
+            return response
+    if isinstance(form, KeepsFiles):
+        form.keep_files()
+    return None
+
+
 class WordedForm(forms.Form):
     """A form that names the field where one was left empty."""
+
+    def say(self, refusal: Refusal) -> None:
+        """Shows what the domain refused: by default at the field that the refusal names."""
+        add_refusal(self, refusal)
 
     def full_clean(self) -> None:
         for name, field in self.fields.items():

@@ -8,7 +8,7 @@ from django import forms
 from labeling.errors import Refusal
 from labeling.kinds import hierarchy
 from labeling.question_graph import replaying
-from labeling.web.forms.common import LIST, TALL, WordedForm
+from labeling.web.forms.common import LIST, TALL, WordedForm, refusals_shown
 from labeling.web.forms.kept import KeepsFiles, KeptFileInput
 
 MAX_BYTES = 16 * 1024 * 1024
@@ -45,7 +45,7 @@ def version_field() -> forms.IntegerField:
     )
 
 
-def read_graph(file: Any, text: str = "") -> dict[str, Any]:
+def read_graph(file: Any, text: str = "") -> dict[str, object]:
     """The raw graph of an upload, or of a text where there is none. Raises Refusal."""
     name = ""
     if file is not None:
@@ -78,24 +78,22 @@ class GraphForm(KeepsFiles, WordedForm):
         help_text="The graph in force is here: change it, or paste another.",
     )
     version = version_field()
-    raw: dict[str, Any]
+    raw: dict[str, object]
 
-    def clean(self) -> dict[str, Any]:
-        data = super().clean() or self.cleaned_data
+    def clean(self) -> None:
+        super().clean()
+        data = self.cleaned_data
         file = data.get("graph_file")
         if file is None and not data.get("graph"):
             self.add_error("graph", "Choose a file, or write the graph as text.")
-            return data
-        place = "graph_file" if file is not None else "graph"
-        try:
+            return
+        with refusals_shown(self):
             self.raw = read_graph(file, data.get("graph", ""))
             replaying.build(self.raw)
-        except Refusal as refusal:
-            self.say(refusal, place)
-        return data
 
-    def say(self, refusal: Refusal, place: str = "graph") -> None:
-        say_faults(self, refusal, place)
+    def say(self, refusal: Refusal) -> None:
+        """Every fault as an error of its own, at the file or the text that holds it."""
+        say_faults(self, refusal, "graph_file" if self.cleaned_data.get("graph_file") else "graph")
 
 
 class NodeForm(WordedForm):
@@ -144,3 +142,6 @@ class NodeForm(WordedForm):
         self.fields["parents"].choices = [  # type: ignore[attr-defined]
             (other.id, f"{other.title} ({other.id})") for other in offered
         ]
+
+    def say(self, refusal: Refusal) -> None:
+        say_faults(self, refusal, None)

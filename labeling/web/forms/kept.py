@@ -41,7 +41,7 @@ class KeptFileInput(forms.FileInput):
         return super().use_required_attribute(initial) and not self.kept
 
     def render(
-        self, name: str, value: Any, attrs: dict[str, Any] | None = None, renderer: Any = None
+        self, name: str, value: Any, attrs: dict[str, object] | None = None, renderer: Any = None
     ) -> SafeString:
         chosen = super().render(name, value, attrs, renderer)
         if not self.kept:

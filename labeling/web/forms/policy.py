@@ -64,6 +64,15 @@ class Group(NamedTuple):
     keys: tuple[str, ...]
 
 
+class ShownGroup(NamedTuple):
+    """A group with its fields, and whether one of them has errors."""
+
+    title: str
+    words: str
+    fields: list[forms.BoundField]
+    faulty: bool
+
+
 GROUPS = (
     Group(
         "Consensus",
@@ -165,15 +174,15 @@ def rule_field(key: str, rule: policies.Rule | policies.Choice) -> forms.Field:
             choices=list(rule.words.items()),
             help_text=rule.help,
         )
-    said: dict[str, Any] = {
-        "label": label,
-        "initial": rule.default,
-        "min_value": int(rule.low) if rule.whole else rule.low,
-        "max_value": int(rule.high) if rule.whole else rule.high,
-        "help_text": f"{rule.help} {_bound(rule.low)} to {_bound(rule.high)}.",
-        "widget": forms.NumberInput(attrs={"step": "1" if rule.whole else "any"}),
-    }
-    return forms.IntegerField(**said) if rule.whole else forms.FloatField(**said)
+    field = forms.IntegerField if rule.whole else forms.FloatField
+    return field(
+        label=label,
+        initial=rule.default,
+        min_value=int(rule.low) if rule.whole else rule.low,  # type: ignore[arg-type]
+        max_value=int(rule.high) if rule.whole else rule.high,  # type: ignore[arg-type]
+        help_text=f"{rule.help} {_bound(rule.low)} to {_bound(rule.high)}.",
+        widget=forms.NumberInput(attrs={"step": "1" if rule.whole else "any"}),
+    )
 
 
 class PolicyForm(WordedForm):
@@ -190,30 +199,26 @@ class PolicyForm(WordedForm):
             help_text="Three letters, like EUR.",
         )
 
-    def groups(self) -> list[dict[str, Any]]:
-        """Every rule under its group."""
-        return [self._group(group, ()) for group in GROUPS]
+    def groups(self, without: tuple[str, ...] = ()) -> list[ShownGroup]:
+        """Every rule under its group, but for some."""
+        found = []
+        for group in GROUPS:
+            fields = [self[key] for key in group.keys if key not in without]
+            faulty = self.is_bound and any(field.errors for field in fields)
+            found.append(ShownGroup(group.title, group.words, fields, faulty))
+        return found
 
     def cost_fields(self) -> list[forms.BoundField]:
         """What decides the price."""
         return [self[key] for key in COST_KEYS]
 
-    def fine_groups(self) -> list[dict[str, Any]]:
+    def fine_groups(self) -> list[ShownGroup]:
         """The rules that do not decide the price, under their groups."""
-        return [self._group(group, COST_KEYS) for group in GROUPS]
+        return self.groups(COST_KEYS)
 
     def fine_faults(self) -> bool:
         """Whether one of those is at fault, and must not hide."""
-        return any(group["faulty"] for group in self.fine_groups())
-
-    def _group(self, group: Group, without: tuple[str, ...]) -> dict[str, Any]:
-        fields = [self[key] for key in group.keys if key not in without]
-        return {
-            "title": group.title,
-            "words": group.words,
-            "fields": fields,
-            "faulty": any(field.errors for field in fields) if self.is_bound else False,
-        }
+        return any(group.faulty for group in self.fine_groups())
 
     def policy(self) -> policies.Policy:
         """The rules as far as they were understood, for the rest the defaults."""
@@ -222,15 +227,14 @@ class PolicyForm(WordedForm):
         except Refusal:
             return policies.clean_new(None)
 
-    def clean(self) -> dict[str, Any]:
-        data = super().clean() or self.cleaned_data
+    def clean(self) -> None:
+        super().clean()
         try:
             policies.clean(self._understood())
         except Refusal as refusal:
             add_refusal(self, refusal)
-        return data
 
-    def _understood(self) -> dict[str, Any]:
+    def _understood(self) -> dict[str, object]:
         return {
             key: self.cleaned_data[key]
             for key in policies.DEFAULTS

@@ -1,6 +1,7 @@
 """Forms of questions, gold, classes and verdicts."""
 
 import json
+from functools import partial
 from typing import Any
 
 from django import forms
@@ -29,14 +30,14 @@ class QuestionsForm(ListsForm):
                 "are not listed are described by WordNet where the site knows it.",
             )
 
-    def clean(self) -> dict[str, Any]:
-        data = super().clean() or self.cleaned_data
+    def clean(self) -> None:
+        super().clean()
+        data = self.cleaned_data
         if self.by_image:
             data["names"] = self.listed("questions", lists.read_names)
         else:
             data["pairs"] = self.listed("questions", lists.read_questions)
             data["topics"] = self.listed("topics", lists.read_topics)
-        return data
 
 
 def answer_choices(campaign: Campaign, *, abstentions: bool = True) -> list[tuple[str, str]]:
@@ -49,7 +50,7 @@ def answer_choices(campaign: Campaign, *, abstentions: bool = True) -> list[tupl
     ]
 
 
-def answer_of(text: str) -> Any:
+def answer_of(text: str) -> object:
     """The answer that a choice's text stands for."""
     return json.loads(text) if text.startswith("{") else text
 
@@ -77,7 +78,7 @@ class GoldForm(WordedForm):
     def other_fields(self) -> list[forms.BoundField]:
         return [self[key] for key in ("topic", "answer", "explanation")]
 
-    def clean_answer(self) -> Any:
+    def clean_answer(self) -> object:
         return answer_of(self.cleaned_data["answer"])
 
 
@@ -91,11 +92,15 @@ class GoldDrawingForm(WordedForm):
         help_text="Why it is so. People may see it in training.",
     )
 
-    def clean_answer(self) -> Any:
+    def clean_answer(self) -> object:
         try:
             return answer_of(self.cleaned_data["answer"])
         except (ValueError, RecursionError) as error:
             raise forms.ValidationError("This is no drawing; draw it again.") from error
+
+    def say(self, refusal: Refusal) -> None:
+        # There is one row, and nobody wrote its number.
+        self.add_error("answer", refusal.message.removeprefix("Row 1: "))
 
 
 class GoldListForm(ListsForm):
@@ -106,12 +111,14 @@ class GoldListForm(ListsForm):
         self.kind = kind
         self.fields["gold_file"].required = True
 
-    def clean(self) -> dict[str, Any]:
-        data = super().clean() or self.cleaned_data
-        if self.errors:
-            return data
-        data["rows"] = self.listed("gold", lambda content: lists.read_gold(content, self.kind))
-        return data
+    def clean(self) -> None:
+        super().clean()
+        if not self.errors:
+            read = partial(lists.read_gold, kind=self.kind)
+            self.cleaned_data["rows"] = self.listed("gold", read)
+
+    def say(self, refusal: Refusal) -> None:
+        self.add_error("gold_file", refusal.message)
 
 
 class TopicForm(WordedForm):
@@ -175,9 +182,9 @@ class VerdictForm(SeenForm):
         # A drawing that was not taken, to go on with.
         self.refused: Any = None
 
-    def clean_value(self) -> Any:
+    def clean_value(self) -> object:
         drawn = self.question is not None and KINDS[self.campaign.kind].drawn
-        value = None
+        value: object = None
         try:
             value = answer_of(self.cleaned_data["value"])
             about = reviewing.about(self.campaign, self.question.pk) if self.question else None
@@ -262,7 +269,7 @@ class AuditAnswerForm(WordedForm):
 
     value = forms.CharField(max_length=500)
 
-    def clean_value(self) -> Any:
+    def clean_value(self) -> object:
         try:
             return answer_of(self.cleaned_data["value"])
         except ValueError as error:

@@ -10,7 +10,7 @@ from labeling.vocabulary import reading
 from labeling.vocabulary.checks import MOST_PARTS
 from labeling.vocabulary.reading import LONGEST
 from labeling.vocabulary.types import Category, Fault, PartName, Vocabulary
-from labeling.web.forms.common import LIST, WordedForm
+from labeling.web.forms.common import LIST, WordedForm, refusals_shown
 from labeling.web.forms.graph import say_faults, version_field
 from labeling.web.forms.kept import KeepsFiles, KeptFileInput
 
@@ -42,18 +42,15 @@ class VocabularyForm(KeepsFiles, WordedForm):
     version = version_field()
     vocabulary: Vocabulary
 
-    def clean(self) -> dict[str, Any]:
-        data = super().clean() or self.cleaned_data
-        file, text = data.get("file"), data.get("text", "")
+    def clean(self) -> None:
+        super().clean()
+        file, text = self.cleaned_data.get("file"), self.cleaned_data.get("text", "")
         if file is None and not text.strip():
             if "text" not in self.errors:
                 self.add_error("text", "Choose a file, or write the vocabulary as text.")
-            return data
-        try:
+            return
+        with refusals_shown(self):
             self.vocabulary = reading.parse(_text_of(file) if file is not None else text)
-        except Refusal as refusal:
-            self.say(refusal)
-        return data
 
     def say(self, refusal: Refusal) -> None:
         """Every fault as an error of its own, at the file or the text that holds it."""
@@ -69,19 +66,22 @@ def _text_of(file: Any) -> str:
         raise Refusal(f"{file.name} is not UTF-8 text. Save it as UTF-8.") from error
 
 
+def _names(text: str) -> list[str]:
+    """Names with commas between."""
+    return [name for part in text.split(",") if (name := part.strip())]
+
+
 class NamesField(forms.CharField):
     """Names, separated by commas. A list of them."""
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(required=False, widget=forms.TextInput(attrs=PLAIN), **kwargs)
 
-    def prepare_value(self, value: Any) -> Any:
+    def prepare_value(self, value: Any) -> object:
         return ", ".join(value) if isinstance(value, list | tuple) else value
 
-    def to_python(self, value: Any) -> Any:
-        return [
-            name for part in (super().to_python(value) or "").split(",") if (name := part.strip())
-        ]
+    def to_python(self, value: Any) -> list[str]:  # type: ignore[override]
+        return _names(super().to_python(value) or "")
 
     def has_changed(self, initial: Any, data: Any) -> bool:
         return self.prepare_value(initial or "") != (data or "")
@@ -93,12 +93,12 @@ class PiecesField(forms.CharField):
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(required=False, widget=forms.Textarea(attrs={**LIST, "rows": 4}), **kwargs)
 
-    def prepare_value(self, value: Any) -> Any:
+    def prepare_value(self, value: Any) -> object:
         if not isinstance(value, dict):
             return value
         return "\n".join(f"{instance}: {', '.join(names)}" for instance, names in value.items())
 
-    def to_python(self, value: Any) -> Any:
+    def to_python(self, value: Any) -> dict[str, list[str]]:  # type: ignore[override]
         merge: dict[str, list[str]] = {}
         for number, line in enumerate((super().to_python(value) or "").splitlines(), 1):
             if not line.strip():
@@ -112,7 +112,7 @@ class PiecesField(forms.CharField):
                 raise forms.ValidationError(
                     f"Line {number} says {instance} again; write all its pieces in one line."
                 )
-            merge[instance] = [name for part in names.split(",") if (name := part.strip())]
+            merge[instance] = _names(names)
         return merge
 
     def has_changed(self, initial: Any, data: Any) -> bool:
@@ -141,7 +141,7 @@ class CategoryForm(WordedForm):
     version = version_field()
 
     @staticmethod
-    def initial_of(category: Category) -> dict[str, Any]:
+    def initial_of(category: Category) -> dict[str, object]:
         return {name: getattr(category, name) for name in OF_CATEGORY}
 
 
@@ -182,7 +182,7 @@ class PartForm(WordedForm):
     holes = forms.BooleanField(label="It may have holes", required=False)
 
     @staticmethod
-    def initial_of(part: PartName) -> dict[str, Any]:
+    def initial_of(part: PartName) -> dict[str, object]:
         said = {name: getattr(part, name) for name in PartForm.base_fields}
         return said | {"merge": dict(part.merge)}
 
@@ -224,8 +224,8 @@ class CategoryForms:
         self, said: Vocabulary | None, place: int | None, version: int | None, data: Any = None
     ) -> None:
         self.said, self.place = said, place
-        initial: dict[str, Any] = {"version": version}
-        parts: list[dict[str, Any]] = []
+        initial: dict[str, object] = {"version": version}
+        parts: list[dict[str, object]] = []
         if said is not None and place is not None:
             category = said.categories[place]
             initial |= CategoryForm.initial_of(category)
@@ -241,15 +241,15 @@ class CategoryForms:
         fine = self.category.is_valid()
         return self.parts.is_valid() and fine
 
-    def content(self) -> dict[str, Any]:
+    def content(self) -> dict[str, object]:
         """The whole vocabulary with this category as the forms have it, as a file says it."""
-        content: dict[str, Any] = self.said.content() if self.said else {"title": "Parts"}
+        content = (self.said or Vocabulary("Parts", ())).content()
         entry = {name: self.category.cleaned_data[name] for name in OF_CATEGORY}
         entry["parts"] = [
             {name: form.cleaned_data[name] for name in PartForm.base_fields}
             for form in part_rows(self.parts)
         ]
-        rows = content.setdefault("categories", [])
+        rows = content["categories"]
         place = len(rows) if self.place is None else self.place
         rows[place : place + 1] = [entry]
         return content

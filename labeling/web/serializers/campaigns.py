@@ -1,7 +1,5 @@
 """Campaigns, policies and decisions, as the API has them."""
 
-from typing import Any
-
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
@@ -39,14 +37,14 @@ class CampaignSerializer(serializers.ModelSerializer):
         )
 
     @extend_schema_field({"type": "object", "nullable": True, "additionalProperties": {}})
-    def get_policy(self, campaign: Campaign) -> dict[str, Any] | None:
+    def get_policy(self, campaign: Campaign) -> dict[str, object] | None:
         return campaign.policy.content if campaign.policy else None
 
     @extend_schema_field({"type": "array", "items": {"type": "object"}})
     def get_choices(self, campaign: Campaign) -> list[dict[str, str]]:
         return KINDS[campaign.kind].choices(campaign.settings)
 
-    def to_representation(self, campaign: Campaign) -> dict[str, Any]:
+    def to_representation(self, campaign: Campaign) -> dict[str, object]:
         row = super().to_representation(campaign)
         if campaign.pk not in self.context["reads_all_of"]:
             row |= dict.fromkeys(self.HIDDEN)
@@ -136,3 +134,17 @@ class DecisionSerializer(serializers.ModelSerializer):
 
     def get_actor_name(self, row: Decision) -> str | None:
         return self.context["names"].of(row.actor) if row.actor else None
+
+
+class NewPolicySerializer(Body):
+    content = serializers.DictField(help_text=POLICY_HELP)
+    confirmed = serializers.BooleanField(
+        default=False, help_text="Needed for rules that would stop everybody who is at work."
+    )
+
+
+class StoppedSerializer(Plain):
+    member = serializers.IntegerField(source="membership")
+    pseudonym = serializers.CharField()
+    action = serializers.CharField()
+    reason = serializers.CharField()

@@ -151,3 +151,52 @@ class NewGoldSerializer(Body):
 
 class ReasonSerializer(Body):
     reason = serializers.CharField(allow_blank=True, default="", max_length=500)
+
+
+class ObjectsSerializer(Body):
+    categories = serializers.ListField(
+        child=serializers.CharField(max_length=200),
+        default=list,
+        max_length=1_000,
+        help_text="Names or wnids of the dataset's vocabulary.",
+    )
+    images = serializers.ListField(
+        child=serializers.CharField(max_length=400), default=list, max_length=10_000
+    )
+
+
+def seen_field() -> serializers.IntegerField:
+    return serializers.IntegerField(
+        min_value=1,
+        max_value=2**63 - 1,
+        allow_null=True,
+        default=None,
+        help_text="The settlement that was looked at: refused if another one stands by now.",
+    )
+
+
+class AcceptanceSerializer(Body):
+    seen = seen_field()
+    reason = serializers.CharField(allow_blank=True, default="", max_length=500)
+
+
+class VerdictSerializer(AcceptanceSerializer):
+    value = AnyField(help_text='An answer that is no abstention, or "drop".')
+
+
+class SendBackSerializer(Body):
+    seen = seen_field()
+    note = serializers.CharField(max_length=2_000, help_text="What to mend; they read it.")
+    answers = serializers.ListField(
+        child=serializers.UUIDField(),
+        allow_null=True,
+        default=None,
+        max_length=50,
+        help_text="Which of the drawings that count; null for all whose people still work here.",
+    )
+
+
+class SentBackSerializer(Plain):
+    answer = serializers.UUIDField(source="answer_id")
+    note = serializers.CharField()
+    created_at = serializers.DateTimeField()

@@ -12,10 +12,11 @@ from labeling.errors import NotAllowed, NotYours
 from labeling.models import Audit, Campaign
 from labeling.quality import auditing
 from labeling.reports import overview
-from labeling.web.forms import AuditAnswerForm, AuditForm, answer_choices
-from labeling.web.forms.common import refusals_shown
+from labeling.web.forms.common import carried_out, refusals_shown
+from labeling.web.forms.questions import AuditAnswerForm, AuditForm, answer_choices
 from labeling.web.views.shared import (
     SignedIn,
+    done,
     render_campaign,
     watched_campaign,
 )
@@ -26,20 +27,20 @@ from labeling.web.views.shared import (
 def audit(request: SignedIn, name: str) -> HttpResponse:
     """The next question to answer blind, how far the audit is, and a further sample."""
     campaign = watched_campaign(request, name)
-    if request.method == "GET":
-        return _page(request, campaign, AuditForm())
-    form = AuditForm(request.POST)
-    if form.is_valid():
-        n, seed = form.cleaned_data["n"], form.cleaned_data["seed"]
-        if seed is None:
-            # Kept with the decision, so that every sample can be drawn again.
-            seed = secrets.randbelow(2**31)
-        with refusals_shown(form):
-            auditing.draw(campaign, request.user, n, seed)
-            said = f"{n} settled questions were drawn. Answer them as you see them."
-            messages.success(request, said)
-            return redirect("labeling:audit", campaign.name)
-    return _page(request, campaign, form)
+    form = AuditForm(request.POST if request.method == "POST" else None)
+    return carried_out(form, lambda: _draw(request, campaign, form)) or _page(
+        request, campaign, form
+    )
+
+
+def _draw(request: SignedIn, campaign: Campaign, form: AuditForm) -> HttpResponse:
+    n, seed = form.cleaned_data["n"], form.cleaned_data["seed"]
+    if seed is None:
+        # Kept with the decision, so that every sample can be drawn again.
+        seed = secrets.randbelow(2**31)
+    auditing.draw(campaign, request.user, n, seed)
+    said = f"{n} settled questions were drawn. Answer them as you see them."
+    return done(request, said, "audit", campaign.name)
 
 
 @login_required

@@ -21,11 +21,12 @@ from labeling.models import Campaign
 from labeling.quality import auditing, qualifying
 from labeling.reports import campaign_figures, overview
 from labeling.reports.forecasts import Estimate
-from labeling.web.forms import CampaignForm, NewCampaignForm
-from labeling.web.forms.common import refusals_shown
+from labeling.web.forms.campaigns import CampaignForm, NewCampaignForm
+from labeling.web.forms.common import carried_out, refusals_shown
 from labeling.web.views.shared import (
     WATCHERS,
     SignedIn,
+    done,
     own_campaign,
     page_of,
     query_of,
@@ -77,20 +78,15 @@ def campaign_new(request: SignedIn) -> HttpResponse:
         form = NewCampaignForm(request.user, initial={"dataset": request.GET.get("dataset")})
         return _new(request, form, None)
     form = NewCampaignForm(request.user, request.POST, request.FILES)
-    valid = form.is_valid()
     if "estimate" in request.POST:
+        form.is_valid()
+        form.keep_files()
         return _new(request, form, form.estimate())
-    if valid:
-        with refusals_shown(form):
-            campaign = _draft(request, form)
-            form.forget_files()
-            messages.success(request, DRAFTED)
-            return redirect("labeling:campaign", campaign.name)
-    return _new(request, form, form.estimate())
+    made = carried_out(form, lambda: done(request, DRAFTED, "campaign", _draft(request, form).name))
+    return made or _new(request, form, form.estimate())
 
 
 def _new(request: SignedIn, form: NewCampaignForm, estimate: Estimate | None) -> HttpResponse:
-    form.keep_files()
     context = {"form": form, "estimate": estimate, "selection_page": _selection_page(form)}
     return render(request, "labeling/campaign_new.html", context)
 
@@ -113,60 +109,28 @@ def _selection_page(form: NewCampaignForm) -> str:
 
 
 def _draft(request: SignedIn, form: NewCampaignForm) -> Campaign:
-    data = form.cleaned_data
-    asks = KINDS[data["kind"]].asks
-    if asks == GRAPH:
-        return _draft_graph(request, form)
+    data, user = form.cleaned_data, request.user
+    asks, dataset = KINDS[data["kind"]].asks, data["dataset"]
+    fields = {key: data[key] for key in ("name", "title", "kind", "instructions")}
+    fields["policy"] = form.policy()
     if asks == OBJECTS:
-        return _draft_parts(request, form)
-    pairs = data["pairs"]
-    if asks == IMAGES:
-        pairs = opening.naming_pairs(data["dataset"], data["names"])
+        fields["settings"] = {key: data[key] for key in ("ask_half", "ask_outline")}
+        return part_campaigns.draft(user, dataset, items=data["items"], **fields)
+    if asks == GRAPH:
+        fields |= {"dataset": dataset, "settings": {key: data[key] for key in ("mode", "order")}}
+        campaign, asked = opening.draft_graph(
+            user, data["question_graph"], names=data["names"], **fields
+        )
+        if asked is None:
+            messages.info(request, "The first questions of all images are being made; see Jobs.")
+        return campaign
     return opening.draft(
-        request.user,
-        name=data["name"],
-        title=data["title"],
-        kind=data["kind"],
-        dataset=data["dataset"],
-        instructions=data["instructions"],
-        policy=form.policy(),
-        pairs=pairs,
+        user,
+        pairs=opening.naming_pairs(dataset, data["names"]) if asks == IMAGES else data["pairs"],
         topics=data["topics_list"],
         vocabulary=data["classes"],
-    )
-
-
-def _draft_graph(request: SignedIn, form: NewCampaignForm) -> Campaign:
-    data = form.cleaned_data
-    campaign, asked = opening.draft_graph(
-        request.user,
-        data["question_graph"],
-        names=data["names"],
-        name=data["name"],
-        title=data["title"],
-        dataset=data["dataset"],
-        instructions=data["instructions"],
-        policy=form.policy(),
-        kind=data["kind"],
-        settings={"mode": data["mode"], "order": data["order"]},
-    )
-    if asked is None:
-        messages.info(request, "The first questions of all images are being made; see Jobs.")
-    return campaign
-
-
-def _draft_parts(request: SignedIn, form: NewCampaignForm) -> Campaign:
-    data = form.cleaned_data
-    return part_campaigns.draft(
-        request.user,
-        data["dataset"],
-        items=data["items"],
-        kind=data["kind"],
-        settings={key: data[key] for key in ("ask_half", "ask_outline")},
-        name=data["name"],
-        title=data["title"],
-        instructions=data["instructions"],
-        policy=form.policy(),
+        dataset=dataset,
+        **fields,
     )
 
 
@@ -231,11 +195,14 @@ def campaign_edit(request: SignedIn, name: str) -> HttpResponse:
     campaign = own_campaign(request, name)
     initial = {"title": campaign.title, "instructions": campaign.instructions}
     form = CampaignForm(request.POST or None, initial=initial)
-    if form.is_valid():
-        with refusals_shown(form):
-            lifecycle.change(campaign, request.user, **form.cleaned_data)
-            messages.success(request, "Saved. People see the new words on their next page.")
-            return redirect("labeling:campaign_edit", campaign.name)
+
+    def save() -> HttpResponse:
+        lifecycle.change(campaign, request.user, **form.cleaned_data)
+        said = "Saved. People see the new words on their next page."
+        return done(request, said, "campaign_edit", campaign.name)
+
+    if saved := carried_out(form, save):
+        return saved
     latest = vocabulary_store.current(campaign.dataset) if campaign.vocabulary_id else None
     return render_campaign(
         request,

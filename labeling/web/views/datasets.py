@@ -1,10 +1,9 @@
 """Datasets: the list, and one with its images."""
 
-from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.db.models import Count, Q, Sum
 from django.http import HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import render
 from django.views.decorators.http import require_GET, require_http_methods
 
 from labeling.campaigns.access import check_may_open, check_researches, dataset_for
@@ -12,10 +11,17 @@ from labeling.datasets import datasets as pools
 from labeling.datasets import images
 from labeling.errors import NotYours
 from labeling.models import Dataset, GivenLabel, Job
-from labeling.web.forms import DatasetForm
-from labeling.web.forms.common import refusals_shown
+from labeling.web.forms.common import carried_out
+from labeling.web.forms.datasets import DatasetForm
 from labeling.web.views.imports import ENDED, imports_shown
-from labeling.web.views.shared import WATCHERS, SignedIn, page_of, query_of, thumbnail_response
+from labeling.web.views.shared import (
+    WATCHERS,
+    SignedIn,
+    done,
+    page_of,
+    query_of,
+    thumbnail_response,
+)
 
 PAGE = 25
 TILES = 60
@@ -43,12 +49,12 @@ def dataset_new(request: SignedIn) -> HttpResponse:
     """A new, empty dataset."""
     check_may_open(request.user)
     form = DatasetForm(request.POST or None)
-    if form.is_valid():
-        with refusals_shown(form):
-            dataset = pools.create(request.user, **form.cleaned_data)
-            messages.success(request, "Now add its images.")
-            return redirect("labeling:dataset_upload", dataset.name)
-    return render(request, "labeling/dataset_new.html", {"form": form})
+
+    def create() -> HttpResponse:
+        dataset = pools.create(request.user, **form.cleaned_data)
+        return done(request, "Now add its images.", "dataset_upload", dataset.name)
+
+    return carried_out(form, create) or render(request, "labeling/dataset_new.html", {"form": form})
 
 
 @login_required

@@ -1,10 +1,8 @@
 """Gold of drawings: an object of the dataset that nobody is asked about, and its right parts."""
 
-from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.db.models import Exists, OuterRef, QuerySet
 from django.http import HttpResponse
-from django.shortcuts import redirect
 from django.views.decorators.http import require_GET, require_http_methods
 
 from labeling.datasets import objects
@@ -13,10 +11,12 @@ from labeling.kinds import KINDS
 from labeling.models import Campaign, GivenLabel, Gold, Item, Question
 from labeling.quality.gold import add_gold
 from labeling.reports import part_overview
-from labeling.web.forms import GoldDrawingForm
+from labeling.web.forms.common import carried_out
+from labeling.web.forms.questions import GoldDrawingForm
 from labeling.web.views.shared import (
     SignedIn,
     display_response,
+    done,
     own_campaign,
     page_of,
     query_of,
@@ -56,17 +56,16 @@ def gold_draw(request: SignedIn, name: str, pk: int) -> HttpResponse:
     gold = Gold.objects.filter(question__campaign=campaign, question__item=item).first()
     begin = {"explanation": gold.explanation if gold else ""}
     form = GoldDrawingForm(request.POST or None, initial=begin)
-    if form.is_valid():
+
+    def add() -> HttpResponse:
         row = form.cleaned_data | {"image": item.image.name, "object": item.name}
-        try:
-            add_gold(campaign, request.user, [row])
-        except Refusal as refusal:
-            # There is one row, and nobody wrote its number.
-            form.add_error("answer", refusal.message.removeprefix("Row 1: "))
-        else:
-            messages.success(request, f"{item.name} on {item.image.name} is gold now.")
-            return redirect("labeling:gold", campaign.name)
-    standing = gold.answer if gold and "parts" in gold.answer else None
+        add_gold(campaign, request.user, [row])
+        said = f"{item.name} on {item.image.name} is gold now."
+        return done(request, said, "gold", campaign.name)
+
+    if added := carried_out(form, add):
+        return added
+    current = gold.answer if gold and "parts" in gold.answer else None
     return render_campaign(
         request,
         "labeling/gold_draw.html",
@@ -79,7 +78,7 @@ def gold_draw(request: SignedIn, name: str, pk: int) -> HttpResponse:
             campaign,
             item,
             objects.category_of(item),
-            form.cleaned_data.get("answer", standing) if form.is_bound else standing,
+            form.cleaned_data.get("answer", current) if form.is_bound else current,
             f"gold:{campaign.pk}:{item.pk}",
         ),
     )

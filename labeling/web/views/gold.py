@@ -1,6 +1,4 @@
-"""Gold and classes: questions with known answers, and what people are told of each class."""
-
-from typing import Any
+"""Gold and classes: questions with known answers, and what people read about each class."""
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
@@ -19,17 +17,11 @@ from labeling.plurals import count_of
 from labeling.quality import qualifying
 from labeling.quality.gold import add_gold, conflicts, gold_from_settled, retire_gold, without
 from labeling.reports import overview
-from labeling.web.forms import (
-    ExampleForm,
-    GoldForm,
-    GoldListForm,
-    ListsForm,
-    TopicForm,
-    list_file,
-)
-from labeling.web.forms.common import refusals_shown
+from labeling.web.forms.common import ListsForm, carried_out, list_file
+from labeling.web.forms.questions import ExampleForm, GoldForm, GoldListForm, TopicForm
 from labeling.web.views.shared import (
     SignedIn,
+    done,
     key_of,
     own_campaign,
     page_of,
@@ -57,12 +49,12 @@ def gold_add(request: SignedIn, name: str) -> HttpResponse:
     if KINDS[campaign.kind].drawn:
         return redirect("labeling:gold_objects", campaign.name)
     form = GoldForm(campaign, request.POST or None)
-    if form.is_valid():
-        with refusals_shown(form):
-            add_gold(campaign, request.user, [form.cleaned_data])
-            messages.success(request, f"{form.cleaned_data['image']} is gold now.")
-            return redirect("labeling:gold", campaign.name)
-    return render_campaign(
+
+    def add() -> HttpResponse:
+        add_gold(campaign, request.user, [form.cleaned_data])
+        return done(request, f"{form.cleaned_data['image']} is gold now.", "gold", campaign.name)
+
+    return carried_out(form, add) or render_campaign(
         request, "labeling/gold_add.html", campaign, "gold", form=form, **_picker(request, campaign)
     )
 
@@ -73,19 +65,13 @@ def gold_upload(request: SignedIn, name: str) -> HttpResponse:
     """Gold as a list."""
     campaign = own_campaign(request, name)
     form = GoldListForm(campaign.kind, request.POST, request.FILES, user=request.user)
-    if form.is_valid():
-        try:
-            count = add_gold(campaign, request.user, form.cleaned_data["rows"])
-        except Refusal as refusal:
-            form.add_error("gold_file", refusal.message)
-        else:
-            form.forget_files()
-            messages.success(
-                request, count_of(count, "gold question was added.", "gold questions were added.")
-            )
-            return redirect("labeling:gold", campaign.name)
-    form.keep_files()
-    return _gold(request, campaign, form)
+
+    def add() -> HttpResponse:
+        count = add_gold(campaign, request.user, form.cleaned_data["rows"])
+        said = count_of(count, "gold question was added.", "gold questions were added.")
+        return done(request, said, "gold", campaign.name)
+
+    return carried_out(form, add) or _gold(request, campaign, form)
 
 
 @login_required
@@ -108,9 +94,8 @@ def gold_retire(request: SignedIn, name: str, pk: int) -> HttpResponse:
     """Gives a gold question to nobody any more."""
     campaign = own_campaign(request, name)
     retire_gold(campaign, request.user, pk, sent(request, "reason"))
-    messages.success(request, "Retired. It counts for nobody any more.")
     goal = "quality" if request.POST.get("next") == "quality" else "gold"
-    return redirect(f"labeling:{goal}", campaign.name)
+    return done(request, "Retired. It counts for nobody any more.", goal, campaign.name)
 
 
 def _back(request: SignedIn, campaign: Campaign) -> str:
@@ -141,7 +126,7 @@ def _gold(request: SignedIn, campaign: Campaign, form: GoldListForm | None = Non
     )
 
 
-def _picker(request: SignedIn, campaign: Campaign) -> dict[str, Any]:
+def _picker(request: SignedIn, campaign: Campaign) -> dict[str, object]:
     """The images to choose from: those whose name holds what was searched for."""
     search = request.GET.get("q", sent(request, "q")).strip()[:200]
     chosen = sent(request, "image")
@@ -170,10 +155,8 @@ def topics(request: SignedIn, name: str) -> HttpResponse:
         if found and form.is_valid():
             lifecycle.define_topics(campaign, found)
             form.forget_files()
-            messages.success(
-                request, f"{count_of(len(found), 'class was', 'classes were')} written."
-            )
-            return redirect("labeling:topics", campaign.name)
+            said = f"{count_of(len(found), 'class was', 'classes were')} written."
+            return done(request, said, "topics", campaign.name)
         if not form.errors:
             form.add_error("topics_file", "Choose a file with at least one class.")
     form.keep_files()
@@ -198,11 +181,12 @@ def topic(request: SignedIn, name: str, pk: int) -> HttpResponse:
     campaign = own_campaign(request, name)
     topic = _topic(campaign, pk)
     form = TopicForm(request.POST or None, initial=_words(topic))
-    if form.is_valid():
+
+    def change() -> HttpResponse:
         lifecycle.change_topic(campaign, topic.key, request.user, **form.cleaned_data)
-        messages.success(request, "Saved.")
-        return redirect("labeling:topic", campaign.name, topic.pk)
-    return _topic_page(request, campaign, topic, form, ExampleForm())
+        return done(request, "Saved.", "topic", campaign.name, topic.pk)
+
+    return carried_out(form, change) or _topic_page(request, campaign, topic, form, ExampleForm())
 
 
 @login_required
@@ -212,14 +196,16 @@ def example_add(request: SignedIn, name: str, pk: int) -> HttpResponse:
     campaign = own_campaign(request, name)
     topic = _topic(campaign, pk)
     form = ExampleForm(request.POST)
-    if form.is_valid():
+
+    def add() -> HttpResponse:
         data = form.cleaned_data
-        with refusals_shown(form):
-            image = _image(campaign, data["image"])
-            lifecycle.add_example(campaign, topic.key, image, data["answer"], data["caption"])
-            messages.success(request, "People see the example on their next page.")
-            return redirect("labeling:topic", campaign.name, topic.pk)
-    return _topic_page(request, campaign, topic, TopicForm(initial=_words(topic)), form)
+        image = _image(campaign, data["image"])
+        lifecycle.add_example(campaign, topic.key, image, data["answer"], data["caption"])
+        said = "People see the example on their next page."
+        return done(request, said, "topic", campaign.name, topic.pk)
+
+    words = TopicForm(initial=_words(topic))
+    return carried_out(form, add) or _topic_page(request, campaign, topic, words, form)
 
 
 @login_required
@@ -248,7 +234,7 @@ def _image(campaign: Campaign, name: str) -> Image:
     return image
 
 
-def _words(topic: Topic) -> dict[str, Any]:
+def _words(topic: Topic) -> dict[str, object]:
     return {
         "name": topic.name,
         "synonyms": "; ".join(topic.synonyms),

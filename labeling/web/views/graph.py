@@ -1,7 +1,6 @@
 """A campaign's question graph: read as an outline, loaded, replaced, one question changed."""
 
 import json
-from typing import Any
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
@@ -9,17 +8,18 @@ from django.http import HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from labeling.errors import NotYours, Refusal
+from labeling.errors import NotYours
 from labeling.graphs import store
 from labeling.models import Campaign, Decision, Graph
 from labeling.quality import gold
 from labeling.question_graph import replaying
 from labeling.question_graph.graph import GraphContent
 from labeling.reports import outlining
-from labeling.web.forms import GraphForm, NodeForm
-from labeling.web.forms.common import refusals_shown
+from labeling.web.forms.common import carried_out, refusals_shown
+from labeling.web.forms.graph import GraphForm, NodeForm
 from labeling.web.views.shared import (
     SignedIn,
+    done,
     own_campaign,
     render_campaign,
     watched_campaign,
@@ -36,18 +36,14 @@ def graph(request: SignedIn, name: str) -> HttpResponse:
         return _page(request, watched_campaign(request, name), None)
     campaign = own_campaign(request, name)
     form = GraphForm(request.POST, request.FILES, user=request.user)
-    if form.is_valid():
-        try:
-            base = form.cleaned_data["version"]
-            made = store.define(campaign, request.user, form.raw, instead_of=base)
-        except Refusal as refusal:
-            form.say(refusal, "graph_file" if form.cleaned_data["graph_file"] else "graph")
-        else:
-            form.forget_files()
-            messages.success(request, f"Version {made.version} of the graph is in force.")
-            return redirect("labeling:graph", campaign.name)
-    form.keep_files()
-    return _page(request, campaign, form)
+
+    def replace() -> HttpResponse:
+        base = form.cleaned_data["version"]
+        made = store.define(campaign, request.user, form.raw, instead_of=base)
+        said = f"Version {made.version} of the graph is in force."
+        return done(request, said, "graph", campaign.name)
+
+    return carried_out(form, replace) or _page(request, campaign, form)
 
 
 @login_required
@@ -66,45 +62,41 @@ def graph_load(request: SignedIn, name: str) -> HttpResponse:
 def graph_node(request: SignedIn, name: str, node: str) -> HttpResponse:
     """One question of the graph, and its change."""
     campaign = own_campaign(request, name)
-    standing = _graph(campaign)
-    if node not in standing.index:
+    current = _graph(campaign)
+    if node not in current.index:
         raise NotYours("The graph has no such question, or no longer.")
     topic = campaign.topics.filter(key=node).first()
     form = NodeForm(
-        standing,
-        standing.node(node),
+        current,
+        current.node(node),
         request.POST or None,
         topic.guidance if topic else "",
         _in_force(campaign),
     )
-    if form.is_valid():
-        try:
-            # Made from what is in force now, which is what the form was opened with, or refused.
-            base = form.cleaned_data.pop("version") or _in_force(campaign)
-            made = store.define(
-                campaign, request.user, _changed(standing, node, form), instead_of=base
-            )
-        except Refusal as refusal:
-            for fault in getattr(refusal, "faults", None) or [refusal.message]:
-                form.add_error(None, fault)
-        else:
-            messages.success(request, f"Saved, as version {made.version} of the graph.")
-            return redirect("labeling:graph", campaign.name)
-    return render_campaign(
+
+    def change() -> HttpResponse:
+        # Made from what is in force now, which is what the form was opened with, or refused.
+        base = form.cleaned_data.pop("version") or _in_force(campaign)
+        content = _changed(current, node, form)
+        made = store.define(campaign, request.user, content, instead_of=base)
+        said = f"Saved, as version {made.version} of the graph."
+        return done(request, said, "graph", campaign.name)
+
+    return carried_out(form, change) or render_campaign(
         request,
         "labeling/graph_node.html",
         campaign,
         "graph",
         form=form,
-        node=standing.node(node),
-        children=[standing.node(child) for child in standing.node(node).children],
+        node=current.node(node),
+        children=[current.node(child) for child in current.node(node).children],
         counts=outlining.counts_of(campaign).get(node),
         topic=topic,
     )
 
 
-def _changed(standing: replaying.Graph, node: str, form: NodeForm) -> GraphContent:
-    raw = standing.content()
+def _changed(current: replaying.Graph, node: str, form: NodeForm) -> GraphContent:
+    raw = current.content()
     for entry in raw["nodes"]:
         if entry["id"] == node:
             entry |= form.cleaned_data
@@ -146,17 +138,17 @@ def graph_download(request: SignedIn, name: str, version: int) -> HttpResponse:
 
 
 def _page(request: SignedIn, campaign: Campaign, form: GraphForm | None) -> HttpResponse:
-    standing = store.of(campaign) if campaign.graph_id else None
+    current = store.of(campaign) if campaign.graph_id else None
     search = request.GET.get("q", "").strip()[:200]
-    text = json.dumps(standing.content(), ensure_ascii=False, indent=1) if standing else ""
-    counts = outlining.counts_of(campaign) if standing else {}
+    text = json.dumps(current.content(), ensure_ascii=False, indent=1) if current else ""
+    counts = outlining.counts_of(campaign) if current else {}
     return render_campaign(
         request,
         "labeling/graph.html",
         campaign,
         "graph",
-        graph=standing,
-        rows=outlining.outline(standing, counts, search) if standing else [],
+        graph=current,
+        rows=outlining.outline(current, counts, search) if current else [],
         all_open="open" in request.GET,
         search=search,
         form=form
@@ -177,7 +169,7 @@ def _in_force(campaign: Campaign) -> int | None:
     return campaign.graph.version if campaign.graph is not None else None
 
 
-def _versions(campaign: Campaign) -> list[dict[str, Any]]:
+def _versions(campaign: Campaign) -> list[dict[str, object]]:
     """The latest versions, each with how much it changed as its decision says."""
     found = campaign.graphs.select_related("created_by").order_by("-version")[:VERSIONS]
     decisions = campaign.decisions.filter(kind=Decision.Kind.GRAPH).order_by("-pk")[:VERSIONS]
@@ -198,7 +190,7 @@ def _version(campaign: Campaign, version: int) -> Graph:
     return row
 
 
-def _changes(before: replaying.Graph, after: replaying.Graph) -> dict[str, Any]:
+def _changes(before: replaying.Graph, after: replaying.Graph) -> dict[str, object]:
     """What became of the nodes, with their titles."""
     found = before.diff(after)
     return {

@@ -15,9 +15,9 @@ from labeling.datasets import imports as coming
 from labeling.datasets.datasets import check_may_add, may_add
 from labeling.errors import Refusal, TooLarge
 from labeling.models import Dataset, Import, Job
-from labeling.web.forms import ImportForm, UploadForm
-from labeling.web.forms.common import refusals_shown
-from labeling.web.views.shared import SignedIn, page_of, query_of
+from labeling.web.forms.common import carried_out, refusals_shown
+from labeling.web.forms.datasets import ImportForm, UploadForm
+from labeling.web.views.shared import SignedIn, page_of, query_of, report_page
 
 PAGE = 25
 RECENT = timedelta(days=1)
@@ -49,11 +49,13 @@ def dataset_import(request: SignedIn, name: str) -> HttpResponse:
     """Images that lie on the server, below the one folder that settings name."""
     dataset = _own(request, name)
     form = ImportForm(request.POST)
-    if form.is_valid():
-        with refusals_shown(form):
-            row = coming.of_path(dataset, request.user, **form.cleaned_data)
-            return redirect("labeling:import_report", dataset.name, row.pk)
-    return _upload(request, dataset, UploadForm(user=request.user), form)
+
+    def bring() -> HttpResponse:
+        row = coming.of_path(dataset, request.user, **form.cleaned_data)
+        return redirect("labeling:import_report", dataset.name, row.pk)
+
+    fresh = UploadForm(user=request.user)
+    return carried_out(form, bring) or _upload(request, dataset, fresh, form)
 
 
 @login_required
@@ -85,13 +87,8 @@ def import_report(request: SignedIn, name: str, pk: int) -> HttpResponse:
         "report": coming.report_of(row),
         "may_add": may_add(request.user, dataset),
     }
-    if "fragment" not in request.GET:
-        return render(request, "labeling/dataset_report.html", context)
-    response = render(request, "labeling/_import_progress.html", context)
-    if ended:
-        # htmx then loads the page anew: it has its report now.
-        response["HX-Refresh"] = "true"
-    return response
+    page, progress = "labeling/dataset_report.html", "labeling/_import_progress.html"
+    return report_page(request, page, progress, ended, context)
 
 
 @login_required
@@ -105,10 +102,10 @@ def import_retry(request: SignedIn, name: str, pk: int) -> HttpResponse:
 
 
 def imports_shown(dataset: Dataset) -> list[Import]:
-    """What the dataset's page tells: what is under way or has failed, and today's imports."""
+    """The imports on the dataset's page: running or failed ones, and today's."""
     since = timezone.now() - RECENT
-    told = Q(created_at__gte=since) | ~Q(job__state=Job.State.DONE)
-    return list(_with_jobs(dataset).filter(told)[:RECENT_SHOWN])
+    shown = Q(created_at__gte=since) | ~Q(job__state=Job.State.DONE)
+    return list(_with_jobs(dataset).filter(shown)[:RECENT_SHOWN])
 
 
 def _with_jobs(dataset: Dataset) -> QuerySet[Import]:

@@ -8,16 +8,15 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_http_methods
 
 from labeling.campaigns.access import dataset_for
-from labeling.errors import Refusal
 from labeling.exchange import export_files, label_files
 from labeling.exchange.prior_labels import BroughtIn
 from labeling.models import Campaign, Dataset, Job, Release
 from labeling.plurals import count_of
 from labeling.release_files import exporting
 from labeling.releases import freezing as frozen
-from labeling.web.forms import add_refusal
+from labeling.web.forms.common import carried_out
 from labeling.web.forms.labels import ExportOptionsForm, KnownLabelsForm
-from labeling.web.views.shared import SignedIn, own_campaign, query_of, render_campaign
+from labeling.web.views.shared import SignedIn, done, own_campaign, query_of, render_campaign
 
 RECENT_SHOWN = 10
 ENDED = (Job.State.DONE, Job.State.FAILED)
@@ -32,11 +31,9 @@ def dataset_labels(request: SignedIn, name: str) -> HttpResponse:
         return _known(request, dataset, _form(request, dataset))
     label_files.check_may_bring(request.user, dataset)
     form = _form(request, dataset, request.POST, request.FILES)
-    if not form.is_valid():
-        form.keep_files()
-        return _known(request, dataset, form)
-    data = form.cleaned_data
-    try:
+
+    def bring() -> HttpResponse:
+        data = form.cleaned_data
         made = label_files.take(
             dataset,
             request.user,
@@ -45,16 +42,12 @@ def dataset_labels(request: SignedIn, name: str) -> HttpResponse:
             source=data["source"],
             campaign=data.get("campaign"),
         )
-    except Refusal as refusal:
-        add_refusal(form, refusal)
-        form.keep_files()
-        return _known(request, dataset, form)
-    form.forget_files()
-    if isinstance(made, dict):
-        messages.success(request, _told(made))
-    else:
+        if not isinstance(made, Job):
+            return done(request, _summary(made), "dataset_labels", dataset.name)
         messages.info(request, "The labels are being brought in. You may leave this page.")
-    return redirect("labeling:dataset_labels", dataset.name)
+        return redirect("labeling:dataset_labels", dataset.name)
+
+    return carried_out(form, bring) or _known(request, dataset, form)
 
 
 @login_required
@@ -118,8 +111,8 @@ def _options(
     return response
 
 
-def _told(result: BroughtIn) -> str:
-    """What became of a file of labels, as a sentence."""
+def _summary(result: BroughtIn) -> str:
+    """The result of importing a file of labels, as a sentence."""
     labels, images = result["labels"], result["images"]
     said = f"Known now: {count_of(labels, 'label')} of {count_of(images, 'image')}."
     if result["unknown"]:
@@ -139,7 +132,10 @@ def _known(request: SignedIn, dataset: Dataset, form: KnownLabelsForm) -> HttpRe
         "form": form,
         "sources": label_files.by_source(dataset),
         "jobs": [
-            {"job": job, "told": _told(job.payload["result"]) if "result" in job.payload else ""}
+            {
+                "job": job,
+                "summary": _summary(job.payload["result"]) if "result" in job.payload else "",
+            }
             for job in jobs
         ],
         "busy": any(job.state not in ENDED for job in jobs),

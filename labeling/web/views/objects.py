@@ -1,7 +1,6 @@
 """A dataset's objects: the list, and one with its parts and how their pieces were merged."""
 
 import math
-from typing import Any
 from urllib.parse import urlencode
 
 from django.contrib import messages
@@ -111,7 +110,7 @@ def _radius(text: str) -> float:
         raise Refusal("Give the radius as a number of pixels, 3.5 for example.") from None
 
 
-def _context(request: SignedIn, dataset: Dataset, item: Item) -> dict[str, Any]:
+def _context(request: SignedIn, dataset: Dataset, item: Item) -> dict[str, object]:
     said = vocabulary_store.of(dataset)
     found = objects.described([item])[item.pk]
     category = said.category(found.category) if said else None
@@ -146,7 +145,7 @@ def _context(request: SignedIn, dataset: Dataset, item: Item) -> dict[str, Any]:
     }
 
 
-def _merge(request: SignedIn, found: PartedObject) -> dict[str, Any]:
+def _merge(request: SignedIn, found: PartedObject) -> dict[str, object]:
     """The merge that is looked at, by default the first, with the radius that is tried."""
     all_merges = [(part, one) for part in found.parts for one in part.merges if len(one.pieces) > 1]
     asked = (request.GET.get("part", ""), request.GET.get("instance", ""))
@@ -154,7 +153,7 @@ def _merge(request: SignedIn, found: PartedObject) -> dict[str, Any]:
     if not (chosen or all_merges):
         return {"merge": None}
     part, merge = (chosen or all_merges)[0]
-    context: dict[str, Any] = {"part_key": part.key, "kept": merge, "tried": False, "fault": ""}
+    context: dict[str, object] = {"part_key": part.key, "kept": merge, "tried": False, "fault": ""}
     if text := request.GET.get("radius", ""):
         try:
             tried = merging.with_radius(merge, _radius(text))
@@ -166,7 +165,7 @@ def _merge(request: SignedIn, found: PartedObject) -> dict[str, Any]:
     return context | _shown(merge)
 
 
-def _shown(merge: Merge) -> dict[str, Any]:
+def _shown(merge: Merge) -> dict[str, object]:
     made = merging.shown(merge)
     radius = made.merge.radius if made.merge.radius is not None else made.joins_at
     return {

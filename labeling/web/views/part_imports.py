@@ -10,9 +10,9 @@ from labeling.datasets import vocabulary_store
 from labeling.exchange import label_files, part_imports
 from labeling.models import Dataset, Job
 from labeling.reports.object_overview import name_of
-from labeling.web.forms.common import refusals_shown
+from labeling.web.forms.common import carried_out, refusals_shown
 from labeling.web.forms.parts import PartsImportForm
-from labeling.web.views.shared import SignedIn, page_of, query_of
+from labeling.web.views.shared import SignedIn, page_of, query_of, report_page
 
 PAGE = 25
 ENDED = (Job.State.DONE, Job.State.FAILED)
@@ -27,16 +27,15 @@ def parts_import(request: SignedIn, name: str) -> HttpResponse:
         return _coming(request, dataset, PartsImportForm(user=request.user))
     label_files.check_may_bring(request.user, dataset)
     form = PartsImportForm(request.POST, request.FILES, user=request.user)
-    if form.is_valid():
-        data = form.cleaned_data
-        with refusals_shown(form):
-            job = part_imports.take(
-                dataset, request.user, data["file"], format_name=data["format"], how=form.how()
-            )
-            form.forget_files()
-            return redirect("labeling:parts_report", dataset.name, job.pk)
-    form.keep_files()
-    return _coming(request, dataset, form)
+
+    def bring() -> HttpResponse:
+        file, format_name = form.cleaned_data["file"], form.cleaned_data["format"]
+        job = part_imports.take(
+            dataset, request.user, file, format_name=format_name, how=form.how()
+        )
+        return redirect("labeling:parts_report", dataset.name, job.pk)
+
+    return carried_out(form, bring) or _coming(request, dataset, form)
 
 
 @login_required
@@ -60,13 +59,8 @@ def parts_report(request: SignedIn, name: str, pk: int) -> HttpResponse:
         "may_bring": may_bring,
         "can_repeat": may_bring and ended and part_imports.is_kept(job),
     }
-    if "fragment" not in request.GET:
-        return render(request, "labeling/parts_report.html", context)
-    response = render(request, "labeling/_parts_progress.html", context)
-    if ended:
-        # htmx then loads the page anew: it has its report now.
-        response["HX-Refresh"] = "true"
-    return response
+    page, progress = "labeling/parts_report.html", "labeling/_parts_progress.html"
+    return report_page(request, page, progress, ended, context)
 
 
 @login_required

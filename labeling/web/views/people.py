@@ -21,10 +21,11 @@ from labeling.plurals import count_of
 from labeling.quality import blocking, monitoring
 from labeling.quality import memberships as actions
 from labeling.reports import person_overview, progress
-from labeling.web.forms import InvitationForm, QuotasForm, ReasonForm, RoleForm
-from labeling.web.forms.common import refusals_shown
+from labeling.web.forms.common import carried_out, refusals_shown
+from labeling.web.forms.people import InvitationForm, QuotasForm, ReasonForm, RoleForm
 from labeling.web.views.shared import (
     SignedIn,
+    done,
     own_campaign,
     page_of,
     query_of,
@@ -50,12 +51,13 @@ def invitation_new(request: SignedIn, name: str) -> HttpResponse:
     """A new invitation; its link is on this one page and nowhere else."""
     campaign = own_campaign(request, name)
     form = InvitationForm(request.POST)
-    if form.is_valid():
-        with refusals_shown(form):
-            invitation, secret = actions.invite(campaign, request.user, **form.cleaned_data)
-            link = request.build_absolute_uri(reverse("join", args=[secret]))
-            return _people(request, campaign, InvitationForm(), link=link, made=invitation)
-    return _people(request, campaign, form)
+
+    def invite() -> HttpResponse:
+        invitation, secret = actions.invite(campaign, request.user, **form.cleaned_data)
+        link = request.build_absolute_uri(reverse("join", args=[secret]))
+        return _people(request, campaign, InvitationForm(), link=link, made=invitation)
+
+    return carried_out(form, invite) or _people(request, campaign, form)
 
 
 @login_required
@@ -67,8 +69,8 @@ def invitation_revoke(request: SignedIn, name: str, pk: int) -> HttpResponse:
     if invitation is None:
         raise NotYours("There is no such invitation to this campaign.")
     actions.revoke(invitation, request.user)
-    messages.success(request, "The invitation is withdrawn; its link leads nowhere now.")
-    return redirect("labeling:people", campaign.name)
+    said = "The invitation is withdrawn; its link leads nowhere now."
+    return done(request, said, "people", campaign.name)
 
 
 @login_required
@@ -153,8 +155,8 @@ def person_quotas(request: SignedIn, name: str, pk: int) -> HttpResponse:
     left = quotas.assign(membership, request.user, form.wanted())
     who = name_of(membership)
     said = f"{count_of(sum(left.values()), 'image is', 'images are')} left to {who}."
-    messages.success(request, said if form.wanted() else f"{who} has no quota: any topic comes.")
-    return redirect("labeling:person", campaign.name, membership.pk)
+    said = said if form.wanted() else f"{who} has no quota: any topic comes."
+    return done(request, said, "person", campaign.name, membership.pk)
 
 
 def _person(
@@ -163,9 +165,6 @@ def _person(
     policy = policies.of(campaign)
     watched = membership.role == Membership.Role.ANNOTATOR
     signals = person_overview.signals_of(membership, policy) if watched else []
-    for row in signals:
-        if row["signal"] == "test":
-            row["standing"] = person_overview.standing_of(membership)
     kept = membership.standing
     return render_campaign(
         request,
@@ -197,12 +196,12 @@ def person_action(request: SignedIn, name: str, pk: int, action: str) -> HttpRes
     campaign = own_campaign(request, name)
     membership = _anybody(campaign, pk)
     form = ReasonForm(request.POST or None)
-    if request.method == "POST" and form.is_valid():
-        with refusals_shown(form):
-            said = _do(action, campaign, membership, request.user, form.cleaned_data["reason"])
-            messages.success(request, said)
-            return redirect("labeling:person", campaign.name, membership.pk)
-    return render_campaign(
+
+    def do() -> HttpResponse:
+        said = _do(action, campaign, membership, request.user, form.cleaned_data["reason"])
+        return done(request, said, "person", campaign.name, membership.pk)
+
+    return carried_out(form, do) or render_campaign(
         request,
         "labeling/person_action.html",
         campaign,

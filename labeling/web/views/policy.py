@@ -1,11 +1,7 @@
 """A campaign's rules: read, changed, and what they would do before they do it."""
 
-from typing import Any
-
-from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse
-from django.shortcuts import redirect
 from django.views.decorators.http import require_http_methods
 
 from labeling.campaigns import lifecycle
@@ -13,9 +9,9 @@ from labeling.estimators import annotator_checks
 from labeling.kinds import policies
 from labeling.models import Campaign
 from labeling.quality import monitoring
-from labeling.web.forms import PolicyForm
-from labeling.web.forms.common import refusals_shown
-from labeling.web.views.shared import SignedIn, own_campaign, render_campaign
+from labeling.web.forms.common import carried_out
+from labeling.web.forms.policy import PolicyForm
+from labeling.web.views.shared import SignedIn, done, own_campaign, render_campaign
 
 
 @login_required
@@ -40,16 +36,20 @@ def policy(request: SignedIn, name: str) -> HttpResponse:
     if "preview" in request.POST or not fits:
         shown = {"stopped": stopped, "everyone": everyone, "asked": "preview" in request.POST}
         return _page(request, campaign, form, shown)
-    with refusals_shown(form):
+
+    def change() -> HttpResponse:
         made = lifecycle.change_policy(campaign, request.user, content)
         said = f"Version {made.version} of the rules holds for questions asked from now on."
-        messages.success(request, said)
-        return redirect("labeling:campaign_policy", campaign.name)
-    return _page(request, campaign, form)
+        return done(request, said, "campaign_policy", campaign.name)
+
+    return carried_out(form, change) or _page(request, campaign, form)
 
 
 def _page(
-    request: SignedIn, campaign: Campaign, form: PolicyForm, preview: dict[str, Any] | None = None
+    request: SignedIn,
+    campaign: Campaign,
+    form: PolicyForm,
+    preview: dict[str, object] | None = None,
 ) -> HttpResponse:
     shown = form.policy() if form.is_bound and form.is_valid() else policies.of(campaign)
     return render_campaign(

@@ -1,27 +1,25 @@
-"""How good a campaign's answers are: agreement, error, what is disputed, gold that fails; and what
-is asked or worked out anew to know it better."""
+"""How good a campaign's answers are: agreement, error, what is disputed, gold that most
+people get wrong; pilots and recomputed reputations."""
 
 import secrets
-from typing import Any
 
-from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.db.models import Count
 from django.http import HttpResponse
-from django.shortcuts import redirect
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from labeling.campaigns import lifecycle
 from labeling.campaigns.access import RESEARCHER
 from labeling.consensus import calibrating
-from labeling.errors import Refusal
 from labeling.kinds import KINDS, policies
 from labeling.models import Campaign, Job, Membership, Question
 from labeling.quality import auditing, gold, piloting
 from labeling.reports import campaign_figures, overview
-from labeling.web.forms import PilotForm, add_refusal
+from labeling.web.forms.common import carried_out
+from labeling.web.forms.questions import PilotForm
 from labeling.web.views.shared import (
     SignedIn,
+    done,
     own_campaign,
     render_campaign,
     role_in,
@@ -39,7 +37,7 @@ def quality(request: SignedIn, name: str) -> HttpResponse:
     figures = campaign_figures.figures(campaign)
     words = overview.value_words(campaign)
     audit = auditing.estimate(campaign)
-    facts: dict[str, Any] = {
+    facts: dict[str, object] = {
         "figures": figures,
         "audit": audit,
         "by_answer": [
@@ -69,11 +67,11 @@ def quality(request: SignedIn, name: str) -> HttpResponse:
 @login_required
 @require_POST
 def calibrate(request: SignedIn, name: str) -> HttpResponse:
-    """Works everybody's standing and the vote tables out anew, in the background."""
+    """Recomputes reputations and vote tables, in the background."""
     campaign = own_campaign(request, name)
     calibrating.ask_now(campaign, request.user)
-    messages.success(request, "Reputations are being recomputed; Jobs says when they are done.")
-    return redirect("labeling:quality", campaign.name)
+    said = "Reputations are being recomputed; Jobs says when they are done."
+    return done(request, said, "quality", campaign.name)
 
 
 @login_required
@@ -81,26 +79,21 @@ def calibrate(request: SignedIn, name: str) -> HttpResponse:
 def pilot(request: SignedIn, name: str) -> HttpResponse:
     """A pilot: what it would cost, and with `confirmed` its votes are asked for."""
     campaign = own_campaign(request, name)
-    if request.method == "GET":
-        return _pilot(request, campaign, PilotForm())
-    form = PilotForm(request.POST)
-    if not form.is_valid():
-        return _pilot(request, campaign, form)
-    per_topic, seed = form.cleaned_data["per_topic"], form.cleaned_data["seed"]
-    if seed is None:
-        # In the form from now on, so that what was priced is what is asked.
-        seed = secrets.randbelow(2**31)
-    try:
+    form = PilotForm(request.POST if request.method == "POST" else None)
+
+    def price_or_ask() -> HttpResponse:
+        per_topic, seed = form.cleaned_data["per_topic"], form.cleaned_data["seed"]
+        if seed is None:
+            # In the form from now on, so that what was priced is what is asked.
+            seed = secrets.randbelow(2**31)
         if "confirmed" in request.POST:
             piloting.ask(campaign, request.user, per_topic, seed)
-            messages.success(request, "The pilot is being asked; Jobs says how far it is.")
-            return redirect("labeling:pilot", campaign.name)
-        plan = piloting.plan(campaign, per_topic, seed)
-    except Refusal as refusal:
-        add_refusal(form, refusal)
-        return _pilot(request, campaign, form)
-    priced = PilotForm(initial={"per_topic": per_topic, "seed": seed})
-    return _pilot(request, campaign, priced, plan)
+            said = "The pilot is being asked; Jobs says how far it is."
+            return done(request, said, "pilot", campaign.name)
+        priced = PilotForm(initial={"per_topic": per_topic, "seed": seed})
+        return _pilot(request, campaign, priced, piloting.plan(campaign, per_topic, seed))
+
+    return carried_out(form, price_or_ask) or _pilot(request, campaign, form)
 
 
 def _pilot(
@@ -124,7 +117,7 @@ def _waiting(campaign: Campaign, kind: str) -> bool:
     return campaign.jobs.filter(kind=kind, state__in=[Job.State.QUEUED, Job.State.RUNNING]).exists()
 
 
-def _contradicted(campaign: Campaign, words: dict[str, str]) -> list[dict[str, Any]]:
+def _contradicted(campaign: Campaign, words: dict[str, str]) -> list[dict[str, object]]:
     """What stood and what the auditor said, where they differ."""
     kind = KINDS[campaign.kind]
     found = auditing.disagreements(campaign)
@@ -141,7 +134,7 @@ def _disputed(campaign: Campaign, pks: list[int]) -> list[overview.QuestionRow]:
     return overview.question_rows(campaign, [found[pk] for pk in pks if pk in found])
 
 
-def _failing(campaign: Campaign) -> list[dict[str, Any]]:
+def _failing(campaign: Campaign) -> list[dict[str, object]]:
     """The gold that trusted people fail most, with how many met it."""
     met = {row.question_id: row for row in gold.failing_lately(campaign, FAILING)}
     found = Question.objects.select_related("gold", "item__image").in_bulk(list(met))
@@ -149,7 +142,7 @@ def _failing(campaign: Campaign) -> list[dict[str, Any]]:
     return [vars(row) | {"people": met[row.question.pk]} for row in rows]
 
 
-def _stages(campaign: Campaign) -> list[dict[str, Any]]:
+def _stages(campaign: Campaign) -> list[dict[str, object]]:
     """How many annotators are in each stage."""
     members = campaign.memberships.active().filter(role=Membership.Role.ANNOTATOR).order_by()
     counts = dict(members.values_list("stage").annotate(Count("pk")))

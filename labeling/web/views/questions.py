@@ -1,7 +1,5 @@
 """A campaign's questions: the list, one with its votes, adding, withdrawing."""
 
-from typing import Any
-
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse
@@ -15,11 +13,12 @@ from labeling.kinds.base import GRAPH, IMAGES, OBJECTS, PAIRS
 from labeling.models import Campaign
 from labeling.plurals import count_of
 from labeling.reports import overview, part_overview
-from labeling.web.forms import QuestionFilterForm, QuestionsForm
-from labeling.web.forms.common import refusals_shown
+from labeling.web.forms.common import carried_out
+from labeling.web.forms.questions import QuestionFilterForm, QuestionsForm
 from labeling.web.views.shared import (
     SignedIn,
     display_response,
+    done,
     own_campaign,
     page_of,
     query_of,
@@ -102,19 +101,17 @@ def questions_add(request: SignedIn, name: str) -> HttpResponse:
     campaign = own_campaign(request, name)
     data = (request.POST, request.FILES) if request.method == "POST" else ()
     form = QuestionsForm(*data, by_image=KINDS[campaign.kind].asks != PAIRS, user=request.user)
-    if form.is_valid():
-        with refusals_shown(form):
-            said = _ask(campaign, form.cleaned_data)
-            form.forget_files()
-            messages.success(request, said)
-            return redirect("labeling:questions", campaign.name)
-    form.keep_files()
-    return render_campaign(request, "labeling/questions_add.html", campaign, "questions", form=form)
+    asked = carried_out(
+        form, lambda: done(request, _ask(campaign, form), "questions", campaign.name)
+    )
+    return asked or render_campaign(
+        request, "labeling/questions_add.html", campaign, "questions", form=form
+    )
 
 
-def _ask(campaign: Campaign, content: dict[str, Any]) -> str:
+def _ask(campaign: Campaign, form: QuestionsForm) -> str:
     """Asks what the form lists; what came of it, in words."""
-    asks = KINDS[campaign.kind].asks
+    content, asks = form.cleaned_data, KINDS[campaign.kind].asks
     if asks == GRAPH:
         opened = opening.open_images(campaign, content["names"])
         if opened is None:
@@ -132,8 +129,8 @@ def _ask(campaign: Campaign, content: dict[str, Any]) -> str:
 
 
 def _added(what: str, created: int, existing: int) -> str:
-    told = count_of(created, f"{what} was", f"{what}s were")
-    return f"{told} added; {count_of(existing, 'was', 'were')} there already."
+    asked = count_of(created, f"{what} was", f"{what}s were")
+    return f"{asked} added; {count_of(existing, 'was', 'were')} there already."
 
 
 @login_required

@@ -1,7 +1,7 @@
 """The objects of a release, their parts coloured over the photographs."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
 
 from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
@@ -19,7 +19,7 @@ from labeling.models import Campaign, Item, Question, Release
 from labeling.parts import background
 from labeling.parts.model import REST_OBJECT, STATES, Part, PartedObject
 from labeling.release_files import frozen, frozen_objects, line_index
-from labeling.release_files.frozen_objects import UNKNOWN, CategoryTally, ObjectLine
+from labeling.release_files.frozen_objects import UNKNOWN, Categories, CategoryTally, ObjectLine
 from labeling.releases import freezing
 from labeling.web.views.shared import SignedIn, own_campaign, query_of, render_campaign
 
@@ -35,6 +35,55 @@ ORIGINS = {"explicit": "", "given": "given"}
 TILE_PX = 200
 
 
+@dataclass(frozen=True)
+class Bar:
+    """A share of a row's parts in one state, as an SVG rectangle of 100 in all."""
+
+    state: str
+    x: str
+    width: str
+
+
+@dataclass(frozen=True)
+class Row:
+    """Parts by state; of the category with that key, or of one part where the key is empty."""
+
+    name: str
+    key: str
+    counts: list[int]
+    given: int
+    bars: list[Bar]
+
+
+@dataclass(frozen=True)
+class TilePart:
+    """A part in a tile and its legend. path: empty where nothing is drawn; x, y: of its number."""
+
+    number: int
+    name: str
+    said: str
+    colour: str = ""
+    path: str = ""
+    x: str = ""
+    y: str = ""
+
+
+@dataclass(frozen=True)
+class Tile:
+    """An object of the release. small: the thumbnail suffices; text: the size of numbers; rest: the
+    path of what no part covers."""
+
+    thing: PartedObject
+    category: str
+    item: Item | None
+    small: bool
+    view: str
+    text: str
+    rest: str
+    shapes: list[TilePart]
+    parts: list[TilePart]
+
+
 @login_required
 @require_GET
 def release_objects(request: SignedIn, name: str, number: int) -> HttpResponse:
@@ -42,7 +91,7 @@ def release_objects(request: SignedIn, name: str, number: int) -> HttpResponse:
     campaign = own_campaign(request, name)
     release = freezing.release_for(campaign, number)
     meta, found = _read(release)
-    categories: dict[str, Any] = meta["campaign"]["settings"].get("categories", {})
+    categories: Categories = meta["campaign"]["settings"].get("categories", {})
     there = [{"key": key, "name": categories[key]["name"]} for key in meta.get("parts", {})]
     wanted = request.GET.get("category", "")
     chosen = wanted if wanted in found else ""
@@ -86,39 +135,32 @@ def _read(release: Release) -> tuple[frozen.Head, Mapping[str, Sequence[ObjectLi
     return meta, found or {"": ()}
 
 
-def _rows(
-    counted: dict[str, CategoryTally], categories: dict[str, Any], chosen: str
-) -> list[dict[str, Any]]:
+def _rows(counted: dict[str, CategoryTally], categories: Categories, chosen: str) -> list[Row]:
     """How many parts are in which state: a row for each part of the category that is chosen, else
     for each category."""
     if not chosen:
         return [
-            _row(categories[key]["name"], list(found["parts"].values()), key=key)
+            _row(categories[key]["name"], list(found["parts"].values()), key)
             for key, found in counted.items()
         ]
     names = {part["key"]: part["name"] for part in categories[chosen]["parts"]}
     parts = counted[chosen]["parts"] if chosen in counted else {}
-    return [
-        _row(names.get(key, key), [states], number=place + 1, colour=colour(place))
-        for place, (key, states) in enumerate(parts.items())
-    ]
+    return [_row(names.get(key, key), [states]) for key, states in parts.items()]
 
 
-def _row(name: str, counts: list[dict[str, int]], **more: Any) -> dict[str, Any]:
-    states = {key: sum(count[key] for count in counts) for key in WORDS}
+def _row(name: str, counts: list[dict[str, int]], key: str = "") -> Row:
+    states = {state: sum(count[state] for count in counts) for state in WORDS}
     total = sum(states.values()) or 1
     bars, start = [], 0.0
-    for key, count in states.items():
+    for state, count in states.items():
         width = round(100 * count / total, 3)
-        bars.append({"state": key, "x": f"{start:g}", "width": f"{width:g}"})
+        bars.append(Bar(state, f"{start:g}", f"{width:g}"))
         start += width
     given = sum(count["given"] for count in counts)
-    return {"name": name, "counts": list(states.values()), "given": given, "bars": bars, **more}
+    return Row(name, key, list(states.values()), given, bars)
 
 
-def _tiles(
-    campaign: Campaign, categories: dict[str, Any], lines: Sequence[ObjectLine]
-) -> list[dict[str, Any]]:
+def _tiles(campaign: Campaign, categories: Categories, lines: Sequence[ObjectLine]) -> list[Tile]:
     """What the page shows of each object."""
     names = {
         key: {part["key"]: part["name"] for part in category["parts"]}
@@ -146,41 +188,38 @@ def _items(campaign: Campaign, lines: Sequence[ObjectLine]) -> dict[tuple[str, s
     return {(item.image.name, item.name): item for item in found}
 
 
-def _tile(
-    thing: PartedObject, unknown: list[str], item: Item | None, about: About
-) -> dict[str, Any]:
+def _tile(thing: PartedObject, unknown: list[str], item: Item | None, about: About) -> Tile:
     places, names = places_of(thing, about), about.parts.get(thing.category, {})
     crop = thing.crop or thing.box
     longest = max(item.image.width, item.image.height) if item else 1
     seen = max(crop[2] - crop[0], crop[3] - crop[1]) * min(1, THUMBNAIL_PX / longest)
     parts = [_part(part, places[part.key], names) for part in thing.parts if part.key in places]
-    unsaid = [
-        {"number": places[key] + 1, "name": names.get(key, key), "said": WORDS[UNKNOWN]}
-        for key in unknown
+    unknown_parts = [
+        TilePart(places[key] + 1, names.get(key, key), WORDS[UNKNOWN]) for key in unknown
     ]
-    return {
-        "thing": thing,
-        "category": about.classes.get(thing.category, thing.category),
-        "item": item,
-        "small": seen >= TILE_PX,
-        "view": view_box(crop),
-        # A twentieth of the tile, in pixels of the image.
-        "text": f"{max(crop[2] - crop[0], crop[3] - crop[1]) / 16:g}",
-        "rest": "".join(path_data(p.polygons) for p in thing.parts if p.key == REST_OBJECT),
-        "shapes": [part for part in parts if part["path"]],
-        "parts": parts + unsaid,
-    }
+    return Tile(
+        thing=thing,
+        category=about.classes.get(thing.category, thing.category),
+        item=item,
+        small=seen >= TILE_PX,
+        view=view_box(crop),
+        # A sixteenth of the tile, in pixels of the image.
+        text=f"{max(crop[2] - crop[0], crop[3] - crop[1]) / 16:g}",
+        rest="".join(path_data(p.polygons) for p in thing.parts if p.key == REST_OBJECT),
+        shapes=[part for part in parts if part.path],
+        parts=parts + unknown_parts,
+    )
 
 
-def _part(part: Part, place: int, names: dict[str, str]) -> dict[str, Any]:
+def _part(part: Part, place: int, names: dict[str, str]) -> TilePart:
     x, y = middle(part.polygons) if part.polygons else (0.0, 0.0)
     said = ORIGINS[part.origin] if part.state == STATES[0] else WORDS[part.state]
-    return {
-        "number": place + 1,
-        "name": names.get(part.key, part.key),
-        "colour": colour(place),
-        "said": said,
-        "path": path_data(part.polygons),
-        "x": f"{x:g}",
-        "y": f"{y:g}",
-    }
+    return TilePart(
+        number=place + 1,
+        name=names.get(part.key, part.key),
+        said=said,
+        colour=colour(place),
+        path=path_data(part.polygons),
+        x=f"{x:g}",
+        y=f"{y:g}",
+    )

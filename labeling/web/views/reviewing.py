@@ -13,8 +13,14 @@ from labeling.errors import NotYours, Refusal
 from labeling.kinds import KINDS
 from labeling.models import Campaign, Question
 from labeling.reports import overview, part_figures, part_overview
-from labeling.web.forms import SendBackForm, VerdictForm, answer_choices
-from labeling.web.views.shared import SignedIn, question_in, render_campaign, watched_campaign
+from labeling.web.forms.questions import SendBackForm, VerdictForm, answer_choices
+from labeling.web.views.shared import (
+    SignedIn,
+    key_of,
+    question_in,
+    render_campaign,
+    watched_campaign,
+)
 
 
 @login_required
@@ -51,7 +57,7 @@ def question_accept(request: SignedIn, name: str, pk: int) -> HttpResponse:
     """What people answered stands, then the next question."""
     campaign = watched_campaign(request, name)
     question = question_in(campaign, pk)
-    seen = _seen(request)
+    seen = key_of(request.POST.get("seen", ""))
     return _done(
         request,
         campaign,
@@ -99,11 +105,6 @@ def agreement(request: SignedIn, name: str) -> HttpResponse:
     )
 
 
-def _seen(request: SignedIn) -> int | None:
-    text = request.POST.get("seen", "")
-    return int(text) if text.isdecimal() and len(text) <= 18 else None
-
-
 def _done(request: SignedIn, campaign: Campaign, said: str, action: Any) -> HttpResponse:
     """To the next question, with what became of this one."""
     try:
@@ -142,7 +143,7 @@ def _review(
 ) -> HttpResponse:
     rows = overview.question_rows(campaign, [question] if question else [])
     topic = campaign.topics.filter(key=question.topic).first() if question else None
-    context: dict[str, Any] = {
+    context: dict[str, object] = {
         "form": form,
         "row": rows[0] if rows else None,
         "topic": topic,
@@ -164,7 +165,7 @@ def _review(
     return render_campaign(request, template, campaign, "review", **context)
 
 
-def _drawn(campaign: Campaign, question: Question, form: VerdictForm) -> dict[str, Any]:
+def _drawn(campaign: Campaign, question: Question, form: VerdictForm) -> dict[str, object]:
     picture = part_overview.question_picture(campaign, question)
     standing = picture.settlement.pk if picture.settlement else 0
     return {

@@ -3,10 +3,11 @@
 from typing import Any
 
 from django.conf import settings
+from django.contrib import messages
 from django.core.paginator import Page, Paginator
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
+from django.shortcuts import redirect, render
 from django.utils.module_loading import import_string
 
 from labeling.campaigns.access import ANNOTATOR, RESEARCHER, campaign_for
@@ -70,6 +71,25 @@ def page_of(request: SignedIn, rows: QuerySet[Any], size: int, name: str = "page
     name: what a second list on the same page calls its own.
     """
     return Paginator(rows, size).get_page(request.GET.get(name))
+
+
+def done(request: SignedIn, said: str, goal: str, *place: object) -> HttpResponse:
+    """To the page `goal` of this app, which shows the message `said`."""
+    messages.success(request, said)
+    return redirect(f"labeling:{goal}", *place)
+
+
+def report_page(
+    request: SignedIn, page: str, progress: str, ended: bool, context: dict[str, object]
+) -> HttpResponse:
+    """The page of background work, or as a fragment its progress."""
+    if "fragment" not in request.GET:
+        return render(request, page, context)
+    response = render(request, progress, context)
+    if ended:
+        # htmx then loads the page again: it has its report now.
+        response["HX-Refresh"] = "true"
+    return response
 
 
 def query_of(request: SignedIn, name: str = "page") -> str:

@@ -1,17 +1,16 @@
 """A person's API tokens."""
 
-from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import render
 from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
-from labeling.errors import Refusal
 from labeling.web import tokens as actions
-from labeling.web.forms import TokenForm, add_refusal
-from labeling.web.views.shared import SignedIn
+from labeling.web.forms.common import refusals_shown
+from labeling.web.forms.people import TokenForm
+from labeling.web.views.shared import SignedIn, done
 
 
 @login_required
@@ -22,11 +21,9 @@ def tokens(request: SignedIn) -> HttpResponse:
     form = TokenForm(request.POST or None)
     made, secret = None, ""
     if form.is_valid():
-        try:
+        with refusals_shown(form):
             made, secret = actions.create_token(request.user, **form.cleaned_data)
             form = TokenForm()
-        except Refusal as refusal:
-            add_refusal(form, refusal)
     return render(
         request,
         "labeling/tokens.html",
@@ -45,5 +42,4 @@ def tokens(request: SignedIn) -> HttpResponse:
 def token_revoke(request: SignedIn, key: str) -> HttpResponse:
     """Makes a token useless."""
     actions.revoke_token(request.user, key)
-    messages.success(request, "The token works no more.")
-    return redirect("labeling:tokens")
+    return done(request, "The token works no more.", "tokens")

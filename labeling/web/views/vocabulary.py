@@ -1,7 +1,6 @@
 """A dataset's vocabulary of parts: read, started, replaced, one category changed, its versions."""
 
 import re
-from typing import Any
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
@@ -17,9 +16,9 @@ from labeling.models import Campaign, Dataset
 from labeling.models import Vocabulary as Version
 from labeling.vocabulary.changes import changes, counted
 from labeling.vocabulary.types import Vocabulary
-from labeling.web.forms.common import refusals_shown
+from labeling.web.forms.common import carried_out, refusals_shown
 from labeling.web.forms.vocabulary import MOST_ROWS, CategoryForms, VocabularyForm
-from labeling.web.views.shared import RESEARCHER, SignedIn, key_of, sent
+from labeling.web.views.shared import RESEARCHER, SignedIn, done, key_of, sent
 
 VERSIONS = 20
 WNID = re.compile(r"n\d{8}")
@@ -34,19 +33,13 @@ def vocabulary(request: SignedIn, name: str) -> HttpResponse:
         return _page(request, dataset, None)
     _check_may_edit(request, dataset)
     form = VocabularyForm(request.POST, request.FILES, user=request.user)
-    if form.is_valid():
-        try:
-            base = form.cleaned_data["version"]
-            made = vocabulary_store.add_version(
-                dataset, form.vocabulary, request.user, instead_of=base
-            )
-        except Refusal as refusal:
-            form.say(refusal)
-        else:
-            form.forget_files()
-            return _saved(request, dataset, made)
-    form.keep_files()
-    return _page(request, dataset, form)
+
+    def replace() -> HttpResponse:
+        base = form.cleaned_data["version"]
+        made = vocabulary_store.add_version(dataset, form.vocabulary, request.user, instead_of=base)
+        return _saved(request, dataset, made)
+
+    return carried_out(form, replace) or _page(request, dataset, form)
 
 
 @login_required
@@ -203,8 +196,8 @@ def _category(
 
 
 def _saved(request: SignedIn, dataset: Dataset, made: Version) -> HttpResponse:
-    messages.success(request, f"Version {made.version} of the vocabulary is the latest now.")
-    return redirect("labeling:vocabulary", dataset.name)
+    said = f"Version {made.version} of the vocabulary is the latest now."
+    return done(request, said, "vocabulary", dataset.name)
 
 
 def _check_may_edit(request: SignedIn, dataset: Dataset) -> None:
@@ -219,7 +212,7 @@ def _version(dataset: Dataset, version: int) -> Version:
     return row
 
 
-def _rows(said: Vocabulary, objects: dict[str, int]) -> list[dict[str, Any]]:
+def _rows(said: Vocabulary, objects: dict[str, int]) -> list[dict[str, object]]:
     """Each category with its parts, as the page lists them, and what its wnid means."""
     meant = _meant(said)
     return [
@@ -251,7 +244,7 @@ def _meant(said: Vocabulary) -> dict[str, str]:
     return {topic["key"]: topic["definition"] for topic in found if topic.get("definition")}
 
 
-def _versions(request: SignedIn, dataset: Dataset) -> list[dict[str, Any]]:
+def _versions(request: SignedIn, dataset: Dataset) -> list[dict[str, object]]:
     """The latest versions, each with how much it changed and who asks by it."""
     rows = list(
         dataset.vocabularies.select_related("created_by").order_by("-version")[: VERSIONS + 1]

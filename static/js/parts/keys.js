@@ -1,7 +1,7 @@
 /* Which key goes where on the page of a drawing: the page's own, the drawing's, or neither. */
 import { one } from "../screen.js";
 
-const TYPING = "input:not([type=checkbox], [type=radio]), textarea, select, [contenteditable]";
+export const TYPING = "input:not([type=checkbox], [type=radio]), textarea, select, [contenteditable]";
 
 export const PAGE_KEYS = [
   ["Shift + Enter", "Submit"],

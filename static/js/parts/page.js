@@ -2,9 +2,9 @@
 
    label.js asks for it by paint(entry, slot), leave() and key(event). Events on [data-stage]:
    "painted" when the drawing is there, detail {seat}. HTML: templates/annotator/label_parts.html. */
-import { Drawing } from "../drawing/drawing.js";
 import { post } from "../outbox.js";
-import { announce, murmur, one, showAbout } from "../screen.js";
+import { announce, one, showAbout } from "../screen.js";
+import { Easel } from "./easel.js";
 import { Keeper } from "./keeper.js";
 import { Panel } from "./panel.js";
 import { attachRouting, PAGE_KEYS, showKeys } from "./keys.js";
@@ -15,23 +15,19 @@ import { Sheets } from "./sheets.js";
 const FAULTS = ["bad_value", "refused", "too_large", "malformed"];
 const kib = (bytes) => `${Math.ceil(bytes / 1024).toLocaleString("en")} KiB`;
 
-export class Page {
-  drawing = null;
-  said = null;
+export class Page extends Easel {
   #entry = null;
   #turn = 0;
-  #fault = null;
   // What the server said of seats whose answers it did not take.
   #refused = new Map();
-  #loading = false;
 
   constructor(label) {
+    super();
     this.label = label;
     this.setup = label.setup;
     this.keeper = label.keeper = new Keeper(this.setup);
     this.panel = new Panel(this);
     this.sheets = new Sheets(this);
-    this.root = one("[data-drawing]");
     label.actions = {
       submit: () => this.submit(),
       cannot: () => this.cannot(),
@@ -48,20 +44,8 @@ export class Page {
     showKeys(PAGE_KEYS);
   }
 
-  get selected() {
-    return this.drawing?.selected ?? null;
-  }
-
-  get shapes() {
-    return this.drawing?.shapes() ?? {};
-  }
-
   get hasDrawn() {
     return Boolean(this.said && !isEmpty(this.said.value(this.shapes)));
-  }
-
-  focus() {
-    this.root.querySelector("svg")?.focus({ preventScroll: true });
   }
 
   /* Shows an entry where it was left: here, on the server, in an earlier answer, or at its beginning. */
@@ -83,10 +67,10 @@ export class Page {
     // What stands above the drawing takes its room before the drawing takes the rest.
     this.panel.showHalf(this.said);
     this.#showNotes(entry);
-    this.#build(entry, slot);
+    this.build(entry.object, slot.url, PAGE_KEYS);
     this.#load(kept?.content ?? null, before);
     if (this.#refused.has(entry.seat)) this.#complain(this.#refused.get(entry.seat));
-    this.#show();
+    this.show();
     this.#showKept();
     this.root.dataset.seat = entry.seat;
     this.focus();
@@ -116,58 +100,34 @@ export class Page {
     return true;
   }
 
-  #build(entry, slot) {
-    const { width, height, crop } = entry.object;
-    this.drawing = new Drawing(this.root, {
-      width,
-      height,
-      image: slot.url,
-      view: crop,
-      crop,
-      parts: this.said.parts.map((part) => ({ ...part, whole: part.key === OUTLINE })),
-      announce: (text, { quiet }) => (quiet ? murmur(text) : announce(text)),
-    });
-    this.drawing.addEventListener("change", () => this.#changed());
-    for (const name of ["select", "tool", "history", "overlap"]) {
-      this.drawing.addEventListener(name, () => this.#show());
-    }
-    showKeys(PAGE_KEYS, this.drawing.keys());
-  }
-
   #load(content, before) {
-    this.#loading = true;
-    if (content) {
-      this.said.restore(content);
-      if (!this.drawing.restore(content.drawing)) this.drawing.load({});
-    } else {
-      this.said.load(before);
-      this.drawing.load(this.said.shapes(before));
-    }
-    if (this.selected === null) this.choose(this.#next(1) ?? this.said.parts[0]?.key ?? null);
-    this.#loading = false;
-    this.#show();
+    this.filled(() => {
+      if (content) {
+        this.said.restore(content);
+        if (!this.drawing.restore(content.drawing)) this.drawing.load({});
+      } else {
+        this.said.load(before);
+        this.drawing.load(this.said.shapes(before));
+      }
+      if (this.selected === null) this.choose(this.#next(1) ?? this.said.parts[0]?.key ?? null);
+    });
   }
 
   content() {
     return { ...this.said.content(), drawing: this.drawing.state() };
   }
 
-  #changed() {
-    if (this.#loading) return;
-    this.#fault = null;
+  changed() {
+    this.fault = null;
     this.keeper.change(this.content());
-    this.#show();
-  }
-
-  #show() {
-    if (this.drawing && !this.#loading) this.panel.show(this.#fault);
+    this.show();
   }
 
   #showNotes(entry) {
     const note = one("[data-sent-back]");
     note.hidden = !entry.sent_back;
     one("[data-sent-back-note]").textContent = entry.sent_back?.note ?? "";
-    this.#fault = null;
+    this.fault = null;
     one("[data-fault]").hidden = true;
   }
 
@@ -177,9 +137,9 @@ export class Page {
     place.textContent = text;
     place.hidden = false;
     const named = this.said.parts.filter(({ name }) => text.toLowerCase().includes(name.toLowerCase()));
-    this.#fault = named.toSorted((a, b) => b.name.length - a.name.length)[0]?.key ?? null;
-    if (text.startsWith("The outline of the object")) this.#fault = OUTLINE;
-    if (this.#fault !== null) this.drawing.select(this.#fault);
+    this.fault = named.toSorted((a, b) => b.name.length - a.name.length)[0]?.key ?? null;
+    if (text.startsWith("The outline of the object")) this.fault = OUTLINE;
+    if (this.fault !== null) this.drawing.select(this.fault);
   }
 
   #showKept() {
@@ -204,10 +164,6 @@ export class Page {
 
   /* Actions */
 
-  choose(key) {
-    if (this.drawing && key) this.drawing.select(key);
-  }
-
   /* The next part of which nothing was said, from the chosen one on. */
   #next(by) {
     const missing = this.said.unsaid(this.shapes).map(({ key }) => key);
@@ -226,11 +182,6 @@ export class Page {
     else this.choose(key);
   }
 
-  hide(key) {
-    this.drawing.hide(key, !this.drawing.isHidden(key));
-    this.#show();
-  }
-
   /* Says what is to be seen of a part. Its outline goes, by a step that can be undone. */
   say(key, state) {
     const part = key === null ? null : this.said.part(key);
@@ -244,21 +195,18 @@ export class Page {
       this.drawing.clear(key);
       announce(`${part.name}: ${state === "occluded" ? "occluded" : "not visible"}.`);
     }
-    this.#changed();
+    this.changed();
   }
 
-  /* To draw it after all; what the import holds of it becomes the person's own to mend. */
+  /* To draw it after all. */
   #draw({ key, name }) {
     const mends = this.said.of(key, this.shapes) === "given";
     if (this.said.states[key]) {
       delete this.said.states[key];
       announce(`${name}: draw it, or say what is to be seen of it.`);
-    } else if (mends) {
-      const { polygons } = this.said.given[key];
-      this.drawing.load({ ...this.shapes, [key]: polygons }, { keepHistory: true });
-      this.drawing.use("edit");
-    } else if (this.drawing.tool === "pan") this.drawing.use("polygon");
-    this.#changed();
+    } else if (mends) this.mend(key);
+    else if (this.drawing.tool === "pan") this.drawing.use("polygon");
+    this.changed();
     this.focus();
   }
 
@@ -266,7 +214,7 @@ export class Page {
     if (!this.said?.asksHalf) return;
     if (!yes) return void this.skip("under_half");
     this.said.half = true;
-    this.#changed();
+    this.changed();
     this.focus();
   }
 
@@ -325,7 +273,7 @@ export class Page {
         `The ${part.name} is drawn in ${shapes[part.key].length} pieces, and only one is allowed. ` +
           "Join them, or keep one of them.",
       );
-      this.#show();
+      this.show();
     }
     return Boolean(part);
   }

@@ -11,7 +11,7 @@ export const STATES = ["not_visible", "occluded"];
 export const isDrawn = (polygons) => Boolean(polygons?.length);
 
 export class Said {
-  /* parts: of the category. object: as annotator/pages/parts.py tells of it. */
+  /* parts: of the category. object: as annotator/kinds/parts.py sends it. */
   constructor(parts, object, { half: askHalf, outline: askOutline }) {
     const outline = { key: OUTLINE, name: "whole object", several: true, holes: true, mirror: "" };
     this.parts = askOutline && !object.outline ? [...parts, outline] : parts;

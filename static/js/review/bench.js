@@ -3,14 +3,13 @@
 
    HTML: templates/labeling/_bench.html, and <script type="application/json" id="setup"> as
    labeling/reports/part_overview.py writes it. new Bench({image, save, leave}); open() shows it. */
-import { Drawing } from "../drawing/drawing.js";
-import { showKeys } from "../parts/keys.js";
+import { Easel } from "../parts/easel.js";
+import { TYPING } from "../parts/keys.js";
 import { Panel } from "../parts/panel.js";
 import { listed, OUTLINE, Said } from "../parts/said.js";
 import { Unsaid } from "../parts/sheets.js";
-import { announce, murmur, one } from "../screen.js";
+import { announce, one } from "../screen.js";
 
-const TYPING = "input:not([type=checkbox], [type=radio]), textarea, select, [contenteditable]";
 const KEYS = [
   ["Shift + Enter", "Take this drawing"],
   ["Shift + Escape", "Leave it as it was"],
@@ -19,15 +18,12 @@ const KEYS = [
   ["?", "This sheet"],
 ];
 
-export class Bench {
-  drawing = null;
-  #loading = false;
-
+export class Bench extends Easel {
   constructor({ image, save, leave }) {
+    super();
     this.setup = JSON.parse(one("#setup").textContent);
     Object.assign(this, { image, onSave: save, onLeave: leave });
     this.place = one("[data-bench]");
-    this.root = one("[data-drawing]");
     this.sheet = one("#keys");
     this.panel = new Panel(this);
     one("[data-bench-save]").addEventListener("click", () => this.save());
@@ -40,20 +36,8 @@ export class Bench {
     document.addEventListener("keydown", (event) => this.#key(event), { capture: true });
   }
 
-  get selected() {
-    return this.drawing?.selected ?? null;
-  }
-
-  get shapes() {
-    return this.drawing?.shapes() ?? {};
-  }
-
   get isOpen() {
     return !this.place.hidden;
-  }
-
-  focus() {
-    this.root.querySelector("svg")?.focus({ preventScroll: true });
   }
 
   open() {
@@ -61,29 +45,14 @@ export class Bench {
     const { object, parts, value } = this.setup;
     this.place.hidden = false;
     this.said = new Said(parts, object, { half: false, outline: this.setup.ask_outline });
-    const { width, height, crop } = object;
-    this.drawing = new Drawing(this.root, {
-      width,
-      height,
-      image: this.image,
-      view: crop,
-      crop,
-      parts: this.said.parts.map((part) => ({ ...part, whole: part.key === OUTLINE })),
-      announce: (text, { quiet }) => (quiet ? murmur(text) : announce(text)),
-    });
-    this.drawing.addEventListener("change", () => this.#changed());
-    for (const name of ["select", "tool", "history", "overlap"]) {
-      this.drawing.addEventListener(name, () => this.#show());
-    }
-    showKeys(KEYS, this.drawing.keys());
-    this.#load(value);
+    this.build(object, this.image, KEYS);
+    this.filled(() => this.#load(value));
     this.place.scrollIntoView({ block: "start" });
     this.focus();
   }
 
   /* Goes on with what this browser kept, else begins with what stands. */
   #load(value) {
-    this.#loading = true;
     const kept = this.#kept();
     this.said.load(value);
     if (kept && this.drawing.restore(kept.drawing)) {
@@ -91,8 +60,6 @@ export class Bench {
       announce("You go on where you left off.");
     } else this.drawing.load(this.said.shapes(value));
     if (this.selected === null) this.choose(this.said.parts[0]?.key ?? null);
-    this.#loading = false;
-    this.#show();
   }
 
   #kept() {
@@ -112,23 +79,9 @@ export class Bench {
     }
   }
 
-  #changed() {
-    if (this.#loading) return;
+  changed() {
     this.#keep();
-    this.#show();
-  }
-
-  #show() {
-    if (this.drawing && !this.#loading) this.panel.show();
-  }
-
-  choose(key) {
-    if (this.drawing && key) this.drawing.select(key);
-  }
-
-  hide(key) {
-    this.drawing.hide(key, !this.drawing.isHidden(key));
-    this.#show();
+    this.show();
   }
 
   /* Says what is to be seen of a part; its outline goes, by a step that can be undone. */
@@ -143,18 +96,13 @@ export class Bench {
       this.drawing.clear(key);
     }
     announce(`${part.name}: ${this.said.of(key, this.shapes).replace("_", " ") || "nothing said"}.`);
-    this.#changed();
+    this.changed();
   }
 
-  /* What the import holds of a part becomes one's own to mend. */
   #draw({ key }) {
     const mends = this.said.of(key, this.shapes) === "given";
     delete this.said.states[key];
-    if (mends) {
-      const { polygons } = this.said.given[key];
-      this.drawing.load({ ...this.shapes, [key]: polygons }, { keepHistory: true });
-      this.drawing.use("edit");
-    }
+    if (mends) this.mend(key);
     this.focus();
   }
 

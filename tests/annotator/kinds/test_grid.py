@@ -3,7 +3,6 @@
 import uuid
 
 import pytest
-from django.test import Client
 from django.urls import reverse
 
 from annotator.kinds.grid import Grid
@@ -14,6 +13,7 @@ from labeling.graphs import store
 from labeling.kinds import KINDS
 from labeling.models import Answer, Assignment, Campaign, Image, Question
 from tests import factories
+from tests.clients import logged_in
 
 pytestmark = pytest.mark.django_db
 
@@ -44,9 +44,7 @@ def campaign(alice, bob, dataset) -> Campaign:
 
 @pytest.fixture
 def as_bob(bob, campaign):
-    client = Client()
-    client.force_login(bob)
-    return client
+    return logged_in(bob)
 
 
 LABEL = "/campaigns/grid/label/"

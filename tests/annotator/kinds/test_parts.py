@@ -17,6 +17,7 @@ from labeling.campaigns import lifecycle
 from labeling.consensus import reviewing
 from labeling.models import Answer, Assignment, Campaign, Draft, Question, SentBack
 from tests import factories
+from tests.clients import logged_in
 from tests.labeling import parted
 
 pytestmark = pytest.mark.django_db
@@ -31,9 +32,7 @@ def campaign(alice, bob, dataset) -> Campaign:
 
 @pytest.fixture
 def as_bob(bob, campaign) -> Client:
-    client = Client()
-    client.force_login(bob)
-    return client
+    return logged_in(bob)
 
 
 @pytest.fixture

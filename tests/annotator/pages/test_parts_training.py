@@ -11,6 +11,7 @@ from labeling.datasets import objects
 from labeling.models import Answer, Assignment, Campaign
 from labeling.quality.gold import add_gold
 from tests import factories
+from tests.clients import logged_in
 from tests.labeling import parted
 
 pytestmark = pytest.mark.django_db
@@ -36,8 +37,7 @@ def campaign(alice, bob, dataset) -> Campaign:
 
 @pytest.fixture
 def as_bob(bob, campaign) -> Client:
-    client = Client()
-    client.force_login(bob)
+    client = logged_in(bob)
     client.get(reverse("label", args=["cats"]))
     return client
 
@@ -66,12 +66,12 @@ def test_the_known_drawing_is_told_with_the_likeness_of_each_part(as_bob):
     response = send(as_bob, value)
 
     [row] = response.context["results"]
-    told = {part["name"]: part for part in row["compared"]["parts"]}
+    told = {part.name: part for part in row["compared"].parts}
     assert row["right"] is False
-    assert told["torso"]["likeness"] == pytest.approx(2 / 3)
-    assert (told["leg"]["likeness"], told["tail"]["likeness"]) == (1, 0)
-    assert (told["tail"]["said"], told["tail"]["known"]) == ("occluded", "not visible")
-    assert len(row["compared"]["picture"]["layers"]) == 2
+    assert told["torso"].likeness == pytest.approx(2 / 3)
+    assert (told["leg"].likeness, told["tail"].likeness) == (1, 0)
+    assert (told["tail"].said, told["tail"].known) == ("occluded", "not visible")
+    assert len(row["compared"].picture.layers) == 2
     assert b"The legs are behind it." in response.content
     assert b"0.67" in response.content
 
@@ -103,8 +103,7 @@ def test_a_faulty_drawing_is_refused_with_its_part_and_asked_again(as_bob):
 
 
 def test_the_preview_shows_the_object_and_claims_nothing(alice, campaign):
-    client = Client()
-    client.force_login(alice)
+    client = logged_in(alice)
 
     response = client.get(reverse("preview", args=["cats"]))
 

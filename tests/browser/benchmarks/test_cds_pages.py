@@ -17,7 +17,7 @@ from labeling.jobs import queue
 from labeling.models import Dataset, User
 from labeling.parts.model import PartedObject
 from tests import factories
-from tests.browser.conftest import NARROW, WIDE
+from tests.browser.conftest import NARROW, WIDE, settled
 from tests.evaluation.cds import results, world
 from tests.labeling import part_releases
 from tests.labeling.parted import CAT, VOCABULARY, drawn
@@ -133,17 +133,10 @@ def full(reveal, alice) -> Run:
     )
 
 
-def settled(page) -> None:
-    """Pictures that come late would shift what is looked at."""
-    page.wait_for_load_state("networkidle")
-    page.evaluate("Promise.all([...document.images].map(i => (i.loading = 'eager', i.decode())))")
-
-
 SECTIONS = ("error", "parts", "categories", "correlation", "ratios", "presence", "hardness")
 
 
-def test_result_looks_right(browser_as, site, alice, full, looked_at, screenshots):
-    page = browser_as(alice)
+def test_result_looks_right(page, site, full, looked_at, screenshots):
     page.goto(site("/benchmarks/reveal/"))
     settled(page)
 
@@ -155,16 +148,14 @@ def test_result_looks_right(browser_as, site, alice, full, looked_at, screenshot
             screenshots(page, f"cds-result-{name}-{size['width']}")
 
 
-def test_empty_page_says_what_to_do(browser_as, site, alice, reveal, looked_at):
-    page = browser_as(alice)
+def test_empty_page_says_what_to_do(page, site, reveal, looked_at):
     page.goto(site("/benchmarks/reveal/"))
 
     assert page.get_by_text("No classifier yet").is_visible()
     looked_at(page, "cds-empty")
 
 
-def test_objects_and_galleries_look_right(browser_as, site, alice, scored, looked_at):
-    page = browser_as(alice)
+def test_objects_and_galleries_look_right(page, site, scored, looked_at):
     for path, name in [
         ("sequences/", "cds-objects"),
         ("galleries/", "cds-galleries"),
@@ -175,8 +166,7 @@ def test_objects_and_galleries_look_right(browser_as, site, alice, scored, looke
         looked_at(page, name)
 
 
-def test_frames_are_drawn_when_a_sequence_is_opened(browser_as, site, alice, scored, looked_at):
-    page = browser_as(alice)
+def test_frames_are_drawn_when_a_sequence_is_opened(page, site, scored, looked_at):
     page.goto(site(f"/benchmarks/reveal/runs/{scored.pk}/sequences/{SEEN}/"))
     page.wait_for_selector("[data-progress]:not([hidden])")
     queue.run_all()
@@ -190,8 +180,7 @@ def test_frames_are_drawn_when_a_sequence_is_opened(browser_as, site, alice, sco
     assert page.locator("[data-strip] .thumb img").count() == 5
 
 
-def test_keys_scrub_through_the_frames_and_go_to_others(browser_as, site, alice, scored):
-    page = browser_as(alice)
+def test_keys_scrub_through_the_frames_and_go_to_others(page, site, scored):
     page.goto(site(f"/benchmarks/reveal/runs/{scored.pk}/sequences/{SEEN}/"))
     caption = page.locator("[data-caption]")
     assert caption.inner_text() == "Frame 1 of 5: head"

@@ -1,13 +1,16 @@
 """A bare page with the drawing engine on a photograph, and a hand that draws on it."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
+import skimage
 from django.conf import settings
+
+from tests.browser.conftest import WIDE, let_frames_pass, open_context
 
 # Nobody listens there: the test itself serves what the page asks for, and waits for no server and
 # no database.
@@ -38,6 +41,14 @@ PARTS = [
 
 BEGIN = """async ([size, options]) => {
   const { Drawing } = await import("/static/js/drawing/drawing.js");
+  if (window.drawing) {
+    document.removeEventListener("keydown", keys);
+    drawing.destroy();
+    document.querySelector("#root").replaceChildren();
+    document.querySelector("#below").textContent = "";
+    document.activeElement.blur();
+    scrollTo(0, 0);
+  }
   window.said = [];
   window.told = [];
   const [width, height] = size;
@@ -98,9 +109,7 @@ class Hand:
 
     def rest(self) -> None:
         """Until all that was done so far has been painted."""
-        self.js(
-            "new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))"
-        )
+        let_frames_pass(self.page)
 
     def press(self, *keys: str) -> None:
         for key in keys:
@@ -193,43 +202,62 @@ def circle(x: float, y: float, radius: float, count: int = 60) -> list[tuple[flo
     return [(x + radius * math.cos(t), y + radius * math.sin(t)) for t in turns]
 
 
+def serve(route: Any) -> None:
+    path = urlsplit(route.request.url).path
+    name = path.rpartition("/")[2]
+    if path.startswith("/static/"):
+        route.fulfill(path=STATIC / path.removeprefix("/static/"))
+    elif name == "page.css":
+        route.fulfill(body=CSS, content_type="text/css")
+    elif name == "photograph.png":
+        photograph = Path(skimage.__file__).parent / "data" / "chelsea.png"
+        route.fulfill(body=photograph.read_bytes(), content_type="image/png")
+    else:
+        headers = {"Content-Security-Policy": POLICY}
+        route.fulfill(body=HTML, content_type="text/html", headers=headers)
+
+
+def begin(page: Any, size: tuple[int, int] = (451, 300), **engine: Any) -> Hand:
+    """A hand over a new drawing on the page, in place of the one that is there."""
+    page.evaluate(BEGIN, [size, {"parts": PARTS, **engine}])
+    return Hand(page)
+
+
 @pytest.fixture
 def drawing_on(contexts) -> Callable[..., Hand]:
-    """Opens the page; options go to the browser context, `engine` to the engine."""
-    import skimage
+    """Opens a page of its own; options go to the browser context, `engine` to the engine."""
 
-    photograph = (Path(skimage.__file__).parent / "data" / "chelsea.png").read_bytes()
-
-    def serve(route: Any) -> None:
-        path = urlsplit(route.request.url).path
-        name = path.rpartition("/")[2]
-        if path.startswith("/static/"):
-            route.fulfill(path=STATIC / path.removeprefix("/static/"))
-        elif name == "page.css":
-            route.fulfill(body=CSS, content_type="text/css")
-        elif name == "photograph.png":
-            route.fulfill(body=photograph, content_type="image/png")
-        else:
-            headers = {"Content-Security-Policy": POLICY}
-            route.fulfill(body=HTML, content_type="text/html", headers=headers)
-
-    def begin(
-        size: tuple[int, int] = (451, 300),
-        engine: dict[str, Any] | None = None,
-        **options: Any,
+    def open_page(
+        size: tuple[int, int] = (451, 300), engine: dict[str, Any] | None = None, **options: Any
     ) -> Hand:
         page = contexts(**options).new_page()
         page.route("http://localhost/**", serve)
         page.goto(ADDRESS)
-        page.evaluate(BEGIN, [size, {"parts": PARTS, **(engine or {})}])
-        return Hand(page)
+        return begin(page, size, **(engine or {}))
 
-    return begin
+    return open_page
+
+
+@pytest.fixture(scope="module")
+def shared_page(browser) -> Iterator[tuple[Any, list[str]]]:
+    """One page for the tests of a module, and what went wrong on it."""
+    context, faults = open_context(browser)
+    page = context.new_page()
+    page.route("http://localhost/**", serve)
+    page.goto(ADDRESS)
+    yield page, faults
+    context.close()
 
 
 @pytest.fixture
-def hand(drawing_on) -> Hand:
+def hand(shared_page) -> Iterator[Hand]:
     """A hand over the photograph, with the head to draw."""
-    hand = drawing_on()
+    page, faults = shared_page
+    faults.clear()
+    page.set_viewport_size(WIDE)
+    page.mouse.up()
+    page.mouse.move(0, 0)
+    hand = begin(page)
     hand.select("head")
-    return hand
+    yield hand
+    assert not faults, faults

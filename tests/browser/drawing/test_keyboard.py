@@ -172,7 +172,8 @@ def test_drawing_looks_right_and_axe_finds_nothing(drawing_on, looked_at):
     looked_at(hand.page, "drawing-edit")
 
 
-def test_engine_can_be_taken_away(hand):
+def test_engine_can_be_taken_away(drawing_on):
+    hand = drawing_on()
     hand.js("() => { document.removeEventListener('keydown', keys); drawing.destroy(); }")
     hand.page.mouse.move(200, 200)
     hand.page.set_viewport_size({"width": 600, "height": 700})

@@ -1,10 +1,11 @@
 """A page of images under one question: marking, sending, going back, and every way to lose it."""
 
 import io
-from collections import Counter
+from functools import cache
 from pathlib import Path
 
 import pytest
+import skimage
 from PIL import Image as Pillow
 
 from labeling.campaigns import lifecycle
@@ -14,11 +15,10 @@ from labeling.graphs import store
 from labeling.models import Answer, Question
 from tests import factories
 from tests.browser.conftest import NARROW, count_images, expect, let_frames_pass, let_pass
-from tests.browser.labeling.test_labeling import KEPT
+from tests.browser.labeling.test_labeling import ANSWERS, KEPT, given, wait_for_chip
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
-ANSWERS = "**/label/answers/"
 FINISHED = "[data-finished]:not([hidden])"
 ANIMAL = {
     "id": "animal",
@@ -46,21 +46,24 @@ def graph_of(topics):
     }
 
 
-def photographs(dataset, count):
-    """Names of `count` photographs of the dataset: a few real ones, again and again."""
-    import skimage
-
-    folder = Path(skimage.__file__).parent / "data"
-    real = []
+@cache
+def small_photographs():
+    """(name, JPEG) of a few real photographs."""
+    made = []
     for name in ("chelsea.png", "coffee.png", "astronaut.png", "rocket.jpg"):
-        with Pillow.open(folder / name) as photograph:
+        with Pillow.open(Path(skimage.__file__).parent / "data" / name) as photograph:
             photograph.thumbnail((500, 500))
             stream = io.BytesIO()
             photograph.convert("RGB").save(stream, "JPEG")
-        real.append((Path(name).stem, stream.getvalue()))
+        made.append((Path(name).stem, stream.getvalue()))
+    return made
+
+
+def photographs(dataset, count):
+    """Names of `count` photographs of the dataset: a few real ones, again and again."""
     names = []
     for index in range(count):
-        name, content = real[index % len(real)]
+        name, content = small_photographs()[index % 4]
         names.append(f"{index:03}-{name}.jpg")
         # Bytes after the end of the picture: another file, the same photograph.
         file = io.BytesIO(content + str(index).encode())
@@ -124,20 +127,6 @@ def finish(page):
     page.keyboard.press("Control+Enter")
 
 
-def wait_for_chip(page, text):
-    page.wait_for_selector(f"[data-saved]:has-text('{text}')")
-
-
-def given():
-    """The values that stand, as counts, once every seat's latest revision is taken."""
-    latest = {}
-    for seat, value in Answer.objects.order_by("assignment_id", "revision").values_list(
-        "assignment_id", "value"
-    ):
-        latest[seat] = value
-    return Counter(latest.values())
-
-
 def seats_shown(page):
     return page.evaluate(
         "[...document.querySelectorAll('[data-tiles] .tile')].map((tile) => tile.dataset.seat)"
@@ -152,10 +141,15 @@ def marks(page):
     )
 
 
-def test_keys_alone_answer_a_page(browser_as, bob, grid, site):
+@pytest.fixture
+def page(browser_as, bob, grid, site):
+    """Bob's page, ready for his first answer."""
     page = browser_as(bob)
     open_grid(page, site)
+    return page
 
+
+def test_keys_alone_answer_a_page(page):
     page.keyboard.press("ArrowDown")  # into the grid
     page.keyboard.press("ArrowRight")
     page.keyboard.press("Space")
@@ -177,9 +171,7 @@ def test_keys_alone_answer_a_page(browser_as, bob, grid, site):
     assert 0 not in times
 
 
-def test_every_page_comes_until_nothing_is_left(browser_as, bob, grid, site):
-    page = browser_as(bob)
-    open_grid(page, site)
+def test_every_page_comes_until_nothing_is_left(page):
     asked = []
 
     for _ in range(4):
@@ -197,11 +189,7 @@ def test_every_page_comes_until_nothing_is_left(browser_as, bob, grid, site):
     assert page.inner_text("[data-done]") == "24"
 
 
-def test_left_falls_although_the_next_page_was_told_before_the_answers_came(
-    browser_as, bob, grid, site
-):
-    page = browser_as(bob)
-    open_grid(page, site)
+def test_left_falls_although_the_next_page_was_told_before_the_answers_came(page):
     page.wait_for_load_state("networkidle")
     left = int(page.inner_text("[data-left]"))
     held, holding = [], [True]
@@ -264,9 +252,7 @@ def test_the_next_page_is_there_before_it_is_asked_for(browser_as, bob, grid, si
     assert given() == {"no": 6}
 
 
-def test_marks_survive_a_reload(browser_as, bob, grid, site):
-    page = browser_as(bob)
-    open_grid(page, site)
+def test_marks_survive_a_reload(page):
     page.click(".tile:nth-child(2) .tile-face")
     page.click(".tile:nth-child(4) .tile-hard")
     before = seats_shown(page), marks(page)
@@ -281,9 +267,7 @@ def test_marks_survive_a_reload(browser_as, bob, grid, site):
     assert given() == {"yes": 1, "no": 4, "hard": 1}
 
 
-def test_a_page_sent_offline_arrives_once_after_a_reload(browser_as, bob, grid, site):
-    page = browser_as(bob)
-    open_grid(page, site)
+def test_a_page_sent_offline_arrives_once_after_a_reload(page):
     page.route(ANSWERS, lambda route: route.abort())
     page.click(".tile:nth-child(1) .tile-face")
     finish(page)
@@ -299,9 +283,7 @@ def test_a_page_sent_offline_arrives_once_after_a_reload(browser_as, bob, grid, 
     assert Answer.objects.count() == 6
 
 
-def test_a_response_lost_after_commit_doubles_nothing(browser_as, bob, grid, site):
-    page = browser_as(bob)
-    open_grid(page, site)
+def test_a_response_lost_after_commit_doubles_nothing(page):
     lost = []
 
     def lose_one(route):
@@ -320,9 +302,7 @@ def test_a_response_lost_after_commit_doubles_nothing(browser_as, bob, grid, sit
     assert Answer.objects.count() == 6
 
 
-def test_the_page_before_can_be_changed(browser_as, bob, grid, site):
-    page = browser_as(bob)
-    open_grid(page, site)
+def test_the_page_before_can_be_changed(page):
     page.click(".tile:nth-child(1) .tile-face")
     first = seats_shown(page)
     finish(page)
@@ -345,9 +325,7 @@ def test_the_page_before_can_be_changed(browser_as, bob, grid, site):
     assert seats_shown(page) != first
 
 
-def test_an_image_skipped_leaves_the_page(browser_as, bob, grid, site):
-    page = browser_as(bob)
-    open_grid(page, site)
+def test_an_image_skipped_leaves_the_page(page):
     first = seats_shown(page)
 
     with page.expect_response("**/label/skip/") as skipped:
@@ -400,19 +378,14 @@ def test_a_page_is_not_sent_before_its_images_came(browser_as, bob, grid, site):
     assert page.evaluate(KEPT) == []
 
 
-def test_a_second_press_at_once_sends_no_second_page(browser_as, bob, grid, site):
-    page = browser_as(bob)
-    open_grid(page, site)
-
+def test_a_second_press_at_once_sends_no_second_page(page):
     page.dblclick("[data-do=done]")
 
     wait_for_chip(page, "All saved")
     assert Answer.objects.count() == 6
 
 
-def test_closed_questions_are_said_and_forgotten(browser_as, bob, grid, site):
-    page = browser_as(bob)
-    open_grid(page, site)
+def test_closed_questions_are_said_and_forgotten(page):
     Question.objects.filter(assignments__token=seats_shown(page)[0]).update(
         state=Question.State.WITHDRAWN, seats_free=0
     )
@@ -425,10 +398,7 @@ def test_closed_questions_are_said_and_forgotten(browser_as, bob, grid, site):
     assert page.evaluate(KEPT) == []
 
 
-def test_one_image_is_looked_at_closely_and_marked_there(browser_as, bob, grid, site, axe):
-    page = browser_as(bob)
-    open_grid(page, site)
-
+def test_one_image_is_looked_at_closely_and_marked_there(page, axe):
     page.focus(".tile:nth-child(2) .tile-yes")
     page.keyboard.press("z")
     page.wait_for_selector("#closer .stage img")
@@ -484,10 +454,7 @@ def hold(page, tile):
     session.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
 
 
-def test_single_keys_can_be_switched_off_but_not_the_grid(browser_as, bob, grid, site):
-    page = browser_as(bob)
-    open_grid(page, site)
-
+def test_single_keys_can_be_switched_off_but_not_the_grid(page):
     page.keyboard.press("?")
     page.click("text=Answer with single keys")
     page.keyboard.press("Escape")
@@ -539,9 +506,7 @@ def test_two_tabs_show_different_images(new_context, alice, bob, dataset, site):
     assert Answer.objects.count() == len(shown[0]) + len(shown[1])
 
 
-def test_full_storage_sends_a_page_and_takes_no_second(browser_as, bob, grid, site):
-    page = browser_as(bob)
-    open_grid(page, site)
+def test_full_storage_sends_a_page_and_takes_no_second(page):
     page.route(ANSWERS, lambda route: route.abort())
     page.evaluate(
         "() => { Storage.prototype.setItem = () => {"
@@ -562,7 +527,7 @@ def test_full_storage_sends_a_page_and_takes_no_second(browser_as, bob, grid, si
     assert Answer.objects.count() == 6
 
 
-@pytest.mark.parametrize("count", [20, 100])
+@pytest.mark.parametrize("count", [20, pytest.param(100, marks=pytest.mark.slow)])
 def test_a_page_of_photographs_looks_right(
     browser_as, alice, bob, dataset, site, looked_at, screenshots, count
 ):

@@ -55,10 +55,15 @@ def mend_network(page):
     page.evaluate("dispatchEvent(new Event('online'))")
 
 
-def test_keys_answer_a_whole_page(browser_as, bob, coots, site):
+@pytest.fixture
+def page(browser_as, bob, coots, site):
+    """Bob's page, ready for his first answer."""
     page = browser_as(bob)
     open_label(page, site)
+    return page
 
+
+def test_keys_answer_a_whole_page(page):
     press(page, "y", "n", "h", "p", "1", "2")
 
     page.wait_for_selector("[data-finished]:not([hidden])")
@@ -67,10 +72,7 @@ def test_keys_answer_a_whole_page(browser_as, bob, coots, site):
     assert set(Answer.objects.values_list("duration_ms", flat=True)).isdisjoint({None, 0})
 
 
-def test_going_back_changes_an_answer(browser_as, bob, coots, site):
-    page = browser_as(bob)
-    open_label(page, site)
-
+def test_going_back_changes_an_answer(page):
     press(page, "y", "y", "ArrowLeft", "ArrowLeft")
     pressed = page.get_attribute("[data-answer=yes]", "aria-pressed")
     press(page, "n", "ArrowRight", "h")
@@ -81,10 +83,7 @@ def test_going_back_changes_an_answer(browser_as, bob, coots, site):
     assert Answer.objects.count() == 4
 
 
-def test_same_answer_given_again_is_no_revision(browser_as, bob, coots, site):
-    page = browser_as(bob)
-    open_label(page, site)
-
+def test_same_answer_given_again_is_no_revision(page):
     press(page, "y", "Backspace", "y", "n")
 
     wait_for_chip(page, "All saved")
@@ -109,9 +108,7 @@ def test_answers_given_offline_arrive_once_when_the_network_is_back(browser_as, 
     assert Answer.objects.count() == 3
 
 
-def test_reload_keeps_unsent_answers_and_the_place(browser_as, bob, coots, site):
-    page = browser_as(bob)
-    open_label(page, site)
+def test_reload_keeps_unsent_answers_and_the_place(page):
     break_network(page)
     press(page, "y", "n")
     press(page, "Shift")
@@ -138,9 +135,7 @@ def test_reload_keeps_unsent_answers_and_the_place(browser_as, bob, coots, site)
     assert page.get_attribute("[data-answer=no]", "aria-pressed") == "true"
 
 
-def test_an_entry_that_cannot_be_read_holds_up_no_answer(browser_as, bob, coots, site):
-    page = browser_as(bob)
-    open_label(page, site)
+def test_an_entry_that_cannot_be_read_holds_up_no_answer(page, bob, coots):
     for place in range(3):
         page.evaluate(f"localStorage.setItem('assay:answer:{bob.pk}:coots:{place}', '{{')")
 
@@ -150,9 +145,7 @@ def test_an_entry_that_cannot_be_read_holds_up_no_answer(browser_as, bob, coots,
     assert given() == {"yes": 1, "no": 1}
 
 
-def test_response_lost_after_commit_doubles_nothing(browser_as, bob, coots, site):
-    page = browser_as(bob)
-    open_label(page, site)
+def test_response_lost_after_commit_doubles_nothing(page):
     lost = []
 
     def lose_two(route):
@@ -194,11 +187,7 @@ def test_full_storage_blocks_after_a_few_and_loses_none(browser_as, bob, dataset
     assert given() == {"yes": 5, "no": 1}
 
 
-def test_answers_wait_for_their_owner_when_the_session_ends(
-    browser_as, bob, alice, coots, site, live_server
-):
-    page = browser_as(bob)
-    open_label(page, site)
+def test_answers_wait_for_their_owner_when_the_session_ends(page, bob, alice, site, live_server):
     Session.objects.all().delete()
 
     press(page, "y", "y")
@@ -217,11 +206,7 @@ def test_answers_wait_for_their_owner_when_the_session_ends(
     assert set(Answer.objects.values_list("assignment__annotator", flat=True)) == {bob.pk}
 
 
-def test_somebody_else_in_another_tab_sends_nothing_of_mine(
-    browser_as, bob, alice, coots, site, live_server
-):
-    page = browser_as(bob)
-    open_label(page, site)
+def test_somebody_else_in_another_tab_sends_nothing_of_mine(page, alice, live_server):
     log_in(page.context, alice, live_server.url)
 
     press(page, "y")
@@ -250,9 +235,7 @@ def test_two_tabs_show_different_images_and_send_all_once(new_context, bob, data
     assert Answer.objects.count() == 8
 
 
-def test_refused_answer_is_said_and_kept_until_read(browser_as, bob, coots, site):
-    page = browser_as(bob)
-    open_label(page, site)
+def test_refused_answer_is_said_and_kept_until_read(page, bob):
     press(page, "y")
     wait_for_chip(page, "All saved")
     Answer.objects.update(created_at=timezone.now() - timedelta(hours=1))
@@ -269,9 +252,7 @@ def test_refused_answer_is_said_and_kept_until_read(browser_as, bob, coots, site
     assert given() == {"yes": 1}
 
 
-def test_an_answer_after_its_lease_is_taken_all_the_same(browser_as, bob, coots, site):
-    page = browser_as(bob)
-    open_label(page, site)
+def test_an_answer_after_its_lease_is_taken_all_the_same(page):
     Assignment.objects.update(state=Assignment.State.RETURNED)
     Question.objects.update(seats_free=0)
 
@@ -299,9 +280,7 @@ def test_thumbs_answer_on_a_phone(browser_as, bob, coots, site):
     assert all(top > 844 / 2 and bottom <= 844 and height >= 44 for top, bottom, height in boxes)
 
 
-def test_skipped_image_is_given_back_and_the_next_one_comes(browser_as, bob, coots, site):
-    page = browser_as(bob)
-    open_label(page, site)
+def test_skipped_image_is_given_back_and_the_next_one_comes(page):
     let_pass(page)
 
     with page.expect_response("**/label/skip/") as skipped:
@@ -358,9 +337,7 @@ def test_class_is_found_and_named_by_keys(browser_as, alice, bob, dataset, site)
     )
 
 
-def test_image_zooms_by_key_wheel_and_double_click(browser_as, bob, coots, site):
-    page = browser_as(bob)
-    open_label(page, site)
+def test_image_zooms_by_key_wheel_and_double_click(page):
     level = "[data-zoom-level]"
 
     page.keyboard.press("+")
@@ -379,10 +356,7 @@ def test_image_zooms_by_key_wheel_and_double_click(browser_as, bob, coots, site)
     expect(page.locator(level)).to_have_text("100 %")
 
 
-def test_single_keys_can_be_switched_off(browser_as, bob, coots, site):
-    page = browser_as(bob)
-    open_label(page, site)
-
+def test_single_keys_can_be_switched_off(page):
     page.keyboard.press("?")
     page.click("text=Answer with single keys")
     page.keyboard.press("Escape")

@@ -29,10 +29,15 @@ def values():
     return [answer.value for answer in Answer.objects.order_by("created_at", "pk")]
 
 
-def test_parts_are_drawn_with_the_mouse(browser_as, bob, campaign, site):
+@pytest.fixture
+def page(browser_as, bob, campaign, site):
+    """Bob's page, ready for his first answer."""
     page = browser_as(bob)
     hands.open_page(page, site)
+    return page
 
+
+def test_parts_are_drawn_with_the_mouse(page):
     page.click("[data-do=half-yes]")
     hands.draw(page, (24, 10), (50, 10), (50, 30), (24, 30))
     page.select_option("[data-missing]", label="leg")
@@ -52,10 +57,7 @@ def test_parts_are_drawn_with_the_mouse(browser_as, bob, campaign, site):
     assert not Draft.objects.filter(assignment__state="answered").exists()
 
 
-def test_the_same_with_the_keyboard_alone(browser_as, bob, campaign, site):
-    page = browser_as(bob)
-    hands.open_page(page, site)
-
+def test_the_same_with_the_keyboard_alone(page):
     hands.press(page, "y", "Enter", "ArrowRight", "ArrowRight", "Enter", "ArrowDown", "Enter", "c")
     hands.press(page, "j", "2", "j", "3")
     assert page.inner_text("[data-missing-count]") == "0"
@@ -68,9 +70,7 @@ def test_the_same_with_the_keyboard_alone(browser_as, bob, campaign, site):
     assert value["parts"]["tail"] == {"state": "occluded"}
 
 
-def test_undo_and_redo_go_corner_by_corner(browser_as, bob, campaign, site):
-    page = browser_as(bob)
-    hands.open_page(page, site)
+def test_undo_and_redo_go_corner_by_corner(page):
     hands.press(page, "y")
     hands.draw(page, (24, 10), (50, 10), (50, 30))
     hands.expect_state(page, "torso", "drawn")
@@ -82,9 +82,7 @@ def test_undo_and_redo_go_corner_by_corner(browser_as, bob, campaign, site):
     hands.expect_state(page, "torso", "drawn")
 
 
-def test_a_state_takes_the_outline_away_and_undo_brings_it_back(browser_as, bob, campaign, site):
-    page = browser_as(bob)
-    hands.open_page(page, site)
+def test_a_state_takes_the_outline_away_and_undo_brings_it_back(page):
     hands.press(page, "y")
     hands.draw(page, (24, 10), (50, 10), (50, 30))
 
@@ -97,9 +95,7 @@ def test_a_state_takes_the_outline_away_and_undo_brings_it_back(browser_as, bob,
     hands.expect_state(page, "torso", "missing")
 
 
-def test_given_parts_stand_until_they_are_mended(browser_as, bob, campaign, site):
-    page = browser_as(bob)
-    hands.open_page(page, site)
+def test_given_parts_stand_until_they_are_mended(page):
     hands.press(page, "y", "PageUp")
     hands.expect_state(page, "head", "given")
     assert page.inner_text("[data-state=drawn]").startswith("Mend it")
@@ -113,9 +109,7 @@ def test_given_parts_stand_until_they_are_mended(browser_as, bob, campaign, site
     assert value["parts"]["head"]["polygons"] != [[[10, 8], [22, 8], [22, 20], [10, 20]]]
 
 
-def test_what_nobody_said_is_named_before_it_is_sent(browser_as, bob, campaign, site):
-    page = browser_as(bob)
-    hands.open_page(page, site)
+def test_what_nobody_said_is_named_before_it_is_sent(page):
     hands.press(page, "y", "Shift+Enter")
     assert "torso, leg and tail" in page.inner_text("[data-announce]")
     hands.press(page, "2", "Shift+Enter")
@@ -129,29 +123,20 @@ def test_what_nobody_said_is_named_before_it_is_sent(browser_as, bob, campaign, 
     ]
 
 
-def test_fewer_than_half_skips_with_that_reason(browser_as, bob, campaign, site):
-    page = browser_as(bob)
-    hands.open_page(page, site)
+@pytest.mark.parametrize(
+    ("key", "dialog", "last", "reason"),
+    [("", "", "n", "under_half"), ("q", "#cannot[open]", "1", "too_small")],
+)
+def test_what_cannot_be_drawn_is_skipped_with_a_reason(page, key, dialog, last, reason):
+    if key:
+        hands.press(page, key)
+        page.wait_for_selector(dialog)
+    hands.send(page, last)
 
-    hands.send(page, "n")
-
-    assert values() == [{"skip": "under_half"}]
-
-
-def test_what_cannot_be_drawn_is_skipped_with_a_reason(browser_as, bob, campaign, site):
-    page = browser_as(bob)
-    hands.open_page(page, site)
-
-    hands.press(page, "q")
-    page.wait_for_selector("#cannot[open]")
-    hands.send(page, "1")
-
-    assert values() == [{"skip": "too_small"}]
+    assert values() == [{"skip": reason}]
 
 
-def test_an_image_given_back_is_no_answer(browser_as, bob, campaign, site):
-    page = browser_as(bob)
-    hands.open_page(page, site)
+def test_an_image_given_back_is_no_answer(page):
     seat = hands.seat_of(page)
 
     with page.expect_response("**/label/skip/") as response:
@@ -162,9 +147,7 @@ def test_an_image_given_back_is_no_answer(browser_as, bob, campaign, site):
     assert not Answer.objects.exists()
 
 
-def test_an_earlier_drawing_can_be_gone_back_to_and_changed(browser_as, bob, campaign, site):
-    page = browser_as(bob)
-    hands.open_page(page, site)
+def test_an_earlier_drawing_can_be_gone_back_to_and_changed(page):
     first = hands.seat_of(page)
     hands.press(page, "y")
     hands.draw(page, (24, 10), (50, 10), (50, 30))
@@ -210,11 +193,7 @@ def test_what_was_sent_back_comes_first_with_its_note_and_the_drawing(
     assert seat.answers.latest("revision").value["parts"]["tail"]["state"] == "drawn"
 
 
-def test_a_refusal_of_the_server_is_shown_at_the_part_and_the_drawing_stays(
-    browser_as, bob, campaign, site
-):
-    page = browser_as(bob)
-    hands.open_page(page, site)
+def test_a_refusal_of_the_server_is_shown_at_the_part_and_the_drawing_stays(page):
     seat = hands.seat_of(page)
     hands.press(page, "y")
     hands.draw(page, (24, 10), (50, 10), (50, 30))
@@ -233,11 +212,7 @@ def test_a_refusal_of_the_server_is_shown_at_the_part_and_the_drawing_stays(
     assert values()[0]["parts"]["torso"]["state"] == "drawn"
 
 
-def test_an_unfinished_outline_waits_at_its_part_and_is_named_before_it_is_sent(
-    browser_as, bob, campaign, site
-):
-    page = browser_as(bob)
-    hands.open_page(page, site)
+def test_an_unfinished_outline_waits_at_its_part_and_is_named_before_it_is_sent(page):
     hands.press(page, "y")
     hands.click(page, (24, 10), (50, 10))
     page.click("[data-choose=leg]")
@@ -258,11 +233,7 @@ def test_an_unfinished_outline_waits_at_its_part_and_is_named_before_it_is_sent(
     assert len(value["parts"]["leg"]["polygons"][0][0]) == 3
 
 
-def test_forbidden_overlaps_are_named_before_a_drawing_is_sent(
-    browser_as, bob, campaign, site, looked_at
-):
-    page = browser_as(bob)
-    hands.open_page(page, site)
+def test_forbidden_overlaps_are_named_before_a_drawing_is_sent(page, looked_at):
     hands.press(page, "y")
     hands.draw(page, (24, 10), (50, 10), (50, 30), (24, 30))
     hands.press(page, "j")
@@ -301,10 +272,7 @@ def test_an_eye_is_drawn_on_the_head_without_a_word(browser_as, alice, bob, data
     assert values()[0]["parts"]["tail"]["state"] == "drawn"
 
 
-def test_the_sheet_tells_the_keys_of_the_page_and_of_the_drawing(browser_as, bob, campaign, site):
-    page = browser_as(bob)
-    hands.open_page(page, site)
-
+def test_the_sheet_tells_the_keys_of_the_page_and_of_the_drawing(page):
     page.keyboard.press("?")
 
     words = page.inner_text("#keys")
@@ -312,9 +280,7 @@ def test_the_sheet_tells_the_keys_of_the_page_and_of_the_drawing(browser_as, bob
     assert "minimize overlap" in words.lower()
 
 
-def test_the_page_looks_right(browser_as, bob, campaign, site, looked_at):
-    page = browser_as(bob)
-    hands.open_page(page, site)
+def test_the_page_looks_right(page, looked_at):
     looked_at(page, "parts-half")
     hands.press(page, "y")
     hands.draw(page, (24, 10), (50, 10), (50, 30))

@@ -41,8 +41,7 @@ def test_training_shows_the_known_drawing_over_ones_own(browser_as, bob, campaig
     looked_at(page, "parts-training-told")
 
 
-def test_the_preview_shows_the_object(browser_as, alice, campaign, site, looked_at):
-    page = browser_as(alice)
+def test_the_preview_shows_the_object(page, campaign, site, looked_at):
     page.goto(site("/campaigns/cats/preview/"))
 
     assert page.is_visible(".parts-picture .drawing-part")

@@ -3,13 +3,13 @@
 import json
 
 import pytest
-from django.core.files.uploadedfile import SimpleUploadedFile
 from rest_framework.test import APIClient
 
 from evaluation.models import Benchmark
 from labeling.campaigns import lifecycle
 from labeling.web import tokens
 from tests import factories
+from tests.clients import upload
 from tests.evaluation import crowd
 from tests.evaluation.crowd import COOT, GOLDFISH
 
@@ -24,13 +24,8 @@ def client(alice) -> APIClient:
     return client
 
 
-def upload(rows: list[dict]) -> SimpleUploadedFile:
-    content = "".join(json.dumps(row) + "\n" for row in rows)
-    return SimpleUploadedFile("selection.jsonl", content.encode())
-
-
 def make(client: APIClient, rows: list[dict], **more):
-    body = {"name": "birds", "title": "Birds", "dataset": "pond", "selection": upload(rows)}
+    body = {"name": "birds", "title": "Birds", "dataset": "pond", "selection": crowd.file_of(rows)}
     return client.post(API + "benchmarks/", body | more, format="multipart")
 
 
@@ -47,12 +42,19 @@ def test_a_plan_says_cost_and_missing_images_and_makes_nothing(client, dataset, 
     rows = crowd.lines()
     crowd.add_images(dataset, rows, but={"shared.png"})
 
-    body = {"dataset": "pond", "selection": upload(rows)}
+    body = {"dataset": "pond", "selection": crowd.file_of(rows)}
     plan = client.post(API + "benchmark-plans/", body, format="multipart").json()
 
     assert (plan["pairs"], plan["questions"], plan["missing"]) == (3, 15, ["shared.png"])
     assert plan["estimate"]["questions"] == 15
     assert not Benchmark.objects.exists()
+
+
+@pytest.mark.parametrize(
+    "address", ["benchmarks/", "benchmark-plans/", "benchmark-kinds/mad/benchmarks/"]
+)
+def test_json_cannot_have_a_selection(client, dataset, wordnet, address):
+    assert client.post(API + address, {"dataset": "pond"}, format="json").status_code == 415
 
 
 def test_the_same_selection_again_is_the_same_benchmark(client, birds):
@@ -85,7 +87,7 @@ def test_a_classifier_joins_and_the_selection_can_be_fetched(client, birds, data
     crowd.add_images(dataset, rows)
     address = API + "benchmarks/birds/classifiers/"
 
-    joined = client.post(address, {"selection": upload(rows)}, format="multipart")
+    joined = client.post(address, {"selection": crowd.file_of(rows)}, format="multipart")
     file = client.get(API + "benchmarks/birds/selection.jsonl")
 
     assert (joined.status_code, joined.json()) == (201, {"joined": ["delta"]})
@@ -149,7 +151,7 @@ def test_a_true_label_is_asked_only_where_both_were_wrong(client, birds, alice):
 )
 def test_a_selection_at_fault_is_refused_with_its_line(client, dataset, wordnet, content, said):
     body = {"name": "x", "title": "X", "dataset": "pond"}
-    file = SimpleUploadedFile("selection.jsonl", content)
+    file = upload("selection.jsonl", content)
 
     response = client.post(API + "benchmarks/", body | {"selection": file}, format="multipart")
 
@@ -172,7 +174,7 @@ def test_annotators_do_not_learn_that_a_benchmark_exists(client, birds, bob):
 
 def test_a_site_without_wordnet_says_what_is_missing(client, dataset, monkeypatch, tmp_path):
     monkeypatch.setenv("ASSAY_WORDNET", str(tmp_path))
-    body = {"dataset": "pond", "selection": upload(crowd.lines())}
+    body = {"dataset": "pond", "selection": crowd.file_of(crowd.lines())}
 
     response = client.post(API + "benchmark-plans/", body, format="multipart")
 

@@ -2,19 +2,21 @@
 
 import xml.etree.ElementTree as ElementTree
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import pytest
 
 from evaluation.benchmarks.figures import THEMES
 from evaluation.benchmarks.kinds.mad import figures, tables
+from evaluation.benchmarks.kinds.mad.scoring import MadResult
 from evaluation.benchmarks.tables import as_csv
 
 NAMES = ["a", "b", "=cmd()", "resnext101_32x48d_wsl.fb_wsl_ig1b_ft_in1k"]
 
 
 @pytest.fixture
-def result():
-    return {
+def result() -> MadResult:
+    raw = {
         "classifiers": NAMES,
         "accuracy": [
             [1, 0.9, 0.8, None],
@@ -41,7 +43,13 @@ def result():
             {"k": 2, "spearman": 0.8},
             {"k": 3, "spearman": 1},
         ],
+        "bootstrap": {"rounds": 0, "seed": 0, "left_out": 0},
+        "smoothing": "laplace",
+        "top_k": 4,
+        "pending": 1,
+        "release": {"number": 1, "sha256": ""},
     }
+    return MadResult.from_json(raw)
 
 
 @pytest.mark.parametrize("theme", THEMES)
@@ -71,11 +79,11 @@ def test_figures_say_in_words_what_they_show(result):
     assert "Highest: a against b, 0.90" in figures.alt("heatmap", result)
     assert figures.alt("ranks", result).startswith("Ranks: 1 a, 2 b")
     assert "0.80 at k = 2, 1.00 at k = 3" in figures.alt("ablation", result)
-    assert "empty so far" in figures.alt("ablation", result | {"ablation": []})
+    assert "empty so far" in figures.alt("ablation", replace(result, ablation=[]))
 
 
 def test_ties_are_listed_by_name(result):
-    assert figures.by_rank(result) == [0, 1, 2, 3]
+    assert result.by_rank() == [0, 1, 2, 3]
 
 
 @pytest.mark.parametrize("table", tables.TABLES, ids=lambda table: table.name)
@@ -95,13 +103,16 @@ def test_cells_that_a_spreadsheet_would_run_are_neutralised(result):
 
 
 def test_best_comes_first_with_what_is_known_of_it(result):
-    rows = tables.ranking(result | {"rank_changes": [0, 1, -1, 0], "accuracy_ranks": [1, 3, 2, 4]})
+    more = replace(result, rank_changes=[0, 1, -1, 0], accuracy_ranks=[1, 3, 2, 4])
 
-    assert [row["classifier"] for row in rows][:2] == ["a", "b"]
-    assert (rows[1]["accuracy_rank"], rows[1]["rank_change"]) == (3, 1)
+    head, rows = tables.RANKS.content(more)
+
+    assert [row[0] for row in rows][:2] == ["a", "b"]
+    second = dict(zip(head, rows[1], strict=True))
+    assert (second["accuracy_rank"], second["rank_change"]) == (3, 1)
 
 
 def test_shares_of_no_image_are_unknown(result):
-    rows = tables.cases(result | {"cases": {"I": 0, "II": 0, "III": 0}})
+    rows = tables.cases(replace(result, cases={"I": 0, "II": 0, "III": 0}))
 
-    assert [row["share"] for row in rows] == [None, None, None]
+    assert [row.share for row in rows] == [None, None, None]

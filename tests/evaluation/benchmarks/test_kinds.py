@@ -2,7 +2,6 @@
 
 import csv
 import io
-import json
 import subprocess
 import sys
 import textwrap
@@ -13,7 +12,6 @@ from typing import Any
 import pytest
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
-from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.urls import reverse
 
@@ -23,6 +21,7 @@ from evaluation.models import Benchmark, Run
 from labeling.models import Campaign
 from labeling.web import tokens
 from tests import factories
+from tests.clients import logged_in, upload
 from tests.evaluation import crowd
 from tests.evaluation.benchmarks.kinds.labeled import world as labeled
 from tests.evaluation.cds import world as cds
@@ -43,11 +42,9 @@ class Story:
 
 def make_mad(alice, bob, dataset, wordnet) -> Story:
     row = crowd.make(alice, dataset, wordnet)
-    rows = crowd.lines((("alpha", "delta"), ("beta", "delta"), ("delta", "gamma")))
-    rows[0]["meta"]["classifiers"] = ["alpha", "beta", "delta", "gamma"]
+    rows = crowd.joining()
     crowd.add_images(dataset, rows)
-    text = "".join(json.dumps(line) + "\n" for line in rows)
-    return Story(row, {"selection": SimpleUploadedFile("more.jsonl", text.encode())})
+    return Story(row, {"selection": crowd.file_of(rows)})
 
 
 def make_cds(alice, bob, dataset, wordnet) -> Story:
@@ -64,7 +61,7 @@ def make_labeled(kind: str) -> Callable[..., Story]:
             csv.writer(stream).writerows([labeled.HEADS[kind], *content])
             content = stream.getvalue().encode()
         name = "maps.zip" if kind == "wsol" else "predictions.csv"
-        return Story(row, {"name": "alpha", "file": SimpleUploadedFile(name, content)})
+        return Story(row, {"name": "alpha", "file": upload(name, content)})
 
     return make
 
@@ -98,12 +95,6 @@ def score(benchmark: Benchmark, alice, run_jobs) -> Run:
     assert run is not None
     assert run.state == Run.State.DONE, run.error
     return run
-
-
-def logged_in(user) -> Client:
-    client = Client()
-    client.force_login(user)
-    return client
 
 
 def page(name: str, benchmark: Benchmark, *args: Any) -> str:
@@ -301,7 +292,7 @@ def test_a_kind_is_added_by_a_package_and_a_line_of_settings(toy, alice, bob, da
     made = client.post(reverse("evaluation:new", args=["toy"]), form | {"create": "1"})
     row = Benchmark.objects.get(kind="toy")
     empty = client.get(page("benchmark", row)).content.decode()
-    sent = {"name": "alpha", "file": SimpleUploadedFile("a.csv", b"12345")}
+    sent = {"name": "alpha", "file": upload("a.csv", b"12345")}
     joined = client.post(page("submissions", row), sent)
     run_jobs()
     run = row.runs.get()

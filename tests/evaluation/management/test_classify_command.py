@@ -91,18 +91,20 @@ def test_every_frame_of_a_release_gets_its_names(folder, classify, shell):
     }
 
 
-def test_result_is_told_with_a_short_hash_of_the_model(folder, shell):
+def test_a_person_reads_a_table_with_a_short_hash_of_the_model(folder, shell):
     status, out, _ = shell(
         "classify", folder / "release", "--images", folder / "images", *SHOWN,
-        "--model", folder / "colours.pt", "--classes", folder / "wnids.txt", "--size", 8,
-        "--out", folder / "predictions.csv",
+        "--model", f"Mine={folder / 'colours.pt'}", "--classes", folder / "wnids.txt",
+        "--size", 8, "--out", folder / "p.csv",
     )  # fmt: skip
 
-    told = next(line for line in out.splitlines() if line.startswith("model "))
+    lines = dict(line.split(maxsplit=1) for line in out.splitlines())
     sha256 = hashlib.sha256((folder / "colours.pt").read_bytes()).hexdigest()
-    assert status == 0
-    assert f"sha256 {sha256[:12]}…," in told
+    assert (status, lines["classifier"]) == (0, "Mine")
+    assert "fit squash" in lines["preparation"]
+    assert f"sha256 {sha256[:12]}…," in lines["model"]
     assert sha256 not in out
+    assert {row["classifier"] for row in rows_of(folder / "p.csv")} == {"Mine"}
 
 
 def test_frames_in_a_folder_get_the_same_names_as_those_of_their_release(folder, classify, shell):
@@ -268,17 +270,3 @@ def test_without_wordnet_the_cure_is_told(classify, monkeypatch):
 
 def missing() -> None:
     raise nouns.WordNetMissing("there is none")
-
-
-def test_a_person_reads_a_table(folder, shell):
-    status, out, _ = shell(
-        "classify", folder / "release", "--images", folder / "images", *SHOWN,
-        "--model", f"Mine={folder / 'colours.pt'}", "--classes", folder / "wnids.txt",
-        "--size", 8, "--out", folder / "p.csv",
-    )  # fmt: skip
-
-    assert status == 0
-    assert "classifier" in out
-    assert "Mine" in out
-    assert "fit squash" in out
-    assert {row["classifier"] for row in rows_of(folder / "p.csv")} == {"Mine"}

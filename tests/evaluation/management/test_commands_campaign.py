@@ -4,10 +4,8 @@ import json
 from unittest import mock
 
 import pytest
-from django.core.management import call_command
 from django.db import OperationalError, ProgrammingError
 
-from evaluation.management.commands import campaign as campaign_command
 from evaluation.management.commands import nightly as nightly_command
 from evaluation.models import Benchmark
 from labeling.models import Answer, Campaign
@@ -22,25 +20,8 @@ from tests.labeling.hierarchies import GRAPH
 def selection(tmp_path, dataset, wordnet):
     crowd.add_images(dataset, crowd.lines())
     path = tmp_path / "selection.jsonl"
-    path.write_text("".join(json.dumps(row) + "\n" for row in crowd.lines()))
+    path.write_bytes(crowd.file_of(crowd.lines()).read())
     return path
-
-
-def said(capsys, *arguments) -> dict:
-    call_command(*map(str, arguments), "--json")
-    return json.loads(capsys.readouterr().out)
-
-
-def refused(capsys, module, *arguments) -> tuple[int, str]:
-    """Exit code and what stderr said of a command that failed."""
-    # Commands close the connections they leave behind; here the test still needs its own.
-    closing = mock.patch("django.core.management.base.connections.close_all")
-    with closing, pytest.raises(SystemExit) as left:
-        module.Command().run_from_argv(["manage.py", *map(str, arguments)])
-    output = capsys.readouterr()
-    assert output.out == ""
-    assert "Traceback" not in output.err
-    return left.value.code, output.err
 
 
 def opening(selection, *more) -> list:
@@ -50,19 +31,18 @@ def opening(selection, *more) -> list:
     ]
 
 
-def test_open_makes_the_benchmark_and_asks(selection, capsys, alice):
-    result = said(capsys, *opening(selection))
+def test_open_makes_the_benchmark_and_asks(selection, shell, alice):
+    result = shell.result(*opening(selection))
 
     assert (result["name"], result["state"], result["questions"]) == ("birds", "open", 15)
     assert Benchmark.objects.get().created_by == alice
 
 
-def test_open_takes_policy_instructions_and_title(selection, capsys, tmp_path):
+def test_open_takes_policy_instructions_and_title(selection, shell, tmp_path):
     (tmp_path / "policy.yaml").write_text("votes: 3\nmax_votes: 5\n")
     (tmp_path / "told.txt").write_text("Look twice.\n")
 
-    said(
-        capsys,
+    shell.result(
         *opening(selection, "--policy", tmp_path / "policy.yaml", "--title", "Birds of the pond"),
         *("--instructions", tmp_path / "told.txt", "--draft"),
     )
@@ -73,13 +53,12 @@ def test_open_takes_policy_instructions_and_title(selection, capsys, tmp_path):
     assert (made.title, made.instructions) == ("Birds of the pond", "Look twice.")
 
 
-def test_open_naming_asks_about_every_image(capsys, tmp_path, dataset, wordnet):
+def test_open_naming_asks_about_every_image(shell, tmp_path, dataset, wordnet):
     for number in range(3):
         factories.make_image(dataset, f"{number}.png")
     (tmp_path / "classes.txt").write_text(f"{COOT}\n{DRAKE}\n")
 
-    result = said(
-        capsys,
+    result = shell.result(
         *("campaign", "open", "naming", "--name", "names", "--dataset", "pond"),
         *("--vocabulary", tmp_path / "classes.txt"),
     )
@@ -87,37 +66,37 @@ def test_open_naming_asks_about_every_image(capsys, tmp_path, dataset, wordnet):
     assert (result["kind"], result["questions"]) == ("naming", 3)
 
 
-def test_pause_resume_and_close(selection, capsys):
-    said(capsys, *opening(selection))
+def test_pause_resume_and_close(selection, shell):
+    shell.result(*opening(selection))
 
     states = [
-        said(capsys, "campaign", verb, "birds")["state"] for verb in ("pause", "resume", "close")
+        shell.result("campaign", verb, "birds")["state"] for verb in ("pause", "resume", "close")
     ]
 
     assert states == ["paused", "open", "closed"]
 
 
-def test_status_counts_questions_by_state(selection, capsys):
-    said(capsys, *opening(selection))
+def test_status_counts_questions_by_state(selection, shell):
+    shell.result(*opening(selection))
 
-    result = said(capsys, "campaign", "status", "birds")
+    result = shell.result("campaign", "status", "birds")
 
     assert result["by_state"]["open"] == 15
     assert result["answers"] == 0
 
 
-def test_without_json_a_table_is_printed(selection, capsys):
-    call_command(*map(str, opening(selection)))
+def test_without_json_a_table_is_printed(selection, shell):
+    _, out, _ = shell(*opening(selection))
 
-    assert "state" in capsys.readouterr().out.splitlines()[2]
+    assert "state" in out.splitlines()[2]
 
 
-def test_freeze_writes_a_release_that_reads_back(selection, capsys, tmp_path):
-    said(capsys, *opening(selection))
+def test_freeze_writes_a_release_that_reads_back(selection, shell, tmp_path):
+    shell.result(*opening(selection))
     campaign = Campaign.objects.get()
     crowd.answer(campaign, crowd.people_of(campaign), crowd.right_is(COOT))
 
-    result = said(capsys, "campaign", "freeze", "birds", "--out", tmp_path / "release")
+    result = shell.result("campaign", "freeze", "birds", "--out", tmp_path / "release")
 
     frozen = freezing.read(tmp_path / "release")
     assert result["counts"]["settled"] == 15
@@ -125,15 +104,15 @@ def test_freeze_writes_a_release_that_reads_back(selection, capsys, tmp_path):
     assert len(list(frozen.answers())) == 15
 
 
-def test_rebuild_says_what_would_differ_and_changes_nothing(selection, capsys):
-    said(capsys, *opening(selection))
+def test_rebuild_says_what_would_differ_and_changes_nothing(selection, shell):
+    shell.result(*opening(selection))
     campaign = Campaign.objects.get()
     crowd.answer(campaign, crowd.people_of(campaign), crowd.right_is(COOT))
-    assert said(capsys, "campaign", "rebuild", "birds")["differences"] == []
+    assert shell.result("campaign", "rebuild", "birds")["differences"] == []
     question = campaign.questions.filter(topic=COOT, state="settled").first()
     Answer.objects.filter(assignment__question=question).update(value="no")
 
-    [difference] = said(capsys, "campaign", "rebuild", "birds")["differences"]
+    [difference] = shell.result("campaign", "rebuild", "birds")["differences"]
 
     assert difference["question"] == question.pk
     assert (difference["stands"]["value"], difference["rebuilt"]["value"]) == ("yes", "no")
@@ -157,8 +136,8 @@ def opening_graph(graph, *more) -> list:
     ]
 
 
-def test_open_hierarchy_asks_the_roots_of_every_image(home, capsys):
-    result = said(capsys, *opening_graph(home))
+def test_open_hierarchy_asks_the_roots_of_every_image(home, shell):
+    result = shell.result(*opening_graph(home))
 
     assert (result["kind"], result["state"], result["questions"]) == ("hierarchy", "open", 12)
     made = Campaign.objects.get()
@@ -166,11 +145,10 @@ def test_open_hierarchy_asks_the_roots_of_every_image(home, capsys):
     assert made.graph.version == 1
 
 
-def test_open_hierarchy_takes_ilsvrcs_graph_mode_order_and_images(home, capsys, tmp_path):
+def test_open_hierarchy_takes_ilsvrcs_graph_mode_order_and_images(home, shell, tmp_path):
     (tmp_path / "images.txt").write_text("2.png\n0.png\n")
 
-    result = said(
-        capsys,
+    result = shell.result(
         *opening_graph("ilsvrc", "--mode", "strict", "--order", "learned"),
         *("--images", tmp_path / "images.txt"),
     )
@@ -181,24 +159,22 @@ def test_open_hierarchy_takes_ilsvrcs_graph_mode_order_and_images(home, capsys, 
     assert made.topics.count() == 245
 
 
-def test_open_hierarchy_with_a_faulty_graph_names_file_and_fault(home, capsys):
+def test_open_hierarchy_with_a_faulty_graph_names_file_and_fault(home, shell):
     raw = json.loads(home.read_text())
     raw["nodes"][1]["parents"] = ["beast"]
     home.write_text(json.dumps(raw))
 
-    code, line = refused(capsys, campaign_command, *opening_graph(home))
+    code, _, line = shell(*opening_graph(home))
 
     assert code == 1
     assert f"{home}: dog: its parent beast is not in the graph" in line
     assert not Campaign.objects.exists()
 
 
-def test_open_hierarchy_with_an_image_that_is_not_there_makes_nothing(home, capsys, tmp_path):
+def test_open_hierarchy_with_an_image_that_is_not_there_makes_nothing(home, shell, tmp_path):
     (tmp_path / "images.txt").write_text("0.png\n9.png\n")
 
-    code, line = refused(
-        capsys, campaign_command, *opening_graph(home, "--images", tmp_path / "images.txt")
-    )
+    code, _, line = shell(*opening_graph(home, "--images", tmp_path / "images.txt"))
 
     assert code == 1
     assert "images.txt: 1 of the images are not in pond: 9.png" in line
@@ -210,6 +186,7 @@ def test_open_hierarchy_with_an_image_that_is_not_there_makes_nothing(home, caps
     [
         (["status", "nobody"], 1, "there is no campaign 'nobody'"),
         (["freeze", "nobody", "--out", "x"], 1, "there is no campaign 'nobody'"),
+        (["pilot", "coots", "--per-topic", "0"], 1, "1 to 10000 questions"),
         (["open", "boxes", "--name", "b", "--dataset", "pond"], 2, "there is no kind 'boxes'"),
         (["open", "contains", "--name", "b", "--dataset", "pond"], 2, "needs --selection"),
         (["open", "contains", "--name", "b", "--dataset", "sea"], 1, "there is no dataset 'sea'"),
@@ -226,77 +203,68 @@ def test_open_hierarchy_with_an_image_that_is_not_there_makes_nothing(home, caps
         ),
     ],
 )
-def test_what_cannot_be_done_is_one_clear_line(capsys, dataset, arguments, code, words):
-    found, line = refused(capsys, campaign_command, "campaign", *arguments)
+def test_what_cannot_be_done_is_one_clear_line(shell, coots, arguments, code, words):
+    found, _, line = shell("campaign", *arguments)
 
     assert found == code
     assert words in line
 
 
-def test_a_bad_line_of_the_selection_is_named(selection, capsys):
+def test_a_bad_line_of_the_selection_is_named(selection, shell):
     rows = selection.read_text().splitlines()
     rows[2] = rows[2].replace('"rank": 2', '"rank": -2')
     selection.write_text("\n".join(rows) + "\n")
 
-    code, line = refused(capsys, campaign_command, *opening(selection, "--json"))
+    error = shell.refusal(*opening(selection))
 
-    assert code == 1
-    error = json.loads(line)
     assert error["line"] == 3
     assert error["file"] == "selection.jsonl"
     assert error["cure"]
     assert not Campaign.objects.exists()
 
 
-def test_a_bad_policy_names_the_file_and_the_key(selection, capsys, tmp_path):
-    (tmp_path / "policy.yaml").write_text("votes: many\n")
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("votes: many\n", "policy.yaml: votes is 'many'"),
+        ("votes: 5\nmax_votes: [\n", "policy.yaml, line 2: is not YAML"),
+    ],
+)
+def test_a_bad_policy_names_the_file_and_what_is_wrong(selection, shell, tmp_path, text, words):
+    (tmp_path / "policy.yaml").write_text(text)
 
-    code, line = refused(
-        capsys, campaign_command, *opening(selection, "--policy", tmp_path / "policy.yaml")
-    )
-
-    assert code == 1
-    assert "policy.yaml: votes is 'many'" in line
-
-
-def test_a_policy_that_is_no_yaml_is_named_with_its_line(selection, capsys, tmp_path):
-    (tmp_path / "policy.yaml").write_text("votes: 5\nmax_votes: [\n")
-
-    code, line = refused(
-        capsys, campaign_command, *opening(selection, "--policy", tmp_path / "policy.yaml")
-    )
+    code, _, line = shell(*opening(selection, "--policy", tmp_path / "policy.yaml"))
 
     assert code == 1
-    assert "policy.yaml, line 2: is not YAML" in line
+    assert words in line
 
 
 @pytest.mark.parametrize("error", [OperationalError, ProgrammingError])
-def test_a_database_without_tables_is_one_line_with_the_cure(capsys, db, monkeypatch, error):
+def test_a_database_without_tables_is_one_line_with_the_cure(shell, db, monkeypatch, error):
     monkeypatch.setattr(
         Campaign.objects, "filter", mock.Mock(side_effect=error("no such table: campaign"))
     )
 
-    code, err = refused(capsys, campaign_command, "campaign", "status", "birds")
+    code, _, err = shell("campaign", "status", "birds")
 
     assert (code, err.count("\n")) == (1, 1)
     assert "no such table" in err
     assert "manage.py migrate" in err
 
 
-def test_nightly_prints_its_three_counts(selection, capsys):
-    said(capsys, *opening(selection))
+def test_nightly_prints_its_three_counts(selection, shell):
+    shell.result(*opening(selection))
     campaign = Campaign.objects.get()
     crowd.answer(campaign, crowd.people_of(campaign), crowd.right_is(COOT))
 
-    assert said(capsys, "nightly") == {"settled": 0, "releases": 1, "runs": 1}
+    assert shell.result("nightly") == {"settled": 0, "releases": 1, "runs": 1}
 
-    call_command("nightly")
-    assert "benchmarks scored" in capsys.readouterr().out
+    assert "benchmarks scored" in shell("nightly")[1]
     assert nightly_command.Command.requires_system_checks == []
 
 
-def test_a_pilot_is_asked_and_asking_again_adds_nothing(coots, capsys):
-    first, again = (said(capsys, "campaign", "pilot", "coots", "--per-topic", 4) for _ in range(2))
+def test_a_pilot_is_asked_and_asking_again_adds_nothing(coots, shell):
+    first, again = (shell.result("campaign", "pilot", "coots", "--per-topic", 4) for _ in range(2))
 
     # Ten votes each, and a tenth of what people see is gold.
     assert (first["questions"], first["answers"], first["seed"]) == (4, round(40 / 0.9), 0)
@@ -304,17 +272,8 @@ def test_a_pilot_is_asked_and_asking_again_adds_nothing(coots, capsys):
     assert again["pilot"] == {"asked": 4, "decided": 0, "topics": 1, "tables": 0}
 
 
-def test_a_pilot_of_no_questions_is_refused(coots, capsys):
-    code, error = refused(
-        capsys, campaign_command, "campaign", "pilot", "coots", "--per-topic", "0"
-    )
-
-    assert code == 1
-    assert "1 to 10000 questions" in error
-
-
-def test_calibrate_works_standings_out_once(coots, capsys):
-    first, again = (said(capsys, "campaign", "calibrate", "coots") for _ in range(2))
+def test_calibrate_works_standings_out_once(coots, shell):
+    first, again = (shell.result("campaign", "calibrate", "coots") for _ in range(2))
 
     assert first == {
         "campaign": "coots",

@@ -6,7 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.evaluation.pool import CLASSES, mad, make_pool, read_lines
+from tests.evaluation import commands
+from tests.evaluation.pool import CLASSES, mad, make_pool, read_lines, refused
 
 pytestmark = pytest.mark.usefixtures("wordnet")
 
@@ -111,10 +112,8 @@ def test_a_spoiled_pool_is_refused_by_file_line_and_cure(tmp_path, case):
     out = tmp_path / "out" / "s.jsonl"
     out.parent.mkdir()
 
-    code, said, err = mad("select", "--predictions", folder, "--out", out, "--json")
+    refusal = refused("select", "--predictions", folder, "--out", out)
 
-    refusal = json.loads(err)
-    assert (code, said) == (1, "")
     assert set(refusal) == {"error", "file", "line", "cure"}
     assert (refusal["file"], refusal["line"]) == (str(folder / file), line)
     assert words in refusal["error"]
@@ -145,14 +144,9 @@ def test_an_old_selection_stays_when_a_new_one_fails(tmp_path):
 
 @pytest.mark.parametrize("names", ["alpha,delta", "alpha,../beta"])
 def test_a_classifier_without_files_is_refused(tmp_path, names):
-    folder = make_pool(tmp_path / "pool")
+    select = ("select", "--predictions", make_pool(tmp_path / "pool"), "--out", tmp_path / "s")
 
-    code, _, err = mad(
-        "select", "--predictions", folder, "--classifiers", names, "--out", tmp_path / "s"
-    )
-
-    assert code == 1
-    assert "missing" in err
+    assert "missing" in refused(*select, "--classifiers", names)["error"]
     assert not (tmp_path / "s").exists()
 
 
@@ -160,19 +154,15 @@ def test_a_folder_or_a_goal_that_is_not_there_is_refused(tmp_path):
     folder = make_pool(tmp_path / "pool")
 
     for predictions, out in ((tmp_path / "no", tmp_path / "s"), (folder, tmp_path / "no" / "s")):
-        code, _, err = mad("select", "--predictions", predictions, "--out", out)
-        assert code == 1
-        assert "does not exist" in err
+        refusal = refused("select", "--predictions", predictions, "--out", out)
+        assert "does not exist" in refusal["error"]
 
 
 def test_a_missing_wordnet_is_refused_with_make_setup(tmp_path, monkeypatch):
-    folder = make_pool(tmp_path / "pool")
+    select = ("select", "--predictions", make_pool(tmp_path / "pool"), "--out", tmp_path / "s")
     monkeypatch.setenv("ASSAY_WORDNET", str(tmp_path))
 
-    code, _, err = mad("select", "--predictions", folder, "--out", tmp_path / "s")
-
-    assert code == 1
-    assert "make setup" in err
+    assert "make setup" in refused(*select)["cure"]
 
 
 def shards(tmp_path: Path, count: int = 3) -> list[Path]:
@@ -191,9 +181,7 @@ def test_parts_that_leave_a_gap_overlap_or_lack_the_end_are_refused(tmp_path):
         ((one, two, two, three), "repeats images 167 to 333"),
         ((one, two), "images 334 to 500"),
     ):
-        code, _, err = mad("merge", *parts, "--out", tmp_path / "s")
-        assert code == 1
-        assert words in err
+        assert words in refused("merge", *parts, "--out", tmp_path / "s")["error"]
         assert not (tmp_path / "s").exists()
 
 
@@ -213,10 +201,9 @@ def test_a_part_that_is_cut_short_is_refused(tmp_path, size):
     (one,) = shards(tmp_path, 1)
     one.write_bytes(one.read_bytes()[:size])
 
-    code, _, err = mad("merge", one, "--out", tmp_path / "s")
+    refusal = refused("merge", one, "--out", tmp_path / "s")
 
-    assert code == 1
-    assert f"{one}: is not a whole part" in err
+    assert (refusal["file"], refusal["error"][:19]) == (str(one), "is not a whole part")
 
 
 def added(tmp_path: Path, change) -> tuple[int, str]:
@@ -282,7 +269,7 @@ RANKS = {
     "a list": ([META, []], ANSWERS, "s.jsonl", 2, "object"),
     "a stranger": ([META, LINE | {"pair": ["a", "z"]}], ANSWERS, "s.jsonl", 2, "'z'"),
     "rank 0": ([META, LINE | {"rank": 0}], ANSWERS, "s.jsonl", 2, "rank"),
-    "a rank twice": ([META, LINE, LINE | {"image": "y"}], ANSWERS, "s.jsonl", None, "twice"),
+    "a rank twice": ([META, LINE, LINE | {"image": "y"}], ANSWERS, "s.jsonl", 3, "in line 2"),
     "one label twice": ([META, LINE | {"labels": ["n1", "n1"]}], ANSWERS, "s.jsonl", 2, "labels"),
     "an answer missing": ([META, LINE], ANSWERS[:1], "a.jsonl", None, "x n2"),
     "an answer twice": ([META, LINE], [*ANSWERS, ANSWERS[0]], "a.jsonl", 3, "already"),
@@ -294,22 +281,23 @@ RANKS = {
 }  # fmt: skip
 
 
-def as_lines(values) -> str:
-    return "".join((v if isinstance(v, str) else json.dumps(v)) + "\n" for v in values)
+def write(folder: Path, selection, answers) -> None:
+    for name, values in (("s.jsonl", selection), ("a.jsonl", answers)):
+        lines = (v if isinstance(v, str) else json.dumps(v) for v in values)
+        (folder / name).write_text("".join(f"{line}\n" for line in lines))
+
+
+def ranking(folder: Path) -> tuple:
+    return ("rank", "--selection", folder / "s.jsonl", "--answers", folder / "a.jsonl")
 
 
 @pytest.mark.parametrize("case", RANKS)
 def test_rank_refuses_by_file_line_and_cure(tmp_path, case):
     selection, answers, file, line, words = RANKS[case]
-    (tmp_path / "s.jsonl").write_text(as_lines(selection))
-    (tmp_path / "a.jsonl").write_text(as_lines(answers))
+    write(tmp_path, selection, answers)
 
-    code, said, err = mad(
-        "rank", "--selection", tmp_path / "s.jsonl", "--answers", tmp_path / "a.jsonl", "--json"
-    )
+    refusal = refused(*ranking(tmp_path))
 
-    refusal = json.loads(err)
-    assert (code, said) == (1, "")
     assert (refusal["file"], refusal["line"]) == (str(tmp_path / file), line)
     assert words in refusal["error"]
     assert refusal["cure"]
@@ -327,31 +315,21 @@ def test_rank_refuses_by_file_line_and_cure(tmp_path, case):
     ],
 )
 def test_a_broken_accuracy_list_is_refused(tmp_path, text, words):
-    (tmp_path / "s.jsonl").write_text(as_lines([META, LINE]))
-    (tmp_path / "a.jsonl").write_text(as_lines(ANSWERS))
+    write(tmp_path, [META, LINE], ANSWERS)
     (tmp_path / "accuracy.csv").write_text(text)
 
-    code, _, err = mad(
-        "rank", "--selection", tmp_path / "s.jsonl", "--answers", tmp_path / "a.jsonl",
-        "--accuracy", tmp_path / "accuracy.csv",
-    )  # fmt: skip
+    refusal = refused(*ranking(tmp_path), "--accuracy", tmp_path / "accuracy.csv")
 
-    assert code == 1
-    assert words in err
+    assert words in f"line {refusal['line']}: {refusal['error']}"
 
 
 def test_rank_gives_the_keys_of_the_contract(tmp_path):
-    (tmp_path / "s.jsonl").write_text(as_lines([META, LINE]))
-    (tmp_path / "a.jsonl").write_text(as_lines(ANSWERS))
+    write(tmp_path, [META, LINE], ANSWERS)
     (tmp_path / "accuracy.csv").write_text("classifier,accuracy\nb,0.8\na,0.9\nz,0\n")
 
-    code, out, err = mad(
-        "rank", "--selection", tmp_path / "s.jsonl", "--answers", tmp_path / "a.jsonl", "--json",
-        "--accuracy", tmp_path / "accuracy.csv", "--ablation", "--bootstrap", 20,
-    )  # fmt: skip
+    options = ("--accuracy", tmp_path / "accuracy.csv", "--ablation", "--bootstrap", 20)
+    result = commands.told("mad", *ranking(tmp_path), *options)
 
-    result = json.loads(out)
-    assert (code, err) == (0, "")
     assert result.keys() >= {
         "classifiers", "accuracy", "dominance", "scores", "ranks", "rank_intervals", "beats",
         "hodge", "cases", "pairs", "accuracy_ranks", "rank_changes", "spearman", "kendall",

@@ -1,4 +1,4 @@
-"""What lies behind a mean over classes, by hand, and the paper's figures on real boxes."""
+"""The analysis of a mean over classes, by hand, and the paper's figures on real boxes."""
 
 from pathlib import Path
 
@@ -6,7 +6,17 @@ import numpy as np
 import pytest
 
 from evaluation.metrics.detection.precision import Boxes
-from evaluation.scoring.analysis import accuracies, analyse, by_scale, chance, per_class, scales_of
+from evaluation.scoring.analysis import (
+    ClassValue,
+    ScaledValue,
+    Tied,
+    accuracies,
+    analyse,
+    by_scale,
+    chance,
+    per_class,
+    scales_of,
+)
 from evaluation.scoring.class_properties import BINS, Codes, by_property
 from labeling.management.contract import to_json
 
@@ -28,21 +38,21 @@ def test_the_histogram_has_every_class_and_the_range_both_ends():
 
     found = per_class(values, {"n2": 50})
 
-    assert found["classes"] == 4
-    assert found["mean"] == pytest.approx(2.02 / 4)
-    counts = found["histogram"]["counts"]
+    assert found.classes == 4
+    assert found.mean == pytest.approx(2.02 / 4)
+    counts = found.histogram["counts"]
     assert (counts[0], counts[1], counts[-1], sum(counts)) == (1, 1, 2, 4)
-    assert len(found["histogram"]["edges"]) == len(counts) + 1
-    assert found["range"] == {"lowest": 0, "highest": 1, "difference": 1}
-    assert found["easiest"]["rows"][0] == {"wnid": "n2", "value": 1, "images": 50}
-    assert [row["wnid"] for row in found["hardest"]["rows"]] == ["n1", "n4", "n3", "n2"]
-    assert [row["wnid"] for row in found["rows"]] == ["n1", "n2", "n3", "n4", "n5"]
+    assert len(found.histogram["edges"]) == len(counts) + 1
+    assert found.range == {"lowest": 0, "highest": 1, "difference": 1}
+    assert found.easiest.rows[0] == ClassValue(wnid="n2", value=1, images=50)
+    assert [row.wnid for row in found.hardest.rows] == ["n1", "n4", "n3", "n2"]
+    assert [row.wnid for row in found.rows] == ["n1", "n2", "n3", "n4", "n5"]
 
 
 def test_what_lies_on_an_edge_is_in_the_bin_above():
     values = {f"n{i}": i / 10 for i in range(11)} | {"sum": 0.1 + 0.2, "less": 1 - 0.9}
 
-    counts = per_class(values, {})["histogram"]["counts"]
+    counts = per_class(values, {}).histogram["counts"]
 
     assert [i for i, count in enumerate(counts) if count] == [0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 19]
     assert (counts[2], counts[6]) == (2, 2)
@@ -53,18 +63,18 @@ def test_ties_are_told_where_more_are_equal_than_are_listed():
 
     found = per_class(values, {})
 
-    assert [row["wnid"] for row in found["easiest"]["rows"]] == [f"n{i:02}" for i in range(10)]
-    assert found["easiest"]["tied"] == {"value": 1, "classes": 30, "listed": 10}
-    assert [row["wnid"] for row in found["hardest"]["rows"][:3]] == ["n31", "n30", "n00"]
-    assert found["hardest"]["tied"] == {"value": 1, "classes": 30, "listed": 8}
+    assert [row.wnid for row in found.easiest.rows] == [f"n{i:02}" for i in range(10)]
+    assert found.easiest.tied == Tied(value=1, classes=30, listed=10)
+    assert [row.wnid for row in found.hardest.rows[:3]] == ["n31", "n30", "n00"]
+    assert found.hardest.tied == Tied(value=1, classes=30, listed=8)
 
 
 def test_no_classes_have_no_figures():
     found = per_class({}, {})
 
-    assert found["easiest"]["rows"] == []
-    assert np.isnan(found["mean"])
-    assert np.isnan(by_scale({}, {})["correlation"])
+    assert found.easiest.rows == []
+    assert np.isnan(found.mean)
+    assert np.isnan(by_scale({}, {}).correlation)
 
 
 def test_scale_goes_with_the_value_over_classes_that_have_both():
@@ -73,13 +83,11 @@ def test_scale_goes_with_the_value_over_classes_that_have_both():
 
     found = by_scale(values, scales)
 
-    assert found["classes"] == 3
-    assert found["without_scale"] == 1
-    assert found["correlation"] == pytest.approx(
-        np.corrcoef([0.1, 0.3, 0.35], [0.2, 0.9, 0.4])[0, 1]
-    )
-    assert found["rank_correlation"] == pytest.approx(0.5)
-    assert found["rows"][1] == {"wnid": "n2", "scale": 0.3, "value": 0.9}
+    assert found.classes == 3
+    assert found.without_scale == 1
+    assert found.correlation == pytest.approx(np.corrcoef([0.1, 0.3, 0.35], [0.2, 0.9, 0.4])[0, 1])
+    assert found.rank_correlation == pytest.approx(0.5)
+    assert found.rows[1] == ScaledValue(wnid="n2", scale=0.3, value=0.9)
 
 
 def test_how_hard_objects_are_to_find_by_hand():
@@ -92,16 +100,16 @@ def test_how_hard_objects_are_to_find_by_hand():
 
     found = chance(boxes, np.array([[10, 10], [20, 20]]), ["n3", "n2", "n1"], inclusive=False)
 
-    assert [row["wnid"] for row in found["rows"]] == ["n1", "n3"]
-    one, three = found["rows"]
-    assert (one["images"], one["instances"], one["instances_per_image"]) == (2, 3, 1.5)
-    assert one["scale"] == pytest.approx(0.5)
-    assert one["cpl"] == pytest.approx(1 / 3)
-    assert one["neighbours_per_instance"] == pytest.approx(2 / 3)
-    assert (three["scale"], three["neighbours_per_instance"]) == (1, 0)
-    assert np.isnan(three["cpl"])
-    assert (found["classes"], found["cpl"]) == (2, pytest.approx(1 / 3))
-    assert found["instances_per_image"] == 1.25
+    assert [row.wnid for row in found.rows] == ["n1", "n3"]
+    one, three = found.rows
+    assert (one.images, one.instances, one.instances_per_image) == (2, 3, 1.5)
+    assert one.scale == pytest.approx(0.5)
+    assert one.cpl == pytest.approx(1 / 3)
+    assert one.neighbours_per_instance == pytest.approx(2 / 3)
+    assert (three.scale, three.neighbours_per_instance) == (1, 0)
+    assert np.isnan(three.cpl)
+    assert (found.classes, found.cpl) == (2, pytest.approx(1 / 3))
+    assert found.instances_per_image == 1.25
     assert scales_of(found) == {"n1": pytest.approx(0.5), "n3": 1}
 
 
@@ -126,10 +134,10 @@ def test_imagenet_v2_is_as_hard_as_the_paper_found_imagenet():
 
     found = chance(boxes, sizes, [f"{i:03}" for i in range(1000)], inclusive=False)
 
-    assert found["scale"] == pytest.approx(0.358, abs=0.02)
-    assert found["cpl"] == pytest.approx(0.208, abs=0.002)
-    assert found["neighbours_per_instance"] == pytest.approx(0.47, abs=0.04)
-    assert found["cpl_scale_correlation"] == pytest.approx(0.9, abs=0.02)
+    assert found.scale == pytest.approx(0.358, abs=0.02)
+    assert found.cpl == pytest.approx(0.208, abs=0.002)
+    assert found.neighbours_per_instance == pytest.approx(0.47, abs=0.04)
+    assert found.cpl_scale_correlation == pytest.approx(0.9, abs=0.02)
 
 
 def properties(count: int, seed: int) -> list[Codes]:
@@ -146,31 +154,31 @@ def test_each_property_is_matched_within_itself_and_both_kinds_beside_it():
 
     found = by_property(own, scales, values, np.random.default_rng(0))
 
-    assert list(found["figures"]) == [*BINS, "natural_deformability", "natural_texture"]
+    assert list(found.figures) == [*BINS, "natural_deformability", "natural_texture"]
     for name, words in BINS.items():
-        bins = found["figures"][name]["bins"]
-        assert [row["bin"] for row in bins] == list(words)
+        bins = found.figures[name].bins
+        assert [row.bin for row in bins] == list(words)
         for code, row in enumerate(bins):
             mine = [values[i] for i in range(300) if getattr(own[i], name) == code]
-            assert row["classes"] == len(mine)
-            assert row["value"] == pytest.approx(np.mean(mine))
-            low, high = row["matched"]["interval"]
-            assert low < row["matched"]["value"] < high
-        low, high = found["figures"][name]["scale_range"]
+            assert row.classes == len(mine)
+            assert row.value == pytest.approx(np.mean(mine))
+            low, high = row.matched.interval
+            assert low < row.matched.value < high
+        low, high = found.figures[name].scale_range
         assert high - low < 0.02
-    both = found["figures"]["natural_texture"]["bins"]
-    assert [row["bin"] for row in both] == [
+    both = found.figures["natural_texture"].bins
+    assert [row.bin for row in both] == [
         "man-made, none",
         "man-made, low",
         "natural, none",
         "natural, low",
     ]
-    assert [row["classes"] for row in both] == [
+    assert [row.classes for row in both] == [
         sum((c.natural, c.texture) == pair for c in own)
         for pair in ((0, 0), (0, 1), (1, 0), (1, 1))
     ]
     codes = np.array(own)
-    assert found["correlations"]["deformability_natural"] == pytest.approx(
+    assert found.correlations["deformability_natural"] == pytest.approx(
         np.corrcoef(codes[:, 1], codes[:, 3])[0, 1]
     )
 
@@ -180,15 +188,15 @@ def test_a_small_bin_is_left_out_and_says_so():
 
     found = by_property(own, np.full(13, 0.2), np.ones(13), np.random.default_rng(0))
 
-    bins = {row["bin"]: row for row in found["figures"]["size"]["bins"]}
-    assert (bins["XS"]["left_out"], bins["XL"]["left_out"], bins["S"]["left_out"]) == (
+    bins = {row.bin: row for row in found.figures["size"].bins}
+    assert (bins["XS"].left_out, bins["XL"].left_out, bins["S"].left_out) == (
         False,
         True,
         True,
     )
-    assert bins["XL"]["matched"]["interval"] is None
-    assert np.isnan(bins["XL"]["matched"]["value"])
-    assert bins["XL"]["value"] == 1
+    assert bins["XL"].matched.interval is None
+    assert np.isnan(bins["XL"].matched.value)
+    assert bins["XL"].value == 1
 
 
 def test_all_of_it_in_one_call_with_what_there_is():
@@ -200,9 +208,9 @@ def test_all_of_it_in_one_call_with_what_there_is():
     bare = analyse(values, images, "accuracy")
     full = analyse(values, images, "accuracy", scales, kinds)
 
-    assert (bare["by_scale"], bare["properties"]) == (None, None)
-    assert full["per_class"] == bare["per_class"]
-    assert full["properties"]["classes"] == 18
-    assert full["properties"]["left_out"] == 2
+    assert (bare.by_scale, bare.properties) == (None, None)
+    assert full.per_class == bare.per_class
+    assert full.properties.classes == 18
+    assert full.properties.left_out == 2
     again = analyse(values, images, "accuracy", scales, kinds)
     assert to_json(full) == to_json(again)

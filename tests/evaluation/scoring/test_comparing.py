@@ -18,30 +18,30 @@ def table_9() -> dict[str, np.ndarray]:
 def test_table_9():
     found = compare(table_9(), ["n1"] * 1500)
 
-    [pair] = found["pairs"]
-    assert (pair["first"], pair["second"]) == ("GoogLeNet", "A1")
-    assert pair["errors"] == [102, 76]
-    assert (pair["only_first_wrong"], pair["only_second_wrong"], pair["both_wrong"]) == (72, 46, 30)
-    assert pair["p_one_sided"] == pytest.approx(0.0222, abs=0.0001)
-    assert pair["p_two_sided"] == pytest.approx(0.0445, abs=0.0001)
-    assert pair["mcnemar_p"] == pytest.approx(stats.binomtest(46, 118).pvalue)
-    assert pair["difference"]["value"] == pytest.approx(26 / 1500)
-    low, high = pair["difference"]["interval"]
+    [pair] = found.pairs
+    assert (pair.first, pair.second) == ("GoogLeNet", "A1")
+    assert pair.errors == [102, 76]
+    assert (pair.only_first_wrong, pair.only_second_wrong, pair.both_wrong) == (72, 46, 30)
+    assert pair.p_one_sided == pytest.approx(0.0222, abs=0.0001)
+    assert pair.p_two_sided == pytest.approx(0.0445, abs=0.0001)
+    assert pair.mcnemar_p == pytest.approx(stats.binomtest(46, 118).pvalue)
+    assert pair.difference.value == pytest.approx(26 / 1500)
+    low, high = pair.difference.interval
     assert low < 26 / 1500 < high
-    assert found["optimistic"]["by_image"]["error"]["value"] == 30 / 1500
-    assert found["optimistic"]["by_class"]["error"] == pytest.approx(76 / 1500)
+    assert found.optimistic.by_image.error.value == 30 / 1500
+    assert found.optimistic.by_class.error == pytest.approx(76 / 1500)
 
 
 def test_the_order_of_the_two_turns_the_sign_and_no_p():
     wrong = table_9()
 
-    [one] = compare(wrong, ["n1"] * 1500)["pairs"]
-    [other] = compare(dict(reversed(wrong.items())), ["n1"] * 1500)["pairs"]
+    [one] = compare(wrong, ["n1"] * 1500).pairs
+    [other] = compare(dict(reversed(wrong.items())), ["n1"] * 1500).pairs
 
-    assert one["z"] == pytest.approx(-other["z"])
-    assert one["p_one_sided"] == pytest.approx(other["p_one_sided"])
-    assert one["mcnemar_p"] == other["mcnemar_p"]
-    assert one["difference"]["value"] == -other["difference"]["value"]
+    assert one.z == pytest.approx(-other.z)
+    assert one.p_one_sided == pytest.approx(other.p_one_sided)
+    assert one.mcnemar_p == other.mcnemar_p
+    assert one.difference.value == -other.difference.value
 
 
 def test_every_pair_of_random_submissions_is_counted():
@@ -51,12 +51,12 @@ def test_every_pair_of_random_submissions_is_counted():
 
     found = compare(wrong, classes)
 
-    pairs = {(pair["first"], pair["second"]): pair for pair in found["pairs"]}
+    pairs = {(pair.first, pair.second): pair for pair in found.pairs}
     assert list(pairs) == [("A", "B"), ("A", "C"), ("B", "C")]
     for (a, b), pair in pairs.items():
         only = sum(x and not y for x, y in zip(wrong[a], wrong[b], strict=True))
-        assert pair["only_first_wrong"] == only
-        assert pair["errors"] == [sum(wrong[a]), sum(wrong[b])]
+        assert pair.only_first_wrong == only
+        assert pair.errors == [sum(wrong[a]), sum(wrong[b])]
     least, won = [], dict.fromkeys(wrong, 0)
     for wnid in set(classes):
         own = [i for i, c in enumerate(classes) if c == wnid]
@@ -64,22 +64,22 @@ def test_every_pair_of_random_submissions_is_counted():
         least.append(min(errors.values()))
         for name in wrong:
             won[name] += errors[name] == min(errors.values()) < 1
-    optimistic = found["optimistic"]
-    assert optimistic["by_class"]["error"] == pytest.approx(np.mean(least))
-    assert optimistic["by_class"]["classes_won"] == won
+    optimistic = found.optimistic
+    assert optimistic.by_class.error == pytest.approx(np.mean(least))
+    assert optimistic.by_class.classes_won == won
     every = [all(wrong[name][i] for name in wrong) for i in range(300)]
-    assert optimistic["by_image"]["error"]["value"] == pytest.approx(np.mean(every))
+    assert optimistic.by_image.error.value == pytest.approx(np.mean(every))
 
 
 def test_equal_submissions_do_not_differ():
     wrong = np.arange(50) < 9
 
-    [pair] = compare({"A": wrong, "B": wrong}, ["n1"] * 50)["pairs"]
+    [pair] = compare({"A": wrong, "B": wrong}, ["n1"] * 50).pairs
 
-    assert (pair["z"], pair["mcnemar_p"], pair["p_two_sided"]) == (0, 1, 1)
+    assert (pair.z, pair.mcnemar_p, pair.p_two_sided) == (0, 1, 1)
     # None of 50 told them apart: an exact interval of 0 of 50 on either side.
-    low, high = pair["difference"]["interval"]
-    assert (pair["difference"]["value"], low) == (0, -high)
+    low, high = pair.difference.interval
+    assert (pair.difference.value, low) == (0, -high)
     assert high == pytest.approx(clopper_pearson(0, 50, 0.999)[1])
 
 
@@ -87,22 +87,22 @@ def test_what_is_sure_is_what_mcnemars_test_tells_apart():
     few, many = np.arange(400) < 10, np.arange(400) >= 370
 
     def sure(**wrong):
-        return compare(wrong, ["n1"] * 400)["sure"]
+        return compare(wrong, ["n1"] * 400).sure
 
-    assert sure(A=few, B=few | many)["bands"] == [["A"], ["B"]]
+    assert sure(A=few, B=few | many).bands == [["A"], ["B"]]
     told = sure(C=many, A=few, B=few | many)
     # A and C err on other images: 10 and 30, McNemar's p is .002, at 99.9 % not enough.
-    assert (told["bands"], told["level"]) == ([["A", "C", "B"]], 0.999)
-    assert told["apart"] == [["A", "B"]]
-    assert told["words"] == "Of the order only this is sure at 99.9 %: A before B."
-    assert sure(A=few, B=few)["words"].startswith("No order is sure")
-    assert sure(A=np.zeros(400, bool), B=np.ones(400, bool))["words"] == (
+    assert (told.bands, told.level) == ([["A", "C", "B"]], 0.999)
+    assert told.apart == [["A", "B"]]
+    assert told.words == "Of the order only this is sure at 99.9 %: A before B."
+    assert sure(A=few, B=few).words.startswith("No order is sure")
+    assert sure(A=np.zeros(400, bool), B=np.ones(400, bool)).words == (
         "The order is sure at 99.9 %: A, then B."
     )
     # Four images that all say the same say nothing.
     four = compare({"A": np.zeros(4, bool), "B": np.ones(4, bool)}, ["n1"] * 4)
-    assert four["sure"]["apart"] == []
-    assert four["pairs"][0]["difference"]["interval"][1] > 0
+    assert four.sure.apart == []
+    assert four.pairs[0].difference.interval[1] > 0
 
 
 def test_the_best_of_classes_that_some_lack():

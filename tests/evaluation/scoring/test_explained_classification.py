@@ -1,6 +1,5 @@
-"""`score classification` with several submissions, and with what lies behind its figures."""
+"""`score classification` with several submissions, and with the analysis of its figures."""
 
-import csv
 import functools
 from pathlib import Path
 
@@ -10,18 +9,13 @@ import pytest
 from evaluation.metrics import significance
 from evaluation.scoring import classification, comparing
 from evaluation.scoring.comparing import compare
+from tests.evaluation.box_world import write
 from tests.evaluation.management.test_score_command import refused, run, told
 
 pytestmark = pytest.mark.usefixtures("wordnet")
 
 DRAKE, COOT, DOG, POODLE = "n01847000", "n02018207", "n02084071", "n02113335"
 CLASSES = [DRAKE, COOT, DOG]
-
-
-def write(path: Path, head: str, rows: list) -> Path:
-    with open(path, "w", newline="") as file:
-        csv.writer(file, lineterminator="\n").writerows([head.split(","), *rows])
-    return path
 
 
 class Files:
@@ -42,21 +36,23 @@ class Files:
         found = [
             "classification",
             "--truth",
-            write(self.folder / "t.csv", "image,wnid", self.truth),
+            write(self.folder / "t.csv", ["image", "wnid"], self.truth),
         ]
         for name in names or ("one", "two"):
-            path = write(self.folder / f"{name}.csv", "image,rank,wnid", self.rows[name])
+            path = write(self.folder / f"{name}.csv", ["image", "rank", "wnid"], self.rows[name])
             found += ["--predictions", path]
         return found
 
     def boxed(self, *names: str) -> list:
-        boxes = write(self.folder / "boxes.csv", "image,wnid,x0,y0,x1,y1", self.boxes)
-        sizes = write(self.folder / "sizes.csv", "image,width,height", self.sizes)
+        boxes = write(
+            self.folder / "boxes.csv", ["image", "wnid", "x0", "y0", "x1", "y1"], self.boxes
+        )
+        sizes = write(self.folder / "sizes.csv", ["image", "width", "height"], self.sizes)
         return [*self.named(*names), "--boxes", boxes, "--images", sizes]
 
     def kinds(self) -> list:
         head = "wnid,size,deformability,texture,natural"
-        path = write(self.folder / "properties.csv", head, self.properties)
+        path = write(self.folder / "properties.csv", head.split(","), self.properties)
         return [*self.boxed(), "--properties", path]
 
 
@@ -84,7 +80,7 @@ def test_submissions_are_compared_by_their_top_5_errors(files):
     one = np.array([i % 3 != 0 for i in range(9)])
     two = np.array([i >= 6 for i in range(9)])
     classes = [wnid for _, wnid in files.truth]
-    assert found["comparison"] == compare({"one": one, "two": two}, classes)
+    assert found["comparison"] == compare({"one": one, "two": two}, classes).to_json()
     assert found["comparison"]["optimistic"]["by_image"]["error"]["value"] == 2 / 9
 
 
@@ -161,6 +157,7 @@ def test_a_person_reads_tables(files):
 
     assert (status, error) == (0, "")
     names = ("one − two", "McNemar", "optimistic", "hardest", "drake", "cpl", "natural × texture")
+    names += ("top5_error", "hp_at_20", "note: ")
     assert [words for words in names if words not in out] == []
     assert "nan" not in out
 

@@ -63,14 +63,6 @@ def test_only_the_five_surest_count_and_equal_ones_go_by_their_order(files):
     assert "1 prediction beyond the five surest of their image do not count" in late["notes"]
 
 
-def test_inclusive_pixels_hold_their_last(files):
-    files.truth = [("a", DRAKE, 0, 0, 9, 9)]
-    files.found = [("a", DRAKE, 1, 0, 0, 9, 4)]
-
-    assert told(*files.named("--inclusive"))["error"]["value"] == 0
-    assert told(*files.named())["error"]["value"] == 1
-
-
 def test_excluded_images_do_not_count(files):
     out = files.file("out.csv", f"image,wnid\nb,{DRAKE}\nzebra,\n")
 
@@ -98,7 +90,7 @@ def test_several_submissions_are_compared_on_the_same_images(files):
     assert (status, "two files are called" in err) == (2, True)
 
 
-def test_what_lies_behind_the_error(files):
+def test_the_analysis_of_the_error(files):
     files.truth.append(("f", COOT, *BOX))
     files.found.append(("f", COOT, 1, *BOX))
     path = box_world.write(files.folder / "other.csv", box_world.FOUND_HEAD, files.found[1:])
@@ -113,26 +105,9 @@ def test_what_lies_behind_the_error(files):
     best = result["comparison"]["optimistic"]["by_class"]["analysis"]
     assert best["per_class"]["mean"] == 0.8
     status, out, _ = run(*files.named("--per-class", "--predictions", path))
-    assert (status, "found − other" in out, "easiest" in out) == (0, True, True)
-
-
-def test_coco_says_the_same(files):
-    plain = told(*files.named())
-    truth = box_world.coco_truth(files.truth)
-    known = box_world.write_json(files.folder / "truth.json", truth)
-    found = box_world.write_json(
-        files.folder / "found.json", box_world.coco_results(truth, files.found[:1])
-    )
-    # A category that the truth has and no object shows.
-    truth["categories"].append({"id": 1, "name": "coot", "wnid": COOT})
-    box_world.write_json(known, truth)
-    box_world.write_json(found, box_world.coco_results(truth, files.found))
-
-    result = told("localization", "--truth", known, "--predictions", found)
-    mixed = told("localization", "--truth", known, "--predictions", files.folder / "found.csv")
-
-    assert result == mixed
-    assert {**plain, "notes": 0} == {**result, "notes": 0}
+    assert status == 0
+    shown = ("found − other", "easiest", "IoU of 0.5 or more", "note: 1 image has no prediction")
+    assert [words for words in shown if words not in out] == []
 
 
 def kit(folder: Path) -> tuple:
@@ -191,7 +166,7 @@ def test_listed_images_without_a_box_are_left_out(files):
     assert "1 image has no true box: left out" in result["notes"]
 
 
-def test_every_image_tells_what_stands_behind_the_error(files):
+def test_outcomes_are_the_errors(files):
     arguments = files.named()
     found = localization.read(arguments[2], arguments[4], Options())
 
@@ -252,11 +227,3 @@ def reaches(a: np.ndarray, b: np.ndarray, strict: bool) -> bool:
     shared = sides.clip(0).prod()
     union = (a[2:] - a[:2]).prod() + (b[2:] - b[:2]).prod() - shared
     return 2 * shared > union if strict else 2 * shared >= union
-
-
-def test_a_table_for_people(files):
-    status, out, err = run(*files.named())
-
-    assert (status, err) == (0, "")
-    assert "IoU of 0.5 or more" in out
-    assert "note: 1 image has no prediction" in out

@@ -3,13 +3,12 @@
 import io
 import threading
 from dataclasses import replace
-from itertools import pairwise
 
 import numpy as np
 import pytest
 import torch
 
-from evaluation.metrics.frames.foveation import BLURS, CONTENT_SCHEMES, resolution
+from evaluation.metrics.frames.foveation import CONTENT_SCHEMES
 from evaluation.sequences import sequencing
 from evaluation.sequences.objects import LeftOut, drawn_objects
 from evaluation.sequences.part_orders import random_orders
@@ -17,7 +16,7 @@ from evaluation.sequences.sequencing import frame_ids, frames_of, lines_of, rend
 from labeling.files import BadInput
 from labeling.parts.model import Part
 from tests.evaluation.cds import scenes
-from tests.evaluation.cds.scenes import CAT, COW, HEIGHT, WIDTH
+from tests.evaluation.cds.scenes import CAT, COW, WIDTH
 
 ORDER = {"head-first": {CAT: ("head", "torso", "tail", "leg")}}
 NAMES = ("a/1.png", "b.png")
@@ -118,34 +117,6 @@ def test_flips_commute_but_for_rounding(tmp_path):
     for name, frame in ours.items():
         off = np.abs(frame.astype(int) - theirs[name][:, ::-1].astype(int))
         assert off.max() <= 1, name
-
-
-@pytest.mark.parametrize("content", sorted(BLURS))
-def test_more_parts_never_lower_the_resolution(frozen, content, monkeypatch):
-    # Of what is painted: the pyramid's levels themselves, so that a frame shows its own levels.
-    def numbered(image, levels):
-        level = torch.linspace(0, 1, levels).view(-1, 1, 1, 1)
-        return level.expand(levels, *image.shape).contiguous()
-
-    monkeypatch.setattr("evaluation.metrics.frames.foveation.pyramid", numbered)
-    monkeypatch.setattr(
-        scenes.Photographs,
-        "__call__",
-        lambda self, name: io.BytesIO(scenes.png(np.zeros((HEIGHT, WIDTH, 3), np.uint8))),
-    )
-
-    found = list(rendered(frozen, scenes.Photographs(NAMES), [content]).values())
-
-    frames = found[:4]
-    assert frames[0].max() > 0
-    for before, after in pairwise(frames):
-        assert (after <= before).all()
-        assert (after < before).any()
-
-
-def test_the_resolution_map_falls_with_distance():
-    for blur in BLURS.values():
-        assert (resolution(torch.arange(500), 100, blur).diff() < 0).all()
 
 
 @pytest.mark.parametrize("threads", [1, 3])

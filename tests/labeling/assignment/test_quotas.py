@@ -1,16 +1,13 @@
-import uuid
-from typing import Any
-
 import pytest
 from django.urls import reverse
 
-from labeling.answers import submitting
 from labeling.assignment import claiming, quotas
 from labeling.campaigns import lifecycle
 from labeling.errors import Refusal
 from labeling.follow_ups import asking
 from labeling.models import Answer, Decision, Gold, Membership, Question
 from tests import factories
+from tests.labeling.crowd import send
 from tests.labeling.web.test_api_campaigns import program
 
 TOPICS = ("cat", "cow", "dog")
@@ -46,14 +43,6 @@ def page(campaign, user, size=None) -> list[claiming.Seat]:
     return claiming.next_page(user, campaign, size).seats
 
 
-def answer(campaign, user, seats, value: Any = "yes"):
-    sent = [
-        submitting.Sent(id=uuid.uuid4(), seat=seat.token, value=value, duration_ms=900)
-        for seat in seats
-    ]
-    return submitting.submit(user, campaign, sent)
-
-
 def test_a_quota_leaves_its_topics_alone(farm, bob, bobs, alice):
     quotas.assign(bobs, alice, {"cow": 10})
 
@@ -66,7 +55,7 @@ def test_nobody_gets_more_than_their_quota(farm, bob, bobs, alice):
     seats = page(farm, bob, 20)
 
     assert sorted(seat.topic for seat in seats) == ["cow"] * 3 + ["dog"] * 2
-    answer(farm, bob, seats)
+    send(bob, farm, seats)
     assert page(farm, bob, 20) == []
     assert {quota.topic: quota.done for quota in bobs.quotas.all()} == {"cow": 3, "dog": 2}
 
@@ -75,7 +64,7 @@ def test_what_is_left_falls_with_each_answer(farm, bob, bobs, alice):
     quotas.assign(bobs, alice, {"cow": 6})
     first = claiming.next_page(bob, farm)
 
-    answer(farm, bob, first.seats[:2])
+    send(bob, farm, first.seats[:2])
 
     assert first.left == 6
     assert claiming.next_page(bob, farm).left == 4
@@ -83,7 +72,7 @@ def test_what_is_left_falls_with_each_answer(farm, bob, bobs, alice):
 
 def test_a_skip_with_a_reason_does_not_count(farm, bob, bobs, alice):
     quotas.assign(bobs, alice, {"cow": 2})
-    answer(farm, bob, page(farm, bob, 2))
+    send(bob, farm, page(farm, bob, 2))
     skipped = Answer.objects.order_by("pk").first()
     Answer.objects.filter(pk=skipped.pk).update(value={"skip": "too_small"})
 
@@ -93,7 +82,7 @@ def test_a_skip_with_a_reason_does_not_count(farm, bob, bobs, alice):
 
 def test_what_was_answered_before_counts(farm, bob, bobs, alice):
     quotas.assign(bobs, alice, {"cow": 3})
-    answer(farm, bob, page(farm, bob, 3))
+    send(bob, farm, page(farm, bob, 3))
 
     left = quotas.assign(bobs, alice, {"cow": 5, "cat": 1})
 
@@ -102,7 +91,7 @@ def test_what_was_answered_before_counts(farm, bob, bobs, alice):
 
 def test_a_new_quota_finds_what_reading_had_passed(farm, bob, bobs, alice):
     quotas.assign(bobs, alice, {"dog": 10})
-    answer(farm, bob, page(farm, bob, 10))
+    send(bob, farm, page(farm, bob, 10))
 
     quotas.assign(bobs, alice, {"cat": 10})
 
@@ -120,7 +109,7 @@ def test_without_quotas_any_topic_comes_again(farm, bob, bobs, alice):
 
 def test_others_are_not_held_up_by_somebodys_quota(farm, bob, bobs, alice, charlie):
     quotas.assign(bobs, alice, {"dog": 10})
-    answer(farm, bob, page(farm, bob, 10))
+    send(bob, farm, page(farm, bob, 10))
     factories.join(charlie, farm)
 
     assert len(page(farm, charlie, 40)) == 20

@@ -1,10 +1,7 @@
 """What waits for a person: the same as the labeling page would show, found by existence alone."""
 
-import uuid
-
 import pytest
 
-from labeling.answers import submitting
 from labeling.assignment import claiming, quotas
 from labeling.assignment.waiting import Waiting, waiting_for
 from labeling.campaigns import lifecycle
@@ -14,6 +11,7 @@ from labeling.models import Assignment, Question, SentBack
 from labeling.quality.gold import add_gold
 from tests import factories
 from tests.labeling import parted
+from tests.labeling.crowd import answer, vote
 
 pytestmark = pytest.mark.django_db
 
@@ -22,24 +20,19 @@ def of(user, campaign) -> Waiting:
     return waiting_for(user)[campaign.memberships.get(user=user).pk]
 
 
-def answer(user, campaign, count: int, value="yes") -> None:
-    for seat in claiming.next_page(user, campaign, count).seats[:count]:
-        submitting.submit(user, campaign, [submitting.Sent(uuid.uuid4(), seat.token, value, 900)])
-
-
 def test_something_waits_until_all_is_answered(bob, coots):
     assert of(bob, coots).more
 
-    answer(bob, coots, 3)
+    vote(bob, coots, size=3)
     assert of(bob, coots).more
-    answer(bob, coots, 6)
+    vote(bob, coots, size=6)
 
     assert not of(bob, coots).more
     assert claiming.next_page(bob, coots).seats == []
 
 
 def test_a_question_added_later_waits(bob, coots):
-    answer(bob, coots, 6)
+    vote(bob, coots, size=6)
 
     factories.make_image(coots.dataset, "coots/late.png")
     asking.add_questions(coots, [("coots/late.png", "n02018207")])
@@ -48,7 +41,7 @@ def test_a_question_added_later_waits(bob, coots):
 
 
 def test_what_was_skipped_waits_for_whoever_skipped_it(bob, coots):
-    answer(bob, coots, 5)
+    vote(bob, coots, size=5)
     [seat] = claiming.next_page(bob, coots).seats
     assert of(bob, coots).more
 
@@ -64,7 +57,7 @@ def test_nothing_waits_that_others_hold_or_have_finished(alice, bob, charlie, da
 
     [seat] = claiming.next_page(charlie, pond).seats
     assert not of(bob, pond).more
-    submitting.submit(charlie, pond, [submitting.Sent(uuid.uuid4(), seat.token, "yes", 900)])
+    answer(charlie, pond, [seat])
 
     assert not of(bob, pond).more
     assert not of(charlie, pond).more
@@ -73,7 +66,7 @@ def test_nothing_waits_that_others_hold_or_have_finished(alice, bob, charlie, da
 def test_gold_alone_is_nothing_that_waits(alice, bob, coots):
     factories.make_image(coots.dataset, "coots/gold.png")
     add_gold(coots, alice, [{"image": "coots/gold.png", "topic": "n02018207", "answer": "yes"}])
-    answer(bob, coots, 6)
+    vote(bob, coots, size=6)
 
     assert not of(bob, coots).more
 
@@ -95,7 +88,7 @@ def test_what_was_sent_back_is_named(alice, bob, dataset):
     [seat, *_] = claiming.next_page(bob, cats, 1).seats
     assert of(bob, cats) == Waiting(sent_back=False, more=True)
     drawing = parted.drawn(torso=parted.square(24, 10, 50, 30), leg="occluded", tail="not_visible")
-    submitting.submit(bob, cats, [submitting.Sent(uuid.uuid4(), seat.token, drawing, 900)])
+    answer(bob, cats, [seat], drawing)
     Question.objects.filter(pk=seat.question_id).update(state="review", seats_free=0)
 
     reviewing.send_back(cats, seat.question_id, alice, "Mind the tail.")

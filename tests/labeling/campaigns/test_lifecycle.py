@@ -9,6 +9,7 @@ from labeling.follow_ups import asking
 from labeling.models import Campaign, Question
 from labeling.quality.gold import add_gold
 from tests import factories
+from tests.labeling.crowd import answer
 
 COOT = "n02018207"
 
@@ -88,14 +89,12 @@ def test_tickets_are_consecutive_and_never_repeat(coots, dataset):
 
 
 def test_a_withdrawn_question_closes_its_seats_and_comes_back_with_its_answers(coots, alice, bob):
-    import uuid
 
-    from labeling.answers import submitting
     from labeling.assignment import claiming
 
     page = claiming.next_page(bob, coots, 6)
     seat, other = page.seats[0], page.seats[1]
-    submitting.submit(bob, coots, [submitting.Sent(uuid.uuid4(), seat.token, "yes", 900)])
+    answer(bob, coots, [seat])
     answered = Question.objects.get(assignments__token=seat.token)
     leased = Question.objects.get(assignments__token=other.token)
 

@@ -11,8 +11,8 @@ from labeling.consensus import reviewing
 from labeling.models import Question, User
 from labeling.quality import memberships
 from tests import factories
-from tests.doors import PEOPLE, ROWS
-from tests.test_doors import fill
+from tests.access import PEOPLE, ROWS
+from tests.test_access import fill
 from tests.world import World, build
 
 
@@ -34,7 +34,7 @@ def renamed(world: World) -> World:
         memberships.accept(secret, nora)
     world.parts["nora"] = nora
     asked = world.campaign.questions.filter(state=Question.State.OPEN).earliest("pk")
-    # As in the table of doors, the question under review stays there.
+    # As in the table of tests/access.py, the question under review stays there.
     Question.objects.filter(pk=asked.pk).update(state=Question.State.REVIEW, seats_free=0)
     reviewing.decide(world.campaign, asked.pk, world.vera, "yes", "clear")
     lifecycle.pause(world.campaign, world.alice)
@@ -43,7 +43,7 @@ def renamed(world: World) -> World:
 
 
 def read_as(user: User, world: World, who: str) -> dict[str, str]:
-    """What the table of doors says that `who` finds by GET, as text."""
+    """The text of every page that `who` may GET."""
     client = Client(raise_request_exception=False)
     client.force_login(user)
     place, found = PEOPLE.index(who), {}

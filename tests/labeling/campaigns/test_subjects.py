@@ -1,17 +1,13 @@
 """Images that show parts of one thing: nobody ever gets two of them."""
 
 import random
-import threading
-import uuid
-from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
+from functools import partial
 
 import pytest
-from django.db import connections
 from django.urls import reverse
 from django.utils import timezone
 
-from labeling.answers import submitting
 from labeling.assignment import claiming as assigning
 from labeling.assignment import gold_mixing
 from labeling.campaigns import lifecycle, subjects
@@ -22,6 +18,7 @@ from labeling.models import Assignment, Item, Question
 from labeling.quality import auditing, gold, qualifying
 from tests import factories
 from tests.labeling import crowd, parted
+from tests.labeling.crowd import send
 
 CLASSES = [{"key": "n02121620", "name": "cat"}, {"key": "n01887787", "name": "cow"}]
 CAT = {"key": "n02121620"}
@@ -77,8 +74,7 @@ def shown(user):
 
 
 def say(user, campaign, seats, value=CAT):
-    sent = [submitting.Sent(uuid.uuid4(), seat.token, value, 10) for seat in seats]
-    return [result.status for result in submitting.submit(user, campaign, sent)]
+    return [result.status for result in send(user, campaign, seats, value)]
 
 
 def expire():
@@ -366,16 +362,8 @@ def test_tabs_and_campaigns_at_once_give_one_image_of_a_thing(throwaway):
     second = ask(alice, dataset, names[1::2], "second")
     for campaign in (first, second):
         factories.join(bob, campaign)
-    barrier = threading.Barrier(4)
 
-    def claim(campaign):
-        try:
-            barrier.wait()
-            return assigning.next_page(bob, campaign).seats
-        finally:
-            connections.close_all()
+    pages = crowd.at_once(*(partial(assigning.next_page, bob, row) for row in (first, second) * 2))
 
-    with ThreadPoolExecutor(4) as pool:
-        list(pool.map(claim, [first, second, first, second]))
-
+    assert all(isinstance(page, assigning.Page) for page in pages)
     assert shown(bob) == [thing.pk for thing in things]

@@ -70,13 +70,13 @@ def test_good_people_weigh_more_than_those_who_guess(pond):
 
     content = calibrating.calibrate(pond).content
 
-    right = {pk: said["confusion"] for pk, said in content.annotators.items()}
+    right = {pk: said["confusion"] for pk, said in content["annotators"].items()}
     perfect, guesser = right[str(crowd[0].pk)], right[str(crowd[4].pk)]
     assert perfect[0][0] > 0.9
     assert perfect[1][1] > 0.8
     assert guesser[0][0] < 0.7
-    assert content.annotators[str(crowd[0].pk)].answers == 40
-    assert content.prior["*"][1] == pytest.approx(0.25, abs=0.05)
+    assert content["annotators"][str(crowd[0].pk)]["answers"] == 40
+    assert content["prior"]["*"][1] == pytest.approx(0.25, abs=0.05)
     skills = calibrations.in_force(pond)
     yes = skills.gains[crowd[0].pk][1]
     assert yes > skills.gains[crowd[4].pk][1]
@@ -202,7 +202,7 @@ def test_naming_learns_how_often_each_is_right(alice, dataset):
 
     content = calibrating.calibrate(campaign).content
 
-    accuracy = [content.annotators[str(person.pk)]["accuracy"] for person in crowd]
+    accuracy = [content["annotators"][str(person.pk)]["accuracy"] for person in crowd]
     assert min(accuracy[:3]) > 0.9
     assert accuracy[3] == pytest.approx(0.5, abs=0.06)
     assert len(calibrations.in_force(campaign).classes) == 21
@@ -211,8 +211,8 @@ def test_naming_learns_how_often_each_is_right(alice, dataset):
 def test_nothing_answered_is_no_error_and_leaves_the_policys_prior(pond):
     content = calibrating.calibrate(pond).content
 
-    assert content.annotators == {}
-    assert content.prior == {"*": [0.5, 0.5]}
+    assert content["annotators"] == {}
+    assert content["prior"] == {"*": [0.5, 0.5]}
 
 
 def test_a_calibration_is_read_once_in_a_process(pond, django_assert_num_queries):
@@ -237,7 +237,7 @@ def test_who_is_void_stays_void_when_standings_are_learned_anew(pond, alice):
     made = calibrating.calibrate(pond, alice, "asked")
 
     assert made.content["voided"] == [crowd[2].pk]
-    assert set(made.content.annotators) == {str(crowd[0].pk), str(crowd[1].pk)}
+    assert set(made.content["annotators"]) == {str(crowd[0].pk), str(crowd[1].pk)}
     assert made.reason == f"asked ({alice.username})"
 
 

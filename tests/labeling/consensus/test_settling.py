@@ -3,10 +3,9 @@ import uuid
 from collections import defaultdict
 from dataclasses import dataclass, field
 from datetime import timedelta
+from functools import partial
 
 import pytest
-from django.db import connection
-from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from hypothesis import given
 from hypothesis import strategies as st
@@ -29,32 +28,9 @@ from labeling.models import (
 )
 from labeling.quality import blocking
 from tests import factories
+from tests.labeling.crowd import answer, people, query_count, vote
 
 COOT = "n02018207"
-
-
-@pytest.fixture
-def crowd(coots, bob):
-    """Nine people who label the six questions of `coots`."""
-    people = [factories.make_user(f"p{index}") for index in range(8)]
-    for person in people:
-        factories.join(person, coots)
-    return [bob, *people]
-
-
-def vote(person, campaign, values):
-    """Answers the person's next page: one value for all, or by question id."""
-    seats = claiming.next_page(person, campaign).seats
-    sent = [
-        submitting.Sent(
-            uuid.uuid4(),
-            seat.token,
-            values if isinstance(values, str) else values[seat.question_id],
-            10,
-        )
-        for seat in seats
-    ]
-    return submitting.submit(person, campaign, sent)
 
 
 def states(campaign):
@@ -80,14 +56,12 @@ def early(alice, bob, dataset):
     campaign = factories.make_campaign(
         alice, dataset, "early", images=3, policy={"stop_early": "decided"}
     )
-    people = [bob, *(factories.make_user(f"e{index}") for index in range(5))]
-    for person in people:
-        factories.join(person, campaign)
-    return campaign, people
+    factories.join(bob, campaign)
+    return campaign, [bob, *people(campaign, 5, "e")]
 
 
 def test_a_majority_stops_when_the_rest_could_change_nothing(early):
-    campaign, people = early
+    campaign, crowd = early
     first, second, third = campaign.questions.order_by("pk")
     assert first.seats_free == 3
     said = {
@@ -95,7 +69,7 @@ def test_a_majority_stops_when_the_rest_could_change_nothing(early):
         second.pk: ["yes", "no", "yes", "yes"],
         third.pk: ["hard", "hard", "hard", "hard"],
     }
-    for turn, person in enumerate(people):
+    for turn, person in enumerate(crowd):
         vote(
             person,
             campaign,
@@ -112,17 +86,17 @@ def test_a_majority_stops_when_the_rest_could_change_nothing(early):
 
 
 def test_a_block_asks_for_what_a_majority_that_stopped_early_then_lacks(early, alice):
-    campaign, people = early
-    for person in people[:3]:
+    campaign, crowd = early
+    for person in crowd[:3]:
         vote(person, campaign, "yes")
     assert states(campaign) == {"settled"}
 
-    blocking.block(campaign, campaign.memberships.get(user=people[0]), alice, "asleep")
+    blocking.block(campaign, campaign.memberships.get(user=crowd[0]), alice, "asleep")
 
     assert set(campaign.questions.values_list("state", "seats_free")) == {("open", 1)}
-    vote(people[3], campaign, "yes")
+    vote(crowd[3], campaign, "yes")
     assert states(campaign) == {"settled"}
-    blocking.unblock(campaign, campaign.memberships.get(user=people[0]), alice, "awake")
+    blocking.unblock(campaign, campaign.memberships.get(user=crowd[0]), alice, "awake")
     campaign.refresh_from_db()
     assert {len(row.answers) for row in Settlement.objects.order_by("-pk")[:3]} == {3}
     assert list(settling.rebuild(campaign)) == []
@@ -218,7 +192,7 @@ def test_a_rebuild_equals_what_stands(coots, crowd):
     for person, column in zip(crowd, zip(*ballots, strict=True), strict=False):
         vote(person, coots, dict(zip(pks, column, strict=True)))
     late = Assignment.objects.filter(annotator=crowd[0], question_id=pks[0]).get()
-    submitting.submit(crowd[0], coots, [submitting.Sent(uuid.uuid4(), late.token, "no", 1)])
+    answer(crowd[0], coots, [late], "no")
     assert Answer.objects.filter(late=True).count() == 1
 
     assert list(settling.rebuild(coots)) == []
@@ -242,13 +216,11 @@ def test_tallies_count_each_persons_last_answer_abstentions_too(coots, crowd):
         vote(person, coots, value)
     first, *_ = coots.questions.order_by("pk")
     seat = first.assignments.get(annotator=crowd[2])
-    changed = submitting.Sent(uuid.uuid4(), seat.token, "hard", 900)
-    late = submitting.submit(crowd[2], coots, [changed])
+    # A mind changed after the question settled is kept, and moves nothing.
+    answer(crowd[2], coots, [seat], "hard")
 
     found = settling.tallies(coots, [first.pk])
 
-    # A mind changed after the question settled is kept, and moves nothing.
-    assert late[0].status == "accepted"
     assert found == {first.pk: {"yes": 3, "hard": 1, "no": 1}}
     assert list(found[first.pk]) == ["hard", "no", "yes"]
 
@@ -263,21 +235,18 @@ def weighed(alice, dataset):
         images=6,
         policy={"method": "posterior", "target_error": 0.02, "gold_share": 0, "max_votes": 6},
     )
-    people = [factories.make_user(f"w{index}") for index in range(7)]
-    for person in people:
-        factories.join(person, campaign)
-    return campaign, people
+    return campaign, people(campaign, 7, "w")
 
 
 def test_votes_come_one_at_a_time_until_sure_enough(weighed):
-    campaign, people = weighed
+    campaign, crowd = weighed
     rows = campaign.questions.values_list("state", "seats_free", "lane")
     assert set(rows) == {("open", 2, 1)}
 
-    vote(people[0], campaign, "yes")
-    vote(people[1], campaign, "yes")
+    vote(crowd[0], campaign, "yes")
+    vote(crowd[1], campaign, "yes")
     assert set(rows.all()) == {("open", 1, 0)}
-    vote(people[2], campaign, "yes")
+    vote(crowd[2], campaign, "yes")
 
     assert states(campaign) == {"settled"}
     settlement = Settlement.objects.filter(question=campaign.questions.first()).get()
@@ -288,15 +257,15 @@ def test_votes_come_one_at_a_time_until_sure_enough(weighed):
 
 
 def test_people_known_to_be_good_need_fewer_votes(weighed):
-    campaign, people = weighed
+    campaign, crowd = weighed
     good = {"confusion": [[0.95, 0.05], [0.05, 0.95]], "answers": 90, "gold": 9}
-    known = {str(person.pk): good for person in people}
+    known = {str(person.pk): good for person in crowd}
     made = Calibration.objects.create(campaign=campaign, number=1, content={"annotators": known})
     campaign.calibration = made
     campaign.save()
 
-    vote(people[0], campaign, "no")
-    vote(people[1], campaign, "no")
+    vote(crowd[0], campaign, "no")
+    vote(crowd[1], campaign, "no")
 
     settlement = Settlement.objects.filter(question=campaign.questions.first()).get()
     assert (settlement.value, settlement.calibration) == ("no", made)
@@ -308,8 +277,8 @@ def test_people_known_to_be_good_need_fewer_votes(weighed):
 
 
 def test_what_nobody_is_sure_of_goes_to_a_reviewer_and_stands_as_they_say(weighed, alice):
-    campaign, people = weighed
-    for index, person in enumerate(people):
+    campaign, crowd = weighed
+    for index, person in enumerate(crowd):
         vote(person, campaign, "yes" if index % 2 else "no")
 
     assert states(campaign) == {"review"}
@@ -335,10 +304,7 @@ def test_settling_takes_as_many_queries_for_more_questions(alice, dataset, bob, 
             factories.join(person, campaign)
         vote(bob, campaign, "yes")
         seats = claiming.next_page(charlie, campaign).seats
-        sent = [submitting.Sent(uuid.uuid4(), seat.token, "yes", 9) for seat in seats]
-        with CaptureQueriesContext(connection) as queries:
-            submitting.submit(charlie, campaign, sent)
-        counts[method, images] = len(queries)
+        counts[method, images] = query_count(partial(answer, charlie, campaign, seats))
 
     assert counts["majority", 3] == counts["majority", 9]
     # The topics, and seats for one more vote.
@@ -421,10 +387,7 @@ def test_any_schedule_agrees_with_a_plain_count(alice, dataset, steps):
             factories.make_image(dataset, name)
     asking.add_questions(campaign, [(f"shared/{index}.png", COOT) for index in range(3)])
     lifecycle.launch(campaign, alice)
-    crowd = [factories.make_user(f"any{number}-{index}") for index in range(5)]
-    for person in crowd:
-        factories.join(person, campaign)
-    world = _World(campaign, crowd)
+    world = _World(campaign, people(campaign, 5, f"any{number}-"))
 
     for action, person, which, value in steps:
         getattr(world, action)(person, which, value)

@@ -401,7 +401,7 @@ def test_the_command_line_adds_directly_whatever_came_with_imports(
     row = imports.of_uploads(dataset, alice, [sent(pictures(1))])
     queue.run(row.job_id)
 
-    report = images.add_folder(dataset, folder)
+    report = images.add_path(dataset, folder)
 
     assert (report.added, report.duplicate_count) == (1, 1)
     assert dataset.images.get(name="1.png").came_with is None

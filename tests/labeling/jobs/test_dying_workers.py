@@ -1,6 +1,5 @@
 """A worker that dies at any statement loses nothing and does nothing twice."""
 
-import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -10,8 +9,6 @@ from typing import Any
 import pytest
 from django.db import connection, transaction
 
-from labeling.answers import submitting
-from labeling.assignment import claiming
 from labeling.consensus import calibrating, settling
 from labeling.exchange import label_files as givenfiles
 from labeling.follow_ups import following, opening
@@ -22,6 +19,7 @@ from labeling.quality import blocking
 from labeling.quality.gold import add_gold
 from tests import factories
 from tests.labeling import hierarchies, label_files
+from tests.labeling.crowd import vote
 
 Way = Callable[[], None]
 
@@ -129,12 +127,6 @@ def _survives(step: int, campaign: Campaign, action: Way) -> int:
     raise AssertionError("never done")
 
 
-def answer(person, campaign, value) -> None:
-    seats = claiming.next_page(person, campaign).seats
-    sent = [submitting.Sent(uuid.uuid4(), seat.token, value, 900) for seat in seats]
-    assert {row.status for row in submitting.submit(person, campaign, sent)} == {"accepted"}
-
-
 @pytest.fixture
 def home(alice, dataset) -> Campaign:
     return hierarchies.make(alice, dataset, images=3)
@@ -172,7 +164,7 @@ def voted(campaign: Campaign, people: int = 4) -> list[Any]:
     crowd = [factories.make_user(f"p{number}") for number in range(people)]
     for number, person in enumerate(crowd):
         factories.join(person, campaign)
-        answer(person, campaign, "no" if number == 1 else "yes")
+        vote(person, campaign, "no" if number == 1 else "yes")
     return crowd
 
 
@@ -195,7 +187,7 @@ def test_watching_somebody_whom_the_rules_block_survives(alice, dataset, survive
     add_gold(pond, alice, known)
     sleeper = factories.make_user("sleeper")
     factories.join(sleeper, pond)
-    answer(sleeper, pond, "no")
+    vote(sleeper, pond, "no")
     Job.objects.all().delete()
     key = f"{pond.pk}:{sleeper.pk}"
     queue.enqueue("watch", key, {"campaign": pond.pk, "user": sleeper.pk}, pond)

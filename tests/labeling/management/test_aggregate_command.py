@@ -18,28 +18,13 @@ def run(shell):
 
 
 @pytest.fixture
-def result(run):
-    """The JSON object of a run that goes well."""
-
-    def result(*arguments):
-        status, out, err = run(*arguments, "--json")
-        assert (status, err) == (0, "")
-        return json.loads(out)
-
-    return result
+def result(shell):
+    return partial(shell.result, "aggregate")
 
 
 @pytest.fixture
-def refusal(run):
-    """The JSON object of a run that is refused: one line on stderr, nothing on stdout."""
-
-    def refusal(*arguments):
-        status, out, err = run(*arguments, "--json")
-        assert (status, out) == (1, "")
-        assert err.count("\n") == 1
-        return json.loads(err)
-
-    return refusal
+def refusal(shell):
+    return partial(shell.refusal, "aggregate")
 
 
 @pytest.fixture

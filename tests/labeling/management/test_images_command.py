@@ -12,11 +12,6 @@ from tests.labeling import samples
 
 
 @pytest.fixture
-def run(shell):
-    return shell
-
-
-@pytest.fixture
 def folder(tmp_path):
     made = tmp_path / "pictures"
     made.mkdir()
@@ -26,8 +21,8 @@ def folder(tmp_path):
     return made
 
 
-def test_a_folder_is_added_with_one_json_object(run, dataset, folder):
-    status, out, err = run("images", "add", "pond", str(folder), "--licence", "CC0", "--json")
+def test_a_folder_is_added_with_one_json_object(shell, dataset, folder):
+    status, out, err = shell("images", "add", "pond", str(folder), "--licence", "CC0", "--json")
 
     assert (status, err) == (0, "")
     result = json.loads(out)
@@ -37,8 +32,8 @@ def test_a_folder_is_added_with_one_json_object(run, dataset, folder):
     assert dataset.images.get().licence == "CC0"
 
 
-def test_without_json_a_person_reads_a_table(run, dataset, folder):
-    status, out, _ = run("images", "add", "pond", str(folder))
+def test_without_json_a_person_reads_a_table(shell, dataset, folder):
+    status, out, _ = shell("images", "add", "pond", str(folder))
 
     assert status == 0
     assert "added" in out
@@ -46,26 +41,26 @@ def test_without_json_a_person_reads_a_table(run, dataset, folder):
     assert "not a JPEG" in out
 
 
-def test_a_long_list_is_cut_for_people_and_whole_for_programs(run, dataset, folder):
+def test_a_long_list_is_cut_for_people_and_whole_for_programs(shell, dataset, folder):
     for number in range(30):
         (folder / f"{number}.txt").write_text("no image")
 
-    _, table, _ = run("images", "add", "pond", str(folder))
-    _, out, _ = run("images", "add", "pond", str(folder), "--json")
+    _, table, _ = shell("images", "add", "pond", str(folder))
+    _, out, _ = shell("images", "add", "pond", str(folder), "--json")
 
     assert "and 11 more" in table
     assert len(json.loads(out)["refused"]) == 31
 
 
 @pytest.mark.parametrize("kind", ["zip", "csv"])
-def test_a_zip_and_a_manifest_are_told_by_themselves(run, dataset, folder, kind):
+def test_a_zip_and_a_manifest_are_told_by_themselves(shell, dataset, folder, kind):
     path = folder / f"list.{kind}"
     if kind == "zip":
         samples.zipped({"z.jpg": samples.noise(5)}, path)
     else:
         path.write_text("file,licence\na.jpg,CC0\n")
 
-    status, out, _ = run("images", "add", "pond", str(path), "--json")
+    status, out, _ = shell("images", "add", "pond", str(path), "--json")
 
     assert status == 0
     assert json.loads(out)["added"] == 1
@@ -79,19 +74,19 @@ def test_a_zip_and_a_manifest_are_told_by_themselves(run, dataset, folder, kind)
         ("pond", "notes.txt", "not a zip"),
     ],
 )
-def test_bad_input_is_one_line_and_exit_1(run, dataset, folder, dataset_name, path, said):
-    status, out, err = run("images", "add", dataset_name, str(folder / path))
+def test_bad_input_is_one_line_and_exit_1(shell, dataset, folder, dataset_name, path, said):
+    status, out, err = shell("images", "add", dataset_name, str(folder / path))
 
     assert (status, out) == (1, "")
     assert said in err
     assert len(err.strip().splitlines()) == 1
 
 
-def test_a_broken_manifest_names_its_file_and_line(run, dataset, folder):
+def test_a_broken_manifest_names_its_file_and_line(shell, dataset, folder):
     path = folder / "list.csv"
     path.write_text("file,colour\na.jpg,red\n")
 
-    status, _, err = run("images", "add", "pond", str(path), "--json")
+    status, _, err = shell("images", "add", "pond", str(path), "--json")
 
     said = json.loads(err)
     assert status == 1
@@ -99,34 +94,34 @@ def test_a_broken_manifest_names_its_file_and_line(run, dataset, folder):
     assert "colour" in said["error"]
 
 
-def test_wrong_usage_is_exit_2(run, db):
-    assert run("images", "add", "pond")[0] == 2
-    assert run("images", "paint")[0] == 2
+def test_wrong_usage_is_exit_2(shell, db):
+    assert shell("images", "add", "pond")[0] == 2
+    assert shell("images", "paint")[0] == 2
 
 
-def test_the_dataset_can_be_made_with_its_owner(run, alice, folder):
-    status, _, _ = run("images", "add", "lake", str(folder), "--create", "alice", "--json")
+def test_the_dataset_can_be_made_with_its_owner(shell, alice, folder):
+    status, _, _ = shell("images", "add", "lake", str(folder), "--create", "alice", "--json")
 
     assert status == 0
     assert Dataset.objects.get(name="lake").owner == alice
 
 
 @pytest.mark.parametrize(("name", "owner"), [("lake", "nobody"), ("bad name!", "alice")])
-def test_a_dataset_without_a_proper_owner_or_name_is_not_made(run, alice, folder, name, owner):
-    status, _, err = run("images", "add", name, str(folder), "--create", owner)
+def test_a_dataset_without_a_proper_owner_or_name_is_not_made(shell, alice, folder, name, owner):
+    status, _, err = shell("images", "add", name, str(folder), "--create", owner)
 
     assert status == 1
     assert len(err.strip().splitlines()) == 1
     assert not Dataset.objects.exists()
 
 
-def test_a_full_disk_ends_it_in_one_line(run, dataset, folder, monkeypatch):
+def test_a_full_disk_ends_it_in_one_line(shell, dataset, folder, monkeypatch):
     def full(*_, **__):
         raise images.StorageFull("The disk is full. Free some space.")
 
     monkeypatch.setattr(images, "_store", full)
 
-    status, _, err = run("images", "add", "pond", str(folder))
+    status, _, err = shell("images", "add", "pond", str(folder))
 
     assert status == 1
     assert "The disk is full" in err
@@ -135,23 +130,23 @@ def test_a_full_disk_ends_it_in_one_line(run, dataset, folder, monkeypatch):
 # jobs
 
 
-def test_waiting_jobs_run_from_the_shell(run, dataset):
+def test_waiting_jobs_run_from_the_shell(shell, dataset):
     image = factories.make_image(dataset, "coot.png")
     images._ask_for_derivatives(image)
 
-    status, out, _ = run("jobs", "run", "--json")
+    status, out, _ = shell("jobs", "run", "--json")
 
     assert (status, json.loads(out)) == (0, {"ran": 1})
     image.refresh_from_db()
     assert image.display
 
 
-def test_failed_jobs_are_listed_with_their_reason_and_queued_again(run, db):
+def test_failed_jobs_are_listed_with_their_reason_and_queued_again(shell, db):
     job = Job.objects.create(kind="derivatives", key="a", state="failed", error="No disk.")
 
-    _, table, _ = run("jobs", "list")
-    _, out, _ = run("jobs", "list", "--state", "failed", "--json")
-    status, _, _ = run("jobs", "retry", str(job.pk))
+    _, table, _ = shell("jobs", "list")
+    _, out, _ = shell("jobs", "list", "--state", "failed", "--json")
+    status, _, _ = shell("jobs", "retry", str(job.pk))
 
     assert "No disk." in table
     assert json.loads(out)["jobs"][0]["error"] == "No disk."
@@ -160,15 +155,15 @@ def test_failed_jobs_are_listed_with_their_reason_and_queued_again(run, db):
     assert job.state == "queued"
 
 
-def test_a_job_that_has_not_failed_cannot_be_queued_again(run, db):
+def test_a_job_that_has_not_failed_cannot_be_queued_again(shell, db):
     job = Job.objects.create(kind="derivatives", key="a", state="done")
 
-    assert run("jobs", "retry", str(job.pk))[0] == 1
-    assert run("jobs", "retry", "999")[0] == 1
+    assert shell("jobs", "retry", str(job.pk))[0] == 1
+    assert shell("jobs", "retry", "999")[0] == 1
 
 
-def test_nothing_to_do_is_said(run, db):
-    assert run("jobs", "list")[1] == "No jobs wait, run or failed.\n"
+def test_nothing_to_do_is_said(shell, db):
+    assert shell("jobs", "list")[1] == "No jobs wait, run or failed.\n"
 
 
 def test_the_sweep_counts_what_it_did(db, capsys):

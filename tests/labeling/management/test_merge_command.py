@@ -3,6 +3,7 @@
 import json
 import math
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -20,16 +21,8 @@ def run(shell):
 
 
 @pytest.fixture
-def refusal(run):
-    """The JSON object of a run that is refused: one line on stderr, nothing on stdout."""
-
-    def refusal(*arguments):
-        status, out, err = run(*arguments, "--json")
-        assert (status, out) == (1, "")
-        assert err.count("\n") == 1
-        return json.loads(err)
-
-    return refusal
+def refusal(shell):
+    return partial(shell.refusal, "merge")
 
 
 def rectangle(x0: int, y0: int, x1: int, y1: int) -> np.ndarray:
@@ -76,13 +69,15 @@ def test_two_masks_become_one_contour(run, leg, tmp_path):
     assert raster.sum() == result["area"]
 
 
-def test_a_given_radius_too_small_leaves_several_polygons_and_says_so(run, leg):
-    status, said, warned = run(*leg, "--radius", 1, "--json")
+@pytest.mark.parametrize(("option", "radius"), [("--radius", 1), ("--cap", None)])
+def test_a_radius_or_cap_too_small_leaves_several_polygons_and_says_so(run, leg, option, radius):
+    status, said, warned = run(*leg, option, 1, "--json")
 
     result = json.loads(said)
     assert status == 0
     assert "not joined" in warned
-    assert (result["radius"], result["components"]) == (1, 2)
+    assert (result["radius"], result["components"]) == (radius, 2)
+    assert result["joins_at"] > 1
     assert result["polygon"]["type"] == "MultiPolygon"
     assert result["area"] == result["union_area"]
 
@@ -91,16 +86,6 @@ def test_the_radius_of_a_run_gives_the_same_again(run, leg):
     first = run(*leg, "--json")
 
     assert run(*leg, "--radius", json.loads(first[1])["radius"], "--json") == first
-
-
-def test_a_cap_keeps_pieces_apart(run, leg):
-    status, said, warned = run(*leg, "--cap", 1, "--json")
-
-    result = json.loads(said)
-    assert status == 0
-    assert "not joined" in warned
-    assert (result["radius"], result["components"]) == (None, 2)
-    assert result["joins_at"] > 1
 
 
 def test_holes_are_kept_unless_they_are_to_be_filled(run, tmp_path):
@@ -125,36 +110,22 @@ def test_without_json_a_table_is_printed(run, leg):
     assert int(rows["corners"]) >= 8
 
 
-def test_an_empty_mask_is_named(refusal, leg, tmp_path):
-    empty = tmp_path / "empty.png"
-    Image.new("L", (40, 30)).save(empty)
+@pytest.mark.parametrize(
+    ("write", "said"),
+    [
+        (Image.new("L", (40, 30)).save, "empty"),
+        (Image.new("L", (41, 30), 255).save, "is 41 × 30 pixels, "),
+        (Path.touch, "is not a PNG"),
+        (lambda path: None, "no such file"),
+    ],
+)
+def test_what_is_no_mask_of_the_others_size_is_named(refusal, leg, tmp_path, write, said):
+    path = tmp_path / "other.png"
+    write(path)
 
-    error = refusal(*leg, empty)
+    error = refusal(leg[0], path)
 
-    assert error["file"] == str(empty)
-    assert "empty" in error["error"]
-
-
-def test_a_mask_of_another_size_is_named_with_both_sizes(refusal, leg, tmp_path):
-    other = tmp_path / "other.png"
-    Image.new("L", (41, 30), 255).save(other)
-
-    error = refusal(leg[0], other)
-
-    assert error["file"] == str(other)
-    assert "41 × 30" in error["error"]
-    assert "40 × 30" in error["error"]
-
-
-def test_a_missing_file_is_named(refusal, leg, tmp_path):
-    assert refusal(leg[0], tmp_path / "none.png")["file"] == str(tmp_path / "none.png")
-
-
-def test_what_is_no_mask_is_named(refusal, leg, tmp_path):
-    text = tmp_path / "text.png"
-    text.write_text("no image")
-
-    assert refusal(leg[0], text)["error"] == "is not a PNG"
+    assert (error["file"], said in error["error"]) == (str(path), True)
 
 
 def test_masks_with_too_long_a_border_are_refused(refusal, leg, monkeypatch):

@@ -17,10 +17,7 @@ from labeling.simulation.simulating_queries import (
     simulate,
     step,
 )
-from tests.labeling.management.test_images_command import run
 from tests.labeling.question_graph.test_replaying import SMALL, ask, random_graph
-
-__all__ = ["run"]
 
 
 @pytest.fixture(scope="module")
@@ -228,8 +225,8 @@ def test_the_seed_decides_everything(order):
 # The command
 
 
-def test_result_is_the_contracts(run):
-    status, out, _ = run("simulate", "queries", "--graph", "ilsvrc", "--mode", "strict", "--json")
+def test_result_is_the_contracts(shell):
+    status, out, _ = shell("simulate", "queries", "--graph", "ilsvrc", "--mode", "strict", "--json")
 
     result = json.loads(out)
     assert status == 0
@@ -241,14 +238,14 @@ def test_result_is_the_contracts(run):
     assert sum(row["nodes"] for row in result["depths"]) == 245
 
 
-def test_money_and_time_follow_from_the_questions(run, tmp_path):
+def test_money_and_time_follow_from_the_questions(shell, tmp_path):
     (tmp_path / "graph.json").write_text(json.dumps(SMALL))
     graph = ["--graph", str(tmp_path / "graph.json"), "--present", "0"]
 
-    _, out, _ = run(
+    _, out, _ = shell(
         "simulate", "queries", *graph, "--seconds", "9", "--cost-per-hour", "20", "--json"
     )
-    _, shown, _ = run("simulate", "queries", *graph)
+    _, shown, _ = shell("simulate", "queries", *graph)
 
     # Four roots.
     result = json.loads(out)
@@ -271,21 +268,23 @@ def test_money_and_time_follow_from_the_questions(run, tmp_path):
         (["--order", "best"], "invalid choice"),
     ],
 )
-def test_options_that_make_no_sense_exit_2(run, tmp_path, options, said):
+def test_options_that_make_no_sense_exit_2(shell, tmp_path, options, said):
     (tmp_path / "graph.json").write_text(json.dumps(SMALL))
 
-    status, _, error = run("simulate", "queries", "--graph", str(tmp_path / "graph.json"), *options)
+    status, _, error = shell(
+        "simulate", "queries", "--graph", str(tmp_path / "graph.json"), *options
+    )
 
     assert status == 2
     assert said in error
 
 
-def test_a_bad_graph_exits_1_with_file_node_and_cure(run, tmp_path):
+def test_a_bad_graph_exits_1_with_file_node_and_cure(shell, tmp_path):
     path = tmp_path / "graph.yaml"
     path.write_text("nodes:\n- {id: a, question: a, parents: [zoo]}\n")
 
-    status, out, error = run("simulate", "queries", "--graph", str(path), "--json")
-    missing, _, told = run("simulate", "queries", "--graph", str(tmp_path / "none.json"))
+    status, out, error = shell("simulate", "queries", "--graph", str(path), "--json")
+    missing, _, told = shell("simulate", "queries", "--graph", str(tmp_path / "none.json"))
 
     said = json.loads(error)
     assert (status, out) == (1, "")
@@ -295,8 +294,8 @@ def test_a_bad_graph_exits_1_with_file_node_and_cure(run, tmp_path):
     assert "none.json" in told
 
 
-def test_it_runs_without_a_database(run):
-    status, _, _ = run("simulate", "queries", "--graph", "ilsvrc")
+def test_it_runs_without_a_database(shell):
+    status, _, _ = shell("simulate", "queries", "--graph", "ilsvrc")
 
     # No db fixture: a query would have been refused.
     assert status == 0

@@ -1,5 +1,4 @@
 import itertools
-import uuid
 from datetime import timedelta
 
 import pytest
@@ -9,7 +8,6 @@ from django.utils import timezone
 from hypothesis import given
 from hypothesis import strategies as st
 
-from labeling.answers import submitting
 from labeling.assignment import claiming
 from labeling.campaigns import lifecycle
 from labeling.consensus import calibrating, calibrations, reviewing, settling
@@ -27,34 +25,9 @@ from labeling.models import (
 )
 from labeling.quality import blocking
 from tests import factories
+from tests.labeling.crowd import answer, people, send, vote
 
 COOT = "n02018207"
-
-
-@pytest.fixture
-def crowd(coots, bob):
-    """Nine people who label the six questions of `coots`."""
-    people = [factories.make_user(f"p{index}") for index in range(8)]
-    for person in people:
-        factories.join(person, coots)
-    return [bob, *people]
-
-
-def vote(person, campaign, value):
-    """Answers the person's next page with one value, or by question id."""
-    seats = claiming.next_page(person, campaign).seats
-    sent = [
-        submitting.Sent(
-            uuid.uuid4(),
-            seat.token,
-            value if isinstance(value, str) else value[seat.question_id],
-            10,
-        )
-        for seat in seats
-    ]
-    results = submitting.submit(person, campaign, sent)
-    assert {result.status for result in results} <= {"accepted"}
-    return len(sent)
 
 
 def member(person, campaign):
@@ -106,7 +79,7 @@ def test_a_reopened_question_never_goes_back_to_the_same_person(coots, alice, cr
 
     for voted in crowd[1:5]:
         assert claiming.next_page(voted, coots).seats == []
-    assert vote(crowd[5], coots, "no") == 6
+    assert len(vote(crowd[5], coots, "no")) == 6
 
     settlement = coots.questions.first().settlements.order_by("-pk").first()
     own = Answer.objects.filter(assignment__annotator=crowd[0]).values_list("pk", flat=True)
@@ -136,9 +109,7 @@ def test_a_mind_changed_while_a_question_was_open_again_changes_nothing_that_com
     settle(coots, crowd, ["yes", "no", "no", "yes", "yes"])
     before = standing(coots)
     blocking.block(coots, member(crowd[0], coots), alice)
-    seats = Assignment.objects.filter(annotator=crowd[3], question__campaign=coots)
-    for seat in seats:
-        submitting.submit(crowd[3], coots, [submitting.Sent(uuid.uuid4(), seat.token, "no", 1)])
+    answer(crowd[3], coots, Assignment.objects.filter(annotator=crowd[3]), "no")
     vote(crowd[5], coots, "yes")
     assert {said[0] for _, said in standing(coots).values()} == {"no"}
 
@@ -156,9 +127,7 @@ def test_standings_learned_during_a_block_change_nothing_that_comes_back(alice, 
         images=6,
         policy={"method": "posterior", "target_error": 0.05, "gold_share": 0},
     )
-    crowd = [factories.make_user(f"w{index}") for index in range(5)]
-    for person in crowd:
-        factories.join(person, campaign)
+    crowd = people(campaign, 5, "w")
     settle(campaign, crowd, ["yes", "yes", "yes"])
     before = standing(campaign)
     assert [said[1] for _, said in before.values()] == pytest.approx([64 / 65] * 6)
@@ -345,9 +314,7 @@ def test_a_block_takes_as_many_queries_for_more_questions(alice, dataset, bob):
         factories.join(bob, campaign)
         vote(bob, campaign, "yes")
         membership = member(bob, campaign)
-        with CaptureQueriesContext(
-            connection,
-        ) as queries:
+        with CaptureQueriesContext(connection) as queries:
             assert blocking.block(campaign, membership, alice).reopened == images
         counts.append(len(queries))
 
@@ -387,26 +354,23 @@ class World:
                 factories.make_image(dataset, image)
         asking.add_questions(self.campaign, [(image, COOT) for image in names])
         lifecycle.launch(self.campaign, alice)
-        self.crowd = [factories.make_user(f"{name}-{index}") for index in range(PEOPLE)]
-        for person in self.crowd:
-            factories.join(person, self.campaign)
+        self.crowd = people(self.campaign, PEOPLE, f"{name}-")
         self.first = self.campaign.questions.order_by("pk").first().pk
 
-    def values(self, seats, values):
-        return [
-            submitting.Sent(
-                uuid.uuid4(), seat.token, values[(seat.question_id - self.first) % IMAGES], 1
-            )
-            for seat in seats
-        ]
+    def send(self, person, seats, values):
+        send(
+            person,
+            self.campaign,
+            seats,
+            lambda seat: values[(seat.question_id - self.first) % IMAGES],
+        )
 
     def blocked(self, person):
         return self.campaign.memberships.filter(user=person, stage="blocked").exists()
 
     def page(self, person, values):
         if not self.blocked(person):
-            seats = claiming.next_page(person, self.campaign).seats
-            submitting.submit(person, self.campaign, self.values(seats, values))
+            self.send(person, claiming.next_page(person, self.campaign).seats, values)
 
     def hold(self, person, values):
         if not self.blocked(person):
@@ -416,7 +380,7 @@ class World:
         seats = Assignment.objects.filter(
             annotator=person, question__campaign=self.campaign, state="answered"
         )
-        submitting.submit(person, self.campaign, self.values(list(seats), values))
+        self.send(person, seats, values)
 
     def skip(self, person, values):
         claiming.return_seats_of(person, self.campaign)

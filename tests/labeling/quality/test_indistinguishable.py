@@ -31,6 +31,7 @@ from labeling.graphs import store
 from labeling.models import Answer, Assignment, Gold, Question
 from tests import factories
 from tests.labeling import hierarchies
+from tests.labeling.crowd import vote
 
 # So unlikely by chance is what is taken for a sign of gold. Thousands of values are looked at, but
 # all that is drawn comes from one seed: a run that passes, passes always.
@@ -239,9 +240,7 @@ class Visit:
     def others_work(self):
         for person in self.others:
             if self.source.random() < 0.4:
-                seats = claiming.next_page(person, self.campaign).seats
-                sent = [submitting.Sent(uuid.uuid4(), seat.token, "yes", 9) for seat in seats]
-                submitting.submit(person, self.campaign, sent)
+                vote(person, self.campaign)
 
 
 def normal(text):

@@ -1,15 +1,12 @@
-import uuid
-
 import pytest
 
-from labeling.answers import submitting
-from labeling.assignment import claiming
 from labeling.campaigns import lifecycle
 from labeling.consensus import calibrating, calibrations, settling
 from labeling.errors import Conflict, Refusal
 from labeling.follow_ups import asking
 from labeling.quality import piloting
 from tests import factories
+from tests.labeling.crowd import vote
 
 ADAPTIVE = {"method": "vote-table", "max_votes": 9, "gold_share": 0, "page_size": 50}
 COOT = "n02018207"
@@ -31,12 +28,6 @@ def join(campaign, count):
     for person in crowd:
         factories.join(person, campaign)
     return crowd
-
-
-def vote(person, campaign, value):
-    seats = claiming.next_page(person, campaign).seats
-    sent = [submitting.Sent(uuid.uuid4(), seat.token, value, 10) for seat in seats]
-    submitting.submit(person, campaign, sent)
 
 
 def test_a_random_sample_of_every_topic_wants_ten_votes(pond, alice):

@@ -18,6 +18,7 @@ from labeling.models import Answer, Assignment
 from labeling.quality import blocking, monitoring
 from labeling.web import tokens
 from tests import factories
+from tests.labeling.crowd import answer
 
 
 def member(person, campaign):
@@ -66,7 +67,7 @@ def test_a_blocked_reviewer_reviews_audits_and_looks_no_more(coots, alice, bob):
 
 def test_the_images_of_a_blocked_person_are_closed_at_once(coots, alice, bob):
     seat, *_ = claiming.next_page(bob, coots).seats
-    submitting.submit(bob, coots, [submitting.Sent(uuid.uuid4(), seat.token, "yes", 9)])
+    answer(bob, coots, [seat])
     address = image_url(seat.token, bob)
     assert browser(bob).get(address).status_code == 200
 

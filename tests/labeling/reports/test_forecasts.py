@@ -17,7 +17,7 @@ from labeling.kinds import policies
 from labeling.models import Campaign
 from labeling.question_graph import graph as question_graph
 from labeling.reports import forecasts, progress
-from labeling.web.forms import NewCampaignForm
+from labeling.web.forms.campaigns import NewCampaignForm
 from tests import factories
 
 IMAGES = 26

@@ -122,29 +122,6 @@ def test_a_skipped_seat_is_free_for_others_and_skipping_twice_is_no_error(coots,
     assert not coots.questions.filter(seats_free=4).exists()
 
 
-def test_asking_for_seats_twice_claims_no_more(coots, bobs):
-    first, again = (bobs.post(API + "campaigns/coots/seats/", {"size": 3}) for _ in range(2))
-
-    assert [seat["seat"] for seat in again.json()["seats"]] == [
-        seat["seat"] for seat in first.json()["seats"]
-    ]
-
-
-def test_one_bad_answer_keeps_no_other_out(coots, bobs):
-    seats = bobs.post(API + "campaigns/coots/seats/", {"size": 2}).json()["seats"]
-    answers = [
-        {"id": str(uuid.uuid4()), "seat": seat["seat"], "value": value}
-        for seat, value in zip(seats, ("yes", "perhaps"), strict=True)
-    ]
-
-    results = bobs.post(API + "campaigns/coots/answers/", {"answers": answers}).json()["results"]
-
-    assert [(result["status"], result["code"]) for result in results] == [
-        ("accepted", ""),
-        ("refused", "bad_value"),
-    ]
-
-
 def test_zip_and_path_uploads_become_imports(alices, dataset, settings, tmp_path, run_jobs):
     archive = io.BytesIO()
     with zipfile.ZipFile(archive, "w") as packed:
@@ -176,16 +153,6 @@ def test_zip_and_path_uploads_become_imports(alices, dataset, settings, tmp_path
     for path in ("../outside.png", "/etc", "http://example.org/a.zip", "file:///etc/passwd"):
         refused = alices.post(address, {"path": path})
         assert (refused.status_code, refused.json()["errors"][0]["field"]) == (400, "path")
-
-
-def test_files_of_many_pixels_become_an_import(alices, dataset, run_jobs, monkeypatch):
-    monkeypatch.setattr("labeling.datasets.imports.SMALL_PIXELS", 1)
-
-    response = alices.post(API + "datasets/pond/images/", {"files": [png(1)]}, format="multipart")
-    run_jobs()
-
-    assert response.status_code == 202
-    assert dataset.images.count() == 1
 
 
 def test_more_than_twenty_files_become_an_import_under_their_names(alices, dataset, run_jobs):

@@ -10,8 +10,8 @@ from rest_framework.test import APIClient
 
 from labeling.models import Dataset, User
 from labeling.web import tokens
-from tests.doors import ROWS
-from tests.test_doors import fill
+from tests.access import ROWS
+from tests.test_access import fill
 from tests.world import build
 
 API = "/api/v1/"

@@ -6,7 +6,7 @@ import zipfile
 import pytest
 
 from labeling.exchange import export_files, label_files
-from labeling.models import GivenLabel, Job
+from labeling.models import GivenLabel
 from tests.labeling import label_files as files
 from tests.labeling.label_files import CUP, DOG, kept
 from tests.labeling.web.test_api_campaigns import API, program
@@ -112,17 +112,6 @@ def test_what_is_too_large_is_refused_by_its_stated_length(alices, pond, monkeyp
     assert response.status_code == 413
 
 
-def test_classes_are_held_to_the_graph_of_the_campaign_named(alices, alice, dataset):
-    files.home_release(alice, dataset)
-    before = kept(dataset)
-
-    response = send(alices, dataset.name, file=files.rows("0.png,n99999999,yes"), campaign="home")
-
-    assert response.status_code == 400
-    assert response.json()["errors"][0]["message"].startswith("Line 2: class 'n99999999'")
-    assert kept(dataset) == before
-
-
 def test_who_researches_on_anothers_dataset_sees_what_is_known_and_brings_nothing_in(
     alice, bob, dataset, coots
 ):
@@ -177,19 +166,6 @@ def test_many_labels_are_made_by_a_job_and_fetched_later(
     assert waiting.json()["state"] == "queued"
     assert ready["Content-Type"] == "application/zip"
     assert zipfile.ZipFile(io.BytesIO(ready.getvalue())).testzip() is None
-
-
-def test_a_failed_job_is_tried_again_by_its_campaign(alices, alice, dataset, run_jobs, monkeypatch):
-    monkeypatch.setattr(export_files, "AT_ONCE", 0)
-    files.home_release(alice, dataset)
-    job = alices.get(f"{API}campaigns/home/releases/1/labels/").json()
-    Job.objects.filter(pk=job["id"]).update(state="failed", error="The disk is full.")
-
-    told = alices.get(f"{API}campaigns/home/releases/1/labels/").json()
-    again = alices.post(f"{API}campaigns/home/jobs/{job['id']}/retry/")
-
-    assert (told["state"], told["error"]) == ("failed", "The disk is full.")
-    assert again.json()["state"] == "queued"
 
 
 def test_what_comes_out_by_the_api_goes_back_in_by_it(alices, alice, dataset, run_jobs):

@@ -1,13 +1,13 @@
-"""Who sees which of the researcher's pages, beyond what the table of tests/doors.py says."""
+"""Who sees which of the researcher's pages, beyond what the table of tests/access.py says."""
 
 import pytest
-from django.test import Client
 from django.urls import reverse
 
 from labeling.models import Audit, Campaign, Dataset, Job, Question, Settlement, User
 from labeling.quality import memberships
 from labeling.quality.gold import add_gold
 from tests import factories
+from tests.clients import logged_in
 
 
 @pytest.fixture
@@ -25,12 +25,6 @@ def rita(coots: Campaign) -> User:
     rita = factories.make_user("rita")
     factories.join(rita, coots, "reviewer")
     return rita
-
-
-def logged_in(user: User) -> Client:
-    client = Client()
-    client.force_login(user)
-    return client
 
 
 def test_a_list_holds_only_what_is_mine(coots, alice, bob, dora):

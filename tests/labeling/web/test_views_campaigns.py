@@ -1,35 +1,19 @@
 """What the researcher's pages do with a campaign."""
 
 import io
-import uuid
 import zipfile
 
 import pytest
-from django.core.files.uploadedfile import SimpleUploadedFile
-from django.test import Client
 
-from labeling.answers import submitting
-from labeling.assignment import claiming
 from labeling.campaigns import lifecycle
 from labeling.follow_ups import asking
-from labeling.models import Campaign, Decision, Job, Membership, Question, User
+from labeling.models import Campaign, Decision, Job, Membership, Question
 from labeling.quality.gold import add_gold
 from tests import factories
+from tests.clients import logged_in, text_of, upload
+from tests.labeling.crowd import answer_pages, crowd
 
 COOT = "n02018207"
-
-
-@pytest.fixture
-def desk(alice: User) -> Client:
-    """Alice's browser."""
-    client = Client()
-    client.force_login(alice)
-    return client
-
-
-def text_of(response) -> str:
-    assert response.status_code == 200
-    return response.content.decode()
 
 
 def filled(dataset, **changes) -> dict:
@@ -48,29 +32,10 @@ def filled(dataset, **changes) -> dict:
     }
 
 
-def answer(user: User, campaign: Campaign, value="yes") -> int:
-    """The user answers one page, every question with the value; how many."""
-    seats = claiming.next_page(user, campaign).seats
-    sent = [submitting.Sent(uuid.uuid4(), seat.token, value, 2000) for seat in seats]
-    submitting.submit(user, campaign, sent)
-    return len(sent)
-
-
-def crowd(campaign: Campaign, values: list[str]) -> list[User]:
-    """A person for each value who gives it to every question they get."""
-    people = []
-    for number, value in enumerate(values):
-        person = factories.make_user(f"crowd{number}")
-        factories.join(person, campaign)
-        answer(person, campaign, value)
-        people.append(person)
-    return people
-
-
 def test_new_campaign_is_a_draft_with_its_questions_and_classes(desk, dataset):
     for name in ("a.png", "b.png"):
         factories.make_image(dataset, name)
-    topics = SimpleUploadedFile("t.csv", b"wnid,name,definition\nn1,coot,a black bird\n")
+    topics = upload("t.csv", b"wnid,name,definition\nn1,coot,a black bird\n")
     form = filled(dataset, questions="image,wnid\na.png,n1\nb.png,n1\nb.png,n1", votes=3)
 
     response = desk.post("/campaigns/new/", {**form, "topics_file": topics})
@@ -146,14 +111,6 @@ def test_price_is_shown_without_scripts_and_makes_nothing(desk, dataset):
     assert not Campaign.objects.exists()
 
 
-def test_instructions_are_shown_as_text(desk, dataset):
-    desk.post("/campaigns/new/", filled(dataset))
-
-    page = text_of(desk.get("/campaigns/autumn-coots/edit/"))
-
-    assert "&lt;b&gt;Look&lt;/b&gt;" in page
-
-
 @pytest.mark.parametrize(
     ("actions", "state"),
     [(["pause"], "paused"), (["pause", "resume"], "open"), (["close"], "closed")],
@@ -175,7 +132,7 @@ def test_an_impossible_deed_is_said_and_changes_nothing(desk, coots):
 
 
 def test_page_of_a_campaign_shows_progress_people_and_failed_jobs(desk, coots, bob):
-    answer(bob, coots)
+    answer_pages(bob, coots, "yes")
     Job.objects.create(
         kind="score", key="1", campaign=coots, state="failed", error="The disk is full."
     )
@@ -292,8 +249,7 @@ def torn(alice, dataset) -> Campaign:
 def test_a_reviewer_decides_and_the_next_one_comes(torn):
     rita = factories.make_user("rita")
     factories.join(rita, torn, "reviewer")
-    client = Client()
-    client.force_login(rita)
+    client = logged_in(rita)
     first, second = torn.questions.order_by("pk")
     before = client.get("/campaigns/torn/review/").content.decode()
 
@@ -328,37 +284,6 @@ def test_no_verdict_is_not_taken_for_one(desk, torn, value):
     question.refresh_from_db()
     assert question.state == "review"
     assert "Choose" in page
-
-
-def test_a_question_is_decided_once(desk, torn):
-    question = torn.questions.order_by("pk").first()
-    address = f"/campaigns/torn/questions/{question.pk}/decide/"
-    desk.post(address, {"value": "yes"})
-
-    page = text_of(desk.post(address, {"value": "no"}, follow=True))
-
-    assert "not in review, or no longer" in page
-    assert question.settlements.latest("pk").value == "yes"
-
-
-def test_verdicts_outlast_a_rebuild(torn, alice):
-    from labeling.consensus import reviewing, settling
-
-    first, second = torn.questions.order_by("pk")
-    reviewing.decide(torn, first.pk, alice, "no")
-    reviewing.decide(torn, second.pk, alice, "drop")
-
-    assert list(settling.rebuild(torn)) == []
-
-
-def test_rules_change_for_questions_asked_from_now_on(desk, coots):
-    from labeling.kinds import policies
-
-    desk.post("/campaigns/coots/policy/", {**policies.DEFAULTS, "votes": 3})
-
-    coots.refresh_from_db()
-    assert coots.policy.version == 2
-    assert coots.policy.content["votes"] == 3
 
 
 def test_a_release_is_frozen_once_and_downloaded_as_a_zip(desk, coots):
@@ -444,22 +369,14 @@ def test_roles_change_and_members_leave(desk, coots, bob):
     assert Membership.objects.get(pk=member.pk).left_at is not None
 
 
-def test_the_last_researcher_stays(desk, coots, alice):
-    member = coots.memberships.get(user=alice)
-
-    page = text_of(desk.post(f"/campaigns/coots/people/{member.pk}/remove/", follow=True))
-
-    assert "last researcher" in page
-
-
 def test_gold_is_added_by_hand_and_by_list(desk, coots):
     for name in ("g1.png", "g2.png"):
         factories.make_image(coots.dataset, name)
     form = {"image": "g1.png", "topic": COOT, "answer": "yes", "explanation": "A beak."}
-    upload = SimpleUploadedFile("gold.csv", f"image,wnid,answer\ng2.png,{COOT},no\n".encode())
+    file = upload("gold.csv", f"image,wnid,answer\ng2.png,{COOT},no\n")
 
     desk.post("/campaigns/coots/gold/add/", form)
-    desk.post("/campaigns/coots/gold/upload/", {"gold_file": upload})
+    desk.post("/campaigns/coots/gold/upload/", {"gold_file": file})
 
     gold = coots.questions.filter(state=Question.State.GOLD).order_by("pk")
     assert [row.gold.answer for row in gold] == ["yes", "no"]
@@ -477,18 +394,12 @@ def test_gold_is_added_by_hand_and_by_list(desk, coots):
 )
 def test_a_wrong_list_of_gold_is_refused_whole(desk, coots, line, said):
     factories.make_image(coots.dataset, "g1.png")
-    upload = SimpleUploadedFile("gold.csv", line.encode())
+    file = upload("gold.csv", line)
 
-    page = text_of(desk.post("/campaigns/coots/gold/upload/", {"gold_file": upload}))
+    page = text_of(desk.post("/campaigns/coots/gold/upload/", {"gold_file": file}))
 
     assert said in page
     assert not coots.questions.filter(state=Question.State.GOLD).exists()
-
-
-def test_gold_without_an_image_says_so(desk, coots):
-    page = text_of(desk.post("/campaigns/coots/gold/add/", {"topic": COOT, "answer": "yes"}))
-
-    assert "Choose one of the images" in page
 
 
 def test_a_settled_question_becomes_gold_and_retires(desk, coots):
@@ -529,29 +440,10 @@ def test_a_class_gets_guidance_and_examples(desk, coots):
     assert not topic.examples.exists()
 
 
-def test_a_link_that_is_no_address_is_refused(desk, coots):
-    topic = coots.topics.get()
-
-    page = text_of(
-        desk.post(f"/campaigns/coots/topics/{topic.pk}/", {"name": "x", "url": "javascript:x"})
-    )
-
-    assert "Enter a valid URL" in page
-
-
-def test_example_of_an_unknown_image_says_so(desk, coots):
-    topic = coots.topics.get()
-    form = {"image": "lost.png", "answer": "yes"}
-
-    page = text_of(desk.post(f"/campaigns/coots/topics/{topic.pk}/examples/", form))
-
-    assert "pond has no image" in page
-
-
 def test_classes_are_named_by_a_list(desk, coots):
-    upload = SimpleUploadedFile("t.csv", f"{COOT},water hen,a bird,moorhen;coot\n".encode())
+    file = upload("t.csv", f"{COOT},water hen,a bird,moorhen;coot\n")
 
-    desk.post("/campaigns/coots/topics/", {"topics_file": upload})
+    desk.post("/campaigns/coots/topics/", {"topics_file": file})
 
     topic = coots.topics.get()
     assert topic.name == "water hen"
@@ -574,3 +466,17 @@ def test_a_reason_is_kept_without_its_nul(desk, coots):
     desk.post(f"/campaigns/coots/questions/{question.pk}/withdraw/", {"reason": "a\0b"})
 
     assert coots.decisions.get(kind="drop").reason == "ab"
+
+
+@pytest.mark.parametrize(
+    ("address", "form", "said"),
+    [
+        ("gold/add/", {"topic": COOT, "answer": "yes"}, "Choose one of the images"),
+        ("topics/{}/", {"name": "x", "url": "javascript:x"}, "Enter a valid URL"),
+        ("topics/{}/examples/", {"image": "lost.png", "answer": "yes"}, "pond has no image"),
+    ],
+)
+def test_a_wrong_form_of_gold_or_a_class_says_what_is_wrong(desk, coots, address, form, said):
+    address = f"/campaigns/coots/{address.format(coots.topics.get().pk)}"
+
+    assert said in text_of(desk.post(address, form))

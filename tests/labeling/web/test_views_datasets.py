@@ -6,23 +6,10 @@ from pathlib import Path
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
-from django.test import Client
 
-from labeling.datasets import imports
-from labeling.models import ApiToken, Dataset, Import, User
+from labeling.models import ApiToken, Dataset, Import
 from tests import factories
-
-
-@pytest.fixture
-def desk(alice: User) -> Client:
-    client = Client()
-    client.force_login(alice)
-    return client
-
-
-def text_of(response) -> str:
-    assert response.status_code == 200
-    return response.content.decode()
+from tests.clients import text_of
 
 
 def picture(seed: int, name: str) -> SimpleUploadedFile:
@@ -106,26 +93,6 @@ def test_progress_is_asked_for_until_the_import_ends(desk, dataset, run_jobs):
     assert after["HX-Refresh"] == "true"
 
 
-def test_a_zip_that_is_none_is_refused_before_it_is_kept(desk, dataset):
-    bad = SimpleUploadedFile("images.zip", b"PK, but no zip", "application/zip")
-
-    page = text_of(desk.post("/datasets/pond/upload/", {"files": [picture(1, "a.png"), bad]}))
-
-    assert "It is not a zip" in page
-    assert not Import.objects.exists()
-    assert not dataset.images.exists()
-
-
-def test_more_files_than_fit_a_request_become_an_import(desk, dataset, monkeypatch, run_jobs):
-    monkeypatch.setattr(imports, "SMALL_FILES", 1)
-    files = [picture(seed, f"{seed}.png") for seed in range(2)]
-
-    address = desk.post("/datasets/pond/upload/", {"files": files})["Location"]
-    run_jobs()
-
-    assert "2 images added" in text_of(desk.get(address))
-
-
 def test_a_failed_import_says_why_and_is_tried_again(desk, dataset, settings, tmp_path, run_jobs):
     (tmp_path / "list.csv").write_text("image\na.png\n")
     settings.ASSAY_IMPORT_ROOT = str(tmp_path)
@@ -142,14 +109,6 @@ def test_a_failed_import_says_why_and_is_tried_again(desk, dataset, settings, tm
     assert "no column file" in failed
     assert "no column file" in on_the_dataset
     assert "1 image added" in text_of(desk.get(address))
-
-
-def test_an_import_that_has_not_failed_is_not_tried_again(desk, dataset, run_jobs):
-    files = [archive({"drake.png": factories.picture(2)})]
-    address = desk.post("/datasets/pond/upload/", {"files": files})["Location"]
-    run_jobs()
-
-    assert "has not failed" in text_of(desk.post(address + "retry/", follow=True))
 
 
 def test_an_import_of_another_dataset_is_not_there(desk, dataset, alice):

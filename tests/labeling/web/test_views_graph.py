@@ -3,8 +3,6 @@
 import json
 
 import pytest
-from django.core.files.uploadedfile import SimpleUploadedFile
-from django.test import Client
 
 from labeling.errors import Conflict
 from labeling.follow_ups import opening
@@ -14,6 +12,7 @@ from labeling.models import Campaign, Question, Settlement, User
 from labeling.question_graph import replaying
 from labeling.reports import outlining
 from tests import factories
+from tests.clients import logged_in, text_of, upload
 
 PETS = {
     "name": "Pets",
@@ -28,14 +27,6 @@ PETS = {
 }
 
 
-@pytest.fixture
-def desk(alice: User) -> Client:
-    """Alice's browser."""
-    client = Client()
-    client.force_login(alice)
-    return client
-
-
 def pets(owner: User, dataset, images: int = 3, name: str = "pets") -> Campaign:
     for number in range(images):
         factories.make_image(dataset, f"{name}/{number:03}.png")
@@ -48,11 +39,6 @@ def pets(owner: User, dataset, images: int = 3, name: str = "pets") -> Campaign:
 @pytest.fixture
 def campaign(alice, dataset) -> Campaign:
     return pets(alice, dataset)
-
-
-def text_of(response) -> str:
-    assert response.status_code == 200, response
-    return response.content.decode()
 
 
 def filled(dataset, **changes) -> dict:
@@ -94,7 +80,7 @@ def test_a_new_campaign_asks_ilsvrcs_first_questions_of_every_image(desk, datase
 def test_a_new_campaign_takes_a_graph_from_a_file_and_some_images(desk, dataset):
     for number in range(4):
         factories.make_image(dataset, f"{number}.png")
-    file = SimpleUploadedFile("pets.json", json.dumps(PETS).encode())
+    file = upload("pets.json", json.dumps(PETS))
 
     desk.post(
         "/campaigns/new/", filled(dataset, graph="file", graph_file=file, images="0.png\n3.png")
@@ -115,7 +101,7 @@ def test_a_new_campaign_on_a_faulty_graph_is_not_made_and_every_fault_is_named(d
             {"id": "c", "question": "", "parents": ["nowhere"], "class": "c"},
         ]
     }
-    file = SimpleUploadedFile("circle.json", json.dumps(circle).encode())
+    file = upload("circle.json", json.dumps(circle))
 
     page = text_of(desk.post("/campaigns/new/", filled(dataset, graph="file", graph_file=file)))
 
@@ -261,7 +247,7 @@ def test_a_whole_graph_replaces_the_one_in_force(desk, campaign, form):
     text = json.dumps(raw)
     if form == "yaml":
         text = "nodes:\n" + "".join(f"  - {json.dumps(node)}\n" for node in raw["nodes"])
-    file = SimpleUploadedFile("pets.json", text.encode())
+    file = upload("pets.json", text)
     sent = {"graph_file": file} if form == "file" else {"graph": text}
 
     page = text_of(desk.post("/campaigns/pets/graph/", sent, follow=True))
@@ -364,8 +350,7 @@ def test_a_campaign_that_asks_by_no_graph_takes_none(desk, coots):
 
 def test_a_reviewer_reads_the_graph_and_changes_nothing(campaign):
     factories.join(factories.make_user("vera"), campaign, "reviewer")
-    client = Client()
-    client.force_login(User.objects.get(username="vera"))
+    client = logged_in(User.objects.get(username="vera"))
 
     page = text_of(client.get("/campaigns/pets/graph/"))
 

@@ -4,35 +4,19 @@ import io
 import zipfile
 
 import pytest
-from django.test import Client
 
 from labeling.exchange import export_files, label_files
 from labeling.models import GivenLabel, Job
+from tests.clients import logged_in, text_of
 from tests.labeling import label_files as files
 from tests.labeling.label_files import CUP, DOG, kept
 
 LABELS = "/datasets/elsewhere/labels/"
 
 
-def desk_of(user):
-    client = Client()
-    client.force_login(user)
-    return client
-
-
-@pytest.fixture
-def desk(alice):
-    return desk_of(alice)
-
-
 @pytest.fixture
 def pond(alice):
     return files.elsewhere(alice)
-
-
-def text_of(response):
-    assert response.status_code == 200
-    return response.content.decode()
 
 
 def test_a_file_is_brought_in_and_told_by_source(desk, pond):
@@ -94,7 +78,7 @@ def test_the_campaigns_offered_are_those_that_ask_by_a_graph(desk, alice, datase
 
 def test_who_does_not_own_the_dataset_sees_counts_and_no_form(bob, alice, dataset, coots):
     coots.memberships.filter(user=bob).update(role="researcher")
-    desk = desk_of(bob)
+    desk = logged_in(bob)
     place = f"/datasets/{dataset.name}/labels/"
 
     assert "<h2>Bring labels in</h2>" not in text_of(desk.get(place))

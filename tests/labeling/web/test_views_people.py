@@ -6,6 +6,7 @@ from django.test import Client
 from labeling.models import Membership
 from labeling.quality import memberships
 from tests import factories
+from tests.clients import logged_in
 
 MANY = 53
 
@@ -16,9 +17,7 @@ def desk(alice, coots) -> Client:
     for number in range(MANY - 2):
         factories.join(factories.make_user(f"p{number}", pseudonym=f"worker-{number:03}"), coots)
     Membership.objects.filter(user__pseudonym="worker-050").update(answered=3)
-    client = Client()
-    client.force_login(alice)
-    return client
+    return logged_in(alice)
 
 
 def page(desk: Client, query: str = "") -> dict:
@@ -30,7 +29,7 @@ def page(desk: Client, query: str = "") -> dict:
 def test_members_come_in_pages_whoever_answered_most_first(desk, coots):
     first, second = page(desk), page(desk, "?page=2")
 
-    names = [row["user"].pseudonym for row in [*first["members"], *second["members"]]]
+    names = [row.user.pseudonym for row in [*first["members"], *second["members"]]]
     assert (len(first["members"]), len(second["members"])) == (50, MANY - 50)
     assert names[0] == "worker-050"
     assert len(set(names)) == MANY
@@ -67,12 +66,12 @@ def test_whoever_left_is_named_and_no_member(desk, coots):
     found = page(desk)
 
     assert [row.user.pseudonym for row in found["left"]] == ["worker-050"]
-    assert "worker-050" not in {row["user"].pseudonym for row in found["members"]}
+    assert "worker-050" not in {row.user.pseudonym for row in found["members"]}
 
 
 def test_a_campaigns_own_page_shows_those_who_answered_most_and_where_the_others_are(desk, coots):
     response = desk.get("/campaigns/coots/progress/")
 
     assert len(response.context["annotators"]) == 20
-    assert response.context["annotators"][0]["user"].pseudonym == "worker-050"
+    assert response.context["annotators"][0].membership.user.pseudonym == "worker-050"
     assert "Everybody in the campaign" in response.content.decode()

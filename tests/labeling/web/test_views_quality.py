@@ -1,13 +1,9 @@
 """What the researcher's pages say of quality, and what they do about people."""
 
-import uuid
 from dataclasses import replace
 
 import pytest
-from django.test import Client
 
-from labeling.answers import submitting
-from labeling.assignment import claiming
 from labeling.campaigns import lifecycle
 from labeling.graphs import store
 from labeling.kinds import policies
@@ -17,45 +13,11 @@ from labeling.quality.gold import add_gold
 from labeling.reports import campaign_figures, progress
 from labeling.web.forms.policy import GROUPS, LABELS, PolicyForm
 from tests import factories
+from tests.clients import logged_in, text_of
 from tests.labeling import hierarchies
-from tests.labeling.crowd import give, make_gold
+from tests.labeling.crowd import answer_pages, crowd, give, make_gold
 
 COOT = "n02018207"
-
-
-@pytest.fixture
-def desk(alice: User) -> Client:
-    """Alice's browser."""
-    client = Client()
-    client.force_login(alice)
-    return client
-
-
-def text_of(response) -> str:
-    assert response.status_code == 200, response
-    return response.content.decode()
-
-
-def answer(user: User, campaign: Campaign, value: str, pages: int = 1) -> int:
-    """The user answers pages with the value; how many questions."""
-    count = 0
-    for _ in range(pages):
-        seats = claiming.next_page(user, campaign).seats
-        sent = [submitting.Sent(uuid.uuid4(), seat.token, value, 2000) for seat in seats]
-        submitting.submit(user, campaign, sent)
-        count += len(sent)
-    return count
-
-
-def crowd(campaign: Campaign, values: list[str], pages: int = 1) -> list[User]:
-    """A person for each value who gives it to every question they get."""
-    people = []
-    for number, value in enumerate(values):
-        person = factories.make_user(f"crowd{number}", pseudonym=f"annotator-{number}{value}")
-        factories.join(person, campaign)
-        answer(person, campaign, value, pages)
-        people.append(person)
-    return people
 
 
 def member(campaign: Campaign, user: User) -> Membership:
@@ -132,7 +94,7 @@ def test_a_page_of_quality_reads_no_more_for_more_questions(
         for person in range(2):
             user = factories.make_user(f"u{number}{person}")
             factories.join(user, campaign)
-            answer(user, campaign, "yes" if person else "no", 3)
+            answer_pages(user, campaign, "yes" if person else "no", 3)
         desk.get(f"/campaigns/c{number}/quality/")
         with django_assert_max_num_queries(45) as queries:
             text_of(desk.get(f"/campaigns/c{number}/quality/"))
@@ -254,8 +216,7 @@ def test_a_reviewer_sees_disputes_but_no_gold_and_no_people(coots, alice):
     crowd(coots, ["yes", "no", "no", "no", "no"])
     vera = factories.make_user("vera")
     factories.join(vera, coots, "reviewer")
-    client = Client()
-    client.force_login(vera)
+    client = logged_in(vera)
 
     page = text_of(client.get("/campaigns/coots/quality/"))
 
@@ -395,7 +356,7 @@ def test_a_persons_page_costs_as_many_queries_for_many_answers(
         campaign = factories.make_campaign(alice, dataset, f"c{number}", images=images)
         user = factories.make_user(f"u{number}")
         factories.join(user, campaign)
-        answer(user, campaign, "yes", 3)
+        answer_pages(user, campaign, "yes", 3)
         address = f"/campaigns/c{number}/people/{member(campaign, user).pk}/"
         desk.get(address)
         with django_assert_max_num_queries(30) as queries:
@@ -527,8 +488,7 @@ def test_more_than_is_settled_cannot_be_drawn(desk, coots):
 def test_staff_who_are_no_members_see_the_audit_and_answer_nothing(coots, alice):
     crowd(coots, ["yes"] * 5)
     auditing.draw(coots, alice, 1, seed=1)
-    client = Client()
-    client.force_login(factories.make_user("root", is_staff=True))
+    client = logged_in(factories.make_user("root", is_staff=True))
 
     assert "0 of 1 answered" in text_of(client.get("/campaigns/coots/audit/"))
 
@@ -538,7 +498,7 @@ def test_one_vote_is_shown_as_one_of_one_with_its_interval(desk, alice, bob, dat
         alice, dataset, "single", images=1, policy={"votes": 1, "gold_share": 0}
     )
     factories.join(bob, campaign)
-    answer(bob, campaign, "yes")
+    answer_pages(bob, campaign, "yes")
     question = campaign.questions.get()
 
     page = text_of(desk.get(f"/campaigns/single/questions/{question.pk}/"))
@@ -552,7 +512,7 @@ def test_one_vote_is_shown_as_one_of_one_with_its_interval(desk, alice, bob, dat
 
 
 def test_agreement_below_chance_is_shown_as_bad(desk, coots, monkeypatch):
-    answer(crowd(coots, ["yes", "no"])[0], coots, "yes")
+    answer_pages(crowd(coots, ["yes", "no"])[0], coots, "yes")
     figures = replace(campaign_figures.figures(coots), decided=3, alpha=-0.14)
     monkeypatch.setattr(campaign_figures, "figures", lambda campaign: figures)
 

@@ -34,23 +34,23 @@ def test_every_object_is_shown_with_its_parts_over_its_photograph(client, alice,
     response = shown(client, alice, release)
 
     tiles = response.context["tiles"]
-    assert [(tile["thing"].image, tile["thing"].name) for tile in tiles] == [
+    assert [(tile.thing.image, tile.thing.name) for tile in tiles] == [
         ("cats/0.png", "cat-1"),
         ("cats/0.png", "cow-1"),
         ("cats/1.png", "cat-1"),
     ]
-    assert [part["number"] for part in tiles[0]["shapes"]] == [1, 2, 3]
+    assert [part.number for part in tiles[0].shapes] == [1, 2, 3]
     text = response.content.decode()
     assert 'viewBox="3 2 58 44"' in text
     assert "M10 8 22 8 22 20 10 20Z" in text
-    item = tiles[0]["item"]
+    item = tiles[0].item
     assert reverse("labeling:object_image", args=["pond", item.pk]) in text
 
 
 def test_what_is_not_drawn_and_what_nobody_said_is_in_the_legend(client, alice, release):
     tiles = shown(client, alice, release).context["tiles"]
 
-    said = [{part["name"]: part["said"] for part in tile["parts"]} for tile in tiles]
+    said = [{part.name: part.said for part in tile.parts} for tile in tiles]
     assert said[0] == {"head": "given", "torso": "", "leg": "", "tail": "not visible"}
     assert said[2] == {"head": "", "torso": "", "tail": "occluded", "leg": "nobody said"}
 
@@ -58,8 +58,8 @@ def test_what_is_not_drawn_and_what_nobody_said_is_in_the_legend(client, alice, 
 def test_one_category_is_shown_with_the_counts_of_each_part(client, alice, release):
     response = shown(client, alice, release, f"?category={CAT}")
 
-    assert [tile["category"] for tile in response.context["tiles"]] == ["cat", "cat"]
-    rows = {row["name"]: row["counts"] for row in response.context["rows"]}
+    assert [tile.category for tile in response.context["tiles"]] == ["cat", "cat"]
+    rows = {row.name: row.counts for row in response.context["rows"]}
     # Drawn, not visible, occluded, nobody said.
     assert rows == {
         "head": [2, 0, 0, 0],
@@ -72,7 +72,7 @@ def test_one_category_is_shown_with_the_counts_of_each_part(client, alice, relea
 def test_all_categories_are_counted_together_and_lead_to_each(client, alice, release):
     response = shown(client, alice, release)
 
-    assert {row["name"]: row["counts"] for row in response.context["rows"]} == {
+    assert {row.name: row.counts for row in response.context["rows"]} == {
         "cow": [1, 1, 0, 0],
         "cat": [5, 1, 1, 1],
     }
@@ -88,7 +88,7 @@ def test_objects_come_in_pages(client, alice, release, monkeypatch):
 
     second = shown(client, alice, release, "?page=2")
 
-    assert [tile["thing"].image for tile in second.context["tiles"]] == ["cats/1.png"]
+    assert [tile.thing.image for tile in second.context["tiles"]] == ["cats/1.png"]
     assert "Page 2 of 2" in second.content.decode()
 
 
@@ -112,7 +112,7 @@ def test_an_object_whose_image_left_the_dataset_is_still_listed(client, alice, r
 
     tiles = shown(client, alice, release).context["tiles"]
 
-    assert [tile["item"] is None for tile in tiles] == [False, True, False]
+    assert [tile.item is None for tile in tiles] == [False, True, False]
 
 
 def test_files_that_were_changed_are_said_with_the_cure(client, alice, release):

@@ -3,13 +3,12 @@
 import copy
 
 import pytest
-from django.core.files.uploadedfile import SimpleUploadedFile
-from django.test import Client
 
 from labeling.datasets import vocabulary_store
-from labeling.models import Campaign, User
+from labeling.models import Campaign
 from labeling.vocabulary.reading import build, parse, shipped
 from tests import factories
+from tests.clients import logged_in, text_of, upload
 from tests.labeling.vocabulary.test_types import SMALL
 
 PAGE = "/datasets/pond/vocabulary/"
@@ -18,21 +17,8 @@ DOG = f"{PAGE}categories/n02084071/"
 
 
 @pytest.fixture
-def desk(alice: User) -> Client:
-    """Alice's browser."""
-    client = Client()
-    client.force_login(alice)
-    return client
-
-
-@pytest.fixture
 def small(alice, dataset):
     return vocabulary_store.add_version(dataset, SMALL, alice)
-
-
-def text_of(response) -> str:
-    assert response.status_code == 200, response
-    return response.content.decode()
 
 
 def dog_form(version: int = 1, **changes) -> dict:
@@ -124,7 +110,7 @@ def test_a_whole_one_becomes_the_next_version(desk, dataset, small, form):
     raw = copy.deepcopy(SMALL)
     raw["categories"][0]["parts"].append({"key": "tail"})
     text = build(raw).as_yaml()
-    file = SimpleUploadedFile("v.yaml", text.encode())
+    file = upload("v.yaml", text)
 
     page = text_of(
         desk.post(PAGE, {"file": file} if form == "file" else {"text": text}, follow=True)
@@ -166,7 +152,7 @@ def test_a_fault_is_named_with_its_line_and_nothing_is_changed(desk, dataset, sm
     ],
 )
 def test_a_file_that_is_none_is_refused(desk, dataset, small, content, said):
-    page = text_of(desk.post(PAGE, {"file": SimpleUploadedFile("v.yaml", content)}))
+    page = text_of(desk.post(PAGE, {"file": upload("v.yaml", content)}))
 
     assert said in page
     assert dataset.vocabularies.count() == 1
@@ -319,8 +305,7 @@ def test_a_colleague_reads_and_changes_nothing(dataset, alice, small):
     rita = factories.make_user("rita", is_researcher=True)
     campaign = factories.make_campaign(alice, dataset, "coots", images=1)
     factories.join(rita, campaign, "researcher")
-    client = Client()
-    client.force_login(rita)
+    client = logged_in(rita)
 
     page = text_of(client.get(PAGE))
 

@@ -87,9 +87,9 @@ def create(
         counted = Counted(freezing.read(release), choice)
         write_sequences(folder / LINES, counted)
         stated = counted.settings(release)
-        standing = Benchmark.objects.filter(name=name, created_by=owner, release=release).first()
-        if standing is not None and standing.settings == stated:
-            return standing
+        existing = Benchmark.objects.filter(name=name, created_by=owner, release=release).first()
+        if existing is not None and existing.settings == stated:
+            return existing
         try:
             with transaction.atomic():
                 benchmark = Benchmark.objects.create(

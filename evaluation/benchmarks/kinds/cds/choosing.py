@@ -62,8 +62,8 @@ class Plan:
 
 def categories_of(frozen: Frozen) -> dict[str, str]:
     """Category (wnid) → its name."""
-    told = frozen.meta["campaign"]["settings"].get("categories", {})
-    return {key: category["name"] for key, category in told.items()}
+    found = frozen.meta["campaign"]["settings"].get("categories", {})
+    return {key: category["name"] for key, category in found.items()}
 
 
 def parts_asked(campaign: Campaign) -> dict[str, list[str]]:

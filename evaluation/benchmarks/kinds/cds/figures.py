@@ -4,6 +4,7 @@ Each takes the result, a theme and what the reader chose; figure_words.py has ea
 """
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import cycle
 
 from matplotlib.figure import Figure
@@ -28,17 +29,8 @@ from evaluation.scoring.cds.result import CdsResult
 from evaluation.scoring.cds.tables import Chosen, Histogram
 
 
-def content(result: CdsResult, theme: Theme, chosen: Chosen) -> Figure:
-    """CDS of every classifier at each content scheme with its interval: Table 2 as a picture."""
-    return _grid(result, theme, chosen, "cds")
-
-
-def content_binary(result: CdsResult, theme: Theme, chosen: Chosen) -> Figure:
-    """The same of B-CDS."""
-    return _grid(result, theme, chosen, "b_cds")
-
-
-def _grid(result: CdsResult, theme: Theme, chosen: Chosen, measure: str) -> Figure:
+def content(measure: str, result: CdsResult, theme: Theme, chosen: Chosen) -> Figure:
+    """Every classifier's score at each content scheme with its interval: Table 2 as a picture."""
     rows = tables.standings(result, measure, chosen.averaging)
     schemes = tables.content_schemes(result)
     figure, axes = canvas(theme, 7.0, 1.5 + max(0.55, 0.16 * len(schemes)) * len(rows))
@@ -73,17 +65,8 @@ def error(result: CdsResult, theme: Theme, chosen: Chosen) -> Figure:
     return figure
 
 
-def part(result: CdsResult, theme: Theme, chosen: Chosen) -> Figure:
-    """CDS by part scheme, a bar for each classifier: Supplement C, Fig. 1."""
-    return _bars(result, theme, chosen, "cds")
-
-
-def part_binary(result: CdsResult, theme: Theme, chosen: Chosen) -> Figure:
-    """The same of B-CDS."""
-    return _bars(result, theme, chosen, "b_cds")
-
-
-def _bars(result: CdsResult, theme: Theme, chosen: Chosen, measure: str) -> Figure:
+def part(measure: str, result: CdsResult, theme: Theme, chosen: Chosen) -> Figure:
+    """The score by part scheme, a bar for each classifier: Supplement C, Fig. 1."""
     schemes = tables.part_schemes(result)
     rows = tables.by_part_scheme(result, measure, chosen.averaging)
     figure, axes = canvas(theme, 7.0, 3.8)
@@ -245,11 +228,11 @@ def hardness(result: CdsResult, theme: Theme, chosen: Chosen) -> Figure:
 
 
 FIGURES: dict[str, Callable[[CdsResult, Theme, Chosen], Figure]] = {
-    "content": content,
-    "content-b": content_binary,
+    "content": partial(content, "cds"),
+    "content-b": partial(content, "b_cds"),
     "error": error,
-    "part": part,
-    "part-b": part_binary,
+    "part": partial(part, "cds"),
+    "part-b": partial(part, "b_cds"),
     "wins": wins,
     "correlation": correlation,
     "cl-ratio": ratio,

@@ -126,10 +126,10 @@ def _schemes(row: Benchmark) -> dict[str, list[tuple[str, ...]]]:
     in words."""
     return {
         "part": [
-            (name, wording.PART_SCHEMES_TOLD.get(name, "")) for name in row.settings["part_schemes"]
+            (name, wording.PART_SCHEME_WORDS.get(name, "")) for name in row.settings["part_schemes"]
         ],
         "content": [
-            (name, wording.content_scheme(name), wording.CONTENT_SCHEMES_TOLD[name])
+            (name, wording.content_scheme(name), wording.CONTENT_SCHEME_WORDS[name])
             for name in row.settings["content_schemes"]
         ],
     }

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from django.db import transaction
 
-from evaluation.benchmarks import folders, truth_campaigns
+from evaluation.benchmarks import class_lists, folders
 from evaluation.benchmarks.kinds.cds import benchmarks
 from evaluation.metrics.wordnet.nouns import UnknownLabel, load
 from evaluation.models import Benchmark
@@ -63,7 +63,7 @@ class Asked:
 @dataclass(frozen=True)
 class Cost:
     """What asking comes to. people: different people that it takes at least, since each sees one
-    frame of an object. estimate: as campaigns.estimate has it."""
+    frame of an object. estimate: as lifecycle.estimate has it."""
 
     objects: int
     sequences: int
@@ -130,7 +130,7 @@ def default_classes(benchmark: Benchmark) -> list[str]:
 def vocabulary_of(benchmark: Benchmark, wnids: Iterable[str] | None = None) -> list[dict[str, str]]:
     """{"key", "name"} of the classes to choose from. Raises Refusal for what WordNet lacks."""
     try:
-        return truth_campaigns.classes(wnids or default_classes(benchmark), load())
+        return class_lists.classes(wnids or default_classes(benchmark), load())
     except UnknownLabel as unknown:
         raise Refusal(
             f"{unknown.label!r} is not a noun of WordNet 3.0. Give wnids such as n02084071, one a "
@@ -198,17 +198,17 @@ def frames_path(benchmark: Benchmark) -> Path:
 def predictions(benchmark: Benchmark) -> Predictions | None:
     """What people named, as the classifier `people`, by the latest release of their campaign.
 
-    None before anything is settled. A frame of which people said "none of these", or that was
+    None before anything is settled. A frame of which people answered "none of these", or that was
     dropped as too hard or because they did not agree, is named nothing; one that is not settled
     counts as not asked, so its sequence has no score of theirs.
     """
-    said = _settled(benchmark)
-    if not said:
+    settled = _settled(benchmark)
+    if not settled:
         return None
     frames = frame_places(benchmarks.lines_of(benchmark))
     own = np.full(len(frames), NOT_ASKED, np.int32)
     classes: dict[str, int] = {}
-    for frame, wnid in said.items():
+    for frame, wnid in settled.items():
         named = wnid not in (None, "none")
         own[frames[frame]] = classes.setdefault(str(wnid), len(classes)) if named else NOTHING
     return Predictions((PEOPLE,), {PEOPLE: own}, tuple(classes), frames)
@@ -218,9 +218,9 @@ def notes(benchmark: Benchmark) -> list[str]:
     """What a result must tell about its people: how many sequences wait for their answers."""
     if benchmark.naming is None or not frames_path(benchmark).exists():
         return []
-    asked, said = set(_images(benchmark)), _settled(benchmark)
+    asked, settled = set(_images(benchmark)), _settled(benchmark)
     lines = [line for line in benchmarks.lines_of(benchmark) if asked.issuperset(line.frames)]
-    waiting = sum(not said.keys() >= set(line.frames) for line in lines)
+    waiting = sum(not settled.keys() >= set(line.frames) for line in lines)
     if not waiting:
         return []
     return [
@@ -234,13 +234,13 @@ def _settled(benchmark: Benchmark) -> dict[str, str | None]:
     release = latest(benchmark.naming)
     if release is None or not frames_path(benchmark).exists():
         return {}
-    said = {line["image"]: line["wnid"] for line in freezing.read(release).answers()}
-    return {frame: said[image] for frame, image in _images(benchmark).items() if image in said}
+    named = {line["image"]: line["wnid"] for line in freezing.read(release).answers()}
+    return {frame: named[image] for frame, image in _images(benchmark).items() if image in named}
 
 
 def _images(benchmark: Benchmark) -> dict[str, str]:
     """Frame → image."""
-    return {row["frame"]: row["image"] for _, row in json_lines(frames_path(benchmark))}
+    return {str(row["frame"]): str(row["image"]) for _, row in json_lines(frames_path(benchmark))}
 
 
 def latest(naming: Campaign | None) -> Release | None:

@@ -75,10 +75,10 @@ def image_name(frame: str) -> str:
 def png(pixels: NDArray[np.uint8], thing: Thing) -> bytes:
     """The frame as a file. Frames of one object that look alike are the same file; those of
     different objects (all black, say) are not, so that each has an object of its own."""
-    said = PngInfo()
-    said.add_text("object", hashlib.sha256("\0".join(thing).encode()).hexdigest())
+    notes = PngInfo()
+    notes.add_text("object", hashlib.sha256("\0".join(thing).encode()).hexdigest())
     stream = io.BytesIO()
-    Pillow.fromarray(pixels).save(stream, "PNG", pnginfo=said)
+    Pillow.fromarray(pixels).save(stream, "PNG", pnginfo=notes)
     return stream.getvalue()
 
 

@@ -18,7 +18,7 @@ from labeling.errors import Refusal
 from labeling.exchange import lists
 from labeling.files import BadInput
 from labeling.models import Job
-from labeling.web.forms import add_refusal
+from labeling.web.forms.common import add_refusal
 from labeling.web.views.shared import SignedIn
 
 MAX_WORDS = 1024 * 1024

@@ -17,7 +17,7 @@ from evaluation.models import Benchmark, Run, Submission
 from evaluation.readers.answers import require_file
 from evaluation.readers.frame_predictions import Predictions, frame_places, read_predictions
 from evaluation.scoring.cds import scoring
-from evaluation.scoring.cds.result import CdsResult, ScoredRelease
+from evaluation.scoring.cds.result import CdsResult, Options, ScoredRelease
 from labeling.errors import Refusal
 from labeling.files import BadInput, atomic_write
 from labeling.management.contract import to_json
@@ -53,7 +53,7 @@ def score(benchmark: Benchmark, release: Release, run: Run) -> CdsResult:
         benchmarks.lines_of(benchmark),
         predictions,
         load(),
-        scoring.Options(**{key: chosen[key] for key in SCORED_BY}, people=tuple(named)),
+        Options(**{key: chosen[key] for key in SCORED_BY}, people=tuple(named)),
         mapping=chosen["mapping"],
     )
     folder = folders.run_folder(benchmark, run.pk)
@@ -86,7 +86,7 @@ def predictions_of(benchmark: Benchmark) -> Predictions | None:
 
 def fingerprint(benchmark: Benchmark) -> dict[str, object]:
     """What a result depends on, cheaply: while it is unchanged a run gives the same result."""
-    said = benchmark.naming
+    naming = benchmark.naming
     return {
         "release": benchmark.own_release.sha256,
         # Orders and mapping are long, and every run keeps this.
@@ -94,7 +94,7 @@ def fingerprint(benchmark: Benchmark) -> dict[str, object]:
         "classifiers": [
             list(row) for row in benchmark.submissions.values_list("name", "sha256", "is_people")
         ],
-        "naming": freezing.marks_of(said) if said is not None else None,
+        "naming": freezing.marks_of(naming) if naming is not None else None,
     }
 
 
@@ -129,12 +129,12 @@ def _each(benchmark: Benchmark, machines: Iterable[Submission]) -> Iterator[Pred
         path = benchmarks.predictions_path(row)
         require_file(path, "upload the classifier's predictions again")
         yield read_predictions(path, lines, frames)
-    said = people.predictions(benchmark) if benchmark.naming is not None else None
-    if said is not None:
-        yield said
+    named = people.predictions(benchmark) if benchmark.naming is not None else None
+    if named is not None:
+        yield named
 
 
 def _write(path: Path, rows: Iterable[Record]) -> None:
     with atomic_write(path) as file:
         for row in rows:
-            file.write(to_json(row.to_json()) + "\n")
+            file.write(to_json(row) + "\n")

@@ -162,8 +162,9 @@ def number(value: object) -> float | None:
     >>> number(0.5), number(None), number(float("nan"))
     (0.5, None, None)
     """
-    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    return float(value) if is_number and math.isfinite(value) else None
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return None
+    return float(value) if math.isfinite(value) else None
 
 
 def cell_at(scored: KindResult, *path: str) -> Cell:
@@ -329,6 +330,11 @@ def thresholds(result: LabeledResult) -> list[MeasureRow]:
     return [row for row in rows if row is not None]
 
 
+def numbered(result: LabeledResult) -> list[MeasureRow]:
+    """Those whose cells lead to images."""
+    return [row for row in thresholds(result) if row.number]
+
+
 def by_class(scored: KindResult) -> dict[str, ClassValue]:
     """Class → its value of one submission, whatever its kind calls it."""
     if not isinstance(scored, WsolResult):
@@ -365,7 +371,7 @@ def per_class(result: LabeledResult) -> list[ClassRow]:
                 wnid,
                 called.get(wnid, wnid),
                 [
-                    Cell(own and own.value, query=Asked(name, asked, "", wnid).query())
+                    Cell(own.value if own else None, query=Asked(name, asked, "", wnid).query())
                     for name, own in zip(names(result), found, strict=True)
                 ],
                 next((own.images for own in found if own), None),

@@ -104,42 +104,29 @@ PAIRS = Table(
 )
 
 
+def _interval(cell: Cell) -> dict[str, object]:
+    return {"value": cell.value, "low": cell.low, "high": cell.high}
+
+
 def _summary_rows(result: LabeledResult) -> CsvRows:
     for row in rows.standings(result):
+        head = {"submission": row.name, "attempts": row.attempts}
         for measure, cell in zip(rows.measures(result), row.cells, strict=True):
-            yield {
-                "submission": row.name,
-                "attempts": row.attempts,
-                "measure": measure.key,
-                "value": cell.value,
-                "low": cell.low,
-                "high": cell.high,
-                "threshold": cell.threshold,
-            }
+            named = {**head, "measure": measure.key}
+            yield named | _interval(cell) | {"threshold": cell.threshold}
 
 
 def _at_k_rows(result: LabeledResult) -> CsvRows:
     for row in rows.at_k(result):
         for name, cell in zip(rows.names(result), row.cells, strict=True):
-            yield {
-                "submission": name,
-                "measure": row.measure,
-                "k": row.k,
-                "value": cell.value,
-                "low": cell.low,
-                "high": cell.high,
-            }
+            yield {"submission": name, "measure": row.measure, "k": row.k, **_interval(cell)}
 
 
 def _threshold_rows(result: LabeledResult) -> CsvRows:
     for row in rows.thresholds(result):
         for name, cell in zip(rows.names(result), row.cells, strict=True):
-            yield {
-                "submission": name,
-                "measure": row.name,
-                "accuracy": cell.value,
-                "threshold": cell.threshold,
-            }
+            value = {"accuracy": cell.value, "threshold": cell.threshold}
+            yield {"submission": name, "measure": row.name, **value}
 
 
 def _class_rows(result: LabeledResult) -> CsvRows:
@@ -163,25 +150,16 @@ def _scale_rows(result: LabeledResult) -> CsvRows:
 
 def _curve_rows(result: LabeledResult) -> CsvRows:
     for row in rows.curves(result):
+        head = {"submission": row.name, "measure": row.words}
         for threshold, value in zip(row.thresholds, row.values, strict=False):
-            yield {
-                "submission": row.name,
-                "measure": row.words,
-                "threshold": threshold,
-                "value": value,
-            }
+            yield {**head, "threshold": threshold, "value": value}
 
 
 def _histogram_rows(result: LabeledResult) -> CsvRows:
     for row in rows.score_histograms(result):
+        head = {"submission": row.name, "pixels": row.words}
         for low, high, count in zip(row.edges, row.edges[1:], row.counts, strict=False):
-            yield {
-                "submission": row.name,
-                "pixels": row.words,
-                "from": low,
-                "to": high,
-                "count": count,
-            }
+            yield {**head, "from": low, "to": high, "count": count}
 
 
 COMPARISON = Table(

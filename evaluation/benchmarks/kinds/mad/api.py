@@ -5,9 +5,9 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from evaluation.benchmarks import runs, truth_campaigns
+from evaluation.benchmarks import runs
 from evaluation.benchmarks.access import benchmark_for
-from evaluation.benchmarks.kinds.mad import competitions
+from evaluation.benchmarks.kinds.mad import competitions, true_labels
 from evaluation.benchmarks.kinds.mad.serializers import (
     AccuraciesSerializer,
     ChangedSerializer,
@@ -65,5 +65,5 @@ class SelectionViewSet(BaseViewSet):
         chosen = list(row.selections.filter(pk__in=keys).select_related("first", "second"))
         if len(chosen) < len(keys):
             raise NotYours("Some of these selections are not in this benchmark.")
-        campaign = truth_campaigns.ask_true_label(row, self.user, chosen, load_wordnet())
+        campaign = true_labels.ask_true_label(row, self.user, chosen, load_wordnet())
         return self.answer(NamingSerializer, campaign, 201)

@@ -1,13 +1,12 @@
 """MAD competitions: from a selection to questions, replacements, and what joins later.
 
 The only writer of Selection, and of the Benchmark and Submission rows of this kind. A pair's images
-follow one rule, the same that `mad rank` applies to a file (ranking.standing_images): the first
+follow one rule, the same that `mad rank` applies to a file (ranking.images_in_place): the first
 images of its list that were not dropped, as many as it had within top_k.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
 from urllib.parse import quote
 
 from django.db import transaction
@@ -16,7 +15,7 @@ from django.db.models import Count, F, Q
 from evaluation.metrics.wordnet.nouns import Synset, UnknownLabel, WordNet
 from evaluation.models import Benchmark, Selection, Submission
 from evaluation.readers import selections
-from evaluation.readers.selections import Line, SelectionFile
+from evaluation.readers.selections import Line, Meta, Row, SelectionFile
 from labeling.campaigns import lifecycle
 from labeling.db.sql import retried
 from labeling.errors import Conflict, Refusal
@@ -29,7 +28,8 @@ from labeling.reports import forecasts
 
 BATCH = 1000
 LISTED = 10
-DEFAULTS: dict[str, Any] = {"smoothing": "laplace", "bootstrap": 2000, "seed": 0}
+# How a run ranks; the rest of a benchmark's settings says what it ranks.
+DEFAULTS: dict[str, object] = {"smoothing": "laplace", "bootstrap": 2000, "seed": 0}
 Key = tuple[str, str]
 
 
@@ -67,7 +67,7 @@ def plan(
     )
 
 
-def estimate(questions: int, policy: policies.Policy) -> forecasts.Estimate:
+def estimate(questions: int, policy: Mapping[str, object]) -> forecasts.Estimate:
     """What so many questions cost, without gold: it is added later, if at all."""
     return forecasts.estimate(forecasts.listed(questions), {**policy, "gold_share": 0})
 
@@ -78,12 +78,12 @@ def create(
     name: str,
     title: str,
     dataset: Dataset,
-    lines: SelectionFile | Sequence[dict[str, Any]],
+    lines: SelectionFile | Sequence[Row],
     wordnet: WordNet,
     policy: Mapping[str, object] | None = None,
     instructions: str = "",
     vocabulary: Sequence[str] | None = None,
-    settings: dict[str, Any] | None = None,
+    settings: dict[str, object] | None = None,
 ) -> Benchmark:
     """A benchmark over a draft campaign that asks each (image, class) of the selection once.
 
@@ -94,12 +94,12 @@ def create(
     images that the dataset lacks (those in reserve may come later).
     """
     selection = selections.from_rows(lines, wordnet)
-    stated = DEFAULTS | (settings or {})
-    stated |= {"meta": selection.meta, "selection_sha256": selection.sha256()}
+    stated = {**DEFAULTS, **(settings or {})}
+    stated |= {"meta": selection.meta.to_json(), "selection_sha256": selection.sha256()}
     stated["vocabulary"] = _checked_vocabulary(vocabulary, wordnet)
-    standing = Benchmark.objects.filter(name=name, created_by=owner).first()
-    if standing and standing.settings.get("selection_sha256") == stated["selection_sha256"]:
-        return standing
+    existing = Benchmark.objects.filter(name=name, created_by=owner).first()
+    if existing and existing.settings.get("selection_sha256") == stated["selection_sha256"]:
+        return existing
     if Benchmark.objects.filter(name=name).exists():
         raise Conflict(
             f"A benchmark is already called {name!r}. Choose another name.", field="name"
@@ -131,7 +131,7 @@ def create(
 def add_classifier(
     benchmark: Benchmark,
     actor: User,
-    lines: SelectionFile | Sequence[dict[str, Any]],
+    lines: SelectionFile | Sequence[Row],
     wordnet: WordNet,
 ) -> list[str]:
     """The names of the classifiers that joined with the lines of `mad add`; only their pairs are
@@ -141,7 +141,7 @@ def add_classifier(
     says otherwise of a pair is a Conflict. All or nothing.
     """
     selection = selections.from_rows(lines, wordnet)
-    selections.check_same_rule(benchmark.settings["meta"], selection.meta, "the joining selection")
+    selections.check_same_rule(meta_of(benchmark), selection.meta, "the joining selection")
     with transaction.atomic():
         benchmark = Benchmark.objects.select_for_update().get(pk=benchmark.pk)
         old = list(benchmark.submissions.values_list("name", flat=True))
@@ -188,9 +188,9 @@ def replace_dropped(job: Job) -> None:
 
 def selection_of(benchmark: Benchmark) -> SelectionFile:
     """The whole selection as it now is, joined classifiers included; ready for `mad rank`."""
-    meta = benchmark.settings["meta"]
+    meta = meta_of(benchmark)
     names = benchmark.submissions.values_list("name", flat=True)
-    meta = meta | {"classifiers": selections.in_order(meta, names)}
+    meta = replace(meta, classifiers=meta.in_order(names))
     rows = benchmark.selections.values_list(
         "first__name",
         "second__name",
@@ -207,6 +207,11 @@ def selection_of(benchmark: Benchmark) -> SelectionFile:
         for a, b, rank, image, x, y, p, q, distance in rows
     ]
     return SelectionFile(meta, lines)
+
+
+def meta_of(benchmark: Benchmark) -> Meta:
+    """The meta line of its selection."""
+    return Meta.from_json(benchmark.settings["meta"])
 
 
 def set_accuracies(benchmark: Benchmark, accuracies: dict[str, float | None]) -> int:
@@ -232,7 +237,7 @@ def set_accuracies(benchmark: Benchmark, accuracies: dict[str, float | None]) ->
 
 
 def topic_of(synset: Synset) -> lifecycle.TopicRow:
-    """What people are told of a class: name, synonyms, gloss and where to read more."""
+    """A class as people read it: name, synonyms, gloss and where to read more."""
     name, *synonyms = synset.lemmas
     page = quote(name[:1].upper() + name[1:].replace(" ", "_"))
     return {
@@ -394,10 +399,10 @@ def _fill(benchmark: Benchmark) -> tuple[list[Selection], list[str]]:
         .values("first", "second")
         .annotate(
             wanted=Count("pk", filter=Q(rank__lte=top_k)),
-            standing=Count("pk", filter=Q(state=chosen)),
+            in_place=Count("pk", filter=Q(state=chosen)),
             left=Count("pk", filter=Q(state=reserve)),
         )
-        .filter(standing__lt=F("wanted"), left__gt=0)
+        .filter(in_place__lt=F("wanted"), left__gt=0)
     )
     taken: list[Selection] = []
     waiting: list[str] = []
@@ -409,7 +414,7 @@ def _fill(benchmark: Benchmark) -> tuple[list[Selection], list[str]]:
         )
         dropped = _dropped_keys(benchmark, {row.image for row in rows})
         there = _images_in(benchmark.campaign.dataset, {row.image for row in rows})
-        needed = gap["wanted"] - gap["standing"]
+        needed = gap["wanted"] - gap["in_place"]
         for row in rows:
             if not needed:
                 break

@@ -7,19 +7,19 @@ import matplotlib as mpl
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from evaluation.benchmarks.figures import THEMES, Result, Theme, as_file, canvas, plain, short
-from evaluation.metrics.mad.ranking import sure_order
+from evaluation.benchmarks.figures import THEMES, Theme, as_file, canvas, plain, short
+from evaluation.metrics.mad.results import Ranking
 
 
-def heatmap(result: Result, theme: Theme) -> Figure:
+def heatmap(result: Ranking, theme: Theme) -> Figure:
     """The accuracy matrix: row against column, on the images chosen for the two."""
-    names = [short(name) for name in result["classifiers"]]
+    names = [short(name) for name in result.classifiers]
     count = len(names)
     # As wide as the other figures, so that letters have one size on the page; as high as it needs.
     figure, axes = canvas(theme, 7.0, min(1.6 + 0.48 * count, 7.0))
     values = [
         [math.nan if i == j or value is None else float(value) for j, value in enumerate(row)]
-        for i, row in enumerate(result["accuracy"])
+        for i, row in enumerate(result.accuracy)
     ]
     colors = mpl.colormaps["cividis"].with_extremes(bad=(0, 0, 0, 0))
     picture = axes.imshow(values, cmap=colors, vmin=0, vmax=1, aspect="auto")
@@ -42,15 +42,15 @@ def heatmap(result: Result, theme: Theme) -> Figure:
     return figure
 
 
-def ranks(result: Result, theme: Theme) -> Figure:
+def ranks(result: Ranking, theme: Theme) -> Figure:
     """Every classifier's rank and the places between which it surely is, best on top."""
-    order = by_rank(result)
+    order = result.by_rank()
     figure, axes = canvas(theme, 7.0, 1.2 + 0.36 * len(order))
-    for row, ((low, high), index) in enumerate(zip(sure_order(result).places, order, strict=True)):
-        rank = result["ranks"][index]
+    for row, ((low, high), index) in enumerate(zip(result.sure_order().places, order, strict=True)):
+        rank = result.ranks[index]
         axes.plot([low, high], [row, row], color=theme.mark, lw=2.5, solid_capstyle="round")
         axes.plot([rank], [row], "o", color=theme.mark, ms=8, mec=theme.paper, mew=1.2)
-    axes.set_yticks(range(len(order)), [short(result["classifiers"][i]) for i in order])
+    axes.set_yticks(range(len(order)), [short(result.classifiers[i]) for i in order])
     axes.invert_yaxis()
     axes.set_xlim(0.5, len(order) + 0.5)
     axes.set_xticks(range(1, len(order) + 1))
@@ -59,19 +59,19 @@ def ranks(result: Result, theme: Theme) -> Figure:
     return figure
 
 
-def ablation(result: Result, theme: Theme) -> Figure:
+def ablation(result: Ranking, theme: Theme) -> Figure:
     """How far the rank with fewer images per pair agrees with the rank with all of them."""
-    rows = [row for row in result.get("ablation", []) if row["spearman"] is not None]
+    points = _ablation(result)
     figure, axes = canvas(theme, 7.0, 3.4)
     axes.plot(
-        [row["k"] for row in rows],
-        [row["spearman"] for row in rows],
+        [k for k, _ in points],
+        [value for _, value in points],
         color=theme.mark,
         marker="o",
         ms=4,
         lw=1.6,
     )
-    low = min((row["spearman"] for row in rows), default=0.0)
+    low = min((value for _, value in points), default=0.0)
     axes.set_ylim(min(0.0, low - 0.05), 1.05)
     axes.axhline(0.9, color=theme.second, lw=1, ls="--")
     axes.text(
@@ -90,30 +90,30 @@ def ablation(result: Result, theme: Theme) -> Figure:
     return figure
 
 
-FIGURES: dict[str, Callable[[Result, Theme], Figure]] = {
+FIGURES: dict[str, Callable[[Ranking, Theme], Figure]] = {
     "heatmap": heatmap,
     "ranks": ranks,
     "ablation": ablation,
 }
 
 
-def drawn(result: Result) -> list[str]:
+def drawn(result: Ranking) -> list[str]:
     """The figures that this result has anything for."""
-    return [name for name in FIGURES if name != "ablation" or result.get("ablation")]
+    return [name for name in FIGURES if name != "ablation" or result.ablation]
 
 
-def draw(name: str, result: Result, form: str = "svg", theme: str = "light") -> bytes:
+def draw(name: str, result: Ranking, form: str = "svg", theme: str = "light") -> bytes:
     """A figure of FIGURES as a file of FORMS."""
     return as_file(FIGURES[name](result, THEMES[theme]), form)
 
 
-def alt(name: str, result: Result) -> str:
+def alt(name: str, result: Ranking) -> str:
     """What a figure shows, in a sentence; the numbers are in the table beside it."""
-    names = result["classifiers"]
+    names = result.classifiers
     if name == "heatmap":
         cells = [
             (value, i, j)
-            for i, row in enumerate(result["accuracy"])
+            for i, row in enumerate(result.accuracy)
             for j, value in enumerate(row)
             if i != j and value is not None
         ]
@@ -126,19 +126,18 @@ def alt(name: str, result: Result) -> str:
             f"{names[low[2]]}, {low[0]:.2f}."
         )
     if name == "ranks":
-        told = ", ".join(f"{result['ranks'][i]:g} {names[i]}" for i in by_rank(result))
-        return f"Ranks: {told}. {sure_order(result).words}".strip()
-    rows = [row for row in result.get("ablation", []) if row["spearman"] is not None]
-    if not rows:
+        ranked = ", ".join(f"{result.ranks[i]:g} {names[i]}" for i in result.by_rank())
+        return f"Ranks: {ranked}. {result.sure_order().words}".strip()
+    points = _ablation(result)
+    if not points:
         return "Ablation over the images per pair, empty so far."
     return (
         f"Spearman correlation of the rank with k images per pair and the rank with all: "
-        f"{rows[0]['spearman']:.2f} at k = {rows[0]['k']}, {rows[-1]['spearman']:.2f} at "
-        f"k = {rows[-1]['k']}."
+        f"{points[0][1]:.2f} at k = {points[0][0]}, {points[-1][1]:.2f} at k = {points[-1][0]}."
     )
 
 
-def by_rank(result: Result) -> list[int]:
-    """The classifiers' places in the matrices, best first; ties by name."""
-    names = result["classifiers"]
-    return sorted(range(len(names)), key=lambda i: (result["ranks"][i], names[i]))
+def _ablation(result: Ranking) -> list[tuple[int, float]]:
+    """(k, correlation) where there is one."""
+    rows = result.ablation or []
+    return [(row.k, row.spearman) for row in rows if row.spearman is not None]

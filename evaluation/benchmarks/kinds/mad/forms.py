@@ -29,7 +29,7 @@ LABELS = {
 
 
 class CompetitionForm(NamedForm):
-    """A new competition: its selection, its images, what people are told, and what it costs."""
+    """A new competition: its selection, its images, its instructions, and what it costs."""
 
     title = forms.CharField(max_length=200, help_text="People see it above every question.")
     dataset = forms.ModelChoiceField(
@@ -85,7 +85,7 @@ class CompetitionForm(NamedForm):
         upload: UploadedFile | None = self.cleaned_data["vocabulary"]
         return _read_text(upload, MAX_VOCABULARY).split() if upload else []
 
-    def chosen(self) -> dict[str, Any]:
+    def chosen(self) -> dict[str, object]:
         """What competitions.create takes. Raises BadInput for a selection at fault."""
         data, net = self.cleaned_data, nouns.load()
         return {

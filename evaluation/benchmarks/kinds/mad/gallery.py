@@ -1,4 +1,4 @@
-"""The counterexamples of a pair: its images, both predictions and what people said of them.
+"""The counterexamples of a pair: its images, both predictions and the answers to them.
 
 Read live, for looking at; scores come from frozen releases alone (runs.py).
 """
@@ -6,10 +6,8 @@ Read live, for looking at; scores come from frozen releases alone (runs.py).
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
-from evaluation.benchmarks import truth_campaigns
-from evaluation.benchmarks.kinds.mad import competitions
+from evaluation.benchmarks.kinds.mad import competitions, true_labels
 from evaluation.models import Benchmark, Selection, Submission
 from labeling.consensus import settling
 from labeling.models import Image, Question
@@ -20,7 +18,7 @@ WORDS = {"yes": "yes", "no": "no", "hard": "too hard", "not_photo": "not a photo
 
 @dataclass
 class Prediction:
-    """One classifier's label for the image, and what people said to it."""
+    """One classifier's label for the image, and the answers to it."""
 
     classifier: str
     wnid: str
@@ -58,21 +56,34 @@ def entries(benchmark: Benchmark, first: Submission, second: Submission) -> list
     images = [row.image for row in rows]
     questions = _questions(benchmark, images)
     votes = settling.tallies(benchmark.campaign, [pk for pk, _ in questions.values()])
-    values = truth_campaigns.settled_values(benchmark.campaign, set(images))
+    values = true_labels.settled_values(benchmark.campaign, set(images))
     names = competitions.class_names(benchmark.campaign)
     ids = dict(
         Image.objects.filter(dataset=benchmark.campaign.dataset, name__in=images).values_list(
             "name", "pk"
         )
     )
+
+    def prediction(row: Selection, classifier: str, wnid: str, confidence: float) -> Prediction:
+        question, state = questions.get((row.image, wnid), (None, ""))
+        value = values.get((row.image, wnid))
+        given = votes.get(question, Counter()) if question is not None else Counter[str]()
+        return Prediction(
+            classifier,
+            wnid,
+            names.get(wnid, wnid),
+            confidence,
+            question,
+            state,
+            right=value == "yes" if value in ("yes", "no") else None,
+            votes=[(WORDS.get(word, word), count) for word, count in given.most_common()],
+        )
+
     found = []
     for row in rows:
         predictions = [
-            _prediction(row, classifier, wnid, confidence, names, questions, votes, values)
-            for classifier, wnid, confidence in (
-                (first.name, row.first_label, row.first_confidence),
-                (second.name, row.second_label, row.second_confidence),
-            )
+            prediction(row, first.name, row.first_label, row.first_confidence),
+            prediction(row, second.name, row.second_label, row.second_confidence),
         ]
         found.append(Entry(row, ids.get(row.image), predictions, _case(row, predictions)))
     _add_truths(benchmark, found, names)
@@ -90,27 +101,6 @@ def _questions(benchmark: Benchmark, images: list[str]) -> dict[tuple[str, str],
         campaign_id=benchmark.campaign_id, round=0, item__image__name__in=images
     ).values_list("item__image__name", "topic", "pk", "state")
     return {(image, topic): (pk, state) for image, topic, pk, state in rows}
-
-
-def _prediction(
-    row: Selection,
-    classifier: str,
-    wnid: str,
-    confidence: float,
-    names: dict[str, str],
-    questions: dict[tuple[str, str], tuple[int, str]],
-    votes: dict[int, Counter[str]],
-    values: dict[tuple[str, str], Any],
-) -> Prediction:
-    prediction = Prediction(classifier, wnid, names.get(wnid, wnid), confidence)
-    prediction.question, prediction.state = questions.get((row.image, wnid), (None, ""))
-    value = values.get((row.image, wnid))
-    if value in ("yes", "no"):
-        prediction.right = value == "yes"
-    if prediction.question is not None:
-        said = votes.get(prediction.question, Counter())
-        prediction.votes = [(WORDS.get(word, word), count) for word, count in said.most_common()]
-    return prediction
 
 
 def _case(row: Selection, predictions: Sequence[Prediction]) -> str:
@@ -132,7 +122,7 @@ def _add_truths(benchmark: Benchmark, found: Sequence[Entry], names: dict[str, s
             "item__image__name", flat=True
         )
     )
-    settled = truth_campaigns.true_labels(benchmark, images)
+    settled = true_labels.true_labels(benchmark, images)
     words = {"none": "none of the classes", "dropped": "too hard to tell"}
     classes = {entry["key"]: entry["name"] for entry in benchmark.naming.settings["vocabulary"]}
     for entry in wrong:
@@ -146,7 +136,7 @@ def _add_truths(benchmark: Benchmark, found: Sequence[Entry], names: dict[str, s
 def _measure(benchmark: Benchmark, entry: Entry) -> None:
     from evaluation.metrics.wordnet import nouns
 
-    measured = truth_campaigns.distances_to(
+    measured = true_labels.distances_to(
         entry.truth,
         [prediction.wnid for prediction in entry.predictions],
         benchmark.settings["meta"].get("distance", "weighted"),

@@ -1,31 +1,38 @@
-"""How a MAD competition is scored: frozen anew, then ranked. Called by kind.py."""
+"""How a MAD competition is scored: its newest release is ranked. Called by kind.py."""
 
-import json
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 from django.db.models import Exists, OuterRef
 
 from evaluation.benchmarks.kinds.mad import competitions
 from evaluation.metrics.mad import ranking
-from evaluation.models import Benchmark, Run, Selection
-from labeling.management.contract import to_json
+from evaluation.metrics.mad.results import Ranking
+from evaluation.models import Benchmark, Selection
 from labeling.models import Question, Release
+from labeling.records import Record
 from labeling.releases import freezing
 
-# How a run ranks; the rest of a benchmark's settings says what it ranks.
-CONVENTIONS = ("smoothing", "bootstrap", "seed")
+
+@dataclass(kw_only=True)
+class ScoredRelease(Record):
+    number: int
+    sha256: str
 
 
-def prepare(benchmark: Benchmark, run: Run) -> Release:
-    """The campaign as it is now."""
-    return freezing.freeze(
-        benchmark.campaign, run.requested_by, interim=bool(run.settings.get("interim"))
-    )
+@dataclass(kw_only=True)
+class MadResult(Ranking):
+    """The result of a run. counts: of the release's questions and votes. accuracies: as stated for
+    each classifier."""
+
+    release: ScoredRelease
+    counts: dict[str, int] | None = None
+    accuracies: list[float | None]
+    code_version: str | None = None
 
 
-def score(benchmark: Benchmark, release: Release) -> dict[str, Any]:
-    """The result of ranking the benchmark on a release, as FORMATS has it, of strict JSON values.
+def score(benchmark: Benchmark, release: Release) -> MadResult:
+    """The result of ranking the benchmark on a release.
 
     Unsettled images are left out and counted under `pending`. Raises RankingError.
     """
@@ -36,14 +43,10 @@ def score(benchmark: Benchmark, release: Release) -> dict[str, Any]:
         if (wnid := line["wnid"]) is not None
     }
     selection = competitions.selection_of(benchmark)
-    lines = [
-        ranking.SelectedImage(line.pair, line.rank, line.image, line.labels)
-        for line in selection.lines
-    ]
     accuracies = dict(benchmark.submissions.values_list("name", "accuracy"))
     known = {name: value for name, value in accuracies.items() if value is not None}
-    result = ranking.rank(
-        lines,
+    ranked = ranking.rank(
+        selection.lines,
         answers,
         selection.classifiers,
         selection.top_k,
@@ -55,25 +58,13 @@ def score(benchmark: Benchmark, release: Release) -> dict[str, Any]:
         ablation=True,
     )
     counts = frozen.meta["counts"]
-    result |= {
-        "release": {"number": release.number, "sha256": release.sha256},
-        "counts": {key: counts[key] for key in ("settled", "dropped", "open", "review", "votes")},
-        "accuracies": [accuracies[name] for name in selection.classifiers],
-        "code_version": freezing.code_version(),
-    }
-    # NaN is no JSON: what is not a number is null, in the database as in the download.
-    plain: dict[str, Any] = json.loads(to_json(result))
-    return plain
-
-
-def fingerprint(benchmark: Benchmark) -> dict[str, Any]:
-    """What a result depends on, cheaply: while it is unchanged a run gives the same result."""
-    return {
-        "marks": freezing.marks_of(benchmark.campaign),
-        "classifiers": [list(row) for row in benchmark.submissions.values_list("name", "accuracy")],
-        "selections": benchmark.selections.count(),
-        "conventions": {key: benchmark.settings[key] for key in CONVENTIONS},
-    }
+    return MadResult(
+        **vars(ranked),
+        release=ScoredRelease(number=release.number, sha256=release.sha256),
+        counts={key: counts[key] for key in ("settled", "dropped", "open", "review", "votes")},
+        accuracies=[accuracies[name] for name in selection.classifiers],
+        code_version=freezing.code_version(),
+    )
 
 
 def obstacle(benchmark: Benchmark) -> str:

@@ -18,7 +18,7 @@ class PlanRequest(SelectionUpload):
     dataset = serializers.CharField(max_length=80)
     policy = serializers.JSONField(required=False, help_text=POLICY_HELP)
 
-    def validate_policy(self, value: Any) -> dict[str, Any]:
+    def validate_policy(self, value: object) -> dict[str, object]:
         if not isinstance(value, dict):
             raise serializers.ValidationError("Send the policy as a JSON object.")
         return value
@@ -97,7 +97,7 @@ NEW_WORDS = (
 PLAN_WORDS = "What a competition would ask and cost, and which images the dataset lacks."
 
 
-def chosen(user: User, body: dict[str, Any]) -> dict[str, Any]:
+def chosen(user: User, body: dict[str, Any]) -> dict[str, object]:
     """What competitions.create takes, of a checked body."""
     net = load_wordnet()
     dataset = dataset_for(user, body.pop("dataset"))

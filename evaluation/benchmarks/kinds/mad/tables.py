@@ -1,101 +1,115 @@
-"""The tables of a ranking: the numbers beside every figure, and the CSV files. Pure."""
+"""The tables of a ranking: the numbers beside every figure, and the CSV files."""
 
-from typing import Any
+from collections.abc import Callable
+from dataclasses import dataclass
+from operator import attrgetter
 
-from evaluation.benchmarks.kinds.mad.figures import by_rank
-from evaluation.benchmarks.tables import Column, Result, Table
-from evaluation.metrics.mad.ranking import sure_order
+from evaluation.benchmarks.kinds.mad.scoring import MadResult
+from evaluation.benchmarks.tables import Column, Table
+
+MEANINGS = {"I": "both right", "II": "one right", "III": "neither right"}
 
 
-def ranking(result: Result) -> list[dict[str, Any]]:
+@dataclass(frozen=True)
+class RankRow:
+    """The classifier at index `i` of the result, and between which places it surely is."""
+
+    result: MadResult
+    i: int
+    first_place: int
+    last_place: int
+
+    @property
+    def images(self) -> int:
+        name = self.result.classifiers[self.i]
+        return sum(row.images for row in self.result.pairs if name in row.pair)
+
+    @property
+    def hodge_score(self) -> float:
+        return self.result.hodge.scores[self.i]
+
+
+@dataclass(frozen=True)
+class PairRow:
+    """A pair: its images and both accuracies."""
+
+    first: str
+    second: str
+    images: int
+    pending: int | None
+    dropped: int | None
+    first_accuracy: float | None
+    second_accuracy: float | None
+
+
+@dataclass(frozen=True)
+class CaseRow:
+    """share: of all images of pairs; None of nothing."""
+
+    case: str
+    meaning: str
+    images: int
+    share: float | None
+
+
+def ranking(result: MadResult) -> list[RankRow]:
     """A row for each classifier, best first."""
-    changes = result.get("rank_changes")
-    places = sure_order(result).places
+    places = zip(result.by_rank(), result.sure_order().places, strict=True)
+    return [RankRow(result, i, first, last) for i, (first, last) in places]
+
+
+def pairs(result: MadResult) -> list[PairRow]:
+    """A row for each pair."""
     rows = []
-    for (first, last), index in zip(places, by_rank(result), strict=True):
-        low, high = result["rank_intervals"][index]
-        name = result["classifiers"][index]
-        rows.append(
-            {
-                "classifier": name,
-                "images": sum(row["images"] for row in result["pairs"] if name in row["pair"]),
-                "first_place": first,
-                "last_place": last,
-                "rank": result["ranks"][index],
-                "low": low,
-                "high": high,
-                "score": result["scores"][index],
-                "hodge_rank": result["hodge"]["ranks"][index],
-                "hodge_score": result["hodge"]["scores"][index],
-                "accuracy": result["accuracies"][index],
-                "accuracy_rank": result["accuracy_ranks"][index] if changes else None,
-                "rank_change": changes[index] if changes else None,
-            }
-        )
+    for row in result.pairs:
+        (first, i), (second, j) = ((name, result.classifiers.index(name)) for name in row.pair)
+        accuracies = result.accuracy[i][j], result.accuracy[j][i]
+        rows.append(PairRow(first, second, row.images, row.pending, row.dropped, *accuracies))
     return rows
 
 
-def matrix(result: Result, key: str) -> list[dict[str, Any]]:
-    """The rows of a square matrix of the result; None on the diagonal."""
+def cases(result: MadResult) -> list[CaseRow]:
+    """Images of each case and their share."""
+    total = sum(result.cases.values())
     return [
-        {
-            "name": name,
-            "cells": [None if i == j else value for j, value in enumerate(result[key][i])],
-        }
-        for i, name in enumerate(result["classifiers"])
+        CaseRow(case, MEANINGS[case], count, count / total if total else None)
+        for case, count in result.cases.items()
     ]
-
-
-def pairs(result: Result) -> list[dict[str, Any]]:
-    """A row for each pair: its images and both accuracies."""
-    place = {name: index for index, name in enumerate(result["classifiers"])}
-    rows = []
-    for row in result["pairs"]:
-        i, j = (place[name] for name in row["pair"])
-        rows.append(
-            {
-                "first": row["pair"][0],
-                "second": row["pair"][1],
-                "images": row["images"],
-                "pending": row.get("pending"),
-                "dropped": row.get("dropped"),
-                "first_accuracy": result["accuracy"][i][j],
-                "second_accuracy": result["accuracy"][j][i],
-            }
-        )
-    return rows
-
-
-def cases(result: Result) -> list[dict[str, Any]]:
-    """Images of each case and their share; a share of nothing is None."""
-    total = sum(result["cases"].values())
-    meaning = {"I": "both right", "II": "one right", "III": "neither right"}
-    return [
-        {
-            "case": case,
-            "meaning": meaning[case],
-            "images": count,
-            "share": count / total if total else None,
-        }
-        for case, count in result["cases"].items()
-    ]
-
-
-def _ablation(result: Result) -> list[dict[str, Any]]:
-    return result.get("ablation") or []
-
-
-def _no_rows(result: Result) -> list[dict[str, Any]]:
-    return []
 
 
 class Square(Table):
     """A matrix of the result: a row and a column for each classifier."""
 
-    def content(self, result: Result) -> tuple[list[str], list[list[Any]]]:
-        head = ["classifier", *result["classifiers"]]
-        named = zip(result["classifiers"], result[self.name], strict=True)
-        return head, [[name, *row] for name, row in named]
+    def content(self, result: MadResult) -> tuple[list[str], list[list[object]]]:
+        named = zip(result.classifiers, getattr(result, self.name), strict=True)
+        return ["classifier", *result.classifiers], [[name, *row] for name, row in named]
+
+    def shown(self, result: MadResult) -> dict[str, object]:
+        """As on pages, with nothing on the diagonal."""
+        head = Column("classifier", "Classifier", is_number=False)
+        columns = [Column(name, name, digits=3) for name in result.classifiers]
+        rows = [
+            [
+                (head, name, None),
+                *(
+                    (column, None if column.key == name else value, None)
+                    for column, value in zip(columns, row, strict=True)
+                ),
+            ]
+            for name, row in zip(result.classifiers, getattr(result, self.name), strict=True)
+        ]
+        return {"words": self.words, "columns": [head, *columns], "rows": rows}
+
+
+def _of(path: str) -> Callable[[RankRow], object]:
+    """The classifier's own of a list of the result, where there is one."""
+    values = attrgetter(path)
+
+    def cell(row: RankRow) -> object:
+        found = values(row.result)
+        return found[row.i] if found else None
+
+    return cell
 
 
 # The columns of pages and CSV files; `page` has those of pages in their order.
@@ -104,19 +118,19 @@ RANKS = Table(
     "ranks",
     ranking,
     (
-        Column("classifier", "Classifier", is_number=False),
+        Column("classifier", "Classifier", is_number=False, of=_of("classifiers")),
         Column("images", "Images", template=_OWN),
         Column("first_place", "Sure places", template=_OWN),
         Column("last_place"),
-        Column("rank", "Rank", template=_OWN),
-        Column("low"),
-        Column("high"),
-        Column("score", "Score", digits=4),
-        Column("hodge_rank", "HodgeRank", template=_OWN),
+        Column("rank", "Rank", template=_OWN, of=_of("ranks")),
+        Column("low", of=lambda row: row.result.rank_intervals[row.i][0]),
+        Column("high", of=lambda row: row.result.rank_intervals[row.i][1]),
+        Column("score", "Score", digits=4, of=_of("scores")),
+        Column("hodge_rank", "HodgeRank", template=_OWN, of=_of("hodge.ranks")),
         Column("hodge_score"),
-        Column("accuracy", "Accuracy"),
-        Column("accuracy_rank", "Rank by accuracy", digits=-1),
-        Column("rank_change", "Moved by", template=_OWN),
+        Column("accuracy", "Accuracy", of=_of("accuracies")),
+        Column("accuracy_rank", "Rank by accuracy", digits=-1, of=_of("accuracy_ranks")),
+        Column("rank_change", "Moved by", template=_OWN, of=_of("rank_changes")),
     ),
     words="ranks",
     page=(
@@ -124,16 +138,29 @@ RANKS = Table(
         *("accuracy", "accuracy_rank", "rank_change"),
     ),
 )
-PAIRS = Table("pairs", pairs)
-CASES = Table("cases", cases)
+ACCURACY = Square("accuracy", lambda result: (), words="accuracy in pairs")
+BEATS = Square("beats", lambda result: (), words="probability that the row beats the column")
 ABLATION = Table(
     "ablation",
-    _ablation,
+    lambda result: result.ablation or (),
     (Column("k", "k"), Column("spearman", "Spearman", digits=4)),
     words="ablation over k",
 )
 TABLES = (
-    RANKS,
-    *(Square(name, _no_rows) for name in ("accuracy", "dominance", "beats")),
-    *(PAIRS, CASES, ABLATION),
+    *(RANKS, ACCURACY, Square("dominance", lambda result: ()), BEATS),
+    *(Table("pairs", pairs), Table("cases", cases), ABLATION),
+)
+# On pages alone; its rows are pages.PairLine.
+PAIRS = Table(
+    "pairs",
+    lambda lines: lines,
+    (
+        Column("pair", "Pair", is_number=False, template=_OWN),
+        Column("chosen", "Images"),
+        Column("images", "Settled"),
+        Column("replaced", "Replaced", template=_OWN),
+        Column("first_accuracy", "First right", digits=3),
+        Column("second_accuracy", "Second right", digits=3),
+    ),
+    words="pairs",
 )

@@ -7,9 +7,10 @@ from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from evaluation.benchmarks import access, forms, runs, truth_campaigns
+from evaluation.benchmarks import access, forms, runs
 from evaluation.benchmarks.kinds.mad import competitions, pages
 from evaluation.benchmarks.kinds.mad import gallery as galleries
+from evaluation.benchmarks.kinds.mad import true_labels as truths
 from evaluation.benchmarks.kinds.mad.forms import AccuracyForm
 from evaluation.metrics.wordnet import nouns
 from labeling.errors import Refusal
@@ -83,10 +84,10 @@ def true_labels(request: SignedIn, name: str) -> HttpResponse:
         if first is None or second is None:
             raise Refusal("Name the image or the pair to ask about.", field="selection")
         lines = list(wanted.filter(first__position=first, second__position=second))
-        lines = truth_campaigns.both_wrong(row, lines)
+        lines = truths.both_wrong(row, lines)
     if not lines:
         raise Refusal("There is no such image here on which both classifiers were wrong.")
-    naming = truth_campaigns.ask_true_label(row, request.user, lines, nouns.load())
+    naming = truths.ask_true_label(row, request.user, lines, nouns.load())
     messages.success(
         request,
         f"{count_of(len(lines), 'image')}: people are asked for the true label "

@@ -59,9 +59,6 @@ class Squeezed(Body):
         gates = torch.sigmoid(F.conv2d(found.mean((2, 3), True), torch.eye(6)[:, :, None, None]))
         return self.last((found * gates).mean((2, 3)))
 
-    def features(self, images):
-        return super().features(images)
-
 
 class Sure(Pooled):
     """Probabilities; its maps are those of the logits."""

@@ -168,18 +168,19 @@ def test_a_network_without_gradients_is_refused(lost):
 # SmoothGrad.
 
 
-def test_smoothgrad_without_noise_is_the_gradient():
-    network, images = Curved(torch.tanh), images_of()
+@pytest.mark.parametrize(
+    ("average", "activation", "given"),
+    [
+        (smoothgrad, torch.tanh, {"samples": 7, "noise": 0}),
+        (smoothgrad, nn.Identity(), {"samples": 3, "noise": 5.0}),
+        (integrated_gradients, nn.Identity(), {"steps": 3}),
+    ],
+    ids=["no noise", "noise on a linear network", "integrated on a linear network"],
+)
+def test_an_average_of_equal_gradients_is_the_gradient(average, activation, given):
+    network, images = Curved(activation), images_of()
 
-    found = smoothgrad(network, images, CLASSES, samples=7, noise=0)
-
-    assert torch.allclose(found, gradients(network, images, CLASSES))
-
-
-def test_smoothgrad_of_a_linear_network_is_its_gradient_whatever_the_noise():
-    network, images = Curved(lambda found: found), images_of()
-
-    found = smoothgrad(network, images, CLASSES, samples=3, noise=5.0)
+    found = average(network, images, CLASSES, **given)
 
     assert torch.allclose(found, gradients(network, images, CLASSES))
 
@@ -242,14 +243,6 @@ def test_integrated_gradients_are_the_mean_of_a_plain_loop():
     for at_once in (1, 3, 100):
         found = integrated_gradients(network, images, CLASSES, 4, -1.0, True, at_once)
         assert torch.allclose(found, plain)
-
-
-def test_integrated_gradients_of_a_linear_network_are_its_gradient():
-    network, images = Curved(lambda found: found), images_of()
-
-    found = integrated_gradients(network, images, CLASSES, steps=3)
-
-    assert torch.allclose(found, gradients(network, images, CLASSES))
 
 
 # Whole maps.

@@ -2,6 +2,7 @@
 
 import itertools
 import random
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,13 +13,12 @@ from evaluation.metrics.mad.ranking import (
     RankingError,
     SelectedImage,
     against_accuracy,
-    counted_images,
     hodge,
+    images_in_place,
     perron,
     rank,
-    standing_images,
-    sure_order,
 )
+from evaluation.metrics.mad.results import DifferentImages, PairCounts
 
 
 def line(pair: str, rank: int, image: str | None = None) -> SelectedImage:
@@ -50,15 +50,15 @@ def test_two_classifiers_worked_on_paper():
     result = rank(lines, answers_for(lines, lambda one: right[one.rank]), "ab", 4, bootstrap=200)
 
     # (3 + 1) / (4 + 2) and (1 + 1) / (4 + 2): twice as good, so scores 2/3 and 1/3.
-    np.testing.assert_allclose(result["accuracy"], [[1, 4 / 6], [2 / 6, 1]])
-    np.testing.assert_allclose(result["dominance"], [[1, 2], [0.5, 1]])
-    np.testing.assert_allclose(result["scores"], [2 / 3, 1 / 3])
-    assert result["ranks"] == [1, 2]
-    assert result["cases"] == {"I": 1, "II": 2, "III": 1}
-    np.testing.assert_allclose(result["hodge"]["scores"], [np.log(2) / 2, -np.log(2) / 2])
-    assert result["hodge"]["cyclicity"] == pytest.approx(0)
-    assert result["pairs"] == [{"pair": ["a", "b"], "images": 4, "dropped": 0, "pending": 0}]
-    assert result["smoothing"] == "laplace"
+    np.testing.assert_allclose(result.accuracy, [[1, 4 / 6], [2 / 6, 1]])
+    np.testing.assert_allclose(result.dominance, [[1, 2], [0.5, 1]])
+    np.testing.assert_allclose(result.scores, [2 / 3, 1 / 3])
+    assert result.ranks == [1, 2]
+    assert result.cases == {"I": 1, "II": 2, "III": 1}
+    np.testing.assert_allclose(result.hodge.scores, [np.log(2) / 2, -np.log(2) / 2])
+    assert result.hodge.cyclicity == pytest.approx(0)
+    assert result.pairs == [PairCounts(pair=["a", "b"], images=4, dropped=0, pending=0)]
+    assert result.smoothing == "laplace"
 
 
 def test_few_images_that_all_say_the_same_are_not_sure_of_an_order():
@@ -70,16 +70,16 @@ def test_few_images_that_all_say_the_same_are_not_sure_of_an_order():
     few, many = ranked("ab", 4), ranked("ab", 30)
 
     # Drawn again, four images that one has right always say the same.
-    assert few["rank_intervals"] == [[1, 1], [2, 2]]
-    assert few["sure"]["bands"] == [["a", "b"]]
-    assert few["sure"]["places"] == [[1, 2], [1, 2]]
-    assert few["sure"]["words"] == "No order is sure: nothing tells a and b apart at 95 %."
-    assert many["sure"]["bands"] == [["a"], ["b"]]
-    assert (few["images"], many["images"]) == ([4, 4], [30, 30])
+    assert few.rank_intervals == [[1, 1], [2, 2]]
+    assert few.sure.bands == [["a", "b"]]
+    assert few.sure.places == [[1, 2], [1, 2]]
+    assert few.sure.words == "No order is sure: nothing tells a and b apart at 95 %."
+    assert many.sure.bands == [["a"], ["b"]]
+    assert (few.images, many.images) == ([4, 4], [30, 30])
     # As often right as the other: no order, however many.
     level = ranked("abc", 40, lambda one: (one.rank % 2 == 0, one.rank % 2 == 1))
-    assert level["sure"]["bands"] == [["a", "b", "c"]]
-    assert level["sure"]["places"] == [[1, 3]] * 3
+    assert level.sure.bands == [["a", "b", "c"]]
+    assert level.sure.places == [[1, 3]] * 3
 
 
 def test_images_of_several_pairs_are_counted_apart():
@@ -92,8 +92,8 @@ def test_images_of_several_pairs_are_counted_apart():
 
     result = rank(lines, answers, "abc", 4, bootstrap=50, missing="exclude")
 
-    assert result["different_images"] == {"ranked": 3, "pending": 1}
-    assert counted_images(result) == [
+    assert result.different_images == DifferentImages(ranked=3, pending=1)
+    assert result.counted_images() == [
         "9 images of pairs ranked: 3 different images, each counted once in every pair that it was "
         "chosen for",
         "3 images of pairs left out, still to be answered: 1 different image, each counted once in "
@@ -101,19 +101,19 @@ def test_images_of_several_pairs_are_counted_apart():
     ]
 
 
-def test_of_results_of_before_only_many_images_are_sure():
-    result = {
-        "classifiers": ["a", "b", "c"],
-        "ranks": [1, 2, 3],
-        "beats": [[0.5, 0.99, 1], [0.01, 0.5, 1], [0, 0, 0.5]],
-        "pairs": [
-            {"pair": ["a", "b"], "images": 30},
-            {"pair": ["a", "c"], "images": 30},
-            {"pair": ["b", "c"], "images": 5},
+def test_in_a_result_without_a_sure_order_only_many_images_tell_apart():
+    lines, answers = competition()
+    result = replace(
+        rank(lines, answers, "abc", 6, bootstrap=0),
+        sure=None,
+        ranks=[1, 2, 3],
+        beats=[[0.5, 0.99, 1], [0.01, 0.5, 1], [0, 0, 0.5]],
+        pairs=[
+            PairCounts(pair=list(pair), images=n) for pair, n in (("ab", 30), ("ac", 30), ("bc", 5))
         ],
-    }
+    )
 
-    assert sure_order(result).apart == (("a", "b"), ("a", "c"))
+    assert result.sure_order().apart == (("a", "b"), ("a", "c"))
 
 
 def test_without_smoothing_accuracy_is_the_share_right():
@@ -122,8 +122,8 @@ def test_without_smoothing_accuracy_is_the_share_right():
 
     result = rank(lines, answers, "ab", 4, smoothing="none", bootstrap=0)
 
-    assert result["accuracy"] == [[1, 0.75], [0.25, 1]]
-    np.testing.assert_allclose(result["scores"], [0.75, 0.25])
+    assert result.accuracy == [[1, 0.75], [0.25, 1]]
+    np.testing.assert_allclose(result.scores, [0.75, 0.25])
 
 
 @pytest.mark.parametrize("count", [2, 3, 11])
@@ -170,8 +170,8 @@ def test_hodge_of_a_pure_cycle_is_all_cyclic_and_ties_everyone():
 
     result = hodge(a, images)
 
-    assert result["cyclicity"] == pytest.approx(1)
-    assert result["ranks"] == [2, 2, 2]
+    assert result.cyclicity == pytest.approx(1)
+    assert result.ranks == [2, 2, 2]
 
 
 def test_hodge_is_weighted_by_images():
@@ -180,7 +180,7 @@ def test_hodge_is_weighted_by_images():
     images = np.triu(rng.integers(1, 30, (5, 5)), 1)
     images = images + images.T
 
-    scores = np.array(hodge(a, images)["scores"])
+    scores = np.array(hodge(a, images).scores)
 
     # At a weighted least square the weighted residuals of each node sum to 0.
     residual = images * (np.log(a / a.T) - (scores[:, None] - scores))
@@ -198,48 +198,32 @@ def test_order_of_lines_and_of_names_in_a_pair_do_not_matter():
     assert first == second
 
 
-def test_a_dropped_image_is_replaced_by_the_next_reserve():
-    lines = [line("ab", r) for r in range(1, 6)]
-    answers = answers_for(lines, lambda one: (True, False))
-    answers["ab2", "label of b"] = None
-
-    (standing,) = standing_images(lines, answers, top_k=3)
-
-    assert [one.rank for one in standing.images] == [1, 3, 4]
-    assert [one.rank for one in standing.dropped] == [2]
-    assert standing.reserve == lines[4]
-    assert standing.pending == []
+NULL, RIGHT = (None, True), (True, True)
 
 
-def test_a_reserve_that_is_dropped_makes_way_for_the_next():
-    lines = [line("ab", r) for r in range(1, 6)]
-    answers = answers_for(lines, lambda one: (None if one.rank in (1, 4) else True, True))
+@pytest.mark.parametrize(
+    ("count", "outcomes", "images", "dropped", "pending", "reserve"),
+    [
+        # A dropped image is replaced by the next reserve.
+        (5, [RIGHT, NULL, RIGHT, RIGHT, RIGHT], [1, 3, 4], [2], [], 5),
+        # So is a reserve that is dropped in its turn.
+        (5, [NULL, RIGHT, RIGHT, NULL, RIGHT], [2, 3, 5], [1, 4], [], None),
+        # An image that waits keeps its place.
+        (5, [RIGHT, NULL], [1, 3, 4], [2], [3, 4], 5),
+        # A short pair takes a reserve for a dropped image alone.
+        (2, [RIGHT, NULL], [1], [2], [], None),
+    ],
+)
+def test_images_in_place_wait_or_are_dropped(count, outcomes, images, dropped, pending, reserve):
+    lines = [line("ab", r) for r in range(1, count + 1)]
+    answers = answers_for(lines[: len(outcomes)], lambda one: outcomes[one.rank - 1])
 
-    (standing,) = standing_images(lines, answers, top_k=3)
+    (found,) = images_in_place(lines, answers, top_k=3)
 
-    assert [one.rank for one in standing.images] == [2, 3, 5]
-    assert standing.reserve is None
-
-
-def test_an_image_that_waits_keeps_its_place():
-    lines = [line("ab", r) for r in range(1, 6)]
-    answers = answers_for(lines[:1], lambda one: (True, True))
-    answers["ab2", "label of a"] = None
-
-    (standing,) = standing_images(lines, answers, top_k=3)
-
-    assert [one.rank for one in standing.images] == [1, 3, 4]
-    assert [one.rank for one in standing.pending] == [3, 4]
-    assert [one.rank for one in standing.dropped] == [2]
-
-
-def test_a_short_pair_takes_a_reserve_only_for_a_dropped_image():
-    lines = [line("ab", 1), line("ab", 2)]
-    answers = answers_for(lines, lambda one: (one.rank == 1 or None, True))
-
-    (standing,) = standing_images(lines, answers, top_k=3)
-
-    assert [one.rank for one in standing.images] == [1]
+    assert [one.rank for one in found.images] == images
+    assert [one.rank for one in found.dropped] == dropped
+    assert [one.rank for one in found.pending] == pending
+    assert (found.reserve and found.reserve.rank) == reserve
 
 
 def test_null_takes_the_image_out_of_every_pair_that_asks_the_question():
@@ -250,7 +234,7 @@ def test_null_takes_the_image_out_of_every_pair_that_asks_the_question():
     ]
     answers = {("x", "dog"): None, ("x", "cat"): True, ("x", "owl"): False}
 
-    first, second, third = standing_images(shared, answers, top_k=1)
+    first, second, third = images_in_place(shared, answers, top_k=1)
 
     assert (first.images, second.images, third.images) == ([], [], [shared[2]])
 
@@ -273,9 +257,9 @@ def test_pending_images_can_be_left_out_and_are_counted():
 
     result = rank(lines, answers, "abc", 3, bootstrap=20, missing="exclude")
 
-    assert result["pending"] == 1
-    assert result["pairs"][0] == {"pair": ["a", "b"], "images": 2, "dropped": 0, "pending": 1}
-    assert result["pairs"][1]["images"] == 3
+    assert result.pending == 1
+    assert result.pairs[0] == PairCounts(pair=["a", "b"], images=2, dropped=0, pending=1)
+    assert result.pairs[1].images == 3
 
 
 def test_comparisons_that_fall_apart_are_refused_by_parts():
@@ -291,8 +275,8 @@ def test_a_chain_of_pairs_is_enough():
 
     result = rank(lines, answers, "abc", 1, bootstrap=10)
 
-    assert result["ranks"] == [1, 2, 3]
-    assert np.isnan(result["accuracy"][0][2])
+    assert result.ranks == [1, 2, 3]
+    assert np.isnan(result.accuracy[0][2])
 
 
 def test_zero_accuracy_without_smoothing_is_refused_by_name():
@@ -308,7 +292,7 @@ def test_rounds_without_a_ranking_are_left_out_and_counted():
 
     result = rank(lines, answers, "ab", 2, smoothing="none", bootstrap=400)
 
-    assert 50 < result["bootstrap"]["left_out"] < 150  # (1/2)² of 400 are 100
+    assert 50 < result.bootstrap.left_out < 150  # (1/2)² of 400 are 100
 
 
 def test_equal_classifiers_tie_and_beat_each_other_half_the_time():
@@ -316,9 +300,9 @@ def test_equal_classifiers_tie_and_beat_each_other_half_the_time():
 
     result = rank(lines, answers_for(lines, lambda one: (True, True)), "ab", 2, bootstrap=50)
 
-    assert result["ranks"] == [1.5, 1.5]
-    assert result["beats"] == [[0.5, 0.5], [0.5, 0.5]]
-    assert result["rank_intervals"] == [[1.5, 1.5], [1.5, 1.5]]
+    assert result.ranks == [1.5, 1.5]
+    assert result.beats == [[0.5, 0.5], [0.5, 0.5]]
+    assert result.rank_intervals == [[1.5, 1.5], [1.5, 1.5]]
 
 
 def test_intervals_hold_the_rank_of_a_clear_winner_and_beats_add_to_one():
@@ -326,12 +310,12 @@ def test_intervals_hold_the_rank_of_a_clear_winner_and_beats_add_to_one():
 
     result = rank(lines, answers, "abcde", 20, bootstrap=300, seed=1)
 
-    beats = np.array(result["beats"])
+    beats = np.array(result.beats)
     np.testing.assert_allclose(beats + beats.T, 1)
-    assert all(low <= high for low, high in result["rank_intervals"])
-    assert result["rank_intervals"][0][0] == 1
+    assert all(low <= high for low, high in result.rank_intervals)
+    assert result.rank_intervals[0][0] == 1
     assert result == rank(lines, answers, "abcde", 20, bootstrap=300, seed=1)
-    assert result["beats"] != rank(lines, answers, "abcde", 20, bootstrap=300, seed=2)["beats"]
+    assert result.beats != rank(lines, answers, "abcde", 20, bootstrap=300, seed=2).beats
 
 
 def test_every_draw_is_uniform_and_pairs_share_the_draws_of_shared_images():
@@ -360,9 +344,9 @@ def test_table_1_moves_up_and_down_as_printed():
 
     result = against_accuracy([2, 1, 7, 4, 3, 6, 5, 8, 10, 9, 11], accuracy)
 
-    assert result["rank_changes"] == [-1, 1, -4, 0, 2, 0, 2, 0, -1, 1, 0]
-    assert round(result["spearman"], 4) == 0.8727
-    assert round(result["kendall"], 4) == 0.7091
+    assert result.rank_changes == [-1, 1, -4, 0, 2, 0, 2, 0, -1, 1, 0]
+    assert round(result.spearman, 4) == 0.8727
+    assert round(result.kendall, 4) == 0.7091
 
 
 def test_ablation_ends_at_one_and_each_k_ranks_the_first_k_images():
@@ -370,8 +354,8 @@ def test_ablation_ends_at_one_and_each_k_ranks_the_first_k_images():
 
     result = rank(lines, answers, "abcd", 5, bootstrap=0, ablation=True)
 
-    assert [row["k"] for row in result["ablation"]] == [1, 2, 3, 4, 5]
-    assert result["ablation"][-1]["spearman"] == pytest.approx(1)
+    assert [row.k for row in result.ablation] == [1, 2, 3, 4, 5]
+    assert result.ablation[-1].spearman == pytest.approx(1)
     fewer = rank([x for x in lines if x.rank <= 2], answers, "abcd", 2, bootstrap=0)
-    expected = np.corrcoef(fewer["ranks"], result["ranks"])[0, 1]
-    assert result["ablation"][1]["spearman"] == pytest.approx(expected)
+    expected = np.corrcoef(fewer.ranks, result.ranks)[0, 1]
+    assert result.ablation[1].spearman == pytest.approx(expected)

@@ -15,8 +15,8 @@ from evaluation.readers.frame_predictions import (
     read_predictions,
 )
 from evaluation.readers.sequences import SequenceLine
-from evaluation.scoring.cds.result import Answer, Scores
-from evaluation.scoring.cds.scoring import Options, Scored, score
+from evaluation.scoring.cds.result import Answer, Options, Scores
+from evaluation.scoring.cds.scoring import Scored, score
 from labeling.files import BadInput
 from tests.evaluation.cds import predicted
 
@@ -38,7 +38,7 @@ def scored(lines, predictions, wordnet) -> Scored:
     return score(lines, predictions, wordnet, QUICK, predicted.MAPPING)
 
 
-def said(line: SequenceLine, *wnids: str, classifier: str = "net") -> Predictions:
+def says(line: SequenceLine, *wnids: str, classifier: str = "net") -> Predictions:
     """One classifier's answers to the frames of one line; "" for none."""
     classes = tuple(dict.fromkeys(wnid for wnid in wnids if wnid))
     places = [classes.index(wnid) if wnid else -1 for wnid in wnids]
@@ -121,8 +121,8 @@ def test_without_a_mapping_there_is_cds_and_a_note(lines, predictions, wordnet):
 def test_all_right_is_0_and_all_wrong_is_1(wordnet):
     line, mapping = one_line(), {predicted.DOG: [predicted.DOG]}
 
-    right = score([line], said(line, *[predicted.DOG] * 4), wordnet, QUICK, mapping)
-    wrong = score([line], said(line, "", "", "", ""), wordnet, QUICK, mapping)
+    right = score([line], says(line, *[predicted.DOG] * 4), wordnet, QUICK, mapping)
+    wrong = score([line], says(line, "", "", "", ""), wordnet, QUICK, mapping)
 
     assert right.scores(0) == {"net": Scores(cds=0, b_cds=0)}
     assert wrong.scores(0) == {"net": Scores(cds=1, b_cds=1)}
@@ -131,7 +131,7 @@ def test_all_right_is_0_and_all_wrong_is_1(wordnet):
 def test_nothing_named_is_wrong_and_like_no_class(wordnet):
     line = one_line()
 
-    found = score([line], said(line, "", "", "", predicted.DOG), wordnet, QUICK, predicted.MAPPING)
+    found = score([line], says(line, "", "", "", predicted.DOG), wordnet, QUICK, predicted.MAPPING)
     (row,) = found.answers()
 
     assert found.scores(0) == {"net": Scores(cds=0.9, b_cds=0.9)}
@@ -141,7 +141,7 @@ def test_nothing_named_is_wrong_and_like_no_class(wordnet):
 
 def test_answers_stand_under_their_frames_with_names_and_scores(wordnet):
     line = one_line()
-    spoken = said(line, predicted.CAT, predicted.WOLF, predicted.DOG, predicted.DOG)
+    spoken = says(line, predicted.CAT, predicted.WOLF, predicted.DOG, predicted.DOG)
 
     found = score([line], spoken, wordnet, QUICK, predicted.MAPPING)
     (row,) = found.answers()
@@ -158,7 +158,7 @@ def test_answers_stand_under_their_frames_with_names_and_scores(wordnet):
 def test_a_frame_that_comes_again_counts_at_each_place(wordnet):
     line = dataclasses.replace(one_line(), frames=("a", "a", "b"))
 
-    found = score([line], said(line, predicted.DOG, ""), wordnet, QUICK, predicted.MAPPING)
+    found = score([line], says(line, predicted.DOG, ""), wordnet, QUICK, predicted.MAPPING)
 
     assert found.scores(0)["net"].b_cds == pytest.approx(1 - 5 / 6)
 
@@ -191,7 +191,7 @@ def test_rounds_are_seeded_and_leave_the_points_as_they_are(lines, predictions, 
 def test_by_word_the_category_is_a_word_and_a_class_its_first_lemma(wordnet):
     line = one_line("dog")
     hammerhead = "n01494475"
-    spoken = said(line, hammerhead, predicted.DOG, predicted.DOG, predicted.DOG)
+    spoken = says(line, hammerhead, predicted.DOG, predicted.DOG, predicted.DOG)
     options = dataclasses.replace(QUICK, by="word")
 
     found = score([line], spoken, wordnet, options, {"dog": [predicted.DOG, hammerhead]})
@@ -210,7 +210,7 @@ def test_a_category_is_found_in_the_mapping_by_what_it_means(wordnet, name):
     line = one_line(name)
     mapping = {"nonsense": [predicted.CAT], "dog.n.01": [predicted.DOG]}
 
-    found = score([line], said(line, *[predicted.DOG] * 4), wordnet, QUICK, mapping)
+    found = score([line], says(line, *[predicted.DOG] * 4), wordnet, QUICK, mapping)
 
     assert found.scores(0)["net"].b_cds == 0
 
@@ -329,38 +329,58 @@ def test_a_mapping_without_any_predicted_class_is_noted(wordnet):
     line = one_line()
 
     found = score(
-        [line], said(line, *[predicted.CAT] * 4), wordnet, QUICK, {predicted.DOG: [predicted.DOG]}
+        [line],
+        says(line, *[predicted.CAT] * 4),
+        wordnet,
+        QUICK,
+        {predicted.DOG: [predicted.DOG]},
     )
 
     assert found.scores(0)["net"].b_cds == 1
     assert found.result.notes[0].startswith("no predicted class is in the mapping")
 
 
-def refused(line: SequenceLine, spoken: Predictions, wordnet, **given) -> BadInput:
-    line = dataclasses.replace(line, line=7)
-    options = dataclasses.replace(QUICK, **given.pop("options", {}))
+STRANGER = "n99999999"
+
+
+@pytest.mark.parametrize(
+    ("changes", "named", "options", "mapping", "said", "cure"),
+    [
+        ({"category": "blorb"}, predicted.DOG, {}, None, "'blorb' is no noun synset", "a wnid"),
+        ({"category": "dog"}, predicted.DOG, {}, None, predicted.DOG, "--by word"),
+        (
+            {},
+            predicted.DOG,
+            {},
+            {predicted.CAT: [predicted.CAT]},
+            f"the category {predicted.DOG!r}",
+            f"add rows {predicted.DOG}",
+        ),
+        ({"frames": ("f0", "elsewhere")}, predicted.DOG, {}, None, "'elsewhere'", "made for these"),
+        *[
+            ({}, predicted.DOG, {"measure": name}, None, repr(name), "take one of wup, path, lin")
+            for name in ("res", "lch", "lesk", "jcn", "size")
+        ],
+        ({}, predicted.DOG, {"convention": "other"}, None, "'other'", "take one of clean"),
+        ({}, predicted.DOG, {"by": "lemma"}, None, "'lemma'", "take one of wnid"),
+        ({}, STRANGER, {}, None, f"'{STRANGER}' is not a noun", "leave it empty"),
+    ],
+)
+def test_what_cannot_be_scored_is_refused_where_it_stands(
+    wordnet, changes, named, options, mapping, said, cure
+):
+    whole = dataclasses.replace(one_line(), line=7)
+    line = dataclasses.replace(whole, **changes)
+    spoken = dataclasses.replace(says(whole, *[named] * 4), places=(("p.csv", 3),))
+
     with pytest.raises(BadInput) as error:
-        score([line], spoken, wordnet, options, **given)
-    assert error.value.cure
-    return error.value
+        score([line], spoken, wordnet, dataclasses.replace(QUICK, **options), mapping)
 
-
-def test_a_category_that_wordnet_lacks_is_named_with_its_line(wordnet):
-    line = one_line("blorb")
-
-    error = refused(line, said(line, *[predicted.DOG] * 4), wordnet)
-
-    assert (error.line, "'blorb' is no noun synset" in error.message) == (7, True)
-
-
-def test_a_category_of_several_meanings_lists_them(wordnet):
-    line = one_line("dog")
-
-    error = refused(line, said(line, *[predicted.DOG] * 4), wordnet)
-
-    assert error.line == 7
-    assert predicted.DOG in error.message
-    assert "--by word" in str(error.cure)
+    refusal = error.value
+    place = None if options else ("p.csv", 3) if named == STRANGER else (None, 7)
+    assert place in (None, (refusal.file, refusal.line))
+    assert said in refusal.message
+    assert cure in str(refusal.cure)
 
 
 @pytest.mark.parametrize("convention", CONVENTIONS)
@@ -369,7 +389,7 @@ def test_instances_are_scored_as_the_command_compares_them_and_named(wordnet, co
     chihuahua, city = "n02085620", wordnet.find("chihuahua.n.01")
     options = dataclasses.replace(QUICK, by="word", convention=convention)
 
-    found = score([line], said(line, *[chihuahua] * 4), wordnet, options)
+    found = score([line], says(line, *[chihuahua] * 4), wordnet, options)
 
     (row,) = found.answers()
     expected = similarity_matrix(wordnet, [wordnet.find("dog.n.01")], [city], "wup", convention)
@@ -383,65 +403,19 @@ def test_a_category_may_be_an_instance_and_a_result_without_any_names_none(wordn
     line = one_line("Paris")
     options = dataclasses.replace(QUICK, by="word")
 
-    found = score([line], said(line, *[predicted.DOG] * 4), wordnet, options)
+    found = score([line], says(line, *[predicted.DOG] * 4), wordnet, options)
 
     assert found.result.instances == [wordnet.wnid(wordnet.find("paris.n.01"))]
     other = one_line(predicted.DOG)
-    found = score([other], said(other, *[predicted.DOG] * 4), wordnet, QUICK)
+    found = score([other], says(other, *[predicted.DOG] * 4), wordnet, QUICK)
     assert found.result.instances is None
-
-
-def test_a_class_that_wordnet_lacks_is_named_where_it_came(wordnet):
-    line = one_line()
-    spoken = dataclasses.replace(said(line, *["n99999999"] * 4), places=(("p.csv", 3),))
-
-    error = refused(line, spoken, wordnet)
-
-    assert (error.file, error.line) == ("p.csv", 3)
-    assert "'n99999999'" in error.message
-
-
-def test_a_category_that_the_mapping_lacks_is_named(wordnet):
-    line = one_line()
-
-    error = refused(
-        line, said(line, *[predicted.DOG] * 4), wordnet, mapping={predicted.CAT: [predicted.CAT]}
-    )
-
-    assert error.line == 7
-    assert f"the category {predicted.DOG!r}" in error.message
-
-
-@pytest.mark.parametrize("measure", ["res", "lch", "lesk", "jcn", "size"])
-def test_measures_that_leave_0_to_1_are_refused(wordnet, measure):
-    line = one_line()
-
-    error = refused(line, said(line, *[predicted.DOG] * 4), wordnet, options={"measure": measure})
-
-    assert "take one of wup, path, lin" in str(error.cure)
-
-
-@pytest.mark.parametrize("given", [{"convention": "other"}, {"by": "lemma"}])
-def test_unknown_choices_are_refused(wordnet, given):
-    line = one_line()
-
-    refused(line, said(line, *[predicted.DOG] * 4), wordnet, options=given)
-
-
-def test_predictions_of_other_sequences_are_refused(wordnet):
-    line = one_line()
-    other = dataclasses.replace(line, frames=("f0", "elsewhere"))
-
-    error = refused(other, said(line, *[predicted.DOG] * 4), wordnet)
-
-    assert (error.line, "'elsewhere'" in error.message) == (7, True)
 
 
 def test_no_sequences_are_refused(wordnet):
     line = one_line()
 
     with pytest.raises(BadInput, match="no sequences"):
-        score([], said(line, *[predicted.DOG] * 4), wordnet)
+        score([], says(line, *[predicted.DOG] * 4), wordnet)
 
 
 def test_a_part_scheme_that_comes_again_under_another_name_changes_no_average(

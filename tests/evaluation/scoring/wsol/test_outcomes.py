@@ -1,4 +1,4 @@
-"""The images behind the numbers of `score wsol`: their shares are the numbers."""
+"""Outcomes of the images of `score wsol`: their shares are the numbers."""
 
 import numpy as np
 import pytest
@@ -43,14 +43,13 @@ def test_the_shares_of_right_images_are_the_accuracies(folder, name, tmp_path):
     found = list(outcomes.box_outcomes(folder.metadata, folder.maps, protocol, result, named))
 
     assert [row["image"] for row in found] == list(folder.names)
-    expected = {**result["max_box_acc_v2"], "max_box_acc": result["max_box_acc"]}
-    expected["top1_localization"] = result["top1_localization"]
-    del expected["mean"]
+    expected = {**result.max_box_acc_v2.best, "max_box_acc": result.max_box_acc}
+    expected["top1_localization"] = result.top1_localization
     for key, best in expected.items():
         right = [row["outcome"][key]["right"] for row in found]
-        assert np.mean(right) == best["accuracy"], key
+        assert np.mean(right) == best.accuracy, key
     assert set(expected) == set(found[0]["outcome"])
-    assert 0.1 < expected["0.5"]["accuracy"] < 1
+    assert 0.1 < expected["0.5"].accuracy < 1
 
 
 @pytest.mark.parametrize("name", box_scores.PROTOCOLS)
@@ -69,9 +68,9 @@ def test_an_outcome_is_in_pixels_of_the_image(folder, name):
     last = [40, 20] if name == "paper" else [40 * 23 / 24, 20 * 23 / 24]
     assert first["classes"] == ["dog"]
     assert first["truth"] == [[20, 10, 40, 20]]
-    for told in first["outcome"].values():
-        assert told["box"] == pytest.approx([20, 10, *last])
-        assert told["right"]
+    for placed in first["outcome"].values():
+        assert placed["box"] == pytest.approx([20, 10, *last])
+        assert placed["right"]
 
 
 def test_without_a_box_there_is_none(folder):
@@ -99,7 +98,7 @@ def test_pixels_of_an_image_at_the_threshold_of_all(tmp_path, name):
         truth[4:16, 10:30] = True
         truth = truth[rows][:, columns]
         scores = box_scores.normalized(np.load(folder.maps / f"{folder.names[1]}.npy"))
-        called = scores >= result["px_acc"]["threshold"]
+        called = scores >= result.px_acc.threshold
         assert found[1] == {
             "px_acc": (called == truth).mean(),
             "px_prec": (called & truth).sum() / called.sum() if called.any() else None,

@@ -77,7 +77,7 @@ def _located(line: Line, outcome: Outcome, number: str, name: Namer) -> Drawn:
     boxes = outcome.get("boxes") or []
     right = _right_box(line, outcome)
     for at, (label, box) in enumerate(zip(outcome.get("labels") or [], boxes, strict=False)):
-        yield box, "right" if at == right else "wrong", name(label)
+        yield box, "right" if at == right else "wrong", name(label or "")
 
 
 def _right_box(line: Line, outcome: Outcome) -> int | None:
@@ -141,7 +141,10 @@ def verdicts(kind: str, line: Line, outcome: Outcome, number: str, name: Namer) 
 
 def _label_verdicts(line: Line, outcome: Outcome, number: str, name: Namer) -> Iterator[Verdict]:
     for label in outcome.get("labels") or ():
-        yield Verdict("right" if label in line["classes"] else "wrong", name(label))
+        if label is None:
+            yield Verdict("plain", "no class at this rank")
+        else:
+            yield Verdict("right" if label in line["classes"] else "wrong", name(label))
     if "iou" in outcome:
         yield Verdict("plain", "IoU with the right class", share(outcome["iou"]))
     if outcome.get("height"):
@@ -158,12 +161,13 @@ def _found_verdicts(line: Line, outcome: Outcome, number: str, name: Namer) -> I
 
 def _map_verdicts(line: Line, outcome: Outcome, number: str, name: Namer) -> Iterator[Verdict]:
     for own in outcomes.NUMBERS["wsol"]:
-        value = outcome.get(own.key)
+        value: object = outcome.get(own.key)
         if isinstance(value, dict):
             tone = "right" if value["right"] else "wrong"
             yield Verdict(tone, own.words, f"IoU {share(value['iou'])}")
         elif own.key in outcome:
-            yield Verdict("plain", own.words, share(value))
+            known = value if isinstance(value, float) else None
+            yield Verdict("plain", own.words, share(known))
 
 
 def only(line: Line, outcome: Outcome, label: str) -> tuple[Line, Outcome]:

@@ -231,7 +231,8 @@ def image(
     found = index_of(row, run)
     if number >= len(found):
         return None
-    asked, line = asked_in(found, query), found.lines[number]
+    asked = asked_in(found, query)
+    line: outcomes.Line = found.lines[number]
     viewed = Viewed(row, run, asked, class_names.namer(row))
     photograph = _photographs(row, [line["image"]]).get(line["image"])
     picture = _picture(viewed, number, line, photograph, is_small=False)

@@ -1,10 +1,18 @@
 """A campaign of cats whose parts are drawn, and a benchmark that reveals them."""
 
 import pytest
+from django.test import Client
 
 from evaluation.models import Benchmark
 from labeling.models import Campaign
 from tests.evaluation.cds import world
+
+
+@pytest.fixture
+def as_alice(alice) -> Client:
+    client = Client()
+    client.force_login(alice)
+    return client
 
 
 @pytest.fixture

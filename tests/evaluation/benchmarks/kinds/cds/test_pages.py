@@ -15,7 +15,6 @@ from evaluation.models import Benchmark, Run
 from evaluation.readers.sequences import SequenceLine
 from evaluation.scoring.cds.result import AnsweredSequence
 from evaluation.scoring.cds.wording import content_scheme
-from labeling.errors import Refusal
 from tests.evaluation.cds import results, world
 
 pytestmark = pytest.mark.django_db
@@ -36,13 +35,6 @@ def run(reveal, alice, tmp_path, wordnet, run_jobs) -> Run:
     made.refresh_from_db()
     assert made.state == Run.State.DONE, made.error
     return made
-
-
-@pytest.fixture
-def as_alice(alice) -> Client:
-    client = Client()
-    client.force_login(alice)
-    return client
 
 
 def address(name: str, run: Run, *args) -> str:
@@ -391,10 +383,3 @@ def test_pages_ask_the_database_little(run, as_alice, django_assert_max_num_quer
     ):
         with django_assert_max_num_queries(12):
             assert as_alice.get(path).status_code == 200
-
-
-def test_a_result_without_its_file_is_a_refusal(run):
-    (folders.run_folder(run.benchmark, run.pk) / "answers.jsonl").unlink()
-
-    with pytest.raises(Refusal, match="Score the benchmark again"):
-        sequence_pages.answers_of(run.benchmark, run)

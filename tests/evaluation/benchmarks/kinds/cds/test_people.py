@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from PIL import Image as Pillow
 
-from evaluation.benchmarks import folders, truth_campaigns
+from evaluation.benchmarks import class_lists, folders
 from evaluation.benchmarks.kinds.cds import benchmarks, people, people_frames, running
 from evaluation.models import Benchmark
 from evaluation.readers.frame_predictions import NOT_ASKED
@@ -247,7 +247,7 @@ def test_the_cost_counts_frames_votes_and_the_people_it_takes(benchmark):
 
     assert (one.objects, one.sequences, one.frames) == (len(lines), len(lines), sum(counts))
     assert one.people == max(counts) * 3
-    assert one.estimate["answers"] == sum(counts) * 3
+    assert one.estimate.answers == sum(counts) * 3
     assert (few.objects, few.sequences) == (1, 1)
 
 
@@ -262,9 +262,7 @@ def test_the_classes_are_those_of_the_benchmark_or_the_researchers(benchmark, al
 def test_no_two_classes_have_one_name(wordnet):
     cranes = ["n02012849", "n03126707"]
 
-    names = {
-        entry["key"]: entry["name"] for entry in truth_campaigns.classes([*cranes, CAT], wordnet)
-    }
+    names = {entry["key"]: entry["name"] for entry in class_lists.classes([*cranes, CAT], wordnet)}
 
     assert names[CAT] == "cat"
     assert names[cranes[0]] == "crane (wading bird)"
@@ -324,7 +322,7 @@ def test_people_stand_beside_the_machines_with_the_cds_reckoned_by_hand(
 
     result = running.score(benchmark, running.prepare(benchmark, run), run)
 
-    assert result["classifiers"] == ["net", "people"]
+    assert result.classifiers == ["net", "people"]
     rows = sequences_of(benchmark, run)
     mine = {
         (row["image"], row["object"]): row["cds"] for row in rows if row["classifier"] == "people"
@@ -337,9 +335,9 @@ def test_people_stand_beside_the_machines_with_the_cds_reckoned_by_hand(
     # Only what was asked: the other content scheme is the machine's alone.
     assert {row["content_scheme"] for row in rows if row["classifier"] == "people"} == {INTRA}
     assert {row["content_scheme"] for row in rows if row["classifier"] == "net"} == {INTRA, "low"}
-    named = {row["classifier"] for row in result["tables"]["by_content_scheme"]}
+    named = {row.classifier for row in result.tables.by_content_scheme}
     assert named >= {"net", "people"}
-    assert not any("not settled" in note for note in result["notes"])
+    assert not any("not settled" in note for note in result.notes)
 
 
 def test_a_sequence_with_an_open_frame_is_left_out_and_told(benchmark, alice):
@@ -383,11 +381,10 @@ PAGE = "/benchmarks/cats/people/"
 FORM = {"part_scheme": ["random"], "content_scheme": [INTRA], "votes": 2, "vocabulary": ""}
 
 
-def test_the_page_tells_what_it_takes_before_anything_is_made(benchmark, alice, client):
-    client.force_login(alice)
-    assert client.get(PAGE).status_code == 200
+def test_the_page_tells_what_it_takes_before_anything_is_made(benchmark, alice, as_alice):
+    assert as_alice.get(PAGE).status_code == 200
 
-    page = client.post(PAGE, FORM | {"check": "1"}).content.decode()
+    page = as_alice.post(PAGE, FORM | {"check": "1"}).content.decode()
 
     cost = people.cost(benchmark, people.asked_of(benchmark, "random", INTRA), 2)
     assert f"<dt>different people at least</dt><dd>{cost.people}</dd>" in page
@@ -395,31 +392,27 @@ def test_the_page_tells_what_it_takes_before_anything_is_made(benchmark, alice, 
     assert Benchmark.objects.get(pk=benchmark.pk).naming is None
 
 
-def test_the_page_makes_the_campaign_and_says_what_is_next(benchmark, alice, client):
-    client.force_login(alice)
-
-    assert client.post(PAGE, FORM | {"ask": "1", "vocabulary": f"{CAT}\n{DOG}\n"}).url == PAGE
-    assert "The frames are being made" in client.get(PAGE).content.decode()
+def test_the_page_makes_the_campaign_and_says_what_is_next(benchmark, alice, as_alice):
+    assert as_alice.post(PAGE, FORM | {"ask": "1", "vocabulary": f"{CAT}\n{DOG}\n"}).url == PAGE
+    assert "The frames are being made" in as_alice.get(PAGE).content.decode()
     work()
-    page = client.get(PAGE).content.decode()
+    page = as_alice.get(PAGE).content.decode()
 
     naming = Benchmark.objects.get(pk=benchmark.pk).naming
     assert [entry["key"] for entry in naming.settings["vocabulary"]] == [CAT, DOG]
     assert naming.memberships.get().user == alice
     assert f"/campaigns/{naming.name}/people/" in page
-    fragment = client.get(f"{PAGE}?fragment=1").content.decode()
+    fragment = as_alice.get(f"{PAGE}?fragment=1").content.decode()
     assert "Invite people" in fragment
     assert "<html" not in fragment
-    assert "/benchmarks/cats/" in client.get(f"/campaigns/{naming.name}/").content.decode()
+    assert "/benchmarks/cats/" in as_alice.get(f"/campaigns/{naming.name}/").content.decode()
     lifecycle.launch(naming, alice)
-    assert "is open" in client.get(PAGE).content.decode()
+    assert "is open" in as_alice.get(PAGE).content.decode()
 
 
-def test_the_page_names_the_field_at_fault(benchmark, alice, client):
-    client.force_login(alice)
-
+def test_the_page_names_the_field_at_fault(benchmark, alice, as_alice):
     for fields in ({"votes": 0}, {"vocabulary": "cat"}, {"part_scheme": ["E_U"]}):
-        answer = client.post(PAGE, FORM | {"ask": "1"} | fields)
+        answer = as_alice.post(PAGE, FORM | {"ask": "1"} | fields)
         assert answer.status_code == 422
         assert list(answer.context["form"].errors) == list(fields)
     assert Benchmark.objects.get(pk=benchmark.pk).naming is None

@@ -20,12 +20,7 @@ from tests.labeling.parted import CAT
 
 
 @pytest.fixture
-def reveal(alice, bob, dataset, wordnet) -> Benchmark:
-    return world.make(alice, world.campaign_of(alice, bob, dataset))
-
-
-@pytest.fixture
-def scored(reveal, alice, tmp_path) -> Benchmark:
+def scored(reveal, alice, tmp_path, wordnet) -> Benchmark:
     """Alpha is right from the first frame on, beta at the last."""
     world.add(reveal, alice, tmp_path, alpha=world.always_right, beta=world.right_at_last)
     return reveal

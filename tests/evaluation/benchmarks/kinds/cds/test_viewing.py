@@ -8,7 +8,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from django.test import Client
 from django.urls import reverse
 from PIL import Image
 
@@ -28,20 +27,8 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def reveal(alice, bob, dataset) -> Benchmark:
-    return world.make(alice, world.campaign_of(alice, bob, dataset))
-
-
-@pytest.fixture
 def run(reveal, alice) -> Run:
     return Run.objects.create(benchmark=reveal, release=reveal.release, state=Run.State.DONE)
-
-
-@pytest.fixture
-def as_alice(alice) -> Client:
-    client = Client()
-    client.force_login(alice)
-    return client
 
 
 def folder(benchmark: Benchmark, number: int = 0) -> Path:
@@ -262,12 +249,6 @@ def test_a_sequence_or_a_run_that_is_not_the_benchmarks_is_not_found(run, alice,
     assert as_alice.post(address("cds_frames", run, 999)).status_code == 404
     path = reverse("evaluation:cds_frame", args=[name, elsewhere.pk, 0, 1])
     assert as_alice.get(path).status_code == 404
-
-
-def test_a_competition_has_no_frames(run, as_alice):
-    Benchmark.objects.update(kind="mad")
-
-    assert as_alice.get(address("cds_frames", run, 0)).status_code == 404
 
 
 def test_a_line_is_read_as_it_was_written(reveal):

@@ -34,11 +34,6 @@ SUBMISSIONS, LINES, ORDERS, REMOVE = (
 )
 
 
-@pytest.fixture
-def as_alice(alice) -> Client:
-    return logged_in(alice)
-
-
 def logged_in(user) -> Client:
     client = Client()
     client.force_login(user)
@@ -321,14 +316,6 @@ def test_sequences_and_orders_can_be_fetched(reveal, as_alice):
 
     assert lines == benchmarks.lines_path(reveal).read_bytes()
     assert orders["orders"] == reveal.settings["orders"]
-
-
-def test_sequences_that_are_gone_say_so(reveal, as_alice):
-    benchmarks.lines_path(reveal).unlink()
-
-    response = as_alice.get(LINES)
-
-    assert "are not on this server any more" in response.content.decode()
 
 
 def test_predictions_come_in_and_are_scored(wordnet, reveal, as_alice, run_jobs):

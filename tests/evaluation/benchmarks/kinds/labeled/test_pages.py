@@ -3,23 +3,24 @@
 import csv
 import io
 import json
+import re
 
 import pytest
-from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.urls import reverse
 
 from evaluation.benchmarks import runs
-from evaluation.benchmarks.kinds.labeled import benchmarks, csv_tables, figures, pages, running
+from evaluation.benchmarks.kinds.labeled import benchmarks, figures, pages, running, tables
 from evaluation.models import Benchmark, Run
 from labeling.models import Campaign, Image
 from labeling.releases import freezing
 from tests import factories
+from tests.clients import upload
 from tests.evaluation.benchmarks.kinds.labeled import results, world
 from tests.evaluation.benchmarks.kinds.labeled.results import CAT, COW
 
 pytestmark = pytest.mark.django_db
-KINDS = tuple(results.SCORED)
+KINDS = tuple(results.SCORES)
 OUTCOMES = {
     "classification": {
         "labels": [COW, CAT],
@@ -48,13 +49,6 @@ OUTCOMES = {
 
 
 @pytest.fixture
-def as_alice(alice) -> Client:
-    client = Client()
-    client.force_login(alice)
-    return client
-
-
-@pytest.fixture
 def scored(alice, cats):
     """Makes a benchmark of a kind with a run by hand, of 30 images of which three are there."""
 
@@ -65,10 +59,10 @@ def scored(alice, cats):
             kind=kind,
             campaign=cats,
             release=freezing.freeze(cats, alice),
-            settings=results.SETTINGS[kind] | {"truth": results.TRUTH},
+            settings=results.SETTINGS[kind].to_json() | {"truth": results.TRUTH.to_json()},
             created_by=alice,
         )
-        result = results.result(kind, *values) | fields
+        result = results.result(kind, *values).to_json() | fields
         curves = result.pop("curves")
         for place, own in enumerate(result["submissions"]):
             row.submissions.create(
@@ -131,7 +125,7 @@ def test_the_page_of_every_kind_has_its_numbers_tables_and_figures(kind, scored,
     result = pages.result_of(run.benchmark, run)
     for name in figures.drawn(result):
         assert address("figure", run, name, "svg") in page, name
-    for table in csv_tables.filled(result):
+    for table in tables.filled(result):
         assert address("result_csv", run, table.name) in page, table.name
     assert address("released_images", run) in page
     assert f"{best} <strong>" in read(as_alice, address("run", run))
@@ -144,9 +138,10 @@ def test_nulls_are_dashes_and_never_a_fault(kind, values, scored, as_alice):
 
     page = read(as_alice, reverse("evaluation:benchmark", args=[kind]))
 
-    assert "None" not in page.replace("No one", "")
-    assert "nan" not in page.lower().replace("finance", "")
-    for name in (table.name for table in csv_tables.TABLES):
+    # A random token may have any letters.
+    words = re.sub(r'(value|nonce)="[^"]*"', "", page)
+    assert re.findall(r"None|\bnan\b", words) == []
+    for name in (table.name for table in tables.TABLES):
         assert as_alice.get(address("result_csv", run, name)).status_code == 200
 
 
@@ -197,17 +192,7 @@ def test_states_before_a_score_say_what_to_do(alice, cats, as_alice, tmp_path):
     page = as_alice.get(path)
     assert "The score waits for a worker" in page.content.decode()
     assert b'hx-trigger="every 2s"' in page.content
-    htmx = {"HX-Request": "true"}
-    still = as_alice.get(path, {"seen": page.context["seen"]}, headers=htmx)
-    moved = as_alice.get(path, {"seen": "0"}, headers=htmx)
-    assert still.status_code == 204
-    assert b"<html" not in moved.content
     assert "No result yet" in read(as_alice, address("run", run))
-
-    Run.objects.update(state=Run.State.FAILED, error="The truth is gone.")
-
-    assert "The truth is gone." in read(as_alice, path)
-    assert "The truth is gone." in read(as_alice, address("run", run))
 
 
 def test_files_of_a_result_come_whole(scored, as_alice):
@@ -225,16 +210,6 @@ def test_files_of_a_result_come_whole(scored, as_alice):
     rows = list(csv.DictReader(io.StringIO(table)))
     assert {row["submission"] for row in rows} == {"alpha", "beta"}
     assert figure["Content-Disposition"].endswith(f'filename="wsol-run-{run.pk}-curves.png"')
-
-
-@pytest.mark.parametrize(("name", "form"), [("at-k", "svg"), ("lead", "pdf"), ("lead/x", "svg")])
-def test_there_is_no_figure_of_what_is_not_there(name, form, scored, as_alice):
-    run = scored("wsol")
-    path = address("figure", run, "lead", "svg").replace("lead.svg", f"{name}.{form}")
-
-    assert as_alice.get(path).status_code == 404
-    assert as_alice.get(address("figure", run, "lead", "svg"), {"theme": "pink"}).status_code == 404
-    assert as_alice.get(address("result_csv", run, "ranks")).status_code == 404
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -263,10 +238,10 @@ def test_cases_and_classes_narrow_the_images_down(scored, as_alice):
     def shown(**query):
         return as_alice.get(path, {"classifier": "beta", "number": "ap"} | query)
 
-    tabs = {tab["case"].key: tab["images"] for tab in shown().context["tabs"]}
+    tabs = {tab.case.key: tab.images for tab in shown().context["tabs"]}
     assert tabs == {"": 30, "hit": 30, "missed": 30, "false": 30, "near": 0, "far": 30}
     cows = shown(**{"class": COW, "case": "false"})
-    assert [tab["images"] for tab in cows.context["tabs"]] == [30, 0, 0, 30, 0, 30]
+    assert [tab.images for tab in cows.context["tabs"]] == [30, 0, 0, 30, 0, 30]
     card = cows.context["cards"][0]
     assert [shape.tone for shape in card["shapes"]] == ["wrong"]
     assert "No image is in this case" in shown(**{"class": COW, "case": "hit"}).content.decode()
@@ -351,9 +326,9 @@ def test_new_shows_what_each_kind_would_stand_on(alice, cats, as_alice):
     freezing.freeze(cats, alice)
     page = as_alice.get(path, {"campaign": cats.name})
 
-    kinds = {own["kind"]: own for own in page.context["kinds"]}
+    kinds = {own.kind: own for own in page.context["kinds"]}
     assert set(kinds) == set(KINDS)
-    assert kinds["detection"]["truth"]["images"] > 0
+    assert kinds["detection"].truth.images > 0
     assert "left out" in page.content.decode()
 
 
@@ -362,7 +337,7 @@ def test_a_kind_that_the_campaign_cannot_give_says_why(alice, dataset, bob, as_a
 
     page = as_alice.get(reverse("evaluation:new", args=["labeled"]), {"campaign": campaign.name})
 
-    assert all(own["fault"] for own in page.context["kinds"])
+    assert all(own.fault for own in page.context["kinds"])
     assert b"Not here:" in page.content
     assert b"Make the benchmark" not in page.content
 
@@ -373,7 +348,7 @@ def test_a_benchmark_is_made_with_the_settings_of_its_kind(alice, cats, as_alice
     made = Benchmark.objects.get(name="maps")
     assert answer["Location"] == reverse("evaluation:submissions", args=["maps"])
     assert made.kind == "wsol"
-    assert benchmarks.chosen_of(made)["protocol"] == "reference"
+    assert benchmarks.chosen_of(made).protocol == "reference"
     assert made.settings["size"] == 28
 
 
@@ -395,10 +370,6 @@ def test_faults_of_the_form_are_said_and_nothing_is_made(fields, said, cats, as_
     assert answer.status_code == 422
     assert said in answer.content.decode()
     assert not Benchmark.objects.exists()
-
-
-def upload(name: str, content: bytes) -> SimpleUploadedFile:
-    return SimpleUploadedFile(name, content)
 
 
 def test_a_submission_comes_is_replaced_and_goes(alice, cats, as_alice):

@@ -1,19 +1,12 @@
 """Benchmarks on released labels for programs."""
 
-import json
-import zipfile
-from io import BytesIO
-
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 
 from evaluation.benchmarks import folders
-from evaluation.benchmarks.kinds.labeled import benchmarks
 from evaluation.models import Benchmark, Run
 from labeling.releases import freezing
-from tests import factories
 from tests.evaluation.benchmarks.kinds.labeled import world
-from tests.evaluation.benchmarks.kinds.labeled.world import CAT
 from tests.labeling.web.test_api_campaigns import API, program
 
 NEW = API + "released-benchmarks/"
@@ -88,21 +81,6 @@ def test_what_cannot_be_is_refused_by_its_field(client, cats, changes, status, f
     assert not Benchmark.objects.exists()
 
 
-def test_labels_without_boxes_are_the_truth_of_a_classification_only(client, alice, bob):
-    from tests.world import answer_everything
-
-    campaign = factories.make_campaign(
-        alice, factories.make_dataset(alice), images=1, policy={"votes": 1}
-    )
-    factories.join(bob, campaign)
-    answer_everything(bob, campaign)
-
-    answer = client.post(NEW, BODY | {"campaign": "coots"}, format="json")
-
-    assert (answer.status_code, answer.json()["errors"][0]["field"]) == (400, "kind")
-    assert "truth of a classification only" in answer.json()["detail"]
-
-
 def test_a_classifier_comes_is_scored_and_leaves(client, maps, run_jobs):
     first = put(client, benchmark=maps)
     run_jobs()
@@ -136,34 +114,6 @@ def test_a_map_at_fault_is_named(client, maps):
     assert not maps.submissions.exists()
 
 
-def test_too_large_a_file_is_refused(client, alice, cats, wordnet, monkeypatch):
-    monkeypatch.setattr(benchmarks, "MAX_BYTES", 3)
-    world.make(alice, cats, "classification")
-    file = SimpleUploadedFile("p.csv", b"image,rank,wnid\n")
-
-    answer = client.put(
-        f"{API}benchmarks/classification/submissions/alpha/", {"file": file}, format="multipart"
-    )
-
-    assert (answer.status_code, answer.json()["code"]) == (413, "too_large")
-
-
-def test_truth_and_images_are_taken_away(client, maps, run_jobs):
-    put(client, benchmark=maps)
-    run_jobs()
-    run = Run.objects.get()
-
-    truth = client.get(f"{ONE}truth.zip")
-    images = client.get(f"{ONE}runs/{run.pk}/images.jsonl")
-
-    with zipfile.ZipFile(BytesIO(b"".join(truth))) as archive:
-        assert archive.read("wsol/class_labels.txt").decode() == f"cats/1.png,{CAT}\n"
-    [line] = b"".join(images).decode().splitlines()
-    assert json.loads(line)["image"] == "cats/1.png"
-    assert "no-store" in images["Cache-Control"]
-    assert client.get(f"{ONE}runs/{run.pk + 1}/images.jsonl").status_code == 404
-
-
 def test_files_that_went_are_told(client, maps, run_jobs):
     put(client, benchmark=maps)
     run_jobs()
@@ -173,12 +123,3 @@ def test_files_that_went_are_told(client, maps, run_jobs):
 
     assert client.get(f"{ONE}runs/{run.pk}/images.jsonl").status_code == 404
     assert client.get(f"{ONE}truth.zip").status_code == 400
-
-
-def test_other_kinds_have_none_of_it(client, alice, cats):
-    Benchmark.objects.create(
-        name="other", title="Other", kind="mad", campaign=cats, created_by=alice
-    )
-
-    for address in ("truth.zip", "runs/1/images.jsonl"):
-        assert client.get(f"{API}benchmarks/other/{address}").status_code == 404

@@ -3,20 +3,19 @@
 import json
 import shutil
 import zipfile
-from datetime import timedelta
+from pathlib import Path
 
 import numpy as np
 import pytest
-from django.utils import timezone
 
 from evaluation.benchmarks import folders, runs
 from evaluation.benchmarks.kinds.labeled import benchmarks, paths, running
 from evaluation.models import Run
 from labeling.campaigns import lifecycle
-from labeling.models import Campaign, Job
+from labeling.models import Campaign
 from labeling.releases import freezing
-from tests.evaluation.benchmarks.kinds.labeled import world
-from tests.evaluation.benchmarks.kinds.labeled.world import CAT, COW, DOG
+from tests.evaluation.benchmarks.kinds.labeled import results, world
+from tests.evaluation.benchmarks.kinds.labeled.world import CAT, DOG
 
 KINDS = ("classification", "localization", "detection", "wsol")
 OPTIONS = {"classification": (), "localization": (), "detection": (), "wsol": ("--thresholds", 50)}
@@ -158,8 +157,8 @@ def test_wsol_of_parts_tells_boxes_and_pixels_together(wordnet, alice, cats, tmp
     assert {"max_box_acc", "0.3", "px_acc"} <= set(line["outcomes"]["alpha"])
     assert {"max_box_acc_v2", "pxap", "mpxap"} <= set(run.result["submissions"][0]["result"])
     curves = running.curves_of(benchmark, run.pk)
-    assert set(curves["alpha"]) == {"boxes", "masks"}
-    assert len(curves["alpha"]["boxes"]["thresholds"]) == 50
+    assert curves["alpha"].masks
+    assert len(curves["alpha"].boxes.thresholds) == 50
 
 
 def test_a_test_split_that_was_scored_again_says_so(scored, alice, tmp_path, run_jobs):
@@ -181,16 +180,6 @@ def test_another_split_may_be_scored_as_often_as_one_likes(
     notes = finished(benchmark, run_jobs).result["notes"]
 
     assert not any("split" in note for note in notes)
-
-
-def test_a_run_without_anybody_fails_with_its_sentence(wordnet, alice, cats, run_jobs):
-    benchmark = world.make(alice, cats, "detection")
-
-    run = finished(benchmark, run_jobs)
-
-    assert run.state == Run.State.FAILED
-    assert run.error.startswith("Nobody takes part yet.")
-    assert Job.objects.get(kind="score").state == Job.State.DONE
 
 
 def test_a_run_without_its_truth_fails_with_its_sentence(scored, run_jobs):
@@ -309,13 +298,11 @@ def test_a_benchmark_keeps_its_release_from_being_pruned(scored, alice):
     assert freezing.prune(scored.campaign, keep) == 0
 
 
-def test_a_job_that_was_run_twice_keeps_its_first_result(scored, run_jobs):
-    run = finished(scored, run_jobs)
-    Job.objects.filter(kind="score").update(
-        state=Job.State.QUEUED, leased_until=timezone.now() - timedelta(minutes=1)
-    )
+def test_a_class_without_objects_is_in_no_analysis(monkeypatch):
+    monkeypatch.setattr(running.Analyst, "objects", None)
+    scored = running.scoring.Scored(results.detection(0.5), iter, having={CAT: 7})
 
-    run_jobs()
+    found = running.Analyst("detection", Path("truth"), results.SETTINGS["detection"]).of(scored)
 
-    assert Run.objects.get(pk=run.pk).result == run.result
-    assert COW not in json.dumps(run.result["settings"])
+    assert found is not None
+    assert [(row.wnid, row.images) for row in found.per_class.rows] == [(CAT, 7)]

@@ -4,8 +4,8 @@ import math
 
 import pytest
 
-from evaluation.benchmarks import runs, truth_campaigns
-from evaluation.benchmarks.kinds.mad import competitions
+from evaluation.benchmarks import runs
+from evaluation.benchmarks.kinds.mad import competitions, true_labels
 from evaluation.models import Benchmark, Selection
 from evaluation.readers import selections
 from labeling.errors import Conflict, Refusal
@@ -16,16 +16,6 @@ from tests.evaluation import crowd
 from tests.evaluation.crowd import COOT, DRAKE, GOLDFISH, TENCH
 
 
-@pytest.fixture
-def birds(alice, dataset, wordnet) -> Benchmark:
-    return crowd.make(alice, dataset, wordnet)
-
-
-@pytest.fixture
-def people(birds):
-    return crowd.people_of(birds.campaign)
-
-
 def asked(benchmark: Benchmark, state: str = "open") -> set[tuple[str, str]]:
     rows = benchmark.campaign.questions.filter(state=state)
     return set(rows.values_list("item__image__name", "topic"))
@@ -34,6 +24,11 @@ def asked(benchmark: Benchmark, state: str = "open") -> set[tuple[str, str]]:
 def standing(benchmark: Benchmark, first: str, second: str) -> list[str]:
     rows = benchmark.selections.filter(first__name=first, second__name=second, state="chosen")
     return list(rows.order_by("rank").values_list("image", flat=True))
+
+
+def own(pair: str, *ranks: int) -> list[str]:
+    """The images that a pair has alone."""
+    return [f"{pair}-{rank}.png" for rank in ranks]
 
 
 def drop(image: str, *topics: str):
@@ -100,10 +95,10 @@ def test_plan_counts_what_it_would_ask_and_cost(dataset, wordnet):
     early = competitions.plan(selections.from_rows(rows, wordnet), dataset, policy)
 
     assert (plan.pairs, plan.images, plan.questions, plan.wnids) == (3, 7, 15, 3)
-    assert plan.estimate["answers"] == 75
-    assert plan.estimate["cost"] == pytest.approx(3.0)
+    assert plan.estimate.answers == 75
+    assert plan.estimate.cost == pytest.approx(3.0)
     # A majority of five takes 3.634 votes of people who are right 4 times in 5.
-    assert early.estimate["answers"] == 55
+    assert early.estimate.answers == 55
 
 
 def test_same_selection_under_the_same_name_again_is_the_same_benchmark(
@@ -180,35 +175,22 @@ def test_too_hard_an_image_leaves_only_the_pairs_that_asked_that_question(birds,
 
     run_jobs()
 
-    assert standing(birds, "alpha", "beta") == [f"alpha-beta-{n}.png" for n in (2, 3, 4)]
-    assert standing(birds, "alpha", "gamma") == [f"alpha-gamma-{n}.png" for n in (2, 3, 4)]
-    # Neither of this pair's questions about the image was too hard.
+    assert standing(birds, "alpha", "beta") == own("alpha-beta", 2, 3, 4)
+    assert standing(birds, "alpha", "gamma") == own("alpha-gamma", 2, 3, 4)
+    # Neither of this pair's questions about the image was too hard: both are still asked.
     assert standing(birds, "beta", "gamma")[0] == "shared.png"
+    assert {("shared.png", DRAKE), ("shared.png", TENCH)} <= asked(birds)
 
 
-def test_what_no_pair_needs_any_more_is_withdrawn_and_the_rest_goes_on(birds, people, run_jobs):
+def test_what_no_pair_needs_is_withdrawn_and_the_replacement_asked_as_returned(
+    birds, people, run_jobs
+):
     crowd.answer(birds.campaign, people, drop("alpha-beta-2.png", DRAKE))
 
     run_jobs()
 
     assert ("alpha-beta-2.png", COOT) in asked(birds, "withdrawn")
     assert {("alpha-beta-4.png", COOT), ("alpha-beta-4.png", DRAKE)} <= asked(birds)
-
-
-def test_another_pairs_question_about_the_dropped_image_is_still_asked(birds, people, run_jobs):
-    crowd.answer(birds.campaign, people, drop("shared.png", COOT))
-
-    run_jobs()
-
-    # beta – gamma still needs both.
-    assert {("shared.png", DRAKE), ("shared.png", TENCH)} <= asked(birds)
-
-
-def test_replacements_come_in_the_lane_of_returned_questions(birds, people, run_jobs):
-    crowd.answer(birds.campaign, people, drop("alpha-beta-2.png", DRAKE))
-
-    run_jobs()
-
     lanes = birds.campaign.questions.filter(item__image__name="alpha-beta-4.png")
     assert set(lanes.values_list("lane", flat=True)) == {Question.Lane.RETURNED}
 
@@ -235,25 +217,15 @@ def test_order_in_which_drops_are_seen_to_does_not_matter(birds, people, backwar
     for job in reversed(queued) if backwards else queued:
         queue.run(job.pk)
 
-    assert standing(birds, "alpha", "beta") == [
-        "shared.png",
-        "alpha-beta-4.png",
-        "alpha-beta-5.png",
-    ]
+    assert standing(birds, "alpha", "beta") == ["shared.png", *own("alpha-beta", 4, 5)]
 
 
 def test_a_dropped_replacement_is_replaced_in_turn(birds, people, run_jobs):
-    crowd.answer(birds.campaign, people, drop("alpha-beta-2.png", COOT))
-    run_jobs()
-    crowd.answer(birds.campaign, people, drop("alpha-beta-4.png", DRAKE))
+    for image, topic in (("alpha-beta-2.png", COOT), ("alpha-beta-4.png", DRAKE)):
+        crowd.answer(birds.campaign, people, drop(image, topic))
+        run_jobs()
 
-    run_jobs()
-
-    assert standing(birds, "alpha", "beta") == [
-        "shared.png",
-        "alpha-beta-3.png",
-        "alpha-beta-5.png",
-    ]
+    assert standing(birds, "alpha", "beta") == ["shared.png", *own("alpha-beta", 3, 5)]
 
 
 def test_a_pair_without_reserve_simply_has_fewer(birds, people, run_jobs):
@@ -282,11 +254,7 @@ def test_a_reserve_that_was_dropped_elsewhere_is_passed_over(alice, dataset, wor
     crowd.answer(benchmark.campaign, people, drop("alpha-beta-2.png", COOT))
     run_jobs()
 
-    assert standing(benchmark, "alpha", "beta") == [
-        "shared.png",
-        "alpha-beta-3.png",
-        "alpha-beta-5.png",
-    ]
+    assert standing(benchmark, "alpha", "beta") == ["shared.png", *own("alpha-beta", 3, 5)]
 
 
 def test_a_missing_reserve_fails_the_job_with_its_name_and_works_on_retry(
@@ -325,17 +293,11 @@ def test_a_campaign_of_its_own_has_nothing_to_replace(coots, run_jobs):
     assert Job.objects.get(kind="question dropped").state == Job.State.DONE
 
 
-def joining(birds_pairs=(("alpha", "delta"), ("beta", "delta"), ("delta", "gamma"))):
-    rows = crowd.lines(birds_pairs)
-    rows[0]["meta"]["classifiers"] = ["alpha", "beta", "delta", "gamma"]
-    return rows
-
-
 def test_a_classifier_joins_and_only_its_pairs_are_asked(birds, alice, dataset, wordnet):
     before = asked(birds)
-    crowd.add_images(dataset, joining())
+    crowd.add_images(dataset, crowd.joining())
 
-    joined = competitions.add_classifier(birds, alice, joining(), wordnet)
+    joined = competitions.add_classifier(birds, alice, crowd.joining(), wordnet)
 
     new = asked(birds) - before
     assert joined == ["delta"]
@@ -349,18 +311,18 @@ def test_a_classifier_joins_and_only_its_pairs_are_asked(birds, alice, dataset, 
 
 
 def test_joining_twice_adds_nothing(birds, alice, dataset, wordnet):
-    crowd.add_images(dataset, joining())
-    competitions.add_classifier(birds, alice, joining(), wordnet)
+    crowd.add_images(dataset, crowd.joining())
+    competitions.add_classifier(birds, alice, crowd.joining(), wordnet)
     count = birds.selections.count()
 
-    assert competitions.add_classifier(birds, alice, joining(), wordnet) == []
+    assert competitions.add_classifier(birds, alice, crowd.joining(), wordnet) == []
 
     assert birds.selections.count() == count
     assert birds.submissions.count() == 4
 
 
 def test_joining_with_another_rule_is_refused(birds, alice, wordnet):
-    rows = joining()
+    rows = crowd.joining()
     rows[0]["meta"]["min_confidence"] = 0.5
 
     with pytest.raises(BadInput, match=r"min_confidence is 0\.5, and 0\.8"):
@@ -378,7 +340,7 @@ def test_other_images_for_a_pair_that_competes_already_are_a_conflict(birds, ali
 
 def test_joining_with_missing_images_changes_nothing(birds, alice, wordnet):
     with pytest.raises(Refusal, match="6 chosen images"):
-        competitions.add_classifier(birds, alice, joining(), wordnet)
+        competitions.add_classifier(birds, alice, crowd.joining(), wordnet)
 
     assert birds.submissions.count() == 3
 
@@ -388,11 +350,11 @@ def test_an_image_that_was_too_hard_never_enters_the_new_pairs(
 ):
     crowd.answer(birds.campaign, people, drop("shared.png", COOT))
     run_jobs()
-    crowd.add_images(dataset, joining())
+    crowd.add_images(dataset, crowd.joining())
 
-    competitions.add_classifier(birds, alice, joining(), wordnet)
+    competitions.add_classifier(birds, alice, crowd.joining(), wordnet)
 
-    assert standing(birds, "alpha", "delta") == [f"alpha-delta-{n}.png" for n in (2, 3, 4)]
+    assert standing(birds, "alpha", "delta") == own("alpha-delta", 2, 3, 4)
     assert standing(birds, "beta", "delta")[0] == "shared.png"
 
 
@@ -404,7 +366,7 @@ def test_ranking_the_union_equals_a_full_run(alice, dataset, wordnet, run_jobs):
     )
     whole = crowd.make(alice, dataset, wordnet, crowd.lines(every), name="whole")
     grown = crowd.make(alice, dataset, wordnet, name="grown")
-    competitions.add_classifier(grown, alice, joining(), wordnet)
+    competitions.add_classifier(grown, alice, crowd.joining(), wordnet)
     for benchmark in (whole, grown):
         people = crowd.people_of(benchmark.campaign)
         crowd.answer(benchmark.campaign, people, crowd.right_is(COOT, GOLDFISH))
@@ -423,7 +385,7 @@ def test_true_label_is_asked_only_where_both_were_wrong(birds, people, alice, wo
     rows = birds.selections.filter(first__name="alpha", second__name="gamma", state="chosen")
 
     with pytest.raises(Refusal, match="3 of these images have a prediction"):
-        truth_campaigns.ask_true_label(birds, alice, list(rows), wordnet)
+        true_labels.ask_true_label(birds, alice, list(rows), wordnet)
 
     assert Campaign.objects.count() == 1
 
@@ -434,7 +396,7 @@ def test_true_label_comes_with_both_classifiers_distance_to_it(
     crowd.answer(birds.campaign, people, crowd.right_is())
     rows = list(birds.selections.filter(first__name="alpha", second__name="beta", state="chosen"))
 
-    naming = truth_campaigns.ask_true_label(birds, alice, rows, wordnet)
+    naming = true_labels.ask_true_label(birds, alice, rows, wordnet)
 
     assert naming.state == Campaign.State.OPEN
     assert {entry["key"] for entry in naming.settings["vocabulary"]} == {COOT, DRAKE, TENCH}
@@ -444,9 +406,9 @@ def test_true_label_comes_with_both_classifiers_distance_to_it(
     }
     crowd.answer(naming, people, lambda image, topic: {"key": DRAKE})
     birds.refresh_from_db()
-    found = truth_campaigns.true_labels(birds, [row.image for row in rows])
+    found = true_labels.true_labels(birds, [row.image for row in rows])
     assert found == {row.image: DRAKE for row in rows}
-    assert truth_campaigns.distances_to(DRAKE, [COOT, DRAKE], "weighted", wordnet) == [
+    assert true_labels.distances_to(DRAKE, [COOT, DRAKE], "weighted", wordnet) == [
         0.003662109375,
         0.0,
     ]
@@ -455,9 +417,9 @@ def test_true_label_comes_with_both_classifiers_distance_to_it(
 def test_asking_again_opens_no_second_campaign(birds, people, alice, wordnet):
     crowd.answer(birds.campaign, people, crowd.right_is())
     rows = list(birds.selections.filter(first__name="alpha", second__name="beta", state="chosen"))
-    first = truth_campaigns.ask_true_label(birds, alice, rows[:1], wordnet)
+    first = true_labels.ask_true_label(birds, alice, rows[:1], wordnet)
 
-    second = truth_campaigns.ask_true_label(birds, alice, rows, wordnet)
+    second = true_labels.ask_true_label(birds, alice, rows, wordnet)
 
     assert second == first
     assert second.questions.count() == 3

@@ -1,4 +1,4 @@
-"""Which images stand behind a number."""
+"""Which images contribute to a number."""
 
 import json
 import random
@@ -136,7 +136,7 @@ def test_counts_are_those_of_a_plain_loop(kind, tmp_path):
                     for at, own in enumerate(lines)
                     if any(
                         key == case.key and name in ("", who)
-                        for who, key in number.told(own, own["outcomes"]["alpha"])
+                        for who, key in number.classify(own, own["outcomes"]["alpha"])
                     )
                 ]
                 assert found.images("alpha", number.key, case.key, name).tolist() == wanted
@@ -230,6 +230,20 @@ def test_of_five_boxes_the_one_that_was_right_is_told():
     own = line("a", outcome, truth=[[0, 0, 10, 10, CAT]])
 
     assert [tone for tone, _ in tones("localization", own)] == ["truth", "wrong", "wrong", "right"]
+
+
+def test_a_rank_without_a_class_is_listed():
+    """Predictions may begin at rank 2."""
+    own = line("a", {"labels": [None, CAT]})
+
+    found = box_overlays.verdicts(
+        "classification", own, own["outcomes"]["alpha"], "", lambda key: key.upper()
+    )
+
+    assert [(row.tone, row.name) for row in found] == [
+        ("plain", "no class at this rank"),
+        ("right", CAT.upper()),
+    ]
 
 
 def test_a_map_without_a_box_draws_the_truth_alone():

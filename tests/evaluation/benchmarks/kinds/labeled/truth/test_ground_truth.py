@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evaluation.benchmarks.kinds.labeled.truth import ground_truth
+from evaluation.benchmarks.kinds.labeled.truth.ground_truth import LeftOut
 from evaluation.benchmarks.kinds.labeled.truth.scenes import scenes
 from evaluation.benchmarks.kinds.labeled.truth.wsol_truth import masks_of
 from evaluation.readers import box_files
@@ -44,10 +45,10 @@ def test_classification_takes_images_of_one_class(parts, tmp_path):
     counts = written(parts, "classification", tmp_path / "t")
 
     assert rows(tmp_path / "t" / "truth.csv") == [("cats/1.png", CAT)]
-    assert (counts["images"], counts["classes"], counts["objects"]) == (1, 1, 0)
-    assert counts["left_out"] == [
-        {"why": "several classes are in it", "images": 1},
-        {"why": "no class is known to be in it", "images": 1},
+    assert (counts.images, counts.classes, counts.objects) == (1, 1, 0)
+    assert counts.left_out == [
+        LeftOut(why="several classes are in it", images=1),
+        LeftOut(why="no class is known to be in it", images=1),
     ]
 
 
@@ -56,7 +57,7 @@ def test_localization_has_every_box_of_the_class_and_the_sizes(parts, tmp_path):
 
     assert rows(tmp_path / "t" / "truth.csv") == [("cats/1.png", CAT, *CAT_BOX)]
     assert rows(tmp_path / "t" / "images.csv") == [("cats/1.png", "64", "48")]
-    assert counts["objects"] == 1
+    assert counts.objects == 1
 
 
 def test_detection_keeps_images_without_objects_and_excludes_what_nobody_decided(parts, tmp_path):
@@ -75,7 +76,7 @@ def test_detection_keeps_images_without_objects_and_excludes_what_nobody_decided
         ("cats/2.png", COW),
         ("cats/2.png", CAT),
     ]
-    assert counts["notes"][0].startswith("3 pairs of image and class are left out, on ")
+    assert counts.notes[0].startswith("3 pairs of image and class are left out, on ")
 
 
 def test_inclusive_boxes_end_on_their_last_pixel(parts, tmp_path):
@@ -95,7 +96,7 @@ def test_wsol_has_boxes_and_masks_of_parts(parts, tmp_path):
         [[8.0, 6.0, 56.0, 42.0]],
     )
     assert (masked.name, masked.label) == ("cats/1.png", CAT)
-    assert counts["masks"] is True
+    assert counts.masks is True
     truth = wsol_files.read_truth(masked, tmp_path / "t" / "localization.txt", None)
     # The head was drawn anew; nobody knows the outline, so the rest of the box is ignored.
     assert truth[10, 12] == 1
@@ -147,7 +148,7 @@ def test_a_release_without_boxes_is_for_classification_only(alice, bob, dataset,
     assert rows(tmp_path / "t" / "truth.csv") == [
         (f"coots/00{n}.png", "n02018207") for n in range(2)
     ]
-    assert counts["left_out"] == []
+    assert counts.left_out == []
     for kind in ("localization", "detection", "wsol"):
         with pytest.raises(Refusal, match="has no box of an object") as refusal:
             ground_truth.count(frozen, kind)
@@ -166,9 +167,9 @@ def test_given_boxes_of_a_graph_become_truth(alice, dataset, tmp_path):
     counts = written(frozen, "localization", tmp_path / "t")
 
     assert rows(tmp_path / "t" / "truth.csv") == [("1.png", label_files.CUP, "1", "2", "5", "7.5")]
-    assert counts["left_out"] == [
-        {"why": "no class is known to be in it", "images": 1},
-        {"why": "its class has no box", "images": 1},
+    assert counts.left_out == [
+        LeftOut(why="no class is known to be in it", images=1),
+        LeftOut(why="its class has no box", images=1),
     ]
     assert ground_truth.count(frozen, "localization") == counts
 
@@ -191,8 +192,8 @@ def test_a_class_with_an_unsettled_object_is_excluded_from_detection(tmp_path):
 
     assert rows(tmp_path / "t" / "truth.csv") == [("b.png", CAT, "2", "2", "9", "9")]
     assert rows(tmp_path / "t" / "excluded.csv") == [("a.png", CAT)]
-    assert counts["objects"] == 1
-    assert ground_truth.count(frozen, "localization")["notes"] == [
+    assert counts.objects == 1
+    assert ground_truth.count(frozen, "localization").notes == [
         "1 object was asked about and not settled: the truth lacks their boxes"
     ]
 
@@ -203,14 +204,14 @@ def test_boxes_are_cut_at_the_image_and_gone_where_they_are_outside(tmp_path):
     counts = written(world.frozen_of(tmp_path, images), "localization", tmp_path / "t")
 
     assert rows(tmp_path / "t" / "truth.csv") == [("a.png", CAT, "0", "2.25", "64", "48")]
-    assert counts["left_out"] == [{"why": "its class has no box", "images": 1}]
+    assert counts.left_out == [LeftOut(why="its class has no box", images=1)]
 
 
 def test_open_questions_are_told(tmp_path):
     counts = {"open": 3, "review": 1}
     frozen = world.frozen_of(tmp_path, {"a.png": {CAT: [[1, 1, 9, 9]]}}, counts=counts)
 
-    assert ground_truth.count(frozen, "wsol")["notes"] == [
+    assert ground_truth.count(frozen, "wsol").notes == [
         "4 questions were open when the release was frozen and missing from the truth"
     ]
 

@@ -1,7 +1,7 @@
-"""Who finds what behind every address. test_doors.py tries it.
+"""Who gets which response from every address; test_access.py requests each as each person.
 
-`login`: sent to log in. `in`: past the door (a form with faults is past it). Otherwise the status:
-401 for programs that are nobody, 404 for what is not theirs, 403 where the role does not reach.
+`login`: redirected to log in. `in`: allowed (also a form that comes back with faults). Otherwise
+the status: 401 without credentials, 404 for what belongs to others, 403 where the role is too low.
 """
 
 PEOPLE = (
@@ -14,7 +14,7 @@ PEOPLE = (
     "owner",
 )
 ADMIN = "admin/"
-# Which part of an address stands for what (tests/world.py): the group is replaced.
+# Part of an address → key of World.parts (tests/world.py) whose value replaces the group.
 FILL = (
     (r"join/(<str:secret>)", "secret"),
     (r"campaigns/(<slug:(?:name|campaign)>)/graph/", "birds"),
@@ -75,15 +75,15 @@ FILL = (
 )
 
 
-def rows(expected: str, doors: str) -> dict[str, tuple[str, ...]]:
-    """ "METHOD address" → what each of PEOPLE meets there, in their order."""
+def rows(expected: str, addresses: str) -> dict[str, tuple[str, ...]]:
+    """ "METHOD address" → the outcome for each of PEOPLE, in their order."""
     outcomes = tuple(expected.split())
     assert len(outcomes) == len(PEOPLE)
-    found = {}
-    for line in doors.split("\n"):
+    table = {}
+    for line in addresses.split("\n"):
         methods, _, address = line.strip().partition(" ")
-        found |= {f"{method} {address}": outcomes for method in methods.split(",") if method}
-    return found
+        table |= {f"{method} {address}": outcomes for method in methods.split(",") if method}
+    return table
 
 
 ROWS = (

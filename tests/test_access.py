@@ -1,7 +1,7 @@
-"""Every address, every method, everybody: nobody sees what is not theirs.
+"""Access control: every address, with every method, requested by seven people.
 
-A row for each address; an address or API method without a row fails the test. Whoever adds a page
-says here, for each of seven people, what they find behind it.
+tests/access.py has a row for each address; an address or API method without a row fails. A new page
+needs a row with the outcome for each of the seven.
 """
 
 import logging
@@ -20,7 +20,7 @@ from django.utils import timezone
 from labeling.models import ApiToken
 from labeling.quality import memberships
 from labeling.web import tokens
-from tests.doors import ADMIN, FILL, PEOPLE, ROWS
+from tests.access import ADMIN, FILL, PEOPLE, ROWS
 from tests.world import World
 
 # Pages of campaigns that draw, in one that does not.
@@ -64,15 +64,15 @@ def fill(route: str, world: World) -> str:
         if found:
             value = world.parts.get(name, name)
             path = path[: found.start(1)] + str(value) + path[found.end(1) :]
-    assert "<" not in path, f"tests/doors.py does not say what {route} stands for: {path}"
+    assert "<" not in path, f"tests/access.py does not say what {route} stands for: {path}"
     path = "/" + path.rstrip("$")
     return f"{path}?{world.signature}" if path.rstrip("/").endswith("/image") else path
 
 
 class Visitor:
-    """One person's browser, as new for every request: what a request does is undone."""
+    """One person's browser; what a request changes is rolled back."""
 
-    # One for all: a client reads the middleware, and whitenoise every static file, anew.
+    # One for all: every client loads the middleware.
     client = Client(raise_request_exception=False)
 
     def __init__(self, user: Any = None) -> None:
@@ -83,7 +83,7 @@ class Visitor:
             self.cookie = self.client.cookies[settings.SESSION_COOKIE_NAME].value
 
     def ask(self, method: str, path: str, **headers: str) -> str:
-        """What happened, as one of the words that the rows use."""
+        """The outcome, in the words of the table."""
         self.client.cookies.clear()
         if self.cookie:
             self.client.cookies[settings.SESSION_COOKIE_NAME] = self.cookie
@@ -124,8 +124,8 @@ def test_every_address_is_in_the_table_and_nothing_else():
 
     listed = {row.split(" ", 1)[1] for row in ROWS}
 
-    assert sorted(found - listed) == [], "addresses without a row in tests/doors.py"
-    assert sorted(listed - found) == [], "rows in tests/doors.py without an address"
+    assert sorted(found - listed) == [], "addresses without a row in tests/access.py"
+    assert sorted(listed - found) == [], "rows in tests/access.py without an address"
 
 
 def test_every_method_of_the_api_is_in_the_table():
@@ -139,7 +139,7 @@ def test_every_method_of_the_api_is_in_the_table():
 
 
 @pytest.mark.timeout(600)
-def test_everybody_finds_what_the_table_says_behind_every_door(world):
+def test_everybody_gets_from_every_address_what_the_table_says(world):
     everybody = visitors(world)
     wrong = []
     for row, expected in ROWS.items():
@@ -218,7 +218,7 @@ def api_rows() -> Iterator[tuple[str, str, tuple[str, ...]]]:
 
 
 def met_with(secret: str, world: World) -> dict[str, str]:
-    """What a program with this token finds behind every door of the API."""
+    """The outcome of every request to the API with this token."""
     program = Visitor()
     return {
         f"{method} {route}": program.ask(
@@ -265,7 +265,7 @@ def test_a_token_of_somebody_who_may_no_longer_log_in_opens_nothing(world):
     assert set(met_with(secret, world).values()) == {"401"}
 
 
-def test_a_removed_member_finds_what_a_stranger_finds(world):
+def test_a_removed_member_gets_what_a_stranger_gets(world):
     for membership in world.bob.memberships.all():
         memberships.remove(membership, world.alice)
     bob = Visitor(world.bob)
@@ -354,3 +354,93 @@ def test_an_image_travels_without_name_date_or_tag(world):
         assert not {"ETag", "Last-Modified"} & set(response.headers)
         assert response["Content-Disposition"] == "inline"
         assert "no-store" in response["Cache-Control"]
+
+
+# Numbers that fit no column: in addresses, in queries and in bodies.
+
+LARGEST = 2**63 - 1
+TOO_LARGE = (str(2**63), "1" + "0" * 30, "9" * 5000)
+# Numbers in the queries of pages, at once where no page reads two; the schema has the API's.
+QUERIES = (("page",), ("question",), ("after", "release", "radius", "version"))
+
+
+def with_numbers(route: str, world: World, number: str) -> Iterator[str]:
+    """The route's real address with the number in place of each of its integers in turn."""
+    address, _, query = fill(route, world).partition("?")
+    for found in re.finditer(r"<int:\w+>", route):
+        place = route[: found.start()].count("/")
+        parts = address.removeprefix("/").split("/")
+        parts[place] = route.split("/")[place].replace(found.group(), number)
+        yield "/" + "/".join(parts) + (f"?{query}" if query else "")
+
+
+def test_no_address_falls_over_a_number_that_fits_no_column(world):
+    owner = Visitor(world.alice)
+    wrong, tried = [], 0
+    for row in ROWS:
+        method, route = row.split(" ", 1)
+        for number in TOO_LARGE:
+            for path in with_numbers(route, world, number):
+                tried += 1
+                if (met := owner.ask(method, path)).startswith("5"):
+                    wrong.append(f"{method} {path[:200]}: {met}")
+
+    assert wrong == []
+    assert tried > 100
+
+
+def test_no_query_falls_over_a_number_that_fits_no_column(world, schema):
+    asked = {
+        path: item["get"].get("parameters", ())
+        for path, item in schema["paths"].items()
+        if "get" in item
+    }
+    owner = Visitor(world.alice)
+    wrong, tried = [], 0
+    for row in ROWS:
+        method, route = row.split(" ", 1)
+        if method != "GET" or route.startswith("accounts/"):
+            continue
+        known = asked.get("/" + re.sub(r"<\w+:(\w+)>", r"{\1}", route).replace("{pk}", "{id}"), ())
+        own = [(one["name"],) for one in known if one["in"] == "query"]
+        for names in own if route.startswith("api/") else QUERIES:
+            tried += route.startswith("api/")
+            path = fill(route, world)
+            query = "&".join(f"{name}={TOO_LARGE[1]}" for name in names)
+            path += f"{'&' if '?' in path else '?'}{query}"
+            if (met := owner.ask(method, path)).startswith("5"):
+                wrong.append(f"GET {path}: {met}")
+
+    assert wrong == []
+    assert tried > 20
+
+
+def test_every_whole_number_that_a_body_takes_has_bounds(schema):
+    bodies = {
+        f"{method} {path}": action["requestBody"]
+        for path, item in schema["paths"].items()
+        for method, action in item.items()
+        if "requestBody" in action
+    }
+
+    found = [(where, *fault) for where, body in bodies.items() for fault in unbounded(body, schema)]
+
+    assert len(bodies) > 20
+    assert found == []
+
+
+def unbounded(node: Any, schema: dict[str, Any], seen: tuple[str, ...] = ()) -> Iterator[tuple]:
+    """Name and content of every writable integer below the node without a maximum that fits."""
+    if isinstance(node, list):
+        for inner in node:
+            yield from unbounded(inner, schema, seen)
+    if not isinstance(node, dict):
+        return
+    name = node.get("$ref", "").rpartition("/")[2]
+    if name and name not in seen:
+        yield from unbounded(schema["components"]["schemas"][name], schema, (*seen, name))
+    written = node.get("type") == "integer" and not node.get("readOnly")
+    if written and node.get("maximum", LARGEST + 1) > LARGEST:
+        yield (*seen, node)
+    for inner in node.values():
+        yield from unbounded(inner, schema, seen)

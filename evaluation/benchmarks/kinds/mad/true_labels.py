@@ -1,11 +1,11 @@
 """Where both classifiers are wrong: asking people for the true label, and how far each was off."""
 
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 from django.db import transaction
 
+from evaluation.benchmarks import class_lists
 from evaluation.metrics.wordnet import distances
 from evaluation.metrics.wordnet.nouns import WordNet
 from evaluation.models import Benchmark, Selection
@@ -21,12 +21,12 @@ BATCH = 500
 def both_wrong(benchmark: Benchmark, rows: Iterable[Selection]) -> list[Selection]:
     """Those of the rows of which people said no to both labels."""
     rows = list(rows)
-    said = settled_values(benchmark.campaign, {row.image for row in rows})
+    settled = settled_values(benchmark.campaign, {row.image for row in rows})
     return [
         row
         for row in rows
-        if said.get((row.image, row.first_label)) == "no"
-        and said.get((row.image, row.second_label)) == "no"
+        if settled.get((row.image, row.first_label)) == "no"
+        and settled.get((row.image, row.second_label)) == "no"
     ]
 
 
@@ -69,39 +69,7 @@ def vocabulary_of(benchmark: Benchmark, wordnet: WordNet) -> list[dict[str, str]
             for wnid in pair
         }
     )
-    return classes(wnids, wordnet)
-
-
-def classes(wnids: Iterable[str], wordnet: WordNet) -> list[dict[str, str]]:
-    """{"key": wnid, "name"} of each class once, by name, no name twice: a first lemma that two
-    share shows the synonyms too, and where these are the same, what kind of thing it is.
-
-    Raises UnknownLabel for what is no noun of WordNet.
-    """
-    indices = {wnid: wordnet.index(wnid) for wnid in wnids}
-    lemmas = {wnid: wordnet.synset(index).lemmas for wnid, index in indices.items()}
-    names = _distinct(
-        {wnid: found[0] for wnid, found in lemmas.items()},
-        {wnid: ", ".join(found) for wnid, found in lemmas.items()},
-    )
-    kinds = {
-        wnid: f"{name} ({wordnet.first_lemma((wordnet.hypernyms(indices[wnid]) or [0])[0])})"
-        for wnid, name in names.items()
-    }
-    names = _distinct(names, kinds)
-    names = _distinct(names, {wnid: f"{name} ({wnid})" for wnid, name in names.items()})
-    return sorted(
-        ({"key": wnid, "name": name} for wnid, name in names.items()),
-        key=lambda entry: (entry["name"].lower(), entry["key"]),
-    )
-
-
-def _distinct(names: dict[str, str], longer: dict[str, str]) -> dict[str, str]:
-    """The names, longer where several have the same."""
-    counts = Counter(name.casefold() for name in names.values())
-    return {
-        wnid: longer[wnid] if counts[name.casefold()] > 1 else name for wnid, name in names.items()
-    }
+    return class_lists.classes(wnids, wordnet)
 
 
 def true_labels(benchmark: Benchmark, images: Iterable[str]) -> dict[str, str]:
@@ -130,7 +98,7 @@ def distances_to(
 
 
 def settled_values(campaign: Campaign, images: set[str]) -> dict[tuple[str, str], Any]:
-    """(image, topic) → the standing value of each settled or dropped question on these images."""
+    """(image, topic) → the settled value of each settled or dropped question on these images."""
     names = sorted(images)
     found: dict[tuple[str, str], Any] = {}
     for start in range(0, len(names), BATCH):

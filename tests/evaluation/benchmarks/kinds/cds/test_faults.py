@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 from django.conf import settings
-from django.test import Client
 from django.urls import reverse
 
 from evaluation.benchmarks import folders
@@ -20,16 +19,8 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def run(alice, bob, dataset) -> Run:
-    reveal = world.make(alice, world.campaign_of(alice, bob, dataset))
+def run(reveal, alice) -> Run:
     return world.run_by_hand(reveal, alice)
-
-
-@pytest.fixture
-def as_alice(alice) -> Client:
-    client = Client()
-    client.force_login(alice)
-    return client
 
 
 def pages(run: Run) -> list[str]:

@@ -1,0 +1,140 @@
+"""The result of ranking a MAD competition, as docs/mad.md has it, and what it says in sentences."""
+
+from dataclasses import dataclass
+
+from evaluation.metrics import bands
+from labeling.plurals import count_of
+from labeling.records import Record
+
+LEVEL = 0.95
+# Above in so many rounds of a bootstrap, one is told apart from another at the level.
+LEAST = 1 - (1 - LEVEL) / 2
+_MANY = 20
+
+
+@dataclass(kw_only=True)
+class Bootstrap(Record):
+    """left_out: rounds without a ranking."""
+
+    rounds: int
+    seed: int
+    left_out: int
+
+
+@dataclass(kw_only=True)
+class SureOrder(Record):
+    """What of a bands.Order is printed. places: in the order of the classifiers."""
+
+    level: float
+    bands: list[list[str]]
+    apart: list[list[str]]
+    words: str
+    places: list[list[int]]
+
+
+@dataclass(kw_only=True)
+class Hodge(Record):
+    """HodgeRank: scores that sum to 0. cyclicity: 0 for consistent comparisons, 1 for a cycle."""
+
+    scores: list[float]
+    ranks: list[float]
+    cyclicity: float
+
+
+@dataclass(kw_only=True)
+class PairCounts(Record):
+    """The images of a pair: ranked, dropped, and without an answer so far."""
+
+    pair: list[str]
+    images: int
+    dropped: int | None = None
+    pending: int | None = None
+
+
+@dataclass(kw_only=True)
+class DifferentImages(Record):
+    ranked: int
+    pending: int
+
+
+@dataclass(kw_only=True)
+class AblationRow(Record):
+    """spearman: of the rank with k images per pair and the rank with all of them."""
+
+    k: int
+    spearman: float | None
+
+
+@dataclass(kw_only=True)
+class Ranking(Record):
+    """Lists and matrices follow `classifiers`; what is not a number is NaN, in JSON null.
+
+    accuracy[i][j]: of i on the images of {i, j}; beats[i][j]: P(i ranks above j). cases: images by
+    how many of both are right. pending: images of pairs without an answer so far.
+    """
+
+    classifiers: list[str]
+    accuracy: list[list[float | None]]
+    dominance: list[list[float | None]]
+    scores: list[float]
+    ranks: list[float]
+    rank_intervals: list[list[float | None]]
+    beats: list[list[float | None]]
+    bootstrap: Bootstrap
+    # Results of earlier versions lack `sure`, `images` and `different_images`.
+    sure: SureOrder | None = None
+    images: list[int] | None = None
+    hodge: Hodge
+    cases: dict[str, int]
+    pairs: list[PairCounts]
+    smoothing: str
+    top_k: int
+    pending: int
+    different_images: DifferentImages | None = None
+    # Where every classifier has an accuracy to compare with.
+    accuracy_ranks: list[float] | None = None
+    rank_changes: list[float] | None = None
+    spearman: float | None = None
+    kendall: float | None = None
+    ablation: list[AblationRow] | None = None
+
+    def by_rank(self) -> list[int]:
+        """The classifiers' places in the matrices, best first; ties by name."""
+        names = self.classifiers
+        return sorted(range(len(names)), key=lambda i: (self.ranks[i], names[i]))
+
+    def sure_order(self) -> bands.Order:
+        """Which of the order is sure. A result without `sure`: what the rounds of its bootstrap
+        tell apart, on twenty images of a pair or more."""
+        names = [self.classifiers[i] for i in self.by_rank()]
+        if self.sure is not None:
+            apart = tuple((better, worse) for better, worse in self.sure.apart)
+            return bands.Order(tuple(names), apart, self.sure.level)
+        place = {name: index for index, name in enumerate(self.classifiers)}
+        images = {frozenset(row.pair): row.images for row in self.pairs}
+
+        def is_apart(a: str, b: str) -> bool:
+            beats = self.beats[place[a]][place[b]]
+            return (beats or 0) >= LEAST and images.get(frozenset((a, b)), 0) >= _MANY
+
+        return bands.order(names, is_apart, LEVEL)
+
+    def counted_images(self) -> list[str]:
+        """What is ranked and what is left out, in sentences; an image counts in every pair."""
+        different = self.different_images
+        if different is None:
+            return []
+        ranked = sum(row.images for row in self.pairs)
+        sentences = [
+            f"{count_of(count, 'image')} of pairs {words}: {count_of(own, 'different image')}, "
+            "each counted once in every pair that it was chosen for"
+            for count, own, words in (
+                (ranked, different.ranked, "ranked"),
+                (self.pending, different.pending, "left out, still to be answered"),
+            )
+            if count
+        ]
+        if dropped := sum(row.dropped or 0 for row in self.pairs):
+            what = count_of(dropped, "image")
+            sentences.append(f"{what} of pairs dropped as too hard or no photograph")
+        return sentences
