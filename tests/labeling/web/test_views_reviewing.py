@@ -18,7 +18,6 @@ from labeling.errors import Conflict, Refusal
 from labeling.models import Answer, Campaign, Question, SentBack
 from labeling.parts.model import PartedObject
 from labeling.quality import gold, gold_results, qualifying
-from labeling.reports import part_figures
 from tests import factories
 from tests.labeling.parted import BOX, CAT, drawn, parts_campaign, square
 
