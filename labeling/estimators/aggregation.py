@@ -7,9 +7,8 @@ strings, so that "the smaller string" is the smaller number; an abstention is no
 
 import math
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -164,51 +163,6 @@ def pick(
     return labels, best.sum(axis=1) > 1
 
 
-@lru_cache(maxsize=65536)
-def _log(probability: float) -> float:
-    return math.log(probability) if probability > 0 else -math.inf
-
-
-def posterior_of(
-    values: Sequence[str],
-    confusions: Sequence[Sequence[Sequence[float]] | Floats],
-    prior: Sequence[float] | Floats,
-    classes: Sequence[str],
-) -> list[float]:
-    """P(class | these votes) for each of the classes, by Bayes' rule with known skills.
-
-    confusions: for each vote the voter's (K, K) table, row the truth, column the answer. prior:
-    (K,). No votes give the prior. Made for one question at a time, in plain floats; the sums are
-    exact (fsum), so the order of the votes changes no bit of the result. Where every class is
-    impossible, the prior comes back: such votes say nothing. Raises ValueError for a value that
-    is not among the classes.
-
-    >>> skill = [[0.9, 0.1], [0.2, 0.8]]
-    >>> got = posterior_of(["yes", "yes"], [skill, skill], [0.7, 0.3], ["no", "yes"])
-    >>> [round(probability, 4) for probability in got]
-    [0.0352, 0.9648]
-    """
-    places = [list(classes).index(value) for value in values]
-    logs = [
-        math.fsum(
-            [
-                _log(float(prior[truth])),
-                *(
-                    _log(float(table[truth][answer]))
-                    for table, answer in zip(confusions, places, strict=True)
-                ),
-            ]
-        )
-        for truth in range(len(classes))
-    ]
-    top = max(logs)
-    if top == -math.inf:
-        return [float(share) for share in prior]
-    weights = [math.exp(value - top) for value in logs]
-    total = math.fsum(weights)
-    return [weight / total for weight in weights]
-
-
 def vote_gains(hit: float, false_alarm: float) -> tuple[float, float]:
     """What a yes and what a no adds to the log odds of "present".
 
@@ -232,7 +186,7 @@ def posterior_binary(prior: float, gains: Iterable[float]) -> float:
 def posterior(
     annotators: Ints, items: Ints, labels: Ints, *, n_items: int, confusions: Floats, prior: Floats
 ) -> Floats:
-    """(I, K) P(class | the item's votes) for many items at once; see posterior_of.
+    """(I, K) P(class | the item's votes) by Bayes' rule with known skills.
 
     confusions: (A, K, K), row the truth, column the answer. prior: (K,), or (I, K) for items that
     differ. An item without votes has the prior, as has one whose votes make every class impossible.

@@ -72,10 +72,6 @@ class SequentialTest:
             return ACCEPTED
         return REJECTED if right <= plan.reject_to[total] else UNDECIDED
 
-    def rates(self, accuracy: float) -> "Rates":
-        """What the test does to somebody of this accuracy: exact, not simulated."""
-        return _rates(self, self.plan, accuracy)
-
 
 @dataclass(frozen=True)
 class Plan:
@@ -96,15 +92,6 @@ class Plan:
         """Whether both errors are within the test's own rates. A cap that is too short for two
         accuracies so close together cannot keep them."""
         return self.reject_good <= test.reject_good and self.accept_bad <= test.accept_bad
-
-
-@dataclass(frozen=True)
-class Rates:
-    """How often the test rejects and accepts, at the cap included, and its mean length."""
-
-    rejected: float
-    accepted: float
-    answers: float
 
 
 @lru_cache(maxsize=64)
@@ -142,8 +129,8 @@ def _capped(test: SequentialTest, accept_at: float, reject_at: float) -> Plan:
     accept_from = [math.ceil((accept_at - n * down) / (up - down) - 1e-9) for n in range(test.cap)]
     reject_to = [math.floor((reject_at - n * down) / (up - down) + 1e-9) for n in range(test.cap)]
     bounds = (tuple(accept_from), tuple(reject_to))
-    rejected, _, good_left, _ = _walk(test.cap, *bounds, test.good)
-    _, accepted, bad_left, _ = _walk(test.cap, *bounds, test.bad)
+    rejected, _, good_left = _walk(test.cap, *bounds, test.good)
+    _, accepted, bad_left = _walk(test.cap, *bounds, test.bad)
     # Index k: the errors when k right ones are needed at the cap.
     reject_good = rejected + np.concatenate([[0.0], np.cumsum(good_left)])
     accept_bad = accepted + np.concatenate([np.cumsum(bad_left[::-1])[::-1], [0.0]])
@@ -154,15 +141,14 @@ def _capped(test: SequentialTest, accept_at: float, reject_at: float) -> Plan:
 
 def _walk(
     cap: int, accept_from: Sequence[int], reject_to: Sequence[int], accuracy: float
-) -> tuple[float, float, NDArray[np.float64], float]:
-    """How often the test has rejected and accepted before the cap; how often it is undecided there
-    with 0 … cap right answers; and its mean length."""
+) -> tuple[float, float, NDArray[np.float64]]:
+    """How often the test has rejected and accepted before the cap, and how often it is undecided
+    there with 0 … cap right answers."""
     counts = np.arange(cap + 1)
     alive = np.zeros(cap + 1)
     alive[0] = 1.0
-    rejected = accepted = answers = 0.0
+    rejected = accepted = 0.0
     for n in range(1, cap + 1):
-        answers += float(alive.sum())
         alive[1:] = alive[1:] * (1 - accuracy) + alive[:-1] * accuracy
         alive[0] *= 1 - accuracy
         if n < cap:
@@ -170,16 +156,7 @@ def _walk(
             rejected += float(alive[low].sum())
             accepted += float(alive[high].sum())
             alive[low | high] = 0.0
-    return rejected, accepted, alive, answers
-
-
-def _rates(test: SequentialTest, plan: Plan, accuracy: float) -> Rates:
-    rejected, accepted, left, answers = _walk(test.cap, plan.accept_from, plan.reject_to, accuracy)
-    return Rates(
-        rejected + float(left[: plan.needed_at_cap].sum()),
-        accepted + float(left[plan.needed_at_cap :].sum()),
-        answers,
-    )
+    return rejected, accepted, alive
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ sure enough. The papers leave the estimate open; ours is in `learn_vote_tables`.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Literal
+from typing import TypedDict
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,10 +17,8 @@ from labeling.estimators.aggregation import Floats, posterior_binary, vote_gains
 
 # Votes that a calibration image needs, after the papers.
 CALIBRATION_VOTES = 10
-MIN_VOTES = 2
 # Pseudo-images of the Beta prior of each cell.
 STRENGTH = 2.0
-Decision = Literal["yes", "no", "more", "review"]
 
 
 @dataclass(frozen=True)
@@ -46,34 +44,12 @@ class VoteTable:
             )
         return self.cells[yes][no]
 
-    def decide(
-        self,
-        yes: int,
-        no: int,
-        target: float,
-        min_votes: int = MIN_VOTES,
-        max_votes: int | None = None,
-    ) -> Decision:
-        """What the votes so far call for; target: the probability to reach, as 0.995.
-
-        Never decided with fewer than min_votes; "review" when max_votes (by default the table's
-        size) are in and the target is not reached.
-        """
-        if yes + no >= min_votes:
-            good = self.probability(yes, no)
-            if good >= target:
-                return "yes"
-            if 1 - good >= target:
-                return "no"
-        last = self.size if max_votes is None else max_votes
-        return "review" if yes + no >= last else "more"
-
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> "TableContent":
         """What JSON can hold; `from_dict` gives the same table back, to the bit."""
         return {"cells": [list(row) for row in self.cells], "images": self.images}
 
     @classmethod
-    def from_dict(cls, content: dict[str, Any]) -> "VoteTable":
+    def from_dict(cls, content: "TableContent") -> "VoteTable":
         """The table of as_dict; ValueError for another shape, or for what is no probability."""
         try:
             cells = tuple(tuple(float(p) for p in row) for row in content["cells"])
@@ -85,6 +61,11 @@ class VoteTable:
         if not all(0 <= p <= 1 for row in cells for p in row):
             raise ValueError("a cell of a vote table is outside [0, 1]")
         return cls(cells, images)
+
+
+class TableContent(TypedDict):
+    cells: list[list[float]]
+    images: int
 
 
 def learn_vote_tables(

@@ -8,11 +8,11 @@ Bringing the same in twice changes nothing. See docs/parts.md.
 import itertools
 import secrets
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from django.conf import settings
@@ -24,7 +24,6 @@ from labeling.datasets import objects, vocabulary_store
 from labeling.datasets.archives import MIB, Limits, one_file, unpack
 from labeling.errors import Conflict, NotYours, Refusal, TooLarge
 from labeling.exchange import label_files, part_reading
-from labeling.exchange.part_images import ImageNames
 from labeling.exchange.part_report import Place, Report
 from labeling.files import BadInput
 from labeling.formats.object_list import WHOLE
@@ -48,6 +47,8 @@ IN_SHELL = "Split it, or bring it in from the shell: manage.py labels import --p
 Keep = Callable[[Report], None]
 # What is to be said in the report, once the batch before is in.
 Told = list[Callable[[], None]]
+# Name in the dataset, width and height of an image.
+FoundImage = tuple[str, int, int]
 Mine = tuple[PartedObject | None, Callable[[], None]]
 
 
@@ -175,7 +176,7 @@ class Bringing:
     keep: Keep = lambda report: None
     file: str = ""
     vocabulary: Vocabulary = field(init=False)
-    names: ImageNames = field(init=False)
+    names: "ImageNames" = field(init=False)
     # Of every object that was seen, a hash of what tells it from others.
     seen: set[int] = field(init=False, default_factory=set)
     told: Told = field(init=False, default_factory=list)
@@ -331,6 +332,42 @@ class Bringing:
             report.leave_apart({**where, "part": f"{instance} {part}".strip()})
         if not objects.crop_of(item)[1]:
             report.lack_room(where)
+
+
+class ImageNames:
+    """The images of a dataset by the names that others have for them.
+
+    A name is an image's own; else the file's name without its folder, where one image alone has
+    it; else that without its ending, as PASCAL VOC names images ("2008_000002").
+    """
+
+    def __init__(self, dataset: Dataset) -> None:
+        self.dataset = dataset
+        self._short: dict[str, str] | None = None
+
+    def find(self, names: Collection[str]) -> dict[str, FoundImage]:
+        """(name in the dataset, width, height) by the names asked for; unknown ones are left out.
+
+        One query where all are known by their own names; else all names are read once.
+        """
+        own = self._own(names)
+        others = {name: self._by_short(name) for name in names if name not in own}
+        known = self._own({name for name in others.values() if name})
+        return own | {name: known[goal] for name, goal in others.items() if goal in known}
+
+    def _own(self, names: Collection[str]) -> dict[str, FoundImage]:
+        rows = self.dataset.images.filter(name__in=names) if names else []
+        return {row.name: (row.name, row.width, row.height) for row in rows}
+
+    def _by_short(self, name: str) -> str:
+        if self._short is None:
+            self._short = {}
+            for full in self.dataset.images.values_list("name", flat=True).iterator():
+                path = PurePosixPath(full)
+                for short in {path.name, path.stem}:
+                    # Two of one short name: it means neither.
+                    self._short[short] = "" if short in self._short else full
+        return self._short.get(PurePosixPath(name.replace("\\", "/")).name, "")
 
 
 def _enqueue(dataset: Dataset, actor: User, payload: dict[str, Any]) -> Job:

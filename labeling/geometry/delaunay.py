@@ -121,9 +121,6 @@ def covering(triangles: Delaunay, chosen: Bools) -> Bools | None:
 
     Should several have, the one of the first triangle.
     """
-    seen = np.bincount(triangles.corners[chosen].ravel(), minlength=len(triangles.points))
-    if not seen.all():
-        return None
     labels = components(triangles, chosen)
     within = labels >= 0
     size = len(triangles.points)
@@ -139,9 +136,14 @@ def first_covering_rank(triangles: Delaunay, ranked: Ranked) -> int:
 
     Found by halving: with more triangles a component that covers all stays within one.
     """
-    ranks = range(len(ranked.radii))
+    # No point is covered before the least rank of a triangle that has a corner in it.
+    seen = np.full(len(triangles.points), len(ranked.radii))
+    np.minimum.at(seen, triangles.corners.ravel(), np.repeat(ranked.rank, 3))
     return bisect_left(
-        ranks, True, key=lambda rank: covering(triangles, ranked.rank <= rank) is not None
+        range(len(ranked.radii)),
+        True,
+        lo=int(seen.max()),
+        key=lambda rank: covering(triangles, ranked.rank <= rank) is not None,
     )
 
 

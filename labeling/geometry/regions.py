@@ -1,4 +1,4 @@
-"""Masks and polygons: one into the other, areas, overlaps, agreement. Pure numpy and shapely.
+"""Masks and polygons: one into the other, areas, unions, agreement. Pure numpy and shapely.
 
 A pixel belongs to a polygon when its centre lies inside. A centre on the very edge belongs to the
 side to its right, or, on a level edge, to the one below: of two parts that share a border just one
@@ -6,7 +6,7 @@ gets it. Boxes are x0, y0, x1, y1 in whole pixels, x1 and y1 exclusive.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import shapely
@@ -141,21 +141,11 @@ def moved(polygons: Polygons, by_x: int, by_y: int) -> Polygons:
 def union(several: Sequence[Polygons]) -> Polygons:
     """What any of them covers, on tenths, valid and canonical; each may overlap the others.
 
-    As in `difference` and `intersection`, what is thinner than a tenth of a pixel may go.
+    What is thinner than a tenth of a pixel may go.
     """
     # Piece by piece: pieces of one that overlap each other are united too.
     shapes = [to_shapely((piece,)) for polygons in several for piece in polygons]
     return from_shapely(shapely.union_all(shapes, grid_size=GRID)) if shapes else ()
-
-
-def difference(a: Polygons, b: Polygons) -> Polygons:
-    """What a covers and b does not, on tenths, valid and canonical."""
-    return from_shapely(shapely.difference(to_shapely(a), to_shapely(b), grid_size=GRID))
-
-
-def intersection(a: Polygons, b: Polygons) -> Polygons:
-    """What both cover, on tenths, valid and canonical; shared borders are nothing."""
-    return from_shapely(shapely.intersection(to_shapely(a), to_shapely(b), grid_size=GRID))
 
 
 def iou(a: Polygons, b: Polygons) -> float:
@@ -173,15 +163,6 @@ def mask_iou(a: NDArray[np.generic], b: NDArray[np.generic]) -> float:
         raise ValueError(f"b has shape {b.shape}, expected a's {a.shape}")
     either = int(np.count_nonzero(a | b))
     return int(np.count_nonzero(a & b)) / either if either else 0.0
-
-
-def boundary_f(a: Polygons, b: Polygons, tolerance_px: float) -> float:
-    """The F-score of two borders on the pixel grid, as `mask_boundary_f` has it."""
-    ax0, ay0, ax1, ay1 = box_of(a or b)
-    bx0, by0, bx1, by1 = box_of(b or a)
-    # A pixel around, so that all of a border lies in the box.
-    box = (min(ax0, bx0) - 1, min(ay0, by0) - 1, max(ax1, bx1) + 1, max(ay1, by1) + 1)
-    return mask_boundary_f(mask_of(a, box), mask_of(b, box), tolerance_px)
 
 
 def mask_boundary_f(a: NDArray[np.generic], b: NDArray[np.generic], tolerance_px: float) -> float:
@@ -204,25 +185,6 @@ def mask_boundary_f(a: NDArray[np.generic], b: NDArray[np.generic], tolerance_px
     recall = np.mean(distance_transform_edt(~border_a)[border_b] <= tolerance_px)
     both = float(precision + recall)
     return 2 * float(precision * recall) / both if both else 0.0
-
-
-def overlaps(parts: Mapping[str, Polygons], least: float = 0.01) -> dict[tuple[str, str], float]:
-    """Area in square pixels that two parts share, for every pair that shares more than `least`.
-
-    Keys in the order of `parts`. What rounding to tenths leaves along a shared border is less than
-    the default.
-    """
-    keys = [key for key, polygons in parts.items() if polygons]
-    shapes = [to_shapely(parts[key]) for key in keys]
-    if not keys:
-        return {}
-    found = {}
-    pairs = shapely.STRtree(shapes).query(shapes, predicate="intersects").T.tolist()
-    for one, other in sorted(pair for pair in pairs if pair[0] < pair[1]):
-        size = float(shapely.intersection(shapes[one], shapes[other]).area)
-        if size > least:
-            found[keys[one], keys[other]] = size
-    return found
 
 
 def convex_hull(polygons: Polygons) -> Polygons:

@@ -59,12 +59,6 @@ def without(thing: PartedObject) -> PartedObject:
     return replace(thing, parts=tuple(part for part in thing.parts if part.origin != "made"))
 
 
-def mask(thing: PartedObject) -> Polygons:
-    """The whole object: its parts and its own share of the rest, which is to say its outline."""
-    drawn = [part.polygons for part in thing.parts if part.key != REST_BACKGROUND]
-    return _polygons(_united([*drawn, thing.outline or ()]))
-
-
 def with_rest(thing: PartedObject) -> PartedObject:
     """The object with what no part covers as its last parts, of origin "made"."""
     drawn = [part.polygons for part in thing.parts if part.polygons]

@@ -2,7 +2,7 @@
 
 Source: "Simplified Part Labeling", Sarvadevabhatla et al. 2016, Supplement A §2. A name that the
 vocabulary knows becomes its part; what it says are pieces of one instance (the upper and the lower
-left leg) become one region by alpha shape. The pieces are kept: `shape_of` merges them again to the
+left leg) become one region by alpha shape. The pieces are kept: `merged` merges them again to the
 same bytes.
 """
 
@@ -92,11 +92,6 @@ def cap_px(box: Box, share: float) -> float:
     5.0
     """
     return round(share * math.hypot(box[2] - box[0], box[3] - box[1]), 1)
-
-
-def shape_of(merge: Merge) -> Polygons:
-    """The region that the raw pieces of a merge make, as it says."""
-    return merged(merge)[1]
 
 
 def merged(merge: Merge) -> tuple[Merge, Polygons]:

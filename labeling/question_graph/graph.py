@@ -111,10 +111,6 @@ class Graph:
         """Ids, breadth-first."""
         return tuple(node.id for node in self.nodes)
 
-    @property
-    def order(self) -> dict[str, int]:
-        return self.index
-
     @functools.cached_property
     def by_key(self) -> dict[str, str]:
         """Node id by class key."""

@@ -95,14 +95,6 @@ class Replay:
         """Ids that are not asked (any more): below a "no", or known beforehand."""
         return {*self.graph.ids(self.shut), *self.known}
 
-    def is_closed(self, node_id: str) -> bool:
-        """Whether an answer to that node would be refused."""
-        return node_id in self.known or bool(self.shut >> self.graph.index[node_id] & 1)
-
-    @property
-    def done(self) -> bool:
-        return not self.candidates
-
     @functools.cached_property
     def depends(self) -> dict[str, tuple[str, ...]]:
         """Ids of the explicit and given answers that a label rests on, by id of its node."""

@@ -4,11 +4,9 @@ An export is the release's own folder with the labels beside it: release.json na
 its hash, so it reads back as a release, with people under the pseudonyms of that release alone.
 """
 
-import hashlib
 import json
 import os
 import shutil
-import tempfile
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -123,23 +121,20 @@ def export(
             cure=f"choose one of: {', '.join(formats)}",
         )
     chosen = options.of(format_name, kind)
-    goal = Path(out)
-    frozen.check_goal(goal)
-    goal = goal.resolve()
-    part = Path(tempfile.mkdtemp(prefix=f".{goal.name}.", suffix=".part", dir=goal.parent))
-    try:
+    frozen.check_goal(Path(out))
+    counts = _Counts()
+    about = About(
+        release.meta["campaign"]["title"],
+        classes_of(release),
+        release.parts(),
+        names=options.names,
+        image_base=options.image_base,
+        images=(line["name"] for line in release.images()),
+    )
+    module = formats[format_name]
+    with frozen.appearing(Path(out)) as part:
         for name in release.meta["files"]:
             shutil.copyfile(release.folder / name, part / name)
-        counts = _Counts()
-        about = About(
-            release.meta["campaign"]["title"],
-            classes_of(release),
-            release.parts(),
-            names=options.names,
-            image_base=options.image_base,
-            images=(line["name"] for line in release.images()),
-        )
-        module = formats[format_name]
         if module is OBJECT_FORMATS.get(format_name):
             makes_rest = getattr(module, "MAKES_REST", False)
             about.makes_rest = makes_rest and options.rest
@@ -148,13 +143,6 @@ def export(
         else:
             module.write(counts.watch(pages(release)), part, about)
         sha256 = _write_head(part, release, {"format": format_name, **chosen})
-        os.chmod(part, 0o755)  # noqa: S103 - as mkdir would
-        if goal.exists():
-            goal.rmdir()
-        os.rename(part, goal)
-    except BaseException:
-        shutil.rmtree(part, ignore_errors=True)
-        raise
     said = {origin: dict(found) for origin, found in sorted(counts.said.items())}
     by_objects = counts.objects is not None
     return Exported(
@@ -201,17 +189,12 @@ def _write_head(part: Path, release: Frozen, how: dict[str, object]) -> str:
     for path in sorted(part.rglob("*")):
         name = path.relative_to(part).as_posix()
         if path.is_file() and name not in files:
-            files[name] = {"bytes": path.stat().st_size, "sha256": _sha256(path)}
+            files[name] = {"bytes": path.stat().st_size, "sha256": frozen.sha256_of(path)}
     export = how | {"release_sha256": release.meta["sha256"]}
     meta: dict[str, object] = {**release.meta, "files": files, "export": export}
     sha256 = meta["sha256"] = frozen.digest(meta)
     frozen.write_synced(part / "release.json", json.dumps(meta, indent=1, ensure_ascii=False))
     return sha256
-
-
-def _sha256(path: Path) -> str:
-    with open(path, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def classes_of(release: Frozen) -> dict[str, str]:

@@ -320,12 +320,13 @@ def check_goal(out: Path) -> None:
         raise BadInput("its folder does not exist", file=out, cure=f"create {out.parent}")
 
 
-def copy(folder: Path, out: Path) -> None:
+@contextlib.contextmanager
+def appearing(out: Path) -> Iterator[Path]:
+    """A folder to fill, which stands under the name `out` once it is whole; else nothing does."""
     goal = out.resolve()
     part = Path(tempfile.mkdtemp(prefix=f".{goal.name}.", suffix=".part", dir=goal.parent))
     try:
-        for path in sorted(folder.iterdir()):
-            shutil.copyfile(path, part / path.name)
+        yield part
         os.chmod(part, 0o755)  # noqa: S103 - as mkdir would
         if goal.exists():
             goal.rmdir()
@@ -335,10 +336,20 @@ def copy(folder: Path, out: Path) -> None:
         raise
 
 
+def copy(folder: Path, out: Path) -> None:
+    with appearing(out) as part:
+        for path in sorted(folder.iterdir()):
+            shutil.copyfile(path, part / path.name)
+
+
+def sha256_of(path: Path) -> str:
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
 def _check_file(path: Path, stated: str) -> None:
     try:
-        with open(path, "rb") as file:
-            found = hashlib.file_digest(file, "sha256").hexdigest()
+        found = sha256_of(path)
     except FileNotFoundError:
         raise BadInput("is missing from the release", file=path, cure=AGAIN) from None
     if found != stated:

@@ -20,7 +20,7 @@ Path = tuple[str | int, ...]
 
 
 def build(raw: Any) -> Vocabulary:
-    """See vocabulary.build."""
+    """The vocabulary of a file's content. Raises VocabularyError with every fault and its place."""
     if not isinstance(raw, Mapping):
         raise VocabularyError("holds no keys; write title: and categories:")
     check = _Check()

@@ -2,22 +2,16 @@
 
 import functools
 from pathlib import Path
-from typing import Any
 
 import yaml
 
 from labeling import strict_yaml
 from labeling.files import BadInput, StrPath
-from labeling.vocabulary import checks
+from labeling.vocabulary.checks import build
 from labeling.vocabulary.types import FAULTS_SHOWN, Fault, Vocabulary, VocabularyError
 
 SHIPPED = Path(__file__).parent / "data"
 LONGEST = 500_000
-
-
-def build(raw: Any) -> Vocabulary:
-    """The vocabulary of a file's content. Raises VocabularyError with every fault and its place."""
-    return checks.build(raw)
 
 
 def parse(text: str) -> Vocabulary:

@@ -15,7 +15,6 @@ from labeling.estimators.aggregation import (
     pick,
     posterior,
     posterior_binary,
-    posterior_of,
     vote_gains,
 )
 from tests.labeling import crowds
@@ -146,25 +145,9 @@ def test_probabilities_that_differ_in_their_last_digits_only_are_a_tie():
     assert ties.tolist() == [True, False]
 
 
-def test_bayes_on_paper():
-    # prior 0.3 yes; hits 0.8 and 0.9, false alarms 0.1 and 0.3; they say yes and no.
-    one, two = [[0.9, 0.1], [0.2, 0.8]], [[0.7, 0.3], [0.1, 0.9]]
-    yes = 0.3 * 0.8 * 0.1
-    no = 0.7 * 0.1 * 0.7
-
-    got = posterior_of(["yes", "no"], [one, two], [0.7, 0.3], ["no", "yes"])
-
-    assert got == pytest.approx([no / (yes + no), yes / (yes + no)], rel=1e-14)
-
-
-def test_no_votes_give_the_prior():
-    assert posterior_of([], [], [0.7, 0.3], ["no", "yes"]) == pytest.approx([0.7, 0.3], rel=1e-15)
-
-
 def test_votes_that_make_every_class_impossible_say_nothing():
     sure = [[1.0, 0.0], [0.0, 1.0]]
 
-    assert posterior_of(["a", "b"], [sure, sure], [0.7, 0.3], ["a", "b"]) == [0.7, 0.3]
     batch = posterior(
         np.array([0, 0]),
         np.array([0, 0]),
@@ -176,35 +159,18 @@ def test_votes_that_make_every_class_impossible_say_nothing():
     assert batch.tolist() == [[0.7, 0.3]]
 
 
-def test_a_value_that_is_no_class_is_refused():
-    with pytest.raises(ValueError, match="maybe"):
-        posterior_of(["maybe"], [[[1.0, 0.0], [0.0, 1.0]]], [0.5, 0.5], ["no", "yes"])
-
-
-def test_the_posterior_of_one_question_is_the_same_to_the_bit_in_any_order():
-    rng = random.Random(3)
-    votes = [
-        (rng.choice("ab"), [[p, 1 - p], [1 - q, q]])
-        for p, q in ((rng.random(), rng.random()) for _ in range(40))
-    ]
-    expected = posterior_of(*zip(*votes, strict=True), [0.6, 0.4], "ab")
-
-    for _ in range(20):
-        rng.shuffle(votes)
-        assert posterior_of(*zip(*votes, strict=True), [0.6, 0.4], "ab") == expected
-
-
 def test_a_hundred_thousand_votes_neither_overflow_nor_vanish():
-    skill = [[0.9, 0.1], [0.1, 0.9]]
+    many = np.zeros(100_000, int)
+    skills = np.array([[[0.9, 0.1], [0.1, 0.9]]])
 
-    got = posterior_of(["b"] * 100_000, [skill] * 100_000, [0.5, 0.5], ["a", "b"])
+    got = posterior(many, many, many + 1, n_items=1, confusions=skills, prior=np.array([0.5, 0.5]))
 
-    assert got == [0.0, 1.0]
+    assert got.tolist() == [[0.0, 1.0]]
     assert posterior_binary(0.5, [vote_gains(0.9, 0.1)[1]] * 100_000) == 0.0
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_one_question_and_many_at_once_agree_and_so_do_the_log_odds(seed):
+def test_posteriors_and_log_odds_are_bayes_rule(seed):
     crowd = crowds.crowd(seed, classes=2)
     prior = np.array([0.7, 0.3])
     sizes = crowd.sizes
@@ -228,14 +194,10 @@ def test_one_question_and_many_at_once_agree_and_so_do_the_log_odds(seed):
             for k in (0, 1)
         ]
         expected = [value / sum(joint) for value in joint]
-        words = ["ny"[vote] for vote in votes]
         gains = [
             vote_gains(s[1, 1], s[0, 1])[1 - vote] for s, vote in zip(skills, votes, strict=True)
         ]
         assert batch[item] == pytest.approx(expected, rel=1e-9)
-        assert posterior_of(words, skills.tolist(), prior.tolist(), "ny") == pytest.approx(
-            expected, rel=1e-9
-        )
         assert posterior_binary(0.3, gains) == pytest.approx(expected[1], rel=1e-9)
 
 

@@ -69,14 +69,6 @@ def test_the_benchmark_measures_the_default_policy():
     assert bench_quality.TESTS["defaults"] == DEFAULT
 
 
-def test_mean_length_is_what_people_needed():
-    rng = np.random.default_rng(7)
-
-    _, answers = annotator_checks.first_decisions(DEFAULT, rng.random((PEOPLE, DEFAULT.cap)) < 0.9)
-
-    assert answers.mean() == pytest.approx(DEFAULT.rates(0.9).answers, rel=0.03)
-
-
 def test_a_cap_too_short_for_its_accuracies_says_so():
     close = SequentialTest(0.9, 0.85, 0.05, 0.05, 60)
 

@@ -273,10 +273,9 @@ def test_known_labels_stay_and_teach_who_is_right():
     people = np.tile([0, 1], 20)
     truth = np.arange(20) % 2
     labels = np.where(people == 0, truth[items], 1 - truth[items])
-    sizes = {"n_annotators": 2, "n_items": 20, "n_classes": 2}
     known = np.where(np.arange(20) < 4, truth, -1)
 
-    got = dawid_skene.dawid_skene(people, items, labels, known=known, **sizes)
+    got = fitted(people, items, labels, (2, 20, 2), known=known)
 
     assert (got.labels == truth).all()
     assert got.accuracies == pytest.approx([1, 0], abs=0.01)
@@ -289,11 +288,10 @@ def test_gold_that_is_balanced_on_purpose_can_stay_out_of_the_class_prior():
     truth = np.zeros(100, int)
     truth[:40] = 1
     known = np.where(np.arange(100) < 40, truth, -1)
-    arguments = (people, items, truth[items])
-    sizes = {"n_annotators": 3, "n_items": 100, "n_classes": 2}
+    arguments = (people, items, truth[items], (3, 100, 2))
 
-    inside = dawid_skene.dawid_skene(*arguments, known=known, **sizes)
-    outside = dawid_skene.dawid_skene(*arguments, known=known, known_in_prior=False, **sizes)
+    inside = fitted(*arguments, known=known)
+    outside = fitted(*arguments, known=known, known_in_prior=False)
 
     assert inside.priors[1] == pytest.approx(0.4)
     assert outside.priors[1] < 0.001
@@ -358,31 +356,22 @@ def test_a_start_of_ones_own_is_used():
         run(crowd, start="random")
 
 
+def fitted(people, items, labels, sizes, **options):
+    """sizes: of people, items and classes."""
+    names = ("n_annotators", "n_items", "n_classes")
+    rows = (np.asarray(column, int) for column in (people, items, labels))
+    return dawid_skene.dawid_skene(*rows, **dict(zip(names, sizes, strict=True)), **options)
+
+
 def test_ties_go_to_the_commoner_class_and_are_named():
     # One person who says both answers equally often about one item each, and nothing else known.
-    got = dawid_skene.dawid_skene(
-        np.array([0, 1, 0, 1, 0, 1]),
-        np.array([0, 0, 1, 1, 2, 2]),
-        np.array([0, 1, 0, 1, 1, 1]),
-        n_annotators=2,
-        n_items=3,
-        n_classes=2,
-        max_iterations=1,
-        confusion_prior=1e12,
-    )
+    said = ([0, 1, 0, 1, 0, 1], [0, 0, 1, 1, 2, 2], [0, 1, 0, 1, 1, 1])
+    got = fitted(*said, (2, 3, 2), max_iterations=1, confusion_prior=1e12)
+    even = fitted([0, 0], [0, 1], [0, 1], (1, 2, 2), confusion_prior=1e12)
 
     assert got.ties.tolist() == [False, False, False]
     # Everybody's confusions are flat: only the prior speaks, which is 2/3 for class 1.
     assert got.labels.tolist() == [1, 1, 1]
-    even = dawid_skene.dawid_skene(
-        np.array([0, 0]),
-        np.array([0, 1]),
-        np.array([0, 1]),
-        n_annotators=1,
-        n_items=2,
-        n_classes=2,
-        confusion_prior=1e12,
-    )
     assert even.ties.tolist() == [True, True]
     assert even.labels.tolist() == [0, 0]
 
@@ -391,10 +380,7 @@ def test_ties_go_to_the_commoner_class_and_are_named():
     ("people", "items", "classes"), [(0, 0, 0), (0, 0, 2), (3, 4, 0), (3, 4, 2), (0, 4, 3)]
 )
 def test_no_answers_give_the_priors(people, items, classes):
-    none = np.zeros(0, np.int32)
-    got = dawid_skene.dawid_skene(
-        none, none, none, n_annotators=people, n_items=items, n_classes=classes
-    )
+    got = fitted([], [], [], (people, items, classes))
 
     assert got.posteriors.shape == (items, classes)
     assert got.posteriors == pytest.approx(np.full((items, classes), 1 / max(classes, 1)))
@@ -402,43 +388,27 @@ def test_no_answers_give_the_priors(people, items, classes):
 
 
 def test_one_class_is_certain():
-    got = dawid_skene.dawid_skene(
-        np.array([0, 1]), np.array([0, 0]), np.array([0, 0]), n_annotators=2, n_items=1, n_classes=1
-    )
+    got = fitted([0, 1], [0, 0], [0, 0], (2, 1, 1))
 
     assert got.posteriors.tolist() == [[1.0]]
     assert got.log_likelihood == 0
 
 
-def test_one_answer_is_believed_and_not_a_number_never_comes():
-    got = dawid_skene.dawid_skene(
-        np.array([0]), np.array([0]), np.array([1]), n_annotators=1, n_items=1, n_classes=2
-    )
+@pytest.mark.parametrize(("many", "label"), [(1, 1), (10_000, 0)])
+def test_one_answer_is_believed_and_many_to_one_item_stay_finite(many, label):
+    people = np.arange(many)
 
-    assert got.labels.tolist() == [1]
+    got = fitted(people, 0 * people, people % 3 == 0, (many, 1, 2))
+
+    assert got.labels.tolist() == [label]
+    assert np.isfinite(got.log_likelihood)
     assert np.isfinite(got.posteriors).all()
     assert np.isfinite(got.confusions).all()
 
 
-def test_ten_thousand_answers_to_one_item_stay_finite():
-    people = np.arange(10_000)
-    got = dawid_skene.dawid_skene(
-        people,
-        np.zeros(10_000, int),
-        (people % 3 == 0).astype(int),
-        n_annotators=10_000,
-        n_items=1,
-        n_classes=2,
-    )
-
-    assert np.isfinite(got.log_likelihood)
-    assert got.labels.tolist() == [0]
-
-
 def test_confusion_matrices_that_would_fill_the_memory_are_refused():
-    none = np.zeros(0, np.int32)
     with pytest.raises(TooLarge, match="10000 annotators with 1000 classes need 75 GiB"):
-        dawid_skene.dawid_skene(none, none, none, n_annotators=10_000, n_items=1, n_classes=1_000)
+        fitted([], [], [], (10_000, 1, 1_000))
 
 
 def test_confusions_of_a_made_crowd_are_found():

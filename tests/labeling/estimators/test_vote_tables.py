@@ -168,9 +168,7 @@ def test_an_easy_class_needs_fewer_votes_than_a_hard_one():
     tables = learn_vote_tables(yes, no, good, ["cat"] * 400 + ["Burmese cat"] * 400)
 
     def needed(table):
-        return next(
-            votes for votes in range(1, 11) if table.decide(votes, 0, 0.97, max_votes=10) == "yes"
-        )
+        return next(votes for votes in range(2, 11) if table.probability(votes, 0) >= 0.97)
 
     assert needed(tables["cat"]) == 2
     assert needed(tables["Burmese cat"]) >= 3
@@ -240,21 +238,6 @@ def table_of(**cells: float) -> VoteTable:
     for name, value in cells.items():
         rows[int(name[1])][int(name[2])] = value
     return VoteTable(tuple(tuple(row) for row in rows), 10)
-
-
-def test_it_asks_for_more_until_the_target_is_reached():
-    table = table_of(c10=0.999, c01=0.001, c20=0.996, c02=0.004, c11=0.5, c21=0.99)
-
-    assert table.decide(1, 0, 0.995) == "more"
-    assert table.decide(0, 1, 0.995) == "more"
-    assert table.decide(2, 0, 0.995) == "yes"
-    assert table.decide(0, 2, 0.995) == "no"
-    assert table.decide(1, 1, 0.995) == "more"
-    assert table.decide(2, 1, 0.995) == "more"
-    assert table.decide(2, 2, 0.995) == "review"
-    assert table.decide(2, 1, 0.995, max_votes=3) == "review"
-    assert table.decide(2, 0, 0.995, min_votes=3) == "more"
-    assert table.decide(1, 0, 0.995, min_votes=1) == "yes"
 
 
 def test_votes_beyond_the_table_are_refused():

@@ -8,7 +8,7 @@ import shapely
 
 from labeling.geometry.polygons import Polygons, canonical, tenths, to_shapely
 from labeling.parts import background
-from labeling.parts.model import REST_BACKGROUND, REST_OBJECT, Part, PartedObject
+from labeling.parts.model import REST_BACKGROUND, REST_OBJECT
 
 CROP = (0.0, 0.0, 100.0, 80.0)
 
@@ -98,25 +98,6 @@ def test_parts_and_both_shares_fill_the_crop_and_meet_in_borders_alone(seed):
     assert shapely.union_all(shares).intersection(crop).area == pytest.approx(8000, abs=1e-6)
     for one, other in combinations(shares, 2):
         assert one.intersection(other).area == pytest.approx(0, abs=1e-6)
-
-
-def test_the_mask_is_the_parts_and_the_objects_own_share():
-    parts = scattered(3, 5)
-    outline = box(10, 10, 50, 50)
-    found = background.rest(parts, outline, CROP)
-    thing = PartedObject(
-        "a.jpg",
-        "n02121620",
-        (10, 10, 50, 50),
-        (*(Part(f"p{n}", polygons) for n, polygons in enumerate(parts)), *background.made(found)),
-        outline,
-        CROP,
-    )
-
-    whole = shapely.union_all([to_shapely(one) for one in (*parts, found.object)])
-
-    assert shapely.symmetric_difference(to_shapely(background.mask(thing)), whole).area < 1e-6
-    assert same(background.mask(background.without(thing)), background.mask(thing))
 
 
 def test_borders_that_two_parts_share_leave_no_hairs():

@@ -163,7 +163,8 @@ def test_agreement_of_shifted_squares_is_as_worked_on_paper():
 
     assert iou == pytest.approx(15 / 25)
     assert 0 < boundary < 1
-    assert boundary == regions.boundary_f(square(0, 0, 20), square(5, 0, 20), 1.5)
+    masks = (regions.mask_of(square(x, 0, 20), (-1, -1, 26, 21)) for x in (0, 5))
+    assert boundary == regions.mask_boundary_f(*masks, 1.5)
     assert pixel_votes.agreement([square(0, 0, 9), square(0, 0, 9)]) == [(1.0, 1.0)]
     assert pixel_votes.agreement([square(0, 0, 9)]) == []
 
