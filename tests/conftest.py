@@ -1,6 +1,7 @@
 """Alice runs the campaign, Bob labels, Charlie has no business here."""
 
 import copy
+import io
 import json
 import os
 import random
@@ -11,16 +12,17 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import IO, Any
 
 import pytest
 from django.core.cache import cache
-from django.core.management import get_commands, load_command_class
+from django.core.management import call_command, get_commands, load_command_class
 from django.db import connections, transaction
 from django.test import Client, override_settings
 from hypothesis import HealthCheck, settings
 
 from evaluation.metrics.wordnet.nouns import WordNet, WordNetMissing, load
+from labeling.datasets import images
 from labeling.models import Campaign, Dataset, Job, User
 from tests import factories
 from tests.clients import logged_in
@@ -124,6 +126,23 @@ def _own_world(settings, tmp_path: Path, monkeypatch):
 
     app.conf.broker_url = "memory://"
     cache.clear()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _derive_once() -> Iterator[None]:
+    """The display and the thumbnail of an image are encoded once for all tests."""
+    made: dict[tuple[bytes, int], Any] = {}
+    derive = images.derive
+
+    def derive_once(file: IO[bytes], *, max_pixels: int) -> Any:
+        key = file.read(), max_pixels
+        if key not in made:
+            made[key] = derive(io.BytesIO(key[0]), max_pixels=max_pixels)
+        return made[key]
+
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        monkeypatch.setattr(images, "derive", derive_once)
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -235,6 +254,15 @@ def wordnet() -> WordNet:
     except WordNetMissing as missing:
         skip_or_fail(str(missing))
         raise
+
+
+@pytest.fixture(scope="session")
+def schema() -> dict[str, Any]:
+    """The OpenAPI schema. Fails where a field or parameter has no type: the framework warns."""
+    out = io.StringIO()
+    options = ("--validate", "--fail-on-warn", "--format", "openapi-json")
+    call_command("spectacular", *options, stdout=out)
+    return json.loads(out.getvalue())
 
 
 @pytest.fixture

@@ -4,7 +4,6 @@ tests/access.py has a row for each address; an address or API method without a r
 needs a row with the outcome for each of the seven.
 """
 
-import io
 import logging
 import re
 from collections.abc import Iterator
@@ -12,9 +11,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-import yaml
 from django.conf import settings
-from django.core.management import call_command
 from django.db import transaction
 from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver
@@ -365,13 +362,6 @@ LARGEST = 2**63 - 1
 TOO_LARGE = (str(2**63), "1" + "0" * 30, "9" * 5000)
 # Numbers in the queries of pages, at once where no page reads two; the schema has the API's.
 QUERIES = (("page",), ("question",), ("after", "release", "radius", "version"))
-
-
-@pytest.fixture(scope="module")
-def schema() -> dict[str, Any]:
-    out = io.StringIO()
-    call_command("spectacular", stdout=out)
-    return yaml.safe_load(out.getvalue())
 
 
 def with_numbers(route: str, world: World, number: str) -> Iterator[str]:

@@ -1,23 +1,12 @@
 """The OpenAPI schema: valid, complete, and cheap to ask for."""
 
-import io
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-import yaml
-from django.core.management import call_command
 from django.test import Client
 
 from annotator import api_urls
 from tests.access import ROWS
-
-
-@pytest.fixture(scope="module")
-def schema() -> dict:
-    out = io.StringIO()
-    # Raises where drf-spectacular warns: a field or parameter without a type.
-    call_command("spectacular", "--validate", "--fail-on-warn", stdout=out)
-    return yaml.safe_load(out.getvalue())
 
 
 def test_the_schema_is_valid_and_without_warnings(schema):

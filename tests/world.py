@@ -1,13 +1,11 @@
 """A small world with one of everything, for tests that try every address on everybody."""
 
-import uuid
 from dataclasses import dataclass, field
 from typing import Any
 
 from annotator.pages.seats import image_url
 from evaluation.benchmarks import runs
 from evaluation.models import Benchmark, Run, Selection, Submission
-from labeling.answers import submitting
 from labeling.assignment import claiming
 from labeling.campaigns import lifecycle
 from labeling.datasets import objects, vocabulary_store
@@ -22,6 +20,7 @@ from labeling.question_graph import replaying
 from labeling.releases import freezing
 from labeling.web import tokens
 from tests import factories
+from tests.evaluation import crowd
 from tests.evaluation.benchmarks.kinds.labeled import world as released
 from tests.evaluation.cds import world as cds
 
@@ -81,7 +80,7 @@ def build() -> World:
     factories.join(vera, campaign, "reviewer")
     ducks = factories.make_campaign(rita, factories.make_dataset(rita, "lake"), "ducks", images=2)
     factories.join(otto, ducks)
-    answer_everything(bob, campaign)
+    crowd.answer(campaign, [bob], crowd.right_is(COOT))
     benchmark = make_benchmark(alice, campaign)
     run = runs.request(benchmark, alice)
     queue.run(Job.objects.get(kind="score").pk)
@@ -97,15 +96,6 @@ def split_coot(image: str) -> PartedObject:
     pieces = tuple(((((10.0, y), (14.0, y), (14.0, y + 6), (10.0, y + 6)),),) for y in (10.0, 18.0))
     part = simplifying.remerged(Part("leg"), [Merge(pieces, instance="left")])
     return PartedObject(image, COOT, (8, 8, 30, 30), (part,))
-
-
-def answer_everything(user: User, campaign: Campaign) -> None:
-    while seats := claiming.next_page(user, campaign).seats:
-        sent = [
-            submitting.Sent(uuid.uuid4(), seat.token, "yes" if seat.topic == COOT else "no", 900)
-            for seat in seats
-        ]
-        submitting.submit(user, campaign, sent)
 
 
 def make_benchmark(owner: User, campaign: Campaign) -> Benchmark:

@@ -295,14 +295,18 @@ def test_a_backup_without_a_key_says_so(goal, shell, settings):
 
 
 def test_an_older_backup_is_migrated(tmp_path):
-    def manage(data: str, *arguments: str) -> str:
+    def manage(data: str, *commands: tuple[str, ...]) -> str:
+        """What a new process prints that runs these commands."""
+        calls = "; ".join(f"call_command{command!r}" for command in commands)
+        setup = "import django; django.setup(); from django.core.management import call_command"
         env = {
             "PATH": os.environ["PATH"],
+            "DJANGO_SETTINGS_MODULE": "annotator.settings",
             "ASSAY_DATA": str(tmp_path / data),
             "SECRET_KEY": "of this test",
         }
         done = subprocess.run(
-            [sys.executable, "manage.py", *arguments],
+            [sys.executable, "-c", f"{setup}; {calls}"],
             cwd=ROOT,
             env=env,
             capture_output=True,
@@ -312,10 +316,14 @@ def test_an_older_backup_is_migrated(tmp_path):
         assert done.returncode == 0, done.stderr
         return done.stdout
 
-    manage("old", "migrate", "labeling", "0004", "-v", "0")
-    manage("old", "backup", str(tmp_path / "backup"))
+    (tmp_path / "old").mkdir()
+    old = ("migrate", "labeling", "0004", "-v", "0")
+    manage("old", old, ("backup", str(tmp_path / "backup")))
 
-    restored = json.loads(manage("new", "restore", str(tmp_path / "backup"), "--json"))
+    restored, migrations = manage(
+        "new", ("restore", str(tmp_path / "backup"), "--json"), ("showmigrations",)
+    ).split("\n", 1)
 
-    assert restored["migrations"] > 0
-    assert "[ ]" not in manage("new", "showmigrations")
+    assert json.loads(restored)["migrations"] > 0
+    assert "[X]" in migrations
+    assert "[ ]" not in migrations

@@ -10,7 +10,6 @@ that may use the ORM.
         page.goto(site("/"))
 """
 
-import io
 import os
 import queue
 import threading
@@ -19,12 +18,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import skimage
 from django.conf import settings as django_settings
 
 from labeling.campaigns import lifecycle
 from labeling.datasets import images
 from labeling.follow_ups import asking
-from labeling.models import Image, User
+from labeling.models import Dataset, Image, User
 from tests import factories
 from tests.clients import logged_in
 from tests.conftest import find_chromium, skip_or_fail
@@ -197,23 +197,6 @@ def browser(carrier: Carrier) -> Iterator[Proxy]:
     carrier.do(driver.stop)
 
 
-@pytest.fixture(scope="session", autouse=True)
-def _derive_once() -> Iterator[None]:
-    """The displays and thumbnails of an image are encoded once for all tests."""
-    made: dict[bytes, Any] = {}
-    derive = images.derive
-
-    def derive_once(file: Any, *, max_pixels: int) -> Any:
-        content = file.read()
-        if content not in made:
-            made[content] = derive(io.BytesIO(content), max_pixels=max_pixels)
-        return made[content]
-
-    with pytest.MonkeyPatch.context() as monkeypatch:
-        monkeypatch.setattr(images, "derive", derive_once)
-        yield
-
-
 @pytest.fixture
 def site(live_server) -> Callable[[str], str]:
     """The address of a path on the live server."""
@@ -291,9 +274,9 @@ def browser_as(new_context) -> Callable[..., Proxy]:
 
 
 @pytest.fixture
-def page(browser_as) -> Proxy:
-    """A page where nobody is logged in."""
-    return browser_as(None)
+def page(browser_as, alice: User) -> Proxy:
+    """The page of the person whom a module is about: Alice's, unless the module has another."""
+    return browser_as(alice)
 
 
 @pytest.fixture
@@ -361,15 +344,17 @@ def looked_at(axe, screenshots) -> Callable[[Proxy, str], None]:
 PHOTOGRAPHS = ("chelsea.png", "coffee.png", "astronaut.png", "rocket.jpg", "motorcycle_left.png")
 
 
+def add_photographs(dataset: Dataset, *names: str) -> None:
+    """Adds these photographs of scikit-image."""
+    for name in names:
+        with (Path(skimage.__file__).parent / "data" / name).open("rb") as file:
+            images.add_file(dataset, name, file, licence="public domain", source="scikit-image")
+
+
 @pytest.fixture
 def cats(alice: User, bob: User, dataset):
     """An open campaign on real photographs, with everything a researcher can say beside it."""
-    import skimage
-
-    folder = Path(skimage.__file__).parent / "data"
-    for name in PHOTOGRAPHS:
-        with (folder / name).open("rb") as file:
-            images.add_file(dataset, name, file, licence="public domain", source="scikit-image")
+    add_photographs(dataset, *PHOTOGRAPHS)
     campaign = lifecycle.create(
         alice,
         name="cats",

@@ -5,8 +5,7 @@ import pytest
 pytestmark = pytest.mark.browser
 
 
-def test_the_api_can_be_browsed_and_tried_in_a_session(browser_as, alice, site):
-    page = browser_as(alice)
+def test_the_api_can_be_browsed_and_tried_in_a_session(page, alice, site):
     errors: list[str] = []
     page.on("console", lambda message: message.type == "error" and errors.append(message.text))
     page.on("pageerror", lambda error: errors.append(str(error)))

@@ -6,7 +6,6 @@ import pytest
 from django.contrib.sessions.models import Session
 
 from labeling.models import Answer
-from labeling.quality import memberships
 from tests import factories
 from tests.browser.conftest import WIDE, expect, let_pass
 from tests.browser.labeling.test_labeling import SHOWN, open_label, press
@@ -109,16 +108,3 @@ def test_who_is_logged_out_finds_a_button_to_log_in(
     looked_at(page, "logged-out")
     page.locator(CARD).get_by_role("button", name="Log in again").click()
     expect(page).to_have_url(re.compile(r"/accounts/login/\?next=/campaigns/one/label/"))
-
-
-def test_sign_up_and_join_joins(page, alice, coots, site):
-    _, secret = memberships.invite(coots, alice)
-    page.goto(site(f"/join/{secret}/"))
-    page.get_by_text("Sign up and join").click()
-    page.get_by_label("Username").fill("dora")
-    page.get_by_label("Password", exact=True).fill("a-long-passphrase")
-    page.get_by_label(re.compile(r"^Password \(again\)")).fill("a-long-passphrase")
-    page.get_by_role("button", name="Sign up").click()
-
-    page.get_by_text("You are annotator of “Coots”.").wait_for()
-    page.get_by_role("button", name="Start").wait_for()

@@ -381,11 +381,10 @@ def test_every_form_reaches_its_last_button(browser_as, site, world):
 
 @pytest.mark.browser
 @pytest.mark.django_db(transaction=True)
-def test_a_selection_becomes_a_competition_by_mouse(browser_as, site, alice, dataset, wordnet):
+def test_a_selection_becomes_a_competition_by_mouse(page, site, dataset, wordnet):
     """By way of New campaign, which is the wrong form for it, and with a fault on the way."""
     lines = crowd.lines()
     crowd.add_images(dataset, lines)
-    page = browser_as(alice)
     page.goto(site("/campaigns/new/"))
     page.fill("#id_title", "Birds")
     page.select_option("#id_dataset", label=dataset.name)

@@ -1,9 +1,5 @@
 """Labels in and out as a researcher sees them: brought in from a file, taken out of a release."""
 
-import json
-import zipfile
-from pathlib import Path
-
 import pytest
 
 from labeling.exchange import export_files
@@ -24,10 +20,7 @@ def choose(page, name, content):
     )
 
 
-def test_known_labels_come_in_from_a_file_and_faults_name_their_line(
-    browser_as, alice, home, site, looked_at
-):
-    page = browser_as(alice)
+def test_known_labels_come_in_from_a_file_and_faults_name_their_line(page, home, site, looked_at):
     page.goto(site("/datasets/pond/"))
     page.keyboard.press("l")
     page.wait_for_selector("text=a list of cups")
@@ -43,23 +36,6 @@ def test_known_labels_come_in_from_a_file_and_faults_name_their_line(
     page.click("button:has-text('Bring in')")
     page.wait_for_selector("text=Known now: 1 label of 1 image.")
     assert page.inner_text("th:has-text('pilot.csv')") == "pilot.csv"
-
-
-def test_labels_are_taken_out_of_a_release_in_a_format_of_others(
-    browser_as, alice, home, site, looked_at, tmp_path
-):
-    page = browser_as(alice, accept_downloads=True)
-    page.goto(site("/campaigns/home/releases/"))
-    looked_at(page, "labels-releases")
-
-    with page.expect_download() as waiting:
-        page.click("a:has-text('COCO JSON')")
-    path = Path(tmp_path / "coco.zip")
-    waiting.value.save_as(str(path))
-
-    with zipfile.ZipFile(path) as archive:
-        content = json.loads(archive.read("home-1/labels.json"))
-    assert [image["file_name"] for image in content["images"]] == ["0.png", "1.png", "2.png"]
 
 
 def test_a_large_release_is_waited_for_and_then_downloaded(
@@ -80,11 +56,8 @@ def test_a_large_release_is_waited_for_and_then_downloaded(
     assert waiting.value.suggested_filename == "home-1-voc.zip"
 
 
-def test_an_empty_dataset_and_a_zip_on_its_way_look_right(
-    browser_as, alice, site, looked_at, run_jobs
-):
+def test_an_empty_dataset_and_a_zip_on_its_way_look_right(page, alice, site, looked_at, run_jobs):
     factories.make_image(files.elsewhere(alice), "more.png")
-    page = browser_as(alice)
     page.goto(site("/datasets/elsewhere/labels/"))
     looked_at(page, "labels-none")
 

@@ -68,8 +68,9 @@ def test_naming_page_looks_right(browser_as, alice, bob, cats, dataset, site, lo
     looked_at(page, "naming")
 
 
-def test_pages_before_logging_in_look_right(page, alice, cats, site, looked_at):
+def test_pages_before_logging_in_look_right(browser_as, alice, cats, site, looked_at):
     _, secret = memberships.invite(cats, alice)
+    page = browser_as()
 
     for path, status, name in [
         ("/", 200, "welcome"),

@@ -10,9 +10,8 @@ from tests.labeling import parted
 pytestmark = pytest.mark.browser
 
 
-def test_a_kind_fills_in_the_rules_it_starts_from(browser_as, alice, dataset, site, looked_at):
+def test_a_kind_fills_in_the_rules_it_starts_from(page, dataset, site, looked_at):
     parted.objects_in(dataset)
-    page = browser_as(alice)
     page.goto(site(f"/campaigns/new/?dataset={dataset.pk}"))
     page.fill("#id_title", "Cats by part")
 
@@ -32,9 +31,8 @@ def test_a_kind_fills_in_the_rules_it_starts_from(browser_as, alice, dataset, si
     assert (policy["votes"], policy["review"], policy["max_votes"]) == (3, "all", 3)
 
 
-def test_the_settings_name_the_vocabulary(browser_as, alice, dataset, site, looked_at):
+def test_the_settings_name_the_vocabulary(page, alice, dataset, site, looked_at):
     parted.parts_campaign(alice, dataset)
-    page = browser_as(alice)
 
     page.goto(site("/campaigns/cats/edit/"))
 
@@ -42,11 +40,10 @@ def test_the_settings_name_the_vocabulary(browser_as, alice, dataset, site, look
     looked_at(page, "r-edit-parts")
 
 
-def test_quotas_are_set_on_a_persons_page(browser_as, alice, bob, dataset, site, looked_at):
+def test_quotas_are_set_on_a_persons_page(page, alice, bob, dataset, site, looked_at):
     campaign = parted.parts_campaign(alice, dataset)
     factories.join(bob, campaign)
     member = campaign.memberships.get(user=bob)
-    page = browser_as(alice)
     page.goto(site(f"/campaigns/cats/people/{member.pk}/"))
 
     page.click("text=None: any topic comes")

@@ -1,12 +1,11 @@
 """Objects with their parts as a researcher sees them: imported, merged, another radius chosen."""
 
-from pathlib import Path
-
 import pytest
 
-from labeling.datasets import images, objects, vocabulary_store
+from labeling.datasets import objects, vocabulary_store
 from labeling.models import GivenLabel
 from labeling.parts.model import Part, PartedObject
+from tests.browser.conftest import add_photographs
 from tests.labeling import part_files as files
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -30,11 +29,7 @@ ASTRONAUT = PartedObject("astronaut.png", "person", (60, 18, 450, 460), PARTS)
 @pytest.fixture
 def crew(alice, dataset):
     """A dataset with one real photograph and no vocabulary yet."""
-    import skimage
-
-    path = Path(skimage.__file__).parent / "data" / "astronaut.png"
-    with path.open("rb") as file:
-        images.add_file(dataset, path.name, file, licence="public domain", source="NASA")
+    add_photographs(dataset, "astronaut.png")
     return dataset
 
 
@@ -49,9 +44,8 @@ def alpha(page) -> str:
 
 
 def test_parts_come_in_their_pieces_are_merged_and_another_radius_is_chosen(
-    browser_as, alice, crew, site, looked_at, run_jobs
+    page, crew, site, looked_at, run_jobs
 ):
-    page = browser_as(alice)
     page.goto(site("/datasets/pond/"))
     page.keyboard.press("o")
     page.wait_for_selector("text=No objects yet")
@@ -128,11 +122,10 @@ def _choose_a_radius(page, looked_at):
     assert alpha(page) == automatic
 
 
-def test_the_crop_is_chosen_by_key(browser_as, alice, crew, site):
+def test_the_crop_is_chosen_by_key(page, alice, crew, site):
     vocabulary_store.start(crew, alice)
     objects.put(crew, [PartedObject("astronaut.png", "n00007846", (60, 18, 450, 460))], "by hand")
     item = objects.of(crew).get()
-    page = browser_as(alice)
     page.goto(site(f"/datasets/pond/objects/{item.pk}/"))
 
     for key, box in (("t", "60 18 390 442"), ("i", "0 0 512 512"), ("w", "24 0 462 500")):

@@ -92,7 +92,7 @@ def member(campaign: Campaign, name: str) -> Membership:
     return campaign.memberships.get(user__username=name)
 
 
-def test_pages_of_quality_look_right(browser_as, alice, crowded, site, looked_at):
+def test_pages_of_quality_look_right(page, alice, crowded, site, looked_at):
     auditing.draw(crowded, alice, 20, seed=1)
     for _ in range(14):
         row = auditing.next_for(alice, crowded)
@@ -101,7 +101,6 @@ def test_pages_of_quality_look_right(browser_as, alice, crowded, site, looked_at
     contrary, hasty = member(crowded, "contrary"), member(crowded, "hasty")
     blocking.block(crowded, contrary, alice, "answers the other way round")
     monitoring.pause(hasty, alice, "a word with them first")
-    page = browser_as(alice)
 
     for name, path in {
         "campaign": "",
@@ -123,9 +122,7 @@ def test_pages_of_quality_look_right(browser_as, alice, crowded, site, looked_at
         looked_at(page, f"q-{name}")
 
 
-def test_empty_pages_of_quality_look_right(browser_as, alice, bob, cats, site, looked_at):
-    page = browser_as(alice)
-
+def test_empty_pages_of_quality_look_right(page, bob, cats, site, looked_at):
     for name, path in {
         "quality": "quality/",
         "audit": "audit/",
@@ -135,7 +132,7 @@ def test_empty_pages_of_quality_look_right(browser_as, alice, bob, cats, site, l
         looked_at(page, f"q-empty-{name}")
 
 
-def test_pages_of_the_graph_look_right(browser_as, alice, cats, site, looked_at):
+def test_pages_of_the_graph_look_right(page, alice, cats, site, looked_at):
     dataset = cats.dataset
     det, _ = opening.draft_graph(
         alice, store.load_ilsvrc(), name="det", title="Everything in it", dataset=dataset
@@ -143,7 +140,6 @@ def test_pages_of_the_graph_look_right(browser_as, alice, cats, site, looked_at)
     raw = det.graph.content
     raw["nodes"][1]["question"] = "Is there a stethoscope around somebody’s neck?"
     store.define(det, alice, raw)
-    page = browser_as(alice)
 
     for name, path in {
         "graph": "graph/",
@@ -163,10 +159,7 @@ def test_pages_of_the_graph_look_right(browser_as, alice, cats, site, looked_at)
     looked_at(page, "q-graph-faults")
 
 
-def test_a_campaign_on_ilsvrcs_graph_is_made_with_the_keyboard(
-    browser_as, alice, cats, site, looked_at
-):
-    page = browser_as(alice)
+def test_a_campaign_on_ilsvrcs_graph_is_made_with_the_keyboard(page, cats, site, looked_at):
     page.goto(site("/campaigns/new/"))
 
     page.fill("#id_title", "Everything in it")
@@ -193,21 +186,6 @@ def test_a_campaign_on_ilsvrcs_graph_is_made_with_the_keyboard(
     page.wait_for_selector("details[open]")
 
 
-def test_an_outline_opens_and_closes_by_key(browser_as, alice, cats, site):
-    opening.draft_graph(
-        alice, store.load_ilsvrc(), name="det", title="Everything", dataset=cats.dataset
-    )
-    page = browser_as(alice)
-    page.goto(site("/campaigns/det/graph/"))
-
-    summary = page.locator(".outline summary").first
-    assert page.locator(".outline details[open]").count() == 0
-    summary.focus()
-    page.keyboard.press("Space")
-
-    assert page.locator(".outline details[open]").count() == 1
-
-
 def test_an_audit_is_answered_by_key_and_blind(browser_as, crowded, site):
     rita = User.objects.get(username="rita")
     page = browser_as(rita)
@@ -226,12 +204,11 @@ def test_an_audit_is_answered_by_key_and_blind(browser_as, crowded, site):
     assert page.is_visible("text=All answered")
 
 
-def test_a_person_is_blocked_and_the_votes_come_back(browser_as, alice, crowded, site):
+def test_a_person_is_blocked_and_the_votes_come_back(page, crowded, site):
     torn = member(crowded, "contrary")
     before = list(crowded.questions.order_by("pk").values_list("pk", "state"))
     touched = blocking.affected(crowded, torn.user)
     assert touched["answers"] > 0
-    page = browser_as(alice)
     page.goto(site("/campaigns/cats/people/"))
 
     page.click("text=annotator-contrary")
@@ -251,12 +228,9 @@ def test_a_person_is_blocked_and_the_votes_come_back(browser_as, alice, crowded,
     assert list(crowded.questions.order_by("pk").values_list("pk", "state")) == before
 
 
-def test_rules_that_would_stop_everybody_are_shown_with_names_first(
-    browser_as, alice, crowded, site, looked_at
-):
+def test_rules_that_would_stop_everybody_are_shown_with_names_first(page, crowded, site, looked_at):
     crowded.memberships.filter(user__username__in=["careful", "good", "bob"]).update(stage="paused")
     crowded.memberships.filter(user__username__in=["hasty", "torn"]).update(stage="paused")
-    page = browser_as(alice)
     page.goto(site("/campaigns/cats/policy/"))
 
     page.select_option("#id_gold_action", "block")
@@ -270,10 +244,7 @@ def test_rules_that_would_stop_everybody_are_shown_with_names_first(
     page.wait_for_selector("text=Version 3 of the rules")
 
 
-def test_a_pilot_is_priced_asked_and_followed(
-    browser_as, alice, crowded, site, looked_at, run_jobs
-):
-    page = browser_as(alice)
+def test_a_pilot_is_priced_asked_and_followed(page, crowded, site, looked_at, run_jobs):
     page.goto(site("/campaigns/cats/quality/"))
     page.click("text=Ask one")
     page.wait_for_url("**/pilot/")
@@ -298,7 +269,7 @@ def test_a_pilot_is_priced_asked_and_followed(
     looked_at(page, "k-quality")
 
 
-def test_pages_say_where_gold_is_missing_or_contradicted(browser_as, alice, cats, site, looked_at):
+def test_pages_say_where_gold_is_missing_or_contradicted(page, alice, cats, site, looked_at):
     det, _ = opening.draft_graph(
         alice, store.load_ilsvrc(), name="det", title="Everything", dataset=cats.dataset
     )
@@ -316,7 +287,6 @@ def test_pages_say_where_gold_is_missing_or_contradicted(browser_as, alice, cats
     for number in range(53):
         person = factories.make_user(f"p{number}", pseudonym=f"worker-{number:03}")
         factories.join(person, det)
-    page = browser_as(alice)
 
     for name, path, words in (
         ("overview", "", "for each newcomer"),

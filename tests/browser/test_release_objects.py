@@ -3,20 +3,19 @@
 import io
 import json
 import zipfile
-from pathlib import Path
 
 import pytest
 from PIL import Image
 from pycocotools.coco import COCO
 
-from labeling.datasets import images, objects, vocabulary_store
+from labeling.datasets import objects, vocabulary_store
 from labeling.exchange import export_files, part_campaigns
 from labeling.geometry.polygons import Polygons
 from labeling.models import Dataset, Release, User
 from labeling.parts.model import Part, PartedObject
 from labeling.releases import freezing
 from tests import factories
-from tests.browser.conftest import expect, settled
+from tests.browser.conftest import add_photographs, expect, settled
 from tests.labeling import part_releases
 from tests.labeling.parted import drawn
 
@@ -44,11 +43,7 @@ def polygons(*rings: list[tuple[float, float]]) -> Polygons:
 @pytest.fixture
 def release(alice: User, bob: User, dataset: Dataset) -> Release:
     """A cat on a photograph, of which the import knew the eyes, and a second that was cut off."""
-    import skimage
-
-    folder = Path(skimage.__file__).parent / "data"
-    with (folder / "chelsea.png").open("rb") as file:
-        images.add_file(dataset, "chelsea.png", file)
+    add_photographs(dataset, "chelsea.png")
     vocabulary_store.start(dataset, alice)
     eyes = Part("eye", polygons(*EYES))
     outline = polygons([(0, 110), (44, 0), (400, 0), (372, 62), (340, 300), (0, 300)])
@@ -76,10 +71,7 @@ def release(alice: User, bob: User, dataset: Dataset) -> Release:
     return freezing.freeze(campaign, alice)
 
 
-def test_every_object_is_looked_at_and_one_category_chosen(
-    browser_as, alice, release, site, looked_at
-):
-    page = browser_as(alice)
+def test_every_object_is_looked_at_and_one_category_chosen(page, release, site, looked_at):
     page.goto(site("/campaigns/cats/releases/"))
     looked_at(page, "release-parts")
 

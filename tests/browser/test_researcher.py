@@ -116,11 +116,8 @@ PAGES = {
 }
 
 
-def test_pages_full_of_data_look_right(
-    browser_as, alice, busy, site, looked_at, settings, tmp_path
-):
+def test_pages_full_of_data_look_right(page, busy, site, looked_at, settings, tmp_path):
     settings.ASSAY_IMPORT_ROOT = str(tmp_path)
-    page = browser_as(alice)
     question = busy.questions.filter(state="settled").order_by("pk").first()
     topic = busy.topics.get(key="n02123045")
     more = {
@@ -134,9 +131,7 @@ def test_pages_full_of_data_look_right(
         looked_at(page, f"r-{name}")
 
 
-def test_secrets_and_reports_look_right(browser_as, alice, busy, site, looked_at):
-    page = browser_as(alice)
-
+def test_secrets_and_reports_look_right(page, busy, site, looked_at):
     page.goto(site("/tokens/"))
     page.fill("#id_name", "the nightly run of the cluster")
     page.click("text=Make a token")
@@ -157,11 +152,10 @@ def test_secrets_and_reports_look_right(browser_as, alice, busy, site, looked_at
 
 
 def test_an_import_leads_to_its_progress_which_becomes_its_report(
-    browser_as, alice, dataset, site, looked_at, run_jobs
+    page, dataset, site, looked_at, run_jobs
 ):
     files = {f"birds/{n}.png": factories.picture(500 + n) for n in range(3)}
     archive = samples.zipped(files | {"notes.txt": b"no image"}).getvalue()
-    page = browser_as(alice)
     page.goto(site("/datasets/pond/upload/"))
 
     page.set_input_files(
@@ -188,8 +182,7 @@ def test_an_import_leads_to_its_progress_which_becomes_its_report(
     looked_at(page, "r-imports-failed")
 
 
-def test_preview_shows_what_annotators_see_and_takes_no_answer(browser_as, alice, cats, site):
-    page = browser_as(alice)
+def test_preview_shows_what_annotators_see_and_takes_no_answer(page, cats, site):
     page.goto(site("/campaigns/cats/preview/"))
 
     assert page.is_visible(".stage img")
@@ -201,9 +194,7 @@ def test_preview_shows_what_annotators_see_and_takes_no_answer(browser_as, alice
     assert not cats.questions.filter(assignments__isnull=False).exists()
 
 
-def test_forms_with_faults_look_right(browser_as, alice, busy, site, looked_at):
-    page = browser_as(alice)
-
+def test_forms_with_faults_look_right(page, busy, site, looked_at):
     page.goto(site("/campaigns/new/"))
     page.fill("#id_title", "Coots & drakes, spring")
     looked_at(page, "r-new")
@@ -214,8 +205,7 @@ def test_forms_with_faults_look_right(browser_as, alice, busy, site, looked_at):
     looked_at(page, "r-new-faults")
 
 
-def test_price_follows_what_is_typed(browser_as, alice, dataset, site):
-    page = browser_as(alice)
+def test_price_follows_what_is_typed(page, dataset, site):
     page.goto(site("/campaigns/new/"))
 
     page.fill("#id_title", "Étang: autumn round")
@@ -249,8 +239,7 @@ def test_a_reviewer_works_by_key(browser_as, busy, site):
     assert waiting[1].settlements.latest("pk").value == "yes"
 
 
-def test_a_key_typed_into_a_field_is_a_letter(browser_as, alice, busy, site):
-    page = browser_as(alice)
+def test_a_key_typed_into_a_field_is_a_letter(page, busy, site):
     page.goto(site("/campaigns/cats/review/"))
 
     page.fill("#id_reason", "")
@@ -261,8 +250,7 @@ def test_a_key_typed_into_a_field_is_a_letter(browser_as, alice, busy, site):
     assert page.url.endswith("/review/")
 
 
-def test_progress_moves_by_itself_and_rests_when_hidden(browser_as, alice, bob, cats, site):
-    page = browser_as(alice)
+def test_progress_moves_by_itself_and_rests_when_hidden(page, bob, cats, site):
     page.clock.install()
     page.goto(site("/campaigns/cats/"))
     page.wait_for_selector("text=0 of 10 questions finished")
@@ -291,20 +279,3 @@ def test_an_invitation_is_copied(browser_as, alice, cats, site):
     copied = page.evaluate("navigator.clipboard.readText()")
     assert "/join/" in copied
     assert page.input_value("[data-copy] input") == copied
-
-
-def test_upload_reports_without_leaving_and_search_narrows(browser_as, alice, dataset, site):
-    page = browser_as(alice)
-    page.goto(site("/datasets/pond/upload/"))
-    same = {"mimeType": "image/png", "buffer": factories.picture(9)}
-
-    page.set_input_files("#id_files", [{"name": "coot.png", **same}, {"name": "again.png", **same}])
-    page.click("text=Upload")
-    page.wait_for_selector("text=1 image added")
-    assert page.is_visible("td:has-text('coot.png')")
-
-    page.goto(site("/datasets/pond/"))
-    page.keyboard.press("/")
-    page.keyboard.type("heron")
-    page.keyboard.press("Enter")
-    page.wait_for_selector("text=No image’s name holds “heron”")

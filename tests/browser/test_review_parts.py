@@ -2,19 +2,20 @@
 people agree."""
 
 import uuid
-from pathlib import Path
 
 import pytest
 from shapely import Polygon
 
 from labeling.answers import submitting
 from labeling.assignment import claiming
-from labeling.datasets import images, objects, vocabulary_store
+from labeling.campaigns import lifecycle
+from labeling.datasets import objects, vocabulary_store
 from labeling.exchange import part_campaigns
 from labeling.models import Question, SentBack
 from labeling.parts.model import Part, PartedObject
 from tests import factories
 from tests.browser import drawing_hands as hands
+from tests.browser.conftest import add_photographs
 from tests.labeling.parted import CAT, VOCABULARY, drawn
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -35,12 +36,7 @@ def send(person, campaign, value, question=None):
 
 def chelsea(alice, dataset, **policy):
     """A campaign on two photographs of a cat, of which the import knows the head."""
-    import skimage
-
-    folder = Path(skimage.__file__).parent / "data"
-    for name in ("chelsea.png", "coffee.png"):
-        with (folder / name).open("rb") as file:
-            images.add_file(dataset, name, file)
+    add_photographs(dataset, "chelsea.png", "coffee.png")
     vocabulary_store.add_version(dataset, VOCABULARY, alice)
     found = [
         PartedObject(name, CAT, (5, 5, 440, 298), parts=(Part("head", HEAD),))
@@ -55,8 +51,6 @@ def chelsea(alice, dataset, **policy):
 @pytest.fixture
 def opened(alice, dataset):
     def make(**policy):
-        from labeling.campaigns import lifecycle
-
         campaign = chelsea(alice, dataset, **policy)
         lifecycle.launch(campaign, alice)
         return campaign
@@ -65,22 +59,26 @@ def opened(alice, dataset):
 
 
 @pytest.fixture
-def rita(db):
-    return factories.make_user("rita")
+def reviewed(browser_as, bob, opened):
+    """Opens a campaign with Bob's drawings of these; it and Rita's page, who reviews them."""
+    campaign, rita = opened(), factories.make_user("rita")
+    factories.join(rita, campaign, "reviewer")
+    factories.join(bob, campaign)
+
+    def make(*values):
+        return [send(bob, campaign, value) for value in values], browser_as(rita)
+
+    return make
 
 
 def test_a_reviewer_accepts_sends_back_and_goes_on_by_key(
-    browser_as, bob, rita, opened, site, looked_at
+    browser_as, bob, reviewed, site, looked_at
 ):
-    campaign = opened()
-    factories.join(rita, campaign, "reviewer")
-    factories.join(bob, campaign)
-    first = send(bob, campaign, drawn(torso=TORSO, leg="occluded", tail="not_visible"))
-    second = send(bob, campaign, drawn(torso=LATER, leg="occluded", tail="not_visible"))
-    page = browser_as(rita)
+    said = [drawn(torso=torso, leg="occluded", tail="not_visible") for torso in (TORSO, LATER)]
+    questions, page = reviewed(*said)
     page.goto(site("/campaigns/cats/review/"))
     looked_at(page, "review-parts")
-    first, second = sorted([first, second], key=lambda question: question.pk)
+    first, second = sorted(questions, key=lambda question: question.pk)
 
     page.keyboard.press("n")
     page.wait_for_url("**?after=*")
@@ -103,12 +101,8 @@ def test_a_reviewer_accepts_sends_back_and_goes_on_by_key(
     theirs.wait_for_selector(f"text={NOTE}")
 
 
-def test_a_note_is_asked_for(browser_as, bob, rita, opened, site):
-    campaign = opened()
-    factories.join(rita, campaign, "reviewer")
-    factories.join(bob, campaign)
-    send(bob, campaign, drawn(torso=TORSO))
-    page = browser_as(rita)
+def test_a_note_is_asked_for(reviewed, site):
+    _, page = reviewed(drawn(torso=TORSO))
     page.goto(site("/campaigns/cats/review/"))
 
     page.click("[data-send-back]")
@@ -117,12 +111,8 @@ def test_a_note_is_asked_for(browser_as, bob, rita, opened, site):
     assert not SentBack.objects.exists()
 
 
-def test_a_reviewer_corrects_with_the_engine(browser_as, bob, rita, opened, site, looked_at):
-    campaign = opened()
-    factories.join(rita, campaign, "reviewer")
-    factories.join(bob, campaign)
-    question = send(bob, campaign, drawn(torso=TORSO, leg="occluded", tail="not_visible"))
-    page = browser_as(rita)
+def test_a_reviewer_corrects_with_the_engine(reviewed, site, looked_at):
+    [question], page = reviewed(drawn(torso=TORSO, leg="occluded", tail="not_visible"))
     page.goto(site("/campaigns/cats/review/"))
 
     page.keyboard.press("c")
@@ -150,14 +140,8 @@ def test_a_reviewer_corrects_with_the_engine(browser_as, bob, rita, opened, site
     assert hands.near([corner for corner in tail if corner[0] > 300], [(360, 210), (350, 280)])
 
 
-def test_a_correction_survives_a_reload_and_leaving_it_forgets_it(
-    browser_as, bob, rita, opened, site
-):
-    campaign = opened()
-    factories.join(rita, campaign, "reviewer")
-    factories.join(bob, campaign)
-    send(bob, campaign, drawn(torso=TORSO))
-    page = browser_as(rita)
+def test_a_correction_survives_a_reload_and_leaving_it_forgets_it(reviewed, site):
+    _, page = reviewed(drawn(torso=TORSO))
     page.goto(site("/campaigns/cats/review/"))
     page.keyboard.press("c")
     page.wait_for_selector("[data-bench] svg.drawing")
@@ -177,7 +161,7 @@ def test_a_correction_survives_a_reload_and_leaving_it_forgets_it(
     hands.expect_state(page, "leg", "missing")
 
 
-def test_several_drawings_are_compared(browser_as, alice, bob, opened, site, looked_at):
+def test_several_drawings_are_compared(page, bob, opened, site, looked_at):
     campaign = opened(votes=2, agree_iou=0.3)
     dora = factories.make_user("dora")
     for person in (bob, dora):
@@ -187,7 +171,6 @@ def test_several_drawings_are_compared(browser_as, alice, bob, opened, site, loo
     zoe = factories.make_user("zoe")
     factories.join(zoe, campaign)
     send(zoe, campaign, drawn(torso=TORSO, leg="occluded"), question)
-    page = browser_as(alice)
     page.goto(site("/campaigns/cats/review/"))
 
     page.keyboard.press("2")
@@ -211,13 +194,12 @@ def test_several_drawings_are_compared(browser_as, alice, bob, opened, site, loo
 
 
 def test_a_researcher_draws_gold_and_is_told_what_is_wrong(
-    browser_as, alice, bob, opened, site, looked_at, dataset
+    page, bob, opened, site, looked_at, dataset
 ):
     campaign = opened()
     free = PartedObject("coffee.png", CAT, (100, 100, 300, 300), name="spare")
     objects.put(dataset, [free], "somebody")
     item = objects.of(dataset).get(name="spare")
-    page = browser_as(alice)
     page.goto(site("/campaigns/cats/gold/add/"))
     looked_at(page, "gold-parts-objects")
     page.click("text=spare")

@@ -11,9 +11,7 @@ PAGE = "/datasets/pond/vocabulary/"
 CAT = f"{PAGE}categories/n02121620/"
 
 
-def test_a_vocabulary_is_started_and_a_part_added_by_form(browser_as, alice, dataset, site):
-    page = browser_as(alice)
-
+def test_a_vocabulary_is_started_and_a_part_added_by_form(page, dataset, site):
     page.goto(site("/datasets/pond/"))
     settled(page)
     page.keyboard.press("v")
@@ -34,9 +32,8 @@ def test_a_vocabulary_is_started_and_a_part_added_by_form(browser_as, alice, dat
     assert dataset.vocabularies.count() == 2
 
 
-def test_a_fault_is_said_at_the_part_and_can_be_mended(browser_as, alice, dataset, site, axe):
+def test_a_fault_is_said_at_the_part_and_can_be_mended(page, alice, dataset, site, axe):
     vocabulary_store.start(dataset, alice)
-    page = browser_as(alice)
 
     page.goto(site(CAT))
     page.locator("summary", has_text="leg").click()
@@ -53,8 +50,7 @@ def test_a_fault_is_said_at_the_part_and_can_be_mended(browser_as, alice, datase
     assert dict(leg.merge) == {"left front": ("lfleg",)}
 
 
-def test_the_pages_look_right(browser_as, alice, dataset, site, looked_at):
-    page = browser_as(alice)
+def test_the_pages_look_right(page, alice, dataset, site, looked_at):
     page.goto(site(PAGE))
     looked_at(page, "vocabulary-none")
 
@@ -76,9 +72,8 @@ def test_the_pages_look_right(browser_as, alice, dataset, site, looked_at):
         looked_at(page, name)
 
 
-def test_a_fault_in_the_text_looks_right(browser_as, alice, dataset, site, looked_at):
+def test_a_fault_in_the_text_looks_right(page, alice, dataset, site, looked_at):
     vocabulary_store.start(dataset, alice)
-    page = browser_as(alice)
 
     page.goto(site(PAGE))
     page.get_by_text("As a file or as text").click()

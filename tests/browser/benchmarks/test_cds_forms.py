@@ -13,10 +13,7 @@ def cats(alice, bob, dataset):
     return world.campaign_of(alice, bob, dataset)
 
 
-def test_a_benchmark_is_made_and_a_classifier_joins(
-    browser_as, site, looked_at, alice, cats, wordnet, tmp_path
-):
-    page = browser_as(alice)
+def test_a_benchmark_is_made_and_a_classifier_joins(page, site, looked_at, cats, wordnet, tmp_path):
     page.goto(site("/benchmarks/"))
     looked_at(page, "cds-benchmarks-none")
     page.keyboard.press("c")
@@ -53,8 +50,7 @@ def test_a_benchmark_is_made_and_a_classifier_joins(
     looked_at(page, "cds-benchmarks")
 
 
-def test_faults_stand_beside_their_fields(browser_as, site, looked_at, alice, cats):
-    page = browser_as(alice)
+def test_faults_stand_beside_their_fields(page, site, looked_at, cats):
     page.goto(site("/benchmarks/new/cds/"))
     page.fill("[name=name]", "Two words")
     page.uncheck("[name=random]")

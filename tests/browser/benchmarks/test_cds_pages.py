@@ -136,8 +136,7 @@ def full(reveal, alice) -> Run:
 SECTIONS = ("error", "parts", "categories", "correlation", "ratios", "presence", "hardness")
 
 
-def test_result_looks_right(browser_as, site, alice, full, looked_at, screenshots):
-    page = browser_as(alice)
+def test_result_looks_right(page, site, full, looked_at, screenshots):
     page.goto(site("/benchmarks/reveal/"))
     settled(page)
 
@@ -149,16 +148,14 @@ def test_result_looks_right(browser_as, site, alice, full, looked_at, screenshot
             screenshots(page, f"cds-result-{name}-{size['width']}")
 
 
-def test_empty_page_says_what_to_do(browser_as, site, alice, reveal, looked_at):
-    page = browser_as(alice)
+def test_empty_page_says_what_to_do(page, site, reveal, looked_at):
     page.goto(site("/benchmarks/reveal/"))
 
     assert page.get_by_text("No classifier yet").is_visible()
     looked_at(page, "cds-empty")
 
 
-def test_objects_and_galleries_look_right(browser_as, site, alice, scored, looked_at):
-    page = browser_as(alice)
+def test_objects_and_galleries_look_right(page, site, scored, looked_at):
     for path, name in [
         ("sequences/", "cds-objects"),
         ("galleries/", "cds-galleries"),
@@ -169,8 +166,7 @@ def test_objects_and_galleries_look_right(browser_as, site, alice, scored, looke
         looked_at(page, name)
 
 
-def test_frames_are_drawn_when_a_sequence_is_opened(browser_as, site, alice, scored, looked_at):
-    page = browser_as(alice)
+def test_frames_are_drawn_when_a_sequence_is_opened(page, site, scored, looked_at):
     page.goto(site(f"/benchmarks/reveal/runs/{scored.pk}/sequences/{SEEN}/"))
     page.wait_for_selector("[data-progress]:not([hidden])")
     queue.run_all()
@@ -184,8 +180,7 @@ def test_frames_are_drawn_when_a_sequence_is_opened(browser_as, site, alice, sco
     assert page.locator("[data-strip] .thumb img").count() == 5
 
 
-def test_keys_scrub_through_the_frames_and_go_to_others(browser_as, site, alice, scored):
-    page = browser_as(alice)
+def test_keys_scrub_through_the_frames_and_go_to_others(page, site, scored):
     page.goto(site(f"/benchmarks/reveal/runs/{scored.pk}/sequences/{SEEN}/"))
     caption = page.locator("[data-caption]")
     assert caption.inner_text() == "Frame 1 of 5: head"

@@ -16,11 +16,10 @@ def animals(alice, bob, dataset):
 
 
 def test_detections_look_right_from_the_result_to_one_image(
-    browser_as, site, alice, animals, tmp_path, wordnet, looked_at
+    page, site, alice, animals, tmp_path, wordnet, looked_at
 ):
     row = shown.make(alice, animals, "detection")
     run = shown.scored(row, alice, tmp_path, alpha=0.95, beta=0.2)
-    page = browser_as(alice)
 
     page.goto(site("/benchmarks/detection/"))
     settled(page)
@@ -35,11 +34,10 @@ def test_detections_look_right_from_the_result_to_one_image(
 
 
 def test_keys_go_through_score_maps_and_put_layers_away(
-    browser_as, site, alice, animals, tmp_path, looked_at
+    page, site, alice, animals, tmp_path, looked_at
 ):
     row = shown.make(alice, animals, "wsol", thresholds=100)
     run = shown.scored(row, alice, tmp_path, alpha=0.95, beta=0.4)
-    page = browser_as(alice)
     page.goto(site(f"/benchmarks/wsol/runs/{run.pk}/images/0/?classifier=alpha&number=0.5"))
     assert page.locator(".heat").get_attribute("opacity") == "0.7"
 
@@ -67,9 +65,8 @@ def test_keys_go_through_score_maps_and_put_layers_away(
 
 
 def test_a_researcher_makes_a_benchmark_and_opens_what_it_got_wrong(
-    browser_as, site, alice, animals, tmp_path, wordnet, looked_at
+    page, site, animals, tmp_path, wordnet, looked_at
 ):
-    page = browser_as(alice)
     page.goto(site("/benchmarks/"))
     page.keyboard.press("r")
     page.wait_for_selector(".kind-cards")

@@ -7,7 +7,6 @@ from evaluation.benchmarks.kinds.mad import competitions
 from labeling.jobs import queue
 from labeling.models import User
 from tests import factories
-from tests.browser.conftest import NARROW, WIDE
 from tests.evaluation import crowd
 from tests.evaluation.crowd import COOT, DRAKE
 
@@ -45,22 +44,18 @@ def scored(birds, researcher):
     return birds
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("size", [WIDE, NARROW], ids=["wide", "narrow"])
-def test_results_are_accessible_and_fit(browser_as, site, axe, researcher, scored, size, scheme):
-    page = browser_as(researcher, viewport=size, color_scheme=scheme)
-    for path in (
-        "/benchmarks/",
-        "/benchmarks/new/",
-        "/benchmarks/birds/",
-        "/benchmarks/birds/pairs/0/1/",
-        "/benchmarks/birds/accuracies/",
-        "/benchmarks/birds/classifiers/add/",
-    ):
-        page.goto(site(path))
-
-        axe(page)
-        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), path
+def test_pages_of_a_competition_look_right(browser_as, site, looked_at, researcher, scored):
+    page = browser_as(researcher)
+    for name, path in {
+        "benchmarks": "",
+        "new": "new/",
+        "result": "birds/",
+        "gallery": "birds/pairs/0/1/",
+        "accuracies": "birds/accuracies/",
+        "submissions": "birds/submissions/",
+    }.items():
+        assert page.goto(site(f"/benchmarks/{path}")).status == 200, path
+        looked_at(page, f"mad-{name}")
 
 
 def test_figures_follow_the_readers_theme(browser_as, site, researcher, scored):

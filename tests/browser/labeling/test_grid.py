@@ -1,9 +1,11 @@
 """A page of images under one question: marking, sending, going back, and every way to lose it."""
 
 import io
+from functools import cache
 from pathlib import Path
 
 import pytest
+import skimage
 from PIL import Image as Pillow
 
 from labeling.campaigns import lifecycle
@@ -44,21 +46,24 @@ def graph_of(topics):
     }
 
 
-def photographs(dataset, count):
-    """Names of `count` photographs of the dataset: a few real ones, again and again."""
-    import skimage
-
-    folder = Path(skimage.__file__).parent / "data"
-    real = []
+@cache
+def small_photographs():
+    """(name, JPEG) of a few real photographs."""
+    made = []
     for name in ("chelsea.png", "coffee.png", "astronaut.png", "rocket.jpg"):
-        with Pillow.open(folder / name) as photograph:
+        with Pillow.open(Path(skimage.__file__).parent / "data" / name) as photograph:
             photograph.thumbnail((500, 500))
             stream = io.BytesIO()
             photograph.convert("RGB").save(stream, "JPEG")
-        real.append((Path(name).stem, stream.getvalue()))
+        made.append((Path(name).stem, stream.getvalue()))
+    return made
+
+
+def photographs(dataset, count):
+    """Names of `count` photographs of the dataset: a few real ones, again and again."""
     names = []
     for index in range(count):
-        name, content = real[index % len(real)]
+        name, content = small_photographs()[index % 4]
         names.append(f"{index:03}-{name}.jpg")
         # Bytes after the end of the picture: another file, the same photograph.
         file = io.BytesIO(content + str(index).encode())

@@ -209,7 +209,7 @@ def test_a_large_drawing_is_kept_where_there_is_room_for_it(new_context, bob, ca
     hands.press(page, "y")
     hands.wait_for_draft(page)
     draft = Draft.objects.get()
-    steps = [round(8 + index / 1000, 1) for index in range(40_000)]
+    steps = [round(8 + index / 1000, 1) for index in range(26_000)]
     comb = [[x, 10.0 + 10 * (index % 2)] for index, x in enumerate(steps)]
     drawing = draft.content["drawing"] | {"shapes": {"torso": [[[*comb, [50, 40], [8, 40]]]]}}
     drafts.save(draft.assignment, draft.content | {"drawing": drawing}, draft.version)

@@ -426,7 +426,7 @@ def peer(wordnet, tmp_path_factory):
 
 def test_path_and_lch_are_nltks(wordnet, peer):
     rng = np.random.default_rng(7)
-    classes = rng.choice(np.flatnonzero(wordnet.depth >= 0), 30, replace=False).tolist()
+    classes = rng.choice(np.flatnonzero(wordnet.depth >= 0), 20, replace=False).tolist()
     theirs = [peer.synset_from_pos_and_offset("n", int(wordnet.offsets[i])) for i in classes]
     path = s.similarity_matrix(wordnet, classes, None, "path")
     lch = s.similarity_matrix(wordnet, classes, None, "lch")
