@@ -3,7 +3,7 @@
 kombu 5.7 writes a message under its final name, so a worker may take it while it is still empty,
 and then stops for good ("Unrecoverable error"); it takes messages by way of the machine's /tmp,
 where a move between file systems copies, and two workers get one message; it lists and sorts the
-folder by a clock that begins anew at every boot. Here a message appears whole, is taken by one
+folder by a clock that restarts at every boot. Here a message appears whole, is taken by one
 rename within one folder, and a damaged one is dropped with a warning (the sweep sends its job
 again). See docs/jobs.md.
 """

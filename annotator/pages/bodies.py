@@ -105,7 +105,7 @@ def read_device(value: object, where: str) -> str:
 
 
 def read_held(body: Body) -> set[str]:
-    """The seats that a script still holds and need not be told of again."""
+    """The seats that a script still holds and that need not be sent again."""
     held = body.get("held", [])
     if not isinstance(held, list) or len(held) > MAX_HELD:
         raise Refusal(f'"held" must be a list of at most {MAX_HELD} seats.', field="held")

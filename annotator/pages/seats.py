@@ -1,6 +1,6 @@
-"""What a labeling page is told of a seat: random tokens and signed addresses, nothing else.
+"""What a labeling page gets of a seat: a random token and a signed address, nothing else.
 
-Seats look the same whatever stands behind them. An image's address carries a signature over seat
+Seats of gold look like all others. An image's address carries a signature over seat
 and person that expires, and the response has the same headers for every image: no name, no hash,
 no date, and nothing that a shared computer would keep on its disk.
 """

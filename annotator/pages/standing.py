@@ -1,5 +1,5 @@
-"""What a person is told of their own work: as a whole, rounded and late, so that no single answer
-is judged here and nothing says which questions have a known answer."""
+"""What people see of their own work: as a whole, rounded and late, so that no single answer is
+judged here and nothing says which questions have a known answer."""
 
 import re
 

@@ -1,7 +1,7 @@
 """Training and test: questions whose answer is known, before the first real one or again later.
 
-In training every answer is told right or wrong, with the known answer and why; in the test nothing
-is told until its end. Both are ordinary forms, and their answers ordinary answers.
+In training every answer is shown as right or wrong, with the known answer and why; in the test
+nothing is shown until its end. Both are ordinary forms, and their answers ordinary answers.
 """
 
 from collections.abc import Sequence
@@ -73,16 +73,16 @@ def _ask(request: HttpRequest, campaign: Campaign, membership: Membership) -> Ht
 
 
 def _answered(request: HttpRequest, campaign: Campaign, membership: Membership) -> HttpResponse:
-    """Takes the answers; in training tells what was right, in the test goes on."""
+    """Takes the answers; in training shows what was right, in the test goes on."""
     before, attempts = membership.stage, membership.attempts
     if before not in qualifying.COMING_IN:
         return redirect("training", campaign.name)
     sent = page_of(campaign).read(request.POST)
     progress = qualifying.progress(membership)
-    told = qualifying.feedback(person(request), campaign, sent)
+    feedback = qualifying.feedback(person(request), campaign, sent)
     membership.refresh_from_db()
     if before == Stage.TEST:
-        _say(request, told)
+        _show_refusals(request, feedback)
         over = membership.stage != before or membership.attempts != attempts
         return redirect(f"{reverse('training', args=[campaign.name])}{'?over=1' if over else ''}")
     found = {
@@ -91,11 +91,11 @@ def _answered(request: HttpRequest, campaign: Campaign, membership: Membership) 
     }
     rows = [
         _result(request, answer.value, row, found[str(row.seat)], campaign)
-        for answer, row in zip(sent, told, strict=True)
+        for answer, row in zip(sent, feedback, strict=True)
         if row.seat in found
     ]
     if not rows:
-        _say(request, told)
+        _show_refusals(request, feedback)
         return redirect("training", campaign.name)
     topic = next(iter(found.values())).question.topic
     done = min(progress.of, progress.done + len(rows))
@@ -112,9 +112,9 @@ def _answered(request: HttpRequest, campaign: Campaign, membership: Membership) 
     return render(request, "annotator/training_told.html", context)
 
 
-def _say(request: HttpRequest, told: Sequence[qualifying.Feedback]) -> None:
+def _show_refusals(request: HttpRequest, feedback: Sequence[qualifying.Feedback]) -> None:
     """Why answers were refused, each reason once."""
-    for message in dict.fromkeys(row.message for row in told if row.message):
+    for message in dict.fromkeys(row.message for row in feedback if row.message):
         messages.error(request, message)
 
 

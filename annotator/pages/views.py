@@ -95,7 +95,7 @@ def _accept(request: HttpRequest, secret: str) -> HttpResponse:
 
 
 def _unusable(request: HttpRequest, secret: str) -> HttpResponse:
-    """Whoever used the link already is a member and simply goes on; others are told why not."""
+    """Redirects home whoever has used the link already; refuses others with the reason."""
     accounts.forget(request)
     try:
         if request.user.is_authenticated:

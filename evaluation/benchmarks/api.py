@@ -1,13 +1,14 @@
 """Benchmarks of every kind over HTTP, for researchers: made, submitted to, scored and read."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import wraps
 from importlib import import_module
-from typing import Any
+from typing import Any, TypeVar
 
 import django_filters
 from django.http import FileResponse
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import extend_schema, extend_schema_view
+from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -43,6 +44,26 @@ GONE = "The file is not on this server any more. Score the benchmark again."
 NO_FILE = "There is no such file, or the benchmark is not yours."
 # Of score maps; what is less is checked for each kind.
 MAX_BYTES = 2 * 1024**3
+
+
+Viewset = TypeVar("Viewset", bound=BaseViewSet)
+
+
+def _described(
+    base: type[Viewset], fields: Mapping[str, object], **schemas: Callable[[Any], Any]
+) -> type[Viewset]:
+    """The viewset with these fields, whose actions have schemas of their own: extend_schema_view
+    knows only the actions that REST framework names."""
+
+    def copied(action: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(action)
+        def call(self: Viewset, *args: Any, **kwargs: Any) -> Any:
+            return action(self, *args, **kwargs)
+
+        return call
+
+    actions = {name: schema(copied(getattr(base, name))) for name, schema in schemas.items()}
+    return type(base.__name__, (base,), {**fields, **actions})
 
 
 class BenchmarkFilters(django_filters.FilterSet):
@@ -115,8 +136,7 @@ def maker(family: str, *, deprecated: bool = False) -> type[BenchmarkViewSet]:
         description=texts.PLAN_WORDS,
         deprecated=deprecated,
     )
-    made = type("BenchmarkViewSet", (BenchmarkViewSet,), fields)
-    return extend_schema_view(create=new, plan=plan)(made)
+    return _described(BenchmarkViewSet, fields, create=new, plan=plan)
 
 
 class SubmissionViewSet(BaseViewSet):
@@ -226,8 +246,7 @@ def old_submissions(family: str, body: type[Body], description: str) -> type[Old
         description=description,
         deprecated=True,
     )
-    made = type("OldSubmissionViewSet", (OldSubmissionViewSet,), {"family": family, "body": body})
-    return extend_schema_view(create=schema)(made)
+    return _described(OldSubmissionViewSet, {"family": family, "body": body}, create=schema)
 
 
 class FileViewSet(BaseViewSet):
@@ -265,8 +284,7 @@ def files(name: str, words: Sequence[str]) -> type[FileViewSet]:
         description=" ".join(words),
         responses={(200, downloads.type_of(name)): OpenApiTypes.BINARY},
     )
-    made = type("FileViewSet", (FileViewSet,), {"file_name": name})
-    return extend_schema_view(file=schema, run_file=schema)(made)
+    return _described(FileViewSet, {"file_name": name}, file=schema, run_file=schema)
 
 
 class RunFilters(django_filters.FilterSet):

@@ -141,10 +141,9 @@ def comparison(found: Comparison) -> Iterator[str]:
 
 
 def _per_class(found: PerClass, title: str) -> Iterator[str]:
-    ends = [(name, getattr(found.range, name)) for name in ("lowest", "highest", "difference")]
-    facts = [("mean", found.mean), *ends, ("classes", found.classes)]
+    facts = [("mean", found.mean), *found.range.items(), ("classes", found.classes)]
     yield f"{title}\n{table([(name, _known(value)) for name, value in facts])}"
-    counts, edges = found.histogram.counts, found.histogram.edges
+    counts, edges = found.histogram["counts"], found.histogram["edges"]
     most = max([*counts, 1])
     first = next((i for i, count in enumerate(counts) if count), 0)
     bars = [

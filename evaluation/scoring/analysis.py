@@ -49,26 +49,14 @@ class Extremes(Record):
 
 
 @dataclass(kw_only=True)
-class Histogram(Record):
-    edges: list[float]
-    counts: list[int]
-
-
-@dataclass(kw_only=True)
-class Range(Record):
-    lowest: float | None
-    highest: float | None
-    difference: float | None
-
-
-@dataclass(kw_only=True)
 class PerClass(Record):
-    """Values by class. classes: those that have one; rows: of all."""
+    """Values by class. classes: those that have one; rows: of all. histogram: its edges and counts;
+    range: lowest, highest and difference."""
 
     classes: int
     mean: float | None
-    histogram: Histogram
-    range: Range
+    histogram: dict[str, list[float]]
+    range: dict[str, float | None]
     easiest: Extremes
     hardest: Extremes
     rows: list[ClassValue]
@@ -183,8 +171,8 @@ def per_class(values: Mapping[str, float], images: Mapping[str, int]) -> PerClas
     return PerClass(
         classes=len(known),
         mean=float(np.mean([*known.values()])) if known else math.nan,
-        histogram=Histogram(edges=EDGES, counts=counts.tolist()),
-        range=Range(lowest=low, highest=high, difference=high - low),
+        histogram={"edges": EDGES, "counts": counts.tolist()},
+        range={"lowest": low, "highest": high, "difference": high - low},
         easiest=_extremes(known, images, -1),
         hardest=_extremes(known, images, 1),
         rows=rows,

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping
 from django.db.models import QuerySet
 from django.utils import timezone
 
+from labeling.db.sql import batches
 from labeling.models import Assignment, Campaign, Item, Question, User
 
 BATCH = 500
@@ -50,10 +51,10 @@ def bar_witnesses(things: Iterable[int]) -> None:
     Doing it again adds who came meanwhile. Queries grow with the batches.
     """
     wanted = sorted(set(things))
-    for start in range(0, len(wanted), BATCH):
+    for part in batches(wanted, BATCH):
         by_image: dict[int, list[int]] = defaultdict(list)
         datasets = set()
-        rows = Item.objects.filter(pk__in=wanted[start : start + BATCH]).select_related("image")
+        rows = Item.objects.filter(pk__in=part).select_related("image")
         for item in rows:
             by_image[item.image_id].append(item.pk)
             datasets.add(item.image.dataset_id)

@@ -12,6 +12,7 @@ from django.db import transaction
 from django.db.models import QuerySet, prefetch_related_objects
 from django.utils import timezone
 
+from labeling.db.sql import batches
 from labeling.errors import Refusal
 from labeling.geometry import crops
 from labeling.geometry.polygons import as_json, from_json
@@ -59,9 +60,9 @@ def crop_of(item: Item) -> tuple[crops.Crop, bool]:
     return crops.widened(item.region or (), item.image.width, item.image.height)
 
 
-def content_of(part: Part) -> dict[str, Any]:
+def content_of(part: Part) -> dict[str, object]:
     """What a given label keeps of a part; part_of reads it back."""
-    content: dict[str, Any] = {"polygons": as_json(part.polygons), "state": part.state}
+    content: dict[str, object] = {"polygons": as_json(part.polygons), "state": part.state}
     if part.names:
         content["names"] = list(part.names)
     merges = part.merges
@@ -152,16 +153,16 @@ class _Goal:
     def __post_init__(self) -> None:
         names = sorted({found.image for found in self.objects})
         self.images = {}
-        for part in _batches(names):
-            rows = self.dataset.images.filter(name__in=part)
+        for some in batches(names, BATCH):
+            rows = self.dataset.images.filter(name__in=some)
             self.images |= {row.name: row for row in rows.only("name", "width", "height")}
         pks = sorted(image.pk for image in self.images.values())
         self.wholes = _wholes(pks)
-        for part in _batches(pks):
+        for part in batches(pks, BATCH):
             for item in Item.objects.filter(image_id__in=part, region__isnull=False).order_by("pk"):
                 self.there.setdefault(item.image_id, {})[item.name] = item
         items = sorted(item.pk for named in self.there.values() for item in named.values())
-        for part in _batches(items):
+        for part in batches(items, BATCH):
             for label in GivenLabel.objects.filter(item_id__in=part).order_by("pk"):
                 self.labels.setdefault(label.item_id, []).append(label)
         for image, named in self.there.items():
@@ -257,7 +258,7 @@ def twice(found: PartedObject) -> Refusal:
 def _wholes(images: Sequence[int]) -> dict[int, Item]:
     """The items of these whole images, made where there were none, by image."""
     found: dict[int, Item] = {}
-    for part in _batches(images):
+    for part in batches(images, BATCH):
         Item.objects.bulk_create([Item(image_id=pk) for pk in part], ignore_conflicts=True)
         whole = Item.objects.filter(image_id__in=part, region__isnull=True)
         found |= {item.image_id: item for item in whole}
@@ -293,7 +294,7 @@ def _write(
                     )
                 )
         gone += [label.pk for label in before.values()]
-    for part in _batches(gone):
+    for part in batches(gone, BATCH):
         GivenLabel.objects.filter(pk__in=part).delete()
     GivenLabel.objects.bulk_create(
         fresh,
@@ -312,7 +313,7 @@ def _sources(found: PartedObject, source: str) -> dict[str, str]:
     return {"given": said[:longest], "explicit": f"{said[: longest - 10]}: explicit"}
 
 
-def _rows(found: PartedObject) -> Iterator[tuple[str, str, dict[str, Any] | None, str]]:
+def _rows(found: PartedObject) -> Iterator[tuple[str, str, Mapping[str, object] | None, str]]:
     yield found.category, "yes", None, "given"
     if found.outline is not None:
         yield OUTLINE, "yes", {"polygons": as_json(found.outline)}, "given"
@@ -321,7 +322,7 @@ def _rows(found: PartedObject) -> Iterator[tuple[str, str, dict[str, Any] | None
         yield part.key, value, content_of(part), part.origin
 
 
-def _differs(old: GivenLabel, value: str, geometry: dict[str, Any] | None) -> bool:
+def _differs(old: GivenLabel, value: str, geometry: Mapping[str, object] | None) -> bool:
     if old.value != value:
         return True
     if old.geometry == geometry:
@@ -431,8 +432,3 @@ def place_of(found: PartedObject) -> str:
     """Where a fault is, for people: in the file, or by image and name."""
     said = f"{found.image}, {found.name}" if found.name else found.image
     return f"{found.place}: {said}" if found.place and found.place != found.image else said
-
-
-def _batches(values: Sequence[Any]) -> Iterator[Sequence[Any]]:
-    for start in range(0, len(values), BATCH):
-        yield values[start : start + BATCH]

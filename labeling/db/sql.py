@@ -21,6 +21,7 @@ from labeling.models import Question
 
 P = ParamSpec("P")
 R = TypeVar("R")
+T = TypeVar("T")
 
 ATTEMPTS = 6
 # serialization_failure, deadlock_detected: PostgreSQL asks to try again.
@@ -108,6 +109,11 @@ def execute(sql: str, params: Sequence[Any]) -> int:
     with connection.cursor() as cursor:
         cursor.execute(sql, params)
         return cursor.rowcount
+
+
+def batches(values: Sequence[T], size: int) -> Iterator[Sequence[T]]:
+    for start in range(0, len(values), size):
+        yield values[start : start + size]
 
 
 def moment(at: datetime) -> datetime | str | None:

@@ -8,6 +8,7 @@ from django.db import transaction
 from labeling.campaigns import subjects
 from labeling.consensus import settling
 from labeling.db import sql
+from labeling.db.sql import batches
 from labeling.errors import Conflict, Refusal
 from labeling.kinds import KINDS, policies
 from labeling.kinds.base import GRAPH, OBJECTS
@@ -70,10 +71,10 @@ def add_item_questions(
         for key in keys
         if key in standing and standing[key][1] == Question.State.WITHDRAWN
     ]
-    for start in range(0, len(withdrawn), BATCH):
-        _reopen(campaign, withdrawn[start : start + BATCH])
-    for start in range(0, len(new), BATCH):
-        _create_questions(campaign, new[start : start + BATCH], lane)
+    for ids in batches(withdrawn, BATCH):
+        _reopen(campaign, ids)
+    for part in batches(new, BATCH):
+        _create_questions(campaign, part, lane)
     return AddedQuestions(created=len(new) + len(withdrawn), existing=len(keys) - len(new))
 
 
@@ -90,18 +91,15 @@ def check_topics(campaign: Campaign, keys: set[str]) -> None:
 def whole_items(campaign: Campaign, names: list[str]) -> tuple[dict[str, int], list[str]]:
     """The whole-image item of every named image, made where it is not there; what is missing."""
     images: dict[str, int] = {}
-    for start in range(0, len(names), BATCH):
-        rows = Image.objects.filter(
-            dataset_id=campaign.dataset_id, name__in=names[start : start + BATCH]
-        )
+    for part in batches(names, BATCH):
+        rows = Image.objects.filter(dataset_id=campaign.dataset_id, name__in=part)
         images.update(rows.values_list("name", "pk"))
     missing = [name for name in names if name not in images]
     if missing:
         return {}, missing
     items: dict[int, int] = {}
     pks = list(images.values())
-    for start in range(0, len(pks), BATCH):
-        batch = pks[start : start + BATCH]
+    for batch in batches(pks, BATCH):
         Item.objects.bulk_create([Item(image_id=pk) for pk in batch], ignore_conflicts=True)
         whole = Item.objects.filter(image_id__in=batch, region__isnull=True)
         items.update(whole.values_list("image_id", "pk"))
@@ -112,10 +110,10 @@ def _standing_questions(
     campaign: Campaign, items: list[int]
 ) -> dict[tuple[int, str], tuple[int, str]]:
     standing = {}
-    for start in range(0, len(items), BATCH):
-        rows = Question.objects.filter(
-            campaign=campaign, round=0, item_id__in=items[start : start + BATCH]
-        ).values_list("item_id", "topic", "pk", "state")
+    for part in batches(items, BATCH):
+        rows = Question.objects.filter(campaign=campaign, round=0, item_id__in=part).values_list(
+            "item_id", "topic", "pk", "state"
+        )
         for item, topic, pk, state in rows:
             if state == Question.State.GOLD:
                 raise Conflict(
@@ -127,7 +125,7 @@ def _standing_questions(
 
 
 @transaction.atomic
-def _create_questions(campaign: Campaign, keys: list[tuple[int, str]], lane: int) -> None:
+def _create_questions(campaign: Campaign, keys: Sequence[tuple[int, str]], lane: int) -> None:
     policy = Policy.objects.get(pk=Campaign.objects.values_list("policy").get(pk=campaign.pk)[0])
     first = take_tickets(campaign, len(keys))
     about = subjects.of_items({item for item, _ in keys})
@@ -156,7 +154,7 @@ def take_tickets(campaign: Campaign, count: int) -> int:
 
 
 @transaction.atomic
-def _reopen(campaign: Campaign, question_ids: list[int]) -> None:
+def _reopen(campaign: Campaign, question_ids: Sequence[int]) -> None:
     """Withdrawn questions come back with their answers; only the votes still missing are asked."""
     # Somebody else may have brought some back since they were looked for, and people may have seats
     # on those.

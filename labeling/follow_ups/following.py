@@ -17,6 +17,7 @@ from django.db import connection
 from labeling.consensus import settling
 from labeling.db.sql import (
     Locked,
+    batches,
     execute,
     fetch,
     lock_questions,
@@ -85,8 +86,7 @@ def open_images(
     total = sum(len(found) for found in firsts.values())
     opened = done = 0
     for node, asked in firsts.items():
-        for start in range(0, len(asked), SLICE):
-            part = asked[start : start + SLICE]
+        for part in batches(asked, SLICE):
             opened += _open_slice(campaign, node, part)
             done += len(part)
             if tick:
@@ -100,8 +100,8 @@ def _items(campaign: Campaign, names: Sequence[str] | None) -> list[int]:
     """The whole-image items of these images, by id, made where they are not there."""
     images = _image_ids(campaign, names)
     items: list[int] = []
-    for start in range(0, len(images), SLICE):
-        part = numbers(images[start : start + SLICE])
+    for some in batches(images, SLICE):
+        part = numbers(some)
         with writing():
             execute(
                 "INSERT INTO labeling_item (image_id) SELECT id FROM labeling_image "  # noqa: S608
@@ -128,8 +128,8 @@ def _image_ids(campaign: Campaign, names: Sequence[str] | None) -> list[int]:
         return list(pool.order_by("pk").values_list("pk", flat=True))
     wanted = list(dict.fromkeys(names))
     found: dict[str, int] = {}
-    for start in range(0, len(wanted), SLICE):
-        found.update(pool.filter(name__in=wanted[start : start + SLICE]).values_list("name", "pk"))
+    for part in batches(wanted, SLICE):
+        found.update(pool.filter(name__in=part).values_list("name", "pk"))
     missing = [name for name in wanted if name not in found]
     if missing:
         more = " …" if len(missing) > LISTED else ""
@@ -147,8 +147,7 @@ def _first_nodes(campaign: Campaign, graph: Graph, items: list[int]) -> dict[str
     planner = _Planner.of(campaign, graph)
     plain = planner.plan((), {}).open
     firsts: dict[str, list[int]] = {node: [] for node in graph.index}
-    for start in range(0, len(items), SLICE):
-        part = items[start : start + SLICE]
+    for part in batches(items, SLICE):
         said = image_state.labels(campaign.pk, graph, part)
         for item in part:
             nodes = planner.plan((), said[item]).open if item in said else plain
@@ -223,8 +222,8 @@ def _flagged(campaign_id: int) -> dict[int, set[int]]:
 def _chunks(flagged: dict[int, set[int]]) -> Iterator[set[int]]:
     """Flagged questions of some images at a time, by item: neighbours lie together on disk."""
     items = sorted(flagged)
-    for start in range(0, len(items), CHUNK):
-        yield {pk for item in items[start : start + CHUNK] for pk in flagged[item]}
+    for part in batches(items, CHUNK):
+        yield {pk for item in part for pk in flagged[item]}
 
 
 def _advance_chunk(campaign_id: int, flagged: set[int]) -> Followed | None:
@@ -406,8 +405,8 @@ def look_again_at(campaign: Campaign, items: Sequence[int] | None = None) -> Ite
     """
     if items is None:
         items = _all_items(campaign.pk)
-    for start in range(0, len(items), SLICE):
-        yield _flag(campaign, items[start : start + SLICE])
+    for part in batches(items, SLICE):
+        yield _flag(campaign, part)
 
 
 def _all_items(campaign_id: int) -> list[int]:

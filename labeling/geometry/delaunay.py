@@ -5,6 +5,7 @@ lie on one circle, and whichever way qhull cuts such a figure, all of its triang
 """
 
 import math
+from bisect import bisect_left
 from fractions import Fraction
 from itertools import pairwise
 from typing import NamedTuple
@@ -102,21 +103,17 @@ def rank(triangles: Delaunay, inner: Bools) -> Ranked:
 
 def components(triangles: Delaunay, chosen: Bools) -> Ints:
     """(T,) the first triangle of each chosen one's component over shared edges, −1 for others."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
     edge = np.flatnonzero(triangles.twin > np.arange(len(triangles.twin)))
     one, other = edge // 3, triangles.twin[edge] // 3
     kept = chosen[one] & chosen[other]
-    one, other = one[kept], other[kept]
-    label = np.arange(len(chosen))
-    # Neighbours of different labels: the greater label takes the lesser, and all that had it.
-    while len(one):
-        lesser = np.minimum(label[one], label[other])
-        greater = np.maximum(label[one], label[other])
-        np.minimum.at(label, greater, lesser)
-        while (label[label] != label).any():
-            label = label[label]
-        apart = label[one] != label[other]
-        one, other = one[apart], other[apart]
-    return np.where(chosen, label, -1)
+    count = len(chosen)
+    joined = coo_array((np.ones(int(kept.sum()), bool), (one[kept], other[kept])), (count, count))
+    label = connected_components(joined, directed=False)[1]
+    first = np.unique(label, return_index=True)[1]
+    return np.where(chosen, first[label], -1)
 
 
 def covering(triangles: Delaunay, chosen: Bools) -> Bools | None:
@@ -124,89 +121,28 @@ def covering(triangles: Delaunay, chosen: Bools) -> Bools | None:
 
     Should several have, the one of the first triangle.
     """
+    seen = np.bincount(triangles.corners[chosen].ravel(), minlength=len(triangles.points))
+    if not seen.all():
+        return None
     labels = components(triangles, chosen)
-    label, _ = _labels_and_points(triangles, labels)
-    count = np.bincount(label, minlength=1)
+    within = labels >= 0
+    size = len(triangles.points)
+    # Every component and point of it, once.
+    pairs = np.unique((labels[within][:, None] * size + triangles.corners[within]).ravel())
+    count = np.bincount(pairs // size, minlength=1)
     best = int(np.argmax(count))
-    return labels == best if count[best] == len(triangles.points) else None
+    return labels == best if count[best] == size else None
 
 
 def first_covering_rank(triangles: Delaunay, ranked: Ranked) -> int:
     """The least rank up to which one component has a corner in every point.
 
-    Union-find: triangles come in by rank, all of one rank together, and join those they share an
-    edge with; each component knows its points. Those of rank 0 are joined beforehand.
+    Found by halving: with more triangles a component that covers all stays within one.
     """
-    labels = components(triangles, ranked.rank == 0)
-    joined = _Components(_points_of(triangles, labels))
-    owner = labels.tolist()
-    beyond, corners = triangles.beyond().tolist(), triangles.corners.tolist()
-    wanted = len(triangles.points)
-    order = np.argsort(ranked.rank, kind="stable")[int((labels >= 0).sum()) :]
-    reached = 0
-    for triangle, its_rank in zip(order.tolist(), ranked.rank[order].tolist(), strict=True):
-        if its_rank != reached:
-            if joined.most == wanted:
-                return reached
-            reached = its_rank
-        # Labels of the first components are below the count of triangles.
-        owner[triangle] = name = len(owner) + triangle
-        joined.add(name, set(corners[triangle]))
-        for neighbour in beyond[triangle]:
-            if neighbour >= 0 and owner[neighbour] >= 0:
-                joined.join(name, owner[neighbour])
-    assert joined.most == wanted, "all triangles together cover every point"
-    return reached
-
-
-class _Components:
-    """Union-find over names; each root has the set of its points, `most` is the largest's size."""
-
-    def __init__(self, points: dict[int, set[int]]) -> None:
-        self.parent = {name: name for name in points}
-        self.points = points
-        self.most = max((len(held) for held in points.values()), default=0)
-
-    def add(self, name: int, points: set[int]) -> None:
-        self.parent[name] = name
-        self.points[name] = points
-        self.most = max(self.most, len(points))
-
-    def join(self, one: int, other: int) -> None:
-        one, other = self.root(one), self.root(other)
-        if one == other:
-            return
-        # The smaller set moves: each point moves log N times at most.
-        if len(self.points[one]) < len(self.points[other]):
-            one, other = other, one
-        self.parent[other] = one
-        self.points[one] |= self.points.pop(other)
-        self.most = max(self.most, len(self.points[one]))
-
-    def root(self, name: int) -> int:
-        parent = self.parent
-        while parent[name] != name:
-            parent[name] = name = parent[parent[name]]
-        return name
-
-
-def _points_of(triangles: Delaunay, labels: Ints) -> dict[int, set[int]]:
-    """The points of each component."""
-    label, point = _labels_and_points(triangles, labels)
-    starts = np.flatnonzero(np.diff(label, prepend=-1))
-    return {
-        int(name): set(held.tolist())
-        for name, held in zip(label[starts], np.split(point, starts)[1:], strict=True)
-    }
-
-
-def _labels_and_points(triangles: Delaunay, labels: Ints) -> tuple[Ints, Ints]:
-    """Every component and point of it, once, sorted."""
-    count = len(triangles.points)
-    within = labels >= 0
-    pairs = np.sort((labels[within][:, None] * count + triangles.corners[within]).ravel())
-    label, point = np.divmod(pairs[np.diff(pairs, prepend=-1) > 0], count)
-    return label, point
+    ranks = range(len(ranked.radii))
+    return bisect_left(
+        ranks, True, key=lambda rank: covering(triangles, ranked.rank <= rank) is not None
+    )
 
 
 def _joined(points: Ints, corners: Ints) -> Delaunay | None:

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from django.db.models import Count, Sum
 
+from labeling.db.sql import batches
 from labeling.graphs import image_state, store
 from labeling.models import Answer, Calibration, Campaign, Question
 from labeling.question_graph import planning
@@ -46,8 +47,7 @@ def _labels(campaign: Campaign, graph: Graph) -> Iterator[npt.NDArray[np.int8]]:
     whole = [item for item in items.iterator() if item not in waiting]
     mode = campaign.settings.get("mode", "safe")
     count = 0
-    for start in range(0, len(whole), CHUNK):
-        part = whole[start : start + CHUNK]
+    for part in batches(whole, CHUNK):
         said, rows = (
             image_state.labels(campaign.pk, graph, part),
             image_state.asked(campaign.pk, part),

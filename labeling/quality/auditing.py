@@ -8,15 +8,15 @@ import math
 from collections import defaultdict
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any
 
 import numpy as np
 from django.db import transaction
-from django.db.models import Avg, Count, Exists, F, Max, Min, OuterRef, Q
+from django.db.models import Avg, Count, Exists, F, Max, Min, OuterRef, Q, QuerySet
 from django.db.models.functions import Coalesce, Mod
 from django.utils import timezone
 
 from labeling.campaigns import subjects
+from labeling.db.sql import batches
 from labeling.errors import Conflict, NotAllowed, NotYours, Refusal
 from labeling.estimators.agreement import calibration_bins
 from labeling.estimators.intervals import clopper_pearson
@@ -88,7 +88,7 @@ def draw(campaign: Campaign, actor: User | None, n: int, seed: int | None = None
     return sample
 
 
-def _settled(campaign: Campaign) -> Any:
+def _settled(campaign: Campaign) -> QuerySet[Question]:
     """Questions with a consensus that stands."""
     return Question.objects.filter(campaign=campaign, state=Question.State.SETTLED)
 
@@ -96,8 +96,8 @@ def _settled(campaign: Campaign) -> Any:
 def _standing(question_ids: list[int]) -> dict[int, int]:
     """The settlement that stands, by question."""
     found: dict[int, int] = {}
-    for start in range(0, len(question_ids), BATCH):
-        rows = Settlement.objects.filter(question__in=question_ids[start : start + BATCH])
+    for part in batches(question_ids, BATCH):
+        rows = Settlement.objects.filter(question__in=part)
         found |= dict(rows.order_by("pk").values_list("question_id", "pk"))
     return found
 
@@ -132,7 +132,7 @@ def next_for(user: User, campaign: Campaign, sample: int | None = None) -> Audit
     return None
 
 
-def _open_to(user: User, campaign: Campaign) -> Any:
+def _open_to(user: User, campaign: Campaign) -> QuerySet[Audit]:
     """Unanswered audits that this person may answer."""
     seen = Assignment.objects.filter(annotator=user, subject=OuterRef("its_subject")).exclude(
         # Of one thing a person sees one part, ever (subjects.py).
@@ -161,7 +161,7 @@ def check_auditor(user: User, campaign: Campaign) -> Membership:
     return member
 
 
-def answer(audit: Audit, user: User, value: Any) -> Audit:
+def answer(audit: Audit, user: User, value: object) -> Audit:
     """The audit with this person's answer; "too hard" is an answer that counts neither way.
 
     Raises Conflict when somebody has answered it meanwhile, NotAllowed for a question that this

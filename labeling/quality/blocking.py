@@ -5,7 +5,7 @@ answered is judged again, goes back to others where it now wants more votes, and
 person. One transaction: all of it happened, or nothing. docs/quality.md, What a block undoes.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from django.db.models import F, QuerySet
@@ -13,7 +13,16 @@ from django.utils import timezone
 
 from labeling.consensus import calibrations, settling
 from labeling.consensus.settling import Replayed
-from labeling.db.sql import Locked, Raced, execute, lock_questions, numbers, retried, writing
+from labeling.db.sql import (
+    Locked,
+    Raced,
+    batches,
+    execute,
+    lock_questions,
+    numbers,
+    retried,
+    writing,
+)
 from labeling.errors import NotYours, Refusal
 from labeling.models import (
     Answer,
@@ -171,9 +180,9 @@ def _lock_questions(campaign_id: int, user_id: int) -> list[Locked]:
         .order_by("question_id")
         .values_list("question_id", flat=True)
     )
-    locked = [row for ids in _chunks(list(asked)) for row in lock_questions(ids)]
+    locked = [row for ids in batches(list(asked), CHUNK) for row in lock_questions(ids)]
     # The seats are ours to change now that their questions are locked.
-    for ids in _chunks([question.id for question in locked]):
+    for ids in batches([question.id for question in locked], CHUNK):
         execute(
             "UPDATE labeling_assignment SET state = 'returned' WHERE annotator_id = %s "  # noqa: S608
             f"AND question_id IN ({numbers(ids)}) AND state = 'leased'",
@@ -185,8 +194,8 @@ def _lock_questions(campaign_id: int, user_id: int) -> list[Locked]:
 def _judge_again(locked: Sequence[Locked], coming: Calibration | None) -> Replayed:
     moment = (coming.pk, coming.created_at) if coming else (None, None)
     found = Replayed()
-    for start in range(0, len(locked), CHUNK):
-        found.add(settling.replay_locked(locked[start : start + CHUNK], moment))
+    for part in batches(locked, CHUNK):
+        found.add(settling.replay_locked(part, moment))
     return found
 
 
@@ -195,13 +204,8 @@ def _count_votes(question_ids: Sequence[int], user_id: int) -> int:
         Answer.objects.filter(
             assignment__question__in=ids, assignment__annotator=user_id, revision=0, late=False
         ).count()
-        for ids in _chunks(question_ids)
+        for ids in batches(question_ids, CHUNK)
     )
-
-
-def _chunks(ids: Sequence[int]) -> Iterator[Sequence[int]]:
-    for start in range(0, len(ids), CHUNK):
-        yield ids[start : start + CHUNK]
 
 
 def _enter(campaign: Campaign, member: Membership, void: bool) -> str:

@@ -5,7 +5,7 @@ its subject), and retires when too many trusted people answer otherwise: then it
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
@@ -43,7 +43,7 @@ NAMED = 5
 LATEST, SUSPECTS = 5_000, 50
 
 
-def add_gold(campaign: Campaign, actor: User, rows: Sequence[dict[str, Any]]) -> int:
+def add_gold(campaign: Campaign, actor: User, rows: Sequence[Mapping[str, object]]) -> int:
     """How many gold questions were added or changed.
 
     rows: {"image": name, "topic": key, "answer": value, "explanation": text, "source": text}, the
@@ -79,10 +79,10 @@ class _Row(NamedTuple):
     item: int
     topic: str
     answer: Any
-    said: dict[str, Any]
+    said: Mapping[str, object]
 
 
-def _plain(campaign: Campaign, rows: Sequence[dict[str, Any]]) -> list[_Row]:
+def _plain(campaign: Campaign, rows: Sequence[Mapping[str, object]]) -> list[_Row]:
     answers = [_answer(campaign, row, number) for number, row in enumerate(rows, 1)]
     nodes = _topics_of(campaign, {str(row.get("topic", "")) for row in rows})
     items = _gold_items(campaign, [str(row.get("image", "")) for row in rows])
@@ -93,7 +93,7 @@ def _plain(campaign: Campaign, rows: Sequence[dict[str, Any]]) -> list[_Row]:
     ]
 
 
-def _drawn(campaign: Campaign, rows: Sequence[dict[str, Any]]) -> list[_Row]:
+def _drawn(campaign: Campaign, rows: Sequence[Mapping[str, object]]) -> list[_Row]:
     found = []
     for number, row in enumerate(rows, 1):
         image, name = str(row.get("image", "")), str(row.get("object", ""))
@@ -111,8 +111,8 @@ def _drawn(campaign: Campaign, rows: Sequence[dict[str, Any]]) -> list[_Row]:
 
 
 def _answer(
-    campaign: Campaign, row: dict[str, Any], number: int, about: About | None = None
-) -> Any:
+    campaign: Campaign, row: Mapping[str, object], number: int, about: About | None = None
+) -> object:
     try:
         return KINDS[campaign.kind].clean(row.get("answer"), campaign.settings, about)
     except Refusal as refusal:
@@ -479,7 +479,7 @@ def retire_failed(campaign: Campaign, question_ids: Iterable[int] | None = None)
 
 
 def _record(
-    campaign: Campaign, actor: User | None, content: dict[str, Any], reason: str = ""
+    campaign: Campaign, actor: User | None, content: Mapping[str, object], reason: str = ""
 ) -> None:
     Decision.objects.create(
         campaign=campaign,

@@ -6,10 +6,10 @@ Only annotators at work are monitored. docs/quality.md, Standing.
 """
 
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, TypedDict
 
 from django.utils import timezone
 
@@ -118,8 +118,25 @@ def _watched(campaign: Campaign, user: User | None = None) -> Iterable[Membershi
     return list(members.select_related("user", "campaign").order_by("pk"))
 
 
-def measure(campaign: Campaign, membership: Membership, policy: policies.Policy) -> dict[str, Any]:
-    """The four signals of a person: {"test": Tested, "speed", "runs", "chance"}.
+class Figures(TypedDict):
+    """The checks of a person; speed, runs and chance as annotator_checks gives them."""
+
+    test: Tested
+    speed: Mapping[str, object]
+    runs: Mapping[str, object]
+    chance: Mapping[str, object]
+
+
+class Shown(TypedDict):
+    """How often right on gold, as a person may see it; on: since which day."""
+
+    right: int
+    total: int
+    on: str
+
+
+def measure(campaign: Campaign, membership: Membership, policy: policies.Policy) -> Figures:
+    """The four checks of a person.
 
     The pool they are measured against is what others answered to the very questions they met, so
     that neither hard classes nor long stretches without a "yes" count against anybody.
@@ -244,13 +261,13 @@ def _unseen(membership: Membership) -> bool:
 
 def _keep(
     membership: Membership,
-    figures: dict[str, Any],
+    figures: Figures,
     found: Sequence[dict[str, str]],
     policy: policies.Policy,
 ) -> bool:
     """Writes what was found; False when the person left work, or began anew, meanwhile."""
     now = timezone.now()
-    tested: Tested = figures["test"]
+    tested = figures["test"]
     standing = {
         "test": asdict(tested)
         | {"last": list(tested.last), "now": list(tested.now), "verdict": VERDICTS[tested.verdict]},
@@ -278,7 +295,7 @@ def _keep(
     return True
 
 
-def _told(before: dict[str, Any] | None, tested: Tested, now: datetime) -> dict[str, Any] | None:
+def _told(before: Shown | None, tested: Tested, now: datetime) -> Shown | None:
     """What the person may be told of their gold: as it stood some answers ago, and for a day, so
     that no change tells of a single answer."""
     if before is not None:
@@ -290,10 +307,11 @@ def _told(before: dict[str, Any] | None, tested: Tested, now: datetime) -> dict[
     return {"right": tested.right, "total": tested.total, "on": now.date().isoformat()}
 
 
-def told(membership: Membership) -> dict[str, Any] | None:
-    """{"right", "total", "on": date} of the gold a person met, as they may be told it; None while
-    there is too little. Say it in bands, never as a figure: docs/quality.md."""
-    return membership.standing.get("told")
+def told(membership: Membership) -> Shown | None:
+    """None while the person met too little gold. Show it in bands, never as a figure:
+    docs/quality.md."""
+    shown: Shown | None = membership.standing.get("told")
+    return shown
 
 
 def _act(membership: Membership, action: str, reason: str, found: Sequence[dict[str, str]]) -> None:
@@ -322,8 +340,11 @@ def preview(campaign: Campaign, policy: policies.Policy) -> list[Stopped]:
     test = SequentialTest.of(policy)
     rows = []
     for membership in _watched(campaign):
-        kept = {name: membership.standing.get(name, {}) for name in ("speed", "runs", "chance")}
-        figures = {"test": annotator_checks.fold(test, rights.get(membership.user_id, [])), **kept}
+        kept = membership.standing
+        figures = {
+            "test": annotator_checks.fold(test, rights.get(membership.user_id, [])),
+            **{name: kept.get(name, {}) for name in ("speed", "runs", "chance")},
+        }
         found = annotator_checks.reasons(figures, policy)
         action, reason = _decide(campaign, membership, policy, found)
         if action != "none":

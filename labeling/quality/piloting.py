@@ -6,7 +6,6 @@ al. 2015, section 3.1.3). calibrating.py learns the tables, and deciding.py goes
 
 import random
 from collections import Counter, defaultdict
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from django.db import transaction
@@ -14,7 +13,7 @@ from django.db.models import Count
 
 from labeling.campaigns import lifecycle
 from labeling.consensus import calibrations, settling
-from labeling.db.sql import lock_questions
+from labeling.db.sql import batches, lock_questions
 from labeling.errors import Conflict, Refusal
 from labeling.estimators.vote_tables import CALIBRATION_VOTES
 from labeling.jobs import queue
@@ -39,7 +38,7 @@ def plan(campaign: Campaign, per_topic: int, seed: int) -> lifecycle.Cost:
     _check(campaign, per_topic)
     lacking = questions = 0
     same = _same(campaign, _content(campaign))
-    for ids in _chunks(_sample(campaign, per_topic, seed)):
+    for ids in batches(_sample(campaign, per_topic, seed), CHUNK):
         chosen = Question.objects.filter(pk__in=ids).exclude(policy=same)
         pks = list(chosen.values_list("pk", flat=True))
         votes = settling.tallies(campaign, pks)
@@ -132,11 +131,10 @@ def ask_pilot(campaign: Campaign, actor: User | None, per_topic: int, seed: int)
     chosen = _sample(campaign, per_topic, seed)
     with transaction.atomic():
         policy = _policy(campaign)
-        locked = [row for ids in _chunks(chosen) for row in lock_questions(ids)]
+        locked = [row for ids in batches(chosen, CHUNK) for row in lock_questions(ids)]
         moved = [q for q in locked if q.policy_id != policy.pk and _may(q.state)]
         found = settling.Replayed()
-        for start in range(0, len(moved), CHUNK):
-            part = moved[start : start + CHUNK]
+        for part in batches(moved, CHUNK):
             Question.objects.filter(pk__in=[q.id for q in part]).update(policy=policy)
             found.add(settling.replay_locked([q._replace(policy_id=policy.pk) for q in part]))
         # The campaign's row after all questions, as everywhere (sql.py).
@@ -200,7 +198,3 @@ def _content(campaign: Campaign) -> policies.Policy:
         "stop_early": "never",
         "max_votes": most,
     }
-
-
-def _chunks(ids: Sequence[int]) -> list[Sequence[int]]:
-    return [ids[start : start + CHUNK] for start in range(0, len(ids), CHUNK)]

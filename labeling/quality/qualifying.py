@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db.models import BigIntegerField, F, OuterRef, Q, Subquery
+from django.db.models import BigIntegerField, F, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 
@@ -186,7 +186,7 @@ def _fill(membership: Membership, size: int | None) -> None:
         _seat(membership, _spread(membership, pool, wanted - len(held)), now, until)
 
 
-def _open(membership: Membership) -> Any:
+def _open(membership: Membership) -> QuerySet[Assignment]:
     return Assignment.objects.filter(
         annotator_id=membership.user_id,
         question__campaign_id=membership.campaign_id,
@@ -194,7 +194,7 @@ def _open(membership: Membership) -> Any:
     )
 
 
-def unseen(membership: Membership) -> Any:
+def unseen(membership: Membership) -> "QuerySet[Question, Unseen]":
     """(question, subject, topic, answer, when they were last given it) of the gold in force that
     this person never answered and does not hold; of questions that a graph still asks."""
     seats = Assignment.objects.filter(

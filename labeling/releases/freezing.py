@@ -30,6 +30,7 @@ from labeling.models import (
     Answer,
     Calibration,
     Campaign,
+    Image,
     Question,
     Release,
     Settlement,
@@ -39,6 +40,8 @@ from labeling.models import (
 from labeling.release_files import frozen
 from labeling.release_files.frozen import FORMAT, Frozen, Line, LineFile
 from labeling.releases import graph, parts
+from labeling.releases.graph import GraphFingerprint
+from labeling.releases.parts import PartFingerprint
 from labeling.releases.votes import Votes
 
 # Questions held in memory at once: two queries a chunk.
@@ -117,8 +120,14 @@ def prune(campaign: Campaign, keep: Release) -> int:
     return len(old)
 
 
-def marks_of(campaign: Campaign) -> Line:
+class Fingerprint(GraphFingerprint, PartFingerprint):
     """A cheap sign of what a release would hold: while it is unchanged, so is the release."""
+
+    last_settlement: int
+    states: dict[str, int]
+
+
+def marks_of(campaign: Campaign) -> Fingerprint:
     latest = Settlement.objects.filter(question__campaign=campaign).aggregate(at=Max("pk"))["at"]
     states = dict(
         campaign.questions.order_by()
@@ -126,8 +135,12 @@ def marks_of(campaign: Campaign) -> Line:
         .annotate(count=Count("pk"))
         .exclude(state=Question.State.GOLD)
     )
-    marks = {"last_settlement": latest or 0, "states": dict(sorted(states.items()))}
-    return marks | graph.marks_of(campaign) | parts.marks_of(campaign)
+    return {
+        "last_settlement": latest or 0,
+        "states": dict(sorted(states.items())),
+        **graph.marks_of(campaign),
+        **parts.marks_of(campaign),
+    }
 
 
 @contextlib.contextmanager
@@ -184,7 +197,7 @@ class _Writer:
             file.file.close()
 
 
-def _write(campaign_id: int, folder: Path) -> tuple[Line, Line]:
+def _write(campaign_id: int, folder: Path) -> tuple[Line, Fingerprint]:
     campaign = Campaign.objects.select_related("dataset", "policy").get(pk=campaign_id)
     marks = marks_of(campaign)
     with _Writer(folder, campaign) as writer:
@@ -208,7 +221,7 @@ def _write(campaign_id: int, folder: Path) -> tuple[Line, Line]:
             },
             "policies": list(campaign.policies.order_by("version").values("version", "content")),
             **_calibrations(writer),
-            **(writer.by_parts.told() if writer.by_parts else {}),
+            **(writer.by_parts.head() if writer.by_parts else {}),
             "counts": _counts(writer, marks),
             "code_version": code_version(),
             "files": {name: file.close() for name, file in writer.files.items()},
@@ -368,7 +381,7 @@ def _calibration_line(row: Calibration) -> Line:
     }
 
 
-def _image_line(image: Any) -> Line:
+def _image_line(image: Image) -> Line:
     names = ("name", "sha256", "width", "height", "licence", "source")
     return {name: getattr(image, name) for name in names}
 
@@ -378,7 +391,7 @@ def _topic_line(topic: Topic) -> Line:
     return {name: getattr(topic, name) for name in names}
 
 
-def _counts(writer: _Writer, marks: Line) -> Line:
+def _counts(writer: _Writer, marks: Fingerprint) -> dict[str, int]:
     states = {"open": 0, "review": 0, "withdrawn": 0} | marks["states"]
     return {
         **{state: int(count) for state, count in states.items()},
@@ -408,7 +421,7 @@ def _publish(
     actor: User | None,
     building: Path,
     meta: Line,
-    marks: Line,
+    marks: Fingerprint,
     interim: bool,
 ) -> Release:
     """The release row, its folder renamed into place under the campaign's lock."""
@@ -446,7 +459,7 @@ def _publish(
         )
 
 
-def _keep(release: Release, marks: Line, interim: bool) -> Release:
+def _keep(release: Release, marks: Fingerprint, interim: bool) -> Release:
     release.counts = release.counts | {
         "marks": marks,
         "interim": bool(release.counts.get("interim")) and interim,

@@ -2,18 +2,31 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypedDict
 
 from django.db.models import Exists, F, Max, OuterRef, QuerySet
 
 from labeling.graphs import store
 from labeling.models import Campaign, GivenLabel, Gold, Image, Question
 from labeling.question_graph.replaying import NO, UNKNOWN, YES, Graph
+from labeling.release_files.frozen_labels import Geometry, GivenLine
 
-Line = dict[str, Any]
 # Of what is known because it is gold: a release does not tell gold from other labels.
 KNOWN = "known beforehand"
 CHUNK = 500
+
+
+class NodePlace(TypedDict):
+    """How a line names a node. wnid: null for a question that is no class, or left the graph."""
+
+    node: str
+    wnid: str | None
+
+
+class GraphFingerprint(TypedDict, total=False):
+    graph: int
+    given: str | None
+    mode: str
 
 
 @dataclass(frozen=True)
@@ -26,12 +39,11 @@ class Nodes:
     def of(cls, campaign: Campaign) -> "Nodes | None":
         return cls(store.of(campaign)) if campaign.graph_id is not None else None
 
-    def place(self, node: str) -> Line:
-        """The node and its class; null for a question that is no class, or left the graph."""
+    def place(self, node: str) -> NodePlace:
         known = node in self.graph.index
         return {"node": node, "wnid": (self.graph.node(node).key or None) if known else None}
 
-    def given(self, campaign: Campaign, order: Sequence[Any]) -> Iterator[Line]:
+    def given(self, campaign: Campaign, order: Sequence[Any]) -> Iterator[GivenLine]:
         """What was known of each image before anybody was asked, by image. Gold in use is too."""
         rows = (
             GivenLabel.objects.filter(item__image__in=images_of(campaign))
@@ -42,18 +54,28 @@ class Nodes:
         for row in rows.iterator(chunk_size=CHUNK):
             yield from self._gold_before(gold, row.image)
             if node := self.graph.find(row.key):
-                said = {"value": row.value, "source": row.source, "geometry": row.geometry}
-                yield {"image": row.image} | self.place(node) | said
+                yield self._given(row.image, node, row.value, row.source, row.geometry)
         yield from self._gold_before(gold, None)
 
-    def _gold_before(self, gold: list[tuple[str, str, Any]], image: str | None) -> Iterator[Line]:
+    def _given(
+        self, image: str, node: str, value: str, source: str, geometry: Geometry | None = None
+    ) -> GivenLine:
+        return {
+            "image": image,
+            **self.place(node),
+            "value": value,
+            "source": source,
+            "geometry": geometry,
+        }
+
+    def _gold_before(
+        self, gold: list[tuple[str, str, Any]], image: str | None
+    ) -> Iterator[GivenLine]:
         """The gold of images that come before this one, taken off the list."""
         while gold and (image is None or gold[-1][0] <= image):
             name, node, answer = gold.pop()
             if node in self.graph.index:
-                value = answer if answer in (YES, NO) else UNKNOWN
-                said = {"value": value, "source": KNOWN, "geometry": None}
-                yield {"image": name} | self.place(node) | said
+                yield self._given(name, node, answer if answer in (YES, NO) else UNKNOWN, KNOWN)
 
 
 def _gold(campaign: Campaign) -> list[tuple[str, str, Any]]:
@@ -87,7 +109,7 @@ def orders(questions: Sequence[Question], first: dict[int, int]) -> dict[int, in
     }
 
 
-def marks_of(campaign: Campaign) -> dict[str, Any]:
+def marks_of(campaign: Campaign) -> GraphFingerprint:
     """A cheap sign of what these files would hold; nothing where there is no graph."""
     if campaign.graph_id is None:
         return {}

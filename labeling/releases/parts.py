@@ -2,18 +2,25 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TypedDict
 
 from django.db.models import Count, Max
 
 from labeling.datasets import objects
 from labeling.kinds import KINDS
 from labeling.kinds.base import OBJECTS
+from labeling.kinds.parts import AskedCategory
 from labeling.models import Campaign, GivenLabel, Question, Settlement
 from labeling.parts.model import PartedObject
 from labeling.release_files import frozen_objects
 
-Line = dict[str, Any]
+
+class PartFingerprint(TypedDict, total=False):
+    """labels: their number, since what is taken away leaves the latest as it was."""
+
+    vocabulary: int | None
+    given: str | None
+    labels: int
 
 
 @dataclass
@@ -24,7 +31,7 @@ class Objects:
     known: dict[int, PartedObject] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.categories: dict[str, Any] = self.campaign.settings["categories"]
+        self.categories: dict[str, AskedCategory] = self.campaign.settings["categories"]
         self.tally = frozen_objects.Tally(self.categories)
 
     @classmethod
@@ -35,30 +42,31 @@ class Objects:
         """Reads what is given of the objects of these questions, for place() and line()."""
         self.known = objects.described({asked.item_id: asked.item for asked in questions}.values())
 
-    def place(self, question: Question) -> Line:
+    def place(self, question: Question) -> dict[str, str]:
         """How answers and votes name the object."""
         return {"object": question.item.name}
 
     def line(
-        self, question: Question, settlement: Settlement, by: Line
+        self, question: Question, settlement: Settlement, by: dict[str, int]
     ) -> frozen_objects.ObjectLine:
         """The settled object: what was given and what people said. by: what settled it."""
         known, value = self.known[question.item_id], settlement.value or {}
-        parts = self.categories.get(question.topic, {}).get("parts", [])
+        category = self.categories.get(question.topic)
+        parts = category["parts"] if category else []
         found = frozen_objects.line(known, value, settlement.probability, parts)
         found["category"] = question.topic
         found["settled_by"], found["reviewed"] = by, settlement.reviewed
         self.tally.add(found)
         return found
 
-    def told(self) -> Line:
-        """What release.json says of them: counts by category and part, and by which vocabulary."""
+    def head(self) -> dict[str, object]:
+        """Keys of release.json: counts by category and part, and by which vocabulary."""
         found = self.campaign.vocabulary
         version = found and {"version": found.version, "sha256": found.sha256}
         return {"parts": self.tally.content(), "vocabulary": version}
 
 
-def marks_of(campaign: Campaign) -> Line:
+def marks_of(campaign: Campaign) -> PartFingerprint:
     """A cheap sign of what is given of objects; nothing for other kinds."""
     if KINDS[campaign.kind].release != OBJECTS:
         return {}
@@ -67,6 +75,5 @@ def marks_of(campaign: Campaign) -> Line:
     return {
         "vocabulary": campaign.vocabulary_id,
         "given": found["at"].isoformat() if found["at"] else None,
-        # What is taken away leaves the latest as it was.
         "labels": found["count"],
     }

@@ -1,6 +1,7 @@
 """One person in a campaign, as a researcher sees them: their latest answers beside the consensus,
 their checks, and the decisions about them."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -136,36 +137,37 @@ def decisions_on(membership: Membership, shown: int = 20) -> list[overview.Decid
     return overview.in_words(found)
 
 
-def signals_of(membership: Membership, policy: policies.Policy) -> list[dict[str, Any]]:
-    """The four signals: what was last found, the threshold, and what follows. In words."""
+@dataclass(frozen=True)
+class Check:
+    """A check of a person in words: what was last found, the threshold, and what follows. past:
+    whether the threshold is exceeded."""
+
+    signal: str
+    title: str
+    found: str
+    threshold: str
+    action: str
+    past: bool
+    standing: gold_results.Accuracy | None
+
+
+def signals_of(membership: Membership, policy: policies.Policy) -> list[Check]:
     kept = membership.standing
     past = {row["signal"] for row in kept.get("reasons", [])}
-    told = (
+    gold = standing_of(membership)
+    rows = (
         ("test", "Known questions", _test(kept), _test_threshold(policy), policy["gold_action"]),
         ("speed", "Speed", _speed(kept), _speed_threshold(policy), policy["speed_action"]),
         ("runs", "Runs of one answer", _runs(kept), _runs_threshold(policy), policy["run_action"]),
-        (
-            "chance",
-            "Agreement beyond chance",
-            _chance(kept),
-            _least(policy),
-            policy["chance_action"],
-        ),
+        ("chance", CHANCE, _chance(kept), _least(policy), policy["chance_action"]),
     )
     return [
-        {
-            "signal": signal,
-            "title": title,
-            "found": found,
-            "threshold": threshold,
-            "action": ACTIONS[action],
-            "past": signal in past,
-        }
-        for signal, title, found, threshold, action in told
+        Check(name, title, found, least, ACTIONS[action], name in past, gold if not place else None)
+        for place, (name, title, found, least, action) in enumerate(rows)
     ]
 
 
-NOT_YET = "Not looked at yet."
+CHANCE, NOT_YET = "Agreement beyond chance", "Not looked at yet."
 
 
 def standing_of(membership: Membership) -> gold_results.Accuracy:
@@ -174,7 +176,7 @@ def standing_of(membership: Membership) -> gold_results.Accuracy:
     return kept or gold_results.standing(membership.user, membership.campaign)
 
 
-def _test(kept: dict[str, Any]) -> str:
+def _test(kept: Mapping[str, Any]) -> str:
     test = kept.get("test")
     if not test:
         return NOT_YET
@@ -190,7 +192,7 @@ def _test_threshold(policy: policies.Policy) -> str:
     )
 
 
-def _speed(kept: dict[str, Any]) -> str:
+def _speed(kept: Mapping[str, Any]) -> str:
     speed = kept.get("speed") or {}
     if speed.get("share") is None:
         return NOT_YET
@@ -204,7 +206,7 @@ def _speed_threshold(policy: policies.Policy) -> str:
     return f"below {policy['speed_share']:.0%}, from {policy['signal_answers']} answers on"
 
 
-def _runs(kept: dict[str, Any]) -> str:
+def _runs(kept: Mapping[str, Any]) -> str:
     runs = kept.get("runs") or {}
     if not runs.get("length"):
         return NOT_YET
@@ -222,7 +224,7 @@ def _runs_threshold(policy: policies.Policy) -> str:
     return f"{policy['run_length']} or more, where the answers of others make it unlikely"
 
 
-def _chance(kept: dict[str, Any]) -> str:
+def _chance(kept: Mapping[str, Any]) -> str:
     chance = kept.get("chance") or {}
     if chance.get("kappa") is None:
         return NOT_YET

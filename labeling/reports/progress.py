@@ -2,7 +2,7 @@
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import NamedTuple
 
 from django.db.models import Count, QuerySet, Sum
@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from labeling.db.sql import fetch
 from labeling.kinds import deciding, policies
-from labeling.models import Campaign, Membership, Question, User
+from labeling.models import Campaign, Membership, Question
 from labeling.quality import gold_results
 from labeling.records import Record
 from labeling.reports import campaign_figures, forecasts
@@ -168,13 +168,8 @@ class Annotator:
     """A member as lists show them."""
 
     membership: Membership
-    user: User
-    role: str
     tone: str
-    left_at: datetime | None
-    answered: int
     seconds_per_answer: float | None
-    last_at: datetime | None
     standing: gold_results.Accuracy
 
 
@@ -185,13 +180,8 @@ def annotators(campaign: Campaign, found: Collection[Membership]) -> list[Annota
     return [
         Annotator(
             membership=row,
-            user=row.user,
-            role=row.role,
             tone=tone_of(row),
-            left_at=row.left_at,
-            answered=row.answered,
             seconds_per_answer=row.worked_ms / 1000 / row.answered if row.answered else None,
-            last_at=row.last_answered_at,
             standing=accuracies.get(row.user_id, gold_results.NO_GOLD),
         )
         for row in found

@@ -1,6 +1,6 @@
 """API tokens: made and revoked here, hashed and expiring, reaching only as far as their scope.
 
-The secret is told once; knox keeps its digest. The only writer of ApiToken.
+The secret is shown once; knox keeps its digest. The only writer of ApiToken.
 """
 
 import binascii
@@ -32,7 +32,7 @@ INVALID = "This token is unknown, expired or revoked. Make a new one."
 def create_token(
     user: User, name: str = "", scope: str = ApiToken.Scope.READ, days: int = 90
 ) -> tuple[ApiToken, str]:
-    """A new token and its secret, which is told this once and kept only as a digest."""
+    """A new token and its secret, which is shown this once and kept only as a digest."""
     if scope not in ApiToken.Scope.values:
         raise Refusal(
             f"There is no scope {scope!r}. Choose one of: {', '.join(ApiToken.Scope.values)}.",

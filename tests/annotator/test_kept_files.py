@@ -85,7 +85,7 @@ def test_new_campaign_keeps_its_list_over_a_fault(as_alice, pond):
     first = as_alice.post(page, faulty)
 
     assert "Kept: <b>pairs.csv</b>" in first.content.decode()
-    assert first.context["estimate"]["questions"] == 1
+    assert first.context["estimate"].questions == 1
     made = as_alice.post(page, new_campaign(pond) | factories.kept_in(first))
 
     assert made.status_code == 302, made.context["form"].errors

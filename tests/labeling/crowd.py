@@ -1,11 +1,15 @@
 """People at work, for tests: whole campaigns answered, through pages or straight into the rows."""
 
+import threading
 import uuid
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from typing import Any
 
+from django.db import connection, connections
 from django.db.models import F
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from labeling.answers import submitting
@@ -51,15 +55,33 @@ def answer_all(user: User, campaign: Campaign, value: Any) -> None:
         pass
 
 
+def at_once(*actions: Callable[[], Any]) -> list[Any]:
+    """What these return, in threads that begin together; of one that raises, its exception."""
+    barrier = threading.Barrier(len(actions))
+
+    def run(action: Callable[[], Any]) -> Any:
+        try:
+            barrier.wait(timeout=20)
+            return action()
+        except Exception as error:
+            return error
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(len(actions)) as pool:
+        return list(pool.map(run, actions))
+
+
+def query_count(action: Callable[[], Any]) -> int:
+    """How many queries the action makes."""
+    with CaptureQueriesContext(connection) as queries:
+        action()
+    return len(queries)
+
+
 def answer_pages(user: User, campaign: Campaign, value: Any, pages: int = 1) -> int:
     """The user answers so many pages with the value; how many questions."""
-    count = 0
-    for _ in range(pages):
-        seats = claiming.next_page(user, campaign).seats
-        sent = [submitting.Sent(uuid.uuid4(), seat.token, value, 2000) for seat in seats]
-        submitting.submit(user, campaign, sent)
-        count += len(sent)
-    return count
+    return sum(len(vote(user, campaign, value, ms=2000)) for _ in range(pages))
 
 
 def crowd(campaign: Campaign, values: Sequence[str], pages: int = 1) -> list[User]:

@@ -82,6 +82,12 @@ def settle(campaign: Campaign, image: int = 0, **said: str | None) -> None:
         Question.objects.filter(pk=row.pk).update(state=state, seats_free=0, follow_up=True)
 
 
+def follow(campaign: Campaign, image: int = 0, **said: str | None) -> following.Followed:
+    """As settle, and the image's next questions are opened and closed."""
+    settle(campaign, image, **said)
+    return following.advance(campaign)
+
+
 def reopen(campaign: Campaign, node: str, image: int = 0) -> None:
     """Opens a settled question again, as a block does."""
     row = question(campaign, node, image)

@@ -12,7 +12,7 @@ from labeling.follow_ups import following
 from labeling.models import Dataset, GivenLabel, Release, User
 from labeling.releases import freezing
 from tests import factories
-from tests.labeling.hierarchies import make, settle
+from tests.labeling.hierarchies import follow, make
 
 CAT, DOG, CUP = "n02121620", "n02084071", "n03147509"
 BOX = {"boxes": [[1.0, 2.0, 5.0, 7.5]]}
@@ -67,10 +67,8 @@ def home_release(owner: User, dataset: Dataset) -> Release:
     campaign = make(owner, dataset, images=3, opened=False)
     prior_labels.add(dataset, [{"image": "1.png", "key": CUP, "geometry": BOX}], "a list of cups")
     following.open_images(campaign)
-    settle(campaign, animal="yes", kitchen="no", electric="no", person="no")
-    following.advance(campaign)
-    settle(campaign, cat="no", dog="yes")
-    following.advance(campaign)
+    follow(campaign, animal="yes", kitchen="no", electric="no", person="no")
+    follow(campaign, cat="no", dog="yes")
     return freezing.freeze(campaign, owner)
 
 

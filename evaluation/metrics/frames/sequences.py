@@ -32,7 +32,7 @@ class PartSequence:
 
     steps: (H, W) int16, the first frame (from 0) that shows a pixel; the last one shows the rest.
     names: what each frame adds, "" for the empty frame, REST for the last.
-    present: parts with a pixel of their own mask; the paper's m, of `possible` M.
+    present: parts with a pixel of their own mask; the paper's m.
     """
 
     steps: NDArray[np.int16]
@@ -41,10 +41,6 @@ class PartSequence:
 
     def __len__(self) -> int:
         return len(self.names)
-
-    @property
-    def possible(self) -> int:
-        return len([name for name in self.names if name not in ("", REST)])
 
     def revealed(self, frame: int) -> NDArray[np.bool_]:
         """(H, W) what a frame (from 0) shows of the original."""

@@ -248,22 +248,6 @@ class WordNet:
         found: list[int] = np.searchsorted(self.offsets, offsets).tolist()
         return found
 
-    def search(self, text: str, limit: int = 20) -> list[Synset]:
-        """Synsets whose lemma begins with the text, the exact lemma first."""
-        prefix = _lemma(text)
-        exact = self._senses(prefix)
-        offsets = dict.fromkeys(exact)
-        start = self._index.find(b"\n" + prefix.encode())
-        while start >= 0 and len(offsets) < limit and prefix:
-            end = self._index.find(b"\n", start + 1)
-            line = self._index[start + 1 : end]
-            if not line.startswith(prefix.encode()):
-                break
-            offsets.update(dict.fromkeys(_sense_offsets(line)))
-            start = end
-        chosen = list(offsets)[:limit]
-        return [self.synset(int(np.searchsorted(self.offsets, offset))) for offset in chosen]
-
     @functools.cached_property
     def _index(self) -> mmap.mmap:
         return _mapped(self.folder / "index.noun")

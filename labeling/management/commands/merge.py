@@ -82,7 +82,7 @@ class Command(ContractCommand):
         return table(list(told.items()))
 
 
-def geojson(polygons: Polygons) -> dict[str, Any]:
+def geojson(polygons: Polygons) -> dict[str, object]:
     """A Polygon, or a MultiPolygon of several, in pixels with y down; rings are closed."""
     pieces = [
         [[[int(x), int(y)] for x, y in (*ring, ring[0])] for ring in piece] for piece in polygons

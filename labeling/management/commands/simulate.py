@@ -6,7 +6,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
+import numpy as np
 from django.core.management.base import CommandParser
+from numpy.typing import NDArray
 
 from labeling.errors import Refusal
 from labeling.files import BadInput, read_yaml
@@ -205,7 +207,7 @@ def _check(
         raise UsageError(f"--seed is {seed}; give 0 or more")
 
 
-def _depths(graph: Graph, asked: Any) -> list[dict[str, Any]]:
+def _depths(graph: Graph, asked: NDArray[np.float64]) -> list[dict[str, float]]:
     """Nodes and questions asked of an image, by depth below the roots."""
     nodes: dict[int, int] = defaultdict(int)
     questions: dict[int, float] = defaultdict(float)

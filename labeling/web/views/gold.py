@@ -1,4 +1,4 @@
-"""Gold and classes: questions with known answers, and what people are told of each class."""
+"""Gold and classes: questions with known answers, and what people read about each class."""
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required

@@ -102,10 +102,10 @@ def import_retry(request: SignedIn, name: str, pk: int) -> HttpResponse:
 
 
 def imports_shown(dataset: Dataset) -> list[Import]:
-    """What the dataset's page tells: what is under way or has failed, and today's imports."""
+    """The imports on the dataset's page: running or failed ones, and today's."""
     since = timezone.now() - RECENT
-    told = Q(created_at__gte=since) | ~Q(job__state=Job.State.DONE)
-    return list(_with_jobs(dataset).filter(told)[:RECENT_SHOWN])
+    shown = Q(created_at__gte=since) | ~Q(job__state=Job.State.DONE)
+    return list(_with_jobs(dataset).filter(shown)[:RECENT_SHOWN])
 
 
 def _with_jobs(dataset: Dataset) -> QuerySet[Import]:

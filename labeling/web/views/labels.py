@@ -43,7 +43,7 @@ def dataset_labels(request: SignedIn, name: str) -> HttpResponse:
             campaign=data.get("campaign"),
         )
         if not isinstance(made, Job):
-            return done(request, _told(made), "dataset_labels", dataset.name)
+            return done(request, _summary(made), "dataset_labels", dataset.name)
         messages.info(request, "The labels are being brought in. You may leave this page.")
         return redirect("labeling:dataset_labels", dataset.name)
 
@@ -111,8 +111,8 @@ def _options(
     return response
 
 
-def _told(result: BroughtIn) -> str:
-    """What became of a file of labels, as a sentence."""
+def _summary(result: BroughtIn) -> str:
+    """The result of importing a file of labels, as a sentence."""
     labels, images = result["labels"], result["images"]
     said = f"Known now: {count_of(labels, 'label')} of {count_of(images, 'image')}."
     if result["unknown"]:
@@ -132,7 +132,10 @@ def _known(request: SignedIn, dataset: Dataset, form: KnownLabelsForm) -> HttpRe
         "form": form,
         "sources": label_files.by_source(dataset),
         "jobs": [
-            {"job": job, "told": _told(job.payload["result"]) if "result" in job.payload else ""}
+            {
+                "job": job,
+                "summary": _summary(job.payload["result"]) if "result" in job.payload else "",
+            }
             for job in jobs
         ],
         "busy": any(job.state not in ENDED for job in jobs),

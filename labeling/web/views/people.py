@@ -165,9 +165,6 @@ def _person(
     policy = policies.of(campaign)
     watched = membership.role == Membership.Role.ANNOTATOR
     signals = person_overview.signals_of(membership, policy) if watched else []
-    for row in signals:
-        if row["signal"] == "test":
-            row["standing"] = person_overview.standing_of(membership)
     kept = membership.standing
     return render_campaign(
         request,

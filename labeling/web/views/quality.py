@@ -1,5 +1,5 @@
-"""How good a campaign's answers are: agreement, error, what is disputed, gold that fails; and what
-is asked or worked out anew to know it better."""
+"""How good a campaign's answers are: agreement, error, what is disputed, gold that most
+people get wrong; pilots and recomputed reputations."""
 
 import secrets
 
@@ -67,7 +67,7 @@ def quality(request: SignedIn, name: str) -> HttpResponse:
 @login_required
 @require_POST
 def calibrate(request: SignedIn, name: str) -> HttpResponse:
-    """Works everybody's standing and the vote tables out anew, in the background."""
+    """Recomputes reputations and vote tables, in the background."""
     campaign = own_campaign(request, name)
     calibrating.ask_now(campaign, request.user)
     said = "Reputations are being recomputed; Jobs says when they are done."

@@ -129,8 +129,8 @@ def _ask(campaign: Campaign, form: QuestionsForm) -> str:
 
 
 def _added(what: str, created: int, existing: int) -> str:
-    told = count_of(created, f"{what} was", f"{what}s were")
-    return f"{told} added; {count_of(existing, 'was', 'were')} there already."
+    asked = count_of(created, f"{what} was", f"{what}s were")
+    return f"{asked} added; {count_of(existing, 'was', 'were')} there already."
 
 
 @login_required

@@ -46,8 +46,8 @@ def test_a_yes_of_two_asks_what_is_below_it(campaign):
 
 
 def test_people_disagree_about_what_is_decided(campaign):
-    assert campaign_figures.figures(campaign)["alpha"] is not None
-    assert campaign_figures.figures(campaign)["disputed"]
+    assert campaign_figures.figures(campaign).alpha is not None
+    assert campaign_figures.figures(campaign).disputed
 
 
 def test_no_example_gives_gold_away(campaign):

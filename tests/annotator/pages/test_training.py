@@ -73,7 +73,7 @@ def test_training_tells_what_is_right_and_why(alice, bob, dataset, as_bob):
     assert right.context["results"][0]["right"]
     assert b"There is no bird in it." in right.content
     assert "the answer is <strong>No</strong>" in wrong.content.decode()
-    assert wrong.context["progress"]["done"] == 2
+    assert wrong.context["progress"].done == 2
 
 
 def test_the_test_tells_nothing_until_its_end(alice, bob, dataset, as_bob):
@@ -89,7 +89,7 @@ def test_the_test_tells_nothing_until_its_end(alice, bob, dataset, as_bob):
     assert b"Not right" not in between.content
     assert last["Location"] == f"{TRAINING}?over=1"
     assert "0 of 2 right" in over.content.decode()
-    assert over.context["progress"]["attempts_left"] == 1
+    assert over.context["progress"].attempts_left == 1
 
 
 def test_who_passes_works(alice, bob, dataset, as_bob):

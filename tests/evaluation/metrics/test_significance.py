@@ -117,18 +117,11 @@ def test_equal_values_have_an_interval_of_nothing_and_no_images_have_none():
     assert mean_interval(np.zeros(0), 0.95, rng).rounds == 0
 
 
-def test_the_whole_tail_is_left_out_and_no_more():
-    drawn = np.arange(1000.0)
+@pytest.mark.parametrize("unknown", [0, 500])
+def test_the_whole_tail_and_rounds_without_a_figure_are_left_out_and_no_more(unknown):
+    drawn = np.concatenate([np.arange(1000.0), np.full(unknown, np.nan)])
 
-    found = settled_interval(lambda size: drawn[:size], 0.9, 1000, 1000)
-
-    assert (found.low, found.high) == (50, 949)
-
-
-def test_rounds_without_a_figure_are_left_out():
-    drawn = np.concatenate([np.arange(1000.0), np.full(500, np.nan)])
-
-    found = settled_interval(lambda size: drawn[:size], 0.9, 1500, 1500)
+    found = settled_interval(lambda size: drawn[:size], 0.9, len(drawn), len(drawn))
 
     assert (found.low, found.high) == (50, 949)
 

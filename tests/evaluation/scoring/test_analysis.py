@@ -8,7 +8,6 @@ import pytest
 from evaluation.metrics.detection.precision import Boxes
 from evaluation.scoring.analysis import (
     ClassValue,
-    Range,
     ScaledValue,
     Tied,
     accuracies,
@@ -41,10 +40,10 @@ def test_the_histogram_has_every_class_and_the_range_both_ends():
 
     assert found.classes == 4
     assert found.mean == pytest.approx(2.02 / 4)
-    counts = found.histogram.counts
+    counts = found.histogram["counts"]
     assert (counts[0], counts[1], counts[-1], sum(counts)) == (1, 1, 2, 4)
-    assert len(found.histogram.edges) == len(counts) + 1
-    assert found.range == Range(lowest=0, highest=1, difference=1)
+    assert len(found.histogram["edges"]) == len(counts) + 1
+    assert found.range == {"lowest": 0, "highest": 1, "difference": 1}
     assert found.easiest.rows[0] == ClassValue(wnid="n2", value=1, images=50)
     assert [row.wnid for row in found.hardest.rows] == ["n1", "n4", "n3", "n2"]
     assert [row.wnid for row in found.rows] == ["n1", "n2", "n3", "n4", "n5"]
@@ -53,7 +52,7 @@ def test_the_histogram_has_every_class_and_the_range_both_ends():
 def test_what_lies_on_an_edge_is_in_the_bin_above():
     values = {f"n{i}": i / 10 for i in range(11)} | {"sum": 0.1 + 0.2, "less": 1 - 0.9}
 
-    counts = per_class(values, {}).histogram.counts
+    counts = per_class(values, {}).histogram["counts"]
 
     assert [i for i, count in enumerate(counts) if count] == [0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 19]
     assert (counts[2], counts[6]) == (2, 2)

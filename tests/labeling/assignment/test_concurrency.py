@@ -9,12 +9,14 @@ import time
 import uuid
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import pytest
 from django.db import connections
 
 from tests.labeling import hammer
+from tests.labeling.crowd import at_once
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -102,21 +104,13 @@ def test_nobody_goes_without_while_there_is_a_topic_left(throwaway):
     hammer.build(questions=24, people=8, kind="hierarchy")
     Question.objects.filter(state="open").update(seats_free=1)
     campaign = Campaign.objects.get(name=hammer.CAMPAIGN)
-    barrier = threading.Barrier(8)
+    people = User.objects.filter(username__startswith="person")
 
-    def claim(person: int) -> list:
-        try:
-            user = User.objects.get(username=f"person{person}")
-            barrier.wait()
-            return claiming.next_page(user, campaign, 3).seats
-        finally:
-            connections.close_all()
-
-    with ThreadPoolExecutor(8) as pool:
-        pages = list(pool.map(claim, range(8)))
+    pages = at_once(*(partial(claiming.next_page, user, campaign, 3) for user in people))
 
     # Everyone has a page, and each of one topic, though all began with the same.
-    assert all(len({seat.topic for seat in page}) == 1 for page in pages)
+    assert all(len({seat.topic for seat in page.seats}) == 1 for page in pages)
+    assert len(pages) == 8
 
 
 def test_the_last_seat_goes_to_one_annotator(throwaway):
@@ -126,18 +120,11 @@ def test_the_last_seat_goes_to_one_annotator(throwaway):
     hammer.build(questions=1, people=8)
     Question.objects.filter(state="open").update(seats_free=1)
     campaign = Campaign.objects.get(name=hammer.CAMPAIGN)
-    barrier = threading.Barrier(8)
+    people = User.objects.filter(username__startswith="person")
 
-    def claim(person: int) -> int:
-        try:
-            user = User.objects.get(username=f"person{person}")
-            barrier.wait()
-            return len(claiming.next_page(user, campaign).seats)
-        finally:
-            connections.close_all()
+    pages = at_once(*(partial(claiming.next_page, user, campaign) for user in people))
 
-    with ThreadPoolExecutor(8) as pool:
-        list(pool.map(claim, range(8)))
+    assert sum(len(page.seats) for page in pages) == 1
 
     assert Assignment.objects.filter(question__state="open").count() == 1
     assert Question.objects.get(state="open").seats_free == 0
@@ -150,19 +137,10 @@ def test_two_tabs_of_one_person_share_a_page(throwaway):
     hammer.build(questions=60, people=1)
     campaign = Campaign.objects.get(name=hammer.CAMPAIGN)
     user = User.objects.get(username="person0")
-    barrier = threading.Barrier(4)
 
-    def claim(_: int) -> set[str]:
-        try:
-            barrier.wait()
-            return {seat.token for seat in claiming.next_page(user, campaign).seats}
-        finally:
-            connections.close_all()
+    pages = at_once(*[partial(claiming.next_page, user, campaign)] * 4)
 
-    with ThreadPoolExecutor(4) as pool:
-        pages = list(pool.map(claim, range(4)))
-
-    assert all(page == pages[0] for page in pages)
+    assert all(page.seats == pages[0].seats for page in pages)
     assert Assignment.objects.filter(state="leased").count() == 8
 
 
@@ -176,17 +154,8 @@ def test_the_same_answer_from_many_sides_is_kept_once(throwaway):
     user = User.objects.get(username="person0")
     seats = claiming.next_page(user, campaign).seats
     sent = [submitting.Sent(uuid.uuid4(), seat.token, "yes", 10) for seat in seats]
-    barrier = threading.Barrier(6)
 
-    def send(_: int) -> list[submitting.Result]:
-        try:
-            barrier.wait()
-            return submitting.submit(user, campaign, sent)
-        finally:
-            connections.close_all()
-
-    with ThreadPoolExecutor(6) as pool:
-        results = list(pool.map(send, range(6)))
+    results = at_once(*[partial(submitting.submit, user, campaign, sent)] * 6)
 
     assert all(result == results[0] for result in results)
     assert {result.status for result in results[0]} == {"accepted"}

@@ -75,7 +75,7 @@ def test_good_people_weigh_more_than_those_who_guess(pond):
     assert perfect[0][0] > 0.9
     assert perfect[1][1] > 0.8
     assert guesser[0][0] < 0.7
-    assert content.annotators[str(crowd[0].pk)].answers == 40
+    assert content["annotators"][str(crowd[0].pk)]["answers"] == 40
     assert content["prior"]["*"][1] == pytest.approx(0.25, abs=0.05)
     skills = calibrations.in_force(pond)
     yes = skills.gains[crowd[0].pk][1]

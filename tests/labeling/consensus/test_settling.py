@@ -3,10 +3,9 @@ import uuid
 from collections import defaultdict
 from dataclasses import dataclass, field
 from datetime import timedelta
+from functools import partial
 
 import pytest
-from django.db import connection
-from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from hypothesis import given
 from hypothesis import strategies as st
@@ -29,7 +28,7 @@ from labeling.models import (
 )
 from labeling.quality import blocking
 from tests import factories
-from tests.labeling.crowd import answer, people, vote
+from tests.labeling.crowd import answer, people, query_count, vote
 
 COOT = "n02018207"
 
@@ -260,7 +259,7 @@ def test_votes_come_one_at_a_time_until_sure_enough(weighed):
 def test_people_known_to_be_good_need_fewer_votes(weighed):
     campaign, crowd = weighed
     good = {"confusion": [[0.95, 0.05], [0.05, 0.95]], "answers": 90, "gold": 9}
-    known = {str(person.pk): good for person in people}
+    known = {str(person.pk): good for person in crowd}
     made = Calibration.objects.create(campaign=campaign, number=1, content={"annotators": known})
     campaign.calibration = made
     campaign.save()
@@ -305,9 +304,7 @@ def test_settling_takes_as_many_queries_for_more_questions(alice, dataset, bob, 
             factories.join(person, campaign)
         vote(bob, campaign, "yes")
         seats = claiming.next_page(charlie, campaign).seats
-        with CaptureQueriesContext(connection) as queries:
-            answer(charlie, campaign, seats)
-        counts[method, images] = len(queries)
+        counts[method, images] = query_count(partial(answer, charlie, campaign, seats))
 
     assert counts["majority", 3] == counts["majority", 9]
     # The topics, and seats for one more vote.

@@ -2,8 +2,6 @@
 
 import numpy as np
 import pytest
-from django.db import connection
-from django.test.utils import CaptureQueriesContext
 
 from labeling.campaigns import lifecycle
 from labeling.consensus import calibrating
@@ -15,10 +13,12 @@ from labeling.models import Assignment, Job, Question, Settlement
 from labeling.quality import gold
 from labeling.question_graph import ordering
 from tests import factories
+from tests.labeling.crowd import query_count
 from tests.labeling.hierarchies import (
     GRAPH,
     ROOTS,
     asked,
+    follow,
     item,
     labels,
     lease,
@@ -88,8 +88,7 @@ def test_yes_asks_the_children_in_lane_0_and_no_closes_them(home):
 
 
 def test_advancing_twice_does_nothing_more(home):
-    settle(home, animal="yes")
-    following.advance(home)
+    follow(home, animal="yes")
     before = list(home.questions.order_by("pk").values())
 
     assert following.advance(home).images == 0
@@ -126,25 +125,21 @@ def test_children_wait_while_a_reviewer_decides(home):
 
 def test_safe_mode_closes_a_shared_child_with_its_last_parent(home):
     settle(home, kitchen="no")
-    settle(home, 1, kitchen="no", electric="no")
-    following.advance(home)
+    follow(home, 1, kitchen="no", electric="no")
     assert labels(home)["n03862676"] == ("unknown", None)
     assert labels(home, 1)["n03862676"] == ("no", "inherited")
 
-    settle(home, electric="yes")
-    following.advance(home)
+    follow(home, electric="yes")
 
     assert {"oven", "lamp"} <= set(open_nodes(home))
 
 
 def test_strict_mode_closes_a_shared_child_with_its_first_no(alice, dataset):
     campaign = make(alice, dataset, mode="strict")
-    settle(campaign, electric="yes")
-    following.advance(campaign)
+    follow(campaign, electric="yes")
     assert asked(campaign)["oven"] == "open"
 
-    settle(campaign, kitchen="no")
-    following.advance(campaign)
+    follow(campaign, kitchen="no")
 
     assert asked(campaign)["oven"] == "withdrawn"
     assert labels(campaign)["n03862676"] == ("no", "inherited")
@@ -152,8 +147,7 @@ def test_strict_mode_closes_a_shared_child_with_its_first_no(alice, dataset):
 
 def test_strict_mode_keeps_what_was_answered_before_the_no(alice, dataset):
     campaign = make(alice, dataset, mode="strict")
-    settle(campaign, electric="yes")
-    following.advance(campaign)
+    follow(campaign, electric="yes")
     settle(campaign, oven="yes", kitchen="no")
 
     following.advance(campaign)
@@ -163,30 +157,24 @@ def test_strict_mode_keeps_what_was_answered_before_the_no(alice, dataset):
 
 def test_strict_mode_has_its_labels_back_when_a_block_is_lifted(alice, dataset):
     campaign = make(alice, dataset, mode="strict")
-    settle(campaign, electric="yes")
-    following.advance(campaign)
-    settle(campaign, oven="yes", kitchen="no")
-    following.advance(campaign)
+    follow(campaign, electric="yes")
+    follow(campaign, oven="yes", kitchen="no")
     before = labels(campaign)
     reopen(campaign, "electric")
     following.advance(campaign)
     assert asked(campaign)["oven"] == "withdrawn"
 
-    settle(campaign, electric="yes")
-    following.advance(campaign)
+    follow(campaign, electric="yes")
     # No people answered here, so what comes back is settled by hand.
-    settle(campaign, oven="yes")
-    following.advance(campaign)
+    follow(campaign, oven="yes")
 
     assert labels(campaign) == before
 
 
 def test_a_question_that_opens_again_takes_all_below_it_away_with_its_seats(home, bob):
     factories.join(bob, home)
-    settle(home, animal="yes")
-    following.advance(home)
-    settle(home, dog="yes")
-    following.advance(home)
+    follow(home, animal="yes")
+    follow(home, dog="yes")
     seat = lease(bob, question(home, "cat"))
 
     reopen(home, "animal")
@@ -226,23 +214,20 @@ def test_what_was_withdrawn_comes_back_with_its_answers(home, bob, alice):
 
 
 def test_a_reviewers_verdict_comes_back_as_it_stood(home):
-    settle(home, animal="yes")
-    following.advance(home)
+    follow(home, animal="yes")
     settle(home, dog="yes")
     Settlement.objects.filter(question=question(home, "dog")).update(reviewed=True)
     reopen(home, "animal")
     following.advance(home)
 
-    settle(home, animal="yes")
-    following.advance(home)
+    follow(home, animal="yes")
 
     assert asked(home)["dog"] == "settled"
     assert question(home, "dog").settlements.count() == 1
 
 
 def test_what_came_back_without_answers_is_asked_afresh(home):
-    settle(home, animal="yes")
-    following.advance(home)
+    follow(home, animal="yes")
     reopen(home, "animal")
     following.advance(home)
     settle(home, animal="yes")
@@ -263,15 +248,13 @@ def test_nothing_opens_below_what_has_not_yet_come_back(alice, dataset):
     }
     campaign = make(alice, dataset, raw=raw)
     for node in ("animal", "mammal", "dog"):
-        settle(campaign, **{node: "yes"})
-        following.advance(campaign)
+        follow(campaign, **{node: "yes"})
     reopen(campaign, "animal")
     following.advance(campaign)
     assert asked(campaign) == {"animal": "open", "mammal": "withdrawn", "dog": "withdrawn"}
 
     # The mammal has no answers any more: it is asked anew, and the dog waits for it.
-    settle(campaign, animal="yes")
-    following.advance(campaign)
+    follow(campaign, animal="yes")
 
     assert asked(campaign) == {"animal": "settled", "mammal": "open", "dog": "withdrawn"}
 
@@ -341,11 +324,9 @@ def test_questions_are_opened_and_withdrawn_by_the_graph_alone(home, alice):
 def test_depth_first_asks_one_question_of_an_image_at_a_time(alice, dataset):
     campaign = make(alice, dataset, order="depth")
     assert open_nodes(campaign) == ["animal"]
-    settle(campaign, animal="yes")
-    following.advance(campaign)
+    follow(campaign, animal="yes")
     assert open_nodes(campaign) == ["dog"]
-    settle(campaign, dog="no")
-    following.advance(campaign)
+    follow(campaign, dog="no")
     assert open_nodes(campaign) == ["cat"]
     settle(campaign, cat="no")
 
@@ -378,16 +359,14 @@ def test_learned_order_asks_the_question_that_promises_most_labels_a_second(
     lifecycle.launch(campaign, alice)
     assert open_nodes(campaign) == ["animal"]
 
-    settle(campaign, animal="no")
-    following.advance(campaign)
+    follow(campaign, animal="no")
     assert len(open_nodes(campaign)) == 1
     assert open_nodes(campaign, 1) == ["animal"]
 
 
 def test_a_new_mode_looks_at_every_image_again(alice, dataset, run_jobs):
     campaign = make(alice, dataset, mode="strict")
-    settle(campaign, electric="yes", kitchen="no")
-    following.advance(campaign)
+    follow(campaign, electric="yes", kitchen="no")
     assert "oven" not in asked(campaign)
 
     lifecycle.change(campaign, alice, settings={"mode": "safe"})
@@ -397,8 +376,7 @@ def test_a_new_mode_looks_at_every_image_again(alice, dataset, run_jobs):
 
 
 def test_a_graph_that_changes_asks_the_new_and_withdraws_the_old(home, alice, run_jobs):
-    settle(home, animal="yes")
-    following.advance(home)
+    follow(home, animal="yes")
     nodes = [node for node in GRAPH["nodes"] if node["id"] not in ("person", "cat")]
     nodes.append({"id": "bird", "question": "a bird", "class": "n01503061", "parents": ["animal"]})
     nodes.append({"id": "plant", "question": "a plant", "class": "n00017222"})
@@ -440,14 +418,14 @@ def _queries(images, alice, name):
     for index in range(images):
         factories.make_image(pond, f"{index}.png")
     campaign = make(alice, pond, images=images, name=name, opened=False)
-    with CaptureQueriesContext(connection) as opening:
-        following.open_images(campaign)
+    opening = query_count(lambda: following.open_images(campaign))
     lifecycle.launch(campaign, alice)
     for index in range(images):
         settle(campaign, index, animal="yes", kitchen="no")
-    with CaptureQueriesContext(connection) as advancing:
-        assert following.advance(campaign).images == images
-    return len(opening), len(advancing)
+    followed = []
+    advancing = query_count(lambda: followed.append(following.advance(campaign)))
+    assert followed[0].images == images
+    return opening, advancing
 
 
 def test_queries_do_not_grow_with_images(alice):

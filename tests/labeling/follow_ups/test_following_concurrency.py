@@ -2,13 +2,11 @@
 
 import random
 import threading
-import uuid
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from django.db import connections
 
-from labeling.answers import submitting
 from labeling.assignment import claiming
 from labeling.follow_ups import following
 from labeling.graphs import image_state, store
@@ -16,6 +14,7 @@ from labeling.models import Campaign, Membership, Question, User
 from labeling.quality import blocking
 from labeling.question_graph import planning
 from tests import factories
+from tests.labeling.crowd import send
 from tests.labeling.hierarchies import make, standing_labels
 
 IMAGES, PEOPLE = 12, 4
@@ -40,11 +39,8 @@ def _label(person: int, over: threading.Event) -> int:
             over.wait(0.05)
             continue
         idle = 0
-        sent = [
-            submitting.Sent(uuid.uuid4(), seat.token, _truth(seat.image_name, seat.topic), 5)
-            for seat in seats
-        ]
-        given += sum(r.status == "accepted" for r in submitting.submit(user, campaign, sent))
+        results = send(user, campaign, seats, lambda seat: _truth(seat.image_name, seat.topic))
+        given += sum(result.status == "accepted" for result in results)
     return given
 
 
@@ -106,14 +102,7 @@ def test_two_workers_follow_up_while_people_answer_and_one_is_blocked(throwaway)
 def _drain(person: int, campaign: Campaign) -> None:
     user = User.objects.get(username=f"p{person}")
     while seats := claiming.next_page(user, campaign, 50).seats:
-        submitting.submit(
-            user,
-            campaign,
-            [
-                submitting.Sent(uuid.uuid4(), seat.token, _truth(seat.image_name, seat.topic), 5)
-                for seat in seats
-            ],
-        )
+        send(user, campaign, seats, lambda seat: _truth(seat.image_name, seat.topic))
 
 
 def _check(campaign: Campaign) -> None:

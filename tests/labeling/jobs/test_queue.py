@@ -3,6 +3,7 @@
 import threading
 from contextlib import suppress
 from datetime import timedelta
+from functools import partial
 
 import pytest
 from django.db import connection, transaction
@@ -13,6 +14,7 @@ from annotator import settings as defaults
 from labeling.errors import Conflict, Refusal
 from labeling.jobs import moved, queue
 from labeling.models import Job
+from tests.labeling.crowd import at_once
 
 SEEN: list[int] = []
 
@@ -175,15 +177,8 @@ def test_a_worker_that_lost_its_lease_can_neither_renew_finish_nor_fail(db):
 
     job.refresh_from_db()
     assert (job.state, job.error, job.attempts) == ("done", "", 2)
-
-
-def test_a_job_is_finished_once(db):
-    job = queue.claim(make().pk)
-
-    queue.finish(job)
-
     with pytest.raises(queue.LeaseLost):
-        queue.finish(job)
+        queue.finish(quick)
 
 
 def test_renewing_keeps_the_lease_and_tells_how_far_the_work_is(db, settings):
@@ -214,26 +209,15 @@ def test_frequent_renewals_are_written_once_a_second_and_the_last_one_always(
 # Run and fail
 
 
-def test_running_calls_the_handler_and_finishes(db):
+def test_running_calls_the_handler_once_and_finishes_however_often_a_message_comes(db):
     job = queue.run(make().pk)
 
+    assert queue.run(job.pk) is None
+    assert queue.run(12345) is None
     assert [job.pk] == SEEN
     job.refresh_from_db()
     assert job.state == "done"
     assert job.finished_at is not None
-
-
-def test_a_message_that_comes_twice_runs_the_job_once(db):
-    job = make()
-
-    queue.run(job.pk)
-    queue.run(job.pk)
-
-    assert [job.pk] == SEEN
-
-
-def test_a_message_for_a_job_that_is_gone_is_ignored(db):
-    assert queue.run(12345) is None
 
 
 def test_a_failure_keeps_its_reason_and_is_tried_a_bounded_number_of_times(db, caplog):
@@ -252,32 +236,22 @@ def test_a_failure_keeps_its_reason_and_is_tried_a_bounded_number_of_times(db, c
     assert "Traceback" in caplog.text
 
 
-def test_what_the_domain_refuses_is_not_tried_again(db):
-    job = make(kind="refuse")
+@pytest.mark.parametrize(
+    ("kind", "state", "error"),
+    [
+        ("refuse", "failed", "The file is empty."),
+        ("juggling", "failed", "Nothing here does jobs of the kind 'juggling'."),
+        ("full", "queued", "The disk is full. Free some space, then try again."),
+    ],
+)
+def test_what_the_domain_refuses_is_not_tried_again_and_says_why(db, kind, state, error):
+    job = make(kind=kind)
 
     queue.run(job.pk)
 
     job.refresh_from_db()
-    assert (job.state, job.attempts, job.error) == ("failed", 1, "The file is empty.")
-
-
-def test_a_full_disk_is_told_with_its_cure(db):
-    job = make(kind="full")
-
-    queue.run(job.pk)
-
-    job.refresh_from_db()
-    assert job.error == "The disk is full. Free some space, then try again."
-
-
-def test_a_kind_without_a_handler_fails_with_a_sentence(db):
-    job = make(kind="juggling")
-
-    queue.run(job.pk)
-
-    job.refresh_from_db()
-    assert job.state == "failed"
-    assert "juggling" in job.error
+    assert (job.state, job.attempts) == (state, 1)
+    assert job.error.startswith(error)
 
 
 def test_work_that_must_come_later_waits_and_spends_no_attempt(db):
@@ -369,19 +343,11 @@ def test_the_sweep_sends_what_nobody_works_on_and_nothing_else(db, sent):
     make(key="done", state="done")
     make(key="failed", state="failed")
 
-    counts = queue.sweep()
+    assert queue.sweep()["sent"] == 3
+    # Not the same again at once.
+    assert queue.sweep()["sent"] == 0
 
     assert sorted(sent) == sorted([unsent.pk, lost.pk, dead.pk])
-    assert counts["sent"] == 3
-
-
-def test_a_second_sweep_does_not_send_the_same_at_once(db, sent):
-    make(leased_until=ago(seconds=1))
-
-    queue.sweep()
-    queue.sweep()
-
-    assert len(sent) == 1
 
 
 def test_a_long_wait_is_asked_after_ever_more_rarely(db, sent):
@@ -447,23 +413,10 @@ def test_running_everything_here_runs_each_waiting_job_once(db):
 @pytest.mark.django_db(transaction=True)
 def test_many_workers_and_one_job_give_one_run():
     job = make()
-    start = threading.Barrier(4)
-    won = []
 
-    def work() -> None:
-        start.wait()
-        try:
-            won.append(queue.claim(job.pk))
-        finally:
-            connection.close()
+    won = at_once(*[partial(queue.claim, job.pk)] * 4)
 
-    threads = [threading.Thread(target=work) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-
-    assert sum(claimed is not None for claimed in won) == 1
+    assert [claimed for claimed in won if claimed is not None] == [job]
 
 
 @pytest.mark.django_db(transaction=True)

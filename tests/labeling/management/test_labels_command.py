@@ -11,7 +11,7 @@ from labeling.models import Dataset, GivenLabel
 from labeling.release_files import frozen
 from labeling.releases import freezing
 from tests import factories
-from tests.labeling.hierarchies import make, settle
+from tests.labeling.hierarchies import follow, make
 
 CAT, DOG, OVEN, CUP = "n02121620", "n02084071", "n03862676", "n03147509"
 BOX = {"boxes": [[1.0, 2.0, 5.0, 7.5]]}
@@ -23,10 +23,8 @@ def home(alice, dataset):
     campaign = make(alice, dataset, images=3, opened=False)
     prior_labels.add(dataset, [{"image": "1.png", "key": CUP, "geometry": BOX}], "a list of cups")
     following.open_images(campaign)
-    settle(campaign, animal="yes", kitchen="no", electric="no", person="no")
-    following.advance(campaign)
-    settle(campaign, cat="no", dog="yes")
-    following.advance(campaign)
+    follow(campaign, animal="yes", kitchen="no", electric="no", person="no")
+    follow(campaign, cat="no", dog="yes")
     return campaign
 
 

@@ -2,15 +2,13 @@
 
 import numpy as np
 import pytest
-from django.db import connection
-from django.test.utils import CaptureQueriesContext
 from scipy.stats import binomtest
 
 from labeling.errors import Conflict, NotAllowed, NotYours, Refusal
 from labeling.models import Audit, Question, Settlement
 from labeling.quality import auditing
 from tests import factories
-from tests.labeling.crowd import give, make_gold
+from tests.labeling.crowd import give, make_gold, query_count
 
 
 @pytest.fixture
@@ -233,15 +231,10 @@ def test_the_stated_error_is_of_the_settlements_that_stand(settled, monkeypatch)
 
 
 def test_the_estimate_takes_as_many_queries_for_a_larger_sample(settled, alice):
-    def count():
-        with CaptureQueriesContext(connection) as queries:
-            auditing.estimate(settled)
-        return len(queries)
-
     auditing.draw(settled, alice, 2, seed=0)
     audit_all(settled, alice)
-    few = count()
+    few = query_count(lambda: auditing.estimate(settled))
     auditing.draw(settled, alice, 40, seed=0)
     audit_all(settled, alice, wrong=3)
 
-    assert count() == few <= 5
+    assert query_count(lambda: auditing.estimate(settled)) == few <= 5

@@ -25,16 +25,9 @@ from tests.labeling.crowd import COOT, answer_all, give, make_gold, people
 
 
 @pytest.fixture
-def gold(coots, alice, dataset):
+def gold(coots, alice):
     """Four gold questions whose answer is yes."""
-    for index in range(4):
-        factories.make_image(dataset, f"gold/{index}.png")
-    add_gold(
-        coots,
-        alice,
-        [{"image": f"gold/{index}.png", "topic": COOT, "answer": "yes"} for index in range(4)],
-    )
-    return list(coots.questions.filter(state="gold"))
+    return make_gold(coots, alice, ["yes"] * 4)
 
 
 def test_gold_on_a_question_being_asked_is_refused_by_its_row(coots, alice):
@@ -65,7 +58,7 @@ def test_bad_gold_is_refused_and_nothing_is_added(coots, alice, dataset, row):
 
 def test_a_question_that_is_gold_cannot_be_asked_as_well(coots, gold):
     with pytest.raises(Conflict, match="gold"):
-        asking.add_questions(coots, [("gold/0.png", COOT)])
+        asking.add_questions(coots, [(gold[0].item.image.name, COOT)])
 
 
 def test_gold_answers_make_the_standing_and_no_consensus(coots, alice, bob, gold):

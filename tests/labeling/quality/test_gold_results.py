@@ -11,22 +11,14 @@ from labeling.campaigns import lifecycle
 from labeling.estimators import intervals
 from labeling.models import Answer
 from labeling.quality import gold_results
-from labeling.quality.gold import add_gold
 from tests import factories
-from tests.labeling.crowd import COOT, answer, give
+from tests.labeling.crowd import answer, give, make_gold
 
 
 @pytest.fixture
-def gold(coots, alice, dataset):
+def gold(coots, alice):
     """Four gold questions whose answer is yes."""
-    for index in range(4):
-        factories.make_image(dataset, f"gold/{index}.png")
-    add_gold(
-        coots,
-        alice,
-        [{"image": f"gold/{index}.png", "topic": COOT, "answer": "yes"} for index in range(4)],
-    )
-    return list(coots.questions.filter(state="gold"))
+    return make_gold(coots, alice, ["yes"] * 4)
 
 
 def test_a_revised_gold_answer_counts_as_revised(coots, alice, bob, gold):

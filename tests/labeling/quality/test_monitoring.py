@@ -5,8 +5,6 @@ from importlib import import_module
 
 import pytest
 from django.apps import apps
-from django.db import connection
-from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from labeling.answers import submitting
@@ -19,7 +17,7 @@ from labeling.models import Job, Membership
 from labeling.quality import monitoring
 from labeling.reports import progress
 from tests import factories
-from tests.labeling.crowd import give, make_gold, people, vote
+from tests.labeling.crowd import give, make_gold, people, query_count, vote
 
 ACTING = {
     "gold_action": "pause",
@@ -361,34 +359,24 @@ def test_an_empty_campaign_stops_nobody(coots, bob):
 def test_watching_one_person_takes_as_many_queries_for_a_hundred_answers(
     pond, alice, bob, asked, golden
 ):
-    def count():
-        with CaptureQueriesContext(connection) as queries:
-            monitoring.watch(pond, bob)
-        return len(queries)
-
     give(bob, golden[:2], right(golden[:2]))
     give(bob, asked[:2], ["yes", "no"])
     for user in others(pond, bob):
         give(user, asked, ["no"] * 60)
-    few = count()
+    few = query_count(lambda: monitoring.watch(pond, bob))
     give(bob, asked[2:], ["yes", "no"] * 29)
     give(bob, golden[2:], right(golden[2:]))
 
     # One less: the pool suffices without gold.
-    assert count() == few - 1 <= 10
+    assert query_count(lambda: monitoring.watch(pond, bob)) == few - 1 <= 10
 
 
 def test_preview_takes_as_many_queries_for_more_people(pond, golden):
-    def count():
-        with CaptureQueriesContext(connection) as queries:
-            monitoring.preview(pond, policies.of(pond))
-        return len(queries)
-
-    few = count()
+    few = query_count(lambda: monitoring.preview(pond, policies.of(pond)))
     for user in people(pond, 6, "more"):
         give(user, golden[:6], wrong(golden[:6]))
 
-    assert count() == few <= 6
+    assert query_count(lambda: monitoring.preview(pond, policies.of(pond))) == few <= 6
 
 
 def test_the_job_watches_one_person(pond, bob, golden):
@@ -525,7 +513,7 @@ def test_figures_that_cannot_be_are_counted_anew_from_the_answers(pond, bob, gol
     row = member(pond, bob)
     row.standing = {"test": {"right": 2, "total": 1}}
 
-    assert progress.standings_of(pond, [row])[bob.pk]["total"] == 3
+    assert progress.standings_of(pond, [row])[bob.pk].total == 3
 
 
 def test_what_a_person_is_told_lags_and_changes_at_most_daily(pond, bob, golden):

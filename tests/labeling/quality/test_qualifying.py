@@ -326,16 +326,24 @@ def test_only_gold_is_given_out_and_nothing_settles(school, bob):
     assert not Question.objects.filter(settlements__isnull=False).exists()
 
 
-def test_a_page_of_training_is_about_one_topic_where_pages_are(alice, bob, dataset):
-    campaign = lifecycle.create(
+NODES = [
+    {"id": name, "question": f"a {name}", "parents": [], "class": f"n-{name}"}
+    for name in ("cat", "dog")
+]
+
+
+@pytest.fixture
+def campaign(alice, dataset):
+    """A draft that asks by a graph of two classes."""
+    made = lifecycle.create(
         alice, name="graph", title="Graph", kind="hierarchy", dataset=dataset, policy=POLICY
     )
-    nodes = [
-        {"id": name, "question": f"a {name}", "parents": [], "class": f"n-{name}"}
-        for name in ("cat", "dog")
-    ]
-    store.define(campaign, alice, {"name": "two", "nodes": nodes})
-    campaign.refresh_from_db()
+    store.define(made, alice, {"name": "two", "nodes": NODES})
+    made.refresh_from_db()
+    return made
+
+
+def test_a_page_of_training_is_about_one_topic_where_pages_are(campaign, alice, bob):
     for topic in ("cat", "dog"):
         make_gold(campaign, alice, ["yes", "no"] * 6, topic=topic)
     campaign.state = "open"
@@ -352,21 +360,12 @@ def test_a_page_of_training_is_about_one_topic_where_pages_are(alice, bob, datas
     assert {len(about) for about in topics} == {1}
 
 
-def test_gold_that_the_graph_no_longer_asks_for_is_not_given(alice, bob, dataset):
-    campaign = lifecycle.create(
-        alice, name="graph", title="Graph", kind="hierarchy", dataset=dataset, policy=POLICY
-    )
-    nodes = [
-        {"id": name, "question": f"a {name}", "parents": [], "class": f"n-{name}"}
-        for name in ("cat", "dog")
-    ]
-    store.define(campaign, alice, {"name": "two", "nodes": nodes})
-    campaign.refresh_from_db()
+def test_gold_that_the_graph_no_longer_asks_for_is_not_given(campaign, alice, bob):
     make_gold(campaign, alice, ["yes", "no"], topic="cat")
     make_gold(campaign, alice, ["yes"], topic="dog")
     factories.join(bob, campaign)
 
-    store.define(campaign, alice, {"name": "one", "nodes": nodes[1:]})
+    store.define(campaign, alice, {"name": "one", "nodes": NODES[1:]})
 
     topics = [row[2] for row in qualifying.unseen(member(campaign, bob))]
     assert topics == ["dog"]

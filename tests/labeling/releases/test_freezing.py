@@ -4,6 +4,7 @@ import itertools
 import json
 import threading
 import uuid
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -25,6 +26,7 @@ from labeling.models import (
 from labeling.release_files import frozen
 from labeling.releases import freezing
 from tests import factories
+from tests.labeling.crowd import at_once
 
 State = Question.State
 
@@ -365,22 +367,10 @@ def _settle_elsewhere(pk: int, people: list[User]) -> None:
 @pytest.mark.usefixtures("throwaway")
 def test_those_who_freeze_at_once_get_one_release():
     campaign, _ = _crowded_pond()
-    made: list[int] = []
 
-    def freeze() -> None:
-        try:
-            made.append(freezing.freeze(campaign).pk)
-        finally:
-            connection.close()
+    made = at_once(*[partial(freezing.freeze, campaign)] * 4)
 
-    threads = [threading.Thread(target=freeze) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-
-    assert len(made) == 4
-    assert len(set(made)) == 1
+    assert made == [made[0]] * 4
     assert [release.number for release in campaign.releases.all()] == [1]
 
 

@@ -2,10 +2,9 @@
 
 import itertools
 import random
+from functools import partial
 
 import pytest
-from django.db import connection
-from django.test.utils import CaptureQueriesContext
 
 from labeling.exchange import prior_labels
 from labeling.follow_ups import following
@@ -16,8 +15,8 @@ from labeling.question_graph import replaying
 from labeling.release_files import frozen, frozen_labels
 from labeling.releases import freezing
 from tests import factories
-from tests.labeling.crowd import answer_all
-from tests.labeling.hierarchies import make, question, reopen, settle, standing_labels
+from tests.labeling.crowd import answer_all, query_count
+from tests.labeling.hierarchies import follow, make, question, reopen, settle, standing_labels
 
 CAT, DOG, OVEN, CUP = "n02121620", "n02084071", "n03862676", "n03147509"
 LAMP, PERSON = "n03636248", "n00007846"
@@ -30,11 +29,9 @@ def home(alice, dataset):
     prior_labels.add(dataset, [{"image": "1.png", "key": CUP}], "a list of cups")
     following.open_images(campaign)
     settle(campaign, animal="yes", kitchen="no", electric="no", person="dropped")
-    settle(campaign, 1, animal="no", electric="no", person="yes")
-    following.advance(campaign)
+    follow(campaign, 1, animal="no", electric="no", person="yes")
     settle(campaign, cat="no", dog="yes")
-    settle(campaign, 1, oven="no")
-    following.advance(campaign)
+    follow(campaign, 1, oven="no")
     return campaign
 
 
@@ -170,11 +167,9 @@ def test_answers_below_what_is_open_again_do_not_count(home):
 def test_strict_mode_follows_the_order_of_settling(alice, dataset):
     campaign = make(alice, dataset, mode="strict")
     settle(campaign, electric="yes")
-    settle(campaign, 1, kitchen="no")
-    following.advance(campaign)
+    follow(campaign, 1, kitchen="no")
     settle(campaign, oven="yes", kitchen="no")
-    settle(campaign, 1, electric="yes")
-    following.advance(campaign)
+    follow(campaign, 1, electric="yes")
 
     labels = said(freezing.freeze(campaign))
 
@@ -234,9 +229,7 @@ def test_queries_of_a_freeze_do_not_grow_with_images(alice, dataset):
         campaign = make(alice, pond, images=images, name=f"home{images}")
         for image in range(images):
             settle(campaign, image, animal="yes", person="no")
-        with CaptureQueriesContext(connection) as queries:
-            freezing.freeze(campaign)
-        counts.append(len(queries))
+        counts.append(query_count(partial(freezing.freeze, campaign)))
 
     assert counts[0] == counts[1]
 

@@ -61,7 +61,7 @@ def test_queries_do_not_grow_with_people(coots, bob, django_assert_max_num_queri
     with django_assert_max_num_queries(3):
         rows = progress.annotators(coots, list(progress.members(coots)))
 
-    assert rows[0].user == bob
+    assert rows[0].membership.user == bob
     assert rows[0].seconds_per_answer == pytest.approx(2.0)
     assert len(rows) == 10
 
@@ -79,7 +79,10 @@ def test_answers_to_gold_are_read_only_of_those_nobody_looked_at(
     kept = {"test": {"right": 7, "total": 9}}
     coots.memberships.filter(user=bob).update(standing=kept)
 
-    rows = {row.user: row for row in progress.annotators(coots, list(progress.members(coots)))}
+    rows = {
+        row.membership.user: row
+        for row in progress.annotators(coots, list(progress.members(coots)))
+    }
 
     assert (rows[bob].standing.right, rows[bob].standing.total) == (7, 9)
     assert (rows[charlie].standing.right, rows[charlie].standing.total) == (1, 1)

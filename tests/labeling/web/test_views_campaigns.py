@@ -132,7 +132,7 @@ def test_an_impossible_deed_is_said_and_changes_nothing(desk, coots):
 
 
 def test_page_of_a_campaign_shows_progress_people_and_failed_jobs(desk, coots, bob):
-    answer_pages(bob, coots)
+    answer_pages(bob, coots, "yes")
     Job.objects.create(
         kind="score", key="1", campaign=coots, state="failed", error="The disk is full."
     )

@@ -14,15 +14,6 @@ from tests.labeling.label_files import CUP, DOG, kept
 LABELS = "/datasets/elsewhere/labels/"
 
 
-def desk_of(user):
-    return logged_in(user)
-
-
-@pytest.fixture
-def desk(alice):
-    return desk_of(alice)
-
-
 @pytest.fixture
 def pond(alice):
     return files.elsewhere(alice)
@@ -87,7 +78,7 @@ def test_the_campaigns_offered_are_those_that_ask_by_a_graph(desk, alice, datase
 
 def test_who_does_not_own_the_dataset_sees_counts_and_no_form(bob, alice, dataset, coots):
     coots.memberships.filter(user=bob).update(role="researcher")
-    desk = desk_of(bob)
+    desk = logged_in(bob)
     place = f"/datasets/{dataset.name}/labels/"
 
     assert "<h2>Bring labels in</h2>" not in text_of(desk.get(place))

@@ -5,23 +5,19 @@ from rest_framework.test import APIClient
 
 from labeling.campaigns import lifecycle
 from labeling.follow_ups import asking
-from labeling.models import Campaign, Job, User
+from labeling.models import Campaign, Job
 from labeling.quality import piloting
-from labeling.web import tokens
 from tests import factories
 from tests.clients import text_of
+from tests.labeling.web.test_api_campaigns import program
 
 API = "/api/v1/campaigns/coots"
 PILOT = "/campaigns/coots/pilot/"
 
 
 @pytest.fixture
-def client(alice: User) -> APIClient:
-    """A program of Alice's."""
-    _, secret = tokens.create_token(alice, scope="write")
-    client = APIClient()
-    client.credentials(HTTP_AUTHORIZATION=f"Bearer {secret}")
-    return client
+def client(alice) -> APIClient:
+    return program(alice)
 
 
 def test_a_pilot_says_its_price_before_it_asks_for_anything(desk, coots, run_jobs):
@@ -59,15 +55,6 @@ def test_a_number_that_cannot_be_is_named_at_its_field(desk, coots, sent):
 
     assert text_of(page)
     assert "per_topic" in page.context["form"].errors
-    assert not Job.objects.exists()
-
-
-def test_a_closed_campaign_is_asked_no_pilot(desk, coots, alice):
-    lifecycle.close(coots, alice)
-
-    page = text_of(desk.post(PILOT, {"per_topic": "2", "seed": "1", "confirmed": "1"}))
-
-    assert "nobody could answer the pilot" in page
     assert not Job.objects.exists()
 
 

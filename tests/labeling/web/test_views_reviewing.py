@@ -19,7 +19,6 @@ from labeling.models import Answer, Campaign, Question, SentBack
 from labeling.parts.model import PartedObject
 from labeling.quality import gold, gold_results, qualifying
 from tests import factories
-from tests.clients import logged_in
 from tests.labeling.parted import BOX, CAT, drawn, parts_campaign, square
 
 TAIL = drawn(tail=square(40, 30, 50, 40), leg="occluded", torso="not_visible")
@@ -35,11 +34,6 @@ def cats(alice, dataset):
 def bob(bob, cats):
     factories.join(bob, cats)
     return bob
-
-
-@pytest.fixture
-def alices(alice):
-    return logged_in(alice)
 
 
 def draw(person, campaign, value=TAIL, question=None):
@@ -69,10 +63,10 @@ def several(campaign, alice, people, **policy):
     return question
 
 
-def test_the_review_shows_the_drawing_and_what_the_engine_begins_with(cats, bob, alices):
+def test_the_review_shows_the_drawing_and_what_the_engine_begins_with(cats, bob, as_alice):
     question = draw(bob, cats)
 
-    page = alices.get(url("review"))
+    page = as_alice.get(url("review"))
 
     assert page.status_code == 200
     assert 'd="M40 30 50 30 50 40 40 40Z"' in page.content.decode()
@@ -83,7 +77,7 @@ def test_the_review_shows_the_drawing_and_what_the_engine_begins_with(cats, bob,
     assert not setup["begin"]
 
 
-def test_the_review_takes_as_many_queries_for_three_drawings_as_for_one(cats, alice, bob, alices):
+def test_the_review_takes_as_many_queries_for_three_drawings_as_for_one(cats, alice, bob, as_alice):
     crowd = [(bob, TAIL)]
     for name in ("dora", "zoe"):
         person = factories.make_user(name)
@@ -91,21 +85,21 @@ def test_the_review_takes_as_many_queries_for_three_drawings_as_for_one(cats, al
         crowd.append((person, BETTER))
     draw(bob, cats, TAIL, cats.questions.order_by("-pk").first())
     with CaptureQueriesContext(connection) as one:
-        alices.get(url("review"))
+        as_alice.get(url("review"))
 
     question = several(cats, alice, crowd)
     with CaptureQueriesContext(connection) as three:
-        page = alices.get(url("review") + f"?question={question.pk}")
+        page = as_alice.get(url("review") + f"?question={question.pk}")
 
-    assert len(page.context["picture"]["people"]) == 3
+    assert len(page.context["picture"].people) == 3
     assert len(three) == len(one) <= 24
 
 
-def test_a_correction_that_was_refused_goes_on_where_it_was(cats, bob, alices):
+def test_a_correction_that_was_refused_goes_on_where_it_was(cats, bob, as_alice):
     question = draw(bob, cats)
     faulty = drawn(tail=square(40, 30, 500, 40))
 
-    page = alices.post(url("question_decide", question.pk), {"value": json.dumps(faulty)})
+    page = as_alice.post(url("question_decide", question.pk), {"value": json.dumps(faulty)})
 
     assert "lies outside the image" in page.content.decode()
     assert page.context["setup"]["value"] == faulty
@@ -114,87 +108,87 @@ def test_a_correction_that_was_refused_goes_on_where_it_was(cats, bob, alices):
     assert question.state == "review"
 
 
-def test_nonsense_in_place_of_a_correction_is_refused(cats, bob, alices):
+def test_nonsense_in_place_of_a_correction_is_refused(cats, bob, as_alice):
     question = draw(bob, cats)
 
     for value in ("", "{", "[[[", '{"parts": 3}', '{"parts": {"tail": ' + "[" * 9_999, "yes"):
-        page = alices.post(url("question_decide", question.pk), {"value": value})
+        page = as_alice.post(url("question_decide", question.pk), {"value": value})
         assert page.status_code == 200
     question.refresh_from_db()
     assert question.state == "review"
 
 
-def test_what_was_decided_meanwhile_is_said(cats, alice, bob, alices):
+def test_what_was_decided_meanwhile_is_said(cats, alice, bob, as_alice):
     question = draw(bob, cats)
     seen = question.settlements.get().pk
-    alices.post(url("question_send_back", question.pk), {"note": "Look again.", "seen": seen})
+    as_alice.post(url("question_send_back", question.pk), {"note": "Look again.", "seen": seen})
     assert SentBack.objects.count() == 1
     draw(bob, cats, BETTER, question)
 
-    page = alices.post(url("question_accept", question.pk), {"seen": seen}, follow=True)
+    page = as_alice.post(url("question_accept", question.pk), {"seen": seen}, follow=True)
 
     assert "Another reviewer was quicker" in page.content.decode()
     question.refresh_from_db()
     assert question.state == "review"
 
 
-def test_agreement_is_by_category_and_part_with_the_worst_first(cats, alice, bob, alices):
+def test_agreement_is_by_category_and_part_with_the_worst_first(cats, alice, bob, as_alice):
     dora = factories.make_user("dora")
     factories.join(dora, cats)
     question = several(cats, alice, [(bob, TAIL), (dora, BETTER)])
 
-    found = alices.get(url("agreement")).context["found"]
+    found = as_alice.get(url("agreement")).context["found"]
 
-    [category] = found["categories"]
-    assert (category["key"], category["objects"]) == (CAT, 1)
-    rows = {row["key"]: row for row in category["parts"]}
+    [category] = found.categories
+    assert (category.key, category.objects) == (CAT, 1)
+    rows = {row.key: row for row in category.parts}
     assert list(rows) == ["torso", "leg", "tail"]
-    assert rows["tail"]["iou"] == pytest.approx(0.9)
-    assert rows["tail"]["worst"] == [{"question": question.pk, "iou": 0.9}]
-    assert rows["leg"] | {"worst": []} == rows["leg"]
-    assert rows["leg"]["boundary_f"] is None
-    assert "0.90" in alices.get(url("question", question.pk)).content.decode()
+    assert rows["tail"].iou == pytest.approx(0.9)
+    [worst] = rows["tail"].worst
+    assert (worst.question, worst.iou) == (question.pk, 0.9)
+    assert (rows["leg"].worst, rows["leg"].boundary_f) == ([], None)
+    assert "0.90" in as_alice.get(url("question", question.pk)).content.decode()
 
 
-def test_nothing_to_compare_is_said(cats, bob, alices):
+def test_nothing_to_compare_is_said(cats, bob, as_alice):
     draw(bob, cats)
 
-    assert "Nothing to compare yet" in alices.get(url("agreement")).content.decode()
+    assert "Nothing to compare yet" in as_alice.get(url("agreement")).content.decode()
 
 
 PAGES = ["campaign", "questions", "quality", "audit", "gold", "people", "campaign_policy", "jobs"]
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_pages_made_for_words_show_drawings(name, cats, alice, bob, alices):
+def test_pages_made_for_words_show_drawings(name, cats, alice, bob, as_alice):
     dora = factories.make_user("dora")
     factories.join(dora, cats)
     several(cats, alice, [(bob, TAIL), (dora, BETTER)])
     calibrating.calibrate(cats)
 
-    assert alices.get(url(name)).status_code == 200
+    assert as_alice.get(url(name)).status_code == 200
 
 
-def test_a_person_sees_and_is_seen_with_drawings(cats, alice, bob, alices):
+def test_a_person_sees_and_is_seen_with_drawings(cats, alice, bob, as_alice):
     question = draw(bob, cats)
-    alices.post(url("question_accept", question.pk), {})
+    as_alice.post(url("question_accept", question.pk), {})
 
-    page = alices.get(url("person", cats.memberships.get(user=bob).pk)).content.decode()
+    page = as_alice.get(url("person", cats.memberships.get(user=bob).pk)).content.decode()
 
     assert "Drawn" in page
     assert "polygons" not in page
 
 
-def test_an_audit_of_drawings_is_refused_with_the_reason(cats, alice, bob, alices):
-    page = alices.post(url("audit"), {"n": 1})
+def test_an_audit_of_drawings_is_refused_with_the_reason(cats, alice, bob, as_alice):
+    page = as_alice.post(url("audit"), {"n": 1})
 
     assert "Drawings are reviewed instead" in page.content.decode()
 
 
-def test_a_table_of_votes_cannot_be_chosen(cats, alices):
+def test_a_table_of_votes_cannot_be_chosen(cats, as_alice):
     policy = {**cats.policy.content, "method": "vote-table"}
 
-    page = alices.post(url("campaign_policy"), policy)
+    page = as_alice.post(url("campaign_policy"), policy)
 
     assert "counts words" in page.content.decode()
     cats.refresh_from_db()
@@ -225,14 +219,14 @@ def with_gold(cats, alice, dataset):
     return cats.questions.get(state="gold")
 
 
-def test_gold_is_dealt_and_graded_by_overlap(cats, alice, bob, with_gold, alices, monkeypatch):
+def test_gold_is_dealt_and_graded_by_overlap(cats, alice, bob, with_gold, as_alice, monkeypatch):
     policy = cats.policy.content | {"gold_share": 0.5, "gold_iou": 0.8, "page_size": 3}
     lifecycle.change_policy(cats, alice, policy)
     monkeypatch.setattr(gold_mixing, "slots", lambda count, share: min(count, 1))
     draw(bob, cats, BETTER, with_gold)
 
     assert gold_results.standings(Campaign.objects.get(pk=cats.pk))[bob.pk].right == 1
-    page = alices.get(url("gold")).content.decode()
+    page = as_alice.get(url("gold")).content.decode()
     assert "spare" in page
     assert Answer.objects.filter(assignment__question=with_gold).count() == 1
 

@@ -23,7 +23,6 @@ from evaluation.benchmarks.kinds.labeled.paths import (
 from evaluation.benchmarks.kinds.labeled.settings import Settings, checked
 from evaluation.benchmarks.kinds.labeled.truth import ground_truth
 from evaluation.benchmarks.kinds.labeled.truth.ground_truth import WSOL, Counts
-from evaluation.benchmarks.kinds.labeled.truth.truth_check import check_readable
 from evaluation.models import Benchmark, Submission
 from evaluation.readers.answers import file_sha256
 from evaluation.readers.wsol_folders import read_boxes
@@ -96,7 +95,7 @@ def create(
         stated.truth = ground_truth.write(
             freezing.read(release), kind, truth, stated.inclusive or False
         )
-        check_readable(kind, truth, stated)
+        scoring.check_truth(kind, truth, stated)
         row = Benchmark(name=name, kind=kind, campaign=campaign, release=release, created_by=owner)
         row.title, row.settings = title.strip()[:200], stated.to_json()
         existing = _same(row)

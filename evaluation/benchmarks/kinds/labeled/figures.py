@@ -1,9 +1,7 @@
-"""Figures of a result on released labels, by matplotlib, in the style of benchmarks/figures.py.
-
-Each takes the result and a theme; figure_words.py has a sentence for each.
-"""
+"""Figures of a result on released labels, by matplotlib, in the style of benchmarks/figures.py."""
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -192,7 +190,7 @@ def classes_won(result: LabeledResult, theme: Theme) -> Figure:
 
 def thresholds(result: LabeledResult, theme: Theme) -> Figure:
     """Box accuracy of every submission, by the IoU that is asked for."""
-    found = [row for row in rows.thresholds(result) if row.number and row.number != "px_acc"]
+    found = [row for row in rows.numbered(result) if row.number != "px_acc"]
     names = rows.names(result)
     figure, axes = canvas(theme, 7.0, 1.5 + 0.6 * len(names))
     step = 0.7 / max(1, len(found))
@@ -215,11 +213,9 @@ def curves(result: LabeledResult, theme: Theme) -> Figure:
     """Every measure against the threshold of the score map, a panel each, a line a submission."""
     found = rows.curves(result)
     wanted = list(dict.fromkeys(row.words for row in found))
-    wide = 2 if len(wanted) > 1 else 1
-    high = -(-len(wanted) // wide) or 1
-    figure, panels = _panels(high, wide, 0.8 + 2.1 * high, sharex=True, sharey=True)
+    figure, panels = _grid(len(wanted), 0.8, 2.1)
     drawn_as = dict(zip(rows.names(result), styles(rows.names(result), theme), strict=True))
-    for axes, words in zip(panels, wanted, strict=False):
+    for axes, words in zip(panels, wanted, strict=True):
         ink(axes, theme)
         for row in found:
             if row.words == words:
@@ -228,8 +224,6 @@ def curves(result: LabeledResult, theme: Theme) -> Figure:
         axes.set_xlim(0, 1)
         axes.set_ylim(0, 1.02)
         plain(axes, theme, grid="y")
-    for axes in panels[len(wanted) :]:
-        axes.set_visible(False)
     figure.supxlabel("threshold of the score map", color=theme.ink, size=9)
     legend(figure, theme, len(drawn_as))
     return figure
@@ -255,11 +249,9 @@ def scores(result: LabeledResult, theme: Theme) -> Figure:
     found = rows.score_histograms(result)
     wanted = list(dict.fromkeys(row.name for row in found))
     kinds = list(dict.fromkeys(row.words for row in found))
-    wide = 2 if len(wanted) > 1 else 1
-    high = -(-len(wanted) // wide) or 1
-    figure, panels = _panels(high, wide, 1.1 + 1.9 * high, sharex=True, sharey=True)
+    figure, panels = _grid(len(wanted), 1.1, 1.9)
     drawn_as = dict(zip(kinds, styles(kinds, theme), strict=True))
-    for axes, name in zip(panels, wanted, strict=False):
+    for axes, name in zip(panels, wanted, strict=True):
         ink(axes, theme)
         for row in found:
             if row.name == name:
@@ -272,49 +264,142 @@ def scores(result: LabeledResult, theme: Theme) -> Figure:
         axes.set_title(short(name), size=9.5, color=theme.ink)
         axes.set_xlim(0, 1)
         plain(axes, theme, grid="y")
-    for axes in panels[len(wanted) :]:
-        axes.set_visible(False)
     figure.supxlabel("score of a pixel", color=theme.ink, size=9)
     figure.supylabel("share of the pixels", color=theme.ink, size=9)
     legend(figure, theme, len(kinds))
     return figure
 
 
-FIGURES: dict[str, Callable[[LabeledResult, Theme], Figure]] = {
-    "lead": lead,
-    "at-k": at_k,
-    "per-class": per_class,
-    "spread": spread,
-    "scale": scale,
-    "comparison": comparison,
-    "classes-won": classes_won,
-    "thresholds": thresholds,
-    "curves": curves,
-    "scores": scores,
-}
-# What each is drawn from; where there is nothing of it there is nothing to draw.
-ROWS: dict[str, Callable[[LabeledResult], object]] = {
-    "lead": rows.measures,
-    "at-k": rows.at_k,
-    "per-class": rows.spread,
-    "spread": rows.spread,
-    "scale": rows.scale,
-    "comparison": rows.pairs,
-    "classes-won": rows.classes_won,
-    "thresholds": lambda result: [row for row in rows.thresholds(result) if row.number],
-    "curves": rows.curves,
-    "scores": rows.score_histograms,
+def lead_words(result: LabeledResult) -> str:
+    parts = []
+    for place, measure in enumerate(rows.measures(result)):
+        own = [
+            f"{row.name} {row.cells[place].value:.3f}"
+            for row in rows.standings(result)
+            if row.cells[place].value is not None
+        ]
+        parts.append(f"{measure.words}: {', '.join(own)}")
+    return f"{'; '.join(parts)}."
+
+
+def at_k_words(result: LabeledResult) -> str:
+    parts = []
+    for key, words in wording.AT_K.items():
+        found = [row for row in rows.at_k(result) if row.measure == key]
+        for place, name in enumerate(rows.names(result)):
+            known = [row for row in found if row.cells[place].value is not None]
+            if known:
+                first, last = known[0], known[-1]
+                parts.append(
+                    f"{words} of {name} from {first.cells[place].value:.3f} at k ="
+                    f" {first.k} to {last.cells[place].value:.3f} at k = {last.k}"
+                )
+    return f"{'; '.join(parts)}."
+
+
+def per_class_words(result: LabeledResult) -> str:
+    parts = [
+        f"{row.name} from {row.lowest:.3f} to {row.highest:.3f} over {row.classes}"
+        for row in rows.spread(result)
+    ]
+    return f"{wording.PER_CLASS[result.kind]} by class: {'; '.join(parts)} classes."
+
+
+def spread_words(result: LabeledResult) -> str:
+    parts = [
+        f"{row.name}: {sum(value >= 0.5 for value in row.values)} of {row.classes}"
+        for row in rows.spread(result)
+    ]
+    return f"Classes with at least one half. {'; '.join(parts)}."
+
+
+def scale_words(result: LabeledResult) -> str:
+    parts = [
+        f"{row.name} {row.spearman:.2f}" for row in rows.scale(result) if row.spearman is not None
+    ]
+    return f"Value against object scale. Spearman correlation: {', '.join(parts) or 'unknown'}."
+
+
+def comparison_words(result: LabeledResult) -> str:
+    parts = [
+        f"{row.first} minus {row.second} {row.difference.value:+.3f}"
+        for row in rows.pairs(result)
+        if row.difference.value is not None
+    ]
+    return f"Difference of the errors: {', '.join(parts) or 'unknown'}."
+
+
+def classes_won_words(result: LabeledResult) -> str:
+    parts = [f"{row.name} {row.classes}" for row in rows.classes_won(result)]
+    return f"Classes won: {', '.join(parts)}."
+
+
+def thresholds_words(result: LabeledResult) -> str:
+    parts = []
+    for row in rows.numbered(result):
+        own = [
+            f"{name} {cell.value:.3f}"
+            for name, cell in zip(rows.names(result), row.cells, strict=True)
+            if cell.value is not None
+        ]
+        parts.append(f"{row.name}: {', '.join(own)}")
+    return f"{'; '.join(parts)}."
+
+
+def curves_words(result: LabeledResult) -> str:
+    parts = []
+    for row in rows.curves(result):
+        known = [
+            (value, at)
+            for at, value in zip(row.thresholds, row.values, strict=False)
+            if value is not None
+        ]
+        if known:
+            best, at = max(known, key=lambda pair: (pair[0], -pair[1]))
+            parts.append(f"{row.words} of {row.name} at most {best:.3f}, at {at:.3f}")
+    return f"Curves over the threshold: {'; '.join(parts)}."
+
+
+def scores_words(result: LabeledResult) -> str:
+    parts = []
+    for row in rows.score_histograms(result):
+        half = len(row.shares) // 2
+        low = sum(share or 0.0 for share in row.shares[:half])
+        parts.append(f"{row.name}, {row.words}: {low:.0%} below one half")
+    return f"Scores of pixels. {'; '.join(parts)}."
+
+
+class Drawing(NamedTuple):
+    """A figure: how it is drawn, from which rows (it is left out where there are none), and its
+    finding in a sentence; the numbers are in the table beside it."""
+
+    draw: Callable[[LabeledResult, Theme], Figure]
+    rows: Callable[[LabeledResult], object]
+    words: Callable[[LabeledResult], str]
+
+
+FIGURES = {
+    "lead": Drawing(lead, rows.measures, lead_words),
+    "at-k": Drawing(at_k, rows.at_k, at_k_words),
+    "per-class": Drawing(per_class, rows.spread, per_class_words),
+    "spread": Drawing(spread, rows.spread, spread_words),
+    "scale": Drawing(scale, rows.scale, scale_words),
+    "comparison": Drawing(comparison, rows.pairs, comparison_words),
+    "classes-won": Drawing(classes_won, rows.classes_won, classes_won_words),
+    "thresholds": Drawing(thresholds, rows.numbered, thresholds_words),
+    "curves": Drawing(curves, rows.curves, curves_words),
+    "scores": Drawing(scores, rows.score_histograms, scores_words),
 }
 
 
 def drawn(result: LabeledResult) -> list[str]:
     """The figures that this result has anything for."""
-    return [name for name, found in ROWS.items() if found(result)]
+    return [name for name, own in FIGURES.items() if own.rows(result)]
 
 
 def draw(name: str, result: LabeledResult, form: str, theme: str) -> bytes:
     """A figure of FIGURES as a file of evaluation.benchmarks.figures.FORMS."""
-    return as_file(FIGURES[name](result, THEMES[theme]), form)
+    return as_file(FIGURES[name].draw(result, THEMES[theme]), form)
 
 
 def _panels(
@@ -324,3 +409,13 @@ def _panels(
     figure.patch.set_alpha(0)
     grid = figure.subplots(high, wide, sharex=sharex, sharey=sharey, squeeze=False)
     return figure, list(grid.flat)
+
+
+def _grid(count: int, first: float, each: float) -> tuple[Figure, list[Axes]]:
+    """So many panels in two columns. first, each: inches of the frame and of a row."""
+    wide = 2 if count > 1 else 1
+    high = -(-count // wide) or 1
+    figure, panels = _panels(high, wide, first + each * high, sharex=True, sharey=True)
+    for axes in panels[count:]:
+        axes.set_visible(False)
+    return figure, panels[:count]

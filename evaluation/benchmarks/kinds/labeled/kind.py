@@ -8,7 +8,6 @@ from typing import IO, Any
 from evaluation.benchmarks.kind import BenchmarkKind, Query
 from evaluation.benchmarks.kinds.labeled import (
     benchmarks,
-    figure_words,
     figures,
     pages,
     running,
@@ -40,7 +39,7 @@ class Labeled(BenchmarkKind[LabeledResult]):
     can_remove = True
     files = {"truth.zip": "The ground truth, as “score KIND” reads it."}
     run_files = {
-        "images.jsonl": "The outcome of each classifier on every image of one run, a line an image."
+        "images.jsonl": "What each classifier made of every image in one scoring, a line an image."
     }
     tables = tables.TABLES
 
@@ -92,7 +91,7 @@ class Labeled(BenchmarkKind[LabeledResult]):
         return figures.draw(name, result, form, theme)
 
     def alt(self, name: str, result: LabeledResult, query: Query) -> str:
-        return figure_words.alt(name, result)
+        return figures.FIGURES[name].words(result)
 
     def page(
         self, benchmark: Benchmark, run: Run | None, result: LabeledResult | None, query: Query

@@ -330,6 +330,11 @@ def thresholds(result: LabeledResult) -> list[MeasureRow]:
     return [row for row in rows if row is not None]
 
 
+def numbered(result: LabeledResult) -> list[MeasureRow]:
+    """Those whose cells lead to images."""
+    return [row for row in thresholds(result) if row.number]
+
+
 def by_class(scored: KindResult) -> dict[str, ClassValue]:
     """Class → its value of one submission, whatever its kind calls it."""
     if not isinstance(scored, WsolResult):

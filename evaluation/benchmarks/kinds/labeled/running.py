@@ -9,6 +9,7 @@ import json
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +17,6 @@ from numpy.typing import NDArray
 
 from evaluation.benchmarks import folders
 from evaluation.benchmarks.kinds.labeled import benchmarks, paths, scoring
-from evaluation.benchmarks.kinds.labeled.analysing import Analyst
 from evaluation.benchmarks.kinds.labeled.images import image_index
 from evaluation.benchmarks.kinds.labeled.results import (
     KindCurves,
@@ -25,8 +25,15 @@ from evaluation.benchmarks.kinds.labeled.results import (
     ScoredSubmission,
 )
 from evaluation.benchmarks.kinds.labeled.settings import TEST, Settings
+from evaluation.benchmarks.kinds.labeled.truth.ground_truth import (
+    CLASSIFICATION,
+    DETECTION,
+    LOCALIZATION,
+    TRUTH,
+)
 from evaluation.models import Benchmark, Run, Submission
-from evaluation.scoring import comparing
+from evaluation.scoring import comparing, explaining
+from evaluation.scoring.analysis import Analysis, Difficulty, accuracies, analyse, scales_of
 from evaluation.scoring.detection import DetectionResult
 from evaluation.scoring.image_lines import ImageOutcome, Line
 from evaluation.scoring.wsol.results import WsolResult
@@ -42,6 +49,11 @@ from labeling.releases import freezing
 # curves.json: {classifier: {"boxes": …, "masks": …}} as `score wsol --curves` has them.
 NOBODY = "Nobody takes part yet. Add a submission, then score."
 IMAGES, CURVES = "images.jsonl", "curves.json"
+MEASURES = {
+    CLASSIFICATION: "accuracy among the first five",
+    LOCALIZATION: "localization accuracy",
+    DETECTION: "AP",
+}
 
 
 def score(benchmark: Benchmark, release: Release, run: Run) -> LabeledResult:
@@ -90,6 +102,39 @@ def fingerprint(benchmark: Benchmark) -> dict[str, object]:
             list(row) for row in benchmark.submissions.values_list("name", "sha256", "attempts")
         ],
     }
+
+
+class Analyst:
+    """Analyses the results of several classifiers on one truth.
+
+    objects: of the true boxes; None where the truth has none.
+    """
+
+    def __init__(self, kind: str, truth: Path, settings: Settings) -> None:
+        self.kind, self.truth, self.settings = kind, truth, settings
+
+    @cached_property
+    def objects(self) -> Difficulty | None:
+        if self.kind not in (LOCALIZATION, DETECTION):
+            return None
+        options = scoring.options_of(self.truth, self.settings)
+        return explaining.difficulty(
+            explaining.Asked(self.truth / TRUTH, options, sizes_needed=False)
+        )
+
+    def of(self, found: scoring.Scored) -> Analysis | None:
+        """The analysis of one classifier's result; None for wsol, which has pixels by class."""
+        images: Mapping[str, int] = found.having
+        if isinstance(found.result, DetectionResult):
+            aps = {wnid: row.ap for wnid, row in found.result.per_class.items()}
+            # A class without objects has none.
+            values = {wnid: ap for wnid, ap in aps.items() if ap is not None}
+        elif found.wrong is not None and found.classes is not None:
+            values, images = accuracies(found.wrong, found.classes)
+        else:
+            return None
+        scales = scales_of(self.objects) if self.objects else None
+        return analyse(values, images, MEASURES[self.kind], scales)
 
 
 class _Scores:

@@ -22,7 +22,7 @@ from evaluation.benchmarks.kinds.labeled.truth.ground_truth import (
     WSOL,
 )
 from evaluation.benchmarks.kinds.labeled.truth.wsol_truth import MASKS
-from evaluation.metrics.wordnet.nouns import load
+from evaluation.metrics.wordnet.nouns import UnknownLabel, WordNetMissing, load
 from evaluation.readers import box_files, class_files
 from evaluation.readers import wsol_folders as wsol_files
 from evaluation.scoring import classification, detection, localization
@@ -30,7 +30,9 @@ from evaluation.scoring.image_lines import ImageOutcome
 from evaluation.scoring.wsol import outcomes as wsol_outcomes
 from evaluation.scoring.wsol import scoring as wsol_scoring
 from evaluation.scoring.wsol.results import WsolResult
+from labeling.errors import Refusal
 from labeling.files import BadInput
+from labeling.simulation.vote_files import rows
 
 
 @dataclass(frozen=True)
@@ -62,11 +64,44 @@ def check(kind: str, truth: Path, path: Path, settings: Settings) -> None:
 
 
 def check_truth(kind: str, truth: Path, settings: Settings) -> None:
-    """Raises BadInput unless the truth can be read back."""
-    if kind in (LOCALIZATION, DETECTION):
-        box_files.read_truth(truth / TRUTH, options_of(truth, settings))
-    elif kind == WSOL:
-        wsol_files.read_boxes(truth)
+    """Raises Refusal where the truth cannot be scored: labels may be more than files can hold."""
+    if kind != WSOL:
+        _check_classes(truth / TRUTH)
+    try:
+        if kind == WSOL:
+            wsol_files.read_boxes(truth)
+        elif kind != CLASSIFICATION:
+            box_files.read_truth(truth / TRUTH, options_of(truth, settings))
+    except BadInput as error:
+        raise Refusal(
+            f"The labels of this release cannot be the truth of a {kind}: {error.message}. Choose "
+            "another kind of benchmark, or another campaign.",
+            field="campaign",
+        ) from error
+
+
+def _check_classes(truth: Path) -> None:
+    """Raises Refusal where a class is no noun of WordNet, which the readers ask for."""
+    try:
+        nouns = load()
+    except WordNetMissing:
+        raise Refusal(
+            "This site has no WordNet 3.0. Ask whoever runs it to run deploy/wordnet.sh.",
+            code="no_wordnet",
+        ) from None
+    seen: set[str] = set()
+    for _, (wnid,) in rows(truth, ("wnid",), others=True):
+        if wnid in seen:
+            continue
+        seen.add(wnid)
+        try:
+            nouns.find(wnid)
+        except UnknownLabel:
+            raise Refusal(
+                f"The class {wnid[:64]!r} is not a noun of WordNet 3.0. Choose a campaign whose "
+                "classes are wnids such as n02084071.",
+                field="campaign",
+            ) from None
 
 
 def options_of(truth: Path, settings: Settings) -> box_files.Options:

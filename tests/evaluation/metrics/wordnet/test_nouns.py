@@ -74,17 +74,6 @@ def test_synset_gives_lemmas_gloss_and_examples(wordnet):
     assert person.examples == ("there was too much for one person to do",)
 
 
-def test_search_begins_with_the_exact_lemma(wordnet):
-    found = wordnet.search("crane", limit=4)
-
-    assert [s.name for s in found[:2]] == ["crane.n.01", "crane.n.02"]
-    assert len(found) == 4
-
-
-def test_search_for_nothing_finds_nothing(wordnet):
-    assert wordnet.search("  ") == []
-
-
 def test_hierarchical_error_is_0_for_the_same_and_6_for_drake_and_coot(wordnet):
     drake, coot = wordnet.index("n01847000"), wordnet.index("n02018207")
 

@@ -62,14 +62,6 @@ def test_a_map_that_is_the_box_is_right_at_every_delta(folder):
     assert found["max_box_acc"] == {"accuracy": 1.0, "threshold": 0.05}
 
 
-def test_constant_maps_are_scored(folder):
-    for name in folder.names:
-        folder.save(name, np.full((16, 16), 2.5))
-
-    assert told(*folder.named)["max_box_acc"]["accuracy"] == 0
-    assert told(*folder.named, "--protocol", "reference")["max_box_acc"]["accuracy"] == 0
-
-
 def test_the_baseline_needs_no_maps(folder):
     settings = ("--metadata", folder.metadata, "--baseline", "center-gaussian")
 

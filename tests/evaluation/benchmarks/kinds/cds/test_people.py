@@ -247,7 +247,7 @@ def test_the_cost_counts_frames_votes_and_the_people_it_takes(benchmark):
 
     assert (one.objects, one.sequences, one.frames) == (len(lines), len(lines), sum(counts))
     assert one.people == max(counts) * 3
-    assert one.estimate["answers"] == sum(counts) * 3
+    assert one.estimate.answers == sum(counts) * 3
     assert (few.objects, few.sequences) == (1, 1)
 
 

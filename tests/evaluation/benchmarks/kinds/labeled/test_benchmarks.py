@@ -119,7 +119,7 @@ def test_nothing_settled_is_refused_and_not_frozen(alice, dataset):
 
 
 def test_classes_outside_wordnet_are_refused(wordnet, alice, cats, monkeypatch):
-    monkeypatch.setattr("evaluation.benchmarks.kinds.labeled.truth.truth_check.TRUTH", "other.csv")
+    monkeypatch.setattr("evaluation.benchmarks.kinds.labeled.scoring.TRUTH", "other.csv")
     write = benchmarks.ground_truth.write
 
     def other(*args):
@@ -150,7 +150,9 @@ def test_the_same_again_is_the_same_after_a_classifier_left(alice, cats, maps, t
     assert world.make(alice, cats, "wsol") == maps
 
 
-@pytest.mark.parametrize("step", ["os.replace", "ground_truth.write", "zipped", "check_readable"])
+@pytest.mark.parametrize(
+    "step", ["os.replace", "ground_truth.write", "zipped", "scoring.check_truth"]
+)
 def test_a_death_at_any_step_leaves_no_half_benchmark(alice, cats, monkeypatch, step):
     def die(*_args, **_fields):
         raise OSError(28, "No space left on device")

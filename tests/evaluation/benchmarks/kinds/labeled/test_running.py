@@ -3,6 +3,7 @@
 import json
 import shutil
 import zipfile
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from evaluation.models import Run
 from labeling.campaigns import lifecycle
 from labeling.models import Campaign
 from labeling.releases import freezing
-from tests.evaluation.benchmarks.kinds.labeled import world
+from tests.evaluation.benchmarks.kinds.labeled import results, world
 from tests.evaluation.benchmarks.kinds.labeled.world import CAT, DOG
 
 KINDS = ("classification", "localization", "detection", "wsol")
@@ -295,3 +296,13 @@ def test_a_benchmark_keeps_its_release_from_being_pruned(scored, alice):
     keep = freezing.freeze(scored.campaign, alice)
 
     assert freezing.prune(scored.campaign, keep) == 0
+
+
+def test_a_class_without_objects_is_in_no_analysis(monkeypatch):
+    monkeypatch.setattr(running.Analyst, "objects", None)
+    scored = running.scoring.Scored(results.detection(0.5), iter, having={CAT: 7})
+
+    found = running.Analyst("detection", Path("truth"), results.SETTINGS["detection"]).of(scored)
+
+    assert found is not None
+    assert [(row.wnid, row.images) for row in found.per_class.rows] == [(CAT, 7)]

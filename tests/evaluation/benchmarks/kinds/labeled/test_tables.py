@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from evaluation.benchmarks.kinds.labeled import figure_words, figures, rows, tables
+from evaluation.benchmarks.kinds.labeled import figures, rows, tables
 from evaluation.benchmarks.kinds.labeled.results import LabeledResult
 from evaluation.scoring.analysis import analyse
 from labeling.estimators.intervals import clopper_pearson
@@ -137,7 +137,7 @@ def test_nulls_crash_no_table_no_figure_and_no_words(kind, values):
         table.content(result)
     for name in figures.drawn(result):
         assert figures.draw(name, result, "svg", "dark").startswith(b"<?xml")
-        assert figure_words.alt(name, result).endswith(".")
+        assert figures.FIGURES[name].words(result).endswith(".")
 
 
 def test_a_result_of_nothing_has_no_figure_and_no_table():
@@ -177,7 +177,7 @@ def test_many_classes_are_a_curve():
     drawn = figures.draw("per-class", result, "svg", "light").decode()
 
     assert "n00000007" not in drawn
-    assert "from 0.000 to 1.000 over 201 classes" in figure_words.alt("per-class", result)
+    assert "from 0.000 to 1.000 over 201 classes" in figures.FIGURES["per-class"].words(result)
 
 
 def test_the_axis_of_scales_has_a_number_however_near_the_scales_are():
