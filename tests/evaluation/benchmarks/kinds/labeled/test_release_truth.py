@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 from labeling.releases import freezing
+from tests import factories
+from tests.evaluation import crowd
 from tests.evaluation.benchmarks.kinds.labeled import world
 from tests.evaluation.benchmarks.kinds.labeled.world import CAT, DOG
 from tests.labeling import label_files
@@ -113,12 +115,9 @@ def test_what_a_release_cannot_be_is_refused(alice, dataset, shell, tmp_path, ma
 
 
 def test_labels_without_a_box_are_refused_for_boxes(alice, bob, dataset, shell, tmp_path, wordnet):
-    from tests import factories
-    from tests.world import answer_everything
-
     campaign = factories.make_campaign(alice, dataset, images=1, policy={"votes": 1})
     factories.join(bob, campaign)
-    answer_everything(bob, campaign)
+    crowd.answer(campaign, [bob], crowd.right_is(crowd.COOT))
     folder = freezing.folder_of(freezing.freeze(campaign, alice))
     path = world.predictions(tmp_path / "p.csv", "detection")
 

@@ -18,6 +18,7 @@ from labeling.datasets.image_sources import clean_name
 from labeling.errors import Refusal
 from labeling.releases import freezing
 from tests import factories
+from tests.evaluation import crowd
 from tests.evaluation.benchmarks.kinds.labeled import world
 from tests.evaluation.benchmarks.kinds.labeled.world import COW
 from tests.labeling import label_files
@@ -140,7 +141,7 @@ def test_objects_that_were_not_settled_are_ignored(parts):
 def test_a_release_without_boxes_is_for_classification_only(alice, bob, dataset, tmp_path):
     campaign = factories.make_campaign(alice, dataset, images=2, policy={"votes": 1})
     factories.join(bob, campaign)
-    answer(bob, campaign)
+    crowd.answer(campaign, [bob], crowd.right_is(crowd.COOT))
     frozen = freezing.read(freezing.freeze(campaign, alice))
 
     counts = written(frozen, "classification", tmp_path / "t")
@@ -153,12 +154,6 @@ def test_a_release_without_boxes_is_for_classification_only(alice, bob, dataset,
         with pytest.raises(Refusal, match="has no box of an object") as refusal:
             ground_truth.count(frozen, kind)
         assert refusal.value.field == "kind"
-
-
-def answer(user, campaign):
-    from tests import world as site
-
-    site.answer_everything(user, campaign)
 
 
 def test_given_boxes_of_a_graph_become_truth(alice, dataset, tmp_path):
