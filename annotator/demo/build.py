@@ -24,14 +24,14 @@ from django.db import transaction
 
 from annotator.checks import has_insecure_key
 from annotator.demo import cds, graph, labeled, parts, released
+from annotator.demo.joining import join
 from evaluation.benchmarks.kinds.mad import competitions
 from evaluation.metrics.wordnet import nouns
 from evaluation.models import Benchmark
 from labeling.campaigns import lifecycle
 from labeling.datasets import images
 from labeling.files import BadInput, atomic_write
-from labeling.models import Campaign, Dataset, User
-from labeling.quality import memberships
+from labeling.models import Dataset, User
 from labeling.quality.gold import add_gold
 
 SOURCE = Path(__file__).resolve().parent
@@ -230,17 +230,5 @@ def make_competition(
     lifecycle.add_example(campaign, topic, dataset.images.get(name=image), answer, caption)
     add_gold(campaign, researcher, _rows("gold.csv"))
     lifecycle.launch(campaign, researcher)
-    invite_annotators(campaign, users)
+    join(campaign, researcher, [users[name] for name in ANNOTATORS])
     return benchmark
-
-
-def invite_annotators(campaign: Campaign, users: dict[str, User]) -> None:
-    _, secret = memberships.invite(
-        campaign,
-        users[RESEARCHER],
-        "annotator",
-        max_uses=len(ANNOTATORS),
-        note="the demonstration's annotators",
-    )
-    for name in ANNOTATORS:
-        memberships.accept(secret, users[name])

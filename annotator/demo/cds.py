@@ -18,6 +18,7 @@ from django.conf import settings
 from django.db import transaction
 
 from annotator.demo import parts as parts_demonstration
+from annotator.demo.joining import join
 from evaluation.benchmarks import runs
 from evaluation.benchmarks.kinds.cds import benchmarks
 from evaluation.metrics.frames.foveation import CONTENT_SCHEMES
@@ -32,7 +33,6 @@ from labeling.exchange import part_campaigns
 from labeling.files import atomic_write
 from labeling.models import Assignment, Campaign, Dataset, User
 from labeling.parts.model import PartedObject
-from labeling.quality import memberships
 from labeling.releases import freezing
 
 SOURCE = Path(__file__).resolve().parent / "drawn_parts.json"
@@ -122,8 +122,7 @@ def _drawn_campaign(user: User, owner: User, dataset: Dataset) -> Campaign:
         settings={"ask_half": False},
     )
     lifecycle.launch(campaign, owner)
-    _, secret = memberships.invite(campaign, owner, "annotator", max_uses=1, note="who draws")
-    memberships.accept(secret, user)
+    join(campaign, owner, [user])
     _draw(user, campaign, drawings)
     lifecycle.close(campaign, owner)
     return campaign

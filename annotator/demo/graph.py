@@ -12,12 +12,13 @@ from pathlib import Path
 
 from django.db import transaction
 
+from annotator.demo.joining import join
 from labeling.answers import submitting
 from labeling.assignment import claiming
 from labeling.campaigns import lifecycle
 from labeling.follow_ups import following, opening
 from labeling.models import Assignment, Campaign, Dataset, User
-from labeling.quality import memberships, monitoring
+from labeling.quality import monitoring
 from labeling.quality.gold import add_gold
 from labeling.question_graph import replaying
 
@@ -72,7 +73,7 @@ def load(users: dict[str, User], owner: User, dataset: Dataset) -> Campaign:
     if found is not None:
         return found
     campaign = _make(owner, dataset)
-    _join(campaign, owner, [users[name] for name in ("bob", *CAREFUL, "erin", CARELESS)])
+    join(campaign, owner, [users[name] for name in ("bob", *CAREFUL, "erin", CARELESS)])
     yes = _yes()
     for name in (CARELESS, *CAREFUL):
         _answer(users[name], campaign, None if name == CARELESS else yes[name])
@@ -98,14 +99,6 @@ def _make(owner: User, dataset: Dataset) -> Campaign:
     add_gold(campaign, owner, _rows("graph_gold.csv"))
     lifecycle.launch(campaign, owner)
     return campaign
-
-
-def _join(campaign: Campaign, owner: User, members: list[User]) -> None:
-    _, secret = memberships.invite(
-        campaign, owner, "annotator", max_uses=len(members), note="the demonstration's annotators"
-    )
-    for user in members:
-        memberships.accept(secret, user)
 
 
 def _answer(user: User, campaign: Campaign, yes: set[tuple[str, str]] | None) -> None:

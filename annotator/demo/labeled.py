@@ -11,6 +11,7 @@ import zlib
 from pathlib import Path
 from typing import Any
 
+from annotator.demo.joining import join
 from evaluation.benchmarks import runs
 from evaluation.benchmarks.kinds.mad import competitions
 from evaluation.metrics.wordnet import nouns
@@ -20,7 +21,6 @@ from labeling.assignment import claiming
 from labeling.campaigns import lifecycle
 from labeling.jobs import queue
 from labeling.models import Assignment, Campaign, Dataset, Job, User
-from labeling.quality import memberships
 
 SEEN = Path(__file__).resolve().parent / "seen.csv"
 NAME = "demo-labeled"
@@ -73,15 +73,7 @@ def _label(campaign: Campaign, owner: User, members: list[User]) -> None:
         return
     if campaign.state == Campaign.State.DRAFT:
         lifecycle.launch(campaign, owner)
-        _, secret = memberships.invite(
-            campaign,
-            owner,
-            "annotator",
-            max_uses=len(members),
-            note="the demonstration's annotators",
-        )
-        for user in members:
-            memberships.accept(secret, user)
+        join(campaign, owner, members)
     with SEEN.open(encoding="utf-8", newline="") as file:
         seen = {(row["image"], row["wnid"]) for row in csv.DictReader(file)}
     while sum(_answer(user, campaign, seen) for user in members):

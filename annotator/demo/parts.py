@@ -7,17 +7,16 @@ has not looked at it yet.
 
 import uuid
 from pathlib import Path
-from typing import Any
 
 from django.db import transaction
 
+from annotator.demo.joining import join
 from labeling.answers import submitting
 from labeling.assignment import claiming
 from labeling.campaigns import lifecycle
 from labeling.datasets import vocabulary_store
 from labeling.exchange import part_campaigns, part_imports
 from labeling.models import Assignment, Campaign, Dataset, User
-from labeling.quality import memberships
 
 SOURCE = Path(__file__).resolve().parent / "parts.json"
 NAME = "demo-parts"
@@ -64,18 +63,14 @@ def load(users: dict[str, User], owner: User, dataset: Dataset) -> Campaign:
         settings={"ask_half": False},
     )
     lifecycle.launch(campaign, owner)
-    _, secret = memberships.invite(
-        campaign, owner, "annotator", max_uses=len(users), note="the demonstration's annotators"
-    )
-    for user in users.values():
-        memberships.accept(secret, user)
+    join(campaign, owner, list(users.values()))
     _draw(users[DREW], campaign)
     return campaign
 
 
 def _draw(user: User, campaign: Campaign) -> None:
     """The cat's head, as this person drew it; what else they were given goes back."""
-    drawing: dict[str, Any] = {
+    drawing = {
         "parts": {
             "head": {"state": "drawn", "polygons": [[HEAD]]},
             "paw": {"state": "not_visible"},

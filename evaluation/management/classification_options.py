@@ -104,7 +104,7 @@ def _explained(
 
 
 def show(result: ClassificationResult) -> str:
-    """A line a figure, then what it stands on; of several submissions a line each first."""
+    """A line a figure, then the counts; of several submissions a line each first."""
     parts = list(_submissions(result))
     figures = [(name, getattr(result, name)) for name in ERRORS]
     figures += [(f"hp_at_{k}", own) for k, own in (result.hp_at_k or {}).items()]

@@ -43,7 +43,7 @@ def action(truth: Path, predictions: list[str], **chosen: Any) -> DetectionResul
 
 
 def show(result: DetectionResult) -> str:
-    """A line a submission, what it stands on, then a line a class of the first one."""
+    """A line a submission, the counts, then a line a class of the first one."""
     won = result.classes_won or {}
     body = [
         (own.name or "", own.images, *_cells(own.mean_ap), won.get(own.name or ""))

@@ -36,7 +36,7 @@ def action(truth: Path, predictions: list[str], **chosen: Any) -> LocalizationRe
 
 
 def show(result: LocalizationResult) -> str:
-    """A line a submission, then what it stands on."""
+    """A line a submission, then the counts."""
     body = [
         (own.name or "", own.images, own.error.value, *(own.error.interval or ()), own.class_error)
         for own in result.submissions or [result]

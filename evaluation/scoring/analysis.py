@@ -1,4 +1,4 @@
-"""What lies behind a mean over classes: which are easy, and what size and kind do. No Django.
+"""The analysis of a mean over classes: by class, by the scale of objects, by property. No Django.
 
 Source: Russakovsky et al. (2015), §6.3 and Appendix B. Values are accuracies (1 − error) or APs by
 class, higher is better; NaN for a class that has none, which is left out of everything.
@@ -83,7 +83,7 @@ class ByScale(Record):
 
 @dataclass(kw_only=True)
 class Analysis(Record):
-    """What the values of classes say. measure: what they are."""
+    """The analysis of one value a class. measure: what the values are."""
 
     measure: str
     per_class: PerClass
@@ -160,7 +160,7 @@ def per_class(values: Mapping[str, float], images: Mapping[str, int]) -> PerClas
     """Histogram in twenty bins, range, and the easiest and hardest ten.
 
     The last bin has what is 1. Equal classes go by wnid, the easiest and the hardest both; `tied`
-    says of how many equal ones the last is listed.
+    counts the classes that are equal to the last listed.
     """
     known = {wnid: value for wnid, value in values.items() if not math.isnan(value)}
     rows = [ClassValue(wnid=c, value=values[c], images=images.get(c)) for c in sorted(values)]

@@ -1,4 +1,4 @@
-"""A result and what lies behind it: by class, by the scale of objects, by property. No Django.
+"""A result with its analysis: by class, by the scale of objects, by property. No Django.
 
 One call for `score classification`, `localization` and `detection`, and for the site.
 """

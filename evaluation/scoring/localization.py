@@ -97,7 +97,7 @@ def read_all(
 
 
 def score(found: Localized, options: Options) -> LocalizationResult:
-    """The localization error with its interval, and what it stands on."""
+    """The localization error with its interval."""
     errors = wrong(found)
     low, high, rounds, stable = mean_interval(
         errors,

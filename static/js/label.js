@@ -207,6 +207,30 @@ class Label extends Session {
   }
 }
 
+/* The buttons of fixed answers, <button data-answer data-key>: marks the given one, and takes keys, by
+   `numbered` those of their numbers too. */
+export function answerButtons(label, numbered = false) {
+  const buttons = [...document.querySelectorAll("[data-answer]")];
+  for (const button of buttons) {
+    button.addEventListener("click", () => label.answer(button.dataset.answer));
+  }
+  return {
+    mark(value) {
+      for (const button of buttons) {
+        button.setAttribute("aria-pressed", String(button.dataset.answer === value));
+      }
+    },
+    key({ key }) {
+      const button =
+        buttons.find((candidate) => candidate.dataset.key === key.toLowerCase()) ||
+        (numbered && /^[1-9]$/.test(key) && buttons[Number(key) - 1]);
+      if (!button) return false;
+      label.answer(button.dataset.answer);
+      return true;
+    },
+  };
+}
+
 /* Takes the page over for a kind of question. */
 export function start(kind) {
   const label = new Label(pageSetup());

@@ -9,6 +9,7 @@
    Events: "change" whenever counts or state may differ, "accepted" and "refused" with the entry as
    detail, "closed" with the server's sentence.
    state: saved | sending | waiting | logged-out | other-user | stopped. */
+import { forget, keep, keysOf, read } from "./storage.js";
 
 export const BATCH = 8;
 const AT_ONCE_ON_LEAVING = 100;
@@ -62,15 +63,6 @@ export async function post(url, data, { keepalive = false } = {}) {
   } catch {
     // Not our server's words (a proxy, a broken connection): as good as no answer.
     return { status: response.ok ? 0 : response.status, body: null };
-  }
-}
-
-/* An entry, or null where what is stored is none: it must not hide the entries beside it. */
-function parsed(text) {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
   }
 }
 
@@ -129,22 +121,14 @@ export class Outbox extends EventTarget {
   }
 
   dismissRefused() {
-    for (const entry of this.refused()) this.#forgetRefused(entry.id);
+    for (const entry of this.refused()) forget(this.refusedPrefix + entry.id);
     this.#changed();
   }
 
   /* A refused answer is in the person's hands again: there is nothing to tell of it. */
   takeBack(id) {
-    this.#forgetRefused(id);
+    forget(this.refusedPrefix + id);
     this.#changed();
-  }
-
-  #forgetRefused(id) {
-    try {
-      localStorage.removeItem(this.refusedPrefix + id);
-    } catch {
-      // Storage is switched off: it was in memory only.
-    }
   }
 
   /* Answers held by this page alone: closing it would lose them. */
@@ -298,34 +282,16 @@ export class Outbox extends EventTarget {
   }
 
   #store(key, entry) {
-    try {
-      localStorage.setItem(key, JSON.stringify(entry));
-      return true;
-    } catch {
-      return false;
-    }
+    return keep(key, JSON.stringify(entry));
   }
 
   #remove(entry) {
     this.#memory.delete(entry.id);
-    try {
-      localStorage.removeItem(this.prefix + entry.id);
-    } catch {
-      // Storage is switched off: the entry was in memory only.
-    }
+    forget(this.prefix + entry.id);
   }
 
   #read(prefix) {
-    const entries = [];
-    try {
-      for (let index = 0; index < localStorage.length; index += 1) {
-        const key = localStorage.key(index);
-        if (key.startsWith(prefix)) entries.push(parsed(localStorage.getItem(key)));
-      }
-    } catch {
-      // Storage is switched off or was cleared meanwhile.
-    }
-    return entries.filter(Boolean);
+    return keysOf(prefix).map(read).filter(Boolean);
   }
 
   #set(state) {

@@ -3,22 +3,13 @@
    data-do="back|forward|skip|about|zoom-in|zoom-out|zoom-reset|send|dismiss|refill" and what else
    label.actions names; label.key(event), where there is one, takes the place of the keys here,
    data-open="id of a dialog", data-close, [data-use-keys] a switch, [data-about] the panel. */
-import { one } from "./screen.js";
+import { TYPING, one } from "./screen.js";
+import { keep, recall } from "./storage.js";
 
 const KEYS_SETTING = "assay:keys";
 const ABOUT_SETTING = "assay:about";
 const PAN = 0.2;
-const TYPING = "input:not([type=checkbox], [type=radio]), textarea, select, [contenteditable]";
 const wide = matchMedia("(min-width: 64rem)");
-
-function remembered(key, value) {
-  try {
-    if (value !== undefined) localStorage.setItem(key, value);
-    return localStorage.getItem(key);
-  } catch {
-    return null;
-  }
-}
 
 export function attachPanels(label) {
   const actions = actionsOf(label);
@@ -39,7 +30,7 @@ export function attachPanels(label) {
   for (const button of document.querySelectorAll("[data-open], [data-do='about']")) {
     button.hidden = false;
   }
-  setAbout(remembered(ABOUT_SETTING) !== "closed" && wide.matches);
+  setAbout(recall(ABOUT_SETTING) !== "closed" && wide.matches);
   wide.addEventListener("change", () => setAbout(wide.matches));
   // No answer leaves by the form while scripts run.
   one("[data-work]").addEventListener("submit", (event) => event.preventDefault());
@@ -70,16 +61,16 @@ function setAbout(open) {
 function toggleAbout() {
   const open = !document.body.classList.contains("about-open");
   setAbout(open);
-  if (wide.matches) remembered(ABOUT_SETTING, open ? "open" : "closed");
+  if (wide.matches) keep(ABOUT_SETTING, open ? "open" : "closed");
   if (open) one("[data-about]").focus({ preventScroll: true });
   else one(".label-bar [data-do='about']").focus();
 }
 
 export function attachKeys(label) {
   const setting = one("[data-use-keys]");
-  setting.checked = remembered(KEYS_SETTING) !== "off";
+  setting.checked = recall(KEYS_SETTING) !== "off";
   setting.addEventListener("change", () => {
-    remembered(KEYS_SETTING, setting.checked ? "on" : "off");
+    keep(KEYS_SETTING, setting.checked ? "on" : "off");
   });
   document.addEventListener("keydown", (event) => {
     if (event.key === "Escape" && !wide.matches && document.body.classList.contains("about-open")) {

@@ -4,6 +4,8 @@
    tab holds while it lives; where a page has no locks (plain http), tabs may show the same image,
    and the second answer counts as a change of mind. */
 
+import { forget, keep, keysOf, read } from "./storage.js";
+
 const MOST = 20;
 const MOST_PAGES = 3;
 
@@ -31,14 +33,10 @@ export class Progress {
 
   save(queue) {
     this.order = queue.map((entry) => entry.seat);
-    try {
-      const past = this.past.map(this.slim);
-      localStorage.setItem(this.key, JSON.stringify({ past, order: this.order }));
-      localStorage.setItem(this.tab, JSON.stringify(this.order));
-    } catch {
-      // Answers need the room more than this does.
-      forget(this.key);
-    }
+    const [past, order] = [this.past.map(this.slim), this.order];
+    const kept = keep(this.key, JSON.stringify({ past, order })) && keep(this.tab, JSON.stringify(order));
+    // Answers need the room more than this does.
+    if (!kept) forget(this.key);
   }
 
   /* Seats in the order in which they were to come before the reload, new ones after. */
@@ -63,8 +61,8 @@ export class Progress {
     const { held } = await navigator.locks.query();
     const alive = new Set(held.map((lock) => lock.name));
     const seats = new Set();
-    for (const key of Object.keys(localStorage)) {
-      if (!key.startsWith(this.tabPrefix) || key === this.tab) continue;
+    for (const key of keysOf(this.tabPrefix)) {
+      if (key === this.tab) continue;
       if (alive.has(key)) for (const seat of read(key) || []) seats.add(seat);
       else forget(key);
     }
@@ -84,21 +82,5 @@ export class PageProgress extends Progress {
       if (page.seats?.length && (page.at > since || later <= this.answers)) open.unshift(page);
     }
     this.past = open.slice(-MOST_PAGES);
-  }
-}
-
-function read(key) {
-  try {
-    return JSON.parse(localStorage.getItem(key));
-  } catch {
-    return null;
-  }
-}
-
-function forget(key) {
-  try {
-    localStorage.removeItem(key);
-  } catch {
-    // Storage is switched off.
   }
 }

@@ -145,6 +145,19 @@ export function showEnd({ done, elsewhere, trouble }) {
   one("[data-finished-login]").hidden = trouble?.status !== 401;
 }
 
+/* Where somebody types, no letter is a key. */
+export const TYPING = "input:not([type=checkbox], [type=radio]), textarea, select, [contenteditable]";
+
+/* The class that is asked about, in [data-article] and [data-class]; `again` after another one. */
+export function showClass({ article, name }, again) {
+  one("[data-article]").textContent = article;
+  const place = one("[data-class]");
+  place.textContent = name;
+  // Another class than a moment ago must not go unnoticed.
+  place.classList.remove("changed");
+  if (again) requestAnimationFrame(() => place.classList.add("changed"));
+}
+
 /* A link to the login, for where an image cannot be had without one. */
 export function loginLink() {
   const link = document.createElement("a");

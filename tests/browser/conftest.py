@@ -34,15 +34,15 @@ NARROW = {"width": 390, "height": 844}
 
 
 class Carrier:
-    """A thread that owns Playwright and does there what it is handed."""
+    """A thread that owns Playwright and calls there what others hand over."""
 
     def __init__(self) -> None:
-        self._deeds: queue.Queue[tuple[Callable[[], Any], queue.Queue[Any]] | None] = queue.Queue()
+        self._calls: queue.Queue[tuple[Callable[[], Any], queue.Queue[Any]] | None] = queue.Queue()
         self._thread = threading.Thread(target=self._work, daemon=True, name="playwright")
         self._thread.start()
 
     def _work(self) -> None:
-        while (item := self._deeds.get()) is not None:
+        while (item := self._calls.get()) is not None:
             action, answer = item
             try:
                 answer.put((True, action()))
@@ -53,14 +53,14 @@ class Carrier:
         if threading.current_thread() is self._thread:
             return action()
         answer: queue.Queue[Any] = queue.Queue()
-        self._deeds.put((action, answer))
+        self._calls.put((action, answer))
         fine, result = answer.get(timeout=90)
         if not fine:
             raise result
         return result
 
     def end(self) -> None:
-        self._deeds.put(None)
+        self._calls.put(None)
         self._thread.join(timeout=10)
 
 

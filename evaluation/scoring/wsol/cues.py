@@ -1,4 +1,4 @@
-"""cues.csv: patches with labels of what they show, counted, and what they say of each class.
+"""cues.csv: counts of patches by label, and the posteriors and ratios of each class.
 
 No Django. The formulas are in evaluation.metrics.wsol.cues.
 """
@@ -33,8 +33,8 @@ class CuePair(Record):
 
 @dataclass(kw_only=True)
 class ClassCues(Record):
-    """What the cues say of a class. least_alpha leaves NaN out; of a class that is well_posed all
-    other alphas are 1 or more."""
+    """Posteriors and ratios of the cues of a class. least_alpha leaves NaN out; of a class that is
+    well_posed all other alphas are 1 or more."""
 
     well_posed: bool
     least_alpha: float

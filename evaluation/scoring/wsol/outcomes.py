@@ -1,4 +1,4 @@
-"""What stands behind the numbers of `score wsol`: every image at the thresholds they state."""
+"""The outcome of every image of `score wsol`, at the thresholds that its result states."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -65,7 +65,7 @@ class Curves(Record):
 
 @dataclass(kw_only=True)
 class BoxResult(Record):
-    """What `score wsol` says of boxes. top1_localization, top1_accuracy: with a classifier's
+    """The result of `score wsol` for boxes. top1_localization, top1_accuracy: with a classifier's
     classes. Results of the first edition lack `intervals`."""
 
     protocol: str
@@ -83,7 +83,7 @@ class BoxResult(Record):
 
 @dataclass(kw_only=True)
 class MaskResult(Record):
-    """What `score wsol` says of masks. pxap: over all pixels, mpxap: the mean over classes."""
+    """The result of `score wsol` for masks. pxap: over all pixels, mpxap: the mean over classes."""
 
     protocol: str
     normalize: str
@@ -111,8 +111,8 @@ class WsolResult(BoxResult):
 def intervals(result: BoxResult) -> Intervals:
     """Clopper and Pearson's of a share of the images.
 
-    Exact for the accuracy of boxes at a threshold that is given; it does not say that the threshold
-    was the best of many on the same images. The mean over IoUs is taken for such a share.
+    Exact for the accuracy of boxes at a threshold that is given; it does not allow for a
+    threshold that was chosen on the same images. The mean over IoUs is taken for such a share.
     """
 
     def bounds(value: float | None) -> Bounds:

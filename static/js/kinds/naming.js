@@ -3,7 +3,7 @@
    [data-combobox] <input role="combobox"> <ul role="listbox">, [data-vocabulary] a select with all
    classes (what remains without scripts), [data-answer] buttons, [data-given] <strong>.
    Keys as in the ARIA combobox pattern; "/" goes to the field. */
-import { start } from "../label.js";
+import { answerButtons, start } from "../label.js";
 import { one } from "../screen.js";
 
 const MOST = 50;
@@ -34,7 +34,7 @@ start((label) => {
   const box = one("[data-combobox]");
   const field = box.querySelector("input");
   const list = box.querySelector("[role=listbox]");
-  const buttons = [...document.querySelectorAll("[data-answer]")];
+  const buttons = answerButtons(label);
   let found = [];
   let active = -1;
 
@@ -101,9 +101,6 @@ start((label) => {
     const option = event.target.closest("[data-index]");
     if (option) take(found[Number(option.dataset.index)]);
   });
-  for (const button of buttons) {
-    button.addEventListener("click", () => label.answer(button.dataset.answer));
-  }
 
   return {
     show() {},
@@ -111,16 +108,10 @@ start((label) => {
       const named = one("[data-given]");
       named.hidden = !value?.key;
       if (value?.key) named.querySelector("strong").textContent = names.get(value.key) || value.key;
-      for (const button of buttons) {
-        button.setAttribute("aria-pressed", String(button.dataset.answer === value));
-      }
+      buttons.mark(value);
     },
-    key({ key }) {
-      if (key === "/") return (field.focus(), true);
-      const button = buttons.find((candidate) => candidate.dataset.key === key.toLowerCase());
-      if (!button) return false;
-      label.answer(button.dataset.answer);
-      return true;
+    key(event) {
+      return event.key === "/" ? (field.focus(), true) : buttons.key(event);
     },
   };
 });

@@ -5,6 +5,7 @@
    says how to go on. state: none | saving | saved | waiting | conflict | logged-out | other-user | gone |
    refused, with `message`. */
 import { newId, post } from "../outbox.js";
+import { keep, recall } from "../storage.js";
 import { forget, forgetOld, get, put } from "./store.js";
 
 const WAIT_MS = 600;
@@ -15,15 +16,9 @@ const MONTH_MS = 31 * 86_400_000;
 const DEVICE = "assay:device";
 
 function device() {
-  try {
-    const known = localStorage.getItem(DEVICE);
-    if (known) return known;
-    const word = newId().replaceAll("-", "").slice(0, 16);
-    localStorage.setItem(DEVICE, word);
-    return word;
-  } catch {
-    return newId().replaceAll("-", "").slice(0, 16);
-  }
+  const word = recall(DEVICE) || newId().replaceAll("-", "").slice(0, 16);
+  keep(DEVICE, word);
+  return word;
 }
 
 export class Keeper extends EventTarget {

@@ -1,7 +1,5 @@
 /* Which key goes where on the page of a drawing: the page's own, the drawing's, or neither. */
-import { one } from "../screen.js";
-
-export const TYPING = "input:not([type=checkbox], [type=radio]), textarea, select, [contenteditable]";
+import { TYPING, one } from "../screen.js";
 
 export const PAGE_KEYS = [
   ["Shift + Enter", "Submit"],

@@ -3,6 +3,8 @@
 
    A record is any JSON with `at`, the time of writing; of two copies the newer one counts. */
 
+import * as storage from "../storage.js";
+
 const SMALL = 200_000;
 const DATABASE = "assay";
 const TABLE = "records";
@@ -32,69 +34,32 @@ async function table(mode, action) {
   }
 }
 
-function parsed(text) {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
-}
-
-function near(key) {
-  try {
-    return parsed(localStorage.getItem(key));
-  } catch {
-    return null;
-  }
-}
-
-function forgetNear(key) {
-  try {
-    localStorage.removeItem(key);
-  } catch {
-    // Storage is switched off.
-  }
-}
-
 /* Whether the record is kept. */
 export async function put(key, record) {
   const text = JSON.stringify(record);
-  if (text.length <= SMALL) {
-    try {
-      localStorage.setItem(key, text);
-      return true;
-    } catch {
-      // Full, or switched off.
-    }
-  }
+  if (text.length <= SMALL && storage.keep(key, text)) return true;
   const kept = await table("readwrite", (rows) => rows.put(record, key));
   // The older copy goes once the newer one is safe.
-  if (kept !== null) forgetNear(key);
+  if (kept !== null) storage.forget(key);
   return kept !== null;
 }
 
 export async function get(key) {
-  const [here, far] = [near(key), await table("readonly", (rows) => rows.get(key))];
+  const [here, far] = [storage.read(key), await table("readonly", (rows) => rows.get(key))];
   if (!far || far === true) return here;
   return here && here.at >= far.at ? here : far;
 }
 
 export async function forget(key) {
-  forgetNear(key);
+  storage.forget(key);
   await table("readwrite", (rows) => rows.delete(key));
 }
 
 /* Removes records under this prefix that are older. */
 export async function forgetOld(prefix, before) {
-  let near = [];
-  try {
-    near = Object.keys(localStorage).filter((key) => key.startsWith(prefix));
-  } catch {
-    // Storage is switched off.
-  }
   const range = IDBKeyRange.bound(prefix, `${prefix}\uffff`);
   const far = await table("readonly", (rows) => rows.getAllKeys(range));
-  for (const key of new Set([...near, ...(Array.isArray(far) ? far : [])])) {
+  for (const key of new Set([...storage.keysOf(prefix), ...(Array.isArray(far) ? far : [])])) {
     const record = await get(key);
     if (!(record?.at > before)) await forget(key);
   }

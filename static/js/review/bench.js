@@ -4,11 +4,10 @@
    HTML: templates/labeling/_bench.html, and <script type="application/json" id="setup"> as
    labeling/reports/part_overview.py writes it. new Bench({image, save, leave}); open() shows it. */
 import { Easel } from "../parts/easel.js";
-import { TYPING } from "../parts/keys.js";
 import { Panel } from "../parts/panel.js";
 import { listed, OUTLINE, Said } from "../parts/said.js";
 import { Unsaid } from "../parts/sheets.js";
-import { announce, one } from "../screen.js";
+import { TYPING, announce, one } from "../screen.js";
 
 const KEYS = [
   ["Shift + Enter", "Take this drawing"],

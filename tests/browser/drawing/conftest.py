@@ -49,19 +49,19 @@ BEGIN = """async ([size, options]) => {
     document.activeElement.blur();
     scrollTo(0, 0);
   }
-  window.said = [];
-  window.told = [];
+  window.announced = [];
+  window.events = [];
   const [width, height] = size;
   window.drawing = new Drawing(document.querySelector("#root"), {
     width, height, image: "/drawing-alone/photograph.png",
     announce: (text, { quiet }) => {
-      said.push({ text, quiet });
+      announced.push({ text, quiet });
       document.querySelector("#below").textContent = text;
     },
     ...options,
   });
   for (const name of ["change", "select", "overlap", "tool", "history"]) {
-    drawing.addEventListener(name, (event) => told.push([name, event.detail]));
+    drawing.addEventListener(name, (event) => events.push([name, event.detail]));
   }
   window.keys = (event) => drawing.handleKey(event) && event.preventDefault();
   document.addEventListener("keydown", keys);
@@ -154,16 +154,16 @@ class Hand:
         return self.shapes[key][piece][ring]
 
     @property
-    def said(self) -> list[str]:
-        return [entry["text"] for entry in self.js("said")]
+    def announced(self) -> list[str]:
+        return [entry["text"] for entry in self.js("announced")]
 
     @property
     def aloud(self) -> list[str]:
         """What everybody is told, not only those who listen."""
-        return [entry["text"] for entry in self.js("said") if not entry["quiet"]]
+        return [entry["text"] for entry in self.js("announced") if not entry["quiet"]]
 
-    def told(self, name: str) -> list[Any]:
-        return [detail for event, detail in self.js("told") if event == name]
+    def events(self, name: str) -> list[Any]:
+        return [detail for event, detail in self.js("events") if event == name]
 
     def touch(self, kind: str, *points: Point, pointer: str = "touch", first: int = 10) -> None:
         """Fingers (or a pen) at these points: pointers `first`, `first` + 1, …"""

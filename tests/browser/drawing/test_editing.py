@@ -120,7 +120,7 @@ def test_press_within_another_part_chooses_it(editing):
     editing.click((250, 100))
 
     assert editing.js("drawing.selected") == "body"
-    assert editing.told("select")[-1] == {"key": "body"}
+    assert editing.events("select")[-1] == {"key": "body"}
 
 
 def test_every_corner_and_stroke_can_be_undone_and_done_again(hand):
@@ -133,7 +133,7 @@ def test_every_corner_and_stroke_can_be_undone_and_done_again(hand):
         hand.press("Control+z")
     assert hand.shapes == {}
     assert not hand.js("drawing.canUndo")
-    assert hand.told("history")[-1] == {"canUndo": False, "canRedo": True}
+    assert hand.events("history")[-1] == {"canUndo": False, "canRedo": True}
 
     for _ in range(6):
         hand.press("Control+Shift+z")

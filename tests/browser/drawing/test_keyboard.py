@@ -73,7 +73,7 @@ def test_cursor_snaps_and_says_where_it_is(hand):
     hand.load({"body": [[SQUARE]]})
     hand.js("drawing.keyboard.point = [202, 52]")
     hand.press("Enter")
-    assert hand.said[-1] == "head, corner 1 at 200, 50, on the body."
+    assert hand.announced[-1] == "head, corner 1 at 200, 50, on the body."
 
     hand.js("drawing.keyboard.point = [150, 100]")
     hand.press("ArrowUp")

@@ -13,14 +13,14 @@ def test_polygon_closes_on_its_first_corner(hand):
     hand.draw(*SQUARE)
 
     assert hand.shapes == {"head": [[[list(corner) for corner in SQUARE]]]}
-    assert hand.told("change")[-1] == {"reason": "stroke"}
+    assert hand.events("change")[-1] == {"reason": "stroke"}
 
 
 def test_every_corner_is_told_to_the_page_and_to_listeners(hand):
     hand.click(*SQUARE[:2])
 
-    assert [detail["reason"] for detail in hand.told("change")] == ["corner", "corner"]
-    assert hand.said[-2:] == ["head, corner 1 at 100, 50.", "head, corner 2 at 200, 50."]
+    assert [detail["reason"] for detail in hand.events("change")] == ["corner", "corner"]
+    assert hand.announced[-2:] == ["head, corner 1 at 100, 50.", "head, corner 2 at 200, 50."]
     assert hand.shapes == {}
     assert hand.js("drawing.state().stroke") == [[100, 50], [200, 50]]
 
@@ -28,7 +28,7 @@ def test_every_corner_is_told_to_the_page_and_to_listeners(hand):
 def test_closing_says_part_corners_and_area(hand):
     hand.draw(*SQUARE)
 
-    assert hand.said[-1] == "head closed with 4 corners; 4 corners, 10,000 square pixels."
+    assert hand.announced[-1] == "head closed with 4 corners; 4 corners, 10,000 square pixels."
 
 
 def test_second_press_on_the_last_corner_closes(hand):

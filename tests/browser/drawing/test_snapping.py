@@ -136,7 +136,7 @@ def test_overlap_is_hatched_at_once_and_told(hand):
     hand.draw((150, 100), (250, 100), (250, 130), (150, 130))
 
     assert hand.js("drawing.overlaps()") == [{"a": "body", "b": "head", "area": 1500}]
-    assert hand.told("overlap")[-1]["overlaps"] == hand.js("drawing.overlaps()")
+    assert hand.events("overlap")[-1]["overlaps"] == hand.js("drawing.overlaps()")
     hatched = hand.page.locator(".drawing-overlap")
     assert hatched.get_attribute("d")
     assert "url(" in hatched.evaluate("(path) => getComputedStyle(path).fill")

@@ -44,6 +44,6 @@ def test_training_shows_the_known_drawing_over_ones_own(browser_as, bob, campaig
 def test_the_preview_shows_the_object(page, campaign, site, looked_at):
     page.goto(site("/campaigns/cats/preview/"))
 
-    assert page.is_visible(".parts-picture .drawing-part")
+    page.wait_for_selector(".parts-picture .drawing-part")
     assert page.is_visible("[data-half]")
     looked_at(page, "parts-preview")

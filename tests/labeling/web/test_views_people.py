@@ -29,7 +29,7 @@ def page(desk: Client, query: str = "") -> dict:
 def test_members_come_in_pages_whoever_answered_most_first(desk, coots):
     first, second = page(desk), page(desk, "?page=2")
 
-    names = [row.user.pseudonym for row in [*first["members"], *second["members"]]]
+    names = [row.membership.user.pseudonym for row in [*first["members"], *second["members"]]]
     assert (len(first["members"]), len(second["members"])) == (50, MANY - 50)
     assert names[0] == "worker-050"
     assert len(set(names)) == MANY
@@ -66,7 +66,7 @@ def test_whoever_left_is_named_and_no_member(desk, coots):
     found = page(desk)
 
     assert [row.user.pseudonym for row in found["left"]] == ["worker-050"]
-    assert "worker-050" not in {row.user.pseudonym for row in found["members"]}
+    assert "worker-050" not in {row.membership.user.pseudonym for row in found["members"]}
 
 
 def test_a_campaigns_own_page_shows_those_who_answered_most_and_where_the_others_are(desk, coots):

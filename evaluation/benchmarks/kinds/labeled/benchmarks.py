@@ -48,7 +48,7 @@ MAX_ZIP_BYTES = 2 * 1024**3
 
 @dataclass(frozen=True)
 class Plan:
-    """What a benchmark would stand on."""
+    """The release and truth that a new benchmark would have."""
 
     release: int
     kind: str
@@ -56,7 +56,7 @@ class Plan:
 
 
 def plan(campaign: Campaign, kind: str, release: Release | None = None) -> Plan | None:
-    """What a benchmark of this kind would stand on; None where the campaign has no release yet.
+    """The plan of a benchmark of this kind; None where the campaign has no release yet.
 
     Raises Refusal where the release has nothing of the kind, BadInput for damaged files.
     """
@@ -272,10 +272,10 @@ def _entered(benchmark: Benchmark, actor: User, name: str, sha256: str) -> Submi
 
 
 def _place(laid: Path, row: Submission) -> None:
-    """Moves what was laid out to where the row says; the last thing before it is committed."""
+    """Moves the files to the path of the row; the last step before it is committed."""
     goal = submission_path(row)
     goal.parent.mkdir(exist_ok=True)
-    # What a transaction that never ended may have left under this number, or the very same file
+    # What a transaction that never ended may have left under this number, or the same file
     # that came at this moment.
     _remove(goal)
     os.replace(laid, goal)

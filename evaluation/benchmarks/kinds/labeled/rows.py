@@ -30,7 +30,7 @@ HISTOGRAMS = {
 class Cell:
     """A number with its interval, and the threshold of an accuracy.
 
-    best: nothing is surely better. query: what the page of images shows for it; "" for nothing.
+    best: nothing is surely better. asked: the images that it leads to.
     """
 
     value: float | None
@@ -38,7 +38,12 @@ class Cell:
     high: float | None = None
     threshold: float | None = None
     best: bool = False
-    query: str = ""
+    asked: Asked | None = None
+
+    @property
+    def query(self) -> str:
+        """Of the page of its images; "" for none."""
+        return self.asked.query() if self.asked else ""
 
 
 @dataclass(frozen=True)
@@ -240,7 +245,7 @@ def standings(result: LabeledResult) -> list[Standing]:
                 replace(
                     cell,
                     best=name in leaders,
-                    query=Asked(name, measure.number, measure.case).query(),
+                    asked=Asked(name, measure.number, measure.case),
                 )
                 for name, cell in zip(names(result), _column(result, measure), strict=True)
             ]
@@ -279,7 +284,7 @@ def _measure_row(
         return None
     if number:
         cells = [
-            replace(cell, query=Asked(own, number, case).query())
+            replace(cell, asked=Asked(own, number, case))
             for own, cell in zip(names(result), cells, strict=True)
         ]
     return MeasureRow(number, name, cells)
@@ -360,7 +365,7 @@ def per_class(result: LabeledResult) -> list[ClassRow]:
     """Every class, easiest first by the mean of the cells; without any value last."""
     columns = [by_class(own.result) for own in result.submissions]
     counted = [scored_classes(own.result) for own in result.submissions]
-    asked = wording.CLASS_IMAGES[result.kind]
+    number = wording.CLASS_IMAGES[result.kind]
     called = result.class_names or {}
     rows = []
     for wnid in dict.fromkeys(wnid for column in columns for wnid in column):
@@ -371,7 +376,7 @@ def per_class(result: LabeledResult) -> list[ClassRow]:
                 wnid,
                 called.get(wnid, wnid),
                 [
-                    Cell(own.value if own else None, query=Asked(name, asked, "", wnid).query())
+                    Cell(own.value if own else None, asked=Asked(name, number, "", wnid))
                     for name, own in zip(names(result), found, strict=True)
                 ],
                 next((own.images for own in found if own), None),

@@ -1,6 +1,6 @@
 """How a benchmark on released labels is scored: as `score KIND` scores the files of its truth.
 
-Called by kind.py. What a run says of each image goes to files in its folder, the figures into the
+Called by kind.py. The outcome of each image goes to files in its folder, the figures into the
 Run.
 """
 

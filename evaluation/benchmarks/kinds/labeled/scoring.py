@@ -229,7 +229,7 @@ def called(sent: Path, name: str, truth: Path) -> Iterator[None]:
 
 
 def _where(file: str | None, sent: Path, name: str) -> str:
-    """A file of a folder that was sent stands behind the folder's name; one of the truth is known
+    """A file of a folder that was sent is named after the folder; one of the truth is known
     by its own."""
     if file is None or Path(file) == sent:
         return name

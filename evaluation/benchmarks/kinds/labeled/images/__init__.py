@@ -1,1 +1,1 @@
-"""What a run says of single images: outcomes, indexes, overlays, pages."""
+"""The outcomes of single images: cases, index, overlays, pages."""

@@ -37,7 +37,7 @@ def layer(path: Path) -> bytes:
 
 def _read(path: Path) -> NDArray[np.float64]:
     """(H, W) with every so many-th row and column, so that neither is longer than MOST_PX."""
-    cure = "bring the score maps anew"
+    cure = "upload the score maps again"
     try:
         kept = np.load(path, mmap_mode="r", allow_pickle=False)
     except NO_ARRAY:

@@ -1,4 +1,4 @@
-"""Ground truth out of a frozen release: the very files that `score KIND` reads. No database.
+"""Ground truth out of a frozen release: the files that `score KIND` reads. No database.
 
 What nobody decided is left out, and counted. Boxes are in pixels of the image, x1 and y1 exclusive
 unless somebody asks for the last pixel.

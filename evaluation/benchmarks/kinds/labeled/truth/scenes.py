@@ -1,4 +1,4 @@
-"""What a frozen release says of each image, as ground truth needs it. No database.
+"""The boxes and classes of each image of a frozen release, as ground truth needs them. No database.
 
 unknown is never taken for no. Image by image, so memory stays flat.
 """

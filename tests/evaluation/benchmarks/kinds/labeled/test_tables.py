@@ -42,7 +42,7 @@ def test_a_submission_without_a_number_comes_last_and_crashes_nothing():
     first, last = rows.standings(results.result("detection", None, 0.4))
 
     assert (first.name, last.name) == ("beta", "alpha")
-    assert replace(last.lead, query="") == rows.Cell(None)
+    assert replace(last.lead, asked=None) == rows.Cell(None)
 
 
 def test_answer_says_whether_anything_tells_two_apart():
