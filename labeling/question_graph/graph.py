@@ -315,27 +315,19 @@ def build(raw: Mapping[str, object]) -> Graph:
     depth = _depths(entries)
     printed = _printed(entries)
     place = {node_id: position for position, node_id in enumerate(printed)}
-
-    def in_order(ids: Iterable[str]) -> tuple[str, ...]:
-        return tuple(sorted(ids, key=place.__getitem__))
-
-    nodes = [
-        replace(
-            node,
-            parents=in_order(node.parents),
-            children=in_order(node.children),
-            depth=depth[node.id],
+    nodes = []
+    for node in entries.values():
+        parents, children = (
+            tuple(sorted(ids, key=place.__getitem__)) for ids in (node.parents, node.children)
         )
-        for node in entries.values()
-    ]
+        nodes.append(replace(node, parents=parents, children=children, depth=depth[node.id]))
     nodes.sort(key=lambda node: (node.depth, place[node.id]))
-    notes = _texts(raw.get("notes", raw.get("decisions"))) or ()
     return Graph(
         nodes=tuple(nodes),
         printed=tuple(printed),
         name=_text(raw.get("name")),
         source=_text(raw.get("source")),
-        notes=notes,
+        notes=_texts(raw.get("notes", raw.get("decisions"))) or (),
     )
 
 
@@ -422,20 +414,18 @@ def _link(entries: dict[str, Node]) -> list[str]:
     with_parents = any(entry.parents for entry in entries.values())
     with_children = any(entry.children for entry in entries.values())
     for name, entry in entries.items():
-        for part, word in (("parents", "parent"), ("children", "child")):
+        for part, word, back, are_given in (
+            ("parents", "parent", "children", with_children),
+            ("children", "child", "parents", with_parents),
+        ):
             for other in getattr(entry, part):
                 if other not in entries:
                     faults.append(
                         f"{name}: its {word} {other} is not in the graph; add it or take it out."
                     )
-                elif part == "parents" and with_children and name not in entries[other].children:
+                elif are_given and name not in getattr(entries[other], back):
                     faults.append(
-                        f"{name}: says its parent is {other}, whose children leave it out;"
-                        " make the two agree."
-                    )
-                elif part == "children" and with_parents and name not in entries[other].parents:
-                    faults.append(
-                        f"{name}: says its child is {other}, whose parents leave it out;"
+                        f"{name}: says its {word} is {other}, whose {back} leave it out;"
                         " make the two agree."
                     )
     pairs = {(p, c) for c, entry in entries.items() for p in entry.parents if p in entries}
