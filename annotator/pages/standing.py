@@ -64,7 +64,7 @@ def my_standing(request: HttpRequest, name: str) -> HttpResponse:
 
 def figures(membership: Membership) -> dict[str, object]:
     """The figures of the page; None for what is not known yet, or not well enough to be told."""
-    told = monitoring.told(membership)
+    told = monitoring.shown_accuracy(membership)
     chance = membership.standing.get("chance") or {}
     return {
         "stage": STAGES[Stage(membership.stage)],

@@ -353,7 +353,7 @@ def _benchmarks() -> QuerySet[Benchmark]:
 
 
 def _differs(campaign: Campaign) -> bool:
-    marks = freezing.marks_of(campaign)
+    marks = freezing.fingerprint(campaign)
     last = campaign.releases.order_by("-number").first()
     if last is None:
         return bool(marks["last_settlement"])

@@ -276,7 +276,7 @@ def _keep(
         "chance": figures["chance"],
         "reasons": list(found),
         "at": now.isoformat(),
-        "told": _told(membership.standing.get("told"), tested, now),
+        "told": _shown(membership.standing.get("told"), tested, now),
     }
     with writing():
         row = (
@@ -295,7 +295,7 @@ def _keep(
     return True
 
 
-def _told(before: Shown | None, tested: Tested, now: datetime) -> Shown | None:
+def _shown(before: Shown | None, tested: Tested, now: datetime) -> Shown | None:
     """What the person may be told of their gold: as it stood some answers ago, and for a day, so
     that no change tells of a single answer."""
     if before is not None:
@@ -307,7 +307,7 @@ def _told(before: Shown | None, tested: Tested, now: datetime) -> Shown | None:
     return {"right": tested.right, "total": tested.total, "on": now.date().isoformat()}
 
 
-def told(membership: Membership) -> Shown | None:
+def shown_accuracy(membership: Membership) -> Shown | None:
     """None while the person met too little gold. Show it in bands, never as a figure:
     docs/quality.md."""
     shown: Shown | None = membership.standing.get("told")

@@ -127,7 +127,7 @@ class Fingerprint(GraphFingerprint, PartFingerprint):
     states: dict[str, int]
 
 
-def marks_of(campaign: Campaign) -> Fingerprint:
+def fingerprint(campaign: Campaign) -> Fingerprint:
     latest = Settlement.objects.filter(question__campaign=campaign).aggregate(at=Max("pk"))["at"]
     states = dict(
         campaign.questions.order_by()
@@ -138,8 +138,8 @@ def marks_of(campaign: Campaign) -> Fingerprint:
     return {
         "last_settlement": latest or 0,
         "states": dict(sorted(states.items())),
-        **graph.marks_of(campaign),
-        **parts.marks_of(campaign),
+        **graph.fingerprint(campaign),
+        **parts.fingerprint(campaign),
     }
 
 
@@ -199,7 +199,7 @@ class _Writer:
 
 def _write(campaign_id: int, folder: Path) -> tuple[Line, Fingerprint]:
     campaign = Campaign.objects.select_related("dataset", "policy").get(pk=campaign_id)
-    marks = marks_of(campaign)
+    marks = fingerprint(campaign)
     with _Writer(folder, campaign) as writer:
         for topic in Topic.objects.filter(campaign=campaign).order_by(*_by("key")):
             writer.files["topics.jsonl"].write(_topic_line(topic))

@@ -109,7 +109,7 @@ def orders(questions: Sequence[Question], first: dict[int, int]) -> dict[int, in
     }
 
 
-def marks_of(campaign: Campaign) -> GraphFingerprint:
+def fingerprint(campaign: Campaign) -> GraphFingerprint:
     """A cheap sign of what these files would hold; nothing where there is no graph."""
     if campaign.graph_id is None:
         return {}

@@ -66,7 +66,7 @@ class Objects:
         return {"parts": self.tally.content(), "vocabulary": version}
 
 
-def marks_of(campaign: Campaign) -> PartFingerprint:
+def fingerprint(campaign: Campaign) -> PartFingerprint:
     """A cheap sign of what is given of objects; nothing for other kinds."""
     if KINDS[campaign.kind].release != OBJECTS:
         return {}

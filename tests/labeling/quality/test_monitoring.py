@@ -519,19 +519,19 @@ def test_figures_that_cannot_be_are_counted_anew_from_the_answers(pond, bob, gol
 def test_what_a_person_is_told_lags_and_changes_at_most_daily(pond, bob, golden):
     give(bob, golden[:9], right(golden[:9]))
     monitoring.watch(pond, bob)
-    assert monitoring.told(member(pond, bob)) is None
+    assert monitoring.shown_accuracy(member(pond, bob)) is None
 
     give(bob, golden[9:10], wrong(golden[9:10]))
     monitoring.watch(pond, bob)
-    first = monitoring.told(member(pond, bob))
+    first = monitoring.shown_accuracy(member(pond, bob))
     give(bob, golden[10:], right(golden[10:]))
     monitoring.watch(pond, bob)
 
     assert (first["right"], first["total"]) == (9, 10)
-    assert monitoring.told(member(pond, bob)) == first
+    assert monitoring.shown_accuracy(member(pond, bob)) == first
 
     membership = member(pond, bob)
     membership.standing["told"]["on"] = "2026-01-01"
     membership.save()
     monitoring.watch(pond, bob)
-    assert monitoring.told(member(pond, bob))["total"] == 20
+    assert monitoring.shown_accuracy(member(pond, bob))["total"] == 20

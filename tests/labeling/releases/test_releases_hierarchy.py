@@ -179,12 +179,12 @@ def test_strict_mode_follows_the_order_of_settling(alice, dataset):
 
 def test_freezing_twice_is_one_release_and_a_given_label_makes_another(home):
     first = freezing.freeze(home)
-    marks = freezing.marks_of(home)
+    marks = freezing.fingerprint(home)
     assert freezing.freeze(home).number == first.number
 
     prior_labels.add(home.dataset, [{"image": "2.png", "key": CUP}], "more")
 
-    assert freezing.marks_of(home) != marks
+    assert freezing.fingerprint(home) != marks
     assert freezing.freeze(home).number == first.number + 1
 
 

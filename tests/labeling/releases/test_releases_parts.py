@@ -205,25 +205,25 @@ def test_the_same_content_is_the_same_release_and_another_radius_is_not(campaign
 
 
 def test_marks_follow_the_vocabulary_and_what_is_given(campaign, dataset):
-    before = freezing.marks_of(campaign)
-    assert freezing.marks_of(campaign) == before
+    before = freezing.fingerprint(campaign)
+    assert freezing.fingerprint(campaign) == before
 
     again = cats.things()[2:3]
     objects.put(dataset, again, "another importer")
 
-    assert freezing.marks_of(campaign) != before
+    assert freezing.fingerprint(campaign) != before
     assert before["vocabulary"] == campaign.vocabulary_id
 
 
 def test_marks_follow_another_radius_and_what_is_taken_away(campaign, alice):
     head = GivenLabel.objects.get(item__image__name="cats/0.png", key="head")
-    before = freezing.marks_of(campaign)
+    before = freezing.fingerprint(campaign)
 
     merging.choose(head.item, "head", "", 9.0, alice)
-    chosen = freezing.marks_of(campaign)
+    chosen = freezing.fingerprint(campaign)
     GivenLabel.objects.filter(item__image__name="cats/1.png", key="head").delete()
 
-    assert before != chosen != freezing.marks_of(campaign)
+    assert before != chosen != freezing.fingerprint(campaign)
 
 
 def test_a_release_says_by_which_vocabulary_it_was_drawn(release, campaign):

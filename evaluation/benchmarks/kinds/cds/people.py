@@ -248,7 +248,7 @@ def latest(naming: Campaign | None) -> Release | None:
     if naming is None:
         return None
     rows = list(naming.releases.order_by("-number"))
-    marks = freezing.marks_of(naming)
+    marks = freezing.fingerprint(naming)
     return next(
         (row for row in rows if row.counts.get("marks") == marks), rows[0] if rows else None
     )

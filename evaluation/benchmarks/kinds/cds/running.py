@@ -32,7 +32,7 @@ SEQUENCES, ANSWERS = "sequences.jsonl", "answers.jsonl"
 
 def prepare(benchmark: Benchmark, run: Run) -> Release:
     """The release whose objects are revealed; what people named is frozen on the way."""
-    if benchmark.naming is not None and freezing.marks_of(benchmark.naming)["last_settlement"]:
+    if benchmark.naming is not None and freezing.fingerprint(benchmark.naming)["last_settlement"]:
         freezing.freeze(
             benchmark.naming, run.requested_by, interim=bool(run.settings.get("interim"))
         )
@@ -94,7 +94,7 @@ def fingerprint(benchmark: Benchmark) -> dict[str, object]:
         "classifiers": [
             list(row) for row in benchmark.submissions.values_list("name", "sha256", "is_people")
         ],
-        "naming": freezing.marks_of(naming) if naming is not None else None,
+        "naming": freezing.fingerprint(naming) if naming is not None else None,
     }
 
 
@@ -103,7 +103,7 @@ def obstacle(benchmark: Benchmark) -> str:
     named = benchmark.naming
     if benchmark.submissions.filter(is_people=False).exists():
         return ""
-    return "" if named is not None and freezing.marks_of(named)["last_settlement"] else NOBODY
+    return "" if named is not None and freezing.fingerprint(named)["last_settlement"] else NOBODY
 
 
 def remove_interim(run: Run) -> None:

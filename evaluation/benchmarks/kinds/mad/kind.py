@@ -72,7 +72,7 @@ class Mad(BenchmarkKind[MadResult]):
     def fingerprint(self, benchmark: Benchmark) -> dict[str, object]:
         classifiers = benchmark.submissions.values_list("name", "accuracy")
         return {
-            "marks": freezing.marks_of(benchmark.campaign),
+            "marks": freezing.fingerprint(benchmark.campaign),
             "classifiers": [list(row) for row in classifiers],
             "selections": benchmark.selections.count(),
             "conventions": {key: benchmark.settings[key] for key in competitions.DEFAULTS},
