@@ -42,7 +42,13 @@ class Record:
         if lacking:
             raise ValueError(f"{cls.__name__} lacks {', '.join(lacking)}")
         known = {own.name: own.read(value[key]) for key, own in readers.items() if key in value}
-        return cls(**known, unknown={key: value[key] for key in value if key not in readers})
+        # A null that could be left out is written again, or a kept object had another hash.
+        unknown = {
+            key: value[key]
+            for key in value
+            if key not in readers or (value[key] is None and not readers[key].is_required)
+        }
+        return cls(**known, unknown=unknown)
 
     def to_json(self) -> dict[str, Any]:
         """The strict JSON object, its keys in the order of the fields; NaN becomes null."""
@@ -52,7 +58,7 @@ class Record:
             for key, (own, value) in found.items()
             if own.is_required or value is not None
         }
-        return written | self.unknown
+        return written | {key: self.unknown[key] for key in self.unknown if key not in written}
 
 
 @dataclass(frozen=True)

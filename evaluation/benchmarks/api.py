@@ -179,8 +179,8 @@ class SubmissionViewSet(BaseViewSet):
         row = benchmark_for(self.user, benchmark)
         if kind_of(row).names_in_file:
             raise Refusal("A file of this benchmark names its classifiers itself: POST it.")
-        self._accepted(row, self.read(SubmissionUpload)["file"], classifier)
-        if runs.has_changed(row):
+        joined = self._accepted(row, self.read(SubmissionUpload)["file"], classifier)
+        if not joined and runs.has_changed(row):
             runs.request(row, self.user)
         return self.answer(ReleasedSubmissionSerializer, row.submissions.get(name=classifier))
 

@@ -62,13 +62,14 @@ class Table:
         return head, [[_cell(cells.get(key)) for key in head] for _, cells in rows]
 
     def shown(self, result: Any) -> dict[str, object]:
-        """What `_table.html` shows: the columns with words that any row has a value of."""
+        """What `_table.html` shows: the columns with words that any row has a value of,
+        all of them without rows."""
         declared, rows = self._filled(result)
         known = {column.key: column for column in declared if column.words}
         columns = [
             known[key]
             for key in self.page or known
-            if any(cells.get(key) is not None for _, cells in rows)
+            if not rows or any(cells.get(key) is not None for _, cells in rows)
         ]
         shown = [
             [(column, cells.get(column.key), row) for column in columns] for row, cells in rows

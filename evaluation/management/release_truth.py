@@ -2,6 +2,7 @@
 
 import tempfile
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import wraps
 from pathlib import Path
 from typing import Any, TypeVar
@@ -49,8 +50,7 @@ def of_release(
                 result = action(**options | _laid_out(kind, folder, options))
             except BadInput as error:
                 raise _of_release(error, folder, source) from error
-            result.unknown["truth"] = counts.to_json()
-            return result
+            return replace(result, unknown=result.unknown | {"truth": counts.to_json()})
 
     return scored
 

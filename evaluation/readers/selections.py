@@ -34,7 +34,8 @@ class Meta(Record):
     """The first line of a selection: who competes, and by which rule images were chosen.
 
     inputs: SHA-256 of each file that was read. parts: of how many it was merged. added: the
-    classifier that joined by it. Lines that other tools write have the first and top_k alone.
+    classifier that joined by it. Lines that other tools write have the first and top_k alone, and
+    whatever they like under wordnet, inputs and counts.
     """
 
     classifiers: list[str]
@@ -45,9 +46,9 @@ class Meta(Record):
     max_per_label: int | None = None
     unique_pairs: bool | None = None
     distance: str | None = None
-    wordnet: dict[str, str] | None = None
-    inputs: dict[str, str] | None = None
-    counts: dict[str, int] | None = None
+    wordnet: object = None
+    inputs: object = None
+    counts: object = None
     parts: int | None = None
     added: str | None = None
 

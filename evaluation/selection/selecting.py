@@ -224,7 +224,7 @@ def write_selection(out: Path, meta: Meta, lists: Iterable[list[Line]]) -> Meta:
     whole = list(lists)
     sizes = [len(lines) for lines in whole]
     counts = {
-        **(meta.counts or {}),
+        **(meta.counts if isinstance(meta.counts, dict) else {}),
         "pairs": len(whole),
         "selected": sum(min(size, meta.top_k) for size in sizes),
         "reserve": sum(max(0, size - meta.top_k) for size in sizes),

@@ -53,6 +53,16 @@ def test_keys_come_in_the_order_of_the_fields_whatever_the_database_made_of_them
     assert list(Scored.from_json(shuffled).to_json()) == list(KEPT)
 
 
+def test_a_null_that_may_be_left_out_is_written_where_it_was():
+    kept = {"value": 1.0, "interval": None}
+
+    metric = Metric.from_json(kept)
+
+    assert metric.to_json() == kept
+    metric.interval = [0.0, 1.0]
+    assert metric.to_json() == {"value": 1.0, "interval": [0.0, 1.0]}
+
+
 def test_a_key_that_is_missing_is_named():
     with pytest.raises(ValueError, match="Scored lacks class, size"):
         Scored.from_json({key: KEPT[key] for key in KEPT if key not in ("class", "size")})

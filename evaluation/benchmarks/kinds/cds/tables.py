@@ -6,6 +6,8 @@ from evaluation.benchmarks.tables import Column, Table
 from evaluation.scoring.cds import wording
 from evaluation.scoring.cds.result import CdsResult
 
+NBSP = "\N{NO-BREAK SPACE}"
+
 
 def _stored(name: str, *keys: str) -> Table:
     """A CSV file of rows as they are stored: a column that they lack is left out, and one that is
@@ -82,4 +84,6 @@ CORRELATIONS = Table(
 
 
 def _interval(low: float | None, high: float | None, digits: int, to: str) -> str | None:
-    return None if low is None or high is None else f"{low:.{digits}f} {to} {high:.{digits}f}"
+    if low is None or high is None:
+        return None
+    return NBSP.join((f"{low:.{digits}f}", to, f"{high:.{digits}f}"))

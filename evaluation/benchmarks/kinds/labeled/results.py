@@ -73,7 +73,10 @@ class LabeledResult(Record):
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Self:
-        found = super().from_json(value)
-        for own, stored in zip(found.submissions, value["submissions"], strict=True):
+        # The first results lacked these.
+        rows = [{"attempts": 1} | row for row in value["submissions"]]
+        early = {"comparison": None, "objects": None, "notes": []}
+        found = super().from_json({**early, **value, "submissions": rows})
+        for own, stored in zip(found.submissions, rows, strict=True):
             own.result = RESULTS[found.kind].from_json(stored["result"])
         return found

@@ -48,6 +48,18 @@ def test_a_release_is_scored_without_a_file_in_between(
     assert result["truth"]["images"] == (3 if kind == "detection" else 1)
 
 
+def test_the_truth_is_said_once_of_several_submissions(wordnet, shell, release, tmp_path):
+    path = world.predictions(tmp_path / "p.csv", "classification", ("cats/1.png", 1, CAT))
+    both = ("--predictions", f"a={path}", "--predictions", f"b={path}")
+
+    status, out, err = shell("score", "classification", "--truth", release, *both, "--json")
+
+    assert status == 0, err
+    result = json.loads(out)
+    assert "truth" in result
+    assert [own["name"] for own in result["submissions"] if "truth" not in own] == ["a", "b"]
+
+
 def test_inclusive_pixels_hold_for_a_release_too(wordnet, shell, release, tmp_path):
     # Of IoU 1 with the last pixels of 8 6 56 42.
     row = ("cats/1.png", CAT, 0.9, 8, 6, 55, 41)

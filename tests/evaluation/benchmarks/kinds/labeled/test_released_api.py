@@ -3,7 +3,7 @@
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 
-from evaluation.benchmarks import folders
+from evaluation.benchmarks import folders, runs
 from evaluation.models import Benchmark, Run
 from labeling.releases import freezing
 from tests.evaluation.benchmarks.kinds.labeled import world
@@ -75,6 +75,15 @@ def test_what_cannot_be_is_refused_by_its_field(client, cats, changes, status, f
     assert answer["Content-Type"] == "application/problem+json"
     assert answer.json()["errors"][0]["field"] == field
     assert not Benchmark.objects.exists()
+
+
+def test_a_submission_asks_for_one_run(client, maps, monkeypatch):
+    asked = []
+    monkeypatch.setattr(runs, "request", lambda *args: asked.append(args))
+
+    assert put(client, benchmark=maps).status_code == 200
+
+    assert len(asked) == 1
 
 
 def test_a_classifier_comes_is_scored_and_leaves(client, maps, run_jobs):

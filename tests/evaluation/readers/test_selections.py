@@ -1,0 +1,24 @@
+"""evaluation/readers/selections.py: what mad select, and other tools, wrote."""
+
+import json
+
+from evaluation.readers import selections
+
+
+def test_what_other_tools_write_beside_the_rule_is_no_fault(tmp_path):
+    meta = {
+        "classifiers": ["a", "b"],
+        "top_k": 3,
+        "max_per_label": None,
+        "wordnet": "3.0",
+        "inputs": "pool.npy",
+        "counts": [1],
+    }
+    line = {"pair": ["a", "b"], "rank": 1, "image": "1.png", "labels": ["cat", "dog"]}
+    path = tmp_path / "selection.jsonl"
+    path.write_text(f"{json.dumps({'meta': meta})}\n{json.dumps(line)}\n")
+
+    found = selections.read_ranked(path)
+
+    assert found.meta.to_json() == meta
+    assert [image.image for image in found.images] == ["1.png"]
