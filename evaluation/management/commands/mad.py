@@ -326,7 +326,8 @@ def _shard(text: str) -> tuple[int, int]:
 
 
 def show_selection(result: SelectionResult) -> str:
-    rows: list[tuple[str, object]] = [("written", result.out), *(result.counts or {}).items()]
+    counts = result.counts if isinstance(result.counts, dict) else {}
+    rows: list[tuple[str, object]] = [("written", result.out), *counts.items()]
     if result.held is not None:
         rows.append(("images held for merge", result.held))
     return table(rows)

@@ -75,7 +75,7 @@ class LabeledResult(Record):
     def from_json(cls, value: Mapping[str, Any]) -> Self:
         # The first results lacked these.
         rows = [{"attempts": 1} | row for row in value["submissions"]]
-        early = {"comparison": None, "objects": None, "notes": []}
+        early: dict[str, object] = {"comparison": None, "objects": None, "notes": []}
         found = super().from_json({**early, **value, "submissions": rows})
         for own, stored in zip(found.submissions, rows, strict=True):
             own.result = RESULTS[found.kind].from_json(stored["result"])
