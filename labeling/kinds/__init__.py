@@ -1,6 +1,7 @@
 """The kinds of question, a class each (base.py), and how their votes become a verdict (deciding.py)
 by a campaign's policy (policies.py). Pure; imports estimators, geometry, parts and question_graph.
 
+By majority deciding.judge calls the kind's `settle`; for fixed words that is votes.plurality.
 Settings say which kinds there are (ASSAY_QUESTION_KINDS); labeling/apps.py hands the list over.
 """
 
