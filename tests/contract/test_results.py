@@ -431,7 +431,7 @@ def test_a_release_has_the_same_hashes(kept, kind, pond, people, settings):
     meta = json.loads((folder / "release.json").read_text())
     assert release.sha256 == frozen.digest(meta)
     outside = {"sha256": "…", "created_at": "…", "code_version": "…"}
-    kept(f"releases/{kind}.json", json.dumps(meta | outside, indent=1) + "\n")
+    kept(f"releases/{kind}.json", json.dumps(meta | outside, indent=1, sort_keys=True) + "\n")
 
 
 STORED = json.loads((KEPT / "policies.json").read_text())

@@ -124,7 +124,9 @@ class Command(ContractCommand):
             time.sleep(runs.LOOK_SECONDS)
         if run.state == Run.State.FAILED:
             raise BadInput(run.error.rstrip("."), name)
-        return {"benchmark": name, "run": run.pk, **(run.result or {})}
+        # In one order of keys, whatever the database made of it.
+        result = LabeledResult.from_json(run.result or {})
+        return {"benchmark": name, "run": run.pk, **result.to_json()}
 
     def show_scored(self, stored: Result) -> str:
         result = LabeledResult.from_json(stored)
