@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from tests import count_untyped
+
 ROOT = Path(__file__).resolve().parents[1]
 APPS = ("annotator", "evaluation", "labeling")
 # Each package imports only from those above it; "" holds the modules at the root of the app.
@@ -410,3 +412,11 @@ def test_templates_carry_no_inline_script_or_style():
     }
 
     assert found == {}
+
+
+def test_hardly_any_json_is_untyped():
+    # 1,111 and 384 before results had types.
+    dicts, returning = count_untyped.total()
+
+    assert dicts <= 80
+    assert returning <= 60
