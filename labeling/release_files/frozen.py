@@ -39,7 +39,7 @@ AGAIN = "freeze the campaign again, or fetch the release anew"
 # What tells one freezing from another but is no part of the content.
 _OUTSIDE = ("number", "created_at", "sha256")
 
-# A line, or the head, as whoever wrote it knows it.
+# JSON of a line, or of the head: TypedDicts of their writers.
 Line = dict[str, Any]
 T = TypeVar("T")
 U = TypeVar("U")

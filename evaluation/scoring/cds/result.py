@@ -13,6 +13,7 @@ from evaluation.metrics.cds.tables import (
     PartSchemeRow,
     WinnersRow,
 )
+from evaluation.scoring.scored_release import ScoredRelease
 from labeling.records import Record
 
 
@@ -105,12 +106,6 @@ class Bootstrap(Record):
     rounds: int
     seed: int
     level: float
-
-
-@dataclass(kw_only=True)
-class ScoredRelease(Record):
-    number: int
-    sha256: str
 
 
 @dataclass(kw_only=True)

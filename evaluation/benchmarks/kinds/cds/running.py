@@ -17,7 +17,8 @@ from evaluation.models import Benchmark, Run, Submission
 from evaluation.readers.answers import require_file
 from evaluation.readers.frame_predictions import Predictions, frame_places, read_predictions
 from evaluation.scoring.cds import scoring
-from evaluation.scoring.cds.result import CdsResult, Options, ScoredRelease
+from evaluation.scoring.cds.result import CdsResult, Options
+from evaluation.scoring.scored_release import ScoredRelease
 from labeling.errors import Refusal
 from labeling.files import BadInput, atomic_write
 from labeling.management.contract import to_json

@@ -17,6 +17,7 @@ from evaluation.scoring.classification import ClassificationResult
 from evaluation.scoring.comparing import Comparison
 from evaluation.scoring.detection import DetectionResult
 from evaluation.scoring.localization import LocalizationResult
+from evaluation.scoring.scored_release import ScoredRelease
 from evaluation.scoring.wsol.results import Curves, WsolResult
 from labeling.records import Record
 
@@ -36,12 +37,6 @@ class ScoredSubmission(Record):
     name: str
     attempts: int
     result: KindResult
-
-
-@dataclass(kw_only=True)
-class ScoredRelease(Record):
-    number: int
-    sha256: str
 
 
 @dataclass(kw_only=True)

@@ -21,7 +21,6 @@ from evaluation.benchmarks.kinds.labeled.images import image_index
 from evaluation.benchmarks.kinds.labeled.results import (
     KindCurves,
     LabeledResult,
-    ScoredRelease,
     ScoredSubmission,
 )
 from evaluation.benchmarks.kinds.labeled.settings import TEST, Settings
@@ -36,6 +35,7 @@ from evaluation.scoring import comparing, explaining
 from evaluation.scoring.analysis import Analysis, Difficulty, accuracies, analyse, scales_of
 from evaluation.scoring.detection import DetectionResult
 from evaluation.scoring.image_lines import ImageOutcome, Line
+from evaluation.scoring.scored_release import ScoredRelease
 from evaluation.scoring.wsol.results import WsolResult
 from labeling.errors import Refusal
 from labeling.files import BadInput, atomic_write

@@ -9,15 +9,9 @@ from evaluation.benchmarks.kinds.mad import competitions
 from evaluation.metrics.mad import ranking
 from evaluation.metrics.mad.results import Ranking
 from evaluation.models import Benchmark, Selection
+from evaluation.scoring.scored_release import ScoredRelease
 from labeling.models import Question, Release
-from labeling.records import Record
 from labeling.releases import freezing
-
-
-@dataclass(kw_only=True)
-class ScoredRelease(Record):
-    number: int
-    sha256: str
 
 
 @dataclass(kw_only=True)

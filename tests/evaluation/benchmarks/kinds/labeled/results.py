@@ -4,7 +4,6 @@ from evaluation.benchmarks.kinds.labeled.results import (
     KindCurves,
     KindResult,
     LabeledResult,
-    ScoredRelease,
     ScoredSubmission,
 )
 from evaluation.benchmarks.kinds.labeled.settings import checked
@@ -21,6 +20,7 @@ from evaluation.scoring.comparing import (
 )
 from evaluation.scoring.detection import ClassPrecision, DetectionResult
 from evaluation.scoring.localization import LocalizationResult
+from evaluation.scoring.scored_release import ScoredRelease
 from evaluation.scoring.wsol.results import Best, BestByIou, Curves, WsolResult
 
 CAT, COW = "n02121620", "n01887787"
