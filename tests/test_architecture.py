@@ -25,7 +25,17 @@ ORDER = {
         *("exchange", "reports", "web", "django"),
     ),
     "evaluation": (
-        *("", "models", "metrics", "readers", "selection", "sequences", "scoring", "classifiers"),
+        *(
+            "",
+            "models",
+            "metrics",
+            "readers",
+            "engines",
+            "selection",
+            "sequences",
+            "scoring",
+            "classifiers",
+        ),
         *("benchmarks", "benchmarks/kinds", "django"),
     ),
 }
@@ -38,8 +48,13 @@ PURE = (
     *("labeling/image_files.py", "labeling/numba_cache.py", "labeling/estimators"),
     *("labeling/geometry", "labeling/vocabulary", "labeling/parts", "labeling/formats"),
     *("labeling/question_graph", "labeling/kinds", "labeling/release_files"),
-    *("labeling/simulation", "evaluation/metrics", "evaluation/readers", "evaluation/selection"),
-    *("evaluation/sequences", "evaluation/scoring", "evaluation/classifiers"),
+    *("labeling/simulation", "evaluation/metrics", "evaluation/readers", "evaluation/engines"),
+    *(
+        "evaluation/selection",
+        "evaluation/sequences",
+        "evaluation/scoring",
+        "evaluation/classifiers",
+    ),
 )
 # Modules that may know HTTP.
 WEB = re.compile(
