@@ -25,18 +25,8 @@ ORDER = {
         *("exchange", "reports", "web", "django"),
     ),
     "evaluation": (
-        *(
-            "",
-            "models",
-            "metrics",
-            "readers",
-            "engines",
-            "selection",
-            "sequences",
-            "scoring",
-            "classifiers",
-        ),
-        *("benchmarks", "benchmarks/kinds", "django"),
+        *("", "models", "metrics", "readers", "engines", "selection", "sequences", "scoring"),
+        *("classifiers", "benchmarks", "benchmarks/kinds", "django"),
     ),
 }
 # Django looks these up at the root of an app; nothing but Django and tests imports them.
@@ -49,12 +39,8 @@ PURE = (
     *("labeling/geometry", "labeling/vocabulary", "labeling/parts", "labeling/formats"),
     *("labeling/question_graph", "labeling/kinds", "labeling/release_files"),
     *("labeling/simulation", "evaluation/metrics", "evaluation/readers", "evaluation/engines"),
-    *(
-        "evaluation/selection",
-        "evaluation/sequences",
-        "evaluation/scoring",
-        "evaluation/classifiers",
-    ),
+    *("evaluation/selection", "evaluation/sequences", "evaluation/scoring"),
+    "evaluation/classifiers",
 )
 # Modules that may know HTTP.
 WEB = re.compile(

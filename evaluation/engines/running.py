@@ -73,7 +73,7 @@ def run(
 
 
 def share(tasks: Sequence[Task], index: int, shares: int) -> list[Task]:
-    """The tasks j with j mod shares = index mod shares: the part I of N that one of an array's processes makes."""
+    """The tasks j with j mod shares = index mod shares: what process I of an array of N makes."""
     return [each for j, each in enumerate(tasks) if j % shares == index % shares]
 
 

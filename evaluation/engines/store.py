@@ -1,8 +1,8 @@
 """The store of objects that tasks make: a folder, or a prefix in an S3 bucket.
 
-An object is there whole or not at all: it is put under a temporary name and then renamed (a folder), or
-by one conditional request (S3). Its first 32 bytes are the SHA-256 of the rest, so that what a power
-cut or a full disk halved is noticed when it is read.
+An object is there whole or not at all: it is put under a temporary name and then renamed (a
+folder), or by one conditional request (S3). Its first 32 bytes are the SHA-256 of the rest, so that
+what a power cut or a full disk halved is noticed when it is read.
 """
 
 import hashlib
@@ -25,7 +25,7 @@ RETRIES = 5
 
 @dataclass(frozen=True)
 class Store:
-    """place: a folder, or `s3://BUCKET/PREFIX` with the usual AWS_… variables of the environment."""
+    """place: a folder, or `s3://BUCKET/PREFIX` with AWS_… variables of the environment."""
 
     place: str
 
@@ -79,9 +79,9 @@ class Store:
         return content
 
     def put(self, key: str, content: bytes) -> bool:
-        """Whether this call put the object; False where it was there already, and stays as it was."""
+        """Whether this call put the object; False where it was there, and stays as it was."""
         import obstore
-        from obstore.exceptions import AlreadyExistsError, PreconditionError
+        from obstore.exceptions import AlreadyExistsError, NotFoundError, PreconditionError
 
         with self._sentences(key):
             try:
@@ -94,6 +94,8 @@ class Store:
                 )
             except (AlreadyExistsError, PreconditionError):
                 return False
+            except NotFoundError as error:
+                raise self._refusal(key, "there is no such bucket", "create it") from error
         return True
 
     def keys(self, prefix: str) -> set[str]:
@@ -117,7 +119,7 @@ class Store:
 
     @contextmanager
     def _sentences(self, key: str) -> Iterator[None]:
-        """One sentence for what the store refuses: rights, a bucket that is not there, a store that is down."""
+        """One sentence for what the store refuses, or where it does not answer."""
         from obstore.exceptions import (
             BaseError,
             PermissionDeniedError,

@@ -57,7 +57,7 @@ class Task:
 
     @cached_property
     def key(self) -> str:
-        """`NAME/HASH`, the hash over the function, its version, its libraries' and the arguments."""
+        """`NAME/HASH`: of the function, its version, the versions of libraries, the arguments."""
         function = self._function()
         identity = {
             "function": self.function,

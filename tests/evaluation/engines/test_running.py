@@ -99,7 +99,5 @@ def test_without_ray_the_error_says_what_to_install(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "ray", None)
     from evaluation.engines import on_ray
 
-    with pytest.raises(
-        BadInput, match=r"Ray is not installed; pip install -r requirements-cluster"
-    ):
+    with pytest.raises(BadInput, match=r"Ray is not installed; pip install -r requirements"):
         on_ray.run(squares(1), Store.at("s3://bucket/work"), "auto", 0, 0, lambda done: None)
