@@ -58,17 +58,16 @@ def run(
     What is there is not made again. gpus: how many a task takes, of a cluster. retries: how often
     a task whose process died is begun again. watch: is told how many more are done.
     """
-    if engine.kind == "ray" and not store.shared:
-        raise BadInput(
-            "is a folder, which the machines of a cluster may not share",
-            file=store.place,
-            cure="give --work s3://BUCKET/PREFIX",
-        )
-    there = set().union(*(store.keys(prefix) for prefix in {_prefix(each) for each in tasks}))
-    missing = list({each.key: each for each in tasks if each.key not in there}.values())
+    missing = _missing(tasks, store)
     watch(len(tasks) - len(missing))
     if missing:
         engine.run(missing, store, gpus, retries, watch)
+        if away := _missing(missing, store):
+            raise BadInput(
+                f"{len(away)} of {len(missing)} results are not in the store",
+                file=store.place,
+                cure="give --work a folder that every machine sees, or s3://BUCKET/PREFIX",
+            )
     return [each.key for each in tasks]
 
 
@@ -77,5 +76,8 @@ def share(tasks: Sequence[Task], index: int, shares: int) -> list[Task]:
     return [each for j, each in enumerate(tasks) if j % shares == index % shares]
 
 
-def _prefix(each: Task) -> str:
-    return each.key.partition("/")[0] + "/"
+def _missing(tasks: Sequence[Task], store: Store) -> list[Task]:
+    """The tasks whose objects are not in the store, each once."""
+    prefixes = {each.key.partition("/")[0] + "/" for each in tasks}
+    there = set().union(*map(store.keys, prefixes))
+    return list({each.key: each for each in tasks if each.key not in there}.values())

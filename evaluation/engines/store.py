@@ -48,11 +48,6 @@ class Store:
         # Another machine opens it with its own rights: secrets do not travel.
         return Store, (self.place,)
 
-    @property
-    def shared(self) -> bool:
-        """Whether every machine sees it under its address."""
-        return self.place.startswith("s3://")
-
     def has(self, key: str) -> bool:
         """Whether the object is there, without reading it."""
         import obstore
@@ -109,7 +104,7 @@ class Store:
     def _objects(self) -> "ObjectStore":
         from obstore.store import LocalStore, from_url
 
-        if not self.shared:
+        if not self.place.startswith("s3://"):
             return LocalStore(self.place, mkdir=True)
         return from_url(
             self.place,

@@ -1,3 +1,6 @@
+import os
+from importlib.util import find_spec
+
 import pytest
 
 from evaluation.engines.running import Engine, run, share
@@ -5,6 +8,14 @@ from evaluation.engines.store import Store
 from evaluation.engines.tasks import Task
 from labeling.files import BadInput
 from tests.evaluation.engines import toys
+
+
+class Deadly(Store):
+    """A store that ends the process which it is sent to."""
+
+    def __reduce__(self):
+        return os._exit, (1,)
+
 
 TWO = Engine.named("local:2")
 
@@ -90,14 +101,20 @@ def test_another_engine_is_refused(name):
         Engine.named(name)
 
 
-def test_a_cluster_wants_a_store_that_all_machines_see(store):
-    with pytest.raises(BadInput, match="may not share; give --work s3://"):
+def test_results_that_another_machine_kept_to_itself_are_missed(store, monkeypatch):
+    monkeypatch.setattr("evaluation.engines.local.run", lambda *work: None)
+
+    with pytest.raises(BadInput, match="2 of 2 results are not in the store; give --work a folder"):
+        run(squares(2), store, TWO)
+
+
+def test_without_ray_the_error_says_what_to_install(store):
+    if find_spec("ray"):
+        pytest.skip("Ray is installed")
+    with pytest.raises(BadInput, match=r"Ray is not installed; pip install -r requirements"):
         run(squares(1), store, Engine.named("ray:auto"))
 
 
-def test_without_ray_the_error_says_what_to_install(monkeypatch):
-    monkeypatch.setitem(__import__("sys").modules, "ray", None)
-    from evaluation.engines import on_ray
-
-    with pytest.raises(BadInput, match=r"Ray is not installed; pip install -r requirements"):
-        on_ray.run(squares(1), Store.at("s3://bucket/work"), "auto", 0, 0, lambda done: None)
+def test_a_cluster_that_goes_away_is_said_in_one_sentence(store):
+    with pytest.raises(BadInput, match="the cluster at auto went away; start it and run the same"):
+        run(squares(1), Deadly(store.place), Engine.named("ray:auto"))
