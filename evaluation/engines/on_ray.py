@@ -4,7 +4,6 @@ import os
 from collections.abc import Callable, Sequence
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
-from typing import Any
 
 from evaluation.engines.store import Store
 from evaluation.engines.tasks import Task
@@ -49,12 +48,14 @@ def run(
         driver.join()
 
 
-def _drive(sender: Connection, tasks: Sequence[Task], *where: Any) -> None:
+def _drive(
+    sender: Connection, tasks: Sequence[Task], store: Store, address: str, gpus: float, retries: int
+) -> None:
     """Sends how many more tasks are done, at last None, or the exception that ended the work."""
     # Ray writes what it lacks, over many lines.
     os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
     try:
-        _make_all(tasks, *where, sender.send)
+        _make_all(tasks, store, address, gpus, retries, sender.send)
         sender.send(None)
     except Exception as error:
         sender.send(error)
