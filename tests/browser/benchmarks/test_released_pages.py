@@ -79,7 +79,9 @@ def test_a_researcher_makes_a_benchmark_and_opens_what_it_got_wrong(
     page.get_by_role("button", name="Make the benchmark").click()
     page.wait_for_selector("text=score on it once")
     row = Benchmark.objects.get(name="found")
-    path = world.predictions(tmp_path / "predictions.csv", "detection", *shown.said(row, 0.9))
+    path = world.predictions(
+        tmp_path / "predictions.csv", "detection", *shown.predictions_of(row, 0.9)
+    )
 
     page.get_by_label("Classifier").fill("finder")
     page.set_input_files("input[type=file]", str(path))

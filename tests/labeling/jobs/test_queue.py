@@ -75,7 +75,7 @@ def ago(**delta):
 # Enqueue
 
 
-def test_the_id_is_sent_only_when_the_deed_is_committed(
+def test_the_id_is_sent_only_when_the_transaction_is_committed(
     sent, db, django_capture_on_commit_callbacks
 ):
     with django_capture_on_commit_callbacks(execute=True):
@@ -87,7 +87,7 @@ def test_the_id_is_sent_only_when_the_deed_is_committed(
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_deed_that_is_rolled_back_leaves_no_job_and_sends_nothing(sent):
+def test_a_transaction_that_is_rolled_back_leaves_no_job_and_sends_nothing(sent):
     with suppress(ValueError), transaction.atomic():
         queue.enqueue("note", "a")
         raise ValueError("the action failed after all")
@@ -420,7 +420,7 @@ def test_many_workers_and_one_job_give_one_run():
 
 
 @pytest.mark.django_db(transaction=True)
-def test_waiting_work_does_not_start_before_the_deed_that_needs_it_is_committed():
+def test_waiting_work_does_not_start_before_the_transaction_that_needs_it_is_committed():
     if not connection.features.has_select_for_update:
         pytest.skip("SQLite has one writer at a time, so there is nothing to prove")
     job = make()

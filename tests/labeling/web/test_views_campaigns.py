@@ -123,7 +123,7 @@ def test_state_buttons_move_the_campaign(desk, coots, actions, state):
     assert coots.state == state
 
 
-def test_an_impossible_deed_is_said_and_changes_nothing(desk, coots):
+def test_an_impossible_action_is_refused_and_changes_nothing(desk, coots):
     lifecycle.close(coots, None)
 
     page = text_of(desk.post("/campaigns/coots/state/", {"deed": "resume"}, follow=True))
