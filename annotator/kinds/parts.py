@@ -11,7 +11,7 @@ from django.urls import reverse
 
 from annotator.kinds.base import Context, Page, SeatPage, SeatRow, TopicRow
 from annotator.pages import bodies
-from labeling.answers import drafts as saving
+from labeling.answers import drafts
 from labeling.datasets import objects
 from labeling.geometry.polygons import from_json
 from labeling.geometry.svg import path_data, view_box
@@ -52,7 +52,7 @@ class Parts(Page):
         """
         return {
             "batch": 1,
-            "largest": saving.MAX_BYTES,
+            "largest": drafts.MAX_BYTES,
             "ask_half": campaign.settings["ask_half"],
             "ask_outline": campaign.settings["ask_outline"],
             "draft_url": reverse("label_draft", args=[campaign.name]),
@@ -75,12 +75,12 @@ class Parts(Page):
             ).select_related("question__item__image")
         }
         described = objects.described([seat.question.item for seat in seats.values()])
-        drafts = saving.of(seats.values())
+        kept = drafts.of(seats.values())
         answers, notes = _latest(seats.values())
         found: list[SeatRow] = []
         for row in rows:
             seat = seats[row["seat"]]
-            draft, answer, note = drafts.get(seat.pk), answers.get(seat.pk), notes.get(seat.pk)
+            draft, answer, note = kept.get(seat.pk), answers.get(seat.pk), notes.get(seat.pk)
             found.append(
                 {
                     **row,
