@@ -72,7 +72,7 @@ def object_of(found: PartedObject, campaign: Campaign, topic: str) -> ObjectRow:
 def bench(
     campaign: Campaign, item: Item, topic: str, value: object, keep: str
 ) -> dict[str, object]:
-    """What js/review/bench.js begins with: the object, its parts, and what was said of them.
+    """What js/review/part_editor.js begins with: the object, its parts, and what was said of them.
 
     keep: under which name the browser keeps what is drawn until it is sent.
     """

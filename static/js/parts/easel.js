@@ -3,7 +3,7 @@
 import { Drawing } from "../drawing/drawing.js";
 import { announce, murmur, one } from "../screen.js";
 import { showKeys } from "./keys.js";
-import { OUTLINE } from "./said.js";
+import { OUTLINE } from "./labels.js";
 
 export class Easel {
   drawing = null;

@@ -8,7 +8,7 @@ import { Easel } from "./easel.js";
 import { Keeper } from "./keeper.js";
 import { Panel } from "./panel.js";
 import { attachRouting, PAGE_KEYS, showKeys } from "./keys.js";
-import { isEmpty, listed, OUTLINE, Said } from "./said.js";
+import { isEmpty, listed, OUTLINE, Said } from "./labels.js";
 import { Sheets } from "./sheets.js";
 
 // What the server says of the drawing itself, and not of the seat or the campaign.

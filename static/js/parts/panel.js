@@ -4,7 +4,7 @@
    HTML: templates/annotator/kinds/parts.html and _parts_form.html. The panel shows and asks; `page`
    does: choose(key), say(key, state), hide(key), focus(); it has drawing, said, shapes, selected. */
 import { one } from "../screen.js";
-import { OUTLINE } from "./said.js";
+import { OUTLINE } from "./labels.js";
 
 const WORDS = {
   drawn: "drawn",

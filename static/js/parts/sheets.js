@@ -3,7 +3,7 @@ import { one } from "../screen.js";
 
 const time = (at) => new Date(at).toLocaleString(undefined, { dateStyle: "short", timeStyle: "short" });
 
-/* The sheet of templates/annotator/_parts_unsaid.html; `send` is called where people send all the same. */
+/* The sheet of templates/annotator/_parts_incomplete.html; `send` is called where people send all the same. */
 export class Unsaid {
   constructor(send, focus) {
     this.dialog = one("#unsaid");

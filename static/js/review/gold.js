@@ -1,5 +1,5 @@
 /* Draws the known answer of an object and sends it. HTML: templates/labeling/gold_draw.html. */
-import { Bench } from "./bench.js";
+import { Bench } from "./part_editor.js";
 import { one } from "../screen.js";
 
 const form = one("[data-gold]");

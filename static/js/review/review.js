@@ -1,7 +1,7 @@
 /* The review of a drawing: people's outlines shown and hidden, a correction drawn on the same page and
    sent as the verdict, Ctrl + Enter for a note. HTML: templates/labeling/review_parts.html. */
 import "./layers.js";
-import { Bench } from "./bench.js";
+import { Bench } from "./part_editor.js";
 import { one } from "../screen.js";
 
 const review = one("[data-review]");

@@ -29,8 +29,8 @@ class Labeled(BenchmarkKind[LabeledResult]):
         "scores classification, localization, detection or score maps against the labels, boxes or "
         "parts that a campaign released."
     )
-    templates = "evaluation/released/{part}.html"
-    styles = ("css/cds.css", "css/released.css")
+    templates = "evaluation/labeled/{part}.html"
+    styles = ("css/cds.css", "css/labeled.css")
     urls = "evaluation.benchmarks.kinds.labeled.urls"
     form = "evaluation.benchmarks.kinds.labeled.forms.ReleasedForm"
     submission_form = "evaluation.benchmarks.kinds.labeled.forms.PredictionsForm"

@@ -12,7 +12,7 @@ from evaluation.benchmarks.tables import Column, Table
 from evaluation.scoring.comparing import Pair
 
 CsvRows = Iterator[dict[str, object]]
-CELL = "evaluation/released/_cell.html"
+CELL = "evaluation/labeled/_cell.html"
 WHOLE = "0g"
 
 
@@ -30,7 +30,7 @@ def _lead_columns(result: LabeledResult) -> tuple[Column, ...]:
         Column("name", "Submission", is_number=False),
         Column("images", "Images", WHOLE),
         *_cells([measure.words for measure in rows.measures(result)]),
-        Column("attempts", "Attempts", template="evaluation/released/_attempts.html"),
+        Column("attempts", "Attempts", template="evaluation/labeled/_attempts.html"),
     )
 
 

@@ -1,11 +1,11 @@
 /* A reviewer or researcher draws an object's parts, on a page of their own: what is said, the drawing,
    its panel and keys. What was drawn is kept in this browser until it is sent.
 
-   HTML: templates/labeling/_bench.html, and <script type="application/json" id="setup"> as
+   HTML: templates/labeling/_part_editor.html, and <script type="application/json" id="setup"> as
    labeling/reports/part_overview.py writes it. new Bench({image, save, leave}); open() shows it. */
 import { Easel } from "../parts/easel.js";
 import { Panel } from "../parts/panel.js";
-import { listed, OUTLINE, Said } from "../parts/said.js";
+import { listed, OUTLINE, Said } from "../parts/labels.js";
 import { Unsaid } from "../parts/sheets.js";
 import { TYPING, announce, one } from "../screen.js";
 
