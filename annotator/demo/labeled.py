@@ -68,11 +68,11 @@ def _detections(truth: Path, folder: Path) -> Iterator[tuple[str, Path]]:
             writer = csv.writer(file, lineterminator="\n")
             writer.writerow(HEAD)
             for row in objects:
-                writer.writerows(_found(detector, off, row))
+                writer.writerows(_detections_of(detector, off, row))
         yield detector, path
 
 
-def _found(detector: str, off: float, row: dict[str, str]) -> Iterator[tuple[Any, ...]]:
+def _detections_of(detector: str, off: float, row: dict[str, str]) -> Iterator[tuple[Any, ...]]:
     """The object's box, more or less off, and with a bad detector the same again elsewhere."""
     x0, y0, x1, y1 = (float(row[corner]) for corner in HEAD[3:])
     right, down = (off * side * _chance(detector, row, side) for side in (x1 - x0, y1 - y0))

@@ -170,7 +170,7 @@ def _drawn(campaign: Campaign, question: Question, form: VerdictForm) -> dict[st
     standing = picture.settlement.pk if picture.settlement else 0
     return {
         "picture": picture,
-        "setup": part_overview.bench(
+        "setup": part_overview.editor_setup(
             campaign,
             question.item,
             question.topic,
