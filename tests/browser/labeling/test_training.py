@@ -51,7 +51,7 @@ def test_training_tells_what_is_right_and_leads_to_the_test(
     page.keyboard.press("y")
     page.wait_for_selector(".notice.feedback")
     feedback = page.inner_text(".notice.feedback")
-    looked_at(page, "training-told")
+    looked_at(page, "training-feedback")
     page.keyboard.press("Enter")
     page.wait_for_selector("button[value=no]")
     page.keyboard.press("n")
@@ -114,7 +114,7 @@ def test_a_page_of_images_is_trained_as_a_page(browser_as, alice, bob, dataset, 
     words = page.inner_text("[data-done-words]")
     page.keyboard.press("Control+Enter")
     page.wait_for_selector(".tile.feedback")
-    looked_at(page, "training-grid-told")
+    looked_at(page, "training-grid-feedback")
 
     assert words == "Done: 1 yes, 6 no, 1 too hard"
     assert Answer.objects.count() == 8

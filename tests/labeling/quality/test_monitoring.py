@@ -513,7 +513,7 @@ def test_figures_that_cannot_be_are_counted_anew_from_the_answers(pond, bob, gol
     row = member(pond, bob)
     row.standing = {"test": {"right": 2, "total": 1}}
 
-    assert progress.standings_of(pond, [row])[bob.pk].total == 3
+    assert progress.accuracies_of(pond, [row])[bob.pk].total == 3
 
 
 def test_what_a_person_is_told_lags_and_changes_at_most_daily(pond, bob, golden):

@@ -160,7 +160,7 @@ def test_gold_of_training_and_test_never_comes_again_and_counts_for_no_standing(
 
     page = qualifying.next_page(bob, school, 100)
 
-    assert gold_results.standing(bob, school).total == 0
+    assert gold_results.accuracy(bob, school).total == 0
     assert not met & {seat.question_id for seat in page.seats}
 
 

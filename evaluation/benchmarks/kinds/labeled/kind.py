@@ -32,7 +32,7 @@ class Labeled(BenchmarkKind[LabeledResult]):
     templates = "evaluation/labeled/{part}.html"
     styles = ("css/cds.css", "css/labeled.css")
     urls = "evaluation.benchmarks.kinds.labeled.urls"
-    form = "evaluation.benchmarks.kinds.labeled.forms.ReleasedForm"
+    form = "evaluation.benchmarks.kinds.labeled.forms.LabeledForm"
     submission_form = "evaluation.benchmarks.kinds.labeled.forms.PredictionsForm"
     serializers = "evaluation.benchmarks.kinds.labeled.serializers"
     made = "The benchmark is made. Add the predictions of classifiers."

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 
 from evaluation.benchmarks.kinds.labeled import rows
 from evaluation.benchmarks.kinds.labeled.results import LabeledResult
-from evaluation.benchmarks.kinds.labeled.rows import Cell, ClassRow, MeasureRow, Standing
+from evaluation.benchmarks.kinds.labeled.rows import Cell, ClassRow, MeasureRow, SubmissionRow
 from evaluation.benchmarks.tables import Column, Table
 from evaluation.scoring.comparing import Pair
 
@@ -16,7 +16,7 @@ CELL = "evaluation/labeled/_cell.html"
 WHOLE = "0g"
 
 
-def _nth(at: int) -> Callable[[Standing | MeasureRow | ClassRow], Cell]:
+def _nth(at: int) -> Callable[[SubmissionRow | MeasureRow | ClassRow], Cell]:
     return lambda row: row.cells[at]
 
 
@@ -63,7 +63,7 @@ def _errors(pair: Pair) -> str:
 
 
 # Of pages alone.
-LEAD = Table("lead", rows.standings, _lead_columns, "the leading numbers")
+LEAD = Table("lead", rows.submission_rows, _lead_columns, "the leading numbers")
 AT_K = Table("at-k", rows.at_k, _measure_columns, "hp@k and hit@k")
 THRESHOLDS = Table("thresholds", rows.thresholds, _measure_columns, "accuracies and thresholds")
 CLASSES = Table("classes", rows.per_class, _class_columns, "all classes")
@@ -109,7 +109,7 @@ def _interval(cell: Cell) -> dict[str, object]:
 
 
 def _summary_rows(result: LabeledResult) -> CsvRows:
-    for row in rows.standings(result):
+    for row in rows.submission_rows(result):
         head = {"submission": row.name, "attempts": row.attempts}
         for measure, cell in zip(rows.measures(result), row.cells, strict=True):
             named = {**head, "measure": measure.key}
