@@ -114,7 +114,7 @@ class Fill:
 def next_page(user: User, campaign: Campaign, size: int | None = None) -> Page:
     """The person's open seats, filled up to `size` (the policy's page_size) with new ones.
 
-    So a reload claims nothing twice; the leases of open seats begin anew. Where the kind hands out
+    So a reload claims nothing twice; the leases of open seats begin again. Where the kind hands out
     topics, all seats are about one, that of the seats already open if there are any, and the page
     is short rather than mixed. Empty only when there is nothing this person could answer now.
     Raises NotYours for those who are not members, CampaignClosed unless the campaign is open,
@@ -339,7 +339,7 @@ def _take(hand: Hand, wanted: int, skip: bool) -> set[int]:
 def _seat(
     person: Reader, chosen: Sequence[Candidate], now: datetime, leased_until: datetime
 ) -> None:
-    """Leases a seat on each question; one that this person gave back is leased anew.
+    """Leases a seat on each question; one that this person gave back is leased again.
 
     It keeps its token while it is about the same question: an answer that was on its way when the
     lease ran out still finds its seat.

@@ -320,7 +320,7 @@ def _check_size(cleaned: Drawn) -> None:
     if sum(len(ring) for parts in drawn for piece in parts for ring in piece) > MOST_CORNERS:
         raise TooLarge(
             f"The drawing has more than {MOST_CORNERS:,} corners altogether. Simplify the largest "
-            "parts, or draw them anew with fewer.",
+            "parts, or draw them again with fewer.",
             field="value",
         )
 

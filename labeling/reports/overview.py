@@ -26,7 +26,7 @@ from labeling.plurals import count_of
 from labeling.reports import forecasts, progress
 from labeling.reports.progress import Annotator, Progress
 
-# Members on the campaign's own page, which is read anew every few seconds.
+# Members on the campaign's own page, which is read again every few seconds.
 MEMBERS = 20
 FINISHED = (Question.State.SETTLED, Question.State.DROPPED)
 

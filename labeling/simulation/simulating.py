@@ -269,7 +269,7 @@ class _Run:
             self._replay(np.unique(self.question[np.isin(self.who, who)]))
 
     def _replay(self, questions: Ints) -> None:
-        """Questions that a blocked person answered: settled anew, or open for others."""
+        """Questions that a blocked person answered: settled again, or open for others."""
         self.settled[questions] = False
         self.label[questions] = -1
         if self.adaptive:

@@ -119,7 +119,7 @@ class Command(ContractCommand):
             "rebuild",
             self.rebuild,
             self.show_rebuilt,
-            help="settlements from the answers anew: what would differ",
+            help="settlements recomputed from the answers: what would differ",
         )
         rebuilding.add_argument("name", metavar="NAME", help="of the campaign")
         pilot = self.verb(
@@ -131,7 +131,7 @@ class Command(ContractCommand):
         )
         pilot.add_argument("--seed", type=int, default=0, help="of the choice (0)")
         calibrate = self.verb(
-            parser, "calibrate", self.calibrate, help="work standings and vote tables out now"
+            parser, "calibrate", self.calibrate, help="recompute reputations and vote tables now"
         )
         calibrate.add_argument("name", metavar="NAME", help="of the campaign")
 

@@ -239,7 +239,9 @@ def _undoes(action: str, campaign: Campaign, membership: Membership) -> list[str
             "and count.",
         ]
     if action == "pardon":
-        return ["They get questions at once, without training or test. Their standing begins anew."]
+        return [
+            "They get questions at once, without training or test. Their reputation starts again."
+        ]
     return _touched(action, blocking.affected(campaign, membership.user))
 
 

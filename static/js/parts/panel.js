@@ -96,7 +96,7 @@ export class Panel {
     const { choose, hide } = pressed.dataset;
     if (choose) this.page.choose(choose);
     else this.page.hide(hide);
-    // Drawn anew: the focus stays on what was pressed.
+    // Drawn again: the focus stays on what was pressed.
     const same = choose ? `[data-choose="${choose}"]` : `[data-hide="${hide}"]`;
     this.list.querySelector(same)?.focus();
   }

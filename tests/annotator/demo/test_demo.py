@@ -97,7 +97,7 @@ def test_a_password_that_its_owner_changed_stays():
     assert User.objects.get(username="bob").check_password("of my own choosing")
 
 
-def test_a_lost_list_of_accounts_is_written_anew(client):
+def test_a_lost_list_of_accounts_is_written_again(client):
     build.make_users()
     build.accounts_file().unlink()
 

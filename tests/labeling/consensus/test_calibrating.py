@@ -227,7 +227,7 @@ def test_a_calibration_is_read_once_in_a_process(pond, django_assert_num_queries
     assert calibrations.in_force(None) is deciding.NONE
 
 
-def test_who_is_void_stays_void_when_standings_are_learned_anew(pond, alice):
+def test_who_is_void_stays_void_when_standings_are_learned_again(pond, alice):
     crowd = people(pond, 3)
     label(pond, crowd, [0, 7, 9])
     void = calibrations.voiding(pond, {crowd[2].pk}, "blocked")

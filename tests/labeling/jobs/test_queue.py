@@ -320,7 +320,7 @@ def test_only_a_failed_job_is_tried_again(db, alice, state):
         queue.retry(make(state=state), alice)
 
 
-def test_a_failed_job_whose_work_is_queued_anew_is_not_tried_again(db, alice):
+def test_a_failed_job_whose_work_is_queued_again_is_not_tried_again(db, alice):
     job = make(state="failed")
     queue.enqueue("note", "a")
 
