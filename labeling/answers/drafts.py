@@ -17,8 +17,8 @@ from labeling.kinds import policies
 from labeling.models import Assignment, Draft
 
 MAX_BYTES = 1024 * 1024
-# A draft begins at the seconds since then: begun again after it was forgotten, it never has a number
-# again that some device still holds, since nobody saves more often than once a second for long.
+# A draft begins at the seconds since then: begun again after it was forgotten, it never has
+# a number that some device still holds, since nobody saves more often than once a second for long.
 EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
 # A version as the database keeps it.
 MOST = 2**31 - 1

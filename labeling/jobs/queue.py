@@ -116,7 +116,7 @@ def claim(job_id: int) -> Job | None:
 
 
 def renew(job: Job, done: int | None = None, total: int | None = None) -> None:
-    """Renews the lease and stores how far the work is. Raises LeaseLost if the job is no longer ours."""
+    """Renews the lease and stores how far the work is. Raises LeaseLost for a job of others."""
     moment = time.monotonic()
     finished = done is not None and done == total
     if not finished and moment - getattr(job, "_renewed_at", 0.0) < RENEW_SECONDS:

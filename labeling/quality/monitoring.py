@@ -385,8 +385,8 @@ def pause(membership: Membership, actor: User, reason: str) -> Membership:
 def pardon(membership: Membership, actor: User, reason: str) -> Membership:
     """The person, at work from now on: out of a pause, a failed test, or training and test.
 
-    Their reputation starts again, or what led to the pause would lead to it again at once. Whoever is
-    blocked is unblocked instead, since answers come back with it.
+    Their reputation starts again, or what led to the pause would lead to it again at once. Whoever
+    is blocked is unblocked instead, since answers come back with it.
     """
     _check_annotator(membership)
     _check_reason(reason)
