@@ -231,7 +231,7 @@ class Settlement(models.Model):
     policy = models.ForeignKey(
         "labeling.Policy", on_delete=models.PROTECT, related_name="+", db_index=False
     )
-    # Whose standing weighed the answers; null where all weighed the same.
+    # Whose reputation weighed the answers; null where all weighed the same.
     calibration = models.ForeignKey(
         "labeling.Calibration",
         on_delete=models.PROTECT,

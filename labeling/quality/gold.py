@@ -219,7 +219,7 @@ def _gold_question(campaign: Campaign, item_id: int, topic: str, number: int) ->
 
 
 def retire_gold(campaign: Campaign, actor: User | None, question_id: int, reason: str = "") -> Gold:
-    """The gold, no longer given to anybody; from now on it counts for nobody's standing.
+    """The gold, no longer given to anybody; from now on it counts for nobody's reputation.
 
     What was done because of it (a block, say) stands until somebody undoes it.
     """

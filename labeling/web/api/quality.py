@@ -1,4 +1,4 @@
-"""Quality: standings, blocks, calibrations, audits, and the figures of a campaign."""
+"""Quality: reputations, blocks, calibrations, audits, and the figures of a campaign."""
 
 import django_filters
 from django.db.models import QuerySet

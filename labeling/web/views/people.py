@@ -1,4 +1,4 @@
-"""A campaign's people: roles, invitations, and one person's standing with what is done of it."""
+"""A campaign's people: roles, invitations, and one person's reputation with the actions on it."""
 
 from dataclasses import dataclass
 
