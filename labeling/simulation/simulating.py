@@ -170,7 +170,7 @@ class _Run:
         return latest[question]
 
     def _weigh(self) -> None:
-        """Every question's posterior by the reputations in force, which are renewed now and then."""
+        """Every question's posterior by the reputations in force, renewed now and then."""
         if len(self.who) - self.calibrated >= self.policy["calibrate_answers"]:
             self._calibrate()
         counted = ~self.void[self.who]
