@@ -170,9 +170,10 @@ def read_extent(path: Path, images: int, part: slice) -> ImageList:
         extent = replace(extent, start_byte=min(extent.start_byte, size), stop_byte=size)
     if size in (images * length, images * length - 1) and _is_whole(path, extent, length):
         return ImageList(path, extent)
+    state = _state(path)
     starts = _counted(path, images)
     with contextlib.suppress(OSError, BadInput), atomic_write(_index_path(path), "wb") as file:
-        np.save(file, starts)
+        np.save(file, np.append(starts, state))
     return ImageList(path, _indexed(path, starts, images, part))
 
 
@@ -228,6 +229,12 @@ def _index_path(path: Path) -> Path:
     return path.with_name(f"{path.name}.index.npy")
 
 
+def _state(path: Path) -> NDArray[np.int64]:
+    """What another list of that name differs in."""
+    found = path.stat()
+    return np.array([found.st_size, found.st_mtime_ns])
+
+
 def _index(path: Path, images: int) -> NDArray[np.int64] | None:
     """Where every INDEX_STRIDE-th line begins, then the size; None where no index fits the list."""
     try:
@@ -236,9 +243,9 @@ def _index(path: Path, images: int) -> NDArray[np.int64] | None:
         return None
     if not isinstance(starts, np.ndarray) or starts.dtype != np.int64:
         return None
-    if starts.shape != (-(-images // INDEX_STRIDE) + 1,) or starts[-1] != path.stat().st_size:
+    if starts.shape != (-(-images // INDEX_STRIDE) + 3,) or (starts[-2:] != _state(path)).any():
         return None
-    return starts
+    return starts[:-2]
 
 
 def _counted(path: Path, images: int) -> NDArray[np.int64]:

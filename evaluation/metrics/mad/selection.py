@@ -22,8 +22,8 @@ CHUNK = 1 << 20
 _FIRST_BOUNDS = (1 << 15, 1 << 17, 1 << 20)
 # Drawing a bound costs as much as reading so many images: with fewer to come it saves nothing.
 _WORTH_A_BOUND = 1 << 19
-# Sets of cells kept for bounds that are drawn again.
-_ALIVE_KEPT = 16
+# Levels whose cells are kept for the next bound of that level.
+_LEVELS_KEPT = 32
 
 
 @dataclass(frozen=True)
@@ -243,7 +243,7 @@ def survivors(
 
     classes = len(levels.of)
     merits = candidates.merits(levels)
-    size = max(1024, 8 * rule.total)
+    size = max(4096, 32 * rule.total)
     while True:
         order = _best_first(merits, candidates.images, ids, size)
         best = candidates.where(order)
@@ -288,13 +288,15 @@ class PairReducer:
         self._count = np.zeros(shape[:2], np.uint16)
         self._images = np.empty(shape, np.int64)
         self._keys: dict[bool, NDArray[Any]] = {}
-        self._need = np.empty(shape[:2], np.uint16)
+        self._need: NDArray[Any] = np.empty((0, 0), np.uint8)
         # Cells with images: to read and to clear them without a look at all the others.
         self._opened = np.empty(self._classes * self._classes, np.int32)
         self._opened_count = 0
-        # What nothing is kept below of the pair at hand.
+        # What nothing is kept below of the pair at hand, and the cells of the level of its least.
         self._bounds = Bounds.none(self._classes)
-        self._alive_at: dict[int, NDArray[np.uint8]] = {}
+        self._tied = np.zeros(0, np.int64)
+        # By level: a bit for each cell at it or above, and the cells at it.
+        self._at_level: dict[int, tuple[NDArray[np.uint8], NDArray[np.int64]]] = {}
 
     def reduce(
         self,
@@ -314,8 +316,7 @@ class PairReducer:
         threshold = threshold_key(self.rule.min_confidence, wide)
         keys, need = self._tables(wide, threshold)
         kind = np.result_type(a.labels, b.labels)
-        self._raise(bounds or Bounds.none(self._classes), need)
-        alive = self._alive()
+        alive = self._raise(bounds or Bounds.none(self._classes), need)
         first_bounds = () if self._bounds.least else _FIRST_BOUNDS
         done = 0
         for piece in _pieces(part, first_bounds):
@@ -341,8 +342,8 @@ class PairReducer:
             to_come = part.stop - piece.stop + more
             if to_come >= _WORTH_A_BOUND and done in first_bounds:
                 held = self._collect(keys)
-                self._raise(survivors(held, self.levels, self.rule, self.ids)[1], need)
-                alive = self._alive()
+                _, tighter = survivors(held, self.levels, self.rule, self.ids)
+                alive = self._raise(tighter, need)
         return self._collect(keys)
 
     def _tables(self, wide: bool, threshold: int) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -354,36 +355,37 @@ class PairReducer:
         self._count.reshape(-1)[opened] = 0
         self._opened_count = 0
         if self._need.dtype != kind:
-            self._need = np.empty(self._count.shape, kind)
-        self._need.fill(threshold)
+            self._need = np.full(self._count.shape, threshold, kind)
+        for cells in (opened, self._tied):
+            self._need.reshape(-1)[cells] = threshold
+        self._tied = self._tied[:0]
         return self._keys[wide], self._need
 
-    def _alive(self) -> NDArray[np.uint8]:
-        """One bit a cell: whether its distance still counts. Equal labels never do."""
+    def _raise(self, bounds: Bounds, need: NDArray[Any]) -> NDArray[np.uint8]:
+        """Keeps nothing below these bounds from now on. One bit a cell: whether its distance still
+        counts. Equal labels never do.
+        """
         from evaluation.metrics.mad.kernels import clear_below
 
-        level = self._bounds.least >> 32
-        if level not in self._alive_at:
-            if len(self._alive_at) == _ALIVE_KEPT:
-                self._alive_at.clear()
+        self._bounds = bounds
+        level = bounds.least >> 32
+        if level not in self._at_level:
+            if len(self._at_level) == _LEVELS_KEPT:
+                self._at_level.clear()
             cells = self.levels.of >= level
             np.fill_diagonal(cells, False)
-            self._alive_at[level] = np.packbits(cells, bitorder="little")
-        alive = self._alive_at[level].copy()
-        clear_below(alive, self.levels.of, self._bounds.least_a, self._bounds.least_b, level)
-        return alive
-
-    def _raise(self, bounds: Bounds, need: NDArray[Any]) -> None:
-        """Keeps nothing below these bounds from now on."""
-        self._bounds = bounds
-        if not bounds.least:
-            return
+            tied = np.flatnonzero(self.levels.of == level) if bounds.least else self._tied[:0]
+            self._at_level[level] = np.packbits(cells, bitorder="little"), tied
+        kept, tied = self._at_level[level]
+        alive = kept.copy()
+        clear_below(alive, self.levels.of, bounds.least_a, bounds.least_b, level)
         key = bounds.least & 0xFFFFFFFF
         if need.dtype == np.uint16:
             key = int(np.uint32(key).view(np.float32).astype(np.float16).view(np.uint16))
-        tied = np.flatnonzero(self.levels.of == bounds.least >> 32)
         flat = need.reshape(-1)
         flat[tied] = np.maximum(flat[tied], key)
+        self._tied = np.concatenate([self._tied, tied])
+        return alive
 
     def _collect(self, keys: NDArray[Any]) -> Candidates:
         """What the cells hold, less what lies under the bounds."""
@@ -403,7 +405,8 @@ class PairReducer:
             _widened(keys.reshape(-1)[places]),
             self._images.reshape(-1)[places],
         )
-        return held.where(held.merits(self.levels) >= bounds.least)
+        least = np.maximum(np.maximum(bounds.least_a[held.a], bounds.least_b[held.b]), bounds.least)
+        return held.where(held.merits(self.levels) >= least)
 
 
 def _widened(keys: NDArray[Any]) -> NDArray[np.uint32]:
