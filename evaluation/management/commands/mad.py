@@ -21,7 +21,7 @@ from evaluation.metrics.mad.selection import Levels, Rule
 from evaluation.metrics.wordnet.distances import DISTANCES
 from evaluation.metrics.wordnet.nouns import WordNet
 from evaluation.readers.answers import read_accuracy, read_answers
-from evaluation.readers.pools import Pool
+from evaluation.readers.pools import Pool, read_pool, sha256_in_stretches
 from evaluation.readers.selections import Meta, read_ranked
 from evaluation.selection import selecting, shards
 from labeling.files import BadInput
@@ -104,7 +104,7 @@ class Command(ContractCommand):
     ) -> SelectionResult:
         settings = _settings({**DEFAULTS, **_given(options)})
         wordnet = load()
-        pool = selecting.open_pool(predictions, classifiers, wordnet, shard or (1, 1), threads)
+        pool = read_pool(predictions, classifiers, wordnet, shard or (1, 1), threads)
         names = list(pool.predictions)
         order = "given" if classifiers else "sorted"
         meta = selecting.meta_of(pool, settings, names, order, wordnet)
@@ -113,19 +113,17 @@ class Command(ContractCommand):
             return self._choose(pool, pairs, settings, meta, wordnet, threads, **options)
         levels = _levels(pool, wordnet, settings)
         device, out = _device(options["device"]), options["out"]
-        stretch = selecting.part_of(len(pool.images), *shard)
-        reduced = selecting.reduce_pairs(
-            pool,
-            pairs,
-            levels,
-            settings.rule,
-            part=stretch,
-            prune=False,
-            threads=threads,
-            device=device,
-        )
         with self.progress(len(pairs), "pair", "choosing") as bar:
-            held = shards.write_part(out, pool, meta, shard, stretch, reduced, bar.update)
+            reduced = selecting.reduce_pairs(
+                pool,
+                pairs,
+                levels,
+                settings.rule,
+                threads=threads,
+                device=device,
+                progress=bar.update,
+            )
+            held = shards.write_part(out, pool, meta, shard, reduced)
         return SelectionResult(**vars(meta), shard=list(shard), out=str(out), held=held)
 
     def _choose(
@@ -161,7 +159,7 @@ class Command(ContractCommand):
         meta, rule, levels = shards.join_parts(opened, load())
         with self.progress(len(selecting.pairs_of(meta.classifiers)), "pair", "joining") as bar:
             lists = shards.merged(opened, meta, rule, levels, bar.update)
-            written = selecting.write_selection(out, meta.whole(len(parts)), lists)
+            written = selecting.write_selection(out, meta, lists)
         return SelectionResult(**vars(written), out=str(out))
 
     def add(
@@ -178,8 +176,10 @@ class Command(ContractCommand):
         wordnet = load()
         order = before.meta.classifier_order or "given"
         names = before.meta.in_order([*before.classifiers, classifier])
-        pool = selecting.open_pool(predictions, names, wordnet, threads=threads)
-        _refuse_another_pool(before.meta, pool.sha256, predictions, into)
+        pool = read_pool(predictions, names, wordnet, threads=threads)
+        ends = before.meta.stretches
+        now = sha256_in_stretches(pool, ends) if ends else pool.sha256
+        _refuse_another_pool(before.meta, now, predictions, into)
         pairs = [pair for pair in selecting.pairs_of(names) if classifier in pair]
         meta = selecting.meta_of(pool, settings, names, order, wordnet)
         meta.added = classifier
