@@ -45,7 +45,7 @@ class Pool:
 
     images and predictions are those of the stretch alone, numbered from 0. part: which of the
     folder's `total` images they are. sha256: of each file, of a stretch see read_pool. sizes: bytes
-    of each whole file.
+    of each whole file; none where the pool lies in shards, see sharded_pools.py.
     """
 
     folder: Path

@@ -6,7 +6,7 @@ the pool; parts join into the same lines, byte for byte, however the pool was cu
 
 import json
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -20,11 +20,13 @@ from evaluation.metrics.wordnet.nouns import WordNet
 from evaluation.readers.pools import CLASSES, IMAGES, Pool, joined_sha256
 from evaluation.readers.selections import Line, Meta
 from evaluation.selection.selecting import (
+    Pair,
     Progress,
     confidences_of,
     levels_of,
     lines_of,
     pairs_of,
+    reduce_pairs,
     settings_of,
 )
 from labeling.files import BadInput, atomic_write
@@ -35,7 +37,7 @@ class PartMeta(Meta):
     """shard: (I, N), from 1. part: from which image to which. all_classes: of the pool.
 
     lines: from which byte of images.txt to which. sizes: bytes of each whole file. Parts of earlier
-    versions have neither, and their inputs are SHA-256 of whole files.
+    versions and of a pool in shards have neither, and their inputs are those of the whole pool.
     """
 
     shard: list[int]
@@ -83,8 +85,8 @@ def write_part(
         shard=list(shard),
         part=[pool.part.start, pool.part.stop],
         all_classes=pool.classes,
-        lines=[pool.images.start_byte, pool.images.stop_byte],
-        sizes=pool.sizes,
+        lines=[pool.images.start_byte, pool.images.stop_byte] if pool.sizes else None,
+        sizes=pool.sizes or None,
     )
     with atomic_write(out, "wb") as file, zipfile.ZipFile(file, "w") as archive:
         _put(archive, "meta", np.frombuffer(json.dumps(whole.to_json()).encode(), np.uint8))
@@ -198,7 +200,7 @@ def _refuse_another_selection(first: Part, part: Part) -> None:
     ours, theirs = first.meta.to_json(), part.meta.to_json()
     differ = {key for key in ours.keys() | theirs.keys() if ours.get(key) != theirs.get(key)}
     if ("lines" in ours) != ("lines" in theirs):
-        what = "version of Assay"
+        what = "version of Assay, or another pool,"
     elif differ - OF_A_PART:
         what = min(differ - OF_A_PART)
     elif "lines" not in ours and "inputs" in differ:
@@ -301,8 +303,51 @@ def _joined_pair(parts: Sequence[Part], number: int, levels: Levels, rule: Rule)
     return _pruned(states, levels, rule)
 
 
+def select(
+    pools: Iterable[Pool],
+    pairs: Sequence[Pair],
+    levels: Levels,
+    rule: Rule,
+    *,
+    threads: int = 1,
+    device: str | None = None,
+    progress: Progress = lambda done: None,
+) -> Iterator[list[Line]]:
+    """The list of each pair of a pool in shards, which are read one after the other.
+
+    Between shards the candidates of each pair are held with their ids, some kilobytes a pair.
+    progress: called with parts of a pair, 1 in all for each pair and shard.
+    """
+    held: list[_Held] = []
+    classes: list[str] = []
+    for origin, pool in enumerate(pools):
+        reduced = reduce_pairs(
+            pool, pairs, levels, rule, threads=threads, device=device, progress=progress
+        )
+        for number, (pair, found) in enumerate(zip(pairs, reduced, strict=True)):
+            sure = [confidences_of(pool, name, found.images).astype(np.float32) for name in pair]
+            labels = np.stack([found.a, found.b], axis=1)
+            state = _state(labels, np.stack(sure, axis=1), pool.images.take(found.images), origin)
+            if origin == 0:
+                held.append(state)
+            else:
+                held[number] = _pruned([held[number], state], levels, rule)
+        classes = pool.classes
+    for pair, state in zip(pairs, held, strict=True):
+        found = state.candidates.where(
+            choose(state.candidates, levels, rule, _HeldIds(state.names))
+        )
+        names = [state.names[place] for place in found.images.tolist()]
+        yield lines_of(pair, classes, found, names, state.confidences[found.images], levels)
+
+
 def _held(part: Part, origin: int, number: int) -> _Held:
-    labels, confidences, names = part.pair(number)
+    return _state(*part.pair(number), origin)
+
+
+def _state(
+    labels: NDArray[np.int32], confidences: NDArray[np.float32], names: list[bytes], origin: int
+) -> _Held:
     keys = confidences.min(axis=1).view(np.uint32) if len(names) else np.zeros(0, np.uint32)
     a, b = labels[:, 0].astype(np.int32), labels[:, 1].astype(np.int32)
     candidates = Candidates(a, b, keys, np.arange(len(names), dtype=np.int64))
