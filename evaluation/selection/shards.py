@@ -199,6 +199,8 @@ def _refuse_another_selection(first: Part, part: Part) -> None:
     differ = {key for key in ours.keys() | theirs.keys() if ours.get(key) != theirs.get(key)}
     if ("lines" in ours) != ("lines" in theirs):
         what = "version of Assay"
+    elif "sizes" in differ and ours["sizes"].keys() == theirs["sizes"].keys():
+        what = next(file for file in ours["sizes"] if ours["sizes"][file] != theirs["sizes"][file])
     elif differ - OF_A_PART:
         what = min(differ - OF_A_PART)
     elif "lines" not in ours and "inputs" in differ:

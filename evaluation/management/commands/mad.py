@@ -177,9 +177,7 @@ class Command(ContractCommand):
         order = before.meta.classifier_order or "given"
         names = before.meta.in_order([*before.classifiers, classifier])
         pool = read_pool(predictions, names, wordnet, threads=threads)
-        ends = before.meta.stretches
-        now = sha256_in_stretches(pool, ends) if ends else pool.sha256
-        _refuse_another_pool(before.meta, now, predictions, into)
+        _refuse_another_pool(before.meta, pool, into)
         pairs = [pair for pair in selecting.pairs_of(names) if classifier in pair]
         meta = selecting.meta_of(pool, settings, names, order, wordnet)
         meta.added = classifier
@@ -277,13 +275,24 @@ def _joining_settings(meta: Meta, given: dict[str, object], into: Path) -> selec
         raise BadInput(str(error), into, 1, "mend it or give it as an option") from error
 
 
-def _refuse_another_pool(meta: Meta, now: dict[str, str], predictions: Path, into: Path) -> None:
+def _refuse_another_pool(meta: Meta, pool: Pool, into: Path) -> None:
     """The union ranks as a full run would only if the pool and the predictions are the same."""
+    now, ends = pool.sha256, meta.stretches
+    if ends is not None:
+        whole = all(isinstance(end, int) for end in ends) and [0, *ends] == sorted([0, *ends])
+        if not whole or ends[-1:] != [pool.total]:
+            raise BadInput(
+                f"the meta line's stretches do not end with the {pool.total} images of the pool",
+                file=into,
+                line=1,
+                cure="bring the pool back, or select again",
+            )
+        now = sha256_in_stretches(pool, ends)
     for name, digest in meta.inputs.items() if isinstance(meta.inputs, dict) else ():
         if now.get(name) != digest:
             raise BadInput(
                 f"is not the file that {into} was made from",
-                file=predictions / name,
+                file=pool.folder / name,
                 cure="bring it back, or select again",
             )
 
