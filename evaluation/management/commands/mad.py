@@ -4,7 +4,7 @@ import argparse
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 from django.core.management.base import CommandParser
 
@@ -279,8 +279,7 @@ def _refuse_another_pool(meta: Meta, pool: Pool, into: Path) -> None:
     """The union ranks as a full run would only if the pool and the predictions are the same."""
     now, ends = pool.sha256, meta.stretches
     if ends is not None:
-        whole = all(isinstance(end, int) for end in ends) and [0, *ends] == sorted([0, *ends])
-        if not whole or ends[-1:] != [pool.total]:
+        if not _is_cut(ends, pool.total):
             raise BadInput(
                 f"the meta line's stretches do not end with the {pool.total} images of the pool",
                 file=into,
@@ -295,6 +294,13 @@ def _refuse_another_pool(meta: Meta, pool: Pool, into: Path) -> None:
                 file=pool.folder / name,
                 cure="bring it back, or select again",
             )
+
+
+def _is_cut(ends: object, images: int) -> TypeGuard[list[int]]:
+    """Whether these are the ends of stretches of so many images."""
+    if not isinstance(ends, list) or not all(isinstance(end, int) for end in ends):
+        return False
+    return [0, *ends] == sorted([0, *ends]) and ends[-1:] == [images]
 
 
 def _device(name: str | None) -> str | None:

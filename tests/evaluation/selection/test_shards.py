@@ -172,7 +172,7 @@ def test_the_merged_meta_tells_a_changed_input_from_the_same_one(tmp_path, wordn
     assert "is not the file that" in refusal["error"]
 
 
-@pytest.mark.parametrize("stretches", [[100], [200, 100, 300], ["a"], [-5, 300], [100, 301]])
+@pytest.mark.parametrize("stretches", [7, [], [100], [200, 100, 300], ["a"], [-5, 300], [100, 301]])
 def test_stretches_of_another_pool_are_refused_when_a_classifier_joins(
     tmp_path, wordnet, stretches
 ):
