@@ -67,7 +67,7 @@ def table(kind: str, got: dict[str, float]) -> list[dict[str, Any]]:
     return [dict(zip(("name", "target", "measured", "ok"), row, strict=True)) for row in rows]
 
 
-def make_pool(folder: Path, images: int, kind: str) -> None:
+def make_pool(folder: Path, images: int, kind: str, classifiers: int = CLASSIFIERS) -> None:
     rng = np.random.default_rng(0)
     wordnet = wn.load()
     classes = [wordnet.wnid(index) for index in thousand_classes(wordnet)]
@@ -78,7 +78,7 @@ def make_pool(folder: Path, images: int, kind: str) -> None:
             file.write("".join(f"pool/{n // 10_000:05d}/{n:09d}.jpg\n" for n in numbers))
     truth = rng.integers(0, 1000, images, dtype=np.int16)
     hard = rng.random(images, np.float32)
-    for place in range(CLASSIFIERS):
+    for place in range(classifiers):
         labels, confidences = truth, rng.random(images, np.float32)
         if kind == "realistic":
             wrong = 0.6 * hard + 0.4 * rng.random(images, np.float32) > 0.7 + 0.015 * place

@@ -37,7 +37,7 @@ class Meta(Record):
     how many images each of them ended, where each read its own stretch alone; inputs then has, but
     of classes.txt, what pools.joined_sha256 gives. added: the classifier that joined by it. Lines
     that other tools write have the first and top_k alone, and whatever they like under wordnet,
-    inputs and counts.
+    inputs, counts and stretches.
     """
 
     classifiers: list[str]
@@ -52,7 +52,7 @@ class Meta(Record):
     inputs: object = None
     counts: object = None
     parts: int | None = None
-    stretches: list[int] | None = None
+    stretches: object = None
     added: str | None = None
 
     def in_order(self, names: Iterable[str]) -> list[str]:

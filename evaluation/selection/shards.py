@@ -126,6 +126,11 @@ class Part:
             if not isinstance(counts, dict) or not isinstance(inputs, dict):
                 raise TypeError("counts and inputs are no objects")
             self.total, self.inputs = int(counts["images"]), dict[str, str](inputs)
+            # Where its lines begin and end in images.txt, and where that ends.
+            self.lines: tuple[int, int, int] | None = None
+            if self.meta.lines is not None and self.meta.sizes is not None:
+                first, last = self.meta.lines
+                self.lines = int(first), int(last), int(self.meta.sizes[IMAGES])
         except FileNotFoundError:
             raise
         except (OSError, ValueError, KeyError, TypeError, zipfile.BadZipFile, EOFError) as error:
@@ -199,11 +204,13 @@ def join_parts(parts: Sequence[Part], wordnet: WordNet) -> tuple[Meta, Rule, Lev
 def _refuse_another_selection(first: Part, part: Part) -> None:
     ours, theirs = first.meta.to_json(), part.meta.to_json()
     differ = {key for key in ours.keys() | theirs.keys() if ours.get(key) != theirs.get(key)}
-    if ("lines" in ours) != ("lines" in theirs):
+    if (first.lines is None) != (part.lines is None):
         what = "version of Assay, or another pool,"
+    elif "sizes" in differ and ours["sizes"].keys() == theirs["sizes"].keys():
+        what = next(file for file in ours["sizes"] if ours["sizes"][file] != theirs["sizes"][file])
     elif differ - OF_A_PART:
         what = min(differ - OF_A_PART)
-    elif "lines" not in ours and "inputs" in differ:
+    elif first.lines is None and "inputs" in differ:
         what = "inputs"
     elif first.inputs.get(CLASSES) != part.inputs.get(CLASSES):
         what = "classes.txt"
@@ -222,10 +229,10 @@ def _refuse_lines_apart(ordered: Sequence[Part]) -> None:
     """
     end = 0
     for part in ordered:
-        if part.meta.lines is None or part.meta.sizes is None:
+        if part.lines is None:
             return
-        start, stop = part.meta.lines
-        if start != end or (part is ordered[-1] and stop != part.meta.sizes[IMAGES]):
+        start, stop, size = part.lines
+        if start != end or (part is ordered[-1] and stop != size):
             raise BadInput(
                 f"has the ids of bytes {start} to {stop} of images.txt, which the other parts do "
                 f"not meet at byte {end if start != end else stop}",
@@ -240,7 +247,7 @@ def _joined_meta(ordered: Sequence[Part]) -> Meta:
     own = OF_A_PART | {"all_classes", "sizes"}
     kept = {key: value for key, value in vars(first).items() if key not in own - {"inputs"}}
     meta = Meta(**kept | {"parts": len(ordered)})
-    if first.lines is not None and len(ordered) > 1:
+    if ordered[0].lines is not None and len(ordered) > 1:
         meta.stretches = [part.stretch.stop for part in ordered]
         meta.inputs = {
             file: digest

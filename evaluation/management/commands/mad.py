@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 from django.core.management.base import CommandParser
 
@@ -206,9 +206,7 @@ class Command(ContractCommand):
         order = before.meta.classifier_order or "given"
         names = before.meta.in_order([*before.classifiers, classifier])
         opened = _Opened(predictions, pool, names, wordnet, threads)
-        ends = before.meta.stretches if predictions else None
-        now = sha256_in_stretches(opened.first, ends) if ends else opened.first.sha256
-        _refuse_another_pool(before.meta, now, opened.source, into)
+        _refuse_another_pool(before.meta, opened, into)
         pairs = [pair for pair in selecting.pairs_of(names) if classifier in pair]
         meta = selecting.meta_of(opened.first, settings, names, order, wordnet)
         meta.added = classifier
@@ -348,19 +346,38 @@ def _joining_settings(meta: Meta, given: dict[str, object], into: Path) -> selec
         raise BadInput(str(error), into, 1, "mend it or give it as an option") from error
 
 
-def _refuse_another_pool(meta: Meta, now: dict[str, str], source: Path, into: Path) -> None:
-    """The union ranks as a full run would only if the pool and the predictions are the same.
-
-    source: the predictions folder, or pool.jsonl.
-    """
+def _refuse_another_pool(meta: Meta, opened: _Opened, into: Path) -> None:
+    """The union ranks as a full run would only if the pool and the predictions are the same."""
+    pool = opened.first
+    now, ends = pool.sha256, meta.stretches
+    # The files of a pool in shards are others than those of one folder, however that is cut.
+    if ends is not None and pool.sizes:
+        if not _is_cut(ends, pool.total):
+            raise BadInput(
+                f"the meta line's stretches do not end with the {pool.total} images of the pool",
+                file=into,
+                line=1,
+                cure="bring the pool back, or select again",
+            )
+        now = sha256_in_stretches(pool, ends)
     for name, digest in meta.inputs.items() if isinstance(meta.inputs, dict) else ():
         if now.get(name) == digest:
             continue
-        if source.is_dir():
-            file, what = source / name, f"is not the file that {into} was made from"
+        if pool.sizes:
+            file, what = pool.folder / name, f"is not the file that {into} was made from"
         else:
-            file, what = source, f"has shards of another {name} than {into} was made from"
+            file, what = (
+                opened.source,
+                f"has another {name} in its shards than {into} was made from",
+            )
         raise BadInput(what, file=file, cure="bring it back, or select again")
+
+
+def _is_cut(ends: object, images: int) -> TypeGuard[list[int]]:
+    """Whether these are the ends of stretches of so many images."""
+    if not isinstance(ends, list) or not all(isinstance(end, int) for end in ends):
+        return False
+    return [0, *ends] == sorted([0, *ends]) and ends[-1:] == [images]
 
 
 def _device(name: str | None) -> str | None:

@@ -142,7 +142,7 @@ def test_a_classifier_joins_by_the_pool_that_the_others_were_chosen_from(folder,
         "add", "--pool", other, "--into", two, "--classifier", "beta", "--out", tmp_path / "n.jsonl"
     )
     assert refusal["file"] == str(other)
-    assert "has shards of another" in refusal["error"]
+    assert "has another images.txt in its shards" in refusal["error"]
 
 
 def test_ids_that_do_not_ascend_are_no_pool(folder, tmp_path):
