@@ -21,7 +21,7 @@ from evaluation.readers.pools import CLASSES, IMAGES, Pool, joined_sha256, part_
 from labeling.files import BadInput, atomic_write
 from labeling.records import Record
 
-ANEW = "write the pool anew with mad pool"
+AGAIN = "write the pool again with mad pool"
 LABELS, CONFIDENCES = ".labels.npy", ".confidences.npy"
 
 
@@ -121,7 +121,7 @@ class ShardedPool:
         return digests[0] if file == CLASSES else joined_sha256(digests)
 
     def _bad(self, number: int, message: str, cure: str) -> BadInput:
-        return BadInput(message, self.path, self.lines[number - 1], f"{cure}, or {ANEW}")
+        return BadInput(message, self.path, self.lines[number - 1], f"{cure}, or {AGAIN}")
 
 
 def read_sharded(path: Path) -> ShardedPool:
@@ -145,14 +145,14 @@ def read_sharded(path: Path) -> ShardedPool:
         shards.append(shard)
         lines.append(number)
     if not shards:
-        raise BadInput("there are no shards", path, None, ANEW)
+        raise BadInput("there are no shards", path, None, AGAIN)
     pool = ShardedPool(path, shards, lines)
     if len(pool.classifiers) < 2:
         raise BadInput(
             f"has predictions of {len(pool.classifiers)} classifiers, expected 2 or more",
             path,
             None,
-            "write the pool anew with the arrays of each classifier in its folder",
+            "write the pool again with the arrays of each classifier in its folder",
         )
     return pool
 
@@ -228,7 +228,7 @@ def _shard(path: Path, number: int, row: dict[str, object]) -> Shard:
     try:
         shard = Shard.from_json(row)
     except (TypeError, ValueError) as error:
-        raise BadInput(str(error), path, number, ANEW) from error
+        raise BadInput(str(error), path, number, AGAIN) from error
     texts = [shard.path, shard.first, shard.last]
     hashes = shard.sha256 if isinstance(shard.sha256, dict) else {}
     if not (
@@ -241,14 +241,14 @@ def _shard(path: Path, number: int, row: dict[str, object]) -> Shard:
             "is no line of a shard: path, images, first, last and sha256 by file",
             path,
             number,
-            ANEW,
+            AGAIN,
         )
     if shard.last.encode() < shard.first.encode():
         raise BadInput(
             f"the last image {shard.last!r} comes before the first {shard.first!r}",
             path,
             number,
-            ANEW,
+            AGAIN,
         )
     return shard
 
@@ -260,11 +260,11 @@ def _refuse_another_kind(path: Path, number: int, first: Shard, shard: Shard) ->
             f"{file} is in one of lines 1 and {number} only",
             path,
             number,
-            f"predict all shards by the same classifiers, and {ANEW}",
+            f"predict all shards by the same classifiers, and {AGAIN}",
         )
     if shard.sha256[CLASSES] != first.sha256[CLASSES]:
         raise BadInput(
-            f"has another {CLASSES} than line 1", path, number, f"use one {CLASSES}, and {ANEW}"
+            f"has another {CLASSES} than line 1", path, number, f"use one {CLASSES}, and {AGAIN}"
         )
 
 

@@ -28,9 +28,9 @@ def pool(folder, tmp_path):
 
 
 def cut(folder, out, shards):
-    code, said, err = mad("pool", folder, "--shards", shards, "--out", out, "--json")
+    code, out_text, err = mad("pool", folder, "--shards", shards, "--out", out, "--json")
     assert (code, err) == (0, "")
-    assert json.loads(said) == {"out": str(out), "shards": shards, "images": 300}
+    assert json.loads(out_text) == {"out": str(out), "shards": shards, "images": 300}
     return out
 
 

@@ -13,7 +13,7 @@ POOL = "n02085620\nn02123045\nn02114367\nn02814533\nn01440764\n"
 MAPPING = "category,wnid\ndog.n.01,n02085620\ndog.n.01,n02114367\nn02121620,n02123045\n"
 
 run = functools.partial(commands.run, "wordnet")
-told = functools.partial(commands.told, "wordnet")
+result_of = functools.partial(commands.result_of, "wordnet")
 refused = functools.partial(commands.refused, "wordnet")
 
 
@@ -27,7 +27,7 @@ def files(folder: Path, mapping: str = MAPPING, pool: str = POOL) -> tuple[objec
     ("convention", "value"), [("clean", 0.857142857142857), ("wnsim", 0.866666666666667)]
 )
 def test_dog_and_cat_with_the_ancestor_and_every_setting(convention, value):
-    found = told("similarity", "dog.n.01", "n02121620", "--convention", convention)
+    found = result_of("similarity", "dog.n.01", "n02121620", "--convention", convention)
 
     assert found.pop("similarity") == pytest.approx(value, abs=1e-15)
     assert found == {
@@ -44,7 +44,9 @@ def test_dog_and_cat_with_the_ancestor_and_every_setting(convention, value):
     ("measure", "value"), [("wup", 0.857142857142857), ("path", 0.2), ("lch", 2.028148247292286)]
 )
 def test_dog_and_cat_as_nltks_documentation_prints_them(measure, value):
-    found = told("similarity", "dog.n.01", "cat.n.01", "--convention", "nltk", "--measure", measure)
+    found = result_of(
+        "similarity", "dog.n.01", "cat.n.01", "--convention", "nltk", "--measure", measure
+    )
 
     assert found["similarity"] == pytest.approx(value, abs=1e-14)
     assert (found["ancestor"], found["measure"], found["convention"]) == (
@@ -56,7 +58,7 @@ def test_dog_and_cat_as_nltks_documentation_prints_them(measure, value):
 
 
 def test_nltk_compares_an_instance_and_it_is_named():
-    found = told("similarity", "dog.n.01", "chihuahua.n.01", "--convention", "nltk")
+    found = result_of("similarity", "dog.n.01", "chihuahua.n.01", "--convention", "nltk")
 
     assert found["instances"] == ["n08742578"]
 
@@ -66,7 +68,7 @@ def test_nltk_needs_no_more_of_the_folder_than_the_nouns(tmp_path, wordnet, monk
         (tmp_path / name).symlink_to(wordnet.folder / name)
     monkeypatch.setenv("ASSAY_WORDNET", str(tmp_path))
 
-    found = told("similarity", "dog.n.01", "cat.n.01", "--convention", "nltk")
+    found = result_of("similarity", "dog.n.01", "cat.n.01", "--convention", "nltk")
 
     assert found["similarity"] == pytest.approx(6 / 7)
 
@@ -85,14 +87,14 @@ def test_information_content_is_read_from_the_file_and_named(tmp_path, wordnet):
     )
     arguments = ("similarity", "dog.n.01", "cat.n.01", "--convention", "nltk", "--ic", path)
 
-    found = {name: told(*arguments, "--measure", name) for name in ("res", "lin", "jcn")}
+    found = {name: result_of(*arguments, "--measure", name) for name in ("res", "lin", "jcn")}
 
     assert {name: one["similarity"] for name, one in found.items()} == pytest.approx(
         {"res": math.log(2), "lin": 1 / 3, "jcn": 1 / math.log(16)}
     )
     assert {one["ancestor"] for one in found.values()} == {"n02075296"}
     assert {one["ic"] for one in found.values()} == {str(path)}
-    nothing = told("similarity", "entity", "entity", *arguments[3:], "--measure", "lin")
+    nothing = result_of("similarity", "entity", "entity", *arguments[3:], "--measure", "lin")
     assert nothing["similarity"] is None
 
 
@@ -144,7 +146,7 @@ def test_criteria_are_by_our_own_conventions(tmp_path):
 
 
 def test_by_word_the_hammerhead_is_the_dolt():
-    found = told("similarity", "n01494475", "dog", "--by", "word")
+    found = result_of("similarity", "n01494475", "dog", "--by", "word")
 
     assert (found["a"], found["b"], found["by"]) == ("n10039663", "n02084071", "word")
 
@@ -153,7 +155,7 @@ def test_by_word_the_hammerhead_is_the_dolt():
     "arguments", [("dog.n.01", "chihuahua.n.01"), ("chihuahua", "dog", "--by", "word")]
 )
 def test_an_instance_is_compared_and_named(arguments):
-    found = told("similarity", *arguments)
+    found = result_of("similarity", *arguments)
 
     assert found["similarity"] == 6 / 19
     assert found["instances"] == ["n08742578"]
@@ -164,11 +166,11 @@ def test_an_instance_is_compared_and_named(arguments):
 
 
 def test_an_endless_similarity_is_null():
-    assert told("similarity", "dog.n.01", "dog.n.01", "--measure", "jcn")["similarity"] is None
+    assert result_of("similarity", "dog.n.01", "dog.n.01", "--measure", "jcn")["similarity"] is None
 
 
 def test_vector_says_whose_matrix_it_is():
-    found = told("similarity", "dog.n.01", "cat.n.01", "--measure", "vector")
+    found = result_of("similarity", "dog.n.01", "cat.n.01", "--measure", "vector")
 
     assert 0 < found["similarity"] < 1
     assert "our own" in found["note"]
@@ -195,7 +197,7 @@ def test_an_unknown_measure_is_wrong_usage():
 
 def test_criteria_of_a_small_mapping(tmp_path):
     # Chihuahua and wolf are nearer to each other than to the cat; the cat's nearest is one of them.
-    found = told(*files(tmp_path))
+    found = result_of(*files(tmp_path))
 
     assert found == {
         "criterion_1": 2 / 3,
@@ -213,11 +215,11 @@ def test_criteria_of_a_small_mapping(tmp_path):
 def test_by_word_categories_are_words_and_instances_are_named(tmp_path):
     mapping = MAPPING.replace("dog.n.01", "dog").replace("n02121620", "cat")
 
-    found = told(*files(tmp_path, mapping), "--by", "word")
+    found = result_of(*files(tmp_path, mapping), "--by", "word")
 
     # The Chihuahua of the pool: by word the state of Mexico.
     assert (found["criterion_2"], found["instances"]) == (1, ["n08742578"])
-    assert "instances" not in told(*files(tmp_path))
+    assert "instances" not in result_of(*files(tmp_path))
     refusal = refused(*files(tmp_path, mapping))
     assert "several meanings" in refusal["error"]
     assert refusal["line"] == 2

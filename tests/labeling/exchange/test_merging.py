@@ -90,13 +90,13 @@ def test_the_package_is_a_second_opinion_that_is_kept_and_taken_back(item, alice
 
 
 @pytest.mark.parametrize(
-    ("radius", "method", "said"),
+    ("radius", "method", "message"),
     [(50.0, "hull", "take radius or alphashape"), (None, "alphashape", "Give a radius")],
 )
-def test_a_method_that_means_nothing_is_refused(item, alice, radius, method, said):
+def test_a_method_that_means_nothing_is_refused(item, alice, radius, method, message):
     before = GivenLabel.objects.get(key="leg").geometry
 
-    with pytest.raises(Refusal, match=said):
+    with pytest.raises(Refusal, match=message):
         merging.choose(item, "leg", LEFT, radius, alice, method)
 
     assert GivenLabel.objects.get(key="leg").geometry == before
