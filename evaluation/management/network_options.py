@@ -7,6 +7,7 @@ from pathlib import Path
 
 from django.core.management.base import CommandParser
 
+from evaluation.management.device_options import add_device
 from evaluation.management.numbers import whole
 from labeling.management.contract import table
 
@@ -29,9 +30,7 @@ def add_network(parser: CommandParser, batch: int, unit: str) -> None:
         "--random-weights", action="store_true", help="a named model without weights, to try it"
     )
     parser.add_argument("--batch", type=whole(1), default=batch, help=f"{unit} at once ({batch})")
-    parser.add_argument(
-        "--device", default="auto", help="auto, cpu, cuda, cuda:1, … (auto: a GPU if there is one)"
-    )
+    add_device(parser)
 
 
 def add_preparation(parser: CommandParser) -> argparse._ArgumentGroup:

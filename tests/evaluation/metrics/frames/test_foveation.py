@@ -213,7 +213,7 @@ def test_every_batch_gives_the_same_bits_compiled_or_not(content):
         np.testing.assert_array_equal(np.stack(plain), np.stack(single))
 
 
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU is here")
+@pytest.mark.gpu
 @pytest.mark.parametrize("content", CONTENT_SCHEMES)
 def test_a_gpu_renders_the_same_but_for_rounding(content):
     image, masks = scene(7)
