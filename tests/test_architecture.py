@@ -40,7 +40,7 @@ PURE = (
     *("labeling/question_graph", "labeling/kinds", "labeling/release_files"),
     *("labeling/simulation", "evaluation/metrics", "evaluation/readers", "evaluation/engines"),
     *("evaluation/selection", "evaluation/sequences", "evaluation/scoring"),
-    "evaluation/classifiers",
+    *("evaluation/classifiers", "evaluation/devices.py"),
 )
 # Modules that may know HTTP.
 WEB = re.compile(
@@ -49,7 +49,7 @@ WEB = re.compile(
 )
 TORCH = re.compile(
     r"^evaluation/(metrics|selection|sequences|scoring|classifiers|management)/"
-    r"|^evaluation/readers/answers\.py$"
+    r"|^evaluation/(devices|readers/answers)\.py$"
 )
 KERNELS = re.compile(r"/kernels(_\w+)?\.py$|^labeling/numba_cache\.py$")
 MOST_MODULES = 25

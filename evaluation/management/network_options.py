@@ -7,6 +7,7 @@ from pathlib import Path
 
 from django.core.management.base import CommandParser
 
+from evaluation.management.device_options import add_device
 from evaluation.management.numbers import whole
 from labeling.management.contract import table
 
@@ -29,9 +30,7 @@ def add_network(parser: CommandParser, batch: int, unit: str) -> None:
         "--random-weights", action="store_true", help="a named model without weights, to try it"
     )
     parser.add_argument("--batch", type=whole(1), default=batch, help=f"{unit} at once ({batch})")
-    parser.add_argument(
-        "--device", default="auto", help="auto, cpu, cuda, cuda:1, … (auto: a GPU if there is one)"
-    )
+    add_device(parser)
 
 
 def add_preparation(parser: CommandParser) -> argparse._ArgumentGroup:
@@ -46,12 +45,13 @@ def add_preparation(parser: CommandParser) -> argparse._ArgumentGroup:
 
 
 def show(result: Mapping[str, object]) -> str:
-    """One line a key, and one for a value that has keys of its own."""
+    """One line a key, and one for a value that has keys of its own; versions are in the JSON."""
     flat = {
         key: ", ".join(f"{name} {_shortened(name, own)}" for name, own in value.items())
         if isinstance(value, dict)
         else value
         for key, value in result.items()
+        if key != "versions"
     }
     return table(flat.items())
 

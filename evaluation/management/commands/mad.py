@@ -9,7 +9,9 @@ from typing import Any, TypeGuard
 
 from django.core.management.base import CommandParser
 
+from evaluation import devices
 from evaluation.management.commands.wordnet import load
+from evaluation.management.device_options import add_device, on_device
 from evaluation.management.numbers import whole
 from evaluation.metrics.mad.ranking import (
     SMOOTHINGS,
@@ -47,7 +49,9 @@ class Command(ContractCommand):
     help = "A MAD competition: choose images on which classifiers differ most, then rank."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        select = self.verb(parser, "select", self.select, show_selection, help="choose images")
+        select = self.verb(
+            parser, "select", on_device(self.select), show_selection, help="choose images"
+        )
         _add_pool(select)
         select.add_argument("--classifiers", type=_names, help="A,B,…; default: all, sorted")
         select.add_argument(
@@ -69,19 +73,23 @@ class Command(ContractCommand):
             "--threads", type=whole(1), default=selecting.threads_here(), help=THREADS
         )
 
-        merge = self.verb(parser, "merge", self.merge, show_selection, help="join parts")
+        merged = on_device(self.merge, on_gpu=False)
+        merge = self.verb(parser, "merge", merged, show_selection, help="join parts")
+        add_device(merge, on_gpu=False)
         merge.add_argument(
             "parts", nargs="+", type=Path, metavar="PART", help="as mad select --shard wrote them"
         )
         merge.add_argument("--out", type=Path, required=True, help="selection.jsonl")
 
-        add = self.verb(parser, "add", self.add, show_selection, help="add a classifier")
+        add = self.verb(parser, "add", on_device(self.add), show_selection, help="add a classifier")
         _add_pool(add)
         add.add_argument("--into", type=Path, required=True, help="the selection it joins")
         add.add_argument("--classifier", required=True, metavar="NEW", help="the one that joins")
         add.add_argument("--out", type=Path, required=True, help="the images of its pairs")
 
-        ranking = self.verb(parser, "rank", self.rank, show_ranking, help="rank from answers")
+        ranked = on_device(self.rank, on_gpu=False)
+        ranking = self.verb(parser, "rank", ranked, show_ranking, help="rank from answers")
+        add_device(ranking, on_gpu=False)
         ranking.add_argument(
             "--selection",
             type=Path,
@@ -137,7 +145,7 @@ class Command(ContractCommand):
         if not shard:
             return self._choose(opened, pairs, settings, meta, wordnet, threads, **options)
         levels = _levels(opened.first, wordnet, settings)
-        device, out = _device(options["device"]), options["out"]
+        device, out = _sorting_on(options["device"]), options["out"]
         with self.progress(len(pairs), "pair", "choosing") as bar:
             reduced = selecting.reduce_pairs(
                 opened.first,
@@ -161,13 +169,13 @@ class Command(ContractCommand):
         threads: int,
         *,
         out: Path,
-        device: str | None,
+        device: str,
         **_: Any,
     ) -> SelectionResult:
         """Writes the lists of these pairs of a pool."""
         levels = _levels(opened.first, wordnet, settings)
         with self.progress(len(pairs), "pair", "choosing") as bar:
-            given: dict[str, Any] = {"threads": threads, "device": _device(device)}
+            given: dict[str, Any] = {"threads": threads, "device": _sorting_on(device)}
             if opened.count == 1:
                 given["progress"] = bar.update
                 lists = selecting.select(opened.first, pairs, levels, settings.rule, **given)
@@ -307,7 +315,7 @@ def _add_pool(parser: CommandParser) -> None:
         default=selecting.threads_here(),
         help=THREADS,
     )
-    parser.add_argument("--device", help="auto, cpu, cuda, cuda:1, … (auto: a GPU if there is one)")
+    add_device(parser)
 
 
 def _levels(pool: Pool, wordnet: WordNet, settings: selecting.Settings) -> Levels:
@@ -380,24 +388,9 @@ def _is_cut(ends: object, images: int) -> TypeGuard[list[int]]:
     return [0, *ends] == sorted([0, *ends]) and ends[-1:] == [images]
 
 
-def _device(name: str | None) -> str | None:
+def _sorting_on(device: str) -> str | None:
     """A torch device to sort on, or None for the compiled table on the CPU."""
-    if name == "cpu" or (name in (None, "auto") and not _has_accelerator()):
-        return None
-    import torch
-
-    if name in (None, "auto"):
-        return "cuda" if torch.cuda.is_available() else None
-    try:
-        torch.zeros(1, device=name)
-    except (RuntimeError, AssertionError) as error:
-        raise UsageError(f"--device {name} is not usable: {str(error).splitlines()[0]}") from error
-    return name
-
-
-def _has_accelerator() -> bool:
-    # Importing torch takes seconds; a look at the driver's files first takes none.
-    return any(Path(file).exists() for file in ("/dev/nvidiactl", "/dev/dxg", "/dev/kfd"))
+    return None if device == devices.CPU else device
 
 
 def _names(text: str) -> list[str]:

@@ -7,6 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from evaluation.devices import Batch
 from evaluation.metrics.mad.selection import (
     CHUNK,
     Bounds,
@@ -34,6 +35,7 @@ class SortingReducer:
     def __init__(self, levels: Levels, rule: Rule, ids: ImageIds, device: str = "cpu") -> None:
         self.levels, self.rule, self.ids = levels, rule, ids
         self.device = torch.device(device)
+        self.batch = Batch(CHUNK)
         self._level = torch.from_numpy(levels.of).to(self.device).reshape(-1)
 
     def reduce(
@@ -48,11 +50,17 @@ class SortingReducer:
         least = bounds.least if bounds else 0
         packed = torch.zeros(0, dtype=torch.int64, device=self.device)
         images = packed.clone()
-        for start in range(part.start, part.stop, CHUNK):
-            piece = slice(start, min(start + CHUNK, part.stop))
+
+        def with_piece(size: int) -> tuple[slice, Tensor, Tensor]:
+            piece = slice(start, min(start + size, part.stop))
             new, found = self._passing(a, b, piece, least)
-            packed, images = self._best(torch.cat([packed, new]), torch.cat([images, found]))
-            if piece.stop < part.stop:
+            return piece, *self._best(torch.cat([packed, new]), torch.cat([images, found]))
+
+        start = part.start
+        while start < part.stop:
+            piece, packed, images = self.batch.attempt(with_piece)
+            start = piece.stop
+            if start < part.stop:
                 held = self._candidates(packed, images)
                 least = max(least, survivors(held, self.levels, self.rule, self.ids)[1].least)
                 kept = self._merits(packed) >= least
