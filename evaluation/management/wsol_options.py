@@ -110,7 +110,7 @@ def action(
     predictions: Path | None,
     curves: bool,
     split: str | None,
-    device: str = devices.CPU,
+    device: str,
     **options: Any,
 ) -> SplitBoxes | SplitMasks:
     """tell: takes a warning."""
@@ -123,7 +123,8 @@ def action(
     asked = box_scores.Protocol(protocol, normalize, thresholds, size)
     found: dict[str, Any]
     if masks is not None:
-        found = vars(scoring.score_masks(metadata, masks, scoremaps, asked, curves, device))
+        pixels = scoring.score_masks(metadata, masks, scoremaps, asked, curves, device)
+        found = vars(devices.named(pixels, device))
     else:
         found = vars(scoring.score_boxes(metadata, scoremaps, asked, predictions, curves, device))
     # A baseline looks at no image: nothing was chosen for it.

@@ -29,7 +29,7 @@ from tests.labeling import hierarchies, part_releases, samples
 
 COOT, DRAKE, DOG, CAT = "n02018207", "n01847000", "n02084071", "n02121620"
 # Values that differ from one run, or version, to the next.
-BLANK = {"seconds", "images_per_second", "run", "id", "sha256", "code_version"}
+BLANK = {"seconds", "images_per_second", "run", "id", "sha256", "code_version", "versions"}
 Arguments = tuple[object, ...]
 
 

@@ -66,6 +66,7 @@ def score_boxes(
         | total.result(curves, top1=predictions is not None)
     )
     result.intervals = intervals(result)
+    result.device = device
     return result
 
 
