@@ -132,14 +132,14 @@ def connected(one: Tensor, other: Tensor, count: int) -> Tensor:
     Each round hangs the later of two labels to the least that an edge offers it, and shortens.
     """
     label = torch.arange(count, device=one.device)
-    while True:
-        a, b = label[one], label[other]
-        apart = torch.nonzero(a != b).reshape(-1)
-        if len(apart) == 0:
-            return label
-        one, other, a, b = one[apart], other[apart], a[apart], b[apart]
+    a, b = one, other
+    while len(one):
         hung = label.scatter_reduce(0, torch.maximum(a, b), torch.minimum(a, b), "amin")
         label = doubled(hung)
+        a, b = label[one], label[other]
+        apart = torch.nonzero(a != b).reshape(-1)
+        one, other, a, b = one[apart], other[apart], a[apart], b[apart]
+    return label
 
 
 def _ancestors(parent: Tensor) -> list[Tensor]:
