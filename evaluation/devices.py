@@ -97,8 +97,8 @@ def named(result: Named, device: str = CPU) -> Named:
     keys: dict[str, Any] = {"device": used, "versions": versions(used)}
     if not isinstance(result, Record):
         return {**result, **keys}  # type: ignore[return-value]
-    is_typed = "device" in there
-    return replace(result, **keys) if is_typed else replace(result, unknown=result.unknown | keys)
+    typed = {key: keys.pop(key) for key in tuple(keys) if key in vars(result)}
+    return replace(result, unknown=result.unknown | keys, **typed)
 
 
 @dataclass
@@ -113,32 +113,43 @@ class Batch:
     unit: str = "image"
     tell: Callable[[str], object] = logger.warning
 
+    def __post_init__(self) -> None:
+        self._told = self.size
+
     def run(self, count: int, work: Callable[[slice], Result]) -> Iterator[Result]:
-        """What work gives for slices of range(count), in order, each of at most `size`.
+        """What work gives for slices of range(count), in order, each of at most `size`."""
+        start = 0
+
+        def next_part(size: int) -> tuple[slice, Result]:
+            part = slice(start, start + size)
+            return part, work(part)
+
+        while start < count:
+            part, found = self.attempt(next_part, count - start)
+            start = part.stop
+            yield found
+
+    def attempt(self, work: Callable[[int], Result], most: int | None = None) -> Result:
+        """What work gives, called with how many to compute at once: `size`, or `most` if that is
+        less.
 
         Where it runs out of a GPU's memory it is called again with half as many, so it must change
         nothing before it has succeeded. Raises BadInput where the memory does not hold one.
         """
-        start, before = 0, self.size
-        while start < count:
-            part = slice(start, min(start + self.size, count))
+        while True:
+            size = self.size if most is None else min(self.size, most)
             try:
-                found = work(part)
+                found = work(size)
             except Exception as error:
                 if not is_out_of_memory(error):
                     raise
-                failed = True
             else:
-                failed = False
+                if self.size < self._told:
+                    self._told = self.size
+                    self.tell(f"the GPU ran out of memory: {self.size} at once from here on")
+                return found
             # Not in the handler: while the error lives, so do the tensors of its frames.
-            if failed:
-                self._halve(part.stop - part.start)
-                continue
-            if self.size < before:
-                self.tell(f"the GPU ran out of memory: {self.size} at once from here on")
-                before = self.size
-            start = part.stop
-            yield found
+            self._halve(size)
 
     def _halve(self, tried: int) -> None:
         import torch
@@ -149,7 +160,8 @@ class Batch:
                 f"the GPU's memory does not hold one {self.unit}",
                 cure="end what else uses the GPU, or give --device cpu",
             )
-        self.size = tried // 2
+        # Another thread may have found less.
+        self.size = min(self.size, tried // 2)
 
 
 def is_out_of_memory(error: Exception) -> bool:

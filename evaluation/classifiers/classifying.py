@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from evaluation.classifiers import resuming
+from evaluation.devices import Batch
 from labeling.files import BadInput, atomic_write
 from labeling.image_files import FORMATS
 from labeling.release_files.frozen import ahead
@@ -98,16 +99,20 @@ def classify(
     frames: id and (H, W, 3) uint8, of any size; a batch takes them from one sequence after the
     other, and no more are held. The five likeliest classes are kept, or as many as there are;
     among equal ones the first class comes first. watch: is told how many more are done.
-    Raises BadInput where the network gives something that is not a number.
+    Where a GPU's memory runs out, fewer than `batch` are given to the network at once.
+    Raises BadInput where the network gives something that is not a number, and where the GPU's
+    memory does not hold one frame.
     """
     import torch
 
     before = work.added
+    at_once = Batch(batch, "frame")
     names: list[str] = []
     images: list[Tensor] = []
 
     def classified() -> None:
-        work.add(_rows(names, classifier, classifier(torch.stack(images))))
+        found = at_once.run(len(images), lambda part: classifier(torch.stack(images[part])))
+        work.add(_rows(names, classifier, torch.cat(list(found))))
         if watch is not None:
             watch(len(names))
         names.clear()

@@ -68,12 +68,13 @@ def add_preparation(parser: CommandParser) -> argparse._ArgumentGroup:
 
 
 def show(result: Mapping[str, object]) -> str:
-    """One line a key, and one for a value that has keys of its own."""
+    """One line a key, and one for a value that has keys of its own; versions are in the JSON."""
     flat = {
         key: ", ".join(f"{name} {_shortened(name, own)}" for name, own in value.items())
         if isinstance(value, dict)
         else value
         for key, value in result.items()
+        if key != "versions"
     }
     return table(flat.items())
 

@@ -120,12 +120,12 @@ def _named(probabilities: Tensor, count: int, name: str, images: Sequence[str]) 
 
 def _probabilities(classifier: Classifier, given: Tensor, at_once: devices.Batch) -> Tensor:
     """(B, C) of a batch; where memory ran out, of all of it in parts of the size that fits."""
-    while True:
-        size = at_once.size
-        parts = at_once.run(len(given), lambda part: classifier(given[part].to(classifier.device)))
-        found = torch.cat(list(parts))
-        if at_once.size == size:
-            return found
+
+    def in_parts(size: int) -> Tensor:
+        parts = given.split(size)
+        return torch.cat([classifier(part.to(classifier.device)) for part in parts])
+
+    return at_once.attempt(in_parts)
 
 
 def settings(

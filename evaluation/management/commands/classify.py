@@ -10,6 +10,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
+from evaluation import devices
 from evaluation.classifiers import classifying, opening, preparing
 from evaluation.management import network_options, sequence_options
 from evaluation.management.commands.sequences import place
@@ -95,7 +96,7 @@ class Command(ContractCommand):
         with classifying.opened(out, settings, options["restart"]) as work:
             resumed = len(work.done)
             total, classified = self._classify(source, classifier, work, options["batch"])
-        return {
+        result = {
             "classifier": classifier.name,
             "frames": total,
             "classified": classified,
@@ -106,6 +107,7 @@ class Command(ContractCommand):
             "device": classifier.device,
             "out": os.fspath(out),
         }
+        return devices.named(result)
 
     def show(self, result: dict[str, object]) -> str:
         return network_options.show(result)

@@ -8,7 +8,9 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
+from evaluation import devices
 from evaluation.management.commands.wordnet import load
+from evaluation.management.device_options import add_device, on_device
 from evaluation.management.numbers import whole
 from evaluation.metrics.mad.ranking import (
     SMOOTHINGS,
@@ -43,7 +45,9 @@ class Command(ContractCommand):
     help = "A MAD competition: choose images on which classifiers differ most, then rank."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        select = self.verb(parser, "select", self.select, show_selection, help="choose images")
+        select = self.verb(
+            parser, "select", on_device(self.select), show_selection, help="choose images"
+        )
         _add_pool(select)
         select.add_argument("--classifiers", type=_names, help="A,B,…; default: all, sorted")
         select.add_argument(
@@ -53,19 +57,23 @@ class Command(ContractCommand):
             "--out", type=Path, required=True, help="selection.jsonl; of a part, part.npz"
         )
 
-        merge = self.verb(parser, "merge", self.merge, show_selection, help="join parts")
+        merged = on_device(self.merge, on_gpu=False)
+        merge = self.verb(parser, "merge", merged, show_selection, help="join parts")
+        add_device(merge, on_gpu=False)
         merge.add_argument(
             "parts", nargs="+", type=Path, metavar="PART", help="as mad select --shard wrote them"
         )
         merge.add_argument("--out", type=Path, required=True, help="selection.jsonl")
 
-        add = self.verb(parser, "add", self.add, show_selection, help="add a classifier")
+        add = self.verb(parser, "add", on_device(self.add), show_selection, help="add a classifier")
         _add_pool(add)
         add.add_argument("--into", type=Path, required=True, help="the selection it joins")
         add.add_argument("--classifier", required=True, metavar="NEW", help="the one that joins")
         add.add_argument("--out", type=Path, required=True, help="the images of its pairs")
 
-        ranking = self.verb(parser, "rank", self.rank, show_ranking, help="rank from answers")
+        ranked = on_device(self.rank, on_gpu=False)
+        ranking = self.verb(parser, "rank", ranked, show_ranking, help="rank from answers")
+        add_device(ranking, on_gpu=False)
         ranking.add_argument(
             "--selection",
             type=Path,
@@ -112,7 +120,7 @@ class Command(ContractCommand):
         if not shard:
             return self._choose(pool, pairs, settings, meta, wordnet, threads, **options)
         levels = _levels(pool, wordnet, settings)
-        device, out = _device(options["device"]), options["out"]
+        device, out = _sorting_on(options["device"]), options["out"]
         stretch = selecting.part_of(len(pool.images), *shard)
         reduced = selecting.reduce_pairs(
             pool,
@@ -138,7 +146,7 @@ class Command(ContractCommand):
         threads: int,
         *,
         out: Path,
-        device: str | None,
+        device: str,
         **_: Any,
     ) -> SelectionResult:
         """Writes the lists of these pairs of a pool."""
@@ -150,7 +158,7 @@ class Command(ContractCommand):
                 levels,
                 settings.rule,
                 threads=threads,
-                device=_device(device),
+                device=_sorting_on(device),
                 progress=bar.update,
             )
             written = selecting.write_selection(out, meta, lists)
@@ -238,7 +246,7 @@ def _add_pool(parser: CommandParser) -> None:
         default=selecting.threads_here(),
         help="by default as many as processors",
     )
-    parser.add_argument("--device", help="auto, cpu, cuda, cuda:1, … (auto: a GPU if there is one)")
+    add_device(parser)
 
 
 def _levels(pool: Pool, wordnet: WordNet, settings: selecting.Settings) -> Levels:
@@ -288,24 +296,9 @@ def _refuse_another_pool(meta: Meta, now: dict[str, str], predictions: Path, int
             )
 
 
-def _device(name: str | None) -> str | None:
+def _sorting_on(device: str) -> str | None:
     """A torch device to sort on, or None for the compiled table on the CPU."""
-    if name == "cpu" or (name in (None, "auto") and not _has_accelerator()):
-        return None
-    import torch
-
-    if name in (None, "auto"):
-        return "cuda" if torch.cuda.is_available() else None
-    try:
-        torch.zeros(1, device=name)
-    except (RuntimeError, AssertionError) as error:
-        raise UsageError(f"--device {name} is not usable: {str(error).splitlines()[0]}") from error
-    return name
-
-
-def _has_accelerator() -> bool:
-    # Importing torch takes seconds; a look at the driver's files first takes none.
-    return any(Path(file).exists() for file in ("/dev/nvidiactl", "/dev/dxg", "/dev/kfd"))
+    return None if device == devices.CPU else device
 
 
 def _names(text: str) -> list[str]:

@@ -7,6 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from evaluation.devices import Batch
 from evaluation.metrics.mad.selection import (
     CHUNK,
     Candidates,
@@ -35,6 +36,7 @@ class SortingReducer:
     ) -> None:
         self.levels, self.rule, self.ids, self.prune = levels, rule, ids, prune
         self.device = torch.device(device)
+        self.batch = Batch(CHUNK)
         self._level = torch.from_numpy(levels.of).to(self.device).reshape(-1)
 
     def reduce(self, a: Predictions, b: Predictions, part: slice) -> Candidates:
@@ -42,11 +44,17 @@ class SortingReducer:
         least = 0
         packed = torch.zeros(0, dtype=torch.int64, device=self.device)
         images = packed.clone()
-        for start in range(part.start, part.stop, CHUNK):
-            piece = slice(start, min(start + CHUNK, part.stop))
+
+        def with_piece(size: int) -> tuple[slice, Tensor, Tensor]:
+            piece = slice(start, min(start + size, part.stop))
             new, found = self._passing(a, b, piece, least)
-            packed, images = self._best(torch.cat([packed, new]), torch.cat([images, found]))
-            if self.prune and piece.stop < part.stop:
+            return piece, *self._best(torch.cat([packed, new]), torch.cat([images, found]))
+
+        start = part.start
+        while start < part.stop:
+            piece, packed, images = self.batch.attempt(with_piece)
+            start = piece.stop
+            if self.prune and start < part.stop:
                 least = bound(self._candidates(packed, images), self.levels, self.rule, self.ids)
                 kept = self._merits(packed) >= least
                 packed, images = packed[kept], images[kept]

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 from numpy.typing import NDArray
 
+from evaluation import devices
 from evaluation.metrics.wsol import box_scores
 from evaluation.metrics.wsol.mask_scores import MaskScore
 from evaluation.readers import wsol_folders
@@ -25,10 +26,12 @@ def score_boxes(
     protocol: box_scores.Protocol,
     predictions: Path | None = None,
     curves: bool = False,
+    device: str = devices.CPU,
 ) -> BoxResult:
     """The result of `score wsol` for boxes. Without scoremaps: of the center-Gaussian baseline.
 
-    predictions: `id,class` rows of a classifier, for top-1 localization.
+    predictions: `id,class` rows of a classifier, for top-1 localization. device: one that may be
+    used; boxes are found on the CPU whatever it is, and the result says so.
     """
     images = wsol_folders.read_boxes(metadata)
     named = wsol_folders.read_named(predictions, images) if predictions else {}
@@ -52,6 +55,7 @@ def score_boxes(
         | total.result(curves, top1=predictions is not None)
     )
     result.intervals = intervals(result)
+    result.device = devices.CPU
     return result
 
 

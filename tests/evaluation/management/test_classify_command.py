@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from evaluation.classifiers import opening
+from evaluation.devices import versions
 from evaluation.management import network_options
 from evaluation.metrics.wordnet import nouns
 from evaluation.readers.frame_predictions import read_predictions
@@ -88,6 +89,7 @@ def test_every_frame_of_a_release_gets_its_names(folder, classify, shell):
         },
         "device": "cpu",
         "out": str(folder / "predictions.csv"),
+        "versions": versions(),
     }
 
 

@@ -189,7 +189,6 @@ def test_a_batch_too_large_for_the_memory_is_done_again_whole_in_halves(make):
     network, told = Company(), []
     pool, _ = make(classifier(short_of_memory(network, 2)), tell=told.append)
 
-    # Once as it fits, once whole at the size that fits, then every batch in halves.
     assert set(network.given) == {2}
     assert told == ["the GPU ran out of memory: 2 at once from here on"]
     halves, _ = make(classifier(Company()), out="halves", batch=2)
@@ -212,7 +211,6 @@ def test_a_run_stopped_after_memory_ran_out_goes_on_in_halves(make):
 
     whole, _ = make(classifier(later(Company(), 1, 9)), out="whole")
     with pytest.raises(OSError, match="Input"):
-        # The second batch is done twice: as it came to fit, and whole.
         make(classifier(later(Company(), 1, 3)))
     again = Company()
     pool, _ = make(classifier(again))

@@ -9,7 +9,8 @@ import pytest
 import torch
 from scipy import ndimage
 
-from evaluation.metrics.frames import part_distances
+from evaluation.devices import Batch
+from evaluation.metrics.frames import foveation, part_distances
 from evaluation.metrics.frames.foveation import (
     BLURS,
     CONTENT_SCHEMES,
@@ -204,13 +205,33 @@ def test_every_batch_gives_the_same_bits_compiled_or_not(content):
     compiled = made(image, found, content)
 
     for batch in (1, 3, 100):
-        plain = made(image, found, content, compiled=False, batch=batch)
+        plain = made(image, found, content, compiled=False, batch=Batch(batch))
         for one, other in zip(compiled, plain, strict=True):
             assert apart(one, other).max() <= 1
             assert (one != other).mean() < 1e-3
         if batch == 1:
             single = plain
         np.testing.assert_array_equal(np.stack(plain), np.stack(single))
+
+
+@pytest.mark.parametrize("content", OURS)
+def test_frames_stay_the_same_where_memory_holds_fewer_at_once(content, monkeypatch):
+    image, masks = scene(6, parts=7)
+    found = sequence_of(masks)
+    batch = Batch(5, "frame", tell=lambda _: None)
+    wanted = made(image, found, content, compiled=False)
+
+    def small(colours):
+        if len(colours) > 2:
+            raise torch.OutOfMemoryError("CUDA out of memory")
+        return codes(colours)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(foveation, "codes", small)
+        painted = made(image, found, content, compiled=False, batch=batch)
+
+    np.testing.assert_array_equal(np.stack(painted), np.stack(wanted))
+    assert batch.size == 2
 
 
 @pytest.mark.gpu
