@@ -118,7 +118,7 @@ class Pool:
             file.flush()
             os.fsync(file.fileno())
         with atomic_write(self.work / STATE) as out:
-            json.dump(asdict(self.state), out, ensure_ascii=False)
+            out.write(json.dumps(asdict(self.state), ensure_ascii=False) + "\n")
         self._kept = time.monotonic()
 
     def finish(self) -> None:

@@ -211,7 +211,7 @@ def test_a_run_stopped_after_memory_ran_out_goes_on_in_halves(make):
 
     whole, _ = make(classifier(later(Company(), 1, 9)), out="whole")
     with pytest.raises(OSError, match="Input"):
-        make(classifier(later(Company(), 1, 3)))
+        make(classifier(later(Company(), 1, 2)))
     again = Company()
     pool, _ = make(classifier(again))
 
