@@ -17,6 +17,7 @@ from evaluation.metrics.wordnet.gloss_vectors import NOTE
 from evaluation.readers import content_files, embedding_files, label_sets
 from evaluation.readers.mappings import Mapping, places_in, read_mapping
 from evaluation.readers.pools import read_classes
+from evaluation.readers.shipped import classes_file, mapping_file
 from labeling.files import BadInput
 from labeling.management.contract import ContractCommand, UsageError, table
 from labeling.plurals import count_of
@@ -36,8 +37,20 @@ class Command(ContractCommand):
         criteria = self.verb(
             parser, "criteria", self.criteria, help="how well a measure fits a mapping of classes"
         )
-        criteria.add_argument("--mapping", type=Path, required=True, help="category,wnid rows")
-        criteria.add_argument("--pool", type=Path, required=True, help="all classes, a wnid a line")
+        criteria.add_argument(
+            "--mapping",
+            type=mapping_file,
+            required=True,
+            metavar="mapping.csv",
+            help="category,wnid rows; pascal: ours, to ILSVRC's classes",
+        )
+        criteria.add_argument(
+            "--pool",
+            type=classes_file,
+            required=True,
+            metavar="wnids.txt",
+            help="all classes, a wnid a line; ilsvrc: the 1000 of ILSVRC 2012",
+        )
         add_similarity(
             similarity, "--measure", similarities.MEASURES, "it", (nltk_similarity.CONVENTION,)
         )
