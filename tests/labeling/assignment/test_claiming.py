@@ -238,16 +238,16 @@ def test_the_sweep_moves_floors(pond, monkeypatch):
 
 
 def test_what_is_left_is_read_from_counters_once_a_minute(pond, bob):
-    claiming.next_page(bob, pond, 5)
+    claiming.next_page(bob, pond, 1)
     pond.refresh_from_db()
     assert (pond.questions_asked, pond.questions_free) == (30, 30)
     Campaign.objects.update(questions_free=7)
 
-    claiming.next_page(bob, pond, 10)
+    claiming.next_page(bob, pond, 2)
     pond.refresh_from_db()
     assert pond.questions_free == 7
     Campaign.objects.update(counted_at=pond.counted_at - timedelta(minutes=1))
-    claiming.next_page(bob, pond, 15)
+    claiming.next_page(bob, pond, 3)
 
     pond.refresh_from_db()
     assert pond.questions_free == 30
