@@ -11,9 +11,11 @@ from django.utils import timezone
 from labeling.answers import submitting
 from labeling.assignment import claiming
 from labeling.models import Assignment
+from labeling.quality import monitoring
 from labeling.quality.gold import add_gold
 from tests import factories
 from tests.labeling import hierarchies
+from tests.labeling.crowd import vote
 
 # Reads that grow with what a person or a campaign ever did.
 GROWING = re.compile(
@@ -76,3 +78,26 @@ def test_no_statement_reads_all_that_a_person_or_campaign_ever_did(
     by_topic = {step for step, _ in plans if "question_free_by_topic" in step}
     assert bool(by_topic) == (kind == "hierarchy")
     assert [(step, sql) for step, sql in plans if GROWING.search(step) and FEW not in step] == []
+
+
+@pytest.mark.skipif(connection.vendor != "sqlite", reason="asks SQLite for its query plans")
+def test_watching_reads_the_last_answers_of_a_person_and_no_others(coots, bob, monkeypatch):
+    monkeypatch.setattr(monitoring, "RECENT", 2)
+    vote(bob, coots)
+    plans: list[str] = []
+
+    def explain(execute, sql, params, many, context):
+        with connection.cursor() as cursor:
+            cursor.cursor.execute("EXPLAIN QUERY PLAN " + sql, params)
+            plans.extend(row[3] for row in cursor.cursor.fetchall())
+        return execute(sql, params, many, context)
+
+    with connection.execute_wrapper(explain):
+        recent = monitoring._recent(coots, coots.memberships.get(user=bob))
+
+    assert len(recent) == 2
+    steps = [step for step in plans if "labeling_assignment" in step]
+    assert steps == [
+        "SEARCH labeling_assignment USING INDEX assignment_by_ordinal "
+        "(annotator_id=? AND ordinal>?)"
+    ]
