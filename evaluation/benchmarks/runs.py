@@ -21,6 +21,7 @@ from evaluation.benchmarks.kind import kind_of, kinds
 from evaluation.models import Benchmark, Run
 from labeling.assignment import claiming
 from labeling.consensus import calibrating, settling
+from labeling.db import question_counts
 from labeling.errors import Conflict
 from labeling.jobs import queue
 from labeling.models import Campaign, Job, Release, User
@@ -262,6 +263,13 @@ def _is_early(job: Job) -> bool:
     return job.campaign.jobs.filter(_pending_without_error(), kind__in=BEFORE_FREEZING).exists()
 
 
+def _settle(campaign: Campaign) -> int:
+    """How many questions had their votes but, by a crash, no verdict. Counters are mended too."""
+    settled = settling.settle_complete(campaign)
+    question_counts.reconcile(campaign.pk)
+    return settled
+
+
 def _watch(campaign: Campaign) -> int:
     return len(monitoring.watch_all(campaign)) if campaign.state in AT_WORK else 0
 
@@ -281,8 +289,7 @@ def _freeze(campaign: Campaign) -> bool:
 
 # First watching: gold that retires and people whom it blocks change reputations.
 NIGHT_STEPS: dict[str, Callable[[Campaign], int]] = {
-    # What had its votes but, by a crash, no verdict.
-    "settle": settling.settle_complete,
+    "settle": _settle,
     "watch": _watch,
     "calibrate": _calibrate,
     "freeze": _freeze,
