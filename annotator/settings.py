@@ -8,6 +8,7 @@ from datetime import timedelta
 from pathlib import Path
 
 import environ
+from django.core.exceptions import ImproperlyConfigured
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 env = environ.Env()
@@ -324,6 +325,14 @@ ASSAY_CAMPAIGN_LINKS = ["evaluation.hooks.links_of"]
 # The page that makes a campaign of a selection, where New campaign leads those who bring one.
 ASSAY_SELECTION_PAGE = "evaluation:benchmark_new"
 RELEASES_DIR = DATA_DIR / "releases"
+# What monitoring sends as `Authorization: Bearer …` to read the reasons of /readyz. At least 20
+# characters; empty: nobody may.
+ASSAY_MONITORING_TOKEN = env.str("ASSAY_MONITORING_TOKEN", default="")
+if 0 < len(ASSAY_MONITORING_TOKEN) < 20:
+    raise ImproperlyConfigured(
+        f"ASSAY_MONITORING_TOKEN has {len(ASSAY_MONITORING_TOKEN)} characters, expected at least "
+        "20; python -c 'import secrets; print(secrets.token_urlsafe(32))' makes one."
+    )
 # The one folder below which the API and the pages may read files that are already on the server.
 ASSAY_IMPORT_ROOT = env.str("ASSAY_IMPORT_ROOT", default="")
 ASSAY_MAX_IMAGE_BYTES = env.int("ASSAY_MAX_IMAGE_BYTES", default=50 * 1024 * 1024)
