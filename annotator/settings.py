@@ -57,6 +57,7 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
+    "annotator.request_log.RequestLog",
     "annotator.health.HealthCheck",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
@@ -339,12 +340,31 @@ ASSAY_MAX_IMAGE_BYTES = env.int("ASSAY_MAX_IMAGE_BYTES", default=50 * 1024 * 102
 ASSAY_MAX_IMAGE_PIXELS = env.int("ASSAY_MAX_IMAGE_PIXELS", default=100_000_000)
 ASSAY_MAX_UPLOAD_BYTES = env.int("ASSAY_MAX_UPLOAD_BYTES", default=2 * 1024**3)
 
+# How a line of the log is written, on stderr: text for people, json for programs that collect logs,
+# an object a line.
+LOG_FORMAT = env.str("LOG_FORMAT", default="text")
+if LOG_FORMAT not in ("text", "json"):
+    raise ImproperlyConfigured(f"LOG_FORMAT is {LOG_FORMAT!r}, expected text or json.")
+# The least that is logged: DEBUG, INFO, WARNING or ERROR.
+LOG_LEVEL = env.str("LOG_LEVEL", default="INFO")
+if LOG_LEVEL not in (levels := ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")):
+    raise ImproperlyConfigured(f"LOG_LEVEL is {LOG_LEVEL!r}, expected one of {', '.join(levels)}.")
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
-    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
-    "root": {"handlers": ["stderr"], "level": env.str("LOG_LEVEL", default="INFO")},
+    "filters": {"context": {"()": "annotator.request_log.Context"}},
+    "formatters": {
+        "text": {"format": "%(asctime)s %(levelname)s %(name)s%(context)s: %(message)s"},
+        "json": {"()": "annotator.request_log.json_formatter"},
+    },
+    "handlers": {
+        "stderr": {
+            "class": "logging.StreamHandler",
+            "filters": ["context"],
+            "formatter": LOG_FORMAT,
+        }
+    },
+    "root": {"handlers": ["stderr"], "level": LOG_LEVEL},
     # It warns that filesystem:// names no host, in the middle of what a command says.
     "loggers": {"kombu.connection": {"level": "ERROR"}},
 }
