@@ -5,6 +5,7 @@
 | `/livez` | the process answers | nothing |
 | `/healthz` | the database answers | the database |
 | `/readyz` | every dependency works | database, migrations, broker, cache, image store |
+| `/metrics` | ASSAY_MONITORING_TOKEN is sent | database, cache |
 """
 
 import contextlib
@@ -85,6 +86,20 @@ def ready(request: HttpRequest) -> HttpResponse:
     if has_token(request):
         body["errors"] = found.failures
     return JsonResponse(body, status=503 if found.failures else 200)
+
+
+@require_safe
+def metrics(request: HttpRequest) -> HttpResponse:
+    """Figures for Prometheus; 404 where no token is set, 401 to whoever does not send it."""
+    if not settings.ASSAY_MONITORING_TOKEN:
+        return HttpResponse("Not found.", status=404, content_type="text/plain")
+    if not has_token(request):
+        refused = HttpResponse("Unauthorized.", status=401, content_type="text/plain")
+        refused.headers["WWW-Authenticate"] = "Bearer"
+        return refused
+    from annotator.metrics import page
+
+    return page()
 
 
 def has_token(request: HttpRequest) -> bool:
@@ -208,4 +223,5 @@ VIEWS: dict[str, Callable[[HttpRequest], HttpResponse]] = {
     "/livez": live,
     "/healthz": health,
     "/readyz": ready,
+    "/metrics": metrics,
 }

@@ -57,8 +57,8 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
-    "annotator.request_log.RequestLog",
     "annotator.health.HealthCheck",
+    "annotator.request_log.RequestLog",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",
@@ -326,8 +326,8 @@ ASSAY_CAMPAIGN_LINKS = ["evaluation.hooks.links_of"]
 # The page that makes a campaign of a selection, where New campaign leads those who bring one.
 ASSAY_SELECTION_PAGE = "evaluation:benchmark_new"
 RELEASES_DIR = DATA_DIR / "releases"
-# What monitoring sends as `Authorization: Bearer …` to read the reasons of /readyz. At least 20
-# characters; empty: nobody may.
+# What monitoring sends as `Authorization: Bearer …` to read `/metrics` and the reasons of
+# `/readyz`. At least 20 characters; empty: nobody may, and nothing is counted.
 ASSAY_MONITORING_TOKEN = env.str("ASSAY_MONITORING_TOKEN", default="")
 if 0 < len(ASSAY_MONITORING_TOKEN) < 20:
     raise ImproperlyConfigured(
