@@ -26,7 +26,9 @@ if runpy.run_path(str(ROOT / "annotator" / "settings.py"))["LOG_FORMAT"] == "jso
         "formatters": {"json": {"()": "annotator.request_log.json_formatter"}},
         "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "json"}},
         "root": {"level": "INFO", "handlers": ["stderr"]},
-        "loggers": {},
+        "loggers": {
+            "gunicorn.error": {"level": "INFO", "handlers": ["stderr"], "propagate": False}
+        },
     }
 
 # Where the workers add up their figures (annotator/metrics.py).
