@@ -115,6 +115,17 @@ def test_progress_reaches_the_number_of_pairs(tmp_path, wordnet):
     assert sum(steps) == pytest.approx(3)
 
 
+def test_parts_without_images_join_with_the_others(tmp_path, wordnet):
+    folder = make_pool(tmp_path / "pool", images=3)
+    mad("select", "--predictions", folder, "--out", tmp_path / "whole", "--min-confidence", 0)
+    files = write_shards(folder, tmp_path, 7, "--min-confidence", 0)
+
+    code, _, err = mad("merge", *files, "--out", tmp_path / "merged")
+
+    assert (code, err) == (0, "")
+    assert read_lines(tmp_path / "merged")[2] == read_lines(tmp_path / "whole")[2] != b""
+
+
 def spoil_values(folder, others) -> None:
     for name in NAMES:
         array = np.load(folder / f"{name}.labels.npy")
