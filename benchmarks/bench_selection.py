@@ -126,7 +126,7 @@ def run(pool: Any, wordnet: wn.WordNet, images: int) -> float:
     pairs = selecting.pairs_of(list(pool.predictions))
     reduced = selecting.reduce_pairs(pool, pairs, levels, rule, images=images, threads=THREADS)
     lists = selecting.chosen_of(pool, pairs, levels, rule, reduced)
-    assert sum(len(chosen) for _, chosen in lists) > 0
+    assert sum(len(chosen) for chosen in lists) > 0
     return time.perf_counter() - start
 
 
