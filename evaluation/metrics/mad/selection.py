@@ -273,8 +273,10 @@ def _places_in_cells(candidates: Candidates, classes: int) -> NDArray[np.int64]:
     cells = candidates.a.astype(np.int64) * classes + candidates.b
     order = np.argsort(cells, kind="stable")
     cells = cells[order]
+    at = np.arange(len(cells))
+    is_first = np.diff(cells, prepend=-1) != 0
     places = np.empty(len(cells), np.int64)
-    places[order] = np.arange(len(cells)) - np.searchsorted(cells, cells)
+    places[order] = at - np.maximum.accumulate(np.where(is_first, at, 0))
     return places
 
 

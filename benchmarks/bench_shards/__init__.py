@@ -3,10 +3,9 @@
 What a shard of 1/1000 reads, what shards hold of a pair, and the processor time of the same work in
 stretches. Pools as in bench_selection. Bytes read are the pages of the pool's files that are in the
 system's cache after the shard, emptied of them before: reads and memory maps alike, and what the
-system read ahead (Linux; `mincore`). `python -m benchmarks.bench_shards [--images N]`.
+system read ahead (Linux; `mincore`).
 """
 
-import argparse
 import ctypes
 import json
 import mmap
@@ -15,18 +14,12 @@ import resource
 import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from benchmarks.bench_selection import ROOT, make_pool
-from evaluation.metrics.mad.selection import Levels, Rule
-from evaluation.metrics.wordnet import nouns as wn
-from evaluation.readers.pools import read_pool
-from evaluation.selection import selecting
 
 CLASSIFIERS = 6
 SHARDS = 4
@@ -72,23 +65,22 @@ def measured(kind: str, pool: Path, out: Path) -> list[tuple[str, str, str, bool
             ok if same else False,
         )
     )
-    start_cpu = start_up(out)
+    done = subprocess.run(
+        [sys.executable, "-m", "benchmarks.bench_shards.in_process", pool],
+        cwd=ROOT, check=True, text=True, stdout=subprocess.PIPE,
+    )  # fmt: skip
+    got = json.loads(done.stdout)
     shards_cpu = sum(cpu for cpu, _ in runs) + merge_cpu
-    ratio = (shards_cpu - (SHARDS + 1) * start_cpu) / (whole_cpu - start_cpu)
     rows.append(
         (
             f"… {SHARDS} shards and a merge, processor time",
             "none",
-            f"{ratio:.2f} times one run's, each without its start of {start_cpu:.1f} s; with it "
+            f"{got['shards_s'] / got['whole_s']:.2f} times one run ({got['shards_s']:.2f} s and "
+            f"{got['whole_s']:.2f} s); as commands, each of which starts anew, "
             f"{shards_cpu / whole_cpu:.1f} times",
             None,
         )
     )
-    done = subprocess.run(
-        [sys.executable, "-m", "benchmarks.bench_shards", "--measure", pool],
-        cwd=ROOT, check=True, text=True, stdout=subprocess.PIPE,
-    )  # fmt: skip
-    got = json.loads(done.stdout)
     ratio = got["stretches_s"] / got["whole_s"]
     rows.append(
         (
@@ -128,14 +120,6 @@ def command(verb: str, *options: object) -> tuple[float, int]:
     return cpu, json.loads(done.stdout).get("held") or 0
 
 
-def start_up(out: Path) -> float:
-    """Processor time of the command on a pool of one image: programs, WordNet and distances."""
-    pool = out / "small"
-    pool.mkdir()
-    make_pool(pool, 1, "worst", CLASSIFIERS)
-    return min(run(pool, out / "small.jsonl")[0] for _ in range(3))
-
-
 def body(selection: Path) -> bytes:
     return selection.read_bytes().split(b"\n", 1)[1]
 
@@ -169,50 +153,3 @@ def cached(path: Path) -> int:
     if libc.mincore(ctypes.c_void_p(address), size, places):
         raise OSError(ctypes.get_errno(), "mincore", str(path))
     return int(np.count_nonzero(flags & 1)) * mmap.PAGESIZE
-
-
-def measure(folder: Path) -> dict[str, float]:
-    """Processor seconds of one run and of its stretches, checks and SHA-256 included."""
-    wordnet = wn.load()
-    pool = read_pool(folder, None, wordnet)
-    levels = selecting.levels_of(pool.classes, wordnet, "weighted", folder)
-    choose(pool, levels, 20_000)
-
-    opening = seconds(lambda: read_pool(folder, None, wordnet))
-    whole = seconds(lambda: choose(pool, levels, len(pool.images)))
-    cut = seconds(lambda: choose(pool, levels, -(-len(pool.images) // STRETCHES)))
-    return {
-        "whole_s": opening + whole,
-        "stretches_s": opening + cut,
-        "choosing": cut / whole,
-    }
-
-
-def seconds(work: Callable[[], object]) -> float:
-    """The least processor time of five."""
-    times = []
-    for _ in range(5):
-        start = time.process_time()
-        work()
-        times.append(time.process_time() - start)
-    return min(times)
-
-
-def choose(pool: Any, levels: Levels, stretch: int) -> Sequence[Any]:
-    rule = Rule()
-    pairs = selecting.pairs_of(list(pool.predictions))
-    reduced = selecting.reduce_pairs(pool, pairs, levels, rule, stretch=stretch)
-    return list(selecting.chosen_of(pool, pairs, levels, rule, reduced))
-
-
-if __name__ == "__main__":
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--images", type=int, default=4_000_000)
-    parser.add_argument("--measure", type=Path)
-    options = parser.parse_args()
-    if options.measure:
-        print(json.dumps(measure(options.measure)))
-    else:
-        from benchmarks.__main__ import render
-
-        print(render(main(options.images)))
