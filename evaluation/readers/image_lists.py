@@ -231,8 +231,8 @@ def _index_path(path: Path) -> Path:
 
 def _state(path: Path) -> NDArray[np.int64]:
     """What another list of that name differs in."""
-    found = path.stat()
-    return np.array([found.st_size, found.st_mtime_ns])
+    stat = path.stat()
+    return np.array([stat.st_size, stat.st_mtime_ns])
 
 
 def _index(path: Path, images: int) -> NDArray[np.int64] | None:
@@ -251,11 +251,11 @@ def _index(path: Path, images: int) -> NDArray[np.int64] | None:
 def _counted(path: Path, images: int) -> NDArray[np.int64]:
     """The same, by reading the list. Raises BadInput for another number of lines."""
     size = path.stat().st_size
-    found, lines, at, last = [np.zeros(1, np.int64)], 0, 0, b"\n"
+    starts, lines, at, last = [np.zeros(1, np.int64)], 0, 0, b"\n"
     for piece in read_bytes(path, 0, size):
         ends = np.flatnonzero(np.frombuffer(piece, np.uint8) == _NEWLINE)
         # The k-th line break, counted over all pieces, ends line k and begins line k + 1.
-        found.append(ends[-(lines + 1) % INDEX_STRIDE :: INDEX_STRIDE] + at + 1)
+        starts.append(ends[-(lines + 1) % INDEX_STRIDE :: INDEX_STRIDE] + at + 1)
         lines, at, last = lines + len(ends), at + len(piece), piece[-1:]
     lines += last != b"\n"
     if lines != images:
@@ -264,8 +264,8 @@ def _counted(path: Path, images: int) -> NDArray[np.int64]:
             file=path,
             cure="list one image id per value",
         )
-    starts = np.concatenate(found)
-    return np.append(starts[starts < size], size)
+    begins = np.concatenate(starts)
+    return np.append(begins[begins < size], size)
 
 
 def _indexed(path: Path, starts: NDArray[np.int64], images: int, part: slice) -> Extent | None:

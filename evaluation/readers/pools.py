@@ -110,17 +110,17 @@ def joined_sha256(digests: Sequence[str]) -> str:
 def sha256_in_stretches(pool: Pool, ends: Sequence[int]) -> dict[str, str]:
     """What joined_sha256 gives of each file of a whole pool cut after so many images each."""
     edges = [0, *ends]
-    found = {CLASSES: pool.sha256[CLASSES]}
+    digests = {CLASSES: pool.sha256[CLASSES]}
     cuts: list[tuple[str, int, Callable[[int], int]]] = [(IMAGES, 0, pool.images.byte_of)]
     cuts += [(file, column.head, column.byte_of) for file, column in pool.columns.items()]
     for file, head, byte_of in cuts:
-        found[file] = joined_sha256(
+        digests[file] = joined_sha256(
             [
                 _sha256(pool.folder / file, head, byte_of(start), byte_of(stop))
                 for start, stop in pairwise(edges)
             ]
         )
-    return found
+    return digests
 
 
 def _read_whole(
@@ -133,12 +133,12 @@ def _read_whole(
     images = listing.result()
     whole = slice(0, len(images))
     columns = _columns(folder, names, len(images), "one per line of images.txt")
-    checked = [workers.submit(_checked, columns, name, len(classes), whole) for name in names]
+    checks = [workers.submit(_checked, columns, name, len(classes), whole) for name in names]
     return Pool(
         folder,
         classes,
         images,
-        {name: one.result() for name, one in zip(names, checked, strict=True)},
+        {name: check.result() for name, check in zip(names, checks, strict=True)},
         columns,
         whole,
         len(images),
@@ -171,11 +171,11 @@ def _read_stretch(
         return _checked(columns, name, len(classes), part)
 
     sha256 = dict.fromkeys((CLASSES, IMAGES, *columns), "")
-    checked = [workers.submit(read, name) for name in names]
+    checks = [workers.submit(read, name) for name in names]
     images = listing.result()
     sha256[CLASSES] = file_sha256(folder / CLASSES)
     sha256[IMAGES] = _sha256(images.path, 0, images.start_byte, images.stop_byte)
-    predictions = {name: one.result() for name, one in zip(names, checked, strict=True)}
+    predictions = {name: check.result() for name, check in zip(names, checks, strict=True)}
     sizes = _sizes(folder, sha256)
     return Pool(folder, classes, images, predictions, columns, part, total, sha256, sizes)
 
@@ -248,17 +248,17 @@ def _checked(columns: Mapping[str, Column], name: str, classes: int, part: slice
 
 def _columns(folder: Path, names: Sequence[str], length: int, why: str) -> dict[str, Column]:
     """The arrays of these classifiers by file name, each of this length, no value read."""
-    found = {}
+    columns = {}
     for name in names:
         for file, types in zip(_files_of(name), (LABEL_TYPES, CONFIDENCE_TYPES), strict=True):
-            found[file] = _column(folder / file, types)
-            if len(found[file].values) != length:
+            columns[file] = _column(folder / file, types)
+            if len(columns[file].values) != length:
                 raise BadInput(
-                    f"has {len(found[file].values)} values, expected {length}, {why}",
+                    f"has {len(columns[file].values)} values, expected {length}, {why}",
                     file=folder / file,
                     cure="predict the images of images.txt, in that order",
                 )
-    return found
+    return columns
 
 
 def _column(path: Path, types: Sequence[str]) -> Column:

@@ -90,16 +90,16 @@ def reduce_pairs(
     """
     images = len(pool.images) if images is None else images
     cuts = [slice(at, min(at + stretch, images)) for at in range(0, max(images, 1), stretch)]
-    own = threading.local()
+    of_thread = threading.local()
 
     def reduce(pair: Pair, part: slice, before: "Future[State] | None") -> State:
-        if not hasattr(own, "reducer"):
-            own.reducer = _reducer(levels, rule, pool.images, device)
+        if not hasattr(of_thread, "reducer"):
+            of_thread.reducer = _reducer(levels, rule, pool.images, device)
         a, b = (pool.predictions[name] for name in pair)
         # What came before is done or at work in another thread: it was begun earlier.
         held, bounds = before.result() if before else (None, None)
-        found: Candidates = own.reducer.reduce(a, b, part, bounds, images - part.stop)
-        held = Candidates.joined([held, found]) if held else found
+        new: Candidates = of_thread.reducer.reduce(a, b, part, bounds, images - part.stop)
+        held = Candidates.joined([held, new]) if held else new
         return survivors(held, levels, rule, pool.images)
 
     def submitted(workers: ThreadPoolExecutor) -> Iterator["Future[State]"]:

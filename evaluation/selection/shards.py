@@ -1,7 +1,7 @@
 """A pool selected in parts: each part's mergeable state as a file, and their join.
 
-Free of Django. A part holds, pair by pair and cell of two labels, the best images of one stretch of
-the pool; parts join into the same lines, byte for byte, however the pool was cut.
+Free of Django. A part holds, pair by pair, the images of one stretch that some larger pool can
+choose (mad.survivors); parts join into the same lines, byte for byte, however the pool was cut.
 """
 
 import json
@@ -49,6 +49,8 @@ class PartMeta(Meta):
 
 # What parts of one selection may differ in.
 OF_A_PART = {"shard", "part", "lines", "inputs"}
+# What the meta line of a selection does not have.
+PART_FIELDS = {"shard", "part", "lines", "sizes", "all_classes"}
 # Candidates of a pair that are joined before those that cannot be chosen are dropped.
 MOST_HELD = 1 << 16
 
@@ -90,18 +92,20 @@ def write_part(
     )
     with atomic_write(out, "wb") as file, zipfile.ZipFile(file, "w") as archive:
         _put(archive, "meta", np.frombuffer(json.dumps(whole.to_json()).encode(), np.uint8))
-        for number, (pair, found) in enumerate(
+        for number, (pair, candidates) in enumerate(
             zip(pairs_of(meta.classifiers), reduced, strict=True)
         ):
-            names = pool.images.take(found.images)
-            sure = [confidences_of(pool, name, found.images).astype(np.float32) for name in pair]
-            _put(archive, f"{number}.labels", np.stack([found.a, found.b], axis=1))
-            _put(archive, f"{number}.confidences", np.stack(sure, axis=1))
+            names = pool.images.take(candidates.images)
+            sure = [
+                confidences_of(pool, name, candidates.images).astype(np.float32) for name in pair
+            ]
+            _put(archive, f"{number}.labels", np.stack([candidates.a, candidates.b], axis=1))
+            _put(archive, f"{number}.confidences", np.stack(sure, axis=1, dtype=np.float32))
             _put(archive, f"{number}.ids", np.frombuffer(b"".join(names), np.uint8))
             _put(
                 archive, f"{number}.ends", np.cumsum([len(name) for name in names], dtype=np.int64)
             )
-            held += len(found)
+            held += len(candidates)
     return held
 
 
@@ -244,9 +248,8 @@ def _refuse_lines_apart(ordered: Sequence[Part]) -> None:
 
 def _joined_meta(ordered: Sequence[Part]) -> Meta:
     first = ordered[0].meta
-    own = OF_A_PART | {"all_classes", "sizes"}
-    kept = {key: value for key, value in vars(first).items() if key not in own - {"inputs"}}
-    meta = Meta(**kept | {"parts": len(ordered)})
+    fields = {key: value for key, value in vars(first).items() if key not in PART_FIELDS}
+    meta = Meta(**fields | {"parts": len(ordered)})
     if ordered[0].lines is not None and len(ordered) > 1:
         meta.stretches = [part.stretch.stop for part in ordered]
         meta.inputs = {
@@ -273,14 +276,13 @@ def merged(
     origins: dict[bytes, int] = {}
     for number, pair in enumerate(pairs_of(meta.classifiers)):
         held = _joined_pair(parts, number, levels, rule)
-        chosen = choose(held.candidates, levels, rule, _HeldIds(held.names))
-        found = held.candidates.where(chosen)
-        places = found.images.tolist()
-        for place in places:
+        places = choose(held.candidates, levels, rule, _HeldIds(held.names))
+        chosen = held.candidates.where(places)
+        for place in chosen.images.tolist():
             _refuse_repeat(parts, origins, held.names[place], int(held.origins[place]))
-        images = [held.names[place] for place in places]
+        images = [held.names[place] for place in chosen.images.tolist()]
         classes = parts[0].meta.all_classes
-        yield lines_of(pair, classes, found, images, held.confidences[found.images], levels)
+        yield lines_of(pair, classes, chosen, images, held.confidences[chosen.images], levels)
         progress(1)
 
 
