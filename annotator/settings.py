@@ -340,10 +340,10 @@ ASSAY_FRAME_SEQUENCES = env.int("ASSAY_FRAME_SEQUENCES", default=500)
 #: another.
 ASSAY_JOB_LEASE_SECONDS = env.float("ASSAY_JOB_LEASE_SECONDS", default=60)
 
-# Where runs of benchmarks are computed, also at night: auto, cpu, cuda or cuda:1. Not auto unless
-# asked for: what a site scores must not depend on the machine on which its worker happens to be.
+#: Where runs of benchmarks are computed, also at night: auto, cpu, cuda or cuda:1. Not auto unless
+#: asked for: what a site scores must not depend on the machine on which its worker happens to be.
 ASSAY_SCORING_DEVICE = env.str("ASSAY_SCORING_DEVICE", default="cpu")
-# The queue whose workers score, such as gpu (`celery -A annotator worker -Q gpu`); empty: all do.
+#: The queue whose workers score, such as gpu (`celery -A annotator worker -Q gpu`); empty: all do.
 ASSAY_SCORING_QUEUE = env.str("ASSAY_SCORING_QUEUE", default="")
 # Kind of job → the queue it is sent to; other kinds go to Celery's default queue.
 ASSAY_JOB_QUEUES = {"score": ASSAY_SCORING_QUEUE} if ASSAY_SCORING_QUEUE else {}

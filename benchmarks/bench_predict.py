@@ -105,7 +105,7 @@ def predict(about: dict[str, Any]) -> dict[str, float]:
 
     folder = Path(about["folder"])
     alone, images, decoded = np.zeros(2), [0], [0.0]
-    one = opening.load(
+    network = opening.load(
         os.fspath(folder / "toy.pt"),
         CLASSES["ilsvrc"].read_text().split(),
         preparing={"size": (SIDE, SIDE)},
@@ -115,10 +115,10 @@ def predict(about: dict[str, Any]) -> dict[str, float]:
     def interrupted(self: Any, batches: Any) -> Any:
         for number, (batch, pixels, reasons) in enumerate(prepared(self, batches)):
             if number % EVERY == EVERY // 2:
-                given = torch.from_numpy(pixels[0]).clone()
+                prepared_batch = torch.from_numpy(pixels[0]).clone()
                 begun = _clocks()
                 for _ in range(ALONE):
-                    one(given)
+                    network(prepared_batch)
                 alone[:] += _clocks() - begun
                 images[0] += ALONE * BATCH
             yield batch, pixels, reasons

@@ -81,15 +81,15 @@ class Plan:
     def views(self, memory: Any) -> list[list[Pixels]]:
         """For each of DEPTH batches and each preparation, its (size, 3, height, width)."""
         values = np.frombuffer(memory, np.float32)
-        found, at = [], 0
+        slots, at = [], 0
         for _ in range(DEPTH):
             slot = []
             for shape in self.shapes:
                 count = int(np.prod(shape))
                 slot.append(values[at : at + count].reshape(shape))
                 at += count
-            found.append(slot)
-        return found
+            slots.append(slot)
+        return slots
 
     def length(self) -> int:
         return DEPTH * sum(int(np.prod(shape)) for shape in self.shapes)
@@ -160,17 +160,17 @@ class Decoders:
             pixels[len(batch.images) :] = 0
         if not self._started:
             return _fill(self.plan, batch.images, slot)
-        found: dict[int, str] = {}
+        reasons: dict[int, str] = {}
         for _, pipe in self._started:
             try:
-                found |= pipe.recv()
+                reasons |= pipe.recv()
             except (EOFError, ConnectionResetError):
                 raise BadInput(
                     "a process that decodes photographs was ended, as systems do where memory "
                     "runs out",
                     cure="give a smaller --batch, or fewer --processes; the same command goes on",
                 ) from None
-        return found
+        return reasons
 
 
 def processors() -> int:

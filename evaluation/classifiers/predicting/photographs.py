@@ -72,7 +72,7 @@ class Listed:
 
 @dataclass
 class Source:
-    """A folder, zip or manifest. Pickled, it opens its zip anew."""
+    """A folder, zip or manifest. Pickled, it opens its zip again."""
 
     path: Path
     kind: str
@@ -133,20 +133,20 @@ class Source:
             _refuse_large(entries[int(place)].file_size)
             return archive.open(entries[int(place)])
         # Looked at again: hours may lie between the list and this.
-        found = image_sources.on_disk(self._root / place, self._resolved, place, place)
-        if isinstance(found, Refused):
-            raise Unreadable(found.why)
-        _refuse_large(found.bytes)
-        return found.open()  # type: ignore[return-value]
+        file = image_sources.on_disk(self._root / place, self._resolved, place, place)
+        if isinstance(file, Refused):
+            raise Unreadable(file.why)
+        _refuse_large(file.bytes)
+        return file.open()  # type: ignore[return-value]
 
     def _in_folder(self) -> Iterator[Entry]:
-        for found in image_sources.in_folder(self.path, in_order=False):
-            yield _entry(found, found.file, str(getattr(found, "bytes", "")))
+        for file in image_sources.in_folder(self.path, in_order=False):
+            yield _entry(file, file.file, str(getattr(file, "bytes", "")))
 
     def _in_zip(self) -> Iterator[Entry]:
         archive, entries = self._archive
-        for number, found in enumerate(image_sources.in_zip(archive, self.path.stat().st_size)):
-            yield _entry(found, str(number), f"{entries[number].CRC:08x}")
+        for number, file in enumerate(image_sources.in_zip(archive, self.path.stat().st_size)):
+            yield _entry(file, str(number), f"{entries[number].CRC:08x}")
 
     def _in_manifest(self) -> Iterator[Entry]:
         for line, (image,) in rows(self.path, (COLUMN,), others=True):
@@ -159,8 +159,8 @@ class Source:
                     line,
                     "give paths below the manifest's folder",
                 ) from None
-            found = image_sources.on_disk(self._root / image, self._resolved, name, name)
-            yield _entry(found, image, str(getattr(found, "bytes", "")))
+            file = image_sources.on_disk(self._root / image, self._resolved, name, name)
+            yield _entry(file, image, str(getattr(file, "bytes", "")))
 
 
 def source_of(path: Path) -> Source:
@@ -214,18 +214,18 @@ def _sorted(lines: Iterable[bytes], folder: Path) -> Iterator[bytes]:
         yield from heapq.merge(*pieces)
 
 
-def _entry(found: Found | Refused, place: str, stamp: str) -> Entry:
-    if isinstance(found, Refused):
-        return Entry(_escaped(found.file), "", "", _escaped(found.why))
+def _entry(file: Found | Refused, place: str, stamp: str) -> Entry:
+    if isinstance(file, Refused):
+        return Entry(_escaped(file.file), "", "", _escaped(file.why))
     try:
-        return Entry(image_sources.clean_name(found.name), place, stamp)
+        return Entry(image_sources.clean_name(file.name), place, stamp)
     except Refusal as refusal:
-        return Entry(_escaped(image_sources.printable(found.file)), "", "", refusal.message)
+        return Entry(_escaped(image_sources.printable(file.file)), "", "", refusal.message)
 
 
 def _escaped(text: str) -> str:
     """The text in one line of UTF-8."""
-    return _CONTROLS.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+    return _CONTROLS.sub(lambda match: match[0].encode("unicode_escape").decode(), text)
 
 
 def _lowered(sentence: str) -> str:

@@ -29,7 +29,7 @@ STATE, LOCK = "predict.json", "lock"
 IMAGES, CLASSES, SKIPPED = "images.txt", "classes.txt", "skipped.csv"
 LABELS, CONFIDENCES = ".labels.npy", ".confidences.npy"
 ANOTHER = "give a new or an empty folder"
-BEGIN_ANEW = "begin anew with --restart"
+BEGIN_ANEW = "begin again with --restart"
 # How long a killed run may have worked in vain; what is kept is synced, which takes a while.
 KEPT_SECONDS = 2.0
 # Of a one-dimensional array's header as numpy.save writes it, whatever its length.
@@ -37,8 +37,8 @@ HEADER_BYTES = 128
 
 
 @dataclass(frozen=True)
-class Named:
-    """What one classifier says of N images. labels: (N, K) places in the list of classes, the
+class Predicted:
+    """What a classifier predicts of N images. labels: (N, K) places in the list of classes, the
     likeliest first; confidences: (N, K) float32."""
 
     labels: NDArray[Any]
@@ -83,27 +83,27 @@ class Pool:
     def goals(self) -> list[str]:
         """The files of the pool in the order in which they appear."""
         endings = [LABELS, CONFIDENCES, *([".csv"] if self.top else [])]
-        own = [f"{name}{ending}" for name in self.names for ending in endings]
-        return [*own, SKIPPED, CLASSES, IMAGES, STATE]
+        arrays = [f"{name}{ending}" for name in self.names for ending in endings]
+        return [*arrays, SKIPPED, CLASSES, IMAGES, STATE]
 
     def add(
         self,
         images: Sequence[str],
         skipped: Sequence[tuple[str, str]],
-        named: Mapping[str, Named],
+        predictions: Mapping[str, Predicted],
         start: int,
     ) -> None:
-        """Keeps a batch: its images, what was skipped and why, and what each classifier says.
+        """Keeps a batch: its images, what was skipped and why, and what each classifier predicts.
 
         start: where the next batch begins in the list.
         """
         self._append(IMAGES, "".join(f"{image}\n" for image in images).encode())
         self._append(SKIPPED, _csv(skipped))
-        for name, said in named.items():
-            self._append(name + LABELS, said.labels[:, 0].astype(self.label_type).tobytes())
-            self._append(name + CONFIDENCES, said.confidences[:, 0].tobytes())
+        for name, predicted in predictions.items():
+            self._append(name + LABELS, predicted.labels[:, 0].astype(self.label_type).tobytes())
+            self._append(name + CONFIDENCES, predicted.confidences[:, 0].tobytes())
             if self.top:
-                self._append(f"{name}.csv", _csv(self._ranked(images, said)))
+                self._append(f"{name}.csv", _csv(self._ranked(images, predicted)))
         state = self.state
         state.start = start
         state.images += len(images)
@@ -138,9 +138,9 @@ class Pool:
     def _append(self, name: str, content: bytes) -> None:
         self._files[name].write(content)
 
-    def _ranked(self, images: Sequence[str], said: Named) -> Iterator[tuple[object, ...]]:
+    def _ranked(self, images: Sequence[str], predicted: Predicted) -> Iterator[tuple[object, ...]]:
         for image, labels, confidences in zip(
-            images, said.labels.tolist(), said.confidences.tolist(), strict=True
+            images, predicted.labels.tolist(), predicted.confidences.tolist(), strict=True
         ):
             ranked = zip(labels[: self.top], confidences[: self.top], strict=True)
             for rank, (label, confidence) in enumerate(ranked, 1):
@@ -198,13 +198,13 @@ def opened(
     settings: everything that the predictions depend on, as JSON. Raises BadInput: the settings of
     what is there are others, or what is there is damaged.
     """
-    given = json.loads(json.dumps(settings))
+    wanted = json.loads(json.dumps(settings))
     state, cure = _read(out / STATE), ANOTHER
     if state is None:
-        state, cure = _read(out / WORK / STATE), "--restart to begin anew"
+        state, cure = _read(out / WORK / STATE), "--restart to begin again"
     if state is not None:
-        resuming.refuse_other(state.settings, given, out, cure)
-    pool = Pool(out, state or State(given), classes, names, top)
+        resuming.refuse_other(state.settings, wanted, out, cure)
+    pool = Pool(out, state or State(wanted), classes, names, top)
     state = pool.state
     if state.whole:
         yield pool

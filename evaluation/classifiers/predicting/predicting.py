@@ -19,8 +19,9 @@ from evaluation import devices
 from evaluation.classifiers import classifying
 from evaluation.classifiers.opening import Classifier
 from evaluation.classifiers.predicting import decoding
+from evaluation.classifiers.predicting.decoding import Pixels
 from evaluation.classifiers.predicting.photographs import Listed
-from evaluation.classifiers.predicting.pool_files import Named, Pool
+from evaluation.classifiers.predicting.pool_files import Pool, Predicted
 from labeling.files import BadInput
 
 # Of a file name's 255 bytes: ".confidences.npy" follows.
@@ -68,7 +69,7 @@ def predict(
     watch: is told how many more photographs are done; tell: that a GPU's memory did not hold a
     batch. Raises BadInput where a network gives something that is no number.
     """
-    speed = Speed(seconds={one.name: 0.0 for one in classifiers})
+    speed = Speed(seconds={classifier.name: 0.0 for classifier in classifiers})
     at_once = {
         name: devices.Batch(pool.state.at_once.get(name, plan.size), "photograph", tell)
         for name in speed.seconds
@@ -76,19 +77,18 @@ def predict(
     batches = decoding.batches_of(plan.listed, plan.size, pool.state.start)
     with closing(batches), decoding.Decoders(plan, processes) as decoders, _repeatable():
         for batch, pixels, reasons in decoders.prepared(batches):
-            there = [at for at in range(len(batch.images)) if at not in reasons]
-            images = [batch.images[at].name for at in there]
-            named = {}
-            for one in classifiers if there else ():
-                begun = time.perf_counter()
-                # A copy: a network may write into what it is given, and another comes after it.
-                given = torch.from_numpy(pixels[plan.preparations.index(one.preparation)]).clone()
-                found = _probabilities(one, given, at_once[one.name])[there]
-                named[one.name] = _named(found, pool.top or 1, one.name, images)
-                speed.seconds[one.name] += time.perf_counter() - begun
+            readable = [at for at in range(len(batch.images)) if at not in reasons]
+            images = [batch.images[at].name for at in readable]
+            predictions = {}
+            for classifier in classifiers if readable else ():
+                name, begun = classifier.name, time.perf_counter()
+                prepared = pixels[plan.preparations.index(classifier.preparation)]
+                probabilities = _probabilities(classifier, prepared, at_once[name])[readable]
+                predictions[name] = _predicted(probabilities, pool.top or 1, name, images)
+                speed.seconds[name] += time.perf_counter() - begun
             speed.images += len(images)
             pool.state.at_once = {name: each.size for name, each in at_once.items()}
-            pool.add(images, _skipped(batch, reasons), named, batch.end)
+            pool.add(images, _skipped(batch, reasons), predictions, batch.end)
             watch(len(batch.images))
     return speed
 
@@ -112,17 +112,18 @@ def _skipped(batch: decoding.Batch, reasons: Mapping[int, str]) -> list[tuple[st
     return sorted(refused + unread, key=lambda row: row[0].encode())
 
 
-def _named(probabilities: Tensor, count: int, name: str, images: Sequence[str]) -> Named:
+def _predicted(probabilities: Tensor, count: int, name: str, images: Sequence[str]) -> Predicted:
     labels, confidences = classifying.likeliest(probabilities, count, name, images)
     # Half precision and rounding leave [0, 1] by a little; + 0 makes -0 a 0.
-    return Named(labels.cpu().numpy(), confidences.cpu().numpy().clip(0, 1) + np.float32(0))
+    return Predicted(labels.cpu().numpy(), confidences.cpu().numpy().clip(0, 1) + np.float32(0))
 
 
-def _probabilities(classifier: Classifier, given: Tensor, at_once: devices.Batch) -> Tensor:
+def _probabilities(classifier: Classifier, prepared: Pixels, at_once: devices.Batch) -> Tensor:
     """(B, C) of a batch; where memory ran out, of all of it in parts of the size that fits."""
 
     def in_parts(size: int) -> Tensor:
-        parts = given.split(size)
+        # Copies: a network may write into its images, which the next classifier gets too.
+        parts = torch.tensor(prepared).split(size)
         return torch.cat([classifier(part.to(classifier.device)) for part in parts])
 
     return at_once.attempt(in_parts)
@@ -136,7 +137,9 @@ def settings(
         "images": listed.sha256,
         "models": {one.name: dict(one.source) for one in classifiers},
         "classes": hashlib.sha256("\n".join(classifiers[0].classes).encode()).hexdigest(),
-        "preparation": {one.name: one.preparation.as_dict() for one in classifiers},
+        "preparation": {
+            classifier.name: classifier.preparation.as_dict() for classifier in classifiers
+        },
         "batch": batch,
         "top": top,
     }

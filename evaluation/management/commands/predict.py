@@ -70,6 +70,7 @@ class Command(ContractCommand):
     def action(self, **options: Any) -> Result:
         if options["weights"] and len(options["model"]) > 1:
             raise UsageError("--weights goes with one --model; name the others' in their files")
+        options["device"] = devices.checked(options["device"])
         source, out = photographs.source_of(options["images"]), options["out"]
         _refuse_inside(source, out)
         classifiers = _load(options)
@@ -82,12 +83,12 @@ class Command(ContractCommand):
             ) from None
 
     def show(self, result: Result) -> str:
-        own = [
-            (name, one["images_per_second"], one["model"]["model"])
-            for name, one in result["classifiers"].items()
+        rows = [
+            (name, about["images_per_second"], about["model"]["model"])
+            for name, about in result["classifiers"].items()
         ]
         head = {key: value for key, value in result.items() if not isinstance(value, dict)}
-        return f"{table(head.items())}\n\n{table(own, ('classifier', 'images/s', 'model'))}"
+        return f"{table(head.items())}\n\n{table(rows, ('classifier', 'images/s', 'model'))}"
 
     def _predict(
         self,
@@ -100,7 +101,7 @@ class Command(ContractCommand):
 
         listed = photographs.write_list(source, work / "list")
         settings = predicting.settings(listed, classifiers, options["batch"], options["top"])
-        names = [one.name for one in classifiers]
+        names = [classifier.name for classifier in classifiers]
         opened = pool_files.opened(
             options["out"], settings, classifiers[0].classes, names, options["top"]
         )
@@ -111,7 +112,7 @@ class Command(ContractCommand):
                 plan = decoding.Plan(
                     source,
                     listed.path,
-                    tuple(dict.fromkeys(one.preparation for one in classifiers)),
+                    tuple(dict.fromkeys(classifier.preparation for classifier in classifiers)),
                     options["batch"],
                 )
                 processes = _processes(listed.images, classifiers[0].device, options["processes"])
@@ -136,12 +137,12 @@ class Command(ContractCommand):
             "skipped": state.skipped,
             "resumed": resumed,
             "classifiers": {
-                one.name: {
-                    "images_per_second": speed.rate(one.name),
-                    "model": dict(one.source),
-                    "preparation": one.preparation.as_dict(),
+                classifier.name: {
+                    "images_per_second": speed.rate(classifier.name),
+                    "model": dict(classifier.source),
+                    "preparation": classifier.preparation.as_dict(),
                 }
-                for one in classifiers
+                for classifier in classifiers
             },
             "out": os.fspath(options["out"]),
         }
@@ -152,7 +153,7 @@ def _load(options: Options) -> list[opening.Classifier]:
     from evaluation.classifiers.predicting.predicting import refuse_names
 
     classes = network_options.read_classes(options["classes"])
-    found = [
+    classifiers = [
         opening.load(
             spec,
             classes,
@@ -163,8 +164,8 @@ def _load(options: Options) -> list[opening.Classifier]:
         )
         for spec in options["model"]
     ]
-    refuse_names([one.name for one in found])
-    return found
+    refuse_names([classifier.name for classifier in classifiers])
+    return classifiers
 
 
 def _refuse_inside(source: photographs.Source, out: Path) -> None:
@@ -174,9 +175,9 @@ def _refuse_inside(source: photographs.Source, out: Path) -> None:
         )
 
 
-def _processes(images: int, device: str, given: int | None) -> int:
+def _processes(images: int, device: str, chosen: int | None) -> int:
     """How many decode: none where starting them takes longer than what they would do."""
-    if given is not None or images < decoding.WORTH_IT:
-        return given or 0
+    if chosen is not None or images < decoding.WORTH_IT:
+        return chosen or 0
     # On a CPU the network itself needs the processors.
     return max(1, decoding.processors() // (4 if device == devices.CPU else 1))

@@ -60,6 +60,6 @@ def test_a_store_that_is_down_is_said_in_one_sentence(monkeypatch):
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "x")
     monkeypatch.setattr("evaluation.engines.store.RETRIES", 0)
 
-    with pytest.raises(BadInput, match="s3://bucket/work/a/1: the store does not answer") as caught:
-        Store.at("s3://bucket/work").get("a/1")
+    with pytest.raises(BadInput, match="s3://bucket/made/a/1: the store does not answer") as caught:
+        Store.at("s3://bucket/made").get("a/1")
     assert "\n" not in str(caught.value)

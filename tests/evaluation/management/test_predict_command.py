@@ -39,13 +39,13 @@ def predict(folder, shell):
     def run(*options: object, images: str = "images", out: str = "pool", **given: object):
         stated = {"model": folder / "colours.pt", "classes": folder / "wnids.txt"} | given
         flags = [part for key, value in stated.items() for part in (f"--{key}", value)]
-        status, told, err = shell(
+        status, result, err = shell(
             *("predict", folder / images, *flags, "--out", folder / out),
             *("--size", 8, "--device", "cpu", *options, "--json"),
         )
         if status == 2:
             return status, err.splitlines()[-1]
-        return status, json.loads(told if status == 0 else err.splitlines()[-1])
+        return status, json.loads(result if status == 0 else err.splitlines()[-1])
 
     return run
 
@@ -55,11 +55,11 @@ def content(folder: Path) -> dict[str, bytes]:
 
 
 def test_photographs_become_a_pool_that_mad_select_reads(folder, predict, shell):
-    status, told = predict("--model", f"More={folder / 'more.onnx'}", "--batch", 5)
+    status, result = predict("--model", f"More={folder / 'more.onnx'}", "--batch", 5)
 
     assert status == 0
-    assert told["classifiers"].keys() == {"colours", "More"}
-    for name, one in told["classifiers"].items():
+    assert result["classifiers"].keys() == {"colours", "More"}
+    for name, one in result["classifiers"].items():
         assert one.pop("images_per_second") > 0
         assert one["model"].pop("sha256")
         assert one == {
@@ -68,8 +68,8 @@ def test_photographs_become_a_pool_that_mad_select_reads(folder, predict, shell)
             "preparation": {"size": [8, 8], "fit": "crop", "mean": [0.0] * 3, "std": [1.0] * 3,
                             "interpolation": "bilinear", "crop_share": 1.0, "antialias": True},
         }  # fmt: skip
-    assert told["versions"].keys() >= {"python", "torch"}
-    assert {key: told[key] for key in ("images", "skipped", "resumed", "device", "out")} == {
+    assert result["versions"].keys() >= {"python", "torch"}
+    assert {key: result[key] for key in ("images", "skipped", "resumed", "device", "out")} == {
         "images": COUNT,
         "skipped": 0,
         "resumed": 0,
@@ -115,8 +115,8 @@ def test_a_zip_and_a_manifest_give_the_pool_of_their_folder(folder, predict):
     pictures.manifest(folder / "images" / "all.csv", reversed(files))
 
     for number, images in enumerate(("images.zip", "images/all.csv")):
-        status, told = predict(images=images, out=f"pool{number}")
-        assert (status, told["images"]) == (0, COUNT)
+        status, result = predict(images=images, out=f"pool{number}")
+        assert (status, result["images"]) == (0, COUNT)
         found, whole = content(folder / f"pool{number}"), content(folder / "pool")
         del found["predict.json"], whole["predict.json"]
         assert found == whole
@@ -142,10 +142,10 @@ def test_the_same_command_on_a_whole_pool_does_nothing_again(folder, predict, mo
     before = content(folder / "pool")
     monkeypatch.setattr(opening.Classifier, "__call__", None)
 
-    status, told = predict()
+    status, result = predict()
 
-    assert (status, told["images"], told["resumed"]) == (0, COUNT, COUNT)
-    assert told["classifiers"]["colours"]["images_per_second"] is None
+    assert (status, result["images"], result["resumed"]) == (0, COUNT, COUNT)
+    assert result["classifiers"]["colours"]["images_per_second"] is None
     assert content(folder / "pool") == before
 
 
@@ -157,10 +157,10 @@ def test_several_processes_make_the_same_pool(folder, predict):
 
 
 def test_ilsvrc_names_its_thousand_classes(folder, predict):
-    status, told = predict(classes="ilsvrc")
+    status, result = predict(classes="ilsvrc")
 
     assert status == 1
-    assert told["error"].endswith("for two images, the classes are 1000")
+    assert result["error"].endswith("for two images, the classes are 1000")
 
 
 MODEL = """
@@ -227,9 +227,9 @@ def test_a_run_that_was_killed_goes_on_to_the_same_bytes_without_a_database(
         timeout=120,
     )
 
-    *batches, told = done.stdout.splitlines()
+    *batches, result = done.stdout.splitlines()
     assert batches == ["batch 1", "batch 2"]
-    assert (json.loads(told)["images"], json.loads(told)["resumed"]) == (COUNT, 6)
+    assert (json.loads(result)["images"], json.loads(result)["resumed"]) == (COUNT, 6)
     assert content(folder / "killed") == content(folder / "pool")
 
 
@@ -259,22 +259,22 @@ def test_a_stopped_run_of_other_settings_is_refused_until_restart(
         assert predict("--batch", 4)[0] == 1
     monkeypatch.chdir(folder)
 
-    status, told = predict("--batch", 4, *change)
+    status, result = predict("--batch", 4, *change)
 
-    assert (status, told["error"]) == (1, f"was begun with another {name}")
-    assert told["cure"] == "give the same as before to go on, or --restart to begin anew"
-    status, told = predict("--batch", 4, *change, "--restart")
-    assert (status, told["resumed"]) == (0, 0)
+    assert (status, result["error"]) == (1, f"was begun with another {name}")
+    assert result["cure"] == "give the same as before to go on, or --restart to begin again"
+    status, result = predict("--batch", 4, *change, "--restart")
+    assert (status, result["resumed"]) == (0, 0)
 
 
 def test_photographs_that_changed_since_are_other_images(folder, predict):
     predict()
     pictures.write(folder / "images", {"new.jpg": pictures.of(1)})
 
-    status, told = predict()
+    status, result = predict()
 
-    assert (status, told["error"]) == (1, "was begun with another images")
-    assert told["cure"].endswith("or give a new or an empty folder")
+    assert (status, result["error"]) == (1, "was begun with another images")
+    assert result["cure"].endswith("or give a new or an empty folder")
 
 
 @pytest.mark.parametrize(
@@ -308,25 +308,34 @@ def test_bad_input_is_named_and_leaves_nothing(folder, predict, given, said, fil
         key: folder / name if key in ("classes", "model") else name for key, name in given.items()
     }
 
-    status, told = predict(**named)
+    status, result = predict(**named)
 
     assert status == 1
-    assert said in told["error"]
-    assert told["cure"]
-    assert told["file"] == (str(folder / file) if file else None)
+    assert said in result["error"]
+    assert result["cure"]
+    assert result["file"] == (str(folder / file) if file else None)
     assert set(folder.rglob("*")) == there
 
 
 def test_names_of_classifiers_are_checked_before_anything_is_done(folder, predict):
-    status, told = predict("--model", f"colours={folder / 'more.onnx'}")
-    assert (status, told["error"]) == (1, "two classifiers are called 'colours'")
+    status, result = predict("--model", f"colours={folder / 'more.onnx'}")
+    assert (status, result["error"]) == (1, "two classifiers are called 'colours'")
     (folder / "a,b.pt").write_bytes((folder / "colours.pt").read_bytes())
 
-    status, told = predict(model=folder / "a,b.pt")
+    status, result = predict(model=folder / "a,b.pt")
 
-    assert (status, told["error"]) == (1, "files cannot be named after the classifier 'a,b'")
-    assert told["cure"] == "give it another name, as NAME=MODEL"
+    assert (status, result["error"]) == (1, "files cannot be named after the classifier 'a,b'")
+    assert result["cure"] == "give it another name, as NAME=MODEL"
     assert predict(model=f"ab={folder / 'a,b.pt'}")[0] == 0
+
+
+def test_a_device_that_is_not_here_is_refused_before_any_file_is_read(folder, shell):
+    refusal = shell.refusal(
+        *("predict", folder / "nowhere", "--model", "none.pt", "--classes", "none.txt"),
+        *("--out", folder / "pool", "--device", "cuda:99"),
+    )
+
+    assert "cuda:99 is not usable" in refusal["error"]
 
 
 def test_weights_of_one_of_several_models_are_wrong_usage(folder, predict):

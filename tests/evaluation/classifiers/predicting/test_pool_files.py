@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from evaluation.classifiers.predicting import pool_files
-from evaluation.classifiers.predicting.pool_files import Named, opened, working
+from evaluation.classifiers.predicting.pool_files import Predicted, opened, working
 from labeling.files import BadInput
 from tests.evaluation.classifiers.networks import CLASSES
 
@@ -25,7 +25,7 @@ def add(pool, number):
     skipped = [(f"{number}b", "no, it is not")] * (number % 2)
     labels = np.array([[number % 3, (number + 1) % 3]] * len(images))
     confidences = np.array([[0.75, 0.25]] * len(images), np.float32)
-    pool.add(images, skipped, {"net": Named(labels, confidences)}, 10 * (number + 1))
+    pool.add(images, skipped, {"net": Predicted(labels, confidences)}, 10 * (number + 1))
 
 
 def make(out, numbers=range(5), finish=True, settings=SETTINGS, **options):
@@ -152,7 +152,7 @@ def test_a_stopped_pool_of_other_settings_is_refused_and_stays(tmp_path):
     make(tmp_path / "pool", range(2), finish=False)
     before = content(tmp_path / "pool" / ".predict")
 
-    with pytest.raises(BadInput, match=r"begun with another top; .* --restart to begin anew"):
+    with pytest.raises(BadInput, match=r"begun with another top; .* --restart to begin again"):
         make(tmp_path / "pool", settings=SETTINGS | {"top": None})
 
     assert content(tmp_path / "pool" / ".predict") == before
@@ -184,7 +184,7 @@ def test_a_broken_state_is_named_and_restart_begins_anew(tmp_path):
     make(tmp_path / "pool", range(2), finish=False)
     (tmp_path / "pool" / ".predict" / "predict.json").write_text("{")
 
-    with pytest.raises(BadInput, match="is no state of a run; begin anew with --restart"):
+    with pytest.raises(BadInput, match="is no state of a run; begin again with --restart"):
         make(tmp_path / "pool")
     assert make(tmp_path / "pool", restart=True).images == 8
 
@@ -199,7 +199,7 @@ def test_nothing_done_leaves_nothing(tmp_path):
 def test_many_classes_take_wider_labels(tmp_path):
     classes = [f"n{number:08}" for number in range((1 << 15) + 1)]
     with working(tmp_path / "pool"), opened(tmp_path / "pool", {}, classes, ["net"]) as pool:
-        said = Named(np.array([[1 << 15]]), np.array([[0.5]], np.float32))
+        said = Predicted(np.array([[1 << 15]]), np.array([[0.5]], np.float32))
         pool.add(["a"], [], {"net": said}, 1)
         pool.finish()
 

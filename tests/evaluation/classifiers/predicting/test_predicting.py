@@ -95,7 +95,7 @@ def test_each_photograph_gets_the_class_of_its_colour(make):
     assert (pool / "skipped.csv").read_text().splitlines() == [
         "image,reason",
         ".hidden,It is a hidden file.",
-        '0/003.jpg,"It is not a JPEG, PNG, WebP, GIF, BMP or TIFF image (told by content, not by '
+        '0/003.jpg,"It is not a JPEG, PNG, WebP, GIF, BMP or TIFF image (warnings by content, not by '
         'name)."',
     ]
 
@@ -186,11 +186,11 @@ def short_of_memory(network, most):
 
 
 def test_a_batch_too_large_for_the_memory_is_done_again_whole_in_halves(make):
-    network, told = Company(), []
-    pool, _ = make(classifier(short_of_memory(network, 2)), tell=told.append)
+    network, warnings = Company(), []
+    pool, _ = make(classifier(short_of_memory(network, 2)), tell=warnings.append)
 
     assert set(network.given) == {2}
-    assert told == ["the GPU ran out of memory: 2 at once from here on"]
+    assert warnings == ["the GPU ran out of memory: 2 at once from here on"]
     halves, _ = make(classifier(Company()), out="halves", batch=2)
     np.testing.assert_array_equal(
         np.load(pool / "net.labels.npy"), np.load(halves / "net.labels.npy")
