@@ -52,7 +52,7 @@ def test_questions_asked_twice_are_counted_once(pond):
 def test_a_question_that_somebody_else_asked_meanwhile_is_counted_once(pond, monkeypatch):
     factories.make_image(pond.dataset, "new.png")
     # As it was read before the other one wrote.
-    monkeypatch.setattr(asking, "_standing_questions", lambda campaign, items: {})
+    monkeypatch.setattr(asking, "_existing_questions", lambda campaign, items: {})
 
     asking.add_questions(pond, [("pond/000.png", COOT), ("new.png", COOT)])
 
