@@ -14,7 +14,6 @@ from contextvars import ContextVar
 
 from django.conf import settings
 from django.core.signals import request_finished
-from django.dispatch import receiver
 from django.http import HttpRequest, HttpResponse
 
 logger = logging.getLogger(__name__)
@@ -87,7 +86,9 @@ class RequestLog:
         return response
 
 
-@receiver(request_finished)
 def forget(**_: object) -> None:
     """After the body was sent: Django logs a status of 400 and more outside any middleware."""
     request_id.set("")
+
+
+request_finished.connect(forget)
