@@ -228,10 +228,48 @@ STATIC_ROOT = BASE_DIR / "staticfiles"
 STATICFILES_DIRS = [BASE_DIR / "static"]
 # Images leave through views that ask who wants them: there is no MEDIA_URL.
 MEDIA_ROOT = DATA_DIR / "media"
-STORAGES = {
+STORAGES: dict[str, dict[str, Any]] = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
 }
+#: A private bucket of an object store (S3's protocol) for images; empty: files in `ASSAY_DATA`.
+ASSAY_S3_BUCKET = env.str("ASSAY_S3_BUCKET", default="")
+#: The address of the object store, `https://s3.example.org`; empty: Amazon's.
+ASSAY_S3_ENDPOINT = env.str("ASSAY_S3_ENDPOINT", default="")
+#: The region of the bucket.
+ASSAY_S3_REGION = env.str("ASSAY_S3_REGION", default="us-east-1")
+#: The identifier of the key for the bucket.
+ASSAY_S3_KEY_ID = env.str("ASSAY_S3_KEY_ID", default="")
+#: The secret of that key.
+ASSAY_S3_SECRET = env.str("ASSAY_S3_SECRET", default="")
+if ASSAY_S3_BUCKET:
+    for name in ("ASSAY_S3_KEY_ID", "ASSAY_S3_SECRET"):
+        if not globals()[name]:
+            raise ImproperlyConfigured(f"ASSAY_S3_BUCKET is set and {name} is empty: set both.")
+    from botocore.config import Config
+
+    STORAGES["default"] = {
+        "BACKEND": "storages.backends.s3.S3Storage",
+        "OPTIONS": {
+            "bucket_name": ASSAY_S3_BUCKET,
+            "endpoint_url": ASSAY_S3_ENDPOINT or None,
+            "region_name": ASSAY_S3_REGION,
+            "access_key": ASSAY_S3_KEY_ID,
+            "secret_key": ASSAY_S3_SECRET,
+            "file_overwrite": False,
+            "client_config": Config(
+                signature_version="s3v4",
+                s3={"addressing_style": "path"},
+                # Other stores than Amazon's do not know the checksums of newer versions.
+                request_checksum_calculation="when_required",
+                response_checksum_validation="when_required",
+                # Seconds. A store that accepts and says nothing must not hold a request.
+                connect_timeout=3,
+                read_timeout=10,
+                retries={"total_max_attempts": 2},
+            ),
+        },
+    }
 WHITENOISE_USE_FINDERS = True
 DATA_UPLOAD_MAX_MEMORY_SIZE = 1024 * 1024
 FILE_UPLOAD_PERMISSIONS = 0o640

@@ -20,7 +20,7 @@ control_socket_disable = True
 # A disk that is slow must not look like a worker that hangs.
 worker_tmp_dir = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None  # noqa: S108
 
-# gunicorn's own lines in the form of the site's. Not imported: SIGHUP reads the settings anew.
+# gunicorn's own lines in the form of the site's. Not imported: SIGHUP reads the settings again.
 if runpy.run_path(str(ROOT / "annotator" / "settings.py"))["LOG_FORMAT"] == "json":
     logconfig_dict: dict[str, Any] = {
         "formatters": {"json": {"()": "annotator.request_log.json_formatter"}},
