@@ -81,6 +81,15 @@ def pytest_collection_modifyitems(items) -> None:
     assert not mixed, f"some tests take `afresh`, others an empty database: {mixed}"
 
 
+def pytest_runtest_setup(item) -> None:
+    """Even where everything is required: machines for tests have no GPU."""
+    if item.get_closest_marker("gpu"):
+        import torch
+
+        if not torch.cuda.is_available():
+            pytest.skip("no GPU is here that torch can use")
+
+
 @pytest.fixture(scope="session")
 def django_db_modify_db_settings(
     django_db_modify_db_settings_parallel_suffix, tmp_path_factory

@@ -23,7 +23,7 @@ from labeling.assignment import claiming
 from labeling.consensus import calibrating, settling
 from labeling.db import question_counts
 from labeling.errors import Conflict
-from labeling.jobs import queue
+from labeling.jobs import queue, rounds
 from labeling.models import Campaign, Job, Release, User
 from labeling.quality import monitoring
 from labeling.records import Record
@@ -223,6 +223,7 @@ def start_night(night: str | None = None) -> str:
     night: the nearest, by default, so that a second clock or a repeated message starts nothing.
     Removes what rounds of more than a week ago got done.
     """
+    rounds.record("nightly")
     now = timezone.now()
     if night is None:
         # Half a day to either side of the hour: a clock may be ahead, and a message late.

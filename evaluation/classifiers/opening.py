@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from evaluation import devices
 from evaluation.classifiers import model_files, named_models
 from evaluation.classifiers.preparing import Preparation
 from evaluation.readers.answers import file_sha256, require_file
@@ -81,7 +82,7 @@ def load(
     classes; another size than the network takes.
     """
     named, spec = _split(spec)
-    device = checked_device(device)
+    device = devices.checked(device)
     library, _, model = spec.partition(":")
     if library in LIBRARIES and model:
         found = named_models.load(library, model, len(classes), weights, random_weights)
@@ -117,22 +118,6 @@ def load(
         network=network,
         gives=gives,
     )
-
-
-def checked_device(name: str) -> str:
-    """A device of torch's that works here; "auto" is a GPU where there is one. Raises BadInput."""
-    import torch
-
-    if name == "auto":
-        return "cuda" if torch.cuda.is_available() else "cpu"
-    try:
-        torch.zeros(1, device=name)
-    except (RuntimeError, AssertionError, NotImplementedError) as error:
-        raise BadInput(
-            f"the device {name} is not usable ({first_line(error)})",
-            cure="give auto, cpu, cuda or cuda:1",
-        ) from None
-    return name
 
 
 def _imported(spec: str, weights: Path | None) -> model_files.Opened:

@@ -7,7 +7,12 @@ from pathlib import Path
 
 from django.core.management.base import CommandParser
 
+from evaluation.management.device_options import add_device
 from evaluation.management.numbers import whole
+from evaluation.metrics.wordnet.nouns import WordNetMissing, load
+from evaluation.readers import pools
+from evaluation.readers.shipped import classes_file
+from labeling.files import BadInput
 from labeling.management.contract import table
 
 MODEL = (
@@ -29,9 +34,26 @@ def add_network(parser: CommandParser, batch: int, unit: str) -> None:
         "--random-weights", action="store_true", help="a named model without weights, to try it"
     )
     parser.add_argument("--batch", type=whole(1), default=batch, help=f"{unit} at once ({batch})")
+    add_device(parser)
+
+
+def add_classes(parser: CommandParser) -> None:
+    """--classes: which class each output of the network is."""
     parser.add_argument(
-        "--device", default="auto", help="auto, cpu, cuda, cuda:1, … (auto: a GPU if there is one)"
+        "--classes",
+        type=classes_file,
+        required=True,
+        metavar="wnids.txt",
+        help="a wnid a line for each output; ilsvrc: the 1000 of ILSVRC 2012",
     )
+
+
+def read_classes(path: Path) -> list[str]:
+    """The wnids in a file. Raises BadInput, also where WordNet is missing."""
+    try:
+        return pools.read_classes(path, load())
+    except WordNetMissing as error:
+        raise BadInput(error.message, cure=error.cure) from None
 
 
 def add_preparation(parser: CommandParser) -> argparse._ArgumentGroup:
@@ -46,12 +68,13 @@ def add_preparation(parser: CommandParser) -> argparse._ArgumentGroup:
 
 
 def show(result: Mapping[str, object]) -> str:
-    """One line a key, and one for a value that has keys of its own."""
+    """One line a key, and one for a value that has keys of its own; versions are in the JSON."""
     flat = {
         key: ", ".join(f"{name} {_shortened(name, own)}" for name, own in value.items())
         if isinstance(value, dict)
         else value
         for key, value in result.items()
+        if key != "versions"
     }
     return table(flat.items())
 

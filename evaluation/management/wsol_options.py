@@ -8,6 +8,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import CommandParser
 
+from evaluation import devices
 from evaluation.management.analysis_options import bounds
 from evaluation.management.numbers import whole
 from evaluation.metrics.wsol import box_scores
@@ -109,6 +110,7 @@ def action(
     predictions: Path | None,
     curves: bool,
     split: str | None,
+    device: str,
     **options: Any,
 ) -> SplitBoxes | SplitMasks:
     """tell: takes a warning."""
@@ -121,9 +123,10 @@ def action(
     asked = box_scores.Protocol(protocol, normalize, thresholds, size)
     found: dict[str, Any]
     if masks is not None:
-        found = vars(scoring.score_masks(metadata, masks, scoremaps, asked, curves))
+        pixels = scoring.score_masks(metadata, masks, scoremaps, asked, curves, device)
+        found = vars(devices.named(pixels, device))
     else:
-        found = vars(scoring.score_boxes(metadata, scoremaps, asked, predictions, curves))
+        found = vars(scoring.score_boxes(metadata, scoremaps, asked, predictions, curves, device))
     # A baseline looks at no image: nothing was chosen for it.
     times = None
     if split == splits.TEST and scoremaps is not None:

@@ -12,7 +12,8 @@ from typing import IO, TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from evaluation.metrics.frames.foveation import CONTENT_SCHEMES, SharedCrop
+from evaluation.devices import Batch
+from evaluation.metrics.frames.foveation import CONTENT_SCHEMES, SharedCrop, frame_batch
 from evaluation.metrics.frames.sequences import PartSequence, PartsError, sequence
 from evaluation.readers.sequences import SequenceLine
 from evaluation.sequences.objects import DrawnObject, LeftOut, drawn, drawn_objects
@@ -89,7 +90,7 @@ def frames_of(
     found = _wanted(frozen, orders, content_schemes, include_empty, wanted)
     pool = ThreadPoolExecutor(threads, "frames", initializer=_one_thread)
     try:
-        ready = _prepared(pool, found, open_image, device)
+        ready = _prepared(pool, found, open_image, device, frame_batch())
         for line, made in _rendered(pool, _one_ahead(ready), orders, include_empty):
             for name, frame in _distinct(line, made):
                 if wanted is None or wanted(name):
@@ -115,7 +116,7 @@ def render(
     """
     one = drawn(photo, thing, {thing.category: tuple(order)})
     photograph = _decode(photo, _opened(photo, open_image))
-    shown = _Revealed(one, photograph, [line.content_scheme], device)
+    shown = _Revealed(one, photograph, [line.content_scheme], device, frame_batch())
     made = shown.frames(line.content_scheme, order, include_empty)
     return [(name, frame.cpu().numpy()) for name, frame in _distinct(line, made)]
 
@@ -129,8 +130,9 @@ class _Revealed:
         photograph: NDArray[np.uint8],
         content_schemes: Sequence[str],
         device: Any,
+        batch: Batch,
     ) -> None:
-        self.one = one
+        self.one, self.batch = one, batch
         self.crops: dict[Crop, SharedCrop] = {}
         self.sequences: dict[tuple[Crop, tuple[str, ...]], PartSequence] = {}
         for content in content_schemes:
@@ -146,7 +148,7 @@ class _Revealed:
         x0, y0 = crop[:2]
         found = self._sequence(crop, tuple(order), include_empty)
         inside = (box[0] - x0, box[1] - y0, box[2] - x0, box[3] - y0)
-        return list(self.crops[crop].frames(found, content, inside))
+        return list(self.crops[crop].frames(found, content, inside, self.batch))
 
     def _sequence(self, crop: Crop, order: tuple[str, ...], include_empty: bool) -> PartSequence:
         """The steps of a crop by an order, the same for every content scheme that shows it."""
@@ -185,7 +187,11 @@ def _wanted(
 
 
 def _prepared(
-    pool: ThreadPoolExecutor, scenes: Iterable[_Scene], open_image: Open, device: Any
+    pool: ThreadPoolExecutor,
+    scenes: Iterable[_Scene],
+    open_image: Open,
+    device: Any,
+    batch: Batch,
 ) -> Iterator[_Ready]:
     """Every object with its sequences, being made ready."""
     for photo, found in scenes:
@@ -193,7 +199,7 @@ def _prepared(
         photograph = pool.submit(_decode, photo, _opened(photo, open_image))
         for one, lines in found:
             contents = list(dict.fromkeys(line.content_scheme for line in lines))
-            yield one, lines, pool.submit(_make_ready, one, photograph, contents, device)
+            yield one, lines, pool.submit(_make_ready, one, photograph, contents, device, batch)
 
 
 def _one_ahead(ready: Iterable[_Ready]) -> Iterator[_Ready]:
@@ -231,9 +237,13 @@ def _rendered(
 
 
 def _make_ready(
-    one: DrawnObject, photograph: "Future[NDArray[np.uint8]]", contents: list[str], device: Any
+    one: DrawnObject,
+    photograph: "Future[NDArray[np.uint8]]",
+    contents: list[str],
+    device: Any,
+    batch: Batch,
 ) -> _Revealed:
-    return _Revealed(one, photograph.result(), contents, device)
+    return _Revealed(one, photograph.result(), contents, device, batch)
 
 
 def _make_frames(

@@ -2,7 +2,8 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
-from itertools import islice
+from functools import partial
+from itertools import chain, islice
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from torch import Tensor
 from evaluation.classifiers.opening import Classifier
 from evaluation.classifiers.scoremaps.folder import Folder
 from evaluation.classifiers.scoremaps.planning import Plan
+from evaluation.devices import Batch
 from evaluation.metrics.attribution.cam import denser
 from evaluation.metrics.attribution.gradients import relus_met, score_maps
 from evaluation.metrics.attribution.recipes import Unsuited
@@ -30,16 +32,18 @@ def make(
 ) -> int:
     """How many of the maps are constant. frames: id and (H, W, 3) of those that lack one.
 
-    batch: how many images, or noised and interpolated copies, the network is given at once. watch:
-    is told how many more are done. Raises Unsuited where the network lacks what the method needs,
-    BadInput where a map has something that is no number.
+    batch: how many images, or noised and interpolated copies, the network is given at once; fewer
+    where a GPU's memory runs out. watch: is told how many more are done. Raises Unsuited where the
+    network lacks what the method needs, BadInput where a map has something that is no number and
+    where the GPU's memory does not hold one image.
     """
     constant = 0
+    at_once = Batch(batch)
     with _strides(plan):
         for number, (names, images) in enumerate(_batches(frames, plan, batch)):
             if number == 0:
                 _refuse_no_relu(plan, images)
-            maps = _resized(_maps(names, images, plan, batch), plan)
+            maps = at_once.attempt(partial(_maps_of, names, images, plan))
             _refuse_no_number(names, maps, plan.classifier)
             for name, scores in zip(names, maps.cpu().numpy(), strict=True):
                 folder.write(name, scores)
@@ -51,18 +55,38 @@ def make(
 
 def named(frames: Iterable[Frame], plan: Plan, batch: int = 32) -> Iterator[tuple[str, str]]:
     """Id and likeliest class of every image."""
+    at_once = Batch(batch)
+
     for names, images in _batches(frames, plan, batch):
-        with torch.no_grad():
-            likeliest = plan.classifier.outputs(images).argmax(1).tolist()
-        yield from zip(names, (plan.classifier.classes[at] for at in likeliest), strict=True)
+        found = at_once.run(len(names), partial(_likeliest, images, plan.classifier))
+        classes = (plan.classifier.classes[at] for at in chain.from_iterable(found))
+        yield from zip(names, classes, strict=True)
+
+
+def _likeliest(images: Tensor, classifier: Classifier, part: slice) -> list[int]:
+    with torch.no_grad():
+        found: list[int] = classifier.outputs(images[part]).argmax(1).tolist()
+    return found
 
 
 def _batches(frames: Iterable[Frame], plan: Plan, batch: int) -> Iterator[tuple[list[str], Tensor]]:
     """Ids and prepared images (B, 3, H, W); fewer at once where many gradients make a map."""
     waiting = iter(frames)
-    while part := list(islice(waiting, max(batch // plan.recipe.averages, 1))):
+    while part := list(islice(waiting, _images_at_once(plan, batch))):
         images = [plan.classifier.prepare(torch.from_numpy(pixels)) for _, pixels in part]
         yield [name for name, _ in part], torch.stack(images)
+
+
+def _images_at_once(plan: Plan, batch: int) -> int:
+    return max(batch // plan.recipe.averages, 1)
+
+
+def _maps_of(names: list[str], images: Tensor, plan: Plan, batch: int) -> Tensor:
+    """(B, h, w) the maps of these images, as they are written."""
+    size = _images_at_once(plan, batch)
+    parts = (slice(at, at + size) for at in range(0, len(names), size))
+    found = [_resized(_maps(names[part], images[part], plan, batch), plan) for part in parts]
+    return torch.cat(found)
 
 
 def _maps(names: list[str], images: Tensor, plan: Plan, batch: int) -> Tensor:

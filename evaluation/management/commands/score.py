@@ -1,6 +1,7 @@
 """`manage.py score`: what predictions are worth, from files."""
 
 import functools
+from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
@@ -14,9 +15,14 @@ from evaluation.management import (
     localization_options,
     wsol_options,
 )
+from evaluation.management.device_options import add_device, on_device
 from evaluation.management.release_truth import of_release
 from evaluation.scoring.cds.result import CdsResult
 from labeling.management.contract import ContractCommand
+from labeling.records import Record
+
+# Verbs that compute on a GPU; what the others compute takes less time than their files to read.
+ON_GPU = frozenset({"wsol"})
 
 
 class Command(ContractCommand):
@@ -25,14 +31,13 @@ class Command(ContractCommand):
     help = "What the predictions of classifiers are worth, from files."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        cds_options.add(
-            self.verb(
-                parser,
-                "cds",
-                self.cds,
-                cds_printing.show,
-                help="how much of an object a classifier must see",
-            )
+        self._verb(
+            parser,
+            "cds",
+            cds_options.add,
+            self.cds,
+            cds_printing.show,
+            "how much of an object a classifier must see",
         )
         self._add(
             parser,
@@ -48,14 +53,13 @@ class Command(ContractCommand):
             "average precision of detections, as ILSVRC has it",
         )
         self._add(parser, "wsol", wsol_options, "how well score maps localize objects")
-        wsol_options.add_cues(
-            self.verb(
-                parser,
-                "wsol-cues",
-                wsol_options.score_cues,
-                wsol_options.show_cues,
-                help="whether objects can be told from background by image labels, from cues",
-            )
+        self._verb(
+            parser,
+            "wsol-cues",
+            wsol_options.add_cues,
+            wsol_options.score_cues,
+            wsol_options.show_cues,
+            "whether objects can be told from background by image labels, from cues",
         )
 
     def _add(self, parser: CommandParser, kind: str, options: ModuleType, words: str) -> None:
@@ -64,9 +68,23 @@ class Command(ContractCommand):
         if options is wsol_options:
             # It warns of test splits that were looked at before.
             action = functools.partial(action, self.warn)
-        options.add(
-            self.verb(parser, kind, of_release(kind, action, self.warn), options.show, help=words)
-        )
+        action = of_release(kind, action, self.warn)
+        self._verb(parser, kind, options.add, action, options.show, words)
+
+    def _verb(
+        self,
+        parser: CommandParser,
+        name: str,
+        add: Callable[[CommandParser], None],
+        action: Callable[..., Record],
+        show: Callable[..., str],
+        words: str,
+    ) -> None:
+        """A verb with --device."""
+        on_gpu = name in ON_GPU
+        verb = self.verb(parser, name, on_device(action, on_gpu), show, help=words)
+        add(verb)
+        add_device(verb, on_gpu)
 
     def cds(self, rows: bool, **options: Any) -> CdsResult:
         scored = cds_options.action(**options)

@@ -8,6 +8,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
+from evaluation import devices
 from evaluation.classifiers.scoremaps import folder, reading
 from evaluation.classifiers.scoremaps.planning import Plan
 from evaluation.management import network_options, scoremap_options
@@ -46,8 +47,8 @@ class Command(ContractCommand):
         try:
             with saying_full():
                 if options["method"] == CENTER:
-                    return _centered(list(labels), options)
-                return self._made(labels, options)
+                    return devices.named(_centered(list(labels), options))
+                return devices.named(self._made(labels, options))
         except Refusal as refusal:
             raise BadInput(
                 refusal.message, cure="the same command then goes on where this one stopped"

@@ -13,7 +13,9 @@ from django.core.management.base import CommandParser
 from numpy.typing import NDArray
 from PIL import Image
 
+from evaluation import devices
 from evaluation.management import sequence_options
+from evaluation.management.device_options import add_device
 from evaluation.management.sequence_options import Shown
 from evaluation.readers.sequences import write_sequences
 from evaluation.sequences.objects import LeftOut
@@ -44,26 +46,29 @@ class Command(ContractCommand):
         parser.add_argument(
             "--lines-only", action="store_true", help="say which frames there are; render none"
         )
+        add_device(parser)
 
     def action(self, **options: Any) -> Result:
         out: Path = options["out"]
         lines_only: bool = options["lines_only"]
+        device = devices.checked(options["device"])
         asked = sequence_options.shown(options)
         if not lines_only:
             asked.photographs()
         left_out = LeftOut()
         result, missing = _counted(asked, out, left_out)
         _claim(out, asked.text)
-        written = 0 if lines_only else self._write_frames(asked, out, missing)
+        written = 0 if lines_only else self._write_frames(asked, out, missing, device)
         write_sequences(out / "sequences.jsonl", asked.lines())
         if left_out.count:
             self.warn(f"objects without a drawn part, left out: {left_out.count}")
-        return result | {
+        told = {
             "written": written,
             "left_out": left_out.count,
             "left_out_first": left_out.first,
             "out": os.fspath(out),
         }
+        return devices.named(result | told, devices.CPU if lines_only else device)
 
     def show(self, result: Result) -> str:
         first = ", ".join(result["left_out_first"])
@@ -72,13 +77,13 @@ class Command(ContractCommand):
         rows = {key: result[key] for key in ("objects", "sequences", "frames", "written")}
         return table([*rows.items(), ("left out", f"{result['left_out']}{names}")])
 
-    def _write_frames(self, asked: Shown, out: Path, missing: int) -> int:
+    def _write_frames(self, asked: Shown, out: Path, missing: int, device: str) -> int:
         """How many frames were written; those that are there stay."""
         for left in (out / "frames").rglob(".*.part"):
             # Of a run that was killed while it wrote.
             left.unlink(missing_ok=True)
         writer = Writer(out)
-        frames = asked.frames(lambda name: not place(out, name).exists())
+        frames = asked.frames(lambda name: not place(out, name).exists(), device=device)
         try:
             with self.progress(missing, "frame", "frames") as bar:
                 for name, frame in frames:
@@ -129,7 +134,7 @@ class Writer:
 
     def put(self, name: str, frame: "Tensor") -> None:
         """Waits while many frames wait; raises what went wrong with an earlier one."""
-        self.waiting.append(self.pool.submit(write_png, place(self.out, name), frame.numpy()))
+        self.waiting.append(self.pool.submit(write_png, place(self.out, name), frame.cpu().numpy()))
         if len(self.waiting) > WAITING:
             self._take()
 

@@ -9,11 +9,13 @@ import functools
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from evaluation.devices import Batch
 from evaluation.metrics.frames.part_distances import PartDistances
 from evaluation.metrics.frames.pyramid import LEAST_LEVELS, codes, gaussian, linear, pyramid
 from evaluation.metrics.frames.sequences import PartSequence, PartsError
@@ -60,7 +62,7 @@ def frames(
     box: Box | None = None,
     device: Any = "cpu",
     compiled: bool | None = None,
-    batch: int = 16,
+    batch: Batch | None = None,
 ) -> Iterator["Tensor"]:
     """The frames of an object, one by one: (H, W, 3) uint8 tensors on the device.
 
@@ -70,9 +72,11 @@ def frames(
     that it touches are in it. The last frame is the image itself; pixels that are revealed are the
     image's, bit for bit. A repeated frame is the same tensor again: do not write into it.
     compiled: the loops over pixels by numba, on the CPU; by default wherever device is the CPU.
-    Elsewhere, or without, `batch` frames at a time by torch; on one device every batch gives the
-    same bits, and the two ways the same but for rounding by one code. Whoever renders on several
-    threads, an object each, lets torch use one (torch.set_num_threads(1)).
+    Elsewhere, or without, `batch` frames at a time (frame_batch()) by torch; on one device every
+    batch gives the same bits, and devices and ways the same but for rounding: one code in fewer
+    than 1 of 1,000 pixels, since logarithms, and sums of products in another order, differ in the
+    last of 24 bits. Parts on black and distances are whole numbers, the same everywhere. Whoever
+    renders on several threads, an object each, lets torch use one (torch.set_num_threads(1)).
     Memory holds one object's pyramid and a batch, however many frames there are.
     Raises PartsError: another size or type of the image, no box where one is needed, an unknown
     scheme. ValueError: compiled on a device that is not the CPU.
@@ -146,7 +150,11 @@ class SharedCrop:
                 self.pyramid(self.positions(blur)[1])
 
     def frames(
-        self, sequence: PartSequence, content: str | Blur, box: Box | None = None, batch: int = 16
+        self,
+        sequence: PartSequence,
+        content: str | Blur,
+        box: Box | None = None,
+        batch: Batch | None = None,
     ) -> Iterator["Tensor"]:
         """The frames of one sequence of the crop's masks, as the function of that name has them."""
         _refuse(self.image, sequence, content, box)
@@ -165,10 +173,15 @@ class SharedCrop:
 
     def positions(self, blur: Blur) -> tuple["Tensor", int]:
         """Levels by squared distance, as far as any part is from a pixel; and how many levels."""
+        import torch
+
         if blur not in self._tables:
             radius = blur.dilation_px
             drawn = [name for name, mask in self.masks.items() if np.any(mask)]
-            farthest = max(int(self.distances(name, radius).max()) for name in drawn)
+            # Asked for once: on a GPU each answer is waited for.
+            farthest = int(
+                torch.stack([self.distances(name, radius).max() for name in drawn]).max()
+            )
             self._tables[blur] = _levels_by_distance(farthest, self.original, blur)
         return self._tables[blur]
 
@@ -237,7 +250,7 @@ class _OfParts:
 
 
 def _blurred(
-    crop: _OfSteps | _OfParts, sequence: PartSequence, compiled: bool, batch: int
+    crop: _OfSteps | _OfParts, sequence: PartSequence, compiled: bool, batch: Batch | None
 ) -> Iterator["Tensor"]:
     added = sequence.added[:-1]
     steps = np.flatnonzero(added).tolist()
@@ -246,15 +259,23 @@ def _blurred(
         for _ in range(steps[0] if steps else len(added)):
             yield frame
     painter: _Painter | None = None
-    size = 1 if compiled else batch
-    for start in range(0, len(steps), size):
-        chunk = steps[start : start + size]
-        squared = [crop.distances(step) for step in chunk]
+
+    def paint(part: slice) -> "list[Tensor]":
+        nonlocal painter
+        squared = [crop.distances(step) for step in steps[part]]
         painter = painter or _Painter(crop, squared[0], compiled)
-        ends = [*steps[start + 1 :], len(added)]
-        for step, end, painted in zip(chunk, ends, painter.paint(squared), strict=False):
-            yield from [painted] * (end - step)
+        return list(painter.paint(squared))
+
+    at_once = Batch(1) if compiled else batch or frame_batch()
+    painted = chain.from_iterable(at_once.run(len(steps), paint))
+    for step, end, frame in zip(steps, [*steps[1:], len(added)], painted, strict=False):
+        yield from [frame] * (end - step)
     yield crop.original
+
+
+def frame_batch() -> Batch:
+    """How many frames torch makes at once."""
+    return Batch(16, "frame")
 
 
 def _levels_by_distance(farthest: int, original: "Tensor", blur: Blur) -> tuple["Tensor", int]:
@@ -308,14 +329,16 @@ class _Painter:
 
         stacked = torch.stack([self.nearest, *(one.view(-1) for one in squared)])
         nearest = stacked.cummin(0).values[1:]
-        self.nearest = nearest[-1]
         position = self.positions[nearest.long()]
         level = position.long().clamp_(max=self.levels.shape[0] - 2)
         share = (position - level).unsqueeze(-1)
         flat = self.levels.view(-1, 3)
         at = level * nearest.shape[1] + torch.arange(nearest.shape[1], device=nearest.device)
         fine, coarse = flat[at], flat[at + nearest.shape[1]]
-        yield from codes(fine + share * (coarse - fine)).view(-1, *self.original.shape)
+        painted = codes(fine + share * (coarse - fine)).view(-1, *self.original.shape)
+        # Last: memory may run out above, and fewer be painted from here.
+        self.nearest = nearest[-1]
+        yield from painted
 
 
 def _checked_device(device: Any, compiled: bool | None) -> tuple[Any, bool]:
@@ -346,17 +369,18 @@ def _on_black(original: "Tensor", sequence: PartSequence, box: Box | None) -> It
     """Parts on black; with a box, only what lies in it is black."""
     import torch
 
-    steps = _on_device(sequence.steps, original.device)
     frame = torch.zeros_like(original)
     if box is not None:
         left, top = max(math.floor(box[0]), 0), max(math.floor(box[1]), 0)
         frame = original.clone()
         frame[top : max(math.ceil(box[3]), 0), left : max(math.ceil(box[2]), 0)] = 0
-    for step, new in enumerate(sequence.added[:-1].tolist()):
+    # Places in order of their step: quicker than choosing for every pixel, and nothing is asked of
+    # the device.
+    places = _on_device(np.argsort(sequence.steps, axis=None, kind="stable"), original.device)
+    added = sequence.added.tolist()
+    for new, at in zip(added[:-1], places.split(added), strict=False):
         if new:
             frame = frame.clone()
-            # Places of the few that are new: quicker than choosing for every pixel.
-            at = (steps.view(-1) == step).nonzero()[:, 0]
             frame.view(-1, 3).index_copy_(0, at, original.view(-1, 3).index_select(0, at))
         yield frame
     yield original

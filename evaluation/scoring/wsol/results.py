@@ -66,7 +66,7 @@ class Curves(Record):
 @dataclass(kw_only=True)
 class BoxResult(Record):
     """The result of `score wsol` for boxes. top1_localization, top1_accuracy: with a classifier's
-    classes. Results of the first edition lack `intervals`."""
+    classes. device: that it was computed on. Results of the first edition lack `intervals`."""
 
     protocol: str
     normalize: str
@@ -79,6 +79,7 @@ class BoxResult(Record):
     top1_accuracy: float | None = None
     curves: Curves | None = None
     intervals: Intervals | None = None
+    device: str | None = None
 
 
 @dataclass(kw_only=True)

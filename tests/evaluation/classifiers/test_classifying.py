@@ -60,6 +60,21 @@ def test_the_likeliest_classes_stand_in_their_order_with_confidences(tmp_path):
     assert (row["frame"], row["classifier"]) == ("x/1", "colours")
 
 
+def test_a_gpu_that_holds_fewer_at_once_names_the_same(tmp_path, caplog):
+    def small(batch):
+        if len(batch) > 3:
+            raise torch.OutOfMemoryError("CUDA out of memory")
+        return Colours()(batch)
+
+    for name, network in (("whole", None), ("halved", small)):
+        with classifying.opened(tmp_path / name, SETTINGS) as work:
+            classifying.classify(stream(), colours(network), work, batch=8)
+            work.finish()
+
+    assert (tmp_path / "halved").read_bytes() == (tmp_path / "whole").read_bytes()
+    assert caplog.messages == ["the GPU ran out of memory: 2 at once from here on"]
+
+
 def test_of_many_classes_five_are_kept_and_equal_ones_stand_in_the_order_of_the_classes(tmp_path):
     many = [f"n{at:08}" for at in range(40)]
 

@@ -210,7 +210,7 @@ def test_what_cannot_be_prepared_and_a_device_that_is_not_here_are_refused(tmp_p
         opening.load(path, CLASSES, random_weights=True)
 
 
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")
+@pytest.mark.gpu
 def test_a_gpu_says_the_same(tmp_path):
     path = str(networks.scripted(tmp_path / "colours.pt"))
     here, there = (opening.load(path, CLASSES, device=device) for device in ("cpu", "cuda"))

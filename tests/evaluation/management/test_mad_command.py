@@ -6,7 +6,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
+from evaluation.metrics.mad.sorting import SortingReducer
 from evaluation.metrics.wordnet.distances import DISTANCES, distance_matrix
 from tests.evaluation.pool import CLASSES, mad, make_pool, plain_selection, read_lines
 
@@ -53,7 +55,7 @@ def test_ties_fall_by_id_for_every_dtype_order_and_device(
     matrix = distance_matrix(wordnet, [wordnet.index(c) for c in CLASSES], "hops").tolist()
     rule = {"top_k": 7, "reserve": 4, "max_per_label": 2, "min_confidence": 0.75}
     if device == "sorted":
-        monkeypatch.setattr("evaluation.management.commands.mad._device", lambda name: "cpu")
+        monkeypatch.setattr("evaluation.management.commands.mad._sorting_on", lambda name: "cpu")
     # The bound must be drawn, and not only at the end.
     monkeypatch.setattr("evaluation.metrics.mad.selection._FIRST_BOUNDS", (64, 256, 1024))
     monkeypatch.setattr("evaluation.metrics.mad.selection._WORTH_A_BOUND", 1)
@@ -65,6 +67,25 @@ def test_ties_fall_by_id_for_every_dtype_order_and_device(
     _, lines, _ = select(folder, tmp_path / "s.jsonl", "--distance", "hops", *options)
 
     assert lines == plain_selection(folder, NAMES, matrix, unique_pairs=unique, **rule)
+
+
+@pytest.mark.usefixtures("wordnet")
+def test_a_gpu_that_holds_fewer_images_at_once_chooses_the_same(tmp_path, monkeypatch, caplog):
+    folder = make_pool(tmp_path / "pool", coarse=True, seed=3)
+    _, _, whole = select(folder, tmp_path / "whole.jsonl")
+    passing = SortingReducer._passing
+
+    def small(self, a, b, piece, least):
+        if piece.stop - piece.start > 50:
+            raise torch.OutOfMemoryError("CUDA out of memory")
+        return passing(self, a, b, piece, least)
+
+    monkeypatch.setattr("evaluation.management.commands.mad._sorting_on", lambda name: "cpu")
+    monkeypatch.setattr(SortingReducer, "_passing", small)
+    _, _, halved = select(folder, tmp_path / "halved.jsonl")
+
+    assert halved == whole
+    assert [row.message.split(": ")[0] for row in caplog.records] == ["the GPU ran out of memory"]
 
 
 @pytest.mark.parametrize("shuffled", [False, True])

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from evaluation.devices import versions
 from evaluation.management.commands import sequences
 from evaluation.readers.sequences import read_sequences
 from labeling.files import BadInput
@@ -76,6 +77,8 @@ def test_lines_orders_and_frames_are_written(folder, sequences_of):
             "left_out": 1,
             "left_out_first": ["b.png/cow-1"],
             "out": str(out),
+            "device": "cpu",
+            "versions": versions(),
         },
     )
     lines = read_sequences(out / "sequences.jsonl")

@@ -249,7 +249,7 @@ def test_a_part_without_a_pixel_anywhere_is_named(tmp_path):
         rendered(frozen, scenes.Photographs(["t.png"]), ["low"])
 
 
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU is here")
+@pytest.mark.gpu
 def test_a_gpu_renders_the_same_but_for_rounding(frozen):
     photographs = scenes.Photographs(NAMES)
 

@@ -15,6 +15,7 @@ import pytest
 import torch
 from PIL import Image
 
+from evaluation.classifiers.opening import Classifier
 from evaluation.classifiers.scoremaps import folder as folders
 from evaluation.classifiers.scoremaps import making
 from evaluation.metrics.attribution.recipes import GRADIENTS
@@ -539,7 +540,33 @@ def test_constant_maps_are_counted_and_warned_of(folder, shell):
     assert "1 of the maps are constant" in err
 
 
-def test_memory_that_runs_out_says_to_take_fewer_at_once(scoremaps, monkeypatch):
+@pytest.mark.parametrize("method", ["cam", "vanilla-smoothgrad"])
+def test_a_gpu_that_holds_fewer_at_once_makes_the_same_maps(
+    folder, scoremaps, monkeypatch, caplog, method
+):
+    options = ("--samples", 4, "--predictions", folder / "named.csv")
+    options = options if method != "cam" else options[2:]
+    scoremaps(method, *options, out="whole")
+    named = (folder / "named.csv").read_text()
+    outputs = Classifier.outputs
+
+    def small(self, batch):
+        if len(batch) > 2:
+            raise torch.OutOfMemoryError("CUDA out of memory")
+        return outputs(self, batch)
+
+    monkeypatch.setattr(Classifier, "outputs", small)
+    status, _ = scoremaps(method, *options, out="halved")
+
+    assert status == 0
+    halved = maps_of(folder, "halved")
+    for name, scores in maps_of(folder, "whole").items():
+        np.testing.assert_allclose(halved[name], scores, rtol=1e-4, atol=1e-6)
+    assert (folder / "named.csv").read_text() == named
+    assert "the GPU ran out of memory: 2 at once from here on" in caplog.messages
+
+
+def test_memory_that_does_not_hold_one_image_says_so(scoremaps, monkeypatch):
     def exhausted(*_: object) -> None:
         raise torch.OutOfMemoryError("out of memory. Tried to allocate 3 TiB")
 
@@ -547,5 +574,5 @@ def test_memory_that_runs_out_says_to_take_fewer_at_once(scoremaps, monkeypatch)
     status, told = scoremaps()
 
     assert status == 1
-    assert "out of memory" in told["error"]
-    assert "smaller --batch" in told["cure"]
+    assert told["error"] == "the GPU's memory does not hold one image"
+    assert "--device cpu" in told["cure"]

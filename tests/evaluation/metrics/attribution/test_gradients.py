@@ -309,7 +309,7 @@ def test_a_recipe_that_cannot_be_meant_is_refused(wrong):
         Recipe(**wrong)
 
 
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")
+@pytest.mark.gpu
 @pytest.mark.parametrize("method", GRADIENTS)
 def test_a_gpu_makes_the_same_maps(method):
     network, images = Curved(nn.ReLU()), images_of()

@@ -9,7 +9,8 @@ import pytest
 import torch
 from scipy import ndimage
 
-from evaluation.metrics.frames import part_distances
+from evaluation.devices import Batch
+from evaluation.metrics.frames import foveation, part_distances
 from evaluation.metrics.frames.foveation import (
     BLURS,
     CONTENT_SCHEMES,
@@ -22,8 +23,17 @@ from evaluation.metrics.frames.foveation import (
     resolution,
 )
 from evaluation.metrics.frames.part_distances import PartDistances, disk_reach
-from evaluation.metrics.frames.pyramid import codes, linear, pyramid, sigma_of
+from evaluation.metrics.frames.pyramid import (
+    _along,
+    _along_exactly,
+    _taps,
+    codes,
+    linear,
+    pyramid,
+    sigma_of,
+)
 from evaluation.metrics.frames.sequences import PartSequence, PartsError, sequence
+from tests.evaluation.metrics.torch_guard import Guard
 
 CPU = torch.device("cpu")
 OURS = [name for name in CONTENT_SCHEMES if name in BLURS]
@@ -204,7 +214,7 @@ def test_every_batch_gives_the_same_bits_compiled_or_not(content):
     compiled = made(image, found, content)
 
     for batch in (1, 3, 100):
-        plain = made(image, found, content, compiled=False, batch=batch)
+        plain = made(image, found, content, compiled=False, batch=Batch(batch))
         for one, other in zip(compiled, plain, strict=True):
             assert apart(one, other).max() <= 1
             assert (one != other).mean() < 1e-3
@@ -213,7 +223,59 @@ def test_every_batch_gives_the_same_bits_compiled_or_not(content):
         np.testing.assert_array_equal(np.stack(plain), np.stack(single))
 
 
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU is here")
+@pytest.mark.parametrize("content", CONTENT_SCHEMES)
+def test_every_tensor_is_on_the_device_and_no_frame_waits_for_it(content):
+    waits = []
+    for parts in (2, 12):
+        image, masks = scene(7, parts=parts)
+        found = sequence_of(masks)
+        for way in (frames, SharedCrop(image, masks, compiled=False).frames):
+            given = () if way is not frames else (image,)
+            with Guard(exact=False) as guard, torch.device("meta"):
+                some = way(*given, found, content, box=(5, 5, 50, 50), **settings_of(way))
+                assert len(list(some)) == parts + 1
+            waits.append(guard.waits.total())
+
+    # Asked once for an object: how far its pixels lie from its parts, and how many levels that is.
+    assert max(waits) <= 2 * (content in BLURS)
+
+
+def settings_of(way):
+    return {"compiled": False} if way is frames else {}
+
+
+def test_convolutions_are_the_same_by_full_products():
+    light = torch.rand((40, 50, 3), generator=torch.Generator().manual_seed(0))
+
+    for sigma in (0.5, 1.3):
+        for axis in (0, 1):
+            taps = _taps(sigma, CPU)
+            torch.testing.assert_close(
+                _along_exactly(light, taps, axis), _along(light, taps, axis), rtol=0, atol=1e-6
+            )
+
+
+@pytest.mark.parametrize("content", OURS)
+def test_frames_stay_the_same_where_memory_holds_fewer_at_once(content, monkeypatch):
+    image, masks = scene(6, parts=7)
+    found = sequence_of(masks)
+    batch = Batch(5, "frame", tell=lambda _: None)
+    wanted = made(image, found, content, compiled=False)
+
+    def small(colours):
+        if len(colours) > 2:
+            raise torch.OutOfMemoryError("CUDA out of memory")
+        return codes(colours)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(foveation, "codes", small)
+        painted = made(image, found, content, compiled=False, batch=batch)
+
+    np.testing.assert_array_equal(np.stack(painted), np.stack(wanted))
+    assert batch.size == 2
+
+
+@pytest.mark.gpu
 @pytest.mark.parametrize("content", CONTENT_SCHEMES)
 def test_a_gpu_renders_the_same_but_for_rounding(content):
     image, masks = scene(7)

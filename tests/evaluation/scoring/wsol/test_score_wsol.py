@@ -5,6 +5,7 @@ from functools import partial
 import numpy as np
 import pytest
 
+from evaluation.devices import versions
 from evaluation.metrics.wsol import box_scores
 from evaluation.metrics.wsol.mask_scores import MaskScore
 from evaluation.readers import wsol_folders as wsol_files
@@ -40,6 +41,8 @@ def test_the_promised_result(folder, protocol):
         "boxes": 4,
         **score.result(),
         "intervals": found["intervals"],
+        "device": "cpu",
+        "versions": versions(),
     }
     share = found["max_box_acc"]["accuracy"]
     assert found["intervals"]["max_box_acc"] == list(clopper_pearson(3 * share, 3))

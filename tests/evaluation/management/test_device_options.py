@@ -1,0 +1,91 @@
+"""--device, and what a result says of it."""
+
+import subprocess
+import sys
+
+import pytest
+import torch
+from django.core.management.base import CommandParser
+
+from evaluation import devices
+from evaluation.management.device_options import add_device, on_device
+from labeling.files import BadInput
+from tests.evaluation.commands import refused
+
+
+def doubled(number: int, device: str) -> dict[str, object]:
+    return {"number": 2 * number, "given": device}
+
+
+def test_auto_is_the_default():
+    parser = CommandParser()
+    add_device(parser)
+
+    assert parser.parse_args([]).device == "auto"
+
+
+def test_a_command_gets_the_device_that_is_meant_and_its_result_names_it(monkeypatch):
+    monkeypatch.setattr(devices, "checked", lambda name: {"auto": "cuda"}[name])
+    monkeypatch.setattr(devices, "versions", lambda device: {"gpu": device})
+
+    assert on_device(doubled)(device="auto", number=2) == {
+        "number": 4,
+        "given": "cuda",
+        "device": "cuda",
+        "versions": {"gpu": "cuda"},
+    }
+
+
+@pytest.mark.parametrize("asked", ["auto", "cpu", "cuda"])
+def test_what_computes_on_the_cpu_alone_says_so_whatever_is_asked_for(monkeypatch, asked):
+    monkeypatch.setattr(devices, "checked", lambda name: {"cpu": "cpu", "cuda": "cuda"}[name])
+
+    found = on_device(doubled, on_gpu=False)(device=asked, number=1)
+
+    assert (found["given"], found["device"]) == ("cpu", "cpu")
+
+
+def test_what_computes_on_the_cpu_alone_still_refuses_a_gpu_that_is_not_here(monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    never = on_device(lambda **_: pytest.fail("it was called"), on_gpu=False)
+
+    with pytest.raises(BadInput, match="the device cuda is not usable"):
+        never(device="cuda")
+    with pytest.raises(BadInput, match="the device gpu is not usable"):
+        never(device="gpu")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("score", "wsol-cues", "--cues", "gone.csv"),
+        ("score", "wsol", "--metadata", "gone", "--scoremaps", "gone"),
+        ("mad", "rank", "--selection", "gone.jsonl", "--answers", "gone.jsonl"),
+        ("mad", "select", "--predictions", "gone", "--out", "gone.jsonl"),
+        ("sequences", "gone", "--out", "gone"),
+    ],
+)
+def test_every_command_refuses_a_gpu_that_is_not_here_before_it_reads_a_file(monkeypatch, words):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+
+    told = refused(*words, "--device", "cuda:1")
+
+    assert told["error"].startswith("the device cuda:1 is not usable (")
+    assert "--device cpu" in told["cure"]
+
+
+def test_a_verb_that_computes_on_the_cpu_alone_never_loads_torch(tmp_path):
+    cues = tmp_path / "cues.csv"
+    duck = "duck,head,foreground,40,0\nduck,water,background,75,25\n"
+    cues.write_text(f"class,cue,region,with_class,without_class\n{duck}")
+    code = (
+        "import os, sys; os.environ['DJANGO_SETTINGS_MODULE'] = 'annotator.settings';"
+        "import django; django.setup(); from django.core.management import call_command;"
+        f"call_command('score', 'wsol-cues', '--cues', {str(cues)!r}, '--json');"
+        "print('torch' in sys.modules)"
+    )
+
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert '"device": "cpu"' in told.stdout
+    assert told.stdout.endswith("False\n")
