@@ -48,7 +48,9 @@ class Work:
 
 
 @contextmanager
-def work(command: ContractCommand, on: Engine | None, place: str | None) -> Iterator[Work | None]:
+def in_tasks(
+    command: ContractCommand, on: Engine | None, place: str | None
+) -> Iterator[Work | None]:
     """Where the options say that tasks run; None where they say nothing of it.
 
     --work alone runs them one after the other, as `local:1` does.
