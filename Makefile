@@ -9,7 +9,7 @@ PYTHON ?= $(shell for p in python3.11 python3 python3.12 python3.13; do \
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup setup-dev exchange lock demo test test-all lint format bench clean clean-data
+.PHONY: help setup setup-dev exchange lock demo test test-all lint format bench bench-gpu clean clean-data
 
 help:  ## what can be made
 	@sed -n 's/^\([a-z-]*\):.*##/\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -90,6 +90,9 @@ format: setup-dev  ## let ruff rewrite the code
 
 bench: setup-dev  ## measure what docs/ promises
 	$(BIN)/python -m benchmarks
+
+bench-gpu: setup-dev  ## measure what a GPU shortens, where one is
+	$(BIN)/python -m benchmarks gpu
 
 clean:  ## remove .venv and caches; var/ (data, passwords) stays
 	rm -rf $(VENV) staticfiles .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -123,8 +123,8 @@ def action(
     asked = box_scores.Protocol(protocol, normalize, thresholds, size)
     found: dict[str, Any]
     if masks is not None:
-        pixels = scoring.score_masks(metadata, masks, scoremaps, asked, curves)
-        found = vars(devices.named(pixels))
+        pixels = scoring.score_masks(metadata, masks, scoremaps, asked, curves, device)
+        found = vars(devices.named(pixels, device))
     else:
         found = vars(scoring.score_boxes(metadata, scoremaps, asked, predictions, curves, device))
     # A baseline looks at no image: nothing was chosen for it.

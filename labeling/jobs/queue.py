@@ -12,6 +12,7 @@ import secrets
 import threading
 import time
 from collections.abc import Callable, Mapping
+from contextvars import copy_context
 from datetime import datetime, timedelta
 from functools import partial
 
@@ -299,7 +300,8 @@ class _Heartbeat:
     def __init__(self, job: Job) -> None:
         self.job = job
         self.over = threading.Event()
-        self.thread = threading.Thread(target=self._beat, daemon=True, name=f"job-{job.pk}")
+        beat = partial(copy_context().run, self._beat)
+        self.thread = threading.Thread(target=beat, daemon=True, name=f"job-{job.pk}")
 
     def __enter__(self) -> None:
         self.thread.start()
@@ -399,8 +401,11 @@ def _send(job_id: int, kind: str, patience: float = SEND_SECONDS) -> bool:
     # In a thread, since no timeout of a transport covers all: the name's address, the connection,
     # the handshake and the message. One that hangs ends when the transport gives up.
     _sending.intersection_update([each for each in _sending if each.is_alive()])
-    given = (job_id, settings.ASSAY_JOB_QUEUES.get(kind), errors)
-    sender = threading.Thread(target=_publish, args=given, daemon=True, name="send job")
+    # With the context of whoever sends: the message has the id of the request.
+    publish = partial(
+        copy_context().run, _publish, job_id, settings.ASSAY_JOB_QUEUES.get(kind), errors
+    )
+    sender = threading.Thread(target=publish, daemon=True, name="send job")
     sender.start()
     sender.join(patience)
     if sender.is_alive():

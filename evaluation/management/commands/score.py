@@ -22,7 +22,7 @@ from labeling.management.contract import ContractCommand
 from labeling.records import Record
 
 # Verbs that compute on a GPU; what the others compute takes less time than their files to read.
-ON_GPU: frozenset[str] = frozenset()
+ON_GPU = frozenset({"wsol"})
 
 
 class Command(ContractCommand):

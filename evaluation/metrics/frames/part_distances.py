@@ -36,11 +36,14 @@ class PartDistances:
     def __init__(
         self, steps: NDArray[np.int16], count: int, radius: int, device: Any, compiled: bool
     ) -> None:
+        import torch
+
         from evaluation.metrics.frames import kernels
 
         self.steps, self.reach = np.array(steps, order="C"), disk_reach(radius)
         self.boxes = kernels.extents(self.steps, count)
-        self.device, self.compiled = device, compiled
+        self.compiled = compiled
+        self._there = torch.from_numpy(self.steps).to(device)
 
     def of(self, step: int) -> "Tensor":
         """Distances to a step that has pixels."""
@@ -49,7 +52,7 @@ class PartDistances:
         from evaluation.metrics.frames import kernels
 
         if not self.compiled:
-            mask = torch.from_numpy(self.steps == step).to(self.device)
+            mask = self._there == step
             return squared_distances(mask, self.reach, *map(int, self.boxes[step, [1, 3]]))
         out = np.empty(self.steps.shape, np.int32)
         kernels.squared_distances(self.steps, step, self.boxes[step], self.reach, out)

@@ -98,20 +98,39 @@ def gaussian(light: "Tensor", sigma: float) -> "Tensor":
 
 def _filtered(light: "Tensor", sigma: float) -> "Tensor":
     """gaussian for a small sigma: (H, W, 3) by two convolutions."""
+    along = _along if light.device.type == "cpu" else _along_exactly
+    taps = _taps(sigma, light.device)
+    for axis in (0, 1):
+        places = _mirrored(light.shape[axis], len(taps) // 2, light.device)
+        light = along(light.index_select(axis, places), taps, axis)
+    return light
+
+
+def _along(padded: "Tensor", taps: "Tensor", axis: int) -> "Tensor":
+    """(h, w, 3), shorter along the axis by all taps but one."""
+    import torch
+
+    shape = (3, 1, -1, 1) if axis == 0 else (3, 1, 1, -1)
+    weights = taps.expand(3, -1).reshape(shape)
+    # As (1, 3, H, W) it lies channels last, for which torch is many times as quick.
+    view = padded.unsqueeze(0).permute(0, 3, 1, 2)
+    return torch.nn.functional.conv2d(view, weights, groups=3)[0].permute(1, 2, 0).contiguous()
+
+
+def _along_exactly(padded: "Tensor", taps: "Tensor", axis: int) -> "Tensor":
+    """The same for a GPU, where conv2d would cut numbers down to 10 bits (TF32): codes off by one
+    all over the image."""
+    return (padded.unfold(axis, len(taps), 1) * taps).sum(-1)
+
+
+@functools.lru_cache(maxsize=32)
+def _taps(sigma: float, device: Any) -> "Tensor":
+    """(2 r + 1,) float32 the weights of pixels up to r away, r = 3.5 sigma."""
     import torch
 
     radius = math.ceil(_CUT * sigma)
-    taps = np.exp(-(np.arange(-radius, radius + 1) ** 2) / (2 * sigma**2))
-    kernel = torch.from_numpy((taps / taps.sum()).astype(np.float32)).to(light.device)
-    for axis in (0, 1):
-        padded = light.index_select(axis, _mirrored(light.shape[axis], radius, light.device))
-        shape = (3, 1, -1, 1) if axis == 0 else (3, 1, 1, -1)
-        weights = kernel.expand(3, -1).reshape(shape)
-        # As (1, 3, H, W) it lies channels last, for which torch is many times as quick.
-        view = padded.unsqueeze(0).permute(0, 3, 1, 2)
-        light = torch.nn.functional.conv2d(view, weights, groups=3)[0].permute(1, 2, 0)
-        light = light.contiguous()
-    return light
+    weights = np.exp(-(np.arange(-radius, radius + 1) ** 2) / (2 * sigma**2))
+    return torch.from_numpy((weights / weights.sum()).astype(np.float32)).to(device)
 
 
 def _reduced(light: "Tensor", whole: tuple[int, int], step: int, sigma: float) -> "Tensor":
@@ -147,6 +166,7 @@ def _drawn_up(light: "Tensor", height: int, width: int) -> "Tensor":
     return drawn[0].permute(1, 2, 0)
 
 
+@functools.lru_cache(maxsize=32)
 def _mirrored(size: int, radius: int, device: Any) -> "Tensor":
     """(size + 2 radius,) places −radius … size + radius − 1, reflected into the image."""
     import torch

@@ -6,6 +6,7 @@ they differ stands in docs/metrics.md.
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -105,11 +106,16 @@ def fitted(
 
     paper: those of its image, (height, width), and the scale after resizing. reference: its own.
     """
-    if protocol.name == "reference" and scores.shape != (protocol.size, protocol.size):
-        raise ValueError(f"scores have shape {scores.shape}, expected {protocol.size} squared")
+    check_size(scores, protocol)
     if protocol.name == "paper" and scores.shape != (height, width):
         scores = resized(scores, height, width)
     return plain(scores), scale_of(scores, protocol.normalize)
+
+
+def check_size(scores: NDArray[Any], protocol: Protocol) -> None:
+    """Raises ValueError for a map that `reference` does not take as it is."""
+    if protocol.name == "reference" and scores.shape != (protocol.size, protocol.size):
+        raise ValueError(f"scores have shape {scores.shape}, expected {protocol.size} squared")
 
 
 def prepared(scores: NDArray[Any], protocol: Protocol, width: int, height: int) -> Floats:
@@ -235,15 +241,24 @@ class BoxScore:
         if self.protocol.name == "reference":
             boxes = truncated(boxes, width, height, self.protocol.size)
         hits, largest = box_hits(scores, boxes, self.protocol, self.deltas, scale)
-        self.images += 1
-        self.hits += hits
-        self.largest += largest
-        if named:
-            self.named += 1
-            self.named_largest += largest
+        self.add_hits(hits[None], largest[None], [named])
         if self.histograms:
             inside = covered(boxes, scores.shape, self.protocol.name)
             add_scores(self.pixels, scores, inside, scale)
+
+    def add_hits(
+        self,
+        hits: NDArray[np.bool_],
+        largest: NDArray[np.bool_],
+        named: Sequence[bool | None],
+    ) -> None:
+        """Takes in what box_hits gives of B images, (B, D, n) and (B, n). named: of each, (B,)."""
+        right = np.array([bool(own) for own in named])
+        self.images += len(hits)
+        self.hits += hits.sum(axis=0)
+        self.largest += largest.sum(axis=0)
+        self.named += int(right.sum())
+        self.named_largest += largest[right].sum(axis=0)
 
     def join(self, other: "BoxScore") -> None:
         """Takes in what another has summed over other images."""

@@ -93,6 +93,12 @@ class MaskScore:
         add_scores(self._counts(label), scores, truth, scale)
         self.images += 1
 
+    def add_counts(self, counts: Counts, labels: list[str]) -> None:
+        """Takes in B images that are counted already: (B, 2, n + 1), and the class of each."""
+        for own, label in zip(counts, labels, strict=True):
+            self._counts(label).__iadd__(own)
+        self.images += len(counts)
+
     def join(self, other: "MaskScore") -> None:
         """Takes in what another has counted on other images."""
         self.images += other.images

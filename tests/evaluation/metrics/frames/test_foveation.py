@@ -23,8 +23,17 @@ from evaluation.metrics.frames.foveation import (
     resolution,
 )
 from evaluation.metrics.frames.part_distances import PartDistances, disk_reach
-from evaluation.metrics.frames.pyramid import codes, linear, pyramid, sigma_of
+from evaluation.metrics.frames.pyramid import (
+    _along,
+    _along_exactly,
+    _taps,
+    codes,
+    linear,
+    pyramid,
+    sigma_of,
+)
 from evaluation.metrics.frames.sequences import PartSequence, PartsError, sequence
+from tests.evaluation.metrics.torch_guard import Guard
 
 CPU = torch.device("cpu")
 OURS = [name for name in CONTENT_SCHEMES if name in BLURS]
@@ -212,6 +221,38 @@ def test_every_batch_gives_the_same_bits_compiled_or_not(content):
         if batch == 1:
             single = plain
         np.testing.assert_array_equal(np.stack(plain), np.stack(single))
+
+
+@pytest.mark.parametrize("content", CONTENT_SCHEMES)
+def test_every_tensor_is_on_the_device_and_no_frame_waits_for_it(content):
+    waits = []
+    for parts in (2, 12):
+        image, masks = scene(7, parts=parts)
+        found = sequence_of(masks)
+        for way in (frames, SharedCrop(image, masks, compiled=False).frames):
+            given = () if way is not frames else (image,)
+            with Guard(exact=False) as guard, torch.device("meta"):
+                some = way(*given, found, content, box=(5, 5, 50, 50), **settings_of(way))
+                assert len(list(some)) == parts + 1
+            waits.append(guard.waits.total())
+
+    # Asked once for an object: how far its pixels lie from its parts, and how many levels that is.
+    assert max(waits) <= 2 * (content in BLURS)
+
+
+def settings_of(way):
+    return {"compiled": False} if way is frames else {}
+
+
+def test_convolutions_are_the_same_by_full_products():
+    light = torch.rand((40, 50, 3), generator=torch.Generator().manual_seed(0))
+
+    for sigma in (0.5, 1.3):
+        for axis in (0, 1):
+            taps = _taps(sigma, CPU)
+            torch.testing.assert_close(
+                _along_exactly(light, taps, axis), _along(light, taps, axis), rtol=0, atol=1e-6
+            )
 
 
 @pytest.mark.parametrize("content", OURS)

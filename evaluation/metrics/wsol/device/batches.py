@@ -1,0 +1,209 @@
+"""What box_hits of box_scores gives, of many maps at once. By torch; import this inside functions
+only."""
+
+from collections.abc import Callable
+from typing import TypeVar
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from evaluation.metrics.wsol.box_scores import (
+    DELTAS,
+    BoxScore,
+    Floats,
+    Protocol,
+    covered,
+    truncated,
+)
+from evaluation.metrics.wsol.device import contours
+from evaluation.metrics.wsol.device.hits import Boxes, Truth, largest
+from evaluation.metrics.wsol.device.merge_tree import merge_tree
+from evaluation.metrics.wsol.device.neighbours import pointers
+from evaluation.metrics.wsol.device.scaled import (
+    Scaled,
+    Scores,
+    Sizes,
+    levels,
+    padded_boxes,
+    scaled,
+    score_counts,
+    taus,
+)
+from evaluation.metrics.wsol.device.set_rows import SetRows, measured, row_counts, set_rows
+from evaluation.metrics.wsol.kernels_rings import HOLES, JOINS
+from evaluation.metrics.wsol.mask_scores import MaskScore
+
+# Rows of sets at once; noise has a hundred times as many a map as smooth maps have.
+MOST_ROWS = 200_000_000
+# Beyond every pixel.
+_NO_EDGE = 1 << 20
+
+
+class TooManyRows(Exception):
+    """A batch has more rows than MOST_ROWS: halve it."""
+
+
+def box_hits(given: Scaled, truth: Truth, protocol: Protocol) -> tuple[Tensor, Tensor]:
+    """(B, D, n) and (B, n) bool, as box_hits of box_scores gives each map. Raises TooManyRows."""
+    level = levels(given, protocol)
+    if protocol.name == "paper":
+        return _step_hits(level, truth, protocol)
+    return _byte_hits(level, truth, protocol)
+
+
+def _step_hits(level: Tensor, truth: Truth, protocol: Protocol) -> tuple[Tensor, Tensor]:
+    """Exclusive edges, no holes; the largest component has most pixels, of equals it is the first
+    to begin by rows; an empty mask has no box."""
+    rows = _rows(level, JOINS, False, protocol.thresholds)
+    own = measured(rows, torch.ones(256, dtype=torch.int32, device=level.device))
+    # The corners are in the framed map, x1 and y1 inclusive.
+    edges = own.corners.int() - _column([1, 1, 0, 0], level.device)
+    boxes = Boxes(edges, rows.owner.long(), rows.level.long() - 1)
+    hits, right = truth.hits(boxes, protocol.thresholds)
+    first = rows.given.size - own.begins.long()
+    return hits, largest(own.sums, first, boxes, right, hits.shape)
+
+
+def _byte_hits(level: Tensor, truth: Truth, protocol: Protocol) -> tuple[Tensor, Tensor]:
+    """Contours of sets and of holes, right and bottom edges cut at the last pixel; the largest
+    component's contour encloses most, of equals it is the last to begin by rows; an empty mask has
+    the box 0, 0, 0, 0."""
+    device, (height, width) = level.device, level.shape[1:]
+    sets = _rows(level, JOINS, False, contours.HIGHEST)
+    own = measured(sets, contours.enclosed(device))
+    # A hole of levels ≤ t is a set of TURNED − level, at its level TURNED − t.
+    holes = _rows(contours.TURNED - level, HOLES, True, contours.TURNED)
+    hole = measured(holes, contours.filled(device))
+    # Each threshold is below the highest byte, unless that is 0: then all masks are empty.
+    highest = level.flatten(1).amax(1)
+    empty = torch.nonzero(highest == 0).reshape(-1)
+    # The contour around a hole runs through the pixels beside it.
+    edges = [
+        own.corners.int() - _column([1, 1, 0, 0], device),
+        torch.zeros((4, len(empty)), dtype=torch.int32, device=device),
+        hole.corners.int() - _column([2, 2, -1, -1], device),
+    ]
+    last = _column([_NO_EDGE, _NO_EDGE, width - 1, height - 1], device)
+    thresholds = [sets.level - 1, torch.zeros_like(empty), contours.TURNED - holes.level]
+    boxes = Boxes(
+        torch.minimum(torch.cat(edges, 1), last),
+        torch.cat([sets.owner, empty, holes.owner]).long(),
+        torch.cat(thresholds).long(),
+    )
+    hits, right = truth.hits(boxes, contours.HIGHEST)
+    rank = torch.cat([contours.areas(sets, own, holes, hole), torch.zeros_like(empty)])
+    tie = torch.cat([own.begins, torch.zeros_like(empty)])
+    best = largest(rank, tie, boxes, right, hits.shape)
+
+    # Thresholds as the authors' code multiplies them, float64 times a small integer.
+    above = (taus(protocol, device)[None] * highest.double()[:, None]).long()
+    each = above[:, None].expand(-1, len(truth.deltas), -1)
+    return hits.gather(2, each), best.gather(1, above)
+
+
+def _column(values: list[int], device: torch.device) -> Tensor:
+    return torch.tensor(values, dtype=torch.int32, device=device)[:, None]
+
+
+def _rows(level: Tensor, kinds: NDArray[np.int32], surrounded: bool, top: int) -> SetRows:
+    given = pointers(level, torch.from_numpy(kinds).to(level.device), surrounded)
+    tree = merge_tree(given, top)
+    count = row_counts(tree, surrounded, given)
+    total = int(count.sum())
+    if total > MOST_ROWS and len(level) > 1:
+        raise TooManyRows
+    return set_rows(given, tree, count, total)
+
+
+Result = TypeVar("Result")
+
+
+def halved(count: int, work: Callable[[slice], Result]) -> list[Result]:
+    """What work gives for slices of range(count), in order: for all at once, or for each half of
+    what was TooManyRows."""
+    waiting, found = [slice(0, count)], []
+    while waiting:
+        part = waiting.pop()
+        try:
+            found.append(work(part))
+        except TooManyRows:
+            middle = (part.start + part.stop) // 2
+            waiting += [slice(middle, part.stop), slice(part.start, middle)]
+    return found
+
+
+def hits_of(
+    maps: Scores,
+    boxes: list[Floats],
+    sizes: Sizes,
+    protocol: Protocol,
+    deltas: tuple[float, ...] = DELTAS,
+    device: str = "cpu",
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """(B, D, n) and (B, n): what box_hits of box_scores gives of each map.
+
+    maps: as in their files. boxes: (G, 4) of each, in the pixels that its map is scored in.
+    """
+
+    def work(part: slice) -> tuple[Tensor, Tensor]:
+        given = scaled(maps[part], sizes[part], protocol, device)
+        extra = 1.0 if protocol.name == "reference" else 0.0
+        truth = Truth(*padded_boxes(boxes[part], device), extra, deltas)
+        return box_hits(given, truth, protocol)
+
+    hits, best = zip(*halved(len(maps), work), strict=True)
+    return torch.cat(hits).cpu().numpy(), torch.cat(best).cpu().numpy()
+
+
+def counts_of(
+    maps: Scores, kinds: list[NDArray[np.uint8]], protocol: Protocol, rows: int, device: str = "cpu"
+) -> NDArray[np.int64]:
+    """(B, rows, n + 1): what add_scores of box_scores counts in each map.
+
+    kinds: (h, w) of each, in the pixels that its map is scored in; those from `rows` on are left
+    out.
+    """
+    given = scaled(maps, [own.shape[::-1] for own in kinds], protocol, device)
+    height, width = given.values.shape[1:]
+    stacked = np.full((len(kinds), height, width), rows, np.uint8)
+    for held, own in zip(stacked, kinds, strict=True):
+        held[: own.shape[0], : own.shape[1]] = own
+    return score_counts(given, torch.from_numpy(stacked).to(device), rows, protocol).cpu().numpy()
+
+
+def add_boxes(
+    score: BoxScore,
+    maps: Scores,
+    boxes: list[Floats],
+    sizes: Sizes,
+    named: list[bool | None],
+    device: str = "cpu",
+) -> None:
+    """What add() of the score does with each image; the score changes only when all is computed.
+
+    maps: as in their files. boxes: (G, 4) of each, in pixels of its image. named: as add() has it.
+    """
+    protocol = score.protocol
+    if protocol.name == "reference":
+        size = protocol.size
+        boxes = [truncated(own, *its, size) for own, its in zip(boxes, sizes, strict=True)]
+        sizes = [(size, size)] * len(maps)
+    hits, best = hits_of(maps, boxes, sizes, protocol, score.deltas, device)
+    if score.histograms:
+        each = zip(boxes, sizes, strict=True)
+        inside = [covered(own, its[::-1], protocol.name) for own, its in each]
+        score.pixels += counts_of(maps, inside, protocol, len(score.pixels), device).sum(axis=0)
+    score.add_hits(hits, best, named)
+
+
+def add_masks(
+    score: MaskScore,
+    maps: Scores,
+    truths: list[NDArray[np.uint8]],
+    labels: list[str],
+    device: str = "cpu",
+) -> None:
+    """What add() of the score does with each image; the score changes only when all is computed."""
+    score.add_counts(counts_of(maps, truths, score.protocol, 2, device), labels)

@@ -1,0 +1,167 @@
+"""The tree of sets that join as the level falls: few nodes, whatever the pixels. By torch; import
+this inside functions only.
+
+Peaks are its leaves. An edge joins two peaks from a level on. Not a loop over levels: by bisection.
+Of every block of levels the edges of the upper half are joined, and those of the lower half then
+lead from what that has made, so that after log2(levels) steps each edge leads from the sets as they
+are just above its own level. A step joins all blocks of all maps at once.
+"""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from evaluation.metrics.wsol.device.neighbours import Pointers, doubled, joins
+
+
+@dataclass(frozen=True)
+class MergeTree:
+    """n nodes: sets from the level where they begin down to where their parent does.
+
+    The first nodes are the leaves, one for each peak; then sets that were joined. Of several that
+    begin at one level the last stands. Node n is above the roots, and begins at level −1.
+    level: (n + 1,) int32 where it begins. parent: (n + 1,) int32. ancestors: of them, 1, 2, 4, …
+    nodes up. owner: (n + 1,) int32 its map. leaf: (P,) int32 the leaf of a peak's place.
+    """
+
+    level: Tensor
+    parent: Tensor
+    ancestors: list[Tensor]
+    owner: Tensor
+    leaf: Tensor
+
+    def __len__(self) -> int:
+        return len(self.parent) - 1
+
+    def standing(self, node: Tensor, level: Tensor) -> Tensor:
+        """The last of a node and its ancestors that begins at a level or above it."""
+        for further in reversed(self.ancestors):
+            above = further[node]
+            node = torch.where(self.level[above] >= level, above, node)
+        return node
+
+
+def merge_tree(given: Pointers, top: int) -> MergeTree:
+    """The tree of the peaks; edges have levels of 1 to top."""
+    peaks, flat = given.peaks, given.flat
+    numbers = torch.arange(len(peaks), device=flat.device, dtype=torch.int32)
+    leaf = torch.zeros_like(flat).index_copy(0, peaks, numbers)
+    one, other, at = joins(given)
+    one, other = leaf[one].long(), leaf[other].long()
+    joined, parent = _merged(one, other, flat[at].long(), len(peaks), top)
+    # The first leaf of a joined set says its map.
+    owner = torch.cat([peaks, peaks[joined.first]]) // given.size
+    level = torch.cat([flat[peaks], joined.level.int()])
+    last = torch.full((1,), -1, dtype=torch.int32, device=flat.device)
+    return MergeTree(
+        torch.cat([level, last]),
+        parent.int(),
+        _ancestors(parent.int()),
+        torch.cat([owner.int(), last]),
+        leaf,
+    )
+
+
+@dataclass(frozen=True)
+class _Joined:
+    """The sets that edges make: where each begins, and the first of its leaves, (m,) int64."""
+
+    level: Tensor
+    first: Tensor
+
+
+def _merged(
+    one: Tensor, other: Tensor, level: Tensor, leaves: int, top: int
+) -> tuple[_Joined, Tensor]:
+    """What edges between leaves join, and the (n + 1,) parents of leaves and of what is joined.
+
+    A set is named after the first of its leaves: vertices are pairs of a block of levels (in the
+    end, of a level) and the name of a set as it is above that block, as one whole number.
+    """
+    names = max(leaves, 1)
+    for bit in reversed(range(top.bit_length())):
+        apart = torch.nonzero(one != other).reshape(-1)
+        one, other, level = one[apart], other[apart], level[apart]
+        vertices, a, b = _vertices(level >> bit + 1, one, other, names)
+        upper = torch.nonzero(level >> bit & 1).reshape(-1)
+        label = connected(a[upper], b[upper], len(vertices))
+        name = vertices[label] % names
+        lower = level >> bit & 1 == 0
+        one, other = torch.where(lower, name[a], one), torch.where(lower, name[b], other)
+    apart = torch.nonzero(one != other).reshape(-1)
+    one, other, level = one[apart], other[apart], level[apart]
+    vertices, a, b = _vertices(level, one, other, names)
+    label = connected(a, b, len(vertices))
+    made = torch.nonzero(label == torch.arange(len(vertices), device=label.device)).reshape(-1)
+    joined = _Joined(vertices[made] // names, vertices[made] % names)
+    node = torch.zeros_like(label).index_copy(
+        0, made, torch.arange(len(made), device=label.device) + leaves
+    )
+    parent = torch.full((leaves + len(made) + 1,), leaves + len(made), device=label.device)
+    if len(made):
+        parent[_last_made(vertices, joined, leaves, top)] = node[label]
+    return joined, parent
+
+
+def _vertices(
+    block: Tensor, one: Tensor, other: Tensor, names: int
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The pairs (block, name) that edges touch, in order, and which are those of each edge."""
+    vertices, at = torch.unique(
+        torch.cat([block * names + one, block * names + other]), return_inverse=True
+    )
+    return vertices, at[: len(one)], at[len(one) :]
+
+
+def _last_made(vertices: Tensor, joined: _Joined, leaves: int, top: int) -> Tensor:
+    """(V,) the node that a name stands for just above a level: the last that was made of it above,
+    or the leaf itself. vertices: pairs (level, name)."""
+    names, high = leaves, top + 2
+    level, name = vertices // names, vertices % names
+    order = torch.sort(joined.first * high + (top - joined.level))
+    place = torch.searchsorted(order.values, name * high + (top - level)) - 1
+    before = order.indices[place.clamp(min=0)]
+    same = (place >= 0) & (joined.first[before] == name)
+    return torch.where(same, before + leaves, name)
+
+
+def connected(one: Tensor, other: Tensor, count: int) -> Tensor:
+    """(count,) int64: of each vertex the first that edges connect it with.
+
+    Each round hangs the later of two labels to the least that an edge offers it, and shortens.
+    """
+    label = torch.arange(count, device=one.device)
+    a, b = one, other
+    while len(one):
+        hung = label.scatter_reduce(0, torch.maximum(a, b), torch.minimum(a, b), "amin")
+        label = doubled(hung)
+        a, b = label[one], label[other]
+        apart = torch.nonzero(a != b).reshape(-1)
+        one, other, a, b = one[apart], other[apart], a[apart], b[apart]
+    return label
+
+
+def _ancestors(parent: Tensor) -> list[Tensor]:
+    """parent, then the parents' parents and so on, doubled until all are the last node."""
+    found = [parent]
+    while bool((found[-1] != len(parent) - 1).any()):
+        found.append(found[-1][found[-1]])
+    return found
+
+
+def gathered(up: Tensor, none: int, sums: Tensor, least: Tensor) -> tuple[Tensor, Tensor]:
+    """Sums and minima over all that hangs on each of a forest, itself among them.
+
+    up: (S,) int64 what each hangs on; none for a root. sums: (S,) int64. least: (K, S).
+    Every round adds what is 2^k above, for k = 0, 1, …: all is counted once.
+    """
+    while True:
+        at = torch.nonzero(up != none).reshape(-1)
+        if len(at) == 0:
+            return sums, least
+        to = up[at]
+        sums = sums.index_add(0, to, sums[at])
+        if len(least):
+            least = least.scatter_reduce(1, to.expand(len(least), -1), least[:, at], "amin")
+        up = up.index_copy(0, at, up[to])

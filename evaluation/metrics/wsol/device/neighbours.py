@@ -1,0 +1,109 @@
+"""The pointers by which every pixel finds the peak of its set. Import this inside functions only.
+
+A set at level ℓ is a component of levels ≥ ℓ. Pixels are taken by falling level, and by rows within
+one, as kernels_rings has it: a pixel's ring says which of its eight neighbours come before it, and
+indexes the tables JOINS (8 neighbours) or HOLES (4). Most pixels join one set and need one pointer,
+to the first neighbour of that set. Pixels that join none are peaks; few join several.
+"""
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from evaluation.metrics.wsol.kernels_rings import DX, DY, FIRST, NONE, OTHERS
+
+# Where no level is, and its neighbours': beyond all levels that a map has.
+_BEYOND = 1 << 20
+# The neighbours that come before a pixel of their own level: north-east, north, north-west, west.
+_EARLIER = (1, 2, 3, 4)
+
+
+class Pointers(NamedTuple):
+    """Of every place in the framed maps of a batch, P = B · high · wide of them.
+
+    flat: (P,) int32 levels. size: high · wide, the places of a map. wide: of a framed map.
+    pixels: (P,) bool, what belongs to some set: no frame and no level 0. ring: (P,) uint8.
+    kind: (P,) int32, what JOINS or HOLES says of the ring. peak: (P,) int32, the place of the peak
+    that each pixel leads to, on a way that never falls. peaks: (R,) int64 places in order.
+    """
+
+    flat: Tensor
+    size: int
+    wide: int
+    pixels: Tensor
+    ring: Tensor
+    kind: Tensor
+    peak: Tensor
+    peaks: Tensor
+
+
+def pointers(level: Tensor, kinds: Tensor, surrounded: bool) -> Pointers:
+    """level: (B, H, W) int32. kinds: (256,) int32, JOINS or HOLES, on its device.
+
+    surrounded: the frame belongs to one set of each map, above all levels, with the map's first
+    place for its peak. Else it belongs to none.
+    """
+    beyond = _BEYOND if surrounded else 0
+    framed = torch.nn.functional.pad(level, (1, 1, 1, 1), value=beyond)
+    count, high, wide = framed.shape
+    size, flat = high * wide, framed.reshape(-1)
+    ring = _rings(framed).reshape(-1)
+    kind = kinds[ring.int()]
+    pixels = torch.nn.functional.pad(level > 0, (1, 1, 1, 1)).reshape(-1)
+    place = torch.arange(count * size, device=level.device, dtype=torch.int32)
+    first = kind & FIRST
+    up = torch.where(pixels, place + steps(wide, level.device)[first], place)
+    begins = pixels & (first == NONE)
+    if surrounded:
+        frame = flat == _BEYOND
+        corner = torch.div(place, size, rounding_mode="floor") * size
+        up = torch.where(frame, corner, up)
+        begins |= place == corner
+    return Pointers(
+        flat, size, wide, pixels, ring, kind, doubled(up), torch.nonzero(begins).reshape(-1)
+    )
+
+
+def steps(wide: int, device: torch.device) -> Tensor:
+    """(9,) int32 how far each neighbour is from a place; NONE is the place itself."""
+    far = [int(y) * wide + int(x) for x, y in zip(DX, DY, strict=True)]
+    return torch.tensor([*far, 0], dtype=torch.int32, device=device)
+
+
+def doubled(up: Tensor) -> Tensor:
+    """Where each pointer leads in the end: the longest way is halved twice for every question."""
+    while True:
+        further = up[up]
+        further = further[further]
+        if torch.equal(further, up):
+            return up
+        up = further
+
+
+def _rings(framed: Tensor) -> Tensor:
+    """(B, high, wide) uint8: bit i is set where neighbour i comes before; 0 in the frame."""
+    here = framed[:, 1:-1, 1:-1]
+    rings = torch.zeros_like(framed, dtype=torch.uint8)
+    inner = rings[:, 1:-1, 1:-1]
+    high, wide = framed.shape[1:]
+    for i in range(8):
+        x, y = 1 + int(DX[i]), 1 + int(DY[i])
+        other = framed[:, y : high - 2 + y, x : wide - 2 + x]
+        before = other >= here if i in _EARLIER else other > here
+        inner |= before.to(torch.uint8) << i
+    return rings
+
+
+def joins(given: Pointers) -> tuple[Tensor, Tensor, Tensor]:
+    """Where pixels join sets: (E,) int64 each, two peaks' places and the place of the pixel.
+
+    One for every further set that a pixel with two or more around it touches.
+    """
+    flat, wide = given.flat, given.wide
+    at = torch.nonzero(given.pixels & (given.kind >> OTHERS > 0)).reshape(-1)
+    bits = torch.arange(8, device=flat.device, dtype=torch.int32)
+    row, turn = torch.nonzero(given.kind[at][:, None] >> OTHERS + bits & 1, as_tuple=True)
+    at, step = at[row], steps(wide, flat.device)
+    first = at + step[given.kind[at] & FIRST]
+    return given.peak[first].long(), given.peak[at + step[turn]].long(), at

@@ -1,0 +1,147 @@
+"""Score maps of a batch: normalised in float64, as whole levels, and counted by bin.
+
+Import this inside functions only.
+"""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from evaluation.metrics.wsol.box_scores import Floats, Protocol, check_size, plain
+
+Scores = list[NDArray[Any]]
+# (width, height) of each map's image, in pixels.
+Sizes = list[tuple[int, int]]
+
+
+class Scaled(NamedTuple):
+    """The maps of a batch as prepared() of box_scores gives each, side by side.
+
+    values: (B, H, W) float64 in [0, 1]. inside: (B, H, W) bool, the pixels of each map, or None
+    where all have the same size; beyond a map its last row and column are repeated.
+    """
+
+    values: Tensor
+    inside: Tensor | None
+
+
+def scaled(maps: Scores, sizes: Sizes, protocol: Protocol, device: str) -> Scaled:
+    """The maps on a device, normalised.
+
+    paper: each resized to its image. reference: each has protocol.size squared.
+    """
+    for one in maps:
+        check_size(one, protocol)
+    scores = torch.from_numpy(_stacked(maps)).to(device).double()
+    inside = None
+    if protocol.name == "paper" and len({*sizes, *(one.shape[::-1] for one in maps)}) > 1:
+        olds = np.array([one.shape for one in maps])
+        news = np.array(sizes)[:, ::-1]
+        rows, columns = (_between(olds[:, axis], news[:, axis], device) for axis in (0, 1))
+        scores = _resized(scores, rows, columns)
+        inside = rows.inside[:, :, None] & columns.inside[:, None, :]
+    low, span = _scale(scores, protocol.normalize)
+    return Scaled(((scores - low) / span).clamp(0.0, 1.0), inside)
+
+
+def _stacked(maps: Scores) -> NDArray[Any]:
+    """(B, h, w), float32 where that holds all scores; each map in the upper left corner."""
+    ready = [plain(one) for one in maps]
+    height, width = (max(one.shape[axis] for one in ready) for axis in (0, 1))
+    stacked = np.zeros((len(ready), height, width), np.result_type(*{one.dtype for one in ready}))
+    for scores, one in zip(stacked, ready, strict=True):
+        scores[: one.shape[0], : one.shape[1]] = one
+    return stacked
+
+
+class _Between(NamedTuple):
+    """Old rows (or columns) beside each new one of each map, (B, n) int64; how far it is from the
+    lower, (B, n) float64; and whether the map has it, (B, n) bool."""
+
+    low: Tensor
+    high: Tensor
+    part: Tensor
+    inside: Tensor
+
+
+def _between(olds: NDArray[np.int64], news: NDArray[np.int64], device: str) -> _Between:
+    """As _between of kernels_levels has them, on the host: they are few."""
+    old, new = olds[:, None], news[:, None]
+    places = np.arange(news.max())[None]
+    centres = (np.minimum(places, new - 1) + 0.5) * old / new - 0.5
+    at = np.minimum(np.maximum(centres, 0.0), old - 1.0)
+    low = at.astype(np.int64)
+    found = low, np.minimum(low + 1, old - 1), at - low, places < new
+    return _Between(*(torch.from_numpy(one).to(device) for one in found))
+
+
+def _resized(scores: Tensor, rows: _Between, columns: _Between) -> Tensor:
+    """(B, H, W) float64, bilinear, in the order of operations of kernels_levels.stretched."""
+    each = torch.arange(len(scores), device=scores.device)[:, None, None]
+    left, right = columns.low[:, None, :], columns.high[:, None, :]
+    share, part = columns.part[:, None, :], rows.part[:, :, None]
+
+    def along(row: Tensor) -> Tensor:
+        row = row[:, :, None]
+        return scores[each, row, left] * (1 - share) + scores[each, row, right] * share
+
+    return along(rows.low) * (1 - part) + along(rows.high) * part
+
+
+def _scale(scores: Tensor, how: str) -> tuple[Tensor, Tensor]:
+    """(B, 1, 1) float64 each: scale_of of box_scores. Tensors, since a divisor must be one."""
+    if how == "none":
+        low = torch.zeros((len(scores), 1, 1), dtype=torch.float64, device=scores.device)
+        return low, torch.ones_like(low)
+    highest = scores.amax((1, 2), keepdim=True)
+    low = scores.amin((1, 2), keepdim=True) if how == "min-max" else torch.zeros_like(highest)
+    span = highest - low
+    return low, span.masked_fill(span <= 0, math.inf)
+
+
+def levels(given: Scaled, protocol: Protocol) -> Tensor:
+    """(B, H, W) int32: as cut() of box_scores has them. 0 beyond each map, which is in no mask."""
+    values, inside = given
+    if protocol.name == "reference":
+        return (values * 255.0).to(torch.int32)
+    found = torch.bucketize(values, taus(protocol, values.device), out_int32=True, right=True)
+    flat = values.flatten(1)
+    keep = (flat.amin(1) != flat.amax(1))[:, None, None]
+    return found * (keep if inside is None else keep & inside)
+
+
+def taus(protocol: Protocol, device: torch.device) -> Tensor:
+    """(n,) float64 the thresholds, on a device."""
+    return torch.from_numpy(protocol.taus).to(device)
+
+
+def score_counts(given: Scaled, kinds: Tensor, rows: int, protocol: Protocol) -> Tensor:
+    """(B, rows, n + 1) int64: what add_scores of box_scores counts in each map.
+
+    kinds: (B, H, W) uint8; those from `rows` on are left out, and so is what lies beyond a map.
+    """
+    values, inside = given
+    count, bins = len(values), protocol.thresholds + 1
+    at = torch.bucketize(values, taus(protocol, values.device), right=True) - 1
+    at += values >= 1.0
+    kind = kinds.clamp(max=rows)
+    if inside is not None:
+        kind = kind.masked_fill(~inside, rows)
+    # Bins of each map's own: no two maps are ever mixed, however many pixels they have.
+    each = torch.arange(count, device=values.device)[:, None, None]
+    at += (each * (rows + 1) + kind) * bins
+    found = torch.bincount(at.flatten(), minlength=count * (rows + 1) * bins)
+    return found.view(count, rows + 1, bins)[:, :rows]
+
+
+def padded_boxes(boxes: list[Floats], device: str) -> tuple[Tensor, Tensor]:
+    """(B, G, 4) float64 the true boxes of each map, and (B, G) bool which of them there are."""
+    most = max(len(own) for own in boxes)
+    truth, there = np.zeros((len(boxes), most, 4)), np.zeros((len(boxes), most), np.bool_)
+    for number, own in enumerate(boxes):
+        truth[number, : len(own)], there[number, : len(own)] = own, True
+    return torch.from_numpy(truth).to(device), torch.from_numpy(there).to(device)

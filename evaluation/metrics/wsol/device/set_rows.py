@@ -1,0 +1,149 @@
+"""A row for each set at each level: its box, its first place and the sum of its pixels.
+
+By torch; import this inside functions only. Sets are the nodes of the merge tree, and the rows of a
+node lie side by side from the level where it begins down. What pixels add at their own level is put
+into rows at once; totals of whole nodes then go down the tree; and along the rows of a node sums
+run on (in one cumulative sum), and minima do (doubling the step).
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from evaluation.metrics.wsol.device.merge_tree import MergeTree, gathered
+from evaluation.metrics.wsol.device.neighbours import Pointers
+from evaluation.metrics.wsol.kernels_rings import PLAIN
+
+# The bits of a ring for the neighbours that come before by rows: who has none may begin a set.
+_BEFORE = 0b11110
+# Beyond every place; beyond every corner of a map with sides below that.
+_NO_PLACE, _SHORT = (1 << 31) - 1, 32_000
+
+
+@dataclass(frozen=True)
+class SetRows:
+    """S rows. start: (n + 1,) int64 the first of each node; count: (n + 1,) int64, 0 for a set that
+    has the frame. node, level, owner: (S,) int32 of each row; owner is its map."""
+
+    given: Pointers
+    tree: MergeTree
+    start: Tensor
+    count: Tensor
+    node: Tensor
+    level: Tensor
+    owner: Tensor
+
+    def __len__(self) -> int:
+        return len(self.node)
+
+    def at(self, places: Tensor, level: Tensor) -> Tensor:
+        """The row of the set that a place belongs to at a level; −1 where that has the frame."""
+        tree = self.tree
+        node = tree.standing(tree.leaf[self.given.peak[places]], level)
+        found = self.start[node] + tree.level[node] - level
+        return torch.where(self.count[node] > 0, found, -1)
+
+
+def row_counts(tree: MergeTree, surrounded: bool, given: Pointers) -> Tensor:
+    """(n + 1,) int64 how many levels each node stands for; 0 where the set has the frame."""
+    count = tree.level - tree.level[tree.parent].clamp(min=0)
+    count[-1] = 0
+    if surrounded:
+        frames = torch.zeros_like(count)
+        corners = torch.arange(0, len(given.flat), given.size, device=count.device)
+        frames[tree.leaf[corners]] = 1
+        for further in tree.ancestors:
+            frames = frames.scatter_reduce(0, further.long(), frames, "amax")
+        count = count * (1 - frames)
+    return count.long()
+
+
+def set_rows(given: Pointers, tree: MergeTree, count: Tensor, total: int) -> SetRows:
+    """The rows; total is the sum of count, which the host knows already."""
+    device = count.device
+    start = torch.cumsum(count, 0) - count
+    nodes = torch.arange(len(count), device=device, dtype=torch.int32)
+    node = torch.repeat_interleave(nodes, count, output_size=total)
+    below = torch.arange(total, device=device) - start[node]
+    level = (tree.level[node] - below).int()
+    return SetRows(given, tree, start, count, node, level, tree.owner[node])
+
+
+class Measured(NamedTuple):
+    """Of each row.
+
+    corners: (4, S) int16 or int32 x0, y0, x1, y1, inclusive, in the framed map. begins: (S,) int32
+    the set's first place by rows, in its map. sums: (S,) int64 of what its pixels are worth.
+    """
+
+    corners: Tensor
+    begins: Tensor
+    sums: Tensor
+
+
+def measured(rows: SetRows, worth: Tensor) -> Measured:
+    """worth: (256,) int32 what a pixel adds to the sum of its set, by its ring."""
+    given, tree = rows.given, rows.tree
+    places = torch.nonzero(given.pixels).reshape(-1)
+    row = rows.at(places, given.flat[places])
+    some = torch.nonzero(row >= 0).reshape(-1)
+    places, row = places[some], row[some]
+    sums = torch.zeros(len(rows), dtype=torch.int64, device=row.device)
+    sums = sums.index_add(0, row, worth[given.ring[places].int()].long())
+
+    # A plain pixel lies within its set's box, and one below or right of a pixel of its set does not
+    # begin it: most pixels change neither.
+    ring = given.ring[places]
+    some = torch.nonzero((given.kind[places] & PLAIN == 0) | (ring & _BEFORE == 0)).reshape(-1)
+    least = _pixels(places[some], given)
+    row = row[some]
+    node = rows.node[row].long()
+    of_nodes = torch.full((5, len(tree) + 1), _NO_PLACE, dtype=torch.int32, device=row.device)
+    of_nodes = of_nodes.scatter_reduce(1, node.expand(5, -1), least, "amin")
+    of_rows = torch.full((5, len(rows)), _NO_PLACE, dtype=torch.int32, device=row.device)
+    of_rows = of_rows.scatter_reduce(1, row.expand(5, -1), least, "amin")
+
+    # Up to and with each row, of all rows; before the first row of a node it is 0.
+    running = torch.cumsum(sums, 0)
+    until = torch.nn.functional.pad(running, (1, 0))
+    own = until[rows.start + rows.count] - until[rows.start]
+    totals, of_nodes = gathered(tree.parent.long(), len(tree), own, of_nodes)
+
+    # A node's first row takes in all that its children had.
+    child = torch.nonzero((tree.parent[:-1] != len(tree)) & (rows.count[:-1] > 0)).reshape(-1)
+    into = tree.parent[child]
+    some = torch.nonzero(rows.count[into] > 0).reshape(-1)
+    child, into = child[some], into[some].long()
+    first = rows.start[into].expand(5, -1)
+    of_rows = of_rows.scatter_reduce(1, first, of_nodes[:, child], "amin")
+    before = torch.zeros_like(own).index_add(0, into, totals[child])
+    sums = running + (before - until[rows.start])[rows.node]
+
+    # Half the memory, unless a side is too long for it.
+    short = max(given.size // given.wide, given.wide) < _SHORT
+    kind, none = (torch.int16, _SHORT) if short else (torch.int32, _NO_PLACE)
+    corners = _along_nodes(of_rows[:4].clamp(max=none).to(kind), rows, none)
+    begins = _along_nodes(of_rows[4:].clone(), rows, _NO_PLACE)
+    sign = torch.tensor([[1], [1], [-1], [-1]], dtype=kind, device=row.device)
+    return Measured(corners * sign, begins[0], sums)
+
+
+def _pixels(places: Tensor, given: Pointers) -> Tensor:
+    """(5, p) int32 x, y, −x, −y and the place in its map: what a box is the minimum of."""
+    place = (places % given.size).int()
+    y, x = place // given.wide, place % given.wide
+    return torch.stack([x, y, -x, -y, place])
+
+
+def _along_nodes(least: Tensor, rows: SetRows, none: int) -> Tensor:
+    """(K, S) the minimum of each row and of those of its node before it. Writes into least."""
+    longest = int(rows.count.max())
+    rank = (torch.arange(len(rows), device=least.device) - rows.start[rows.node]).int()
+    step = 1
+    while step < longest:
+        earlier = least[:, :-step].masked_fill(rank[step:] < step, none)
+        least[:, step:] = torch.minimum(least[:, step:], earlier)
+        step *= 2
+    return least

@@ -1,0 +1,81 @@
+"""`score wsol` with many maps at once by torch: what a GPU runs, here on the CPU."""
+
+import pytest
+import torch
+
+from evaluation.metrics.wsol import box_scores
+from evaluation.metrics.wsol.device import batches
+from evaluation.scoring.wsol import scoring
+from tests.evaluation.wsol_folders import Folder
+
+
+@pytest.fixture
+def folder(tmp_path) -> Folder:
+    return Folder(tmp_path)
+
+
+@pytest.mark.parametrize("pixels", [1, 2000, 1 << 26])
+@pytest.mark.parametrize("protocol", box_scores.PROTOCOLS)
+def test_many_boxes_at_once_by_torch_give_the_result_of_images_one_by_one(
+    folder, tmp_path, monkeypatch, protocol, pixels
+):
+    named = tmp_path / "named.csv"
+    named.write_text(f"{folder.names[0]},1\n{folder.names[1]},bird\n{folder.names[2]},0\n")
+    widths = zip(folder.names, (50, 40, 40), strict=True)
+    folder.write("image_sizes.txt", *(f"{name},{width},20" for name, width in widths))
+    asked = box_scores.Protocol(protocol, thresholds=20, size=16)
+    given = (folder.metadata, folder.maps, asked, named, True)
+    expected = scoring.score_boxes(*given)
+    monkeypatch.setattr(scoring, "BATCH_PIXELS", pixels)
+
+    found = scoring.score_boxes(*given, by_torch=True)
+
+    assert found.to_json() == expected.to_json()
+
+
+@pytest.mark.parametrize("pixels", [1, 2000, 1 << 26])
+@pytest.mark.parametrize("protocol", box_scores.PROTOCOLS)
+def test_many_masks_at_once_by_torch_give_the_result_of_images_one_by_one(
+    folder, monkeypatch, protocol, pixels
+):
+    folder.mask()
+    asked = box_scores.Protocol(protocol, thresholds=20, size=16)
+    given = (folder.metadata, folder.masks, folder.maps, asked, True)
+    expected = scoring.score_masks(*given)
+    monkeypatch.setattr(scoring, "BATCH_PIXELS", pixels)
+
+    found = scoring.score_masks(*given, by_torch=True)
+
+    assert found.to_json() == expected.to_json()
+
+
+def test_a_gpu_scores_by_torch_and_halves_a_batch_that_its_memory_does_not_hold(
+    folder, monkeypatch
+):
+    asked = box_scores.Protocol("reference", thresholds=20, size=16)
+    expected = scoring.score_boxes(folder.metadata, folder.maps, asked)
+    whole, tried = batches.add_boxes, []
+
+    def add(total, maps, boxes, sizes, named, device):
+        tried.append((len(maps), device))
+        if len(maps) > 1:
+            raise torch.OutOfMemoryError
+        whole(total, maps, boxes, sizes, named, "cpu")
+
+    monkeypatch.setattr(batches, "add_boxes", add)
+
+    found = scoring.score_boxes(folder.metadata, folder.maps, asked, device="cuda:1")
+
+    assert found.to_json() == expected.to_json() | {"device": "cuda:1"}
+    assert tried == [(3, "cuda:1")] + [(1, "cuda:1")] * 3
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("protocol", box_scores.PROTOCOLS)
+def test_a_gpu_gives_the_result_of_the_cpu(folder, protocol):
+    asked = box_scores.Protocol(protocol, size=16)
+    given = (folder.metadata, folder.maps, asked, None, True)
+
+    found = scoring.score_boxes(*given, device="cuda")
+
+    assert found.to_json() == scoring.score_boxes(*given).to_json() | {"device": "cuda"}
