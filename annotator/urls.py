@@ -5,7 +5,7 @@ from django.contrib import admin
 from django.urls import URLPattern, URLResolver, include, path, reverse_lazy
 from django.views.generic import RedirectView
 
-from annotator.pages import drafts, preview, standing, training, views
+from annotator.pages import drafts, preview, reputation, training, views
 
 # One login and one change of password, with their limits, for the site and its administration.
 admin.site.login = secure_admin_login(admin.site.login)  # type: ignore[method-assign]
@@ -24,7 +24,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("campaigns/<slug:name>/label/seat/", drafts.label_seat, name="label_seat"),
     path("campaigns/<slug:name>/label/draft/", drafts.label_draft, name="label_draft"),
     path("campaigns/<slug:name>/training/", training.training, name="training"),
-    path("campaigns/<slug:name>/standing/", standing.my_standing, name="my_standing"),
+    path("campaigns/<slug:name>/standing/", reputation.my_reputation, name="my_standing"),
     path("campaigns/<slug:name>/preview/", preview.preview, name="preview"),
     path("label/<str:token>/image", views.seat_image, name="seat_image"),
     path("label/example/<str:token>/image", views.example_image, name="example_image"),

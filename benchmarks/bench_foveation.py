@@ -1,7 +1,7 @@
 """Blurred sequences of 500 × 375 pixels and 10 frames: how many a second, against the plain way.
 
 `python -m benchmarks foveation`. The plain way makes every frame by itself: scipy dilates and
-measures the parts so far, the pyramid is made anew, every pixel is blended. Both run on two
+measures the parts so far, the pyramid is rebuilt, every pixel is blended. Both run on two
 threads, an object each, with one thread of torch's in each.
 """
 

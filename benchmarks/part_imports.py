@@ -173,7 +173,7 @@ def bring(about: dict[str, Any]) -> dict[str, Any]:
 
     dataset = Dataset.objects.get(name=about["dataset"])
     version = vocabulary_store.in_force(dataset)
-    how = part_imports.How("bench")
+    how = part_imports.ImportOptions("bench")
     before = own_process.peak_mib()
     start = time.perf_counter()
     bringing = part_imports.Bringing(dataset, version, how, Report())

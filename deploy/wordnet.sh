@@ -7,7 +7,7 @@ set -eu
 root=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd)
 goal=${1:-${ASSAY_DATA:-$root/var}/wordnet}
 
-# Debian builds the database anew, so that its verbs are numbered otherwise; the nouns are the same.
+# Debian builds the database itself, so that its verbs are numbered otherwise; the nouns are the same.
 debian=fea17d2f9656611334eac790e5d69e47645fa180c4aa481fb4cd9b3520754ca2
 princeton=489f145e0f68877c0be5bd0eb4117adaaac52f38f6204eb8d85dbe2158b614cc
 

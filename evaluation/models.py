@@ -9,7 +9,7 @@ from labeling.models import Release
 class Benchmark(models.Model):
     """Something classifiers are scored on: the answers of a campaign, once they are frozen.
 
-    mad: a competition over one campaign, frozen anew for each run. cds: the objects of one release
+    mad: a competition over one campaign, frozen again for each run. cds: the objects of one release
     of a campaign that draws parts, revealed part by part. The others: the labels, boxes or parts of
     one release are the ground truth (evaluation/benchmarks/kinds/labeled/).
     """

@@ -15,8 +15,8 @@ class FileConverter(StringConverter):
 register_converter(FileConverter, "file")
 
 app_name = "evaluation"
-_one = "benchmarks/<slug:name>/"
-_run = f"{_one}runs/<int:pk>/"
+_benchmark = "benchmarks/<slug:name>/"
+_run = f"{_benchmark}runs/<int:pk>/"
 _kinds: list[URLPattern | URLResolver] = [
     path("", include(kind.urls)) for kind in families().values() if kind.urls
 ]
@@ -24,16 +24,22 @@ _kinds: list[URLPattern | URLResolver] = [
 _moved: list[URLPattern | URLResolver] = [
     path("benchmarks/new/", moved("new", family="mad"), name="benchmark_new"),
     path("benchmarks/new/released/", moved("new", family="labeled"), name="released_new"),
-    path(f"{_one}classifiers/add/", moved("submissions"), name="add_classifier"),
-    path(f"{_one}predictions/", moved("submissions"), name="cds_predictions"),
-    path(f"{_one}predictions/<int:position>/remove/", moved("remove", "POST"), name="cds_remove"),
+    path(f"{_benchmark}classifiers/add/", moved("submissions"), name="add_classifier"),
+    path(f"{_benchmark}predictions/", moved("submissions"), name="cds_predictions"),
+    path(
+        f"{_benchmark}predictions/<int:position>/remove/",
+        moved("remove", "POST"),
+        name="cds_remove",
+    ),
 ]
 _old_names: list[URLPattern | URLResolver] = [
     path("benchmarks/new/cds/", moved("new", family="cds"), name="cds_new"),
-    path(f"{_one}submissions/", moved("submissions"), name="released_submissions"),
-    path(f"{_one}submissions/<int:position>/remove/", moved("remove"), name="released_remove"),
+    path(f"{_benchmark}submissions/", moved("submissions"), name="released_submissions"),
+    path(
+        f"{_benchmark}submissions/<int:position>/remove/", moved("remove"), name="released_remove"
+    ),
     *(
-        path(f"{_one}{file}", moved("file", "GET", file=file), name=name)
+        path(f"{_benchmark}{file}", moved("file", "GET", file=file), name=name)
         for file, name in (
             *(("selection.jsonl", "selection"), ("truth.zip", "released_truth")),
             *(("sequences.jsonl", "cds_lines"), ("orders.json", "cds_orders")),
@@ -46,17 +52,24 @@ _old_names: list[URLPattern | URLResolver] = [
             *(("images.jsonl", "released_lines"),),
         )
     ),
+    *(
+        path(f"{_run}images/{end}", moved(f"labeled_{name}", "GET"), name=f"released_{name}")
+        for end, name in (
+            *(("", "images"), ("<int:number>/", "image")),
+            *(("<int:number>/photo", "photo"), ("<int:number>/map.webp", "map")),
+        )
+    ),
 ]
 urlpatterns: list[URLPattern | URLResolver] = [
     path("benchmarks/", views.benchmarks, name="benchmarks"),
     *_moved,
     path("benchmarks/new/<slug:family>/", views.new, name="new"),
     *_kinds,
-    path(_one, views.benchmark, name="benchmark"),
-    path(f"{_one}score/", views.score, name="score"),
-    path(f"{_one}submissions/", views.submissions, name="submissions"),
-    path(f"{_one}submissions/<int:position>/remove/", views.remove, name="remove"),
-    path(f"{_one}<file:file>", views.file, name="file"),
+    path(_benchmark, views.benchmark, name="benchmark"),
+    path(f"{_benchmark}score/", views.score, name="score"),
+    path(f"{_benchmark}submissions/", views.submissions, name="submissions"),
+    path(f"{_benchmark}submissions/<int:position>/remove/", views.remove, name="remove"),
+    path(f"{_benchmark}<file:file>", views.file, name="file"),
     path(_run, views.run, name="run"),
     path(f"{_run}result.json", views.result_json, name="result_json"),
     path(f"{_run}<file:file>", views.run_file, name="run_file"),

@@ -194,7 +194,7 @@ def _damaged(error: Exception) -> str:
     said = str(error).lower()
     if isinstance(error, EOFError) or "truncated" in said or "end of file" in said:
         return "It is truncated: the file ends before the image does. Copy it again."
-    return "It is damaged and cannot be decoded. Copy it again or save it anew."
+    return "It is damaged and cannot be decoded. Copy or save it again."
 
 
 def _media_type(image: Image.Image) -> str:

@@ -300,16 +300,16 @@ TELLTALES = re.compile(r"hidden-lake|00\d\.png|\bgold\b|sha256|question_id|image
 TELLING_KEYS = {"question", "questions", "gold", "dataset", "policy", "sha256", "lane", "ticket"}
 
 
-def told(value: Any) -> Iterator[str]:
-    """Keys of the JSON under which something is said."""
+def keys_with_values(value: Any) -> Iterator[str]:
+    """Keys of the JSON, at any depth, whose values are not empty."""
     if isinstance(value, dict):
         for key, inner in value.items():
             if inner not in (None, [], {}):
                 yield key
-                yield from told(inner)
+                yield from keys_with_values(inner)
     elif isinstance(value, list):
         for inner in value:
-            yield from told(inner)
+            yield from keys_with_values(inner)
 
 
 def test_nothing_an_annotator_gets_tells_datasets_images_questions_or_gold(world):
@@ -338,7 +338,9 @@ def test_nothing_an_annotator_gets_tells_datasets_images_questions_or_gold(world
         leaks += [f"{row}: {found}" for found in TELLTALES.findall(text)]
         leaks += [f"{row}: a hash" for sha256 in hashes if sha256 in text]
         if response.headers["Content-Type"] == "application/json":
-            leaks += [f"{row}: {key}" for key in TELLING_KEYS & set(told(response.json()))]
+            leaks += [
+                f"{row}: {key}" for key in TELLING_KEYS & set(keys_with_values(response.json()))
+            ]
 
     assert leaks == []
 

@@ -21,7 +21,7 @@ from labeling.releases import freezing
 from labeling.web import tokens
 from tests import factories
 from tests.evaluation import crowd
-from tests.evaluation.benchmarks.kinds.labeled import world as released
+from tests.evaluation.benchmarks.kinds.labeled import world as labeled_world
 from tests.evaluation.cds import world as cds
 
 COOT, DRAKE = "n02018207", "n01847000"
@@ -191,8 +191,8 @@ def _furnish(world: World) -> None:
     factories.join(world.vera, cats, "reviewer")
     reveal = cds.make(alice, cats)
     revealed = cds.run_by_hand(reveal, alice)
-    maps = released.make(alice, cats, name="maps", thresholds=10)
-    mapped = released.run_of(maps, alice)
+    maps = labeled_world.make(alice, cats, name="maps", thresholds=10)
+    mapped = labeled_world.run_of(maps, alice)
     factories.join(world.bob, birds)
     factories.join(world.vera, birds, "reviewer")
     world.signature = image_url(seat, world.bob).split("?")[1]

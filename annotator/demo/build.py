@@ -1,7 +1,7 @@
 """The demonstration that `make demo` shows: photographs, made-up classifiers, five annotators, the
-same competition answered (labeled.py), a second campaign that asks by a question
+same competition answered (competition.py), a second campaign that asks by a question
 graph (graph.py), a third that draws parts (parts.py) and benchmarks on
-drawn objects (cds.py, released.py).
+drawn objects (cds.py, labeled.py).
 
 Everything is done through the actions that pages and commands use, and may be done again unharmed.
 What it is made of lies in annotator/demo/.
@@ -23,7 +23,7 @@ from django.core.management import call_command
 from django.db import transaction
 
 from annotator.checks import has_insecure_key
-from annotator.demo import cds, graph, labeled, parts, released
+from annotator.demo import cds, competition, graph, labeled, parts
 from annotator.demo.joining import join
 from evaluation.benchmarks.kinds.mad import competitions
 from evaluation.metrics.wordnet import nouns
@@ -67,17 +67,17 @@ def load() -> Benchmark:
         raise BadInput("SECRET_KEY is not set", cure="use make demo, or set SECRET_KEY or DEBUG=1")
     users = make_users()
     benchmark = Benchmark.objects.filter(name=NAME).first()
-    if benchmark is None or not labeled.is_loaded():
+    if benchmark is None or not competition.is_loaded():
         dataset = make_dataset(users[RESEARCHER])
         selection = select(write_predictions(settings.DATA_DIR / "demo" / "predictions"))
-        labeled.load(users, users[RESEARCHER], dataset, selection, INSTRUCTIONS)
+        competition.load(users, users[RESEARCHER], dataset, selection, INSTRUCTIONS)
         benchmark = benchmark or make_competition(users, dataset, selection)
     members = {name: users[name] for name in ANNOTATORS}
     for piece in (
         graph,
         parts,
         cds,
-        released,
+        labeled,
     ):
         piece.load(members, users[RESEARCHER], benchmark.campaign.dataset)
     return benchmark

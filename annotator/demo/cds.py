@@ -55,8 +55,8 @@ MAPPING = {
     "n00007846": ["n09835506", "n10148035", "n10565667"],
     "n02374451": ["n02389026"],
 }
-# What is said of each category when it is known, nearly known, and not known.
-SAID = {
+# The guess for each category when it is known, nearly known, and not known.
+GUESSES = {
     "n02121620": ("n02123045", "n02119789", "n03063599"),
     "n00007846": ("n10148035", "n02480855", "n03724870"),
     "n02374451": ("n02389026", "n02403003", "n04344873"),
@@ -141,7 +141,10 @@ def _draw(user: User, campaign: Campaign, drawings: dict[str, Any]) -> None:
             submitting.Sent(
                 uuid.uuid4(),
                 seat.token,
-                {"parts": _said(drawings[seat.question.item.image.name]["parts"]), "half": True},
+                {
+                    "parts": _part_labels(drawings[seat.question.item.image.name]["parts"]),
+                    "half": True,
+                },
                 120_000,
             )
             for seat in taken
@@ -149,7 +152,7 @@ def _draw(user: User, campaign: Campaign, drawings: dict[str, Any]) -> None:
         submitting.submit(user, campaign, sent)
 
 
-def _said(parts: dict[str, Any]) -> dict[str, Any]:
+def _part_labels(parts: dict[str, Any]) -> dict[str, Any]:
     return {
         key: {"state": value} if isinstance(value, str) else {"state": "drawn", "polygons": value}
         for key, value in parts.items()
@@ -185,7 +188,7 @@ def _answers(classifier: str, line: SequenceLine) -> dict[str, str]:
     """Frame → class: far, then near, then right as more is seen; no two objects are alike."""
     chance = zlib.crc32(f"{classifier}|{line.image}|{line.part_scheme}".encode()) / 2**32
     need = NEEDS[classifier] - HELP[line.content_scheme] + (chance - 0.5) * 0.5
-    known, near, far = SAID[line.category]
+    known, near, far = GUESSES[line.category]
     count = len(line.frames)
     return {
         frame: known if step / count >= need else near if step / count >= need / 2 else far

@@ -1,108 +1,111 @@
-"""The demonstration's competition once more, answered and scored: its ranks, heat map and galleries
-are there at the first click.
+"""The demonstration's benchmarks on released labels: where made-up classifiers see drawn objects.
 
-The photographs are real; the people who answer are not. They say what annotator/demo/seen.csv lists
-is to be seen, and that the drawing is no photograph.
+Both stand on the release of the campaign that carol has drawn (cds.py). Detections
+and score maps follow rules that stand here: a box that is more or less off, light on a smaller or
+larger piece of the object.
 """
 
 import csv
-import uuid
 import zlib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from annotator.demo.joining import join
+import numpy as np
+from django.conf import settings
+from numpy.typing import NDArray
+
+from annotator.demo import cds
 from evaluation.benchmarks import runs
-from evaluation.benchmarks.kinds.mad import competitions
-from evaluation.metrics.wordnet import nouns
-from evaluation.models import Benchmark, Run
-from labeling.answers import submitting
-from labeling.assignment import claiming
-from labeling.campaigns import lifecycle
-from labeling.jobs import queue
-from labeling.models import Assignment, Campaign, Dataset, Job, User
+from evaluation.benchmarks.kinds.labeled import benchmarks, paths
+from evaluation.benchmarks.kinds.labeled.truth.ground_truth import DETECTION, TRUTH, WSOL
+from evaluation.models import Benchmark
+from evaluation.readers.wsol_folders import Image, read_boxes
+from labeling.files import atomic_write
+from labeling.models import Campaign, Dataset, User
 
-SEEN = Path(__file__).resolve().parent / "seen.csv"
-NAME = "demo-labeled"
-TITLE = "Demo: 4 simulated classifiers, labeled"
-# Three are enough for ranks, and quickly there.
-POLICY = {"votes": 3, "gold_share": 0}
-ANSWERED = ("carol", "dave", "erin")
-DRAWING = "horse.png"
-# Milliseconds that an answer took: at least, and at most so many more.
-ANSWER_MS, MORE_MS = 1400, 2600
+BOXES, MAPS = "demo-boxes", "demo-maps"
+TITLES = {BOXES: "Where are the objects?", MAPS: "Where does a classifier look?"}
+HEAD = ("image", "wnid", "confidence", "x0", "y0", "x1", "y1")
+# By how much of its side a box is off; above a half one more is seen where nothing is.
+OFF = {"falcon": 0.04, "heron": 0.5, "owl": 0.55}
+# Where in the box it is brightest, in shares of its sides, and how far the light reaches.
+LIGHT = {"glance": (0.5, 0.15, 0.12), "gaze": (0.5, 0.45, 0.3), "stare": (0.5, 0.5, 0.6)}
+SIDE = 224
 
 
-def is_loaded() -> bool:
-    return Run.objects.filter(benchmark__name=NAME, state=Run.State.DONE).exists()
+def load(_users: dict[str, User], owner: User, _dataset: Dataset) -> list[Benchmark]:
+    """The two benchmarks, made on the first call. May be called again unharmed."""
+    campaign = Campaign.objects.get(name=cds.NAME)
+    return [
+        _loaded(name, kind, campaign, owner) for name, kind in ((BOXES, DETECTION), (MAPS, WSOL))
+    ]
 
 
-def load(
-    users: dict[str, User],
-    owner: User,
-    dataset: Dataset,
-    lines: list[dict[str, Any]],
-    instructions: str,
-) -> Benchmark:
-    """The benchmark with its result, made on the first call. May be called again unharmed.
-
-    users: by name, all of ANSWERED. lines: of the selection, the meta line first.
-    """
-    benchmark = competitions.create(
-        owner,
-        name=NAME,
-        title=TITLE,
-        dataset=dataset,
-        lines=lines,
-        policy=POLICY,
-        instructions=instructions,
-        wordnet=nouns.load(),
+def _loaded(name: str, kind: str, campaign: Campaign, owner: User) -> Benchmark:
+    found = Benchmark.objects.filter(name=name).first()
+    benchmark = found or benchmarks.create(
+        owner, kind=kind, name=name, title=TITLES[name], campaign=campaign
     )
-    if is_loaded():
-        return benchmark
-    _label(benchmark.campaign, owner, [users[name] for name in ANSWERED])
-    job = runs.job_of(runs.score_now(benchmark, owner))
-    if job is not None:
-        queue.run(job.pk)
+    if not benchmark.submissions.exists():
+        truth = paths.truth_folder(benchmark)
+        folder = Path(settings.DATA_DIR) / "demo" / "found" / kind
+        made = _detections(truth, folder) if kind == DETECTION else _score_maps(truth, folder)
+        for classifier, path in made:
+            benchmarks.add_submission(benchmark, owner, classifier, path, path.name)
+        runs.request(benchmark, owner)
     return benchmark
 
 
-def _label(campaign: Campaign, owner: User, members: list[User]) -> None:
-    """Everybody answers everything that is asked, and the campaign is closed."""
-    if campaign.state == Campaign.State.CLOSED:
-        return
-    if campaign.state == Campaign.State.DRAFT:
-        lifecycle.launch(campaign, owner)
-        join(campaign, owner, members)
-    with SEEN.open(encoding="utf-8", newline="") as file:
-        seen = {(row["image"], row["wnid"]) for row in csv.DictReader(file)}
-    while sum(_answer(user, campaign, seen) for user in members):
-        # What takes the place of the drawing is asked in the next round.
-        for pk in campaign.jobs.filter(state=Job.State.QUEUED).values_list("pk", flat=True):
-            queue.run(pk)
-    lifecycle.close(campaign, owner)
+def _detections(truth: Path, folder: Path) -> Iterator[tuple[str, Path]]:
+    """A file of each detector, as `score detection --predictions` reads it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with (truth / TRUTH).open(encoding="utf-8", newline="") as file:
+        objects = list(csv.DictReader(file))
+    for detector, off in OFF.items():
+        path = folder / f"{detector}.csv"
+        with atomic_write(path) as file:
+            writer = csv.writer(file, lineterminator="\n")
+            writer.writerow(HEAD)
+            for row in objects:
+                writer.writerows(_detections_of(detector, off, row))
+        yield detector, path
 
 
-def _answer(user: User, campaign: Campaign, seen: set[tuple[str, str]]) -> int:
-    """How many answers this person gave, until nothing was asked of them."""
-    given = 0
-    while seats := claiming.next_page(user, campaign).seats:
-        asked = Assignment.objects.filter(token__in=[seat.token for seat in seats]).values_list(
-            "token", "question__item__image__name", "question__topic"
-        )
-        sent = [
-            submitting.Sent(uuid.uuid4(), token, _value(image, topic, seen), _took(user, image))
-            for token, image, topic in asked
-        ]
-        given += len(submitting.submit(user, campaign, sent))
-    return given
+def _detections_of(detector: str, off: float, row: dict[str, str]) -> Iterator[tuple[Any, ...]]:
+    """The object's box, more or less off, and with a bad detector the same again elsewhere."""
+    x0, y0, x1, y1 = (float(row[corner]) for corner in HEAD[3:])
+    right, down = (off * side * _chance(detector, row, side) for side in (x1 - x0, y1 - y0))
+    box = (x0 + max(right, 0), y0 + max(down, 0), x1 + min(right, 0), y1 + min(down, 0))
+    yield (row["image"], row["wnid"], round(0.95 - off / 2, 3), *(round(at, 1) for at in box))
+    if off > 0.5:
+        yield (row["image"], row["wnid"], 0.3, x0, y0, (x0 * 4 + x1) / 5, (y0 * 4 + y1) / 5)
 
 
-def _value(image: str, topic: str, seen: set[tuple[str, str]]) -> str:
-    if image == DRAWING:
-        return "not_photo"
-    return "yes" if (image, topic) in seen else "no"
+def _chance(detector: str, row: dict[str, str], side: float) -> float:
+    """From −1 to 1, always the same of the same object."""
+    return zlib.crc32(f"{detector}|{row['image']}|{row['wnid']}|{side}".encode()) / 2**31 - 1
 
 
-def _took(user: User, image: str) -> int:
-    return ANSWER_MS + zlib.crc32(f"{user.username} {image}".encode()) % MORE_MS
+def _score_maps(truth: Path, folder: Path) -> Iterator[tuple[str, Path]]:
+    """A folder of maps of each classifier, as `score wsol --scoremaps` reads it."""
+    images = read_boxes(truth)
+    for classifier, light in LIGHT.items():
+        goal = folder / classifier
+        for image in images:
+            path = goal / f"{image.name}.npy"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            np.save(path, _lit(image, *light))
+        yield classifier, goal
+
+
+def _lit(image: Image, right: float, down: float, reach: float) -> NDArray[np.float32]:
+    """(SIDE, SIDE) a bell over a piece of the image's first box."""
+    x0, y0, x1, y1 = image.boxes[0] / [image.width, image.height, image.width, image.height]
+    place = (np.arange(SIDE) + 0.5) / SIDE
+    across = (place - (x0 + right * (x1 - x0))) / (reach * (x1 - x0))
+    along = (place - (y0 + down * (y1 - y0))) / (reach * (y1 - y0))
+    bell: NDArray[np.float32] = np.exp(-0.5 * (along[:, None] ** 2 + across[None, :] ** 2)).astype(
+        np.float32
+    )
+    return bell

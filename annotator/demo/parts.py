@@ -50,7 +50,7 @@ def load(users: dict[str, User], owner: User, dataset: Dataset) -> Campaign:
         return found
     version = vocabulary_store.start(dataset, owner)
     report = part_imports.Report()
-    bringing = part_imports.Bringing(dataset, version, part_imports.How(), report)
+    bringing = part_imports.Bringing(dataset, version, part_imports.ImportOptions(), report)
     bringing.read(SOURCE, "coco")
     campaign = part_campaigns.draft(
         owner,

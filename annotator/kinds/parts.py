@@ -11,12 +11,12 @@ from django.urls import reverse
 
 from annotator.kinds.base import Context, Page, SeatPage, SeatRow, TopicRow
 from annotator.pages import bodies
-from labeling.answers import drafts as saving
+from labeling.answers import drafts
 from labeling.datasets import objects
 from labeling.geometry.polygons import from_json
 from labeling.geometry.svg import path_data, view_box
 from labeling.models import Answer, Assignment, Campaign, Draft, Item, Question, SentBack, User
-from labeling.parts.joining import said_in
+from labeling.parts.joining import labels_in
 from labeling.reports.part_overview import STATE_WORDS, ObjectRow, object_of, parts_of, tone_of
 
 LEASED = Assignment.State.LEASED
@@ -52,7 +52,7 @@ class Parts(Page):
         """
         return {
             "batch": 1,
-            "largest": saving.MAX_BYTES,
+            "largest": drafts.MAX_BYTES,
             "ask_half": campaign.settings["ask_half"],
             "ask_outline": campaign.settings["ask_outline"],
             "draft_url": reverse("label_draft", args=[campaign.name]),
@@ -75,12 +75,12 @@ class Parts(Page):
             ).select_related("question__item__image")
         }
         described = objects.described([seat.question.item for seat in seats.values()])
-        drafts = saving.of(seats.values())
+        kept = drafts.of(seats.values())
         answers, notes = _latest(seats.values())
         found: list[SeatRow] = []
         for row in rows:
             seat = seats[row["seat"]]
-            draft, answer, note = drafts.get(seat.pk), answers.get(seat.pk), notes.get(seat.pk)
+            draft, answer, note = kept.get(seat.pk), answers.get(seat.pk), notes.get(seat.pk)
             found.append(
                 {
                     **row,
@@ -123,7 +123,7 @@ class Parts(Page):
     def compared(self, value: Any, gold: Any, seat: Assignment, campaign: Campaign) -> "Comparison":
         """A drawing beside the known one."""
         topic = seat.question.topic
-        mine, known = said_in(value), said_in(gold)
+        mine, known = labels_in(value), labels_in(gold)
         figures = self.kind.likeness(value, gold) if known and "skip" not in value else {}
         rows, layers = [], []
         for number, part in enumerate(parts_of(campaign, topic)):
@@ -172,7 +172,7 @@ class ComparedPart:
     """A part in two drawings. likeness: their IoU; of states 1 for the same, else 0."""
 
     name: str
-    said: str
+    answer: str
     known: str
     likeness: float | None
 

@@ -75,7 +75,7 @@ def seat_of(user: User, token: str, campaign: Campaign | None = None) -> Assignm
 
 
 def seats_of(user: User, campaign: Campaign, tokens: Iterable[str]) -> list[tuple[Assignment, Any]]:
-    """The member's own seats among these that may still be looked at, each with its standing
+    """The member's own seats among these that may still be looked at, each with its current
     answer (None before any), in the order of their tokens."""
     member = _active_member(user, campaign)
     if member is None:
@@ -99,7 +99,7 @@ def seats_of(user: User, campaign: Campaign, tokens: Iterable[str]) -> list[tupl
 
 
 def _latest_values(seats: Collection[int]) -> dict[int, Any]:
-    """The standing answer on each of these seats (primary keys) that has one. One query."""
+    """The current answer on each of these seats (primary keys) that has one. One query."""
     later = Answer.objects.filter(
         assignment=OuterRef("assignment"), revision__gt=OuterRef("revision")
     )

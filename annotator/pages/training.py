@@ -109,7 +109,7 @@ def _answered(request: HttpRequest, campaign: Campaign, membership: Membership) 
         "by_page": page_of(campaign).kind.topic_pages,
         "right": sum(bool(row["right"]) for row in rows),
     }
-    return render(request, "annotator/training_told.html", context)
+    return render(request, "annotator/training_feedback.html", context)
 
 
 def _show_refusals(request: HttpRequest, feedback: Sequence[qualifying.Feedback]) -> None:

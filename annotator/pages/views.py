@@ -24,8 +24,7 @@ from labeling.campaigns.access import campaign_for
 from labeling.errors import Conflict, InTraining, NotWorking, NotYours, Refusal
 from labeling.kinds import KINDS, policies
 from labeling.models import Campaign, Example, Membership, User
-from labeling.quality import memberships as people
-from labeling.quality import qualifying
+from labeling.quality import memberships, qualifying
 
 # What home says in place of a button, by the person's stage.
 STOPPED = {str(stage): sentence for stage, (_, sentence) in NOT_WORKING.items()}
@@ -44,19 +43,19 @@ def home(request: HttpRequest) -> HttpResponse:
     """What one can do here: the campaigns to label in and, for researchers, those to run."""
     if not request.user.is_authenticated:
         return render(request, "annotator/welcome.html")
-    memberships = list(
+    rows = list(
         Membership.objects.active()
         .filter(user=request.user)
         .select_related("campaign")
         .order_by("-last_answered_at", "-joined_at")
     )
     # What navigation asks of the account, without another query.
-    person(request).campaign_roles = frozenset(row.role for row in memberships)
-    mine = [row for row in memberships if row.campaign.state != Campaign.State.DRAFT]
+    person(request).campaign_roles = frozenset(row.role for row in rows)
+    mine = [row for row in rows if row.campaign.state != Campaign.State.DRAFT]
     to_label = [row for row in mine if row.role != Membership.Role.RESEARCHER]
     # Whether a button leads anywhere: one statement for all of them, and nothing is counted.
     waits = waiting_for(person(request))
-    for row in memberships:
+    for row in rows:
         row.waiting = waits.get(row.pk)  # type: ignore[attr-defined]
         row.stopped = STOPPED.get(row.stage, "")  # type: ignore[attr-defined]
     return render(
@@ -66,7 +65,7 @@ def home(request: HttpRequest) -> HttpResponse:
             "to_label": to_label,
             # Whose answers are keys; drawing has a sheet of its own.
             "chooses": not all(KINDS[row.campaign.kind].drawn for row in to_label),
-            "to_run": [row for row in memberships if row.role == Membership.Role.RESEARCHER],
+            "to_run": [row for row in rows if row.role == Membership.Role.RESEARCHER],
         },
     )
 
@@ -80,10 +79,10 @@ def join(request: HttpRequest, secret: str) -> HttpResponse:
             accounts.remember(request, secret)
             return redirect("account_login")
         return _accept(request, secret)
-    invitation = people.find_invitation(secret)
+    invitation = memberships.find_invitation(secret)
     if invitation is None:
         return _unusable(request, secret)
-    # Kept while the person signs up; people.accept looks at the invitation again.
+    # Kept while the person signs up; memberships.accept looks at the invitation again.
     accounts.remember(request, secret)
     context = {"invitation": invitation, "campaign": invitation.campaign, "secret": secret}
     return render(request, "annotator/join.html", context)
@@ -99,9 +98,9 @@ def _unusable(request: HttpRequest, secret: str) -> HttpResponse:
     accounts.forget(request)
     try:
         if request.user.is_authenticated:
-            people.accept(secret, person(request))
+            memberships.accept(secret, person(request))
             return redirect("home")
-        raise Refusal(people.explain(secret), code="invitation_unusable")
+        raise Refusal(memberships.explain(secret), code="invitation_unusable")
     except Refusal as refusal:
         refusal.status = 410
         raise

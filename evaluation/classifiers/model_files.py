@@ -205,5 +205,5 @@ def _unreadable(path: Path, kind: str, error: Exception) -> BadInput:
     return BadInput(
         f"cannot be read as {kind} ({first_line(error)})",
         file=path,
-        cure="save it anew, with the version of the library that is installed here",
+        cure="save it again, with the version of the library that is installed here",
     )

@@ -8,22 +8,20 @@ from typing import IO
 from labeling.files import BadInput
 
 
-def refuse_other(
-    before: object, settings: Mapping[str, object], path: Path, begin_anew: str
-) -> None:
+def refuse_other(before: object, settings: Mapping[str, object], path: Path, restart: str) -> None:
     """Raises BadInput that names each setting which was another one before.
 
-    before: the settings that `path` has. begin_anew: what else a person may do, for the cure.
+    before: the settings that `path` has. restart: what else a person may do, for the cure.
     """
     if not isinstance(before, Mapping):
-        raise BadInput("has no settings of a run", file=path, cure=begin_anew)
+        raise BadInput("has no settings of a run", file=path, cure=restart)
     names = [*settings, *(name for name in before if name not in settings)]
     other = [name for name in names if before.get(name) != settings.get(name)]
     if other:
         raise BadInput(
             f"was begun with another {', '.join(other)}",
             file=path,
-            cure=f"give the same as before to go on, or {begin_anew}",
+            cure=f"give the same as before to go on, or {restart}",
         )
 
 

@@ -141,7 +141,7 @@ def _number(ids: Ids, id_: Any, number: int, at: tuple[Path, str, int]) -> None:
     if not isinstance(id_, int | str) or isinstance(id_, bool):
         raise fault(*at, f"its id is {str(id_)[:80]!r}", "give a whole number")
     if id_ in ids:
-        raise fault(*at, f"the id {id_!r} comes again", "number them anew")
+        raise fault(*at, f"the id {id_!r} comes again", "number them again")
     ids[id_] = number
 
 

@@ -97,7 +97,7 @@ def read_list(path: Path, images: Images) -> None:
             raise BadInput("is no image and its number", path, line, "write name and number")
         number = _whole(_numbers(words[1:], path, line)[0], path, line) if words[1:] else line
         if number in images.by_id:
-            raise BadInput(f"the number {number} comes again", path, line, "number them anew")
+            raise BadInput(f"the number {number} comes again", path, line, "number them again")
         images.by_id[number] = images.add(words[0], path, line)
 
 
@@ -154,7 +154,7 @@ def _parsed(path: Path) -> Any:
     try:
         return parse(path, forbid_dtd=True).getroot()
     except ET.ParseError as error:
-        raise BadInput("is not XML", path, error.position[0], "export it anew") from None
+        raise BadInput("is not XML", path, error.position[0], "export it again") from None
     except DefusedXmlException:
         cure = "take the DOCTYPE out"
         raise BadInput("declares entities, which are not read", path, None, cure) from None

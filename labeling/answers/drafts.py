@@ -17,8 +17,8 @@ from labeling.kinds import policies
 from labeling.models import Assignment, Draft
 
 MAX_BYTES = 1024 * 1024
-# A draft begins at the seconds since then: begun anew after it was forgotten, it never has a number
-# again that some device still holds, since nobody saves more often than once a second for long.
+# A draft begins at the seconds since then: begun again after it was forgotten, it never has
+# a number that some device still holds, since nobody saves more often than once a second for long.
 EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
 # A version as the database keeps it.
 MOST = 2**31 - 1
@@ -39,7 +39,7 @@ class Outdated(Conflict):
 
 
 def save(seat: Assignment, content: object, base: int, device: str = "") -> int:
-    """The version under which the draft is kept from now on; the seat's lease begins anew.
+    """The version under which the draft is kept from now on; the seat's lease begins again.
 
     base: the version that this one was made from, 0 for none. Raises Outdated when the draft has
     another by now, TooLarge, and Refusal for what is no JSON object that a database takes.

@@ -192,7 +192,7 @@ def _seats(
     user: User, campaign: Campaign, tokens: Sequence[str], *, drawn: bool
 ) -> dict[str, _Seat]:
     """This person's seats by token, with how often and since when each was answered; what was sent
-    back is answered anew."""
+    back is answered again."""
     if not tokens:
         return {}
     rows = fetch(

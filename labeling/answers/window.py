@@ -1,6 +1,6 @@
 """The window in which an answer may be revised: one rule for what is accepted and what is shown.
 
-Gold or not, settled or not, it is the same. What a reviewer sent back is answered anew: its window
+Gold or not, settled or not, it is the same. What a reviewer sent back is answered again: its window
 begins with the answer after that.
 """
 

@@ -226,7 +226,7 @@ def topic_pages(campaign: Campaign) -> bool:
     return KINDS[campaign.kind].topic_pages
 
 
-# A seat that was closed can be leased anew; one that this person gave back comes when all else is
+# A seat that was closed can be leased again; one that this person gave back comes when all else is
 # done (AGAIN), and is passed like one they answered.
 UNSEEN = (None, "closed")
 # The seat is a scalar subquery, not an anti-join: it is looked up in the unique index for each row

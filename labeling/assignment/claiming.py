@@ -12,8 +12,7 @@ from datetime import datetime, timedelta
 
 from django.utils import timezone
 
-from labeling.assignment import candidates as lanes
-from labeling.assignment import counters, gold_mixing
+from labeling.assignment import candidates, counters, gold_mixing
 from labeling.assignment.candidates import FRESH, GOLD, RETURNED, Candidate, Reader, Reading
 from labeling.db.sql import (
     Raced,
@@ -115,7 +114,7 @@ class Fill:
 def next_page(user: User, campaign: Campaign, size: int | None = None) -> Page:
     """The person's open seats, filled up to `size` (the policy's page_size) with new ones.
 
-    So a reload claims nothing twice; the leases of open seats begin anew. Where the kind hands out
+    So a reload claims nothing twice; the leases of open seats begin again. Where the kind hands out
     topics, all seats are about one, that of the seats already open if there are any, and the page
     is short rather than mixed. Empty only when there is nothing this person could answer now.
     Raises NotYours for those who are not members, CampaignClosed unless the campaign is open,
@@ -166,12 +165,12 @@ def open_seats(user: User, campaign: Campaign) -> list[Seat]:
 @retried
 def _fill(user: User, campaign: Campaign, size: int | None, skip: bool) -> Fill:
     """Reads before the transaction and claims inside it, so that SQLite's one writer is brief."""
-    person = lanes.reader(user, campaign)
+    person = candidates.reader(user, campaign)
     if person.state != Campaign.State.OPEN:
         raise CampaignClosed(CLOSED[Campaign.State(person.state)])
     _check_stage(person)
     size = min(size or person.policy["page_size"], LARGEST_PAGE)
-    hand = _hand(person, lanes.read(person, size))
+    hand = _hand(person, candidates.read(person, size))
     held = hand.reading.held
     missing = max(0, size - len(held))
     taken: set[int] = set()
@@ -262,22 +261,22 @@ class Hand:
 def _hand(person: Reader, reading: Reading) -> Hand:
     # One person sees a subject once, whichever lane it waits in.
     by_subject: dict[int, Candidate] = {}
-    for candidates in (*(reading.candidates[lane] for lane in person.turns), reading.again):
-        for candidate in candidates:
+    for in_turn in (*(reading.candidates[lane] for lane in person.turns), reading.again):
+        for candidate in in_turn:
             by_subject.setdefault(candidate.subject, candidate)
     golden = [one for one in reading.candidates[GOLD] if one.subject not in by_subject]
     return Hand(person, reading, _within_quota(person, reading, by_subject.values()), golden)
 
 
 def _within_quota(
-    person: Reader, reading: Reading, candidates: Iterable[Candidate]
+    person: Reader, reading: Reading, ordinary: Iterable[Candidate]
 ) -> list[Candidate]:
     """Those that the person's quota leaves to them beside their open seats, first come first."""
     if person.quota is None:
-        return list(candidates)
+        return list(ordinary)
     left = Counter(person.quota) - reading.held_topics
     chosen = []
-    for candidate in candidates:
+    for candidate in ordinary:
         if left[candidate.topic] > 0:
             left[candidate.topic] -= 1
             chosen.append(candidate)
@@ -340,7 +339,7 @@ def _take(hand: Hand, wanted: int, skip: bool) -> set[int]:
 def _seat(
     person: Reader, chosen: Sequence[Candidate], now: datetime, leased_until: datetime
 ) -> None:
-    """Leases a seat on each question; one that this person gave back is leased anew.
+    """Leases a seat on each question; one that this person gave back is leased again.
 
     It keeps its token while it is about the same question: an answer that was on its way when the
     lease ran out still finds its seat.

@@ -44,7 +44,7 @@ def assign(
 
 
 def recount(membership_id: int) -> dict[str, int]:
-    """What the person's quotas leave to them, counted anew from their answers: {topic: images}.
+    """What the person's quotas leave to them, recounted from their answers: {topic: images}.
 
     What they skipped with a reason does not count. Gold does, as anything else.
     """

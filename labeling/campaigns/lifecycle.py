@@ -217,7 +217,7 @@ MOVES: dict[str, tuple[set[str], str]] = {
 def move(campaign: Campaign, actor: User | None, action: str) -> Campaign:
     """The campaign after `action` (launch, pause, resume or close). Doing it twice is no error."""
     if action not in MOVES:
-        raise Refusal(f"A campaign cannot {action!r}. It can: {', '.join(MOVES)}.", field="deed")
+        raise Refusal(f"A campaign cannot {action!r}. It can: {', '.join(MOVES)}.", field="move")
     origins, target = MOVES[action]
     now = timezone.now()
     stamp = {State.OPEN: "opened_at", State.CLOSED: "closed_at"}.get(State(target))

@@ -4,7 +4,7 @@ Staff of a campaign, that is its researchers and reviewers, see each other by us
 appear to them under their pseudonym; annotators see nobody. Administrators of the site count as
 staff. Whoever left keeps the role they had. What belongs to no campaign (datasets, vocabularies,
 imports, runs) is shown to researchers only and made by them alone: by username. Releases name
-people anew (votes.py).
+people again (votes.py).
 """
 
 from functools import cached_property

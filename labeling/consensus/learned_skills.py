@@ -27,7 +27,7 @@ CHUNK = 1_000
 RIGHT, WRONG = 2.0, 1.0
 # Pseudo-questions with the policy's prior, and those that hold a topic's share to the campaign's.
 CAMPAIGN_PRIOR, TOPIC_PRIOR = 2.0, 20.0
-# A step that gains less than this moves no standing that anybody could tell.
+# A step that gains less than this moves no reputation that anybody could tell.
 TOLERANCE = 1e-4
 ROUNDS = 100
 DIGITS = 6

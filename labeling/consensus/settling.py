@@ -54,7 +54,7 @@ class Settled(Stated):
 
 @dataclass(kw_only=True)
 class Difference(Record):
-    """A question whose standing settlement is not what its answers give."""
+    """A question whose settlement in force is not what its answers give."""
 
     question: int
     stands: Stated | None
@@ -199,13 +199,13 @@ def replay_locked(
     open_with: dict[int, int] = {}
     for question in questions:
         past = history.get(question.id, [])
-        standing = past[-1] if past and question.state in DECIDED else None
-        if standing is not None and standing.reviewed:
+        current = past[-1] if past and question.state in DECIDED else None
+        if current is not None and current.reviewed:
             continue
         judged = _restored(question, votes[question.id], past, rules[question.policy_id], places)
         wanted = max(0, judged.verdict.more - held[question.id])
         if not judged.verdict.more:
-            if standing is None or not same(judged, standing):
+            if current is None or not same(judged, current):
                 decided.append(judged)
         elif question.state != State.OPEN or wanted != question.seats_free:
             found.reopened += question.state != State.OPEN
@@ -309,12 +309,12 @@ def rebuild(campaign: Campaign) -> Iterator[Difference]:
     for chunk in _chunks(campaign, [State.OPEN, *DECIDED]):
         ids = [question.id for question in chunk]
         votes, held, history = votes_on(ids), _under_lease(chunk), history_of(ids)
-        standing = {pk: past[-1] for pk, past in history.items()}
-        asked = [_as_settled(question, standing.get(question.id)) for question in chunk]
+        current = {pk: past[-1] for pk, past in history.items()}
+        asked = [_as_settled(question, current.get(question.id)) for question in chunk]
         rules = rules_by({question.policy_id for question in asked})
         places = places_of(asked, rules)
         for question in asked:
-            stands = standing.get(question.id) if question.state in DECIDED else None
+            stands = current.get(question.id) if question.state in DECIDED else None
             if stands is not None and stands.reviewed:
                 continue
             by = rules[question.policy_id]

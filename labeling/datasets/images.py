@@ -407,7 +407,7 @@ def _open(kind: str, image: Image) -> Picture:
     if stored:
         with suppress(FileNotFoundError):
             return Picture(stored.storage.open(stored.name), media_type_of(stored.name))
-        # Lost from the storage (restored without its derivatives): made anew.
+        # Lost from the storage (restored without its derivatives): rebuilt.
         Image.objects.filter(pk=image.pk, **{kind: stored.name}).update(**{kind: ""})
         setattr(image, kind, "")
     try:

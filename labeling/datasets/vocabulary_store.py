@@ -87,7 +87,7 @@ def add_version(
     if before is not None and instead_of is not None and before.version != instead_of:
         raise Conflict(
             f"Version {before.version} of the vocabulary was saved after you opened this page, or "
-            "read the vocabulary. Nothing was saved: open it anew and make your change there.",
+            "read the vocabulary. Nothing was saved: open it again and make your change there.",
             field="version",
         )
     return dataset.vocabularies.create(

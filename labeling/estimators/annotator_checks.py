@@ -180,7 +180,7 @@ class Tested:
 def fold(test: SequentialTest, rights: Iterable[bool]) -> Tested:
     """The standing after these answers, in the order in which they were given.
 
-    A test that ends begins anew, so that drift is caught: good work long ago excuses nothing, and
+    A test that ends begins again, so that drift is caught: good work long ago excuses nothing, and
     what stands is the verdict of the last test that ended.
 
     >>> test = SequentialTest(good=0.9, bad=0.7, reject_good=0.05, accept_bad=0.05, cap=80)

@@ -34,7 +34,7 @@ AT_ONCE = 200_000
 # An object with its parts takes as long as so many labels.
 AN_OBJECT = {"csv": 1, "jsonl": 1, "voc": 1, "pictures": 6_000}
 OTHERWISE = 400
-# What a job made is kept so long; after that it is made anew for whoever asks.
+# What a job made is kept so long; after that it is rebuilt for whoever asks.
 KEPT = timedelta(days=7)
 # Labels repeat themselves: the strongest compression takes thrice as long to save a tenth.
 LEVEL = 3

@@ -42,7 +42,7 @@ class Shown:
 
 
 def shown(merge: Merge) -> Shown:
-    """What the merge makes of its raw pieces, computed anew."""
+    """What the merge makes of its raw pieces, recomputed."""
     made = simplifying.alpha_of(merge)
     return Shown(
         merge=replace(merge, radius=made.radius, apart=made.apart),
@@ -81,7 +81,7 @@ def choose(
         part = objects.part_of(key, label.geometry or {})
         at = place_of(part, instance)
         changed = with_radius(part.merges[at], radius)
-        # Of all instances anew: the region of one says nothing of where another lies.
+        # Of all instances together: the region of one says nothing of where another lies.
         merges = [changed if nth == at else one for nth, one in enumerate(part.merges)]
         part = simplifying.remerged(part, merges)
         label.geometry = objects.content_of(part)

@@ -45,16 +45,16 @@ READ = {".mat", ".json", ".jsonl", ".png", ".csv"}
 IN_SHELL = "Split it, or bring it in from the shell: manage.py labels import --parts."
 
 Keep = Callable[[Report], None]
-# What is to be said in the report, once the batch before is in.
-Told = list[Callable[[], None]]
+# Entries for the report, written once the batch before is in.
+ReportSteps = list[Callable[[], None]]
 # Name in the dataset, width and height of an image.
 FoundImage = tuple[str, int, int]
 Mine = tuple[PartedObject | None, Callable[[], None]]
 
 
 @dataclass(frozen=True)
-class How:
-    """How files are brought in. cap: how far the radius of a merge may go, as a share of the
+class ImportOptions:
+    """Options of an import. cap: how far the radius of a merge may go, as a share of the
     diagonal of the object's box; None is as far as it takes. repair: polygons that cross
     themselves or leave the image are mended. source: of objects that name none."""
 
@@ -64,14 +64,19 @@ class How:
 
 
 def take(
-    dataset: Dataset, actor: User, file: File, *, format_name: str = "", how: How | None = None
+    dataset: Dataset,
+    actor: User,
+    file: File,
+    *,
+    format_name: str = "",
+    how: ImportOptions | None = None,
 ) -> Job:
     """The job that will bring the uploaded file in.
 
     format_name: one of part_reading.NAMES, else what the files say. Raises Refusal for whoever may
     not, for a dataset without a vocabulary, and for an upload that is too large.
     """
-    how = how or How()
+    how = how or ImportOptions()
     label_files.check_may_bring(actor, dataset)
     vocabulary_store.in_force(dataset)
     name = Path(file.name or "parts").name
@@ -148,7 +153,7 @@ def execute(job: Job) -> None:
         said["vocabulary"] = vocabulary_store.in_force(dataset).pk
     version = dataset.vocabularies.get(pk=said["vocabulary"])
     report = report_of(job)
-    how = How(said["source"], said["cap"], said["repair"])
+    how = ImportOptions(said["source"], said["cap"], said["repair"])
     bringing = Bringing(dataset, version, how, report, partial(_write, job), said["file"])
     with tempfile.TemporaryDirectory(prefix="parts-") as scratch:
         root = Path(scratch)
@@ -171,7 +176,7 @@ class Bringing:
 
     dataset: Dataset
     version: Version
-    how: How
+    how: ImportOptions
     report: Report
     keep: Keep = lambda report: None
     file: str = ""
@@ -179,7 +184,7 @@ class Bringing:
     names: "ImageNames" = field(init=False)
     # Of every object that was seen, a hash of what tells it from others.
     seen: set[int] = field(init=False, default_factory=set)
-    told: Told = field(init=False, default_factory=list)
+    steps: ReportSteps = field(init=False, default_factory=list)
 
     def __post_init__(self) -> None:
         self.vocabulary = vocabulary_store.read(self.version)
@@ -198,11 +203,11 @@ class Bringing:
 
         def on_fault(bad: BadInput) -> None:
             if not passing:
-                self.told.append(partial(self.report.refuse, *_told(bad, root)))
+                self.steps.append(partial(self.report.refuse, *_place_and_fault(bad, root)))
 
         def tell(said: str) -> None:
             if not passing:
-                self.told.append(partial(self.report.mend, said))
+                self.steps.append(partial(self.report.mend, said))
 
         found, where = part_reading.read(
             path, format_name, repair=self.how.repair, on_fault=on_fault, tell=tell
@@ -221,31 +226,35 @@ class Bringing:
         one is written."""
         with Simplifiers(self.vocabulary.categories, self.how.cap) as simplifiers:
             ahead: list[Callable[[], None]] = []
-            for batch, told in self._batches(found):
+            for batch, steps in self._batches(found):
                 mine = list(self._mine(batch))
                 made = simplifiers.submit([one for one, _ in mine if one is not None])
-                ahead.append(partial(self._finish, len(batch), told, mine, made))
+                ahead.append(partial(self._finish, len(batch), steps, mine, made))
                 if len(ahead) > 1:
                     ahead.pop(0)()
             for finish in ahead:
                 finish()
         return self.report
 
-    def _batches(self, found: Iterable[PartedObject]) -> Iterator[tuple[list[PartedObject], Told]]:
-        """Objects, and what was told of others while these were read."""
+    def _batches(
+        self, found: Iterable[PartedObject]
+    ) -> Iterator[tuple[list[PartedObject], ReportSteps]]:
+        """Objects, and the report entries of others that were read with them."""
         rest = iter(found)
         while True:
             batch = list(itertools.islice(rest, BATCH))
-            told, self.told = self.told, []
-            if batch or told:
-                yield batch, told
+            steps, self.steps = self.steps, []
+            if batch or steps:
+                yield batch, steps
             if not batch:
                 return
 
-    def _finish(self, count: int, told: Told, mine: list[Mine], made: Callable[[], Made]) -> None:
+    def _finish(
+        self, count: int, steps: ReportSteps, mine: list[Mine], made: Callable[[], Made]
+    ) -> None:
         """Writes one batch, and that it is done."""
-        for say in told:
-            say()
+        for step in steps:
+            step()
         simple = iter(made())
         ready = []
         for found, say_why in mine:
@@ -411,8 +420,8 @@ def _lay_out(file: Any, name: str, root: Path) -> tuple[Path, Path]:
     return folder, top
 
 
-def _told(bad: BadInput, root: Path) -> tuple[str, str]:
-    """Where a fault is, from root, and what it is."""
+def _place_and_fault(bad: BadInput, root: Path) -> tuple[str, str]:
+    """(place, sentence) of a fault; the place as a path from root."""
     path = Path(bad.file or root)
     place = path.relative_to(root).as_posix() if path.is_relative_to(root) else path.name
     places = [place] if place != "." else []

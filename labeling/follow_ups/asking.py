@@ -64,12 +64,12 @@ def add_item_questions(
         raise Conflict("The campaign is closed. Open a new one for more questions.")
     keys = list(dict.fromkeys(keys))
     check_topics(campaign, {topic for _, topic in keys})
-    standing = _standing_questions(campaign, sorted({item for item, _ in keys}))
-    new = [key for key in keys if key not in standing]
+    existing = _existing_questions(campaign, sorted({item for item, _ in keys}))
+    new = [key for key in keys if key not in existing]
     withdrawn = [
-        standing[key][0]
+        existing[key][0]
         for key in keys
-        if key in standing and standing[key][1] == Question.State.WITHDRAWN
+        if key in existing and existing[key][1] == Question.State.WITHDRAWN
     ]
     for ids in batches(withdrawn, BATCH):
         _reopen(campaign, ids)
@@ -106,10 +106,10 @@ def whole_items(campaign: Campaign, names: list[str]) -> tuple[dict[str, int], l
     return {name: items[pk] for name, pk in images.items()}, []
 
 
-def _standing_questions(
+def _existing_questions(
     campaign: Campaign, items: list[int]
 ) -> dict[tuple[int, str], tuple[int, str]]:
-    standing = {}
+    existing = {}
     for part in batches(items, BATCH):
         rows = Question.objects.filter(campaign=campaign, round=0, item_id__in=part).values_list(
             "item_id", "topic", "pk", "state"
@@ -120,8 +120,8 @@ def _standing_questions(
                     f"Question {pk} is gold: its answer is known, so it cannot be asked as well. "
                     "Retire the gold first, or choose another image."
                 )
-            standing[item, topic] = (pk, state)
-    return standing
+            existing[item, topic] = (pk, state)
+    return existing
 
 
 @transaction.atomic

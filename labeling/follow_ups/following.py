@@ -1,7 +1,7 @@
 """What a settled question opens and closes: an image's questions follow the campaign's graph.
 
 `open_images` asks the first questions. From then on settling.py flags every question whose
-consensus changed (`follow_up`), and the job "advance" plans the images of flagged questions anew
+consensus changed (`follow_up`), and the job "advance" plans the images of flagged questions again
 (planning.py): what may be asked now is opened, what is closed is withdrawn with its seats and
 comes back with its answers when it may be asked again. Queries grow with chunks of images, never
 with images. docs/hierarchy.md tells it with pictures.

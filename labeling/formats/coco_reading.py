@@ -142,7 +142,7 @@ def _id(value: object, what: str, reading: Reading) -> Id:
 def _add_image(index: _Index, row: dict[str, object], what: str, reading: Reading) -> None:
     key = _id(row.get("id"), what, reading)
     if key in index.images:
-        raise reading.bad(f"{what} has the id {key!r} of one above", "number the images anew")
+        raise reading.bad(f"{what} has the id {key!r} of one above", "number the images again")
     index.images[key] = ImageRow(
         reading.image(row.get("file_name"), what),
         reading.size(row.get("width"), row.get("height"), what),
@@ -157,7 +157,7 @@ def _add_annotation(
         key = _id(row["id"], what, reading)
         if key in index.ids:
             raise reading.bad(
-                f"{what} has the id {key!r} of one above", "number the annotations anew"
+                f"{what} has the id {key!r} of one above", "number the annotations again"
             )
         index.ids.add(key)
     image = _id(row.get("image_id"), f"{what}'s image", reading)
@@ -173,7 +173,7 @@ def _add_categories(
     for number, (key, row) in enumerate(rows, 1):
         what = f"category {number}"
         if key in index.categories:
-            raise reading.bad(f"{what} has the id {key!r} of one above", "number them anew")
+            raise reading.bad(f"{what} has the id {key!r} of one above", "number them again")
         name = reading.text(row.get("name"), f"{what}'s name", most=200)
         wnid = reading.text(row.get("wnid") or name, f"{what}'s wnid")
         keys.setdefault(name, wnid)
@@ -362,7 +362,7 @@ class _Image:
         if counts is None:
             raise self.reading.bad(
                 f"{what} has run lengths that do not add up to {width} × {height} pixels",
-                "export it anew",
+                "export it again",
             )
         mask, origin = mask_in(counts, self.size)
         return polygons_of(mask, origin)
@@ -373,7 +373,7 @@ class _Image:
         for row in unseen if isinstance(unseen, list) else [None]:
             at = row.get("at") if isinstance(row, dict) and "part" in row else None
             if not isinstance(row, dict) or type(at) is not int or at < 0:
-                raise self.reading.bad(f"{what} has an odd list of unseen parts", "export it anew")
+                raise self.reading.bad(f"{what} has an odd list of unseen parts", "export it again")
             found.insert(min(at, len(found)), self.reading.part(row, (), self.size, what))
         return found
 

@@ -271,7 +271,7 @@ class _Mask:
                     or type(index) is not int
                     or layer not in range(len(layers))
                 ):
-                    raise self.reading.bad(f"part {number} is in no mask", "export it anew")
+                    raise self.reading.bad(f"part {number} is in no mask", "export it again")
                 polygons = _region(layers[layer], index)
             parts.append(self.reading.part(told, polygons, self.size, f"part {number}"))
         outline: Polygons | None = None
@@ -283,7 +283,7 @@ class _Mask:
     def _sibling(self, name: object) -> Path:
         """A file of the same folder. Raises BadInput for every other name."""
         if not isinstance(name, str) or not re.fullmatch(r"[^/\\\0]+\.png", name):
-            raise self.reading.bad("names a mask that is not beside it", "export it anew")
+            raise self.reading.bad("names a mask that is not beside it", "export it again")
         return self.path.with_name(name)
 
     def _load(self, path: Path, size: tuple[int, int] | None) -> Indices:
@@ -298,10 +298,10 @@ class _Mask:
                     self._check_image(image.mode, image.size, path, size)
                     return np.array(image.convert("L") if image.mode == "1" else image)
         except FileNotFoundError:
-            raise BadInput("is missing", file=path, cure="export it anew") from None
+            raise BadInput("is missing", file=path, cure="export it again") from None
         except (OSError, SyntaxError, ValueError, Image.DecompressionBombError):
             # Pillow calls a broken PNG a SyntaxError.
-            raise BadInput("is no PNG, or a damaged one", file=path, cure="save it anew") from None
+            raise BadInput("is no PNG, or a damaged one", file=path, cure="save it again") from None
 
     def _check_image(
         self, mode: str, size: tuple[int, int], path: Path, wanted: tuple[int, int] | None

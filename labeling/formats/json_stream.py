@@ -24,7 +24,7 @@ def elements(path: StrPath) -> Iterator[Any]:
     """What a JSON list holds. Raises BadInput naming the line, also for another thing."""
     with _Text.open(path) as text:
         if text.peek() != "[":
-            raise BadInput("is no JSON list", file=path, cure="export it anew")
+            raise BadInput("is no JSON list", file=path, cure="export it again")
         for _, value in text.list():
             yield value
         text.end()
@@ -38,7 +38,7 @@ def members(path: StrPath) -> Iterator[Row]:
     """
     with _Text.open(path) as text:
         if text.peek() != "{":
-            raise BadInput("is no JSON object", file=path, cure="export it anew")
+            raise BadInput("is no JSON object", file=path, cure="export it again")
         text.skip("{")
         while text.peek() != "}":
             _, key = text.value()
@@ -162,4 +162,4 @@ class _Text:
 
     def broken(self, what: str = "is not JSON") -> BadInput:
         line = self.lines + self.held.count("\n", 0, self.at) + 1
-        return BadInput(what, file=self.path, line=line, cure="export it anew")
+        return BadInput(what, file=self.path, line=line, cure="export it again")

@@ -196,4 +196,4 @@ def read_json(path: StrPath) -> object:
             return json.load(file)
     except (ValueError, RecursionError) as error:
         line = getattr(error, "lineno", None)
-        raise BadInput("is not JSON", file=path, line=line, cure="export it anew") from None
+        raise BadInput("is not JSON", file=path, line=line, cure="export it again") from None

@@ -103,7 +103,7 @@ def read(path: StrPath) -> Iterator[Label]:
             raise BadInput(
                 f"task {number} is not as Label Studio exports it",
                 file=path,
-                cure="export it anew as JSON (not JSON-MIN), with data.image",
+                cure="export it again as JSON (not JSON-MIN), with data.image",
             ) from None
         for label in labels:
             yield replace(check(label, path), place=f"Task {number}")

@@ -49,7 +49,7 @@ class Task:
         content = content if isinstance(content, dict) else {}
         data = content.get("data")
         if not isinstance(data, dict) or "image" not in data:
-            raise reading.bad(f"{what} has no data.image", "export it anew as JSON (not JSON-MIN)")
+            raise reading.bad(f"{what} has no data.image", "export it again as JSON (not JSON-MIN)")
         self.image = reading.image(image_of(data), what)
         self.told = rows(data, "objects", reading, what) if "objects" in data else []
         self.regions: dict[str, Region] = {}
@@ -79,12 +79,12 @@ class Task:
             raise self.reading.bad(f"{what} has not one label", "give every region one label")
         if result.get("image_rotation"):
             raise self.reading.bad(
-                f"{what} was drawn on a turned image", "turn it back and export it anew"
+                f"{what} was drawn on a turned image", "turn it back and export it again"
             )
         size = (result.get("original_width"), result.get("original_height"))
         key = result.get("id", f"#{len(self.regions)}")
         if not isinstance(key, str) or key in self.regions:
-            raise self.reading.bad(f"{what} has the id {key!r} twice or none", "export it anew")
+            raise self.reading.bad(f"{what} has the id {key!r} twice or none", "export it again")
         self.regions[key] = Region(
             key=key,
             kind=kind,
@@ -123,7 +123,7 @@ class Task:
         above: Region | None = region
         while above is not None:
             if above.key in seen or len(seen) > DEEPEST:
-                raise self.reading.bad(f"{region.what} is part of itself", "set its parent anew")
+                raise self.reading.bad(f"{region.what} is part of itself", "set another parent")
             seen.add(above.key)
             above = above.above
 
@@ -233,7 +233,7 @@ class Task:
             raise self.reading.bad(
                 f"{region.what} has a painted mask that is not of {region.size[0]} × "
                 f"{region.size[1]} pixels",
-                "export it anew",
+                "export it again",
             )
         return polygons_of(mask)
 
@@ -279,7 +279,7 @@ class Task:
             return box_of(self._painted(region))
         points = self._points(region)
         if not points:
-            raise self.reading.bad(f"{region.what} has no points", "draw it anew")
+            raise self.reading.bad(f"{region.what} has no points", "draw it again")
         xs, ys = zip(*points, strict=True)
         sides = zip((min(xs), min(ys), max(xs), max(ys)), region.size * 2, strict=True)
         x0, y0, x1, y1 = (round(min(max(edge, 0.0), most), 2) for edge, most in sides)

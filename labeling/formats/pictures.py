@@ -168,12 +168,12 @@ def _legend(thing: PartedObject, places: dict[str, int], about: About) -> Image.
     names = _names(thing, about)
     drawn = [part for part in thing.parts if part.key in places and part.polygons]
     rows: list[tuple[str, str]] = [
-        (colour(places[part.key]), f"{places[part.key] + 1}  {names[part.key]}{_how(part)}")
+        (colour(places[part.key]), f"{places[part.key] + 1}  {names[part.key]}{_origin_note(part)}")
         for part in drawn
     ]
     if any(part.key == REST_OBJECT for part in thing.parts):
         rows.append((REST_COLOUR, "rest of the object"))
-    lines = [line for said in _said(thing, places, names) for line in _wrapped(said)]
+    lines = [line for sentence in _sentences(thing, places, names) for line in _wrapped(sentence)]
     name = about.classes.get(thing.category, thing.category)
     title = list(_wrapped(f"{name} · {thing.name} · {thing.image}", TITLE_PX))
     height = 3 * MARGIN_PX + LINE_PX * (len(title) + (len(rows) + 1) // 2 + len(lines))
@@ -201,19 +201,19 @@ def _names(thing: PartedObject, about: About) -> dict[str, str]:
     return known | {part.key: known.get(part.key) or part.name or part.key for part in thing.parts}
 
 
-def _how(part: Part) -> str:
+def _origin_note(part: Part) -> str:
     return " (given)" if part.origin == "given" else ""
 
 
-def _said(thing: PartedObject, places: dict[str, int], names: dict[str, str]) -> Iterator[str]:
-    """Of the parts that are not drawn: a sentence for each state, and what nobody knows."""
+def _sentences(thing: PartedObject, places: dict[str, int], names: dict[str, str]) -> Iterator[str]:
+    """Sentences on the parts that are not drawn: one for each state, and what nobody knows."""
     states = {part.key: part.state for part in thing.parts}
     for state, words in WORDS.items():
         found = [names[key] for key in places if states.get(key, "") == state]
         if found:
             yield f"{words}: {', '.join(found)}."
     if thing.outline is None and any(part.key == REST_BACKGROUND for part in thing.parts):
-        yield "Nobody knows its outline, so the rest of it is not told from the background."
+        yield "Its outline is not known, so its rest and the background are one region."
 
 
 def _wrapped(text: str, size: int = TEXT_PX) -> Iterator[str]:

@@ -132,7 +132,7 @@ class Reading:
 
     def _merge(self, row: object, size: tuple[int, int], what: str) -> Merge:
         if not isinstance(row, dict):
-            raise self.bad(f"{what} has an odd merge", "export it anew")
+            raise self.bad(f"{what} has an odd merge", "export it again")
         return Merge(
             pieces=self._pieces(row, size, what),
             radius=self._length(row.get("radius"), f"{what}'s radius"),

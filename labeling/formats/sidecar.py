@@ -24,10 +24,10 @@ def write(path: Path, content: Mapping[str, object]) -> None:
 def read(path: Path) -> dict[str, object]:
     """The JSON object in a file. Raises BadInput for another thing."""
     if path.stat().st_size > MOST_BYTES:
-        raise BadInput("has over 64 MiB", file=path, cure="export it anew")
+        raise BadInput("has over 64 MiB", file=path, cure="export it again")
     content = read_json(path)
     if not isinstance(content, dict):
-        raise BadInput("is no JSON object", file=path, cure="export it anew")
+        raise BadInput("is no JSON object", file=path, cure="export it again")
     return content
 
 
@@ -38,7 +38,7 @@ def rows(
     found = content.get(key)
     if isinstance(found, list) and all(isinstance(row, dict) for row in found):
         return found
-    raise reading.bad(f"{what} has no list of {key}", "export it anew")
+    raise reading.bad(f"{what} has no list of {key}", "export it again")
 
 
 def file_path(name: str) -> str:

@@ -171,7 +171,7 @@ def _read_file(path: Path) -> Iterator[Label]:
         assert root is not None
     except ET.ParseError as error:
         raise BadInput(
-            "is not XML", file=path, line=error.position[0], cure="export it anew"
+            "is not XML", file=path, line=error.position[0], cure="export it again"
         ) from None
     except DefusedXmlException:
         raise BadInput(

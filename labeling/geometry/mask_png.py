@@ -35,7 +35,7 @@ def read(path: Path, max_pixels: int = MAX_PIXELS, empty: bool = False) -> NDArr
         try:
             check(file, max_pixels=max_pixels)
         except BadImage as bad:
-            raise BadInput(f"cannot be read: {bad}", file=path, cure="save it anew") from None
+            raise BadInput(f"cannot be read: {bad}", file=path, cure="save it again") from None
         depth, colours = struct.unpack("BB", head[24:26])
         if depth == 16 and colours != GREY:
             raise BadInput(

@@ -186,7 +186,7 @@ def _check_count(value: Any, what: str, most: int) -> None:
             vertices += max(1, len(ring))
         if vertices > most:
             raise TooLarge(
-                f"{what} has more than {most:,} corners. Simplify it, or draw it anew with fewer.",
+                f"{what} has more than {most:,} corners. Simplify it, or draw it again with fewer.",
                 code="too_many_vertices",
             )
 
@@ -267,7 +267,7 @@ def _check_meetings(polygons: Polygons, what: str) -> None:
         if found > MOST_MEETINGS:
             raise Refusal(
                 f"{what} winds too closely to be checked: too many of its edges run side by side. "
-                "Simplify it, or draw it anew with fewer corners.",
+                "Simplify it, or draw it again with fewer corners.",
                 code="too_intricate",
             )
 
@@ -293,14 +293,14 @@ def _check_ring(ring: list[tuple[int, int]], what: str) -> shapely.Polygon:
     if not alone.is_valid:
         if shapely.LineString(ring).convex_hull.area == 0:
             raise Refusal(
-                f"{what} has no area: its corners lie on one line. Draw it anew.", code="no_area"
+                f"{what} has no area: its corners lie on one line. Draw it again.", code="no_area"
             )
         raise Refusal(
             f"{what} crosses or touches itself{_where(alone)}. Move a corner there.",
             code="self_crossing",
         )
     if alone.area == 0:
-        raise Refusal(f"{what} has no area. Draw it anew.", code="no_area")
+        raise Refusal(f"{what} has no area. Draw it again.", code="no_area")
     return alone
 
 

@@ -83,7 +83,7 @@ def _check_base(before: Version | None, instead_of: int | None) -> None:
     if before is not None and instead_of is not None and before.version != instead_of:
         raise Conflict(
             f"Version {before.version} of the graph came in force after you opened this page, or "
-            "read the graph. Nothing was saved: open it anew and make your change there.",
+            "read the graph. Nothing was saved: open it again and make your change there.",
             field="version",
         )
 
@@ -135,7 +135,7 @@ def _fuller(node: Node) -> str:
 
 
 def version_of(campaign: Campaign) -> Version | None:
-    """The graph's version in force now, read anew; None where the campaign has no graph."""
+    """The graph's version in force now, read again; None where the campaign has no graph."""
     return Version.objects.filter(pk=campaign.graph_id).first() if campaign.graph_id else None
 
 

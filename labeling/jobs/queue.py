@@ -116,7 +116,7 @@ def claim(job_id: int) -> Job | None:
 
 
 def renew(job: Job, done: int | None = None, total: int | None = None) -> None:
-    """The lease anew, and how far the work is. Raises LeaseLost if the job is no longer ours."""
+    """Renews the lease and stores how far the work is. Raises LeaseLost for a job of others."""
     moment = time.monotonic()
     finished = done is not None and done == total
     if not finished and moment - getattr(job, "_renewed_at", 0.0) < RENEW_SECONDS:
@@ -359,7 +359,7 @@ def _queue_again(job: Job, reason: str, pause: timedelta) -> bool:
                 leased_until=timezone.now() + pause,
             )
     except IntegrityError:
-        # The same work was queued anew while this ran: that one is the next attempt.
+        # The same work was queued again while this ran: that one is the next attempt.
         return False
     if not changed:
         raise LeaseLost(f"job {job.pk} went to another worker")

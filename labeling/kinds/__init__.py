@@ -14,7 +14,7 @@ __all__ = ["KINDS", "About", "Kind", "Verdict"]
 
 
 class Kinds(Mapping[str, Kind]):
-    """The kinds by name, in the order of the settings; loaded anew when the list has changed."""
+    """The kinds by name, in the order of the settings; reloaded when the list has changed."""
 
     def __init__(self) -> None:
         self._paths: Callable[[], Iterable[str]] = tuple

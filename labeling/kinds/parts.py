@@ -20,7 +20,7 @@ from labeling.kinds.base import OBJECTS, About, DrawnKind
 from labeling.kinds.policies import Policy
 from labeling.kinds.votes import Verdict, exact_share, offered
 from labeling.parts import joining
-from labeling.parts.joining import Drawn, PartAnswer, said_in
+from labeling.parts.joining import Drawn, PartAnswer, labels_in
 
 STATES = ("drawn", "not_visible", "occluded")
 # Why an object is not drawn, with words and key, in the order of the page.
@@ -130,16 +130,16 @@ class Parts(DrawnKind):
             return _clean_skip(value)
         if unknown := sorted(str(key) for key in set(value) - {"parts", "half", "outline"}):
             raise _refusal(f"An answer has no {unknown[0]!r}; it has parts, half and outline.")
-        said = value.get("parts")
+        parts = value.get("parts")
         category: AskedCategory | None = settings["categories"].get(about.topic)
         if category is None:
             raise _refusal(f"The campaign's vocabulary has no category {about.topic!r}.")
-        if not isinstance(said, dict):
+        if not isinstance(parts, dict):
             raise _refusal(
                 "The parts of an answer are an object: each part's key and what is said."
             )
         cleaned: Drawn = {
-            "parts": _clean_parts(said, category, about),
+            "parts": _clean_parts(parts, category, about),
             "half": _clean_half(value.get("half")),
             "outline": _clean_outline(value.get("outline"), settings, about),
         }
@@ -152,12 +152,14 @@ class Parts(DrawnKind):
         if "skip" in gold or "skip" in value:
             return float("skip" in gold and "skip" in value)
         found = self.likeness(value, gold)
-        return sum(found.values()) / len(found) if found else float(not said_in(value))
+        return sum(found.values()) / len(found) if found else float(not labels_in(value))
 
     def likeness(self, value: Any, gold: Any) -> dict[str, float]:
         """How right each of gold's parts is, by its key; see parts/joining.py."""
-        mine = said_in(value)
-        return {key: joining.likeness(mine.get(key), known) for key, known in said_in(gold).items()}
+        mine = labels_in(value)
+        return {
+            key: joining.likeness(mine.get(key), known) for key, known in labels_in(gold).items()
+        }
 
     def is_right(self, value: Any, gold: Any, policy: Policy) -> bool:
         """Whether its grade is as much as the policy wants (gold_iou)."""
@@ -209,16 +211,16 @@ class Parts(DrawnKind):
 
         votes: of each question what everybody answered, by their id, and the known answer or None.
         On gold a drawing counts with its grade, elsewhere with how it fits what others drew
-        (joining.standing_points); a few pseudo-drawings hold it near assumed_accuracy.
+        (joining.agreement_points); a few pseudo-drawings hold it near assumed_accuracy.
         """
         points: dict[int, list[float]] = {}
         gold: dict[int, int] = {}
-        for said, known in votes:
-            drawn = {person: value for person, value in sorted(said.items()) if self.vote(value)}
+        for answers, known in votes:
+            drawn = {person: value for person, value in sorted(answers.items()) if self.vote(value)}
             if known is not None:
                 found: list[float | None] = [self.grade(value, known) for value in drawn.values()]
             else:
-                found = joining.standing_points(list(drawn.values()))
+                found = joining.agreement_points(list(drawn.values()))
             for person, point in zip(drawn, found, strict=True):
                 gold[person] = gold.get(person, 0) + (known is not None)
                 points.setdefault(person, [])
@@ -280,29 +282,29 @@ def _clean_polygons(value: object, about: About, what: str) -> polygons.Polygons
 
 
 def _clean_parts(
-    said: dict[Any, object], category: AskedCategory, about: About
+    parts: dict[Any, object], category: AskedCategory, about: About
 ) -> dict[str, PartAnswer]:
     known = {part["key"]: part for part in category["parts"]}
-    if unknown := sorted(str(key) for key in set(said) - set(known)):
+    if unknown := sorted(str(key) for key in set(parts) - set(known)):
         raise _refusal(
             f"{category['name'].capitalize()} has no part {unknown[0][:80]!r}; it has "
             f"{_listed(known)}."
         )
-    return {key: _clean_part(said[key], known[key], about) for key in sorted(said)}
+    return {key: _clean_part(parts[key], known[key], about) for key in sorted(parts)}
 
 
-def _clean_part(said: object, part: AskedPart, about: About) -> PartAnswer:
+def _clean_part(label: object, part: AskedPart, about: About) -> PartAnswer:
     what = f"The part {part['name']!r}"
-    state = said.get("state") if isinstance(said, dict) else None
-    if not isinstance(said, dict) or not isinstance(state, str) or state not in STATES:
+    state = label.get("state") if isinstance(label, dict) else None
+    if not isinstance(label, dict) or not isinstance(state, str) or state not in STATES:
         raise _refusal(f"{what} needs a state: {_listed(STATES)}.")
-    if extra := sorted(str(key) for key in set(said) - {"state", "polygons"}):
+    if extra := sorted(str(key) for key in set(label) - {"state", "polygons"}):
         raise _refusal(f"{what} has no {extra[0][:80]!r}; it has a state and polygons.")
     if state != "drawn":
-        if said.get("polygons"):
+        if label.get("polygons"):
             raise _refusal(f"{what} is said to be {state.replace('_', ' ')}, and drawn as well.")
         return {"state": state}
-    drawn = _clean_polygons(said.get("polygons"), about, what)
+    drawn = _clean_polygons(label.get("polygons"), about, what)
     if not drawn:
         raise _refusal(f"{what} is said to be drawn, and there is no drawing of it.")
     if len(drawn) > 1 and not part.get("several"):
@@ -314,11 +316,11 @@ def _clean_part(said: object, part: AskedPart, about: About) -> PartAnswer:
 
 
 def _check_size(cleaned: Drawn) -> None:
-    drawn = [said.polygons for said in said_in(cleaned).values()]
+    drawn = [label.polygons for label in labels_in(cleaned).values()]
     if sum(len(ring) for parts in drawn for piece in parts for ring in piece) > MOST_CORNERS:
         raise TooLarge(
             f"The drawing has more than {MOST_CORNERS:,} corners altogether. Simplify the largest "
-            "parts, or draw them anew with fewer.",
+            "parts, or draw them again with fewer.",
             field="value",
         )
 

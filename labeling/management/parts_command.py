@@ -63,7 +63,7 @@ def bring_in(
         raise BadInput(f"--cap is {cap:g}", cure="give per cent, 0 to 100")
     if vocabulary:
         _take(dataset, vocabulary)
-    how = part_imports.How(source, None if cap == 100 else cap / 100, repair)
+    how = part_imports.ImportOptions(source, None if cap == 100 else cap / 100, repair)
     report = Report()
     with command.progress(None, "object", "objects") as bar:
 

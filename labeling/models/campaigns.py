@@ -35,7 +35,7 @@ class Campaign(models.Model):
     policy = models.ForeignKey(
         "labeling.Policy", on_delete=models.PROTECT, related_name="+", null=True
     )
-    # What standings and vote tables are used now; null until the first calibration.
+    # What reputations and vote tables are used now; null until the first calibration.
     calibration = models.ForeignKey(
         "labeling.Calibration", on_delete=models.PROTECT, related_name="+", null=True, blank=True
     )
@@ -113,7 +113,7 @@ class Graph(models.Model):
 
 
 class Calibration(models.Model):
-    """Immutable: everyone's standing, the vote tables and who is void, as settling used them.
+    """Immutable: everyone's reputation, the vote tables and who is void, as settling used them.
 
     content: {"annotators": {user id: {"confusion": [[…]], "answers": n}}, "classes": […],
     "prior": […], "tables": {topic: …}, "voided": [user id], "statistics": {…}}; calibrating.py.

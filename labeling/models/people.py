@@ -104,7 +104,7 @@ class Membership(models.Model):
     last_answered_at = models.DateTimeField(null=True, blank=True)
     pages = models.PositiveIntegerField(default=0)
     stage = models.CharField(max_length=8, choices=Stage.choices, default=Stage.WORKING)
-    # Answers to gold count for a person's standing from here on: after training, test or a pardon.
+    # Answers to gold count for a person's reputation from here on: after training, test, pardon.
     working_since = models.DateTimeField(default=timezone.now)
     # Tests taken, passed or not.
     attempts = models.PositiveSmallIntegerField(default=0)

@@ -116,7 +116,7 @@ class Assignment(models.Model):
     class State(models.TextChoices):
         LEASED = "leased", "leased"
         ANSWERED = "answered", "answered"
-        # The lease ran out or was given back: the seat is free again, the row may be leased anew.
+        # The lease ran out or was given back: the seat is free again, the row may be leased again.
         RETURNED = "returned", "returned"
         # The question was settled or withdrawn while the seat was open.
         CLOSED = "closed", "closed"
@@ -231,7 +231,7 @@ class Settlement(models.Model):
     policy = models.ForeignKey(
         "labeling.Policy", on_delete=models.PROTECT, related_name="+", db_index=False
     )
-    # Whose standing weighed the answers; null where all weighed the same.
+    # Whose reputation weighed the answers; null where all weighed the same.
     calibration = models.ForeignKey(
         "labeling.Calibration",
         on_delete=models.PROTECT,

@@ -45,32 +45,32 @@ class Drawn(TypedDict):
     agreement: NotRequired[dict[str, PartAgreement]]
 
 
-class Said(NamedTuple):
-    """What one person says of a part. polygons: empty unless it is drawn."""
+class PartLabel(NamedTuple):
+    """A person's label of a part. polygons: empty unless it is drawn."""
 
     state: str
     polygons: Polygons = ()
 
 
-def said_in(value: Mapping[str, Any]) -> dict[str, Said]:
-    """What an answer says of each part, the object's outline among them as "object".
+def labels_in(value: Mapping[str, Any]) -> dict[str, PartLabel]:
+    """The label of each part in an answer, the object's outline among them as "object".
 
-    >>> said_in({"parts": {"tail": {"state": "occluded"}}, "outline": None})
-    {'tail': Said(state='occluded', polygons=())}
+    >>> labels_in({"parts": {"tail": {"state": "occluded"}}, "outline": None})
+    {'tail': PartLabel(state='occluded', polygons=())}
     """
     found = {
-        key: Said(part["state"], from_json(part.get("polygons", ())))
+        key: PartLabel(part["state"], from_json(part.get("polygons", ())))
         for key, part in value.get("parts", {}).items()
     }
     if value.get("outline"):
-        found[OUTLINE] = Said(DRAWN, from_json(value["outline"]))
+        found[OUTLINE] = PartLabel(DRAWN, from_json(value["outline"]))
     return found
 
 
-def _content(said: Said) -> PartAnswer:
-    if said.state != DRAWN:
-        return {"state": said.state}
-    return {"state": DRAWN, "polygons": as_json(said.polygons)}
+def _content(label: PartLabel) -> PartAnswer:
+    if label.state != DRAWN:
+        return {"state": label.state}
+    return {"state": DRAWN, "polygons": as_json(label.polygons)}
 
 
 def joined(values: Sequence[Drawn], weights: Sequence[float]) -> Drawn:
@@ -82,13 +82,15 @@ def joined(values: Sequence[Drawn], weights: Sequence[float]) -> Drawn:
     """
     if len(values) == 1:
         return {**values[0]}
-    people = [said_in(value) for value in values]
+    people = [labels_in(value) for value in values]
     whole = [Fraction(str(round(weight, 6))) for weight in weights]
-    keys = sorted({key for said in people for key in said})
-    parts: dict[str, Said] = {}
+    keys = sorted({key for labels in people for key in labels})
+    parts: dict[str, PartLabel] = {}
     for key in keys:
         voters = [
-            (said[key], weight) for said, weight in zip(people, whole, strict=True) if key in said
+            (labels[key], weight)
+            for labels, weight in zip(people, whole, strict=True)
+            if key in labels
         ]
         if 2 * sum(weight for _, weight in voters) >= sum(whole):
             parts[key] = _voted(voters)
@@ -97,44 +99,44 @@ def joined(values: Sequence[Drawn], weights: Sequence[float]) -> Drawn:
         "outline": as_json(parts[OUTLINE].polygons) if OUTLINE in parts else None,
         "half": True if any(value.get("half") for value in values) else None,
         "agreement": {
-            key: agreement([said[key] for said in people if key in said]) for key in keys
+            key: agreement([labels[key] for labels in people if key in labels]) for key in keys
         },
     }
 
 
-def _voted(voters: Sequence[tuple[Said, Fraction]]) -> Said:
+def _voted(voters: Sequence[tuple[PartLabel, Fraction]]) -> PartLabel:
     totals: dict[str, Fraction] = {}
-    for said, weight in voters:
-        totals[said.state] = totals.get(said.state, Fraction(0)) + weight
+    for label, weight in voters:
+        totals[label.state] = totals.get(label.state, Fraction(0)) + weight
     # Of equals a drawing stands before none, so that nothing drawn is lost before a reviewer looks.
     state = min(totals, key=lambda word: (-totals[word], word != DRAWN, word))
     if state != DRAWN:
-        return Said(state)
+        return PartLabel(state)
     drawn = sorted(
-        ((said.polygons, weight) for said, weight in voters if said.state == DRAWN),
+        ((label.polygons, weight) for label, weight in voters if label.state == DRAWN),
         key=lambda pair: (-pair[1], pair[0]),
     )
     region = pixel_votes.region_vote(
         [polygons for polygons, _ in drawn], [float(weight) for _, weight in drawn]
     )
     # No pixel that most agree on: the drawing of the one who weighs most, for a reviewer to see.
-    return Said(DRAWN, region or drawn[0][0])
+    return PartLabel(DRAWN, region or drawn[0][0])
 
 
-def agreement(said: Sequence[Said]) -> PartAgreement:
+def agreement(labels: Sequence[PartLabel]) -> PartAgreement:
     """How far people agree in what they say of one part."""
     # In an order of their own: the last digit of a mean must not follow the order of the votes.
-    said = sorted(said)
-    drawn = [one.polygons for one in said if one.state == DRAWN]
+    labels = sorted(labels)
+    drawn = [one.polygons for one in labels if one.state == DRAWN]
     pairs = pixel_votes.agreement(drawn)
     boundaries = [boundary for _, boundary in pairs]
     ious = [iou for iou, _ in pairs] + [
         float(a.state == b.state)
-        for a, b in combinations(said, 2)
+        for a, b in combinations(labels, 2)
         if not a.state == b.state == DRAWN
     ]
     return {
-        "voters": len(said),
+        "voters": len(labels),
         "iou": _mean(ious),
         "boundary_f": _mean(boundaries),
         "least": round(min(ious), DIGITS) if ious else None,
@@ -151,14 +153,14 @@ def least_agreement(value: Mapping[str, Any]) -> float:
     return min((figure for figure in figures if figure is not None), default=1.0)
 
 
-def likeness(said: Said | None, known: Said) -> float:
-    """How right what is said of a part is, in [0, 1]: IoU of two drawings, else the same state."""
-    if said is None or said.state != known.state:
+def likeness(label: PartLabel | None, known: PartLabel) -> float:
+    """How right the label of a part is, in [0, 1]: IoU of two drawings, else the same state."""
+    if label is None or label.state != known.state:
         return 0.0
-    return regions.iou(said.polygons, known.polygons) if known.state == DRAWN else 1.0
+    return regions.iou(label.polygons, known.polygons) if known.state == DRAWN else 1.0
 
 
-def standing_points(values: Sequence[Mapping[str, Any]]) -> list[float | None]:
+def agreement_points(values: Sequence[Mapping[str, Any]]) -> list[float | None]:
     """How well each person's parts fit what all of them drew together, (N,) in [0, 1]; None for who
     said nothing that anybody else spoke of.
 
@@ -166,10 +168,10 @@ def standing_points(values: Sequence[Mapping[str, Any]]) -> list[float | None]:
     expectation maximisation finds (pixel_votes.segmentation_em), so that two who agree are
     believed before a third.
     """
-    people = [said_in(value) for value in values]
+    people = [labels_in(value) for value in values]
     points: list[list[float]] = [[] for _ in people]
-    for key in sorted({key for said in people for key in said}):
-        speakers = [at for at, said in enumerate(people) if key in said]
+    for key in sorted({key for labels in people for key in labels}):
+        speakers = [at for at, labels in enumerate(people) if key in labels]
         if len(speakers) > 1:
             found = _points([people[at][key] for at in speakers])
             for at, point in zip(speakers, found, strict=True):
@@ -177,16 +179,16 @@ def standing_points(values: Sequence[Mapping[str, Any]]) -> list[float | None]:
     return [sum(found) / len(found) if found else None for found in points]
 
 
-def _points(said: Sequence[Said]) -> list[float]:
-    if len(said) == 2:
-        return [likeness(said[0], said[1])] * 2
-    drawn = [one.polygons for one in said if one.state == DRAWN]
-    if 2 * len(drawn) <= len(said):
-        states = [one.state for one in said]
+def _points(labels: Sequence[PartLabel]) -> list[float]:
+    if len(labels) == 2:
+        return [likeness(labels[0], labels[1])] * 2
+    drawn = [one.polygons for one in labels if one.state == DRAWN]
+    if 2 * len(drawn) <= len(labels):
+        states = [one.state for one in labels]
         commonest = max(sorted(set(states)), key=states.count)
         return [float(state == commonest) for state in states]
     box = pixel_votes.box_around(drawn)
     masks = [regions.mask_of(polygons, box) for polygons in drawn]
     region, _ = pixel_votes.segmentation_em(masks)
     own = iter([regions.mask_iou(mask, region) for mask in masks])
-    return [next(own) if one.state == DRAWN else 0.0 for one in said]
+    return [next(own) if one.state == DRAWN else 0.0 for one in labels]

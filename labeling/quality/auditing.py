@@ -67,14 +67,14 @@ def draw(campaign: Campaign, actor: User | None, n: int, seed: int | None = None
             field="n",
         )
     drawn = np.random.default_rng(seed).choice(settled, n, replace=False).tolist()
-    standing = _standing(drawn)
+    current = _current_settlements(drawn)
     with transaction.atomic():
         # The campaign's row, so that two draws at once get two numbers.
         Campaign.objects.select_for_update().get(pk=campaign.pk)
         sample = (campaign.audits.aggregate(last=Max("sample"))["last"] or 0) + 1
         Audit.objects.bulk_create(
             [
-                Audit(question_id=pk, campaign=campaign, sample=sample, settlement_id=standing[pk])
+                Audit(question_id=pk, campaign=campaign, sample=sample, settlement_id=current[pk])
                 for pk in drawn
             ],
             batch_size=BATCH,
@@ -93,7 +93,7 @@ def _settled(campaign: Campaign) -> QuerySet[Question]:
     return Question.objects.filter(campaign=campaign, state=Question.State.SETTLED)
 
 
-def _standing(question_ids: list[int]) -> dict[int, int]:
+def _current_settlements(question_ids: list[int]) -> dict[int, int]:
     """The settlement that stands, by question."""
     found: dict[int, int] = {}
     for part in batches(question_ids, BATCH):

@@ -142,7 +142,7 @@ def _check_graph(campaign: Campaign, rows: Sequence[tuple[str, int, str, Any]]) 
     replaced = {(image, topic) for image, topic, _ in said}
     kept = [
         row
-        for row in _standing_gold(campaign, {item for _, item, *_ in rows})
+        for row in _current_gold(campaign, {item for _, item, *_ in rows})
         if row[:2] not in replaced
     ]
     if faults := _faults(campaign, [*kept, *said]):
@@ -157,10 +157,10 @@ def _check_graph(campaign: Campaign, rows: Sequence[tuple[str, int, str, Any]]) 
 def conflicts(campaign: Campaign) -> list[str]:
     """A sentence for each gold in force that the campaign's graph contradicts: none, unless the
     graph changed after the gold was added."""
-    return _faults(campaign, _standing_gold(campaign)) if campaign.graph_id else []
+    return _faults(campaign, _current_gold(campaign)) if campaign.graph_id else []
 
 
-def _standing_gold(
+def _current_gold(
     campaign: Campaign, items: Iterable[int] | None = None
 ) -> list[tuple[str, str, Any]]:
     """(image, topic, answer) of the gold in force, of these items or all."""
@@ -219,7 +219,7 @@ def _gold_question(campaign: Campaign, item_id: int, topic: str, number: int) ->
 
 
 def retire_gold(campaign: Campaign, actor: User | None, question_id: int, reason: str = "") -> Gold:
-    """The gold, no longer given to anybody; from now on it counts for nobody's standing.
+    """The gold, no longer given to anybody; from now on it counts for nobody's reputation.
 
     What was done because of it (a block, say) stands until somebody undoes it.
     """
@@ -270,16 +270,16 @@ def gold_from_settled(campaign: Campaign, actor: User, question_ids: Iterable[in
             .select_related("item__image")
             .order_by("pk")
         )
-        standing = {
+        current = {
             row.question_id: row
             for row in Settlement.objects.filter(question__in=settled).order_by("pk")
         }
-        promoted = [question for question in settled if question.pk in standing]
+        promoted = [question for question in settled if question.pk in current]
         _check_graph(
             campaign,
-            [(q.item.image.name, q.item_id, q.topic, standing[q.pk].value) for q in promoted],
+            [(q.item.image.name, q.item_id, q.topic, current[q.pk].value) for q in promoted],
         )
-        made = sum(_promote(campaign, row, standing[row.pk], policy) for row in promoted)
+        made = sum(_promote(campaign, row, current[row.pk], policy) for row in promoted)
         if made:
             _record(campaign, actor, {"promoted": made})
     return made

@@ -30,7 +30,7 @@ def accuracy_of(right: int, total: int) -> Accuracy:
 NO_GOLD = accuracy_of(0, 0)
 
 
-def standings(campaign: Campaign, people: Collection[int] | None = None) -> dict[int, Accuracy]:
+def accuracies(campaign: Campaign, people: Collection[int] | None = None) -> dict[int, Accuracy]:
     """The accuracy of everybody who met gold, or of these users alone, by the user's id.
 
     By what `rights` counts.
@@ -103,6 +103,6 @@ def _working_since(campaign: Campaign, people: Collection[int] | None) -> dict[i
     return dict(members.values_list("user", "working_since"))
 
 
-def standing(user: User, campaign: Campaign) -> Accuracy:
+def accuracy(user: User, campaign: Campaign) -> Accuracy:
     """One annotator's accuracy on gold."""
-    return standings(campaign, [user.pk]).get(user.pk, NO_GOLD)
+    return accuracies(campaign, [user.pk]).get(user.pk, NO_GOLD)

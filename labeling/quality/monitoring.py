@@ -38,7 +38,7 @@ VERDICTS = {
     annotator_checks.UNDECIDED: "undecided",
     annotator_checks.REJECTED: "rejected",
 }
-# A person is told their share anew after this many more gold answers, and at most once a day.
+# A person is told their share again after this many more gold answers, and at most once a day.
 TOLD_EVERY = 10
 
 
@@ -265,7 +265,7 @@ def _keep(
     found: Sequence[dict[str, str]],
     policy: policies.Policy,
 ) -> bool:
-    """Writes what was found; False when the person left work, or began anew, meanwhile."""
+    """Writes what was found; False when the person left work, or began again, meanwhile."""
     now = timezone.now()
     tested = figures["test"]
     standing = {
@@ -385,8 +385,8 @@ def pause(membership: Membership, actor: User, reason: str) -> Membership:
 def pardon(membership: Membership, actor: User, reason: str) -> Membership:
     """The person, at work from now on: out of a pause, a failed test, or training and test.
 
-    Their standing begins anew, or what led to the pause would lead to it again at once. Whoever is
-    blocked is unblocked instead, since answers come back with it.
+    Their reputation starts again, or what led to the pause would lead to it again at once. Whoever
+    is blocked is unblocked instead, since answers come back with it.
     """
     _check_annotator(membership)
     _check_reason(reason)

@@ -122,7 +122,7 @@ def plan(
     keep = counts.union(candidates)
     leaving = [one.id for node, one in rows.items() if node not in away and node not in keep]
     waiting = {node for node in candidates if node in rows and rows[node].state == "open"}
-    # What comes back because its answers count again is not chosen anew.
+    # What comes back because its answers count again is not chosen again.
     wanted = [node for node in rows if node in counts and node in away]
     wanted += (choose or breadth)(graph, replay, candidates, waiting)
     return Plan(

@@ -35,7 +35,7 @@ OBJECTS_FILE = "objects.jsonl"
 PART_FILES = (OBJECTS_FILE,)
 ALL_FILES = (*FILES, *GRAPH_FILES, *PART_FILES)
 BESIDE = {GRAPH: GRAPH_FILES, OBJECTS: PART_FILES}
-AGAIN = "freeze the campaign again, or fetch the release anew"
+AGAIN = "freeze the campaign again, or fetch the release again"
 # What tells one freezing from another but is no part of the content.
 _OUTSIDE = ("number", "created_at", "sha256")
 

@@ -91,7 +91,7 @@ def line(
         "outline": outline,
         "outline_origin": None if outline is None else GIVEN if drawn is None else EXPLICIT,
         "parts": [
-            _said(key, said[key], given.get(key), probability, agreement.get(key))
+            _explicit(key, said[key], given.get(key), probability, agreement.get(key))
             if key in said
             else _given(given[key])
             for key in keys
@@ -100,9 +100,9 @@ def line(
     }
 
 
-def _said(
+def _explicit(
     key: str,
-    said: PartAnswer,
+    answer: PartAnswer,
     given: Part | None,
     probability: float | None,
     agreement: PartAgreement | None,
@@ -110,8 +110,8 @@ def _said(
     found: PartLine = {
         "key": key,
         "origin": EXPLICIT,
-        "state": said["state"],
-        "polygons": said.get("polygons", []),
+        "state": answer["state"],
+        "polygons": answer.get("polygons", []),
         "probability": probability,
         "agreement": agreement,
     }

@@ -242,8 +242,8 @@ def _write_graph(writer: _Writer, campaign: Campaign, by_graph: graph.Nodes) -> 
 def _write_chunk(writer: _Writer, chunk: list[Question]) -> None:
     by_graph, by_parts = writer.by_graph, writer.by_parts
     kind = KINDS[writer.campaign.kind]
-    said = _said_about([question.pk for question in chunk])
-    orders = graph.orders(chunk, said.first) if by_graph else {}
+    history = _read_history([question.pk for question in chunk])
+    orders = graph.orders(chunk, history.first) if by_graph else {}
     if by_parts is not None:
         by_parts.describe(chunk)
     for question in chunk:
@@ -251,7 +251,7 @@ def _write_chunk(writer: _Writer, chunk: list[Question]) -> None:
         if by_graph is None and image.pk != writer.last_image:
             writer.files["images.jsonl"].write(_image_line(image))
             writer.last_image = image.pk
-        settlement = said.standing.get(question.pk)
+        settlement = history.latest.get(question.pk)
         place: Line = {"image": image.name, "wnid": question.topic}
         line = _answer_line(kind, question, settlement)
         if by_graph is not None:
@@ -268,7 +268,7 @@ def _write_chunk(writer: _Writer, chunk: list[Question]) -> None:
                 writer.files["objects.jsonl"].write(drawn)
         if settlement and settlement.calibration_id:
             writer.calibrations.add(settlement.calibration_id)
-        votes = writer.votes.write(kind, place, settlement, said.answers.get(question.pk, []))
+        votes = writer.votes.write(kind, place, settlement, history.answers.get(question.pk, []))
         writer.counts[question.state] += 1
         writer.files["answers.jsonl"].write(line | {"votes": votes})
 
@@ -301,34 +301,34 @@ def _chunks(questions: QuerySet[Question], size: int) -> Iterator[list[Question]
 
 
 @dataclass
-class _Said:
-    """By question: the standing settlement, the id of the first one, and all answers."""
+class _ChunkHistory:
+    """By question: the latest settlement, the id of the first one, and all answers."""
 
-    standing: dict[int, Settlement] = field(default_factory=dict)
+    latest: dict[int, Settlement] = field(default_factory=dict)
     first: dict[int, int] = field(default_factory=dict)
     answers: dict[int, list[Answer]] = field(default_factory=dict)
 
 
-def _said_about(ids: list[int]) -> _Said:
-    said = _Said()
+def _read_history(ids: list[int]) -> _ChunkHistory:
+    history = _ChunkHistory()
     for settlement in (
         Settlement.objects.filter(question__in=ids)
         .select_related("policy", "calibration")
         .defer("calibration__content")
         .order_by("pk")
     ):
-        said.standing[settlement.question_id] = settlement
-        said.first.setdefault(settlement.question_id, settlement.pk)
+        history.latest[settlement.question_id] = settlement
+        history.first.setdefault(settlement.question_id, settlement.pk)
     for answer in Answer.objects.filter(assignment__question__in=ids).select_related("assignment"):
-        said.answers.setdefault(answer.assignment.question_id, []).append(answer)
-    return said
+        history.answers.setdefault(answer.assignment.question_id, []).append(answer)
+    return history
 
 
 def _answer_line(kind: Kind, question: Question, settlement: Settlement | None) -> Line:
     dropped = question.state == Question.State.DROPPED
     value = None if dropped or settlement is None else settlement.value
     line: Line = {"image": question.item.image.name}
-    line |= SAYS[kind.release](kind, question.topic, value)
+    line |= LABEL_OF_RELEASE[kind.release](kind, question.topic, value)
     policy = settlement.policy if settlement else question.policy
     line["settled_by"] = {
         "policy": policy.version,
@@ -355,7 +355,7 @@ def _drawn(kind: Kind, topic: str, value: Any) -> Line:
 
 
 # What a line of answers.jsonl says of a settled value, by what a kind's releases say.
-SAYS: dict[str, Callable[[Kind, str, Any], Line]] = {
+LABEL_OF_RELEASE: dict[str, Callable[[Kind, str, Any], Line]] = {
     CONTAINS: _contains,
     CLASS: _class,
     GRAPH: _contains,

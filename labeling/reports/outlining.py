@@ -100,13 +100,13 @@ def _count(campaign: Campaign) -> Counts:
         if state == Question.State.OPEN:
             counts[topic]["open"] = count
     later = Settlement.objects.filter(question=OuterRef("question"), pk__gt=OuterRef("pk"))
-    standing = Settlement.objects.filter(
+    current = Settlement.objects.filter(
         ~Exists(later),
         question__campaign=campaign,
         question__state=Question.State.SETTLED,
     ).order_by()
     settled: Counter[tuple[str, str]] = Counter()
-    values = standing.values_list("question__topic", "value").annotate(Count("pk"))
+    values = current.values_list("question__topic", "value").annotate(Count("pk"))
     for topic, value, count in values:
         settled[topic, str(value)] += count
     for (topic, value), count in settled.items():

@@ -26,7 +26,7 @@ from labeling.plurals import count_of
 from labeling.reports import forecasts, progress
 from labeling.reports.progress import Annotator, Progress
 
-# Members on the campaign's own page, which is read anew every few seconds.
+# Members on the campaign's own page, which is read again every few seconds.
 MEMBERS = 20
 FINISHED = (Question.State.SETTLED, Question.State.DROPPED)
 
@@ -171,12 +171,12 @@ def question_rows(campaign: Campaign, questions: Sequence[Question]) -> list[Que
     pks = [question.pk for question in questions]
     words = value_words(campaign)
     votes = settling.tallies(campaign, pks)
-    standing = {
+    current = {
         settlement.question_id: settlement
         for settlement in Settlement.objects.filter(question__in=pks).order_by("pk")
     }
     names = topic_names(campaign, {question.topic for question in questions})
-    support = settling.support(campaign, standing.values())
+    support = settling.support(campaign, current.values())
     return [
         QuestionRow(
             question=question,
@@ -186,7 +186,7 @@ def question_rows(campaign: Campaign, questions: Sequence[Question]) -> list[Que
                 Tally(value, words.get(value, value), count)
                 for value, count in votes.get(question.pk, Counter()).most_common()
             ],
-            value=_settled(question, standing.get(question.pk), campaign, words, support),
+            value=_settled(question, current.get(question.pk), campaign, words, support),
         )
         for question in questions
     ]

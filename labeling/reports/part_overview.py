@@ -12,7 +12,7 @@ from labeling.geometry import svg
 from labeling.geometry.polygons import as_json
 from labeling.kinds.parts import AskedPart
 from labeling.models import Answer, Campaign, Item, Question, SentBack, Settlement
-from labeling.parts.joining import Said, said_in
+from labeling.parts.joining import PartLabel, labels_in
 from labeling.parts.model import OUTLINE, PartedObject
 
 # As many as static/css/drawing.css has.
@@ -69,10 +69,10 @@ def object_of(found: PartedObject, campaign: Campaign, topic: str) -> ObjectRow:
     }
 
 
-def bench(
+def editor_setup(
     campaign: Campaign, item: Item, topic: str, value: object, keep: str
 ) -> dict[str, object]:
-    """What js/review/bench.js begins with: the object, its parts, and what was said of them.
+    """What js/review/part_editor.js begins with: the object, its parts, and the labels of these.
 
     keep: under which name the browser keeps what is drawn until it is sent.
     """
@@ -156,16 +156,16 @@ def part_rows(
     campaign: Campaign, topic: str, found: PartedObject, value: Mapping[str, Any] | None
 ) -> list[PartRow]:
     """A row for each part of the category, and for the outline where there is one."""
-    said = said_in(value) if value else {}
-    given = {part.key: Said(part.state, part.polygons) for part in found.parts}
+    labels = labels_in(value) if value else {}
+    given = {part.key: PartLabel(part.state, part.polygons) for part in found.parts}
     if found.outline is not None:
-        given[OUTLINE] = Said("drawn", found.outline)
+        given[OUTLINE] = PartLabel("drawn", found.outline)
     agreement = (value or {}).get("agreement", {})
     names = [(part["key"], part["name"]) for part in parts_of(campaign, topic)]
-    if OUTLINE in said:
+    if OUTLINE in labels:
         names.append((OUTLINE, "whole object"))
     return [
-        _part_row(number, key, name, said.get(key), given.get(key), agreement.get(key, {}))
+        _part_row(number, key, name, labels.get(key), given.get(key), agreement.get(key, {}))
         for number, (key, name) in enumerate(names)
     ]
 
@@ -174,19 +174,19 @@ def _part_row(
     number: int,
     key: str,
     name: str,
-    said: Said | None,
-    given: Said | None,
+    label: PartLabel | None,
+    given: PartLabel | None,
     agreement: Mapping[str, Any],
 ) -> PartRow:
-    shown = said or given
+    shown = label or given
     words = STATE_WORDS[shown.state] if shown else "nothing said"
     return PartRow(
         key=key,
         name=name,
         number=number + 1,
         tone=tone_of(number),
-        given=said is None and given is not None,
-        words=f"given: {words}" if shown and said is None else words,
+        given=label is None and given is not None,
+        words=f"given: {words}" if shown and label is None else words,
         d=svg.path_data(shown.polygons) if shown else "",
         voters=agreement.get("voters"),
         iou=agreement.get("iou"),
@@ -207,7 +207,7 @@ def _people(question: Question, settlement: Settlement | None) -> list[Drawing]:
             answer,
             number,
             tone_of(number + 3),
-            "".join(svg.path_data(said.polygons) for said in said_in(answer.value).values()),
+            "".join(svg.path_data(label.polygons) for label in labels_in(answer.value).values()),
         )
         for number, answer in enumerate(answers.order_by("assignment_id"), 1)
     ]

@@ -60,7 +60,7 @@ def recent_answers(membership: Membership, shown: int = SHOWN) -> list[AnswerRow
     )
     questions = [seat.question for seat in seats]
     given = _latest([seat.pk for seat in seats])
-    stands = _standing(questions)
+    stands = _current_values(questions)
     words = overview.value_words(campaign)
     names = overview.topic_names(campaign, {question.topic for question in questions})
     return [
@@ -106,7 +106,7 @@ def _latest(seats: list[int]) -> dict[int, Answer]:
     return {answer.assignment_id: answer for answer in rows}
 
 
-def _standing(questions: list[Question]) -> dict[int, Any]:
+def _current_values(questions: list[Question]) -> dict[int, Any]:
     """The gold answer or the latest settlement's value of each question that has one."""
     golden = [q.pk for q in questions if q.state == Question.State.GOLD]
     settled = [q.pk for q in questions if q.state == Question.State.SETTLED]
@@ -148,13 +148,13 @@ class Check:
     threshold: str
     action: str
     past: bool
-    standing: gold_results.Accuracy | None
+    accuracy: gold_results.Accuracy | None
 
 
 def signals_of(membership: Membership, policy: policies.Policy) -> list[Check]:
     kept = membership.standing
     past = {row["signal"] for row in kept.get("reasons", [])}
-    gold = standing_of(membership)
+    gold = accuracy_of(membership)
     rows = (
         ("test", "Known questions", _test(kept), _test_threshold(policy), policy["gold_action"]),
         ("speed", "Speed", _speed(kept), _speed_threshold(policy), policy["speed_action"]),
@@ -170,10 +170,10 @@ def signals_of(membership: Membership, policy: policies.Policy) -> list[Check]:
 CHANCE, NOT_YET = "Agreement beyond chance", "Not looked at yet."
 
 
-def standing_of(membership: Membership) -> gold_results.Accuracy:
+def accuracy_of(membership: Membership) -> gold_results.Accuracy:
     at_work = membership.stage == Membership.Stage.WORKING
-    kept = None if at_work else progress.kept_standing(membership)
-    return kept or gold_results.standing(membership.user, membership.campaign)
+    kept = None if at_work else progress.stored_accuracy(membership)
+    return kept or gold_results.accuracy(membership.user, membership.campaign)
 
 
 def _test(kept: Mapping[str, Any]) -> str:

@@ -135,7 +135,7 @@ def _minutes_left(campaign: Campaign, left: int, hours: float, answers: int) -> 
     return left * hours * 60 / answers / active
 
 
-def kept_standing(membership: Membership) -> gold_results.Accuracy | None:
+def stored_accuracy(membership: Membership) -> gold_results.Accuracy | None:
     """Accuracy on gold as monitoring.py last counted it; None where it did not in this stage.
 
     For a paused person: as it was when they left work, since each stage starts a new count.
@@ -170,31 +170,31 @@ class Annotator:
     membership: Membership
     tone: str
     seconds_per_answer: float | None
-    standing: gold_results.Accuracy
+    accuracy: gold_results.Accuracy
 
 
 def annotators(campaign: Campaign, found: Collection[Membership]) -> list[Annotator]:
     """A row for each of these members, with the accuracy that was kept; only where there is none
     are answers read."""
-    accuracies = standings_of(campaign, found)
+    accuracies = accuracies_of(campaign, found)
     return [
         Annotator(
             membership=row,
             tone=tone_of(row),
             seconds_per_answer=row.worked_ms / 1000 / row.answered if row.answered else None,
-            standing=accuracies.get(row.user_id, gold_results.NO_GOLD),
+            accuracy=accuracies.get(row.user_id, gold_results.NO_GOLD),
         )
         for row in found
     ]
 
 
-def standings_of(
+def accuracies_of(
     campaign: Campaign, found: Collection[Membership]
 ) -> dict[int, gold_results.Accuracy]:
     """The accuracy on gold of each of these members who met any, by the user's id."""
-    kept = {row.user_id: standing for row in found if (standing := kept_standing(row))}
+    kept = {row.user_id: share for row in found if (share := stored_accuracy(row))}
     unseen = [row.user_id for row in found if row.user_id not in kept and row.answered]
-    return gold_results.standings(campaign, unseen) | kept
+    return gold_results.accuracies(campaign, unseen) | kept
 
 
 def estimate_of(campaign: Campaign, counted: Counted | None = None) -> forecasts.Estimate:

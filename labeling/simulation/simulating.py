@@ -170,7 +170,7 @@ class _Run:
         return latest[question]
 
     def _weigh(self) -> None:
-        """Every question's posterior by the standings in force, which are renewed now and then."""
+        """Every question's posterior by the reputations in force, renewed now and then."""
         if len(self.who) - self.calibrated >= self.policy["calibrate_answers"]:
             self._calibrate()
         counted = ~self.void[self.who]
@@ -269,7 +269,7 @@ class _Run:
             self._replay(np.unique(self.question[np.isin(self.who, who)]))
 
     def _replay(self, questions: Ints) -> None:
-        """Questions that a blocked person answered: settled anew, or open for others."""
+        """Questions that a blocked person answered: settled again, or open for others."""
         self.settled[questions] = False
         self.label[questions] = -1
         if self.adaptive:

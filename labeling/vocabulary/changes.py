@@ -74,10 +74,10 @@ def _in_part(category: str, before: PartName, after: PartName) -> Iterator[Chang
 
 
 def _changed(category: str, part: str, field: str, before: Any, after: Any) -> Change:
-    return Change("changed", category, part, field, _said(before), _said(after))
+    return Change("changed", category, part, field, _as_text(before), _as_text(after))
 
 
-def _said(value: Any) -> str:
+def _as_text(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, Mapping):

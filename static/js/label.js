@@ -199,7 +199,7 @@ class Label extends Session {
     this.stock();
   }
 
-  /* Logged in again, or back on line: images that were refused are asked for anew. */
+  /* Logged in again, or back on line: images that were refused are asked for again. */
   wake() {
     const entry = this.current();
     if (entry && this.shown !== entry.seat) this.render();

@@ -37,7 +37,7 @@ export function cookie(name) {
 }
 
 /* A POST of JSON: {status, body}; status 0 without a connection, 401 when logged out. The CSRF
-   cookie is read anew each time, because logging in elsewhere renews it. */
+   cookie is read again each time, because logging in elsewhere renews it. */
 export async function post(url, data, { keepalive = false } = {}) {
   let response;
   try {

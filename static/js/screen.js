@@ -122,7 +122,7 @@ export function showCounts(done, left) {
 
 /* What is left once the server has told of it: `left`, worked out when it had `done` answers of this
    person's. Answers that it had not got by then are taken off, wherever they are by now. A figure
-   that it repeats is one that it has not counted anew: what was taken off since stays so. */
+   that it repeats is one that it has not counted again: what was taken off since stays so. */
 export function countLeft(label, { left, done }) {
   if (left === null || left === label.reported) return;
   label.reported = left;

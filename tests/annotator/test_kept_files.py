@@ -16,7 +16,7 @@ from django.urls import reverse
 import labeling.web.forms
 from evaluation.benchmarks import forms as evaluation_forms
 from evaluation.benchmarks.kinds.cds import forms as cds_forms
-from evaluation.benchmarks.kinds.labeled import forms as released_forms
+from evaluation.benchmarks.kinds.labeled import forms as labeled_forms
 from labeling.errors import Refusal
 from labeling.jobs import kept_files
 from labeling.kinds import policies
@@ -25,7 +25,7 @@ from labeling.web.forms.kept import KeepsFiles, KeptFileInput
 from tests import factories
 from tests.evaluation import crowd
 
-OTHERS = (evaluation_forms, cds_forms, released_forms)
+OTHERS = (evaluation_forms, cds_forms, labeled_forms)
 PAIR = "pond/0.png,n02018207"
 
 

@@ -19,7 +19,7 @@ from tests.labeling import samples
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 # What the seven people of the crowd say, over and over: enough of everything.
-SAID = {
+CROWD_VALUES = {
     0: ["yes", "yes", "no", "yes", "no"],
     1: ["yes", "no", "no", "yes", "hard"],
     2: ["yes", "yes", "yes", "no", "no", "no"],
@@ -55,7 +55,7 @@ def busy(cats: Campaign, alice: User) -> Campaign:
         for name in names[18:]
     ]
     add_gold(cats, alice, gold)
-    for number, values in SAID.items():
+    for number, values in CROWD_VALUES.items():
         person = factories.make_user(f"crowd{number}")
         factories.join(person, cats)
         answer(person, cats, values, pages=2 if number < 3 else 1)

@@ -19,7 +19,7 @@ from labeling.releases import freezing
 from tests import factories
 from tests.contract.conftest import KEPT
 from tests.evaluation import box_world, crowd
-from tests.evaluation.benchmarks.kinds.labeled import world as released
+from tests.evaluation.benchmarks.kinds.labeled import world as labeled_world
 from tests.evaluation.cds import predicted, scenes
 from tests.evaluation.classifiers import networks
 from tests.evaluation.classifiers.scoremaps import detectors
@@ -372,7 +372,7 @@ def test_the_site_from_the_shell(kept, printed, pond, people, wordnet, tmp_path,
     part_releases.settled(alice, bob, factories.make_dataset(alice, "meadow"))
     say("benchmark", "open", "wsol", "--campaign", "cats", "--name", "maps", "--thresholds", 10)
     (tmp_path / "maps" / "cats").mkdir(parents=True)
-    np.save(tmp_path / "maps" / "cats" / "1.png.npy", released.ramp())
+    np.save(tmp_path / "maps" / "cats" / "1.png.npy", labeled_world.ramp())
     say("benchmark", "submit", "maps", "alpha", tmp_path / "maps")
     say("benchmark", "score", "maps")
     Job.objects.create(pk=900_001, kind="derivatives", key="a", state="failed", error="No disk.")

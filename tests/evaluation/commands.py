@@ -23,7 +23,7 @@ def run(name: str, *arguments: object) -> tuple[int, str, str]:
     return status, out.getvalue(), err.getvalue()
 
 
-def told(name: str, *arguments: object) -> dict:
+def result_of(name: str, *arguments: object) -> dict:
     """The result of a command that went well and had nothing to warn of."""
     status, out, err = run(name, *arguments, "--json")
     assert (status, err) == (0, "")

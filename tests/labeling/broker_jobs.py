@@ -8,7 +8,7 @@ from labeling.jobs import queue
 from labeling.models import Job
 
 
-def work_until_told(job: Job) -> None:
+def work_until_go_file(job: Job) -> None:
     folder = Path(job.payload["folder"])
     log = folder / f"{job.key}.log"
     with log.open("a") as lines:

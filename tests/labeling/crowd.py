@@ -25,8 +25,8 @@ def send(
     user: User, campaign: Campaign, seats: Iterable[Any], value: Any = "yes", ms: int = 900
 ) -> list[submitting.Result]:
     """Sends one value for all of these seats, or what `value` gives for each."""
-    told = value if callable(value) else lambda _: value
-    sent = [submitting.Sent(uuid.uuid4(), seat.token, told(seat), ms) for seat in seats]
+    value_of = value if callable(value) else lambda _: value
+    sent = [submitting.Sent(uuid.uuid4(), seat.token, value_of(seat), ms) for seat in seats]
     return submitting.submit(user, campaign, sent)
 
 
@@ -45,8 +45,8 @@ def vote(
     by_question = isinstance(value, dict) and not value.keys().isdisjoint(
         seat.question_id for seat in seats
     )
-    told = (lambda seat: value[seat.question_id]) if by_question else value
-    return answer(user, campaign, seats, told, ms)
+    value_of = (lambda seat: value[seat.question_id]) if by_question else value
+    return answer(user, campaign, seats, value_of, ms)
 
 
 def answer_all(user: User, campaign: Campaign, value: Any) -> None:

@@ -28,7 +28,7 @@ TORSO = square(22.0, 12.0, 50.3, 30.0)
 OUTLINE = ((((8.0, 6.0), (56.0, 6.0), (56.0, 42.0), (8.0, 42.0)),),)
 LEGS = (*square(24, 30, 28, 42), *square(40, 30, 44, 42))
 ANSWER = drawn(torso=TORSO, leg=LEGS, tail="not_visible")
-ANEW = drawn(head=square(11, 8, 22, 20), torso=TORSO, tail="occluded")
+REDRAWN = drawn(head=square(11, 8, 22, 20), torso=TORSO, tail="occluded")
 POLICY = {"votes": 1, "review": "disputed", "gold_share": 0}
 
 
@@ -83,13 +83,13 @@ def settle(question: Question, user: User, value: dict[str, Any], **fields: Any)
 
 
 def settled(owner: User, annotator: User, dataset: Dataset) -> Campaign:
-    """Of the four, three drawn and one skipped. The second cat's head was drawn anew."""
+    """Of the four, three drawn and one skipped. The second cat's head was drawn again."""
     campaign = campaign_of(owner, dataset)
     factories.join(annotator, campaign)
     said = {
         ("cats/0.png", "cat-1"): ANSWER,
         ("cats/0.png", "cow-1"): drawn(head=square(2, 2, 9.5, 9.5), horn="not_visible"),
-        ("cats/1.png", "cat-1"): ANEW,
+        ("cats/1.png", "cat-1"): REDRAWN,
         ("cats/2.png", "cat-1"): {"skip": "too_small"},
     }
     for asked in campaign.questions.select_related("item__image", "policy"):

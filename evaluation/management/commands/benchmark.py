@@ -132,7 +132,7 @@ class Command(ContractCommand):
         result = LabeledResult.from_json(stored)
         figures = [
             (row.name, row.attempts, row.images, measure.path[0], cell.value, cell.low, cell.high)
-            for row in rows.standings(result)
+            for row in rows.submission_rows(result)
             for measure, cell in zip(rows.measures(result), row.cells, strict=True)
             if cell.value is not None
         ]

@@ -19,8 +19,7 @@ from labeling.datasets import vocabulary_store
 from labeling.errors import Refusal
 from labeling.exchange import lists, part_campaigns
 from labeling.files import BadInput, read_yaml
-from labeling.follow_ups import following
-from labeling.follow_ups import opening as drafting
+from labeling.follow_ups import following, opening
 from labeling.graphs import store
 from labeling.kinds import KINDS, policies
 from labeling.kinds.base import CONTAINS, GRAPH, IMAGES, OBJECTS, PAIRS
@@ -32,7 +31,7 @@ from labeling.question_graph import replaying
 from labeling.question_graph.graph import Graph
 from labeling.question_graph.ordering import ORDERS
 from labeling.records import Record
-from labeling.releases import freezing as releases
+from labeling.releases import freezing
 from labeling.reports import progress
 from labeling.vocabulary import reading
 
@@ -79,40 +78,40 @@ class Command(ContractCommand):
     help = "Open, pause, close and freeze campaigns; say how far they are."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        opening = self.verb(parser, "open", self.open, help="make a campaign and open it")
-        opening.add_argument("kind", metavar="KIND", help=f"one of: {', '.join(KINDS)}")
-        opening.add_argument("--name", required=True, help="as in its address")
-        opening.add_argument("--title", default="", help="as people read it; else the name")
-        opening.add_argument("--dataset", required=True, help="whose images are asked about")
-        opening.add_argument(
+        open_parser = self.verb(parser, "open", self.open, help="make a campaign and open it")
+        open_parser.add_argument("kind", metavar="KIND", help=f"one of: {', '.join(KINDS)}")
+        open_parser.add_argument("--name", required=True, help="as in its address")
+        open_parser.add_argument("--title", default="", help="as people read it; else the name")
+        open_parser.add_argument("--dataset", required=True, help="whose images are asked about")
+        open_parser.add_argument(
             "--owner", default="", help="a username; by default the dataset's owner"
         )
-        opening.add_argument("--selection", type=Path, help="selection.jsonl of mad select")
-        opening.add_argument(
+        open_parser.add_argument("--selection", type=Path, help="selection.jsonl of mad select")
+        open_parser.add_argument(
             "--vocabulary",
             metavar="FILE|shipped",
             help="wnids, one a line: classes to choose from; for parts a vocabulary of parts in "
             "YAML, or shipped",
         )
-        opening.add_argument(
+        open_parser.add_argument(
             "--graph", metavar="FILE|ilsvrc", help="question graph, JSON or YAML; or ILSVRC's"
         )
-        opening.add_argument("--mode", choices=replaying.MODES, help="what a no closes")
-        opening.add_argument("--order", choices=ORDERS, help="which question comes next")
-        opening.add_argument(
+        open_parser.add_argument("--mode", choices=replaying.MODES, help="what a no closes")
+        open_parser.add_argument("--order", choices=ORDERS, help="which question comes next")
+        open_parser.add_argument(
             "--images", type=Path, help="file of image names, one a line; by default all"
         )
-        opening.add_argument("--policy", type=Path, help="policy.yaml")
-        opening.add_argument("--instructions", type=Path, help="text file that people see")
-        opening.add_argument("--draft", action="store_true", help="make it, but ask nobody yet")
+        open_parser.add_argument("--policy", type=Path, help="policy.yaml")
+        open_parser.add_argument("--instructions", type=Path, help="text file that people see")
+        open_parser.add_argument("--draft", action="store_true", help="make it, but ask nobody yet")
         for name, (change, what) in CHANGES.items():
             verb = self.verb(parser, name, partial(self._change, change), help=what)
             verb.add_argument("name", metavar="NAME", help="of the campaign")
         status = self.verb(parser, "status", self.status, help="how far it is, and what it costs")
         status.add_argument("name", metavar="NAME", help="of the campaign")
-        freezing = self.verb(parser, "freeze", self.freeze, help="write a release")
-        freezing.add_argument("name", metavar="NAME", help="of the campaign")
-        freezing.add_argument(
+        freeze_parser = self.verb(parser, "freeze", self.freeze, help="write a release")
+        freeze_parser.add_argument("name", metavar="NAME", help="of the campaign")
+        freeze_parser.add_argument(
             "--out", type=Path, required=True, metavar="DIR", help="a folder that is not there yet"
         )
         rebuilding = self.verb(
@@ -120,7 +119,7 @@ class Command(ContractCommand):
             "rebuild",
             self.rebuild,
             self.show_rebuilt,
-            help="settlements from the answers anew: what would differ",
+            help="settlements recomputed from the answers: what would differ",
         )
         rebuilding.add_argument("name", metavar="NAME", help="of the campaign")
         pilot = self.verb(
@@ -132,7 +131,7 @@ class Command(ContractCommand):
         )
         pilot.add_argument("--seed", type=int, default=0, help="of the choice (0)")
         calibrate = self.verb(
-            parser, "calibrate", self.calibrate, help="work standings and vote tables out now"
+            parser, "calibrate", self.calibrate, help="recompute reputations and vote tables now"
         )
         calibrate.add_argument("name", metavar="NAME", help="of the campaign")
 
@@ -213,8 +212,8 @@ class Command(ContractCommand):
             net = load()
             topics = [net.synset(net.index(wnid)) for wnid in _wnids(choice.vocabulary, net)]
             classes = [{"key": s.wnid, "name": ", ".join(s.lemmas)} for s in topics]
-        pairs = drafting.naming_pairs(choice.dataset, _names(choice.images))
-        return drafting.draft(
+        pairs = opening.naming_pairs(choice.dataset, _names(choice.images))
+        return opening.draft(
             owner, kind=choice.kind, pairs=pairs, vocabulary=classes, **choice.common()
         )
 
@@ -250,7 +249,7 @@ class Command(ContractCommand):
         return self._status(_campaign(name))
 
     def freeze(self, name: str, out: Path, **_: Any) -> dict[str, object]:
-        release = releases.freeze(_campaign(name), None, out)
+        release = freezing.freeze(_campaign(name), None, out)
         counts = {k: v for k, v in release.counts.items() if k not in ("marks", "interim")}
         return {
             "campaign": name,

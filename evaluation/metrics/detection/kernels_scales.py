@@ -78,7 +78,7 @@ def matched_rounds(
     scales: NDArray[np.float64],
     values: NDArray[np.float64],
 ) -> NDArray[np.float64]:
-    """(R, B) mean value of each bin after its classes were drawn anew and matched by scale.
+    """(R, B) mean value of each bin after its classes were drawn again and matched by scale.
 
     drawn: (R, C) any 32 random bits. Bin b has the classes from begins[b] to begins[b + 1], by
     ascending scale. NaN: none stayed.

@@ -56,7 +56,7 @@ def correct_sets(
     set has at least k valid labels.
 
     valid: synsets, each once; true: synsets, the valid ones where not given. ks ascend from 1 up.
-    Where fewer than k valid labels can be reached, the set has those. Every k starts anew in the
+    Where fewer than k valid labels can be reached, the set has those. Every k starts again in the
     paper, which gives the same sets.
     """
     if not ks or list(ks) != sorted(set(ks)) or ks[0] < 1:

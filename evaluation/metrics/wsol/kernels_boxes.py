@@ -87,7 +87,7 @@ def byte_hits(scores, scale, boxes, deltas):
         nothing = _best(0.0, 0.0, 0.0, 0.0, truth)
         _count(nothing, truth, highest, 255, changes)
         largest[highest:] = nothing >= 0.5
-    return _standing(changes), largest, highest
+    return _where_right(changes), largest, highest
 
 
 @njit(nogil=True, cache=True)
@@ -102,7 +102,7 @@ def step_hits(scores, scale, bins, boxes, deltas):
     changes = np.zeros((deltas.shape[0], bins + 1), np.int32)
     largest = np.zeros(bins, np.bool_)
     _components(picture, truth, changes, largest)
-    return _standing(changes), largest
+    return _where_right(changes), largest
 
 
 @njit(nogil=True, cache=True)
@@ -117,7 +117,7 @@ def _truth(boxes, deltas, extra):
 
 
 @njit(nogil=True, cache=True)
-def _standing(changes):
+def _where_right(changes):
     """Where more boxes have come to be right than have ceased to."""
     count = changes.shape[1] - 1
     hits = np.zeros((changes.shape[0], count), np.bool_)

@@ -51,7 +51,7 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Standing:
+class ClassifierRow:
     """A classifier's row of a grid: a cell for each scheme, None where it was not asked.
 
     mean: over the schemes, None where one is missing.
@@ -80,8 +80,8 @@ class Lead:
     their order is sure.
     """
 
-    best: Standing
-    second: Standing | None
+    best: ClassifierRow
+    second: ClassifierRow | None
     wins: int
     schemes: int
     sure: bands.Order
@@ -159,14 +159,14 @@ def measures(result: CdsResult) -> list[str]:
     return [name for name in wording.SCORES if name in valued]
 
 
-def standings(result: CdsResult, measure: str, averaging: str) -> list[Standing]:
+def classifier_rows(result: CdsResult, measure: str, averaging: str) -> list[ClassifierRow]:
     """Every classifier over the content schemes, least needed first, people last."""
     rows = where(result.tables.by_content_scheme, measure=measure, averaging=averaging)
     found = {(row.classifier, row.content_scheme): row for row in rows}
     return _grid(result, content_schemes(result), found)
 
 
-def by_part_scheme(result: CdsResult, measure: str, averaging: str) -> list[Standing]:
+def by_part_scheme(result: CdsResult, measure: str, averaging: str) -> list[ClassifierRow]:
     """The same over part schemes."""
     rows = where(result.tables.by_part_scheme, measure=measure, averaging=averaging)
     return _grid(result, part_schemes(result), {(r.classifier, r.part_scheme): r for r in rows})
@@ -176,7 +176,7 @@ def _grid(
     result: CdsResult,
     schemes: list[str],
     rows: Mapping[tuple[str, str], ContentSchemeRow | PartSchemeRow],
-) -> list[Standing]:
+) -> list[ClassifierRow]:
     """rows: by classifier and scheme. People take no machine's mark."""
     values = {place: row.value for place, row in rows.items() if row.value is not None}
     leading = leaders(result)
@@ -187,7 +187,7 @@ def _grid(
         )
         for scheme in schemes
     }
-    standings = []
+    grid = []
     for name in result.classifiers:
         own = [values.get((name, scheme)) for scheme in schemes]
         known = [value for value in own if value is not None]
@@ -198,9 +198,9 @@ def _grid(
             for scheme, value in zip(schemes, own, strict=True)
         ]
         mean = sum(known) / len(known) if own and len(known) == len(own) else None
-        standings.append(Standing(name, name == PEOPLE, mean, cells))
+        grid.append(ClassifierRow(name, name == PEOPLE, mean, cells))
     return sorted(
-        standings, key=lambda row: (row.is_people, row.mean is None, row.mean or 0, row.classifier)
+        grid, key=lambda row: (row.is_people, row.mean is None, row.mean or 0, row.classifier)
     )
 
 
@@ -224,7 +224,7 @@ def signed(share: float) -> str:
 
 def answer(result: CdsResult, averaging: str) -> Lead | None:
     """Which machine needs least of the object, and by how much; None without a machine."""
-    ranked = standings(result, "cds", averaging)
+    ranked = classifier_rows(result, "cds", averaging)
     machines = [row for row in ranked if not row.is_people and row.mean is not None]
     if not machines:
         return None
@@ -240,7 +240,7 @@ def answer(result: CdsResult, averaging: str) -> Lead | None:
     )
 
 
-def _values(row: Standing) -> list[float]:
+def _values(row: ClassifierRow) -> list[float]:
     return [cell.value for cell in row.cells if cell]
 
 
@@ -258,7 +258,7 @@ def leaders(result: CdsResult) -> list[str]:
     return found[0] if len(found) > 1 else []
 
 
-def _people(ranked: list[Standing], best: Standing) -> PeopleMean | None:
+def _people(ranked: list[ClassifierRow], best: ClassifierRow) -> PeopleMean | None:
     for row in ranked:
         if row.is_people and (own := _values(row)):
             both = zip(best.cells, row.cells, strict=True)

@@ -214,7 +214,7 @@ class PartImportViewSet(InDataset):
         goal = self.dataset
         body = self.read(NewPartsSerializer)
         cap = None if body["cap"] == 1 else body["cap"]
-        how = part_imports.How(body["source"], cap, body["repair"])
+        how = part_imports.ImportOptions(body["source"], cap, body["repair"])
         made = part_imports.take(
             goal, self.user, body["file"], format_name=body.get("format", ""), how=how
         )

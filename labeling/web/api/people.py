@@ -116,7 +116,7 @@ class MemberSerializer(serializers.ModelSerializer):
 
     @extend_schema_field(StandingSerializer(allow_null=True))
     def get_standing(self, row: Membership) -> dict[str, object] | None:
-        found = self.context["standings"].get(row.user_id)
+        found = self.context["accuracies"].get(row.user_id)
         return StandingSerializer(found).data if found else None
 
 
@@ -159,7 +159,7 @@ class MemberViewSet(CampaignViewSet):
         return self.paged(rows, MemberSerializer, self._about)
 
     def _about(self, page: Sequence[Membership]) -> dict[str, object]:
-        return {"standings": progress.standings_of(self.campaign(RESEARCHER), page)}
+        return {"accuracies": progress.accuracies_of(self.campaign(RESEARCHER), page)}
 
     def _said(self, row: Membership) -> Response:
         return self.answer(MemberSerializer, row, 200, **self._about([row]))

@@ -1,4 +1,4 @@
-"""Quality: standings, blocks, calibrations, audits, and the figures of a campaign."""
+"""Quality: reputations, blocks, calibrations, audits, and the figures of a campaign."""
 
 import django_filters
 from django.db.models import QuerySet
@@ -203,7 +203,7 @@ class CalibrationViewSet(CampaignViewSet):
 
     @extend_schema(request=None, responses={202: JobSerializer})
     def create(self, request: Request, campaign: str) -> Response:
-        """Works standings and vote tables out anew, in the background."""
+        """Recomputes reputations and vote tables, in the background."""
         job = calibrating.ask_now(self.campaign(RESEARCHER), self.user)
         return self.answer(JobSerializer, job, 202)
 

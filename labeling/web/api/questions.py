@@ -197,10 +197,10 @@ class QuestionViewSet(CampaignViewSet):
 
     def _support(self, page: Sequence[Question]) -> dict[str, object]:
         rows = CURRENT_SETTLEMENTS.filter(question__in=[row.pk for row in page]).order_by("pk")
-        standing = {row.question_id: row for row in rows}
-        if not standing:
+        current = {row.question_id: row for row in rows}
+        if not current:
             return {"support": {}}
-        return {"support": settling.support(page[0].campaign, standing.values())}
+        return {"support": settling.support(page[0].campaign, current.values())}
 
     @extend_schema(request=NewQuestionsSerializer, responses={201: AddedQuestionsSerializer})
     def create(self, request: Request, campaign: str) -> Response:

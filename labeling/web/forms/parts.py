@@ -3,7 +3,7 @@
 from django import forms
 
 from labeling.exchange import part_reading
-from labeling.exchange.part_imports import How
+from labeling.exchange.part_imports import ImportOptions
 from labeling.parts.simplifying import CAP
 from labeling.web.forms.common import WordedForm
 from labeling.web.forms.kept import KeepsFiles, KeptFileInput
@@ -57,8 +57,8 @@ class PartsImportForm(KeepsFiles, WordedForm):
         help_text="What was mended is listed. Else such an object is refused.",
     )
 
-    def how(self) -> How:
+    def how(self) -> ImportOptions:
         """What was chosen beside the file, once it is checked."""
         data = self.cleaned_data
         cap = None if data["cap"] >= 100 else data["cap"] / 100
-        return How(source=data["source"], cap=cap, repair=data["repair"])
+        return ImportOptions(source=data["source"], cap=cap, repair=data["repair"])

@@ -18,7 +18,7 @@ LABELS = {
     "inner_no_error": "… and for a no that closes others",
     "prior_yes": "Expected share of yes",
     "assumed_accuracy": "A newcomer is right",
-    "calibrate_answers": "Learn anew after",
+    "calibrate_answers": "Learn again after",
     "drop_share": "Drop an image above",
     "gold_share": "Share of gold",
     "gold_share_firm": "… for those who have proven themselves",
@@ -113,7 +113,7 @@ GROUPS = (
     Group(
         "Standing: the test on gold",
         "Every answer to gold speaks for “good” or “bad”. When the scale tips to bad, the action "
-        "follows; when it tips to good, the test begins anew, so that it notices a change.",
+        "follows; when it tips to good, the test begins again, so that it notices a change.",
         ("good_accuracy", "bad_accuracy", "reject_good", "accept_bad", "test_cap", "gold_action"),
     ),
     Group(

@@ -172,7 +172,7 @@ def campaign_progress(request: SignedIn, name: str) -> HttpResponse:
 def campaign_state(request: SignedIn, name: str) -> HttpResponse:
     """Opens, pauses, resumes or closes the campaign."""
     campaign = own_campaign(request, name)
-    action = request.POST.get("deed", "")
+    action = request.POST.get("move", "")
     with refusals_shown(request):
         lifecycle.move(campaign, request.user, action)
         messages.success(request, MOVED[action])

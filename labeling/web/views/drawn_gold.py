@@ -74,7 +74,7 @@ def gold_draw(request: SignedIn, name: str, pk: int) -> HttpResponse:
         form=form,
         item=item,
         gold=gold,
-        setup=part_overview.bench(
+        setup=part_overview.editor_setup(
             campaign,
             item,
             objects.category_of(item),

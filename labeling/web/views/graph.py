@@ -173,8 +173,8 @@ def _versions(campaign: Campaign) -> list[dict[str, object]]:
     """The latest versions, each with how much it changed as its decision says."""
     found = campaign.graphs.select_related("created_by").order_by("-version")[:VERSIONS]
     decisions = campaign.decisions.filter(kind=Decision.Kind.GRAPH).order_by("-pk")[:VERSIONS]
-    said = {decision.content.get("version"): decision.content for decision in decisions}
-    return [{"version": row, "said": said.get(row.version, {})} for row in found]
+    summaries = {decision.content.get("version"): decision.content for decision in decisions}
+    return [{"version": row, "summary": summaries.get(row.version, {})} for row in found]
 
 
 def _graph(campaign: Campaign) -> replaying.Graph:
@@ -202,8 +202,8 @@ def _changes(before: replaying.Graph, after: replaying.Graph) -> dict[str, objec
                 "fields": [
                     {
                         "field": field,
-                        "before": _said(before.node(entry["id"]), field),
-                        "after": _said(after.node(entry["id"]), field),
+                        "before": _field_text(before.node(entry["id"]), field),
+                        "after": _field_text(after.node(entry["id"]), field),
                     }
                     for field in entry["fields"]
                 ],
@@ -213,6 +213,6 @@ def _changes(before: replaying.Graph, after: replaying.Graph) -> dict[str, objec
     }
 
 
-def _said(node: replaying.Node, field: str) -> str:
+def _field_text(node: replaying.Node, field: str) -> str:
     value = node.content().get(field) or ""
     return ", ".join(value) if isinstance(value, list) else str(value)

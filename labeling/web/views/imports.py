@@ -11,7 +11,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from labeling.campaigns.access import dataset_for
-from labeling.datasets import imports as coming
+from labeling.datasets import imports
 from labeling.datasets.datasets import check_may_add, may_add
 from labeling.errors import Refusal, TooLarge
 from labeling.models import Dataset, Import, Job
@@ -51,7 +51,7 @@ def dataset_import(request: SignedIn, name: str) -> HttpResponse:
     form = ImportForm(request.POST)
 
     def bring() -> HttpResponse:
-        row = coming.of_path(dataset, request.user, **form.cleaned_data)
+        row = imports.of_path(dataset, request.user, **form.cleaned_data)
         return redirect("labeling:import_report", dataset.name, row.pk)
 
     fresh = UploadForm(user=request.user)
@@ -77,14 +77,14 @@ def dataset_imports(request: SignedIn, name: str) -> HttpResponse:
 def import_report(request: SignedIn, name: str, pk: int) -> HttpResponse:
     """One import: how far it is, why it failed, or what became of each file."""
     dataset = dataset_for(request.user, name)
-    row = coming.import_for(dataset, pk)
+    row = imports.import_for(dataset, pk)
     ended = row.job.state in ENDED
     context = {
         "dataset": dataset,
         "import": row,
         "job": row.job,
         "ended": ended,
-        "report": coming.report_of(row),
+        "report": imports.report_of(row),
         "may_add": may_add(request.user, dataset),
     }
     page, progress = "labeling/dataset_report.html", "labeling/_import_progress.html"
@@ -95,9 +95,9 @@ def import_report(request: SignedIn, name: str, pk: int) -> HttpResponse:
 @require_POST
 def import_retry(request: SignedIn, name: str, pk: int) -> HttpResponse:
     """Tries a failed import again."""
-    row = coming.import_for(_own(request, name), pk)
+    row = imports.import_for(_own(request, name), pk)
     with refusals_shown(request):
-        coming.retry(row, request.user)
+        imports.retry(row, request.user)
     return redirect("labeling:import_report", name, pk)
 
 
@@ -134,15 +134,15 @@ def _take(request: SignedIn, dataset: Dataset, form: UploadForm) -> HttpResponse
     """The report of a few files, or the way to the import of many."""
     data = form.cleaned_data
     files = [
-        coming.Sent(file.name, file, file.name.lower().endswith(".zip")) for file in data["files"]
+        imports.Sent(file.name, file, file.name.lower().endswith(".zip")) for file in data["files"]
     ]
     said = {"licence": data["licence"], "source": data["source"]}
-    if coming.are_small(files):
-        report = coming.add_small(dataset, files, **said)
+    if imports.are_small(files):
+        report = imports.add_small(dataset, files, **said)
         form.forget_files()
         context = {"dataset": dataset, "report": report, "ended": True, "may_add": True}
         return render(request, "labeling/dataset_report.html", context)
-    row = coming.of_uploads(dataset, request.user, files, **said)
+    row = imports.of_uploads(dataset, request.user, files, **said)
     form.forget_files()
     return redirect("labeling:import_report", dataset.name, row.pk)
 

@@ -13,7 +13,7 @@ from labeling.exchange.prior_labels import BroughtIn
 from labeling.models import Campaign, Dataset, Job, Release
 from labeling.plurals import count_of
 from labeling.release_files import exporting
-from labeling.releases import freezing as frozen
+from labeling.releases import freezing
 from labeling.web.forms.common import carried_out
 from labeling.web.forms.labels import ExportOptionsForm, KnownLabelsForm
 from labeling.web.views.shared import SignedIn, done, own_campaign, query_of, render_campaign
@@ -55,7 +55,7 @@ def dataset_labels(request: SignedIn, name: str) -> HttpResponse:
 def release_labels(request: SignedIn, name: str, number: int) -> HttpResponseBase:
     """A release's labels as a zip in the format asked for, or how far its making is."""
     campaign = own_campaign(request, name)
-    release = frozen.release_for(campaign, number)
+    release = freezing.release_for(campaign, number)
     format_name = request.GET.get("format", "csv")
     form = ExportOptionsForm(request.GET, format_name=format_name, kind=campaign.kind)
     if not form.is_valid():
@@ -90,7 +90,7 @@ def release_labels(request: SignedIn, name: str, number: int) -> HttpResponseBas
 def release_label_options(request: SignedIn, name: str, number: int) -> HttpResponse:
     """The formats of a release's labels that can be written in several ways."""
     campaign = own_campaign(request, name)
-    return _options(request, campaign, frozen.release_for(campaign, number), {})
+    return _options(request, campaign, freezing.release_for(campaign, number), {})
 
 
 def _options(

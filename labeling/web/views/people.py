@@ -1,4 +1,4 @@
-"""A campaign's people: roles, invitations, and one person's standing with what is done of it."""
+"""A campaign's people: roles, invitations, and one person's reputation with the actions on it."""
 
 from dataclasses import dataclass
 
@@ -18,8 +18,7 @@ from labeling.errors import NotYours
 from labeling.kinds import policies
 from labeling.models import Campaign, Invitation, Membership, User
 from labeling.plurals import count_of
-from labeling.quality import blocking, monitoring
-from labeling.quality import memberships as actions
+from labeling.quality import blocking, memberships, monitoring
 from labeling.reports import person_overview, progress
 from labeling.web.forms.common import carried_out, refusals_shown
 from labeling.web.forms.people import InvitationForm, QuotasForm, ReasonForm, RoleForm
@@ -53,7 +52,7 @@ def invitation_new(request: SignedIn, name: str) -> HttpResponse:
     form = InvitationForm(request.POST)
 
     def invite() -> HttpResponse:
-        invitation, secret = actions.invite(campaign, request.user, **form.cleaned_data)
+        invitation, secret = memberships.invite(campaign, request.user, **form.cleaned_data)
         link = request.build_absolute_uri(reverse("join", args=[secret]))
         return _people(request, campaign, InvitationForm(), link=link, made=invitation)
 
@@ -68,7 +67,7 @@ def invitation_revoke(request: SignedIn, name: str, pk: int) -> HttpResponse:
     invitation = campaign.invitations.filter(pk=pk).first()
     if invitation is None:
         raise NotYours("There is no such invitation to this campaign.")
-    actions.revoke(invitation, request.user)
+    memberships.revoke(invitation, request.user)
     said = "The invitation is withdrawn; its link leads nowhere now."
     return done(request, said, "people", campaign.name)
 
@@ -82,7 +81,7 @@ def member_role(request: SignedIn, name: str, pk: int) -> HttpResponse:
     form = RoleForm(request.POST)
     if form.is_valid():
         with refusals_shown(request):
-            changed = actions.change_role(membership, request.user, form.cleaned_data["role"])
+            changed = memberships.change_role(membership, request.user, form.cleaned_data["role"])
             messages.success(request, f"{name_of(membership)} is {changed.role} now.")
     else:
         messages.error(request, "Choose one of the roles.")
@@ -96,7 +95,7 @@ def member_remove(request: SignedIn, name: str, pk: int) -> HttpResponse:
     campaign = own_campaign(request, name)
     membership = _member(campaign, pk)
     with refusals_shown(request):
-        actions.remove(membership, request.user)
+        memberships.remove(membership, request.user)
         who = name_of(membership)
         messages.success(request, f"{who} is no longer in the campaign. Their answers stay.")
     return redirect("labeling:people", campaign.name)
@@ -240,7 +239,9 @@ def _undoes(action: str, campaign: Campaign, membership: Membership) -> list[str
             "and count.",
         ]
     if action == "pardon":
-        return ["They get questions at once, without training or test. Their standing begins anew."]
+        return [
+            "They get questions at once, without training or test. Their reputation starts again."
+        ]
     return _touched(action, blocking.affected(campaign, membership.user))
 
 

@@ -61,7 +61,7 @@ class TilePart:
 
     number: int
     name: str
-    said: str
+    label: str
     colour: str = ""
     path: str = ""
     x: str = ""
@@ -213,11 +213,11 @@ def _tile(thing: PartedObject, unknown: list[str], item: Item | None, about: Abo
 
 def _part(part: Part, place: int, names: dict[str, str]) -> TilePart:
     x, y = middle(part.polygons) if part.polygons else (0.0, 0.0)
-    said = ORIGINS[part.origin] if part.state == STATES[0] else WORDS[part.state]
+    label = ORIGINS[part.origin] if part.state == STATES[0] else WORDS[part.state]
     return TilePart(
         number=place + 1,
         name=names.get(part.key, part.key),
-        said=said,
+        label=label,
         colour=colour(place),
         path=path_data(part.polygons),
         x=f"{x:g}",

@@ -167,16 +167,16 @@ def _review(
 
 def _drawn(campaign: Campaign, question: Question, form: VerdictForm) -> dict[str, object]:
     picture = part_overview.question_picture(campaign, question)
-    standing = picture.settlement.pk if picture.settlement else 0
+    current = picture.settlement.pk if picture.settlement else 0
     return {
         "picture": picture,
-        "setup": part_overview.bench(
+        "setup": part_overview.editor_setup(
             campaign,
             question.item,
             question.topic,
             # What was refused goes on where it was.
             form.refused or picture.value,
-            f"correction:{question.pk}:{standing}",
+            f"correction:{question.pk}:{current}",
         )
         | {"begin": form.refused is not None},
     }

@@ -7,9 +7,9 @@ from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
-from labeling.web import tokens as actions
 from labeling.web.forms.common import refusals_shown
 from labeling.web.forms.people import TokenForm
+from labeling.web.tokens import create_token, revoke_token, tokens_of
 from labeling.web.views.shared import SignedIn, done
 
 
@@ -22,7 +22,7 @@ def tokens(request: SignedIn) -> HttpResponse:
     made, secret = None, ""
     if form.is_valid():
         with refusals_shown(form):
-            made, secret = actions.create_token(request.user, **form.cleaned_data)
+            made, secret = create_token(request.user, **form.cleaned_data)
             form = TokenForm()
     return render(
         request,
@@ -31,7 +31,7 @@ def tokens(request: SignedIn) -> HttpResponse:
             "form": form,
             "made": made,
             "secret": secret,
-            "tokens": list(actions.tokens_of(request.user)),
+            "tokens": list(tokens_of(request.user)),
             "now": timezone.now(),
         },
     )
@@ -41,5 +41,5 @@ def tokens(request: SignedIn) -> HttpResponse:
 @require_POST
 def token_revoke(request: SignedIn, key: str) -> HttpResponse:
     """Makes a token useless."""
-    actions.revoke_token(request.user, key)
+    revoke_token(request.user, key)
     return done(request, "The token works no more.", "tokens")

@@ -57,8 +57,10 @@ def vocabulary_category(request: SignedIn, name: str, key: str) -> HttpResponse:
     dataset = dataset_for(request.user, name)
     _check_may_edit(request, dataset)
     version = _opened_with(request, dataset)
-    said = vocabulary_store.read(version) if version else None
-    places = {category.key: n for n, category in enumerate(said.categories)} if said else {}
+    vocabulary = vocabulary_store.read(version) if version else None
+    places = (
+        {category.key: n for n, category in enumerate(vocabulary.categories)} if vocabulary else {}
+    )
     if key not in places:
         raise NotYours("The vocabulary has no such category, or no longer.")
     return _category(request, dataset, version, places[key])
@@ -79,11 +81,11 @@ def vocabulary_category_remove(request: SignedIn, name: str, key: str) -> HttpRe
     """The vocabulary without this category."""
     dataset = dataset_for(request.user, name)
     _check_may_edit(request, dataset)
-    said = vocabulary_store.of(dataset)
-    category = said.category(key) if said else None
-    if said is None or category is None:
+    vocabulary = vocabulary_store.of(dataset)
+    category = vocabulary.category(key) if vocabulary else None
+    if vocabulary is None or category is None:
         raise NotYours("The vocabulary has no such category, or no longer.")
-    content = said.content()
+    content = vocabulary.content()
     content["categories"] = [row for row in content["categories"] if row["key"] != category.key]
     with refusals_shown(request):
         made = vocabulary_store.add_version(dataset, content, request.user)
@@ -97,9 +99,9 @@ def vocabulary_version(request: SignedIn, name: str, version: int) -> HttpRespon
     """A version, and what it changed of the one before."""
     dataset = dataset_for(request.user, name)
     row = _version(dataset, version)
-    said = vocabulary_store.read(row)
+    vocabulary = vocabulary_store.read(row)
     before = dataset.vocabularies.filter(version__lt=version).order_by("-version").first()
-    found = changes(vocabulary_store.read(before), said) if before else []
+    found = changes(vocabulary_store.read(before), vocabulary) if before else []
     return render(
         request,
         "labeling/vocabulary_version.html",
@@ -108,8 +110,8 @@ def vocabulary_version(request: SignedIn, name: str, version: int) -> HttpRespon
             "version": row,
             "latest": vocabulary_store.current(dataset),
             "before": before,
-            "said": said,
-            "rows": _rows(said, {}),
+            "vocabulary": vocabulary,
+            "rows": _rows(vocabulary, {}),
             **{
                 what: [change for change in found if change.what == what]
                 for what in ("added", "removed", "changed")
@@ -133,17 +135,19 @@ def vocabulary_download(request: SignedIn, name: str, version: int) -> HttpRespo
 
 def _page(request: SignedIn, dataset: Dataset, form: VocabularyForm | None) -> HttpResponse:
     version = vocabulary_store.current(dataset)
-    said = vocabulary_store.read(version) if version else None
-    counts = vocabulary_store.objects_by_category(dataset, said) if said else {}
-    initial = {"text": said.as_yaml(), "version": version.version} if said and version else {}
+    vocabulary = vocabulary_store.read(version) if version else None
+    counts = vocabulary_store.objects_by_category(dataset, vocabulary) if vocabulary else {}
+    initial = (
+        {"text": vocabulary.as_yaml(), "version": version.version} if vocabulary and version else {}
+    )
     return render(
         request,
         "labeling/vocabulary.html",
         {
             "dataset": dataset,
             "version": version,
-            "said": said,
-            "rows": _rows(said, counts) if said else [],
+            "vocabulary": vocabulary,
+            "rows": _rows(vocabulary, counts) if vocabulary else [],
             "all_open": "open" in request.GET,
             "may_edit": vocabulary_store.may_edit(request.user, dataset),
             "form": form or VocabularyForm(initial=initial, user=request.user),
@@ -162,12 +166,16 @@ def _opened_with(request: SignedIn, dataset: Dataset) -> Version | None:
 def _category(
     request: SignedIn, dataset: Dataset, version: Version | None, place: int | None
 ) -> HttpResponse:
-    said = vocabulary_store.read(version) if version else None
-    category = said.categories[place] if said is not None and place is not None else None
+    vocabulary = vocabulary_store.read(version) if version else None
+    category = (
+        vocabulary.categories[place] if vocabulary is not None and place is not None else None
+    )
     if category is not None and len(category.parts) > MOST_ROWS:
         messages.info(request, f"{category.name} has so many parts that only the text changes it.")
         return redirect("labeling:vocabulary", dataset.name)
-    forms = CategoryForms(said, place, version.version if version else None, request.POST or None)
+    forms = CategoryForms(
+        vocabulary, place, version.version if version else None, request.POST or None
+    )
     if request.method == "POST" and forms.is_valid():
         try:
             made = vocabulary_store.add_version(
@@ -180,7 +188,9 @@ def _category(
             forms.say(refusal)
         else:
             return _saved(request, dataset, made)
-    count = vocabulary_store.objects_by_category(dataset, said) if said and category else {}
+    count = (
+        vocabulary_store.objects_by_category(dataset, vocabulary) if vocabulary and category else {}
+    )
     return render(
         request,
         "labeling/vocabulary_category.html",
@@ -196,8 +206,8 @@ def _category(
 
 
 def _saved(request: SignedIn, dataset: Dataset, made: Version) -> HttpResponse:
-    said = f"Version {made.version} of the vocabulary is the latest now."
-    return done(request, said, "vocabulary", dataset.name)
+    message = f"Version {made.version} of the vocabulary is the latest now."
+    return done(request, message, "vocabulary", dataset.name)
 
 
 def _check_may_edit(request: SignedIn, dataset: Dataset) -> None:
@@ -212,9 +222,9 @@ def _version(dataset: Dataset, version: int) -> Version:
     return row
 
 
-def _rows(said: Vocabulary, objects: dict[str, int]) -> list[dict[str, object]]:
+def _rows(vocabulary: Vocabulary, objects: dict[str, int]) -> list[dict[str, object]]:
     """Each category with its parts, as the page lists them, and what its wnid means."""
-    meant = _meant(said)
+    meant = _meant(vocabulary)
     return [
         {
             "category": category,
@@ -234,13 +244,13 @@ def _rows(said: Vocabulary, objects: dict[str, int]) -> list[dict[str, object]]:
                 for part in category.parts
             ],
         }
-        for category in said.categories
+        for category in vocabulary.categories
     ]
 
 
-def _meant(said: Vocabulary) -> dict[str, str]:
+def _meant(vocabulary: Vocabulary) -> dict[str, str]:
     """The definition of each category that the site's glossary knows, by key."""
-    found = opening.describe([category.key for category in said.categories])
+    found = opening.describe([category.key for category in vocabulary.categories])
     return {topic["key"]: topic["definition"] for topic in found if topic.get("definition")}
 
 
@@ -259,7 +269,9 @@ def _versions(request: SignedIn, dataset: Dataset) -> list[dict[str, object]]:
         found.append(
             {
                 "version": row,
-                "said": counted(changes(vocabulary_store.read(before), vocabulary_store.read(row)))
+                "summary": counted(
+                    changes(vocabulary_store.read(before), vocabulary_store.read(row))
+                )
                 if before
                 else {},
                 "campaigns": [campaign for campaign in campaigns if campaign.pk in mine],

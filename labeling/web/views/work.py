@@ -13,12 +13,12 @@ from django.views.decorators.http import require_GET, require_POST
 
 from labeling.errors import NotYours, Refusal
 from labeling.exchange import label_files
-from labeling.jobs import queue as actions
+from labeling.jobs import queue
 from labeling.kinds import KINDS
 from labeling.kinds.base import OBJECTS
 from labeling.models import Job
 from labeling.release_files import exporting
-from labeling.releases import freezing as frozen
+from labeling.releases import freezing
 from labeling.web.forms.common import refusals_shown
 from labeling.web.views.shared import SignedIn, own_campaign, page_of, query_of, render_campaign
 
@@ -62,7 +62,7 @@ def job_retry(request: SignedIn, name: str, pk: int) -> HttpResponse:
     if job is None:
         raise NotYours("There is no such job in this campaign.")
     with refusals_shown(request):
-        actions.retry(job, request.user)
+        queue.retry(job, request.user)
         messages.success(request, "The job waits for its turn.")
     return redirect("labeling:jobs", campaign.name)
 
@@ -91,7 +91,7 @@ def release_freeze(request: SignedIn, name: str) -> HttpResponse:
     """Freezes what the campaign says now."""
     campaign = own_campaign(request, name)
     latest = campaign.releases.order_by("-number").first()
-    release = frozen.freeze(campaign, request.user)
+    release = freezing.freeze(campaign, request.user)
     if latest and latest.pk == release.pk:
         said = f"Nothing has changed since release {release.number}: it holds all of it."
         messages.info(request, said)
@@ -105,12 +105,12 @@ def release_freeze(request: SignedIn, name: str) -> HttpResponse:
 def release_download(request: SignedIn, name: str, number: int) -> FileResponse:
     """The release's folder as a zip."""
     campaign = own_campaign(request, name)
-    release = frozen.release_for(campaign, number)
+    release = freezing.release_for(campaign, number)
     folder = f"{campaign.name}-{release.number}"
     # On disk, not in memory; gone when the response is closed.
     file = TemporaryFile()  # noqa: SIM115
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as archive:
-        for path in _files(frozen.folder_of(release)):
+        for path in _files(freezing.folder_of(release)):
             archive.write(path, f"{folder}/{path.name}")
     file.seek(0)
     return FileResponse(

@@ -30,8 +30,8 @@ function show(frame, quietly) {
     if (cell.matches("th")) isShown ? cell.setAttribute("aria-current", "true") : cell.removeAttribute("aria-current");
   }
   for (const [at, row] of [...strip.querySelectorAll("[data-answers] tr")].entries()) {
-    const said = row.querySelector(`td[data-frame="${shown}"] .said`);
-    viewer.querySelector(`[data-now="${at}"]`).replaceChildren(said.cloneNode(true));
+    const answer = row.querySelector(`td[data-frame="${shown}"] .answer-now`);
+    viewer.querySelector(`[data-now="${at}"]`).replaceChildren(answer.cloneNode(true));
   }
   if (isReady) showPicture(head.dataset.source);
   if (quietly) return;

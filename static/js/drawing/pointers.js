@@ -36,7 +36,7 @@ export class Pointers {
     removeEventListener("resize", this.stale);
   }
 
-  /* Screen point of an event. Where the drawing lies is asked anew after a pause: asking makes the
+  /* Screen point of an event. Where the drawing lies is asked again after a pause: asking makes the
      browser lay the page out, too dear for every move of a hand. */
   #at(event) {
     if (event.timeStamp - this.#seen > STALE_MS) this.stale();

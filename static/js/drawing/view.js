@@ -21,7 +21,7 @@ export class View {
     this.fitted = null; // the box that is shown, until somebody pans or zooms
   }
 
-  /* The drawing has another size: what was fitted is fitted anew, else the middle stays. */
+  /* The drawing has another size: what was fitted is fitted again, else the middle stays. */
   resize(width, height) {
     this.x += (width - this.screen.width) / 2;
     this.y += (height - this.screen.height) / 2;

@@ -1,13 +1,13 @@
-/* What every page with the drawing engine has: the drawing of one object, what is said of its parts,
-   the panel beside it. A page that extends it has `said` and `panel`, and changed() follows a stroke. */
+/* What every page with the drawing engine has: the drawing of one object, the labels of its parts,
+   the panel beside it. A page that extends it has `labels` and `panel`, and changed() follows a stroke. */
 import { Drawing } from "../drawing/drawing.js";
 import { announce, murmur, one } from "../screen.js";
 import { showKeys } from "./keys.js";
-import { OUTLINE } from "./said.js";
+import { OUTLINE } from "./labels.js";
 
 export class Easel {
   drawing = null;
-  said = null;
+  labels = null;
   // The key of the part that the server did not take.
   fault = null;
   root = one("[data-drawing]");
@@ -32,7 +32,7 @@ export class Easel {
       image,
       view: crop,
       crop,
-      parts: this.said.parts.map((part) => ({ ...part, whole: part.key === OUTLINE })),
+      parts: this.labels.parts.map((part) => ({ ...part, whole: part.key === OUTLINE })),
       announce: (text, { quiet }) => (quiet ? murmur(text) : announce(text)),
     });
     this.drawing.addEventListener("change", () => this.#loading || this.changed());
@@ -65,7 +65,7 @@ export class Easel {
 
   /* What the import holds of a part becomes the person's own to mend. */
   mend(key) {
-    const { polygons } = this.said.given[key];
+    const { polygons } = this.labels.given[key];
     this.drawing.load({ ...this.shapes, [key]: polygons }, { keepHistory: true });
     this.drawing.use("edit");
   }

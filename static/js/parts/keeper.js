@@ -194,7 +194,7 @@ export class Keeper extends EventTarget {
 
   #overtaken(draft) {
     if (draft.content === null) {
-      // The draft is gone: begun anew from here.
+      // The draft is gone: begun again from here.
       this.#record = { ...this.#record, base: 0 };
       this.#soon(WAIT_MS);
     } else if (draft.device === this.device) {

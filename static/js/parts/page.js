@@ -8,7 +8,7 @@ import { Easel } from "./easel.js";
 import { Keeper } from "./keeper.js";
 import { Panel } from "./panel.js";
 import { attachRouting, PAGE_KEYS, showKeys } from "./keys.js";
-import { isEmpty, listed, OUTLINE, Said } from "./said.js";
+import { isEmpty, listed, OUTLINE, PartLabels } from "./labels.js";
 import { Sheets } from "./sheets.js";
 
 // What the server says of the drawing itself, and not of the seat or the campaign.
@@ -18,7 +18,7 @@ const kib = (bytes) => `${Math.ceil(bytes / 1024).toLocaleString("en")} KiB`;
 export class Page extends Easel {
   #entry = null;
   #turn = 0;
-  // What the server said of seats whose answers it did not take.
+  // Reasons of the server for seats whose answers it did not take.
   #refused = new Map();
 
   constructor(label) {
@@ -45,7 +45,7 @@ export class Page extends Easel {
   }
 
   get hasDrawn() {
-    return Boolean(this.said && !isEmpty(this.said.value(this.shapes)));
+    return Boolean(this.labels && !isEmpty(this.labels.value(this.shapes)));
   }
 
   /* Shows an entry where it was left: here, on the server, in an earlier answer, or at its beginning. */
@@ -57,15 +57,15 @@ export class Page extends Easel {
     if (turn !== this.#turn) return false;
     this.#entry = entry;
     const topic = this.label.topics[entry.topic];
-    this.said = new Said(topic.parts, entry.object, {
+    this.labels = new PartLabels(topic.parts, entry.object, {
       half: this.setup.ask_half,
       outline: this.setup.ask_outline,
     });
     const before = entry.value ?? entry.answer;
-    if (kept?.content) this.said.restore(kept.content);
-    else this.said.load(before);
+    if (kept?.content) this.labels.restore(kept.content);
+    else this.labels.load(before);
     // What stands above the drawing takes its room before the drawing takes the rest.
-    this.panel.showHalf(this.said);
+    this.panel.showHalf(this.labels);
     this.#showNotes(entry);
     this.build(entry.object, slot.url, PAGE_KEYS);
     this.#load(kept?.content ?? null, before);
@@ -83,7 +83,7 @@ export class Page extends Easel {
     this.drawing?.destroy();
     this.root.replaceChildren();
     delete this.root.dataset.seat;
-    this.drawing = this.said = this.#entry = null;
+    this.drawing = this.labels = this.#entry = null;
   }
 
   /* What was not kept with an answer that one may go back to. */
@@ -103,18 +103,18 @@ export class Page extends Easel {
   #load(content, before) {
     this.filled(() => {
       if (content) {
-        this.said.restore(content);
+        this.labels.restore(content);
         if (!this.drawing.restore(content.drawing)) this.drawing.load({});
       } else {
-        this.said.load(before);
-        this.drawing.load(this.said.shapes(before));
+        this.labels.load(before);
+        this.drawing.load(this.labels.shapes(before));
       }
-      if (this.selected === null) this.choose(this.#next(1) ?? this.said.parts[0]?.key ?? null);
+      if (this.selected === null) this.choose(this.#next(1) ?? this.labels.parts[0]?.key ?? null);
     });
   }
 
   content() {
-    return { ...this.said.content(), drawing: this.drawing.state() };
+    return { ...this.labels.content(), drawing: this.drawing.state() };
   }
 
   changed() {
@@ -136,7 +136,7 @@ export class Page extends Easel {
     const place = one("[data-fault]");
     place.textContent = text;
     place.hidden = false;
-    const named = this.said.parts.filter(({ name }) => text.toLowerCase().includes(name.toLowerCase()));
+    const named = this.labels.parts.filter(({ name }) => text.toLowerCase().includes(name.toLowerCase()));
     this.fault = named.toSorted((a, b) => b.name.length - a.name.length)[0]?.key ?? null;
     if (text.startsWith("The outline of the object")) this.fault = OUTLINE;
     if (this.fault !== null) this.drawing.select(this.fault);
@@ -164,10 +164,10 @@ export class Page extends Easel {
 
   /* Actions */
 
-  /* The next part of which nothing was said, from the chosen one on. */
+  /* The next part without a label, from the chosen one on. */
   #next(by) {
-    const missing = this.said.unsaid(this.shapes).map(({ key }) => key);
-    const order = this.said.parts.map(({ key }) => key);
+    const missing = this.labels.unlabeled(this.shapes).map(({ key }) => key);
+    const order = this.labels.parts.map(({ key }) => key);
     const now = order.indexOf(this.selected);
     for (let step = 1; step <= order.length; step += 1) {
       const key = order[(now + by * step + order.length * step) % order.length];
@@ -184,14 +184,14 @@ export class Page extends Easel {
 
   /* Says what is to be seen of a part. Its outline goes, by a step that can be undone. */
   say(key, state) {
-    const part = key === null ? null : this.said.part(key);
+    const part = key === null ? null : this.labels.part(key);
     if (!part || (key === OUTLINE && state !== "drawn")) return;
     if (state === "drawn") return void this.#draw(part);
-    if (this.said.states[key] === state && this.said.of(key, this.shapes) === state) {
-      delete this.said.states[key];
+    if (this.labels.states[key] === state && this.labels.of(key, this.shapes) === state) {
+      delete this.labels.states[key];
       announce(`${part.name}: taken back.`);
     } else {
-      this.said.states[key] = state;
+      this.labels.states[key] = state;
       this.drawing.clear(key);
       announce(`${part.name}: ${state === "occluded" ? "occluded" : "not visible"}.`);
     }
@@ -200,9 +200,9 @@ export class Page extends Easel {
 
   /* To draw it after all. */
   #draw({ key, name }) {
-    const mends = this.said.of(key, this.shapes) === "given";
-    if (this.said.states[key]) {
-      delete this.said.states[key];
+    const mends = this.labels.of(key, this.shapes) === "given";
+    if (this.labels.states[key]) {
+      delete this.labels.states[key];
       announce(`${name}: draw it, or say what is to be seen of it.`);
     } else if (mends) this.mend(key);
     else if (this.drawing.tool === "pan") this.drawing.use("polygon");
@@ -211,15 +211,15 @@ export class Page extends Easel {
   }
 
   answerHalf(yes) {
-    if (!this.said?.asksHalf) return;
+    if (!this.labels?.asksHalf) return;
     if (!yes) return void this.skip("under_half");
-    this.said.half = true;
+    this.labels.half = true;
     this.changed();
     this.focus();
   }
 
   cannot() {
-    if (this.said) this.sheets.askWhy(this.hasDrawn);
+    if (this.labels) this.sheets.askWhy(this.hasDrawn);
   }
 
   skip(reason) {
@@ -241,33 +241,33 @@ export class Page extends Easel {
     this.#showKept();
   }
 
-  /* Sends the drawing, if it says something and everything was said or that was confirmed. */
+  /* Sends the drawing, if it is not empty and is complete, or the incomplete one was confirmed. */
   submit(anyway = false) {
-    if (!this.said) return;
-    const { said, shapes } = this;
+    if (!this.labels) return;
+    const { labels, shapes } = this;
     const [unfinished] = this.drawing.unfinished();
-    const value = said.value(shapes);
-    const unsaid = said.unsaid(shapes).map(({ name }) => name);
+    const value = labels.value(shapes);
+    const unlabeled = labels.unlabeled(shapes).map(({ name }) => name);
     const overlaps = this.drawing.overlaps();
-    if (said.asksHalf) announce("First say whether at least half of the missing parts can be drawn.");
+    if (labels.asksHalf) announce("First say whether at least half of the missing parts can be drawn.");
     else if (unfinished) this.#finishFirst(unfinished);
-    else if (isEmpty(value) && unsaid.length) {
-      announce(`Nothing was drawn or said yet of ${listed(unsaid)}. Where it cannot be drawn, say why (q).`);
+    else if (isEmpty(value) && unlabeled.length) {
+      announce(`Nothing was drawn or said yet of ${listed(unlabeled)}. Where it cannot be drawn, say why (q).`);
     } else if (this.#hasPieces(shapes)) return;
-    else if ((unsaid.length || overlaps.length) && !anyway) {
-      this.sheets.unsaid.ask(listed(unsaid), said.pairs(overlaps));
+    else if ((unlabeled.length || overlaps.length) && !anyway) {
+      this.sheets.incomplete.ask(listed(unlabeled), labels.pairs(overlaps));
     }
     else if (this.#fits(value)) this.#send(value);
   }
 
   #finishFirst(key) {
     this.choose(key);
-    announce(this.said.unfinished(key));
+    announce(this.labels.unfinished(key));
   }
 
   /* Whether a part of which one piece is allowed has more; says so. */
   #hasPieces(shapes) {
-    const part = this.said.parts.find(({ key, several }) => !several && shapes[key]?.length > 1);
+    const part = this.labels.parts.find(({ key, several }) => !several && shapes[key]?.length > 1);
     if (part) {
       this.#complain(
         `The ${part.name} is drawn in ${shapes[part.key].length} pieces, and only one is allowed. ` +
@@ -285,7 +285,7 @@ export class Page extends Easel {
     const [[key]] = Object.entries(value.parts).toSorted(([, a], [, b]) => size(b) - size(a));
     announce(
       `This drawing takes ${kib(size(value))} and ${kib(largest)} can be sent. The largest is the ` +
-        `${this.said.part(key).name}: take corners away where its outline is smooth.`,
+        `${this.labels.part(key).name}: take corners away where its outline is smooth.`,
     );
     return false;
   }
@@ -315,13 +315,13 @@ export class Page extends Easel {
     const plain = !event.ctrlKey && !event.metaKey && !event.altKey;
     const action = plain && !event.repeat && this.#actionOf(event);
     if (action) return (action(), true);
-    if (this.said.asksHalf && !/^[-+=−0 ]$/.test(event.key)) return false;
+    if (this.labels.asksHalf && !/^[-+=−0 ]$/.test(event.key)) return false;
     return this.drawing.handleKey(event);
   }
 
   #actionOf({ key, shiftKey }) {
     if (key === "Enter" && shiftKey) return () => this.submit();
-    if (this.said.asksHalf && (key === "y" || key === "n")) return () => this.answerHalf(key === "y");
+    if (this.labels.asksHalf && (key === "y" || key === "n")) return () => this.answerHalf(key === "y");
     return {
       1: () => this.say(this.selected, "drawn"),
       2: () => this.say(this.selected, "not_visible"),

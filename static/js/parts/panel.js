@@ -1,10 +1,10 @@
-/* The parts as the page lists them: what is missing with its count, what was said of each, the part
+/* The parts as the page lists them: what is missing with its count, the label of each, the part
    in hand with its guidance, and the tools.
 
    HTML: templates/annotator/kinds/parts.html and _parts_form.html. The panel shows and asks; `page`
-   does: choose(key), say(key, state), hide(key), focus(); it has drawing, said, shapes, selected. */
+   does: choose(key), say(key, state), hide(key), focus(); it has drawing, labels, shapes, selected. */
 import { one } from "../screen.js";
-import { OUTLINE } from "./said.js";
+import { OUTLINE } from "./labels.js";
 
 const WORDS = {
   drawn: "drawn",
@@ -73,14 +73,14 @@ export class Panel {
   }
 
   #press({ tool, action }) {
-    const { drawing, said, selected } = this.page;
+    const { drawing, labels, selected } = this.page;
     if (tool) drawing.use(tool);
     const actions = {
       cut: () => drawing.setCutting(!drawing.cutting),
       undo: () => drawing.undo(),
       redo: () => drawing.redo(),
       overlap: () => drawing.minimizeOverlap(),
-      mirror: () => drawing.copyMirrored(said.part(selected).mirror, selected),
+      mirror: () => drawing.copyMirrored(labels.part(selected).mirror, selected),
       fainter: () => drawing.setOpacity(drawing.opacity - 0.1),
       stronger: () => drawing.setOpacity(drawing.opacity + 0.1),
       "zoom-in": () => drawing.zoomIn(),
@@ -96,46 +96,46 @@ export class Panel {
     const { choose, hide } = pressed.dataset;
     if (choose) this.page.choose(choose);
     else this.page.hide(hide);
-    // Drawn anew: the focus stays on what was pressed.
+    // Drawn again: the focus stays on what was pressed.
     const same = choose ? `[data-choose="${choose}"]` : `[data-hide="${hide}"]`;
     this.list.querySelector(same)?.focus();
   }
 
   /* Everything, as it stands; a fault is the key of the part that the server did not take. */
   show(fault = null) {
-    const { drawing, said, shapes, selected } = this.page;
-    this.#fix(drawing, said.standing(shapes));
-    this.showHalf(said);
-    this.#showMissing(said, said.unsaid(shapes), selected);
-    this.#showNow(said, shapes, selected);
-    const hidden = new Set(said.parts.map(({ key }) => key).filter((key) => drawing.isHidden(key)));
+    const { drawing, labels, shapes, selected } = this.page;
+    this.#fix(drawing, labels.importedShapes(shapes));
+    this.showHalf(labels);
+    this.#showMissing(labels, labels.unlabeled(shapes), selected);
+    this.#showNow(labels, shapes, selected);
+    const hidden = new Set(labels.parts.map(({ key }) => key).filter((key) => drawing.isHidden(key)));
     const unfinished = new Set(drawing.unfinished());
-    this.#showList(said, shapes, { selected, hidden, unfinished, fault });
-    this.#showTools(drawing, selected !== null && said.part(selected)?.mirror);
+    this.#showList(labels, shapes, { selected, hidden, unfinished, fault });
+    this.#showTools(drawing, selected !== null && labels.part(selected)?.mirror);
   }
 
   /* What stands as the import has it is shown in the drawing and snapped to, and is not drawn on. */
-  #fix(drawing, standing) {
-    const keys = Object.keys(standing).join();
+  #fix(drawing, imported) {
+    const keys = Object.keys(imported).join();
     if (drawing === this.#fixed.drawing && keys === this.#fixed.keys) return;
     this.#fixed = { drawing, keys };
-    drawing.setFixed(standing);
+    drawing.setFixed(imported);
   }
 
   /* The question that comes first, or the tools. */
-  showHalf(said) {
-    const asks = said.asksHalf;
+  showHalf(labels) {
+    const asks = labels.asksHalf;
     one("[data-half]").hidden = !asks;
     one("[data-part-now]").hidden = asks;
     this.tools.hidden = asks;
-    one("[data-half-count]").textContent = said.missing.length;
-    one("[data-half-names]").textContent = said.missing.map((key) => said.part(key).name).join(", ");
+    one("[data-half-count]").textContent = labels.missing.length;
+    one("[data-half-names]").textContent = labels.missing.map((key) => labels.part(key).name).join(", ");
   }
 
-  #showMissing(said, missing, selected) {
+  #showMissing(labels, missing, selected) {
     one("[data-missing-count]").textContent = missing.length;
     const option = (part) => new Option(part.name, part.key, false, part.key === selected);
-    const done = said.parts.filter((part) => !missing.includes(part));
+    const done = labels.parts.filter((part) => !missing.includes(part));
     const groups = [["Missing", missing], ["There or said", done]].map(([label, parts]) => {
       const group = document.createElement("optgroup");
       group.label = `${label} (${parts.length})`;
@@ -146,9 +146,9 @@ export class Panel {
     this.select.value = selected ?? "";
   }
 
-  #showNow(said, shapes, selected) {
-    const part = selected === null ? null : said.part(selected);
-    const state = part ? said.of(part.key, shapes) : "";
+  #showNow(labels, shapes, selected) {
+    const part = selected === null ? null : labels.part(selected);
+    const state = part ? labels.of(part.key, shapes) : "";
     one("[data-part-name]").textContent = part?.name ?? "the part";
     for (const each of document.querySelectorAll("[data-state]")) {
       const { state: own } = each.dataset;
@@ -162,10 +162,10 @@ export class Panel {
     guidance.hidden = !part?.guidance;
   }
 
-  #showList(said, shapes, { selected, hidden, unfinished, fault }) {
-    const rows = said.parts.map((part, index) => {
+  #showList(labels, shapes, { selected, hidden, unfinished, fault }) {
+    const rows = labels.parts.map((part, index) => {
       const { key, name } = part;
-      const state = said.of(key, shapes);
+      const state = labels.of(key, shapes);
       const row = document.createElement("li");
       row.className = `tone-${index % 8} part-${state || "missing"}`;
       const choose = button("", "", { choose: key });

@@ -3,10 +3,10 @@ import { one } from "../screen.js";
 
 const time = (at) => new Date(at).toLocaleString(undefined, { dateStyle: "short", timeStyle: "short" });
 
-/* The sheet of templates/annotator/_parts_unsaid.html; `send` is called where people send all the same. */
-export class Unsaid {
+/* The sheet of templates/annotator/_parts_incomplete.html; `send` is called where people send all the same. */
+export class IncompleteDialog {
   constructor(send, focus) {
-    this.dialog = one("#unsaid");
+    this.dialog = one("#incomplete");
     const sendAnyway = () => {
       this.dialog.close();
       send();
@@ -18,10 +18,10 @@ export class Unsaid {
     this.dialog.addEventListener("close", focus);
   }
 
-  /* names: of parts of which nothing was said; pairs: that overlap and should not; "" for none. */
+  /* names: of parts without a label; pairs: that overlap and should not; "" for none. */
   ask(names, pairs) {
-    one("[data-unsaid-names]").textContent = names;
-    one("[data-unsaid-some]").hidden = !names;
+    one("[data-unlabeled-names]").textContent = names;
+    one("[data-unlabeled-some]").hidden = !names;
     one("[data-overlap-pairs]").textContent = pairs;
     one("[data-overlap-some]").hidden = !pairs;
     this.dialog.showModal();
@@ -31,7 +31,7 @@ export class Unsaid {
 export class Sheets {
   constructor(page) {
     this.cannot = one("#cannot");
-    this.unsaid = new Unsaid(() => page.submit(true), () => page.focus());
+    this.incomplete = new IncompleteDialog(() => page.submit(true), () => page.focus());
     this.two = one("#two-drafts");
     for (const button of this.cannot.querySelectorAll("[data-skip]")) {
       button.addEventListener("click", () => page.skip(button.dataset.skip));
@@ -74,6 +74,6 @@ export class Sheets {
   }
 
   close() {
-    for (const dialog of [this.cannot, this.unsaid.dialog, this.two]) if (dialog.open) dialog.close();
+    for (const dialog of [this.cannot, this.incomplete.dialog, this.two]) if (dialog.open) dialog.close();
   }
 }

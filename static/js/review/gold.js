@@ -1,10 +1,10 @@
 /* Draws the known answer of an object and sends it. HTML: templates/labeling/gold_draw.html. */
-import { Bench } from "./bench.js";
+import { PartEditor } from "./part_editor.js";
 import { one } from "../screen.js";
 
 const form = one("[data-gold]");
 
-new Bench({
+new PartEditor({
   image: form.dataset.image,
   save(value) {
     one("[data-value]").value = JSON.stringify(value);

@@ -1,13 +1,13 @@
 /* The review of a drawing: people's outlines shown and hidden, a correction drawn on the same page and
    sent as the verdict, Ctrl + Enter for a note. HTML: templates/labeling/review_parts.html. */
 import "./layers.js";
-import { Bench } from "./bench.js";
+import { PartEditor } from "./part_editor.js";
 import { one } from "../screen.js";
 
 const review = one("[data-review]");
 const correct = one("[data-correct]");
 
-const bench = new Bench({
+const editor = new PartEditor({
   image: review.querySelector("image").getAttribute("href"),
   save(value) {
     const field = one("[data-value]");
@@ -23,7 +23,7 @@ const bench = new Bench({
 
 function draw() {
   review.hidden = true;
-  bench.open();
+  editor.open();
 }
 
 correct.addEventListener("click", draw);
@@ -32,4 +32,4 @@ one("#id_note")?.addEventListener("keydown", (event) => {
   event.preventDefault();
   event.target.form.requestSubmit();
 });
-if (bench.setup.begin) draw();
+if (editor.setup.begin) draw();

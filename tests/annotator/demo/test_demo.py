@@ -97,7 +97,7 @@ def test_a_password_that_its_owner_changed_stays():
     assert User.objects.get(username="bob").check_password("of my own choosing")
 
 
-def test_a_lost_list_of_accounts_is_written_anew(client):
+def test_a_lost_list_of_accounts_is_written_again(client):
     build.make_users()
     build.accounts_file().unlink()
 
@@ -145,9 +145,9 @@ def test_five_people_rank_the_classifiers_and_drop_the_drawing(benchmark, run_jo
     given = [answer_everything(user, campaign, run_jobs) for user in (*people, *people)]
 
     assert min(given[:5]) >= 20
-    standings = [gold_results.standing(user, campaign) for user in people]
-    assert all(standing.right == standing.total for standing in standings)
-    assert sum(standing.total for standing in standings) > 0
+    accuracies = [gold_results.accuracy(user, campaign) for user in people]
+    assert all(share.right == share.total for share in accuracies)
+    assert sum(share.total for share in accuracies) > 0
 
     # What took the drawing's place asks something that nobody was asked before.
     tripod = campaign.questions.get(item__image__name="camera.png", topic="n04485082")

@@ -66,11 +66,11 @@ def test_the_known_drawing_is_told_with_the_likeness_of_each_part(as_bob):
     response = send(as_bob, value)
 
     [row] = response.context["results"]
-    told = {part.name: part for part in row["compared"].parts}
+    compared = {part.name: part for part in row["compared"].parts}
     assert row["right"] is False
-    assert told["torso"].likeness == pytest.approx(2 / 3)
-    assert (told["leg"].likeness, told["tail"].likeness) == (1, 0)
-    assert (told["tail"].said, told["tail"].known) == ("occluded", "not visible")
+    assert compared["torso"].likeness == pytest.approx(2 / 3)
+    assert (compared["leg"].likeness, compared["tail"].likeness) == (1, 0)
+    assert (compared["tail"].answer, compared["tail"].known) == ("occluded", "not visible")
     assert len(row["compared"].picture.layers) == 2
     assert b"The legs are behind it." in response.content
     assert b"0.67" in response.content

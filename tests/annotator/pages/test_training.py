@@ -5,7 +5,7 @@ import uuid
 import pytest
 from django.urls import reverse
 
-from annotator.pages import standing
+from annotator.pages import reputation
 from labeling.models import Answer, Decision, Membership
 from labeling.quality import gold, qualifying
 from tests import factories
@@ -207,10 +207,10 @@ def test_standing_asks_little_of_the_database(as_bob, coots, django_assert_num_q
 
 
 def test_bands_say_nothing_of_few():
-    assert standing.band(19, 19) is None
-    assert standing.band(20, 20) == "95 % or more"
-    assert standing.band(0, 20) == "less than 70 %"
-    assert standing.tenths(39, 39) is None
+    assert reputation.band(19, 19) is None
+    assert reputation.band(20, 20) == "95 % or more"
+    assert reputation.band(0, 20) == "less than 70 %"
+    assert reputation.tenths(39, 39) is None
 
 
 def test_pages_are_reached_from_home(as_bob, bob, coots):

@@ -2,7 +2,6 @@
 
 import csv
 import io
-import json
 import re
 
 import pytest
@@ -34,12 +33,6 @@ def revealed(settings, wordnet):
     return settings.DATA_DIR / "demo" / "revealed"
 
 
-def told(shell, *words: object) -> dict:
-    status, out, err = shell(*words, "--json")
-    assert status == 0, err
-    return json.loads(out)
-
-
 def test_one_command_and_one_page_give_every_table(
     revealed, browser_as, site, run_jobs, shell, looked_at, tmp_path
 ):
@@ -48,13 +41,13 @@ def test_one_command_and_one_page_give_every_table(
     run = benchmark.runs.get()
     result = run.result
 
-    said = told(
-        *(shell, "score", "cds", "--sequences", revealed / "sequences.jsonl"),
+    scored = shell.result(
+        *("score", "cds", "--sequences", revealed / "sequences.jsonl"),
         *("--predictions", revealed / "predictions.csv", "--mapping", revealed / "mapping.csv"),
     )
 
-    assert said["tables"] == result["tables"]
-    assert len(said["sequences"]) == benchmark.settings["sequences"] * len(cds.NEEDS)
+    assert scored["tables"] == result["tables"]
+    assert len(scored["sequences"]) == benchmark.settings["sequences"] * len(cds.NEEDS)
     page = browser_as(User.objects.get(username="alice"))
     page.set_default_timeout(30_000)
     page.goto(site(f"/benchmarks/{benchmark.name}/"))
@@ -91,8 +84,8 @@ def own_classifier_joins(page, site, benchmark, run_jobs, shell, revealed, tmp_p
         for name in names
         for word in (flag, name)
     ]
-    counted = told(
-        *(shell, "classify", benchmark.campaign.name, "--orders", tmp_path / "orders.json"),
+    counted = shell.result(
+        *("classify", benchmark.campaign.name, "--orders", tmp_path / "orders.json"),
         *(*schemes, "--model", tmp_path / "colours.pt", "--size", "8", "--name", "colours"),
         *("--classes", tmp_path / "wnids.txt", "--out", tmp_path / "predictions.csv"),
     )

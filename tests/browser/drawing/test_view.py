@@ -195,7 +195,7 @@ def change_the_room(hand):
     hand.rest()
 
 
-def test_fitted_view_is_fitted_anew_when_the_room_changes(hand):
+def test_fitted_view_is_fitted_again_when_the_room_changes(hand):
     before = hand.js("drawing.view.scale")
     change_the_room(hand)
 

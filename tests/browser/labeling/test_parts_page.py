@@ -114,8 +114,8 @@ def test_what_nobody_said_is_named_before_it_is_sent(page):
     assert "torso, leg and tail" in page.inner_text("[data-announce]")
     hands.press(page, "2", "Shift+Enter")
 
-    page.wait_for_selector("#unsaid[open]")
-    assert page.inner_text("[data-unsaid-names]") == "leg and tail"
+    page.wait_for_selector("#incomplete[open]")
+    assert page.inner_text("[data-unlabeled-names]") == "leg and tail"
     hands.send(page, "Shift+Enter")
 
     assert values() == [
@@ -244,11 +244,11 @@ def test_forbidden_overlaps_are_named_before_a_drawing_is_sent(page, looked_at):
     assert page.is_enabled("[data-action=overlap]")
     hands.press(page, "j", "2", "Shift+Enter")
 
-    page.wait_for_selector("#unsaid[open]")
+    page.wait_for_selector("#incomplete[open]")
     assert page.inner_text("[data-overlap-pairs]") == "torso and leg"
-    assert not page.is_visible("[data-unsaid-some]")
+    assert not page.is_visible("[data-unlabeled-some]")
     looked_at(page, "parts-overlap")
-    page.click("#unsaid [autofocus]")
+    page.click("#incomplete [autofocus]")
     page.click("[data-action=overlap]")
     assert page.is_disabled("[data-action=overlap]")
     hands.send(page, "Shift+Enter")

@@ -36,9 +36,9 @@ def test_training_shows_the_known_drawing_over_ones_own(browser_as, bob, campaig
 
     page.wait_for_selector(".parts-compared")
     assert "0.67" in page.inner_text(".parts-compared")
-    assert "The legs are behind it." in page.inner_text(".told")
+    assert "The legs are behind it." in page.inner_text(".feedback")
     assert Answer.objects.get().duration_ms > 0
-    looked_at(page, "parts-training-told")
+    looked_at(page, "parts-training-feedback")
 
 
 def test_the_preview_shows_the_object(page, campaign, site, looked_at):

@@ -49,9 +49,9 @@ def test_training_tells_what_is_right_and_leads_to_the_test(
     assert page.url.endswith("/training/")
     looked_at(page, "training")
     page.keyboard.press("y")
-    page.wait_for_selector(".notice.told")
-    told = page.inner_text(".notice.told")
-    looked_at(page, "training-told")
+    page.wait_for_selector(".notice.feedback")
+    feedback = page.inner_text(".notice.feedback")
+    looked_at(page, "training-feedback")
     page.keyboard.press("Enter")
     page.wait_for_selector("button[value=no]")
     page.keyboard.press("n")
@@ -64,7 +64,7 @@ def test_training_tells_what_is_right_and_leads_to_the_test(
 
     page.wait_for_selector("text=Not yet")
     looked_at(page, "test-over")
-    assert "Right" in told or "Not right" in told
+    assert "Right" in feedback or "Not right" in feedback
     assert "0 of 2 right" in page.inner_text("main")
     assert stage_of(bob) == "test"
 
@@ -113,8 +113,8 @@ def test_a_page_of_images_is_trained_as_a_page(browser_as, alice, bob, dataset, 
     page.keyboard.press("h")
     words = page.inner_text("[data-done-words]")
     page.keyboard.press("Control+Enter")
-    page.wait_for_selector(".tile.told")
-    looked_at(page, "training-grid-told")
+    page.wait_for_selector(".tile.feedback")
+    looked_at(page, "training-grid-feedback")
 
     assert words == "Done: 1 yes, 6 no, 1 too hard"
     assert Answer.objects.count() == 8

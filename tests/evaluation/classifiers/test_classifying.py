@@ -158,7 +158,7 @@ def test_a_batch_that_was_half_written_is_done_again(tmp_path):
     assert [row["frame"] for row in rows_of(out)] == [name for name, _ in stream()]
 
 
-def test_a_run_that_was_killed_before_it_said_its_settings_begins_anew(tmp_path):
+def test_a_run_that_was_killed_before_it_said_its_settings_begins_again(tmp_path):
     (tmp_path / ".p.csv.work").write_bytes(b'{"settings"')
 
     with classifying.opened(tmp_path / "p.csv", SETTINGS) as work:
@@ -166,7 +166,7 @@ def test_a_run_that_was_killed_before_it_said_its_settings_begins_anew(tmp_path)
         assert work.finish() == 3
 
 
-def test_other_settings_are_refused_by_name_and_restart_begins_anew(tmp_path):
+def test_other_settings_are_refused_by_name_and_restart_begins_again(tmp_path):
     out = tmp_path / "p.csv"
     with classifying.opened(out, SETTINGS) as work:
         classifying.classify(stream(3), colours(), work)
@@ -198,7 +198,7 @@ def test_a_file_that_is_no_work_of_ours_is_named(tmp_path):
     (tmp_path / ".p.csv.work").write_text("hello\n")
 
     with (
-        pytest.raises(BadInput, match="no work file; begin anew with --restart"),
+        pytest.raises(BadInput, match="no work file; begin again with --restart"),
         classifying.opened(tmp_path / "p.csv", SETTINGS),
     ):
         pass

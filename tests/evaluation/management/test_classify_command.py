@@ -187,7 +187,7 @@ def test_a_run_of_other_settings_is_not_gone_on_with(folder, classify, change, n
     status, told = classify(*given, *change)
 
     assert (status, told["error"]) == (1, f"was begun with another {name}")
-    assert told["cure"] == "give the same as before to go on, or --restart to begin anew"
+    assert told["cure"] == "give the same as before to go on, or --restart to begin again"
     assert left.read_bytes() == before
     assert classify(*given, *change, "--restart")[0] == 0
 

@@ -328,7 +328,7 @@ def test_rank_gives_the_keys_of_the_contract(tmp_path):
     (tmp_path / "accuracy.csv").write_text("classifier,accuracy\nb,0.8\na,0.9\nz,0\n")
 
     options = ("--accuracy", tmp_path / "accuracy.csv", "--ablation", "--bootstrap", 20)
-    result = commands.told("mad", *ranking(tmp_path), *options)
+    result = commands.result_of("mad", *ranking(tmp_path), *options)
 
     assert result.keys() >= {
         "classifiers", "accuracy", "dominance", "scores", "ranks", "rank_intervals", "beats",

@@ -13,7 +13,7 @@ from tests.evaluation.cds.predicted import BUS, CAT, DOG, MAPPING
 pytestmark = pytest.mark.usefixtures("wordnet")
 
 run = functools.partial(commands.run, "score")
-told = functools.partial(commands.told, "score")
+result_of = functools.partial(commands.result_of, "score")
 refused = functools.partial(commands.refused, "score")
 
 
@@ -35,7 +35,7 @@ def files(tmp_path) -> Files:
 
 
 def test_the_promised_result(files):
-    found = told(*files.mapped)
+    found = result_of(*files.mapped)
 
     assert len(found["sequences"]) == 3 * 2 * 8 * 2
     assert set(found["sequences"][0]) == {
@@ -57,15 +57,15 @@ def test_the_promised_result(files):
 
 
 def test_without_a_mapping_there_is_no_b_cds(files):
-    found = told(*files.named)
+    found = result_of(*files.named)
 
     assert "b_cds" not in found["sequences"][0]
     assert found["mapping"] is None
 
 
 def test_options_are_named_in_the_result_and_change_it(files):
-    plain = told(*files.mapped)
-    other = told(
+    plain = result_of(*files.mapped)
+    other = result_of(
         *files.mapped,
         *("--similarity", "path", "--convention", "wnsim", "--by", "word"),
         *("--seed", 3, "--captchas", 1),
@@ -78,23 +78,23 @@ def test_options_are_named_in_the_result_and_change_it(files):
 
 
 def test_no_rounds_leave_intervals_open(files):
-    found = told(*files.mapped, "--bootstrap", 0)
+    found = result_of(*files.mapped, "--bootstrap", 0)
 
     for name in ("by_content_scheme", "error", "hardness"):
         assert {row["low"] for row in found["tables"][name]} == {None}
 
 
 def test_rows_may_be_left_out_for_their_number(files):
-    found = told(*files.mapped, "--no-rows")
+    found = result_of(*files.mapped, "--no-rows")
 
     assert found["sequences"] == 48
-    assert found["tables"] == told(*files.mapped)["tables"]
+    assert found["tables"] == result_of(*files.mapped)["tables"]
 
 
 def test_predictions_of_several_files_are_scored_together(files, tmp_path):
     more = predicted.write_predictions(tmp_path / "more.csv", predicted.lines(), ("three",), 1)
 
-    found = told(*files.mapped, "--predictions", more)
+    found = result_of(*files.mapped, "--predictions", more)
 
     assert found["classifiers"] == ["one", "two", "three"]
 
@@ -115,7 +115,7 @@ def test_tables_are_printed_without_json(files):
         "CAPTCHA",
     ):
         assert title in out
-    first = told(*files.mapped)["tables"]["by_content_scheme"][0]
+    first = result_of(*files.mapped)["tables"]["by_content_scheme"][0]
     assert f"{first['value']:.4f}" in out
     assert f"[{first['low']:.4f}, {first['high']:.4f}]" in out
     assert max(map(len, out.splitlines())) <= 100
@@ -194,7 +194,7 @@ def test_wrong_usage_exits_2(files, wrong):
 
 def test_no_database_is_touched(files):
     # Not marked for the database: a query would raise.
-    assert told(*files.named)["classifiers"] == ["one", "two"]
+    assert result_of(*files.named)["classifiers"] == ["one", "two"]
 
 
 def test_from_a_release_to_every_table(tmp_path, shell):
@@ -212,7 +212,7 @@ def test_from_a_release_to_every_table(tmp_path, shell):
     mapping = {category: [category] for category in (scenes.CAT, scenes.COW)}
     named = ("--mapping", predicted.write_mapping(tmp_path / "mapping.csv", mapping))
 
-    found = told(
+    found = result_of(
         *("cds", "--sequences", sequences, "--predictions", predictions, "--bootstrap", 20), *named
     )
 

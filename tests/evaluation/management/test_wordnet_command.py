@@ -12,7 +12,7 @@ POOL = "n02085620\nn02123045\nn02114367\nn02814533\nn01440764\n"
 MAPPING = "category,wnid\ndog.n.01,n02085620\ndog.n.01,n02114367\nn02121620,n02123045\n"
 
 run = functools.partial(commands.run, "wordnet")
-told = functools.partial(commands.told, "wordnet")
+result_of = functools.partial(commands.result_of, "wordnet")
 refused = functools.partial(commands.refused, "wordnet")
 
 
@@ -26,7 +26,7 @@ def files(folder: Path, mapping: str = MAPPING, pool: str = POOL) -> tuple[objec
     ("convention", "value"), [("clean", 0.857142857142857), ("wnsim", 0.866666666666667)]
 )
 def test_dog_and_cat_with_the_ancestor_and_every_setting(convention, value):
-    found = told("similarity", "dog.n.01", "n02121620", "--convention", convention)
+    found = result_of("similarity", "dog.n.01", "n02121620", "--convention", convention)
 
     assert found.pop("similarity") == pytest.approx(value, abs=1e-15)
     assert found == {
@@ -40,7 +40,7 @@ def test_dog_and_cat_with_the_ancestor_and_every_setting(convention, value):
 
 
 def test_by_word_the_hammerhead_is_the_dolt():
-    found = told("similarity", "n01494475", "dog", "--by", "word")
+    found = result_of("similarity", "n01494475", "dog", "--by", "word")
 
     assert (found["a"], found["b"], found["by"]) == ("n10039663", "n02084071", "word")
 
@@ -49,7 +49,7 @@ def test_by_word_the_hammerhead_is_the_dolt():
     "arguments", [("dog.n.01", "chihuahua.n.01"), ("chihuahua", "dog", "--by", "word")]
 )
 def test_an_instance_is_compared_and_named(arguments):
-    found = told("similarity", *arguments)
+    found = result_of("similarity", *arguments)
 
     assert found["similarity"] == 6 / 19
     assert found["instances"] == ["n08742578"]
@@ -60,11 +60,11 @@ def test_an_instance_is_compared_and_named(arguments):
 
 
 def test_an_endless_similarity_is_null():
-    assert told("similarity", "dog.n.01", "dog.n.01", "--measure", "jcn")["similarity"] is None
+    assert result_of("similarity", "dog.n.01", "dog.n.01", "--measure", "jcn")["similarity"] is None
 
 
 def test_vector_says_whose_matrix_it_is():
-    found = told("similarity", "dog.n.01", "cat.n.01", "--measure", "vector")
+    found = result_of("similarity", "dog.n.01", "cat.n.01", "--measure", "vector")
 
     assert 0 < found["similarity"] < 1
     assert "our own" in found["note"]
@@ -91,7 +91,7 @@ def test_an_unknown_measure_is_wrong_usage():
 
 def test_criteria_of_a_small_mapping(tmp_path):
     # Chihuahua and wolf are nearer to each other than to the cat; the cat's nearest is one of them.
-    found = told(*files(tmp_path))
+    found = result_of(*files(tmp_path))
 
     assert found == {
         "criterion_1": 2 / 3,
@@ -109,11 +109,11 @@ def test_criteria_of_a_small_mapping(tmp_path):
 def test_by_word_categories_are_words_and_instances_are_named(tmp_path):
     mapping = MAPPING.replace("dog.n.01", "dog").replace("n02121620", "cat")
 
-    found = told(*files(tmp_path, mapping), "--by", "word")
+    found = result_of(*files(tmp_path, mapping), "--by", "word")
 
     # The Chihuahua of the pool: by word the state of Mexico.
     assert (found["criterion_2"], found["instances"]) == (1, ["n08742578"])
-    assert "instances" not in told(*files(tmp_path))
+    assert "instances" not in result_of(*files(tmp_path))
     refusal = refused(*files(tmp_path, mapping))
     assert "several meanings" in refusal["error"]
     assert refusal["line"] == 2

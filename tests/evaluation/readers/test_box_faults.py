@@ -72,11 +72,11 @@ def test_a_wrong_true_box_is_named_by_its_line(files, row, message):
 
 
 def test_a_box_may_leave_its_image_by_the_rounding_of_a_pixel(files):
-    from tests.evaluation.management.test_score_command import told
+    from tests.evaluation.management.test_score_command import result_of
 
     files.found = [("a", DRAKE, 0.5, -0.5, -1, 50, 200.9)]
 
-    told(*sized(files))
+    result_of(*sized(files))
 
 
 def test_too_many_boxes_of_an_image_are_refused_at_the_first_too_many(files):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests.evaluation.management import test_score_command as score
-from tests.evaluation.management.test_wordnet_command import refused, run, told
+from tests.evaluation.management.test_wordnet_command import refused, result_of, run
 
 pytestmark = pytest.mark.usefixtures("wordnet")
 BIRD_CRANE, MACHINE_CRANE, BALLROOM = "n02012849", "n03126707", "n02783324"
@@ -42,7 +42,7 @@ def files(tmp_path) -> Files:
 
 
 def test_predictions_are_the_labels_of_the_nearest_terms(files):
-    found = told(*files.named())
+    found = result_of(*files.named())
 
     assert (files.folder / "predictions.csv").read_text().splitlines() == [
         "image,rank,wnid",
@@ -58,30 +58,30 @@ def test_predictions_are_the_labels_of_the_nearest_terms(files):
 
 
 def test_they_are_cut_at_k_and_so_many_terms_are_looked_at(files):
-    one = told(*files.named(), "-k", 1)
-    near = told(*files.named(), "--nearest", 1)
+    one = result_of(*files.named(), "-k", 1)
+    near = result_of(*files.named(), "--nearest", 1)
 
     assert (one["predictions"], one["nearest"]) == (2, 4)
     assert (near["predictions"], near["nearest"], near["short"]) == (3, 1, 2)
 
 
 def test_terms_come_from_npz_as_well(files):
-    told(*files.named())
+    result_of(*files.named())
     plain = (files.folder / "predictions.csv").read_bytes()
     rows = [line.split(",") for line in TERMS.splitlines()]
     vectors = np.array([[float(x) for x in row[1:]] for row in rows], np.float32)
     np.savez(files.folder / "terms.npz", terms=[row[0] for row in rows], vectors=vectors)
 
-    told(*files.named(terms="terms.npz"))
+    result_of(*files.named(terms="terms.npz"))
 
     assert (files.folder / "predictions.csv").read_bytes() == plain
 
 
 def test_the_predictions_are_what_score_reads(files):
-    told(*files.named())
+    result_of(*files.named())
     truth = files.write("truth.csv", f"image,wnid\na.jpg,{MACHINE_CRANE}\nb.jpg,{BALLROOM}\n")
 
-    found = score.told(
+    found = score.result_of(
         *("classification", "--truth", truth),
         *("--predictions", files.folder / "predictions.csv"),
         *("--valid-labels", files.folder / "labels.txt"),
@@ -95,7 +95,7 @@ def test_the_predictions_are_what_score_reads(files):
 def test_labels_are_trained_towards_a_term_or_the_mean(files, by, expected):
     files.write("labels.txt", f"{BALLROOM}\nn02084071\n")
 
-    found = told(*files.named("embed"), "--by", by)
+    found = result_of(*files.named("embed"), "--by", by)
 
     targets = np.load(files.folder / "targets.npy")
     assert targets[0] == pytest.approx(expected)
@@ -106,9 +106,9 @@ def test_labels_are_trained_towards_a_term_or_the_mean(files, by, expected):
 def test_a_random_term_is_the_same_again_by_its_seed(files):
     drawn = set()
     for seed in range(12):
-        told(*files.named("embed"), "--by", "random", "--seed", seed)
+        result_of(*files.named("embed"), "--by", "random", "--seed", seed)
         once = np.load(files.folder / "targets.npy")
-        told(*files.named("embed"), "--by", "random", "--seed", seed)
+        result_of(*files.named("embed"), "--by", "random", "--seed", seed)
         np.testing.assert_array_equal(np.load(files.folder / "targets.npy"), once)
         drawn.add(tuple(once[1]))
 

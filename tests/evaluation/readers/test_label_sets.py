@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from evaluation.metrics.ilsvrc.hpk import correct_sets, labels_within, mean_sizes
-from tests.evaluation.management.test_wordnet_command import refused, run, told
+from tests.evaluation.management.test_wordnet_command import refused, result_of, run
 
 pytestmark = pytest.mark.usefixtures("wordnet")
 ILSVRC = Path(__file__).resolve().parents[4] / "shared" / "data" / "imagenet_synsets.txt"
@@ -21,30 +21,30 @@ def listed(path: Path, *wnids: str) -> Path:
 def test_labels_within_hops_of_a_list(tmp_path, wordnet):
     seed = listed(tmp_path / "seed.txt", DRAKE, DOG)
 
-    found = told("near", seed, "--hops", 1)
+    found = result_of("near", seed, "--hops", 1)
 
     given = [wordnet.index(DRAKE), wordnet.index(DOG)]
     assert found["labels"] == [wordnet.wnid(i) for i in labels_within(wordnet, given, 1)]
     assert {DRAKE, DUCK, DOG} <= set(found["labels"])
     assert (found["count"], found["of_the_seed"], found["hops"]) == (len(found["labels"]), 2, 1)
     assert "WordNet 3.0" in found["hierarchy"]
-    assert told("near", seed, "--hops", 0)["labels"] == sorted([DRAKE, DOG])
+    assert result_of("near", seed, "--hops", 0)["labels"] == sorted([DRAKE, DOG])
 
 
 @pytest.mark.timeout(20)
 def test_more_hops_than_wordnet_has_end_with_all_of_it(tmp_path, wordnet):
     seed = listed(tmp_path / "seed.txt", DRAKE)
 
-    found = told("near", seed, "--hops", 10**12)
+    found = result_of("near", seed, "--hops", 10**12)
 
-    assert found["count"] == told("near", seed, "--hops", 60)["count"]
+    assert found["count"] == result_of("near", seed, "--hops", 60)["count"]
 
 
 def test_labels_of_another_list_alone(tmp_path):
     seed = listed(tmp_path / "seed.txt", DRAKE)
     among = listed(tmp_path / "among.txt", DUCK, DOG)
 
-    found = told("near", seed, "--hops", 1, "--among", among)
+    found = result_of("near", seed, "--hops", 1, "--among", among)
 
     assert (found["labels"], found["of_the_seed"]) == ([DUCK], 0)
 
@@ -54,7 +54,7 @@ def test_the_documented_counts_of_labels_near_ilsvrcs_classes_come_out(tmp_path)
         pytest.skip("the list of ILSVRC classes is not beside the checkout")
     documented = (Path(__file__).resolve().parents[3] / "docs" / "metrics.md").read_text()
 
-    everything = [told("near", ILSVRC, "--hops", hops)["count"] for hops in (1, 2, 3)]
+    everything = [result_of("near", ILSVRC, "--hops", hops)["count"] for hops in (1, 2, 3)]
 
     assert everything == [2648, 7571, 12183]
     assert "2,648, 7,571 and 12,183" in documented
@@ -68,7 +68,7 @@ def test_the_documented_counts_among_the_classes_of_imagenet_2011_come_out(tmp_p
         pytest.skip("timm, which has the list of ImageNet 2011, or the list of ILSVRC is not here")
     names = Path(timm.origin).parent / "data" / "_info" / "imagenet22k_synsets.txt"
     among = listed(tmp_path / "21k.txt", *names.read_text().split())
-    found = [told("near", ILSVRC, "--hops", n, "--among", among)["count"] for n in (1, 2, 3)]
+    found = [result_of("near", ILSVRC, "--hops", n, "--among", among)["count"] for n in (1, 2, 3)]
     assert found == [2547, 6988, 10704]
     assert "2,547, 6,988 and\n  10,704" in documented
 
@@ -85,14 +85,16 @@ def test_the_table_of_sizes_has_a_row_a_set(tmp_path, wordnet):
     few = listed(tmp_path / "few.txt", DRAKE, DUCK, DOG)
     more = listed(tmp_path / "more.txt", DRAKE, DUCK, DOG, "n02018207")
 
-    found = told("correct-sets", few, f"all={more}", "--true", listed(tmp_path / "t.txt", DRAKE))
+    found = result_of(
+        "correct-sets", few, f"all={more}", "--true", listed(tmp_path / "t.txt", DRAKE)
+    )
 
     assert [(row["name"], row["labels"]) for row in found["rows"]] == [("few", 3), ("all", 4)]
     assert found["true_labels"] == 1
     valid = [wordnet.index(wnid) for wnid in more.read_text().split()]
     sizes = mean_sizes(correct_sets(wordnet, valid, valid[:1]))
     assert found["rows"][1]["mean_correct_set_size"] == {str(k): n for k, n in sizes.items()}
-    alone = told("correct-sets", few)
+    alone = result_of("correct-sets", few)
     assert alone["true_labels"] is None
     assert alone["rows"][0]["mean_correct_set_size"]["1"] == 1
 
@@ -101,7 +103,7 @@ def test_the_sizes_of_the_1000_classes(tmp_path):
     if not ILSVRC.is_file():
         pytest.skip(f"{ILSVRC} is not there")
 
-    [drake] = told("correct-sets", ILSVRC, "--true", listed(tmp_path / "t.txt", DRAKE))["rows"]
+    [drake] = result_of("correct-sets", ILSVRC, "--true", listed(tmp_path / "t.txt", DRAKE))["rows"]
     status, out, _ = run("correct-sets", ILSVRC)
 
     assert list(drake["mean_correct_set_size"].values()) == [1, 2, 11, 11, 28]

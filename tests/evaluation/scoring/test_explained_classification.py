@@ -10,7 +10,7 @@ from evaluation.metrics import significance
 from evaluation.scoring import classification, comparing
 from evaluation.scoring.comparing import compare
 from tests.evaluation.box_world import write
-from tests.evaluation.management.test_score_command import refused, run, told
+from tests.evaluation.management.test_score_command import refused, result_of, run
 
 pytestmark = pytest.mark.usefixtures("wordnet")
 
@@ -66,19 +66,19 @@ def files(tmp_path, monkeypatch) -> Files:
 
 
 def test_the_top_level_is_the_first_submission(files):
-    alone, both = told(*files.named("one")), told(*files.named())
+    alone, both = result_of(*files.named("one")), result_of(*files.named())
     for key in ("device", "versions"):
         assert alone.pop(key) == both.pop(key)
 
     assert {name: both[name] for name in alone} == alone
     assert set(both) - set(alone) == {"submissions", "comparison"}
     assert [own["name"] for own in both["submissions"]] == ["one", "two"]
-    two = told(*files.named("two"))
+    two = result_of(*files.named("two"))
     assert {name: both["submissions"][1][name] for name in alone} == {k: two[k] for k in alone}
 
 
 def test_submissions_are_compared_by_their_top_5_errors(files):
-    found = told(*files.named())
+    found = result_of(*files.named())
 
     one = np.array([i % 3 != 0 for i in range(9)])
     two = np.array([i >= 6 for i in range(9)])
@@ -92,7 +92,7 @@ def test_a_file_with_an_equals_sign_goes_by_its_stem(files):
     path = files.folder / "k=5.csv"
     path.write_bytes(arguments[-1].read_bytes())
 
-    found = told(*arguments, "--predictions", path)
+    found = result_of(*arguments, "--predictions", path)
 
     assert [own["name"] for own in found["submissions"]] == ["one", "k=5"]
 
@@ -103,12 +103,12 @@ def test_names_must_differ(files):
     status, _, error = run(*arguments, "--predictions", arguments[-1])
     assert status == 2
     assert "two files are called 'one'" in error
-    named = told(*arguments, "--predictions", f"other={arguments[-1]}")
+    named = result_of(*arguments, "--predictions", f"other={arguments[-1]}")
     assert [own["name"] for own in named["submissions"]] == ["one", "other"]
 
 
 def test_each_class_is_told_on_demand(files):
-    found = told(*files.named(), "--per-class")
+    found = result_of(*files.named(), "--per-class")
 
     rows = found["analysis"]["per_class"]["rows"]
     assert {row["wnid"]: row["value"] for row in rows} == {DRAKE: 1, COOT: 0, DOG: 0}
@@ -118,11 +118,11 @@ def test_each_class_is_told_on_demand(files):
     assert second["mean"] == pytest.approx(2 / 3)
     best = found["comparison"]["optimistic"]["by_class"]
     assert best["analysis"]["per_class"]["mean"] == pytest.approx(1 - best["error"])
-    assert "analysis" not in told(*files.named())
+    assert "analysis" not in result_of(*files.named())
 
 
 def test_the_scale_of_objects_comes_from_their_boxes(files):
-    found = told(*files.boxed())
+    found = result_of(*files.boxed())
 
     rows = {row["wnid"]: row for row in found["objects"]["rows"]}
     assert rows[DRAKE]["scale"] == pytest.approx((10 + 13 + 16) * 10 / 400 / 3)
@@ -130,12 +130,12 @@ def test_the_scale_of_objects_comes_from_their_boxes(files):
     assert [row["scale"] for row in found["analysis"]["by_scale"]["rows"]] == pytest.approx(
         [rows[wnid]["scale"] for wnid in sorted(CLASSES)]
     )
-    inclusive = told(*files.boxed(), "--inclusive")
+    inclusive = result_of(*files.boxed(), "--inclusive")
     assert inclusive["objects"]["scale"] > found["objects"]["scale"]
 
 
 def test_properties_give_every_figure_with_its_rules(files):
-    found = told(*files.kinds())
+    found = result_of(*files.kinds())
 
     told_of = found["analysis"]["properties"]
     assert (told_of["classes"], told_of["left_out"]) == (3, 0)
@@ -147,7 +147,7 @@ def test_properties_give_every_figure_with_its_rules(files):
 def test_a_class_takes_the_mean_properties_of_those_below_it(files):
     files.properties[2] = (POODLE, "XL", "deformable", "none", "natural")
 
-    found = told(*files.kinds())
+    found = result_of(*files.kinds())
 
     bins = found["analysis"]["properties"]["figures"]["size"]["bins"]
     sizes = {row["bin"]: row["classes"] for row in bins}
@@ -203,7 +203,7 @@ def test_boxes_of_other_classes_are_refused(files):
 def test_classes_without_boxes_are_counted(files):
     files.boxes = [row for row in files.boxes if row[1] != DOG]
 
-    found = told(*files.kinds())
+    found = result_of(*files.kinds())
 
     assert found["analysis"]["by_scale"]["without_scale"] == 1
     assert found["analysis"]["properties"]["left_out"] == 1

@@ -7,7 +7,7 @@ import pytest
 from scipy.io import savemat
 
 from tests.evaluation.box_world import write
-from tests.evaluation.management.test_score_command import refused, run, told
+from tests.evaluation.management.test_score_command import refused, result_of, run
 
 pytestmark = pytest.mark.usefixtures("wordnet")
 
@@ -40,7 +40,7 @@ def values(figures: dict) -> dict:
 
 
 def test_the_promised_result(files, wordnet):
-    found = told(*files.named())
+    found = result_of(*files.named())
 
     assert (found["top1_error"]["value"], found["top5_error"]["value"]) == (0.75, 0.5)
     near = wordnet.ancestor_height(wordnet.index(DRAKE), wordnet.index(COOT))
@@ -63,7 +63,7 @@ def test_hp_at_k_by_hand(files, tmp_path, wordnet):
     valid = tmp_path / "valid.txt"
     valid.write_text(f"{DRAKE}\n{COOT}\n")
 
-    found = told(*files.named(), "--valid-labels", valid)
+    found = result_of(*files.named(), "--valid-labels", valid)
 
     expected = [1 / 2, 3 / 4, 3 / 10, 3 / 20, 3 / 40]
     assert values(found["hp_at_k"]) == pytest.approx(dict(zip(KS, expected, strict=True)))
@@ -77,7 +77,7 @@ def test_valid_labels_change_the_sets_and_nothing_else(files, tmp_path):
     valid = tmp_path / "valid.txt"
     valid.write_text("\n".join(CLASSES))
 
-    plain, other = told(*files.named()), told(*files.named(), "--valid-labels", valid)
+    plain, other = result_of(*files.named()), result_of(*files.named(), "--valid-labels", valid)
 
     assert other["valid_labels"] == 5
     assert other["hp_at_k"]["5"]["value"] > plain["hp_at_k"]["5"]["value"]
@@ -91,17 +91,17 @@ def test_intervals_are_of_the_level_asked_for_and_the_same_again(files):
     files.truth_rows = [(str(i), DRAKE) for i in range(400)]
     files.rows = [(str(i), 1, DRAKE if i % 4 else COOT) for i in range(400)]
 
-    wide = told(*files.named())
-    narrow = told(*files.named(), "--confidence", 0.5)
+    wide = result_of(*files.named())
+    narrow = result_of(*files.named(), "--confidence", 0.5)
 
     assert (wide["confidence"], narrow["confidence"]) == (0.999, 0.5)
     assert wide["top1_error"]["interval"] == pytest.approx([0.1825, 0.3225], abs=0.006)
     assert narrow["top1_error"]["interval"] == pytest.approx([0.235, 0.265], abs=0.006)
-    assert wide == told(*files.named())
+    assert wide == result_of(*files.named())
 
 
 def test_the_devkits_own_files_say_the_same(files, tmp_path):
-    plain = told(*files.named())
+    plain = result_of(*files.named())
     meta = tmp_path / "meta.mat"
     kinds = [("ILSVRC2012_ID", "f8"), ("WNID", object)]
     ids = {wnid: i + 1 for i, wnid in enumerate([BOTTLE, DOG, CRANE, COOT, DRAKE])}
@@ -112,15 +112,15 @@ def test_the_devkits_own_files_say_the_same(files, tmp_path):
     named = ("classification", "--truth", tmp_path / "truth.txt")
     named += ("--predictions", tmp_path / "five.txt", "--devkit")
 
-    assert told(*named, meta) == plain
-    assert told(*named, tmp_path / "list.txt") == plain
+    assert result_of(*named, meta) == plain
+    assert result_of(*named, tmp_path / "list.txt") == plain
     valid = tmp_path / "valid.txt"
     valid.write_text("\n".join(ids))
-    bare = told(*named, "--valid-labels", valid)
+    bare = result_of(*named, "--valid-labels", valid)
     assert bare["hierarchical_error"] == plain["hierarchical_error"]
     assert any("another order" in note for note in bare["notes"])
 
-    unknown = told(*named)
+    unknown = result_of(*named)
     assert unknown["top5_error"] == plain["top5_error"]
     assert (unknown["hierarchical_error"], unknown["hp_at_k"]) == (None, None)
 
@@ -130,7 +130,7 @@ def test_an_empty_last_line_is_an_image_without_an_answer(tmp_path):
     (tmp_path / "five.txt").write_text("1\n\n\n")
     named = ("classification", "--truth", tmp_path / "truth.txt")
 
-    found = told(*named, "--predictions", tmp_path / "five.txt", "--devkit")
+    found = result_of(*named, "--predictions", tmp_path / "five.txt", "--devkit")
 
     assert found["top5_error"]["value"] == 0.5
 
@@ -140,7 +140,7 @@ def test_a_class_named_again_counts_once(files):
     files.rows = [("a", 1, DRAKE), ("a", 2, "drake.n.02"), ("b", 1, COOT), ("b", 2, COOT)]
     files.rows[1] = ("a", 2, DRAKE)
 
-    found = told(*files.named())
+    found = result_of(*files.named())
 
     assert found["hp_at_k"]["2"]["value"] == 0.5
     assert any("2 predictions name a class again" in note for note in found["notes"])
@@ -149,7 +149,7 @@ def test_a_class_named_again_counts_once(files):
 def test_ranks_beyond_the_twentieth_and_rows_in_any_order(files):
     files.rows = [*reversed(files.rows), ("d", 21, DOG)]
 
-    found = told(*files.named())
+    found = result_of(*files.named())
 
     assert found["hit_at_k"]["20"]["value"] == 0.5
     assert found["top1_error"]["value"] == 0.75

@@ -6,7 +6,7 @@ from evaluation.readers.box_files import Options
 from evaluation.scoring import detection
 from tests.evaluation import box_world
 from tests.evaluation.box_world import COOT, DOG, DRAKE, Files
-from tests.evaluation.management.test_score_command import refused, run, told
+from tests.evaluation.management.test_score_command import refused, result_of, run
 
 pytestmark = pytest.mark.usefixtures("wordnet")
 
@@ -30,7 +30,7 @@ def files(tmp_path) -> Files:
 
 
 def test_the_promised_result(files):
-    result = told(*files.named(*FEW))
+    result = result_of(*files.named(*FEW))
 
     drake, coot, dog = (result["per_class"][wnid] for wnid in (DRAKE, COOT, DOG))
     assert drake["ap"] == pytest.approx((1 + 2 / 4) / 3)
@@ -50,20 +50,20 @@ def test_the_promised_result(files):
 def test_the_small_object_of_the_paper_is_hit(files):
     files.truth, files.found = [("a", DRAKE, 5, 5, 15, 15)], [("a", DRAKE, 1, 0, 0, 20, 20)]
 
-    assert told(*files.named(*FEW))["mean_ap"]["value"] == 1
+    assert result_of(*files.named(*FEW))["mean_ap"]["value"] == 1
     files.found = [("a", DRAKE, 1, 0, 0, 20, 20.5)]
-    assert told(*files.named(*FEW))["mean_ap"]["value"] == 0
+    assert result_of(*files.named(*FEW))["mean_ap"]["value"] == 0
 
 
 def test_inclusive_pixels_hold_their_last(files):
     files.truth, files.found = [("a", DRAKE, 0, 0, 99, 99)], [("a", DRAKE, 1, 0, 0, 99, 49)]
 
-    assert told(*files.named("--inclusive", *FEW))["mean_ap"]["value"] == 1
-    assert told(*files.named(*FEW))["mean_ap"]["value"] == 0
+    assert result_of(*files.named("--inclusive", *FEW))["mean_ap"]["value"] == 1
+    assert result_of(*files.named(*FEW))["mean_ap"]["value"] == 0
 
 
 def test_without_rounds_there_are_no_intervals(files):
-    result = told(*files.named("--most-rounds", 0))
+    result = result_of(*files.named("--most-rounds", 0))
 
     assert result["mean_ap"]["interval"] is None
     assert result["per_class"][DRAKE]["interval"] is None
@@ -72,7 +72,7 @@ def test_without_rounds_there_are_no_intervals(files):
 def test_images_of_the_predictions_alone_are_without_objects_unless_images_are_listed(files):
     files.found.append(("d", DRAKE, 0.95, *BOX))
 
-    result = told(*files.named(*FEW))
+    result = result_of(*files.named(*FEW))
 
     assert result["per_class"][DRAKE]["ap"] == pytest.approx(
         2 * (2 / 5) / 3 + 1 / 3 * (1 / 2 - 2 / 5)
@@ -89,16 +89,16 @@ def test_listed_images_without_objects_or_detections_are_drawn_too(files):
         "images.csv", "image,width,height\n" + "".join(f"{c},200,200\n" for c in "abcdefgh")
     )
 
-    result = told(*files.named("--images", listed, *FEW))
+    result = result_of(*files.named("--images", listed, *FEW))
 
     assert result["images"] == 8
-    assert result["mean_ap"]["value"] == told(*files.named(*FEW))["mean_ap"]["value"]
+    assert result["mean_ap"]["value"] == result_of(*files.named(*FEW))["mean_ap"]["value"]
 
 
 def test_excluded_classes_of_images_do_not_count(files):
     out = files.file("out.csv", f"image,wnid\na,{DRAKE}\nb,{COOT}\n")
 
-    result = told(*files.named("--exclude", out, *FEW))
+    result = result_of(*files.named("--exclude", out, *FEW))
 
     assert result["excluded"] == 2
     assert result["per_class"][DRAKE] == {
@@ -113,7 +113,7 @@ def test_excluded_classes_of_images_do_not_count(files):
 def test_where_everything_is_excluded_nothing_is_known(files):
     out = files.file("out.csv", "image,wnid\na,\nb,\nc,\n")
 
-    result = told(*files.named("--exclude", out, "--per-class", *FEW))
+    result = result_of(*files.named("--exclude", out, "--per-class", *FEW))
 
     assert result["mean_ap"]["value"] is None
     assert result["mean_ap"]["interval"] == [None, None]
@@ -125,7 +125,7 @@ def test_several_submissions_say_who_won_which_class(files):
         files.folder / "better.csv", box_world.FOUND_HEAD, [*files.found, ("b", COOT, 0.1, *BOX)]
     )
 
-    result = told(*files.named("--predictions", f"ours={path}", *FEW))
+    result = result_of(*files.named("--predictions", f"ours={path}", *FEW))
 
     assert result["classes_won"] == {"found": 1, "ours": 2}
     assert [own["name"] for own in result["submissions"]] == ["found", "ours"]
@@ -145,7 +145,7 @@ def test_several_submissions_say_who_won_which_class(files):
 def test_the_analysis_of_the_mean(files):
     images = files.file("images.csv", "image,width,height\na,200,200\nb,200,200\nc,200,200\n")
 
-    result = told(*files.named("--per-class", "--images", images, *FEW))
+    result = result_of(*files.named("--per-class", "--images", images, *FEW))
 
     rows = result["analysis"]["per_class"]["rows"]
     assert [(row["wnid"], row["value"], row["images"]) for row in rows] == [
@@ -158,7 +158,7 @@ def test_the_analysis_of_the_mean(files):
 
 
 def test_coco_says_the_same(files):
-    plain = told(*files.named(*FEW))
+    plain = result_of(*files.named(*FEW))
     truth = box_world.coco_truth(files.truth)
     truth["categories"].append({"id": 1, "name": "dog", "wnid": DOG})
     known = box_world.write_json(files.folder / "truth.json", truth)
@@ -166,8 +166,8 @@ def test_coco_says_the_same(files):
         files.folder / "found.json", box_world.coco_results(truth, files.found)
     )
 
-    result = told("detection", "--truth", known, "--predictions", found, *FEW)
-    mixed = told("detection", "--truth", known, "--predictions", files.named()[4], *FEW)
+    result = result_of("detection", "--truth", known, "--predictions", found, *FEW)
+    mixed = result_of("detection", "--truth", known, "--predictions", files.named()[4], *FEW)
 
     assert result == mixed == plain
 
@@ -179,7 +179,7 @@ def test_a_crowd_takes_its_class_out_of_its_image(files):
         files.folder / "found.json", box_world.coco_results(truth, files.found[:4])
     )
 
-    result = told("detection", "--truth", known, "--predictions", found, *FEW)
+    result = result_of("detection", "--truth", known, "--predictions", found, *FEW)
 
     drake = result["per_class"][DRAKE]
     assert (drake["ap"], drake["positives"], drake["detections"]) == (0.5, 1, 2)
@@ -196,7 +196,7 @@ def test_a_coco_truth_of_other_names_needs_no_wordnet(tmp_path, monkeypatch):
     ]
     found = box_world.write_json(tmp_path / "found.json", rows)
 
-    result = told("detection", "--truth", known, "--predictions", found, *FEW)
+    result = result_of("detection", "--truth", known, "--predictions", found, *FEW)
 
     assert result["per_class"]["traffic light"]["ap"] == 1
 
@@ -210,13 +210,13 @@ def test_the_kits_files_count_inclusive_pixels(tmp_path):
     named = ("detection", "--truth", tmp_path / "xml", "--predictions", tmp_path / "found.txt")
     named = (*named, "--devkit", tmp_path / "meta.txt", *FEW)
 
-    result = told(*named)
+    result = result_of(*named)
 
     assert {c: own["ap"] for c, own in result["per_class"].items()} == {COOT: 0.5, DRAKE: 1}
     assert result["images"] == 2
-    assert told(*named, "--images", tmp_path / "list.txt") == result
+    assert result_of(*named, "--images", tmp_path / "list.txt") == result
     (tmp_path / "out.txt").write_text("2 1\n")
-    out = told(*named, "--exclude", tmp_path / "out.txt")
+    out = result_of(*named, "--exclude", tmp_path / "out.txt")
     assert out["per_class"][COOT]["ap"] == 1
 
 

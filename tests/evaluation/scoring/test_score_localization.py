@@ -10,7 +10,7 @@ from evaluation.readers.box_files import Options
 from evaluation.scoring import localization
 from tests.evaluation import box_world
 from tests.evaluation.box_world import COOT, DOG, DRAKE, Files
-from tests.evaluation.management.test_score_command import refused, run, told
+from tests.evaluation.management.test_score_command import refused, result_of, run
 
 pytestmark = pytest.mark.usefixtures("wordnet")
 
@@ -32,7 +32,7 @@ def files(tmp_path) -> Files:
 
 
 def test_the_promised_result(files):
-    result = told(*files.named())
+    result = result_of(*files.named())
 
     assert result["error"]["value"] == 0.4
     low, high = result["error"]["interval"]
@@ -45,7 +45,7 @@ def test_the_promised_result(files):
 
 
 def test_the_text_asks_for_more_than_half(files):
-    result = told(*files.named("--strict"))
+    result = result_of(*files.named("--strict"))
 
     assert result["error"]["value"] == 0.6
     assert result["convention"] == "IoU above 0.5"
@@ -55,9 +55,9 @@ def test_only_the_five_surest_count_and_equal_ones_go_by_their_order(files):
     five = [("e", COOT, 0.5, *BOX)] * 5
     files.found += [*five, ("e", DRAKE, 0.5, *BOX)]
 
-    late = told(*files.named())
+    late = result_of(*files.named())
     files.found[-1] = ("e", DRAKE, 0.6, *BOX)
-    sure = told(*files.named())
+    sure = result_of(*files.named())
 
     assert (late["error"]["value"], sure["error"]["value"]) == (0.4, 0.2)
     assert "1 prediction beyond the five surest of their image do not count" in late["notes"]
@@ -66,7 +66,7 @@ def test_only_the_five_surest_count_and_equal_ones_go_by_their_order(files):
 def test_excluded_images_do_not_count(files):
     out = files.file("out.csv", f"image,wnid\nb,{DRAKE}\nzebra,\n")
 
-    result = told(*files.named("--exclude", out))
+    result = result_of(*files.named("--exclude", out))
 
     assert (result["error"]["value"], result["images"], result["excluded"]) == (0.25, 4, 1)
     assert "1 excluded rows name images that are not there" in result["notes"]
@@ -78,7 +78,7 @@ def test_several_submissions_are_compared_on_the_same_images(files):
     better = [*files.found, ("e", DRAKE, 0.5, *BOX)]
     path = box_world.write(files.folder / "better.csv", box_world.FOUND_HEAD, better)
 
-    result = told(*files.named("--predictions", f"ours={path}"))
+    result = result_of(*files.named("--predictions", f"ours={path}"))
 
     assert result["error"]["value"] == 0.4
     named = {own["name"]: own["error"]["value"] for own in result["submissions"]}
@@ -95,7 +95,7 @@ def test_the_analysis_of_the_error(files):
     files.found.append(("f", COOT, 1, *BOX))
     path = box_world.write(files.folder / "other.csv", box_world.FOUND_HEAD, files.found[1:])
 
-    result = told(*files.named("--per-class", "--predictions", path))
+    result = result_of(*files.named("--per-class", "--predictions", path))
 
     rows = result["analysis"]["per_class"]["rows"]
     assert [(row["wnid"], row["value"], row["images"]) for row in rows] == [
@@ -125,21 +125,21 @@ def kit(folder: Path) -> tuple:
 def test_the_kits_files_count_inclusive_pixels(tmp_path):
     named = kit(tmp_path)
 
-    result = told(*named)
+    result = result_of(*named)
 
     assert result["error"]["value"] == 1 / 3
     assert result["classes"] == 2
     (tmp_path / "out.txt").write_text("3\n")
-    assert told(*named, "--exclude", tmp_path / "out.txt")["error"]["value"] == 0
+    assert result_of(*named, "--exclude", tmp_path / "out.txt")["error"]["value"] == 0
 
 
 def test_the_kits_images_may_be_listed_in_another_order(tmp_path):
     named = kit(tmp_path)
     (tmp_path / "list.txt").write_text("val_3 1\nval_2 2\nval_1 3\n")
 
-    assert told(*named, "--images", tmp_path / "list.txt")["error"]["value"] == 1 / 3
+    assert result_of(*named, "--images", tmp_path / "list.txt")["error"]["value"] == 1 / 3
     (tmp_path / "list.txt").write_text("val_2 1\nval_1 2\nval_3 3\n")
-    assert told(*named, "--images", tmp_path / "list.txt")["error"]["value"] == 2 / 3
+    assert result_of(*named, "--images", tmp_path / "list.txt")["error"]["value"] == 2 / 3
 
 
 def test_the_kits_lines_count_the_images_of_any_truth_in_their_order(files):
@@ -147,12 +147,14 @@ def test_the_kits_lines_count_the_images_of_any_truth_in_their_order(files):
     named = [*files.named("--devkit", files.file("meta.txt", f"{DRAKE}\n"))]
     named[4] = found
 
-    assert told(*named)["error"]["value"] == 0.4
+    assert result_of(*named)["error"]["value"] == 0.4
     images = files.file("images.csv", "image\n" + "".join(f"{name}\n" for name in "cabde"))
-    listed = told(*named, "--images", images)
+    listed = result_of(*named, "--images", images)
     assert listed["error"]["value"] == 0.4
     files.file("images.csv", "image\n" + "".join(f"{name}\n" for name in "fabcde"))
-    assert told(*named[:-2], "--devkit", named[-1], "--images", images)["error"]["value"] == 0.6
+    assert (
+        result_of(*named[:-2], "--devkit", named[-1], "--images", images)["error"]["value"] == 0.6
+    )
 
 
 def test_listed_images_without_a_box_are_left_out(files):
@@ -160,7 +162,7 @@ def test_listed_images_without_a_box_are_left_out(files):
         "images.csv", "image,width,height\n" + "".join(f"{c},200,200\n" for c in "abcdef")
     )
 
-    result = told(*files.named("--images", images))
+    result = result_of(*files.named("--images", images))
 
     assert (result["images"], result["error"]["value"]) == (5, 0.4)
     assert "1 image has no true box: left out" in result["notes"]
@@ -207,7 +209,7 @@ def test_the_error_equals_a_plain_loop(tmp_path, seed):
     ]
     strict = bool(seed % 2)
 
-    result = told(*Files(tmp_path, "localization", truth, found).named(*["--strict"][:strict]))
+    result = result_of(*Files(tmp_path, "localization", truth, found).named(*["--strict"][:strict]))
 
     wrong = 0
     for image, wnid in classes.items():

@@ -45,7 +45,7 @@ def test_a_version_that_another_device_left_behind_changes_nothing(seat):
     assert Draft.objects.get().content == {"a": 2}
 
 
-def test_a_draft_begun_anew_never_has_an_old_number(seat, monkeypatch):
+def test_a_draft_begun_again_never_has_an_old_number(seat, monkeypatch):
     old = drafts.save(seat, {"a": 1}, 0)
     drafts.forget([seat.pk])
     with pytest.raises(drafts.Outdated) as gone:

@@ -185,12 +185,12 @@ def test_a_question_that_came_back_meanwhile_is_not_opened_again(coots, alice, b
     question = coots.questions.first()
     asking.withdraw_questions(coots, [question.pk], alice, "not needed")
     pair = (question.item.image.name, question.topic)
-    standing = asking._standing_questions(coots, [question.item_id])
+    existing = asking._existing_questions(coots, [question.item_id])
     asking.add_questions(coots, [pair])
     claiming.next_page(bob, coots)
 
     # Somebody who looked before the question came back, and writes after Bob took his seat.
-    with patch.object(asking, "_standing_questions", return_value=standing):
+    with patch.object(asking, "_existing_questions", return_value=existing):
         asking.add_questions(coots, [pair])
 
     question.refresh_from_db()

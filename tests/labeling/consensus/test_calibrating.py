@@ -51,7 +51,7 @@ def truth(index):
     return "yes" if index % 4 == 0 else "no"
 
 
-def other(word):
+def opposite(word):
     return "no" if word == "yes" else "yes"
 
 
@@ -61,7 +61,7 @@ def label(campaign, crowd, wrong_every):
         for place, person in enumerate(crowd):
             every = wrong_every[place]
             errs = every and (index + place) % every == 0
-            say(person, question, other(truth(index)) if errs else truth(index))
+            say(person, question, opposite(truth(index)) if errs else truth(index))
 
 
 def test_good_people_weigh_more_than_those_who_guess(pond):
@@ -227,7 +227,7 @@ def test_a_calibration_is_read_once_in_a_process(pond, django_assert_num_queries
     assert calibrations.in_force(None) is deciding.NONE
 
 
-def test_who_is_void_stays_void_when_standings_are_learned_anew(pond, alice):
+def test_who_is_void_stays_void_when_standings_are_learned_again(pond, alice):
     crowd = people(pond, 3)
     label(pond, crowd, [0, 7, 9])
     void = calibrations.voiding(pond, {crowd[2].pk}, "blocked")

@@ -1,4 +1,4 @@
-"""Reviewers accept, correct and send back; what is sent back comes again, and counts anew."""
+"""Reviewers accept, correct and send back; what is sent back comes again, and counts again."""
 
 import uuid
 from datetime import timedelta
@@ -120,7 +120,7 @@ def test_a_correction_is_checked_as_an_answer_is(cats, alice, bob):
     assert state(question) == "review"
 
 
-def test_what_is_sent_back_comes_first_to_whoever_drew_it_and_counts_anew(cats, alice, bob):
+def test_what_is_sent_back_comes_first_to_whoever_drew_it_and_counts_again(cats, alice, bob):
     question = draw(bob, cats)
     old = Answer.objects.get()
 
@@ -161,7 +161,7 @@ def test_it_may_be_mended_long_after_minds_could_be_changed(cats, alice, bob):
     reviewing.send_back(cats, question.pk, alice, NOTE)
 
     assert send(bob, cats, [seat], BETTER)[0].status == "accepted"
-    # The window begins anew with the mended drawing; it is in review, so this one comes too late.
+    # The window begins again with the mended drawing; it is in review, so this one comes too late.
     assert send(bob, cats, [seat], TAIL)[0].status == "accepted"
     assert latest(question).value == stored(BETTER)
     assert Answer.objects.get(revision=2).late

@@ -114,7 +114,7 @@ def test_the_vectorised_twin_agrees_with_the_fold(test):
         assert annotator_checks.fold(test, row[:count]).verdict == decision
 
 
-def test_acceptance_begins_the_test_anew_so_that_drift_is_caught():
+def test_acceptance_begins_the_test_again_so_that_drift_is_caught():
     good = [True] * 120
 
     before = annotator_checks.fold(DEFAULT, good)

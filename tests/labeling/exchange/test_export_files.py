@@ -106,7 +106,7 @@ def test_every_choice_of_options_has_a_job_and_a_zip_of_its_own(release, run_job
         assert head["export"]["names"] == names
 
 
-def test_a_zip_in_the_layout_of_an_earlier_version_is_made_anew(release, run_jobs, monkeypatch):
+def test_a_zip_in_the_layout_of_an_earlier_version_is_made_again(release, run_jobs, monkeypatch):
     monkeypatch.setattr(export_files, "AT_ONCE", 0)
     export_files.fetch(release, "voc")
     run_jobs()
@@ -135,7 +135,7 @@ def test_a_failed_job_is_told_and_not_started_over(release, run_jobs, monkeypatc
     assert "changed after it was frozen. Freeze it again." in told.error
 
 
-def test_what_a_job_made_is_made_anew_once_it_was_forgotten(release, run_jobs, monkeypatch):
+def test_what_a_job_made_is_made_again_once_it_was_forgotten(release, run_jobs, monkeypatch):
     monkeypatch.setattr(export_files, "AT_ONCE", 0)
     export_files.fetch(release, "csv")
     run_jobs()

@@ -194,7 +194,7 @@ def test_pieces_too_far_apart_are_flagged(meadow, run_jobs):
         Part("lflleg", files.box(70, 95, 80, 105)),
     )
 
-    how = part_imports.How(cap=0.05)
+    how = part_imports.ImportOptions(cap=0.05)
     report = part_imports.report_of(brought(meadow, run_jobs, sent(cow(parts=far)), how=how))
 
     assert report.apart_count == 1
@@ -439,7 +439,7 @@ def test_polygons_that_cross_are_refused_or_mended_when_asked(meadow, run_jobs):
     crossed = cow(parts=(Part("head", bow),))
 
     refused = part_imports.report_of(brought(meadow, run_jobs, sent(crossed)))
-    how = part_imports.How(repair=True)
+    how = part_imports.ImportOptions(repair=True)
     mended = part_imports.report_of(brought(meadow, run_jobs, sent(crossed), how=how))
 
     assert refused.refused_count >= 1

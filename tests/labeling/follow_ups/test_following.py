@@ -253,7 +253,7 @@ def test_nothing_opens_below_what_has_not_yet_come_back(alice, dataset):
     following.advance(campaign)
     assert asked(campaign) == {"animal": "open", "mammal": "withdrawn", "dog": "withdrawn"}
 
-    # The mammal has no answers any more: it is asked anew, and the dog waits for it.
+    # The mammal has no answers any more: it is asked again, and the dog waits for it.
     follow(campaign, animal="yes")
 
     assert asked(campaign) == {"animal": "settled", "mammal": "open", "dog": "withdrawn"}

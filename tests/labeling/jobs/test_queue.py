@@ -75,7 +75,7 @@ def ago(**delta):
 # Enqueue
 
 
-def test_the_id_is_sent_only_when_the_deed_is_committed(
+def test_the_id_is_sent_only_when_the_transaction_is_committed(
     sent, db, django_capture_on_commit_callbacks
 ):
     with django_capture_on_commit_callbacks(execute=True):
@@ -87,7 +87,7 @@ def test_the_id_is_sent_only_when_the_deed_is_committed(
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_deed_that_is_rolled_back_leaves_no_job_and_sends_nothing(sent):
+def test_a_transaction_that_is_rolled_back_leaves_no_job_and_sends_nothing(sent):
     with suppress(ValueError), transaction.atomic():
         queue.enqueue("note", "a")
         raise ValueError("the action failed after all")
@@ -320,7 +320,7 @@ def test_only_a_failed_job_is_tried_again(db, alice, state):
         queue.retry(make(state=state), alice)
 
 
-def test_a_failed_job_whose_work_is_queued_anew_is_not_tried_again(db, alice):
+def test_a_failed_job_whose_work_is_queued_again_is_not_tried_again(db, alice):
     job = make(state="failed")
     queue.enqueue("note", "a")
 
@@ -420,7 +420,7 @@ def test_many_workers_and_one_job_give_one_run():
 
 
 @pytest.mark.django_db(transaction=True)
-def test_waiting_work_does_not_start_before_the_deed_that_needs_it_is_committed():
+def test_waiting_work_does_not_start_before_the_transaction_that_needs_it_is_committed():
     if not connection.features.has_select_for_update:
         pytest.skip("SQLite has one writer at a time, so there is nothing to prove")
     job = make()

@@ -34,7 +34,7 @@ def member(person, campaign):
     return campaign.memberships.get(user=person)
 
 
-def standing(campaign):
+def settlements_in_force(campaign):
     """Every question's state and, where it is decided, the settlement that stands."""
     found = {}
     for question in campaign.questions.asked().order_by("pk"):
@@ -90,16 +90,16 @@ def test_a_reopened_question_never_goes_back_to_the_same_person(coots, alice, cr
 
 def test_an_unblock_restores_the_settlement_though_others_answered_meanwhile(coots, alice, crowd):
     settle(coots, crowd, ["yes", "no", "no", "yes", "yes"])
-    before = standing(coots)
+    before = settlements_in_force(coots)
     blocking.block(coots, member(crowd[0], coots), alice)
     vote(crowd[5], coots, "no")
-    assert {said[0] for _, said in standing(coots).values()} == {"no"}
+    assert {said[0] for _, said in settlements_in_force(coots).values()} == {"no"}
     assert consistent(coots)
 
     outcome = blocking.unblock(coots, member(crowd[0], coots), alice, "a mistake")
 
     assert (outcome.changed, outcome.decided) == (True, 6)
-    assert standing(coots) == before
+    assert settlements_in_force(coots) == before
     assert consistent(coots)
 
 
@@ -107,15 +107,15 @@ def test_a_mind_changed_while_a_question_was_open_again_changes_nothing_that_com
     coots, alice, crowd
 ):
     settle(coots, crowd, ["yes", "no", "no", "yes", "yes"])
-    before = standing(coots)
+    before = settlements_in_force(coots)
     blocking.block(coots, member(crowd[0], coots), alice)
     answer(crowd[3], coots, Assignment.objects.filter(annotator=crowd[3]), "no")
     vote(crowd[5], coots, "yes")
-    assert {said[0] for _, said in standing(coots).values()} == {"no"}
+    assert {said[0] for _, said in settlements_in_force(coots).values()} == {"no"}
 
     blocking.unblock(coots, member(crowd[0], coots), alice)
 
-    assert standing(coots) == before
+    assert settlements_in_force(coots) == before
     assert consistent(coots)
 
 
@@ -129,18 +129,18 @@ def test_standings_learned_during_a_block_change_nothing_that_comes_back(alice, 
     )
     crowd = people(campaign, 5, "w")
     settle(campaign, crowd, ["yes", "yes", "yes"])
-    before = standing(campaign)
+    before = settlements_in_force(campaign)
     assert [said[1] for _, said in before.values()] == pytest.approx([64 / 65] * 6)
 
     blocking.block(campaign, member(crowd[0], campaign), alice)
     learned = calibrating.calibrate(campaign)
     vote(crowd[3], campaign, "yes")
-    meanwhile = standing(campaign)
+    meanwhile = settlements_in_force(campaign)
     assert {said[4] for _, said in meanwhile.values()} == {learned.pk}
     assert consistent(campaign)
     blocking.unblock(campaign, member(crowd[0], campaign), alice)
 
-    assert standing(campaign) == before
+    assert settlements_in_force(campaign) == before
     assert consistent(campaign)
     campaign.refresh_from_db()
     assert campaign.calibration.content["annotators"] == learned.content["annotators"]
@@ -177,8 +177,8 @@ def test_a_reviewers_verdict_stands(coots, alice, crowd):
 
     # One yes against two no is a majority of the five who are left first.
     assert (outcome.decided, outcome.reopened) == (5, 0)
-    assert {said[0] for _, said in standing(coots).values()} == {"yes", "no"}
-    assert standing(coots)[question.pk][1][0] == "yes"
+    assert {said[0] for _, said in settlements_in_force(coots).values()} == {"yes", "no"}
+    assert settlements_in_force(coots)[question.pk][1][0] == "yes"
     assert consistent(coots)
 
 
@@ -257,14 +257,14 @@ def test_lifting_a_block_gives_a_fresh_standing_in_the_stage_before(coots, alice
 
 def test_a_block_in_a_closed_campaign_voids_and_says_that_nobody_can_answer(coots, alice, crowd):
     settle(coots, crowd, ["yes"] * 5)
-    before = standing(coots)
+    before = settlements_in_force(coots)
     lifecycle.close(coots, alice)
 
     outcome = blocking.block(coots, member(crowd[0], coots), alice)
     assert (outcome.reopened, outcome.answerable) == (6, False)
     blocking.unblock(coots, member(crowd[0], coots), alice)
 
-    assert standing(coots) == before
+    assert settlements_in_force(coots) == before
 
 
 def test_a_dropped_image_whose_abstentions_are_void_is_asked_again(coots, alice, crowd, run_jobs):
@@ -282,7 +282,7 @@ def test_a_dropped_image_whose_abstentions_are_void_is_asked_again(coots, alice,
 
 def test_a_failure_in_the_middle_leaves_everything_as_it_was(coots, alice, crowd, monkeypatch):
     settle(coots, crowd, ["yes", "no", "no", "yes", "yes"])
-    before = standing(coots)
+    before = settlements_in_force(coots)
 
     def die(*_):
         raise RuntimeError("the power went")
@@ -293,7 +293,7 @@ def test_a_failure_in_the_middle_leaves_everything_as_it_was(coots, alice, crowd
             blocking.block(coots, member(crowd[0], coots), alice)
 
     coots.refresh_from_db()
-    assert standing(coots) == before
+    assert settlements_in_force(coots) == before
     assert coots.calibration is None
     assert member(crowd[0], coots).stage == "working"
     assert not Calibration.objects.exists()
@@ -420,7 +420,7 @@ def test_lifting_all_blocks_gives_back_what_was_whatever_happened_meanwhile(
     for person in world.crowd:
         world.unblock(person, None)
     world.check()
-    was = standing(world.campaign)
+    was = settlements_in_force(world.campaign)
 
     for person in blocks:
         world.block(world.crowd[person], None)
@@ -432,7 +432,7 @@ def test_lifting_all_blocks_gives_back_what_was_whatever_happened_meanwhile(
         world.unblock(person, None)
         world.check()
 
-    now = standing(world.campaign)
+    now = settlements_in_force(world.campaign)
     for pk, (state, said) in was.items():
         # What was open may have been answered to the end meanwhile.
         if state != "open":

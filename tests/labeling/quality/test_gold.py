@@ -67,7 +67,7 @@ def test_gold_answers_make_the_standing_and_no_consensus(coots, alice, bob, gold
 
     answer_all(bob, coots, "yes")
 
-    standing = gold_results.standing(bob, coots)
+    standing = gold_results.accuracy(bob, coots)
     assert standing.total >= 1
     assert standing.right == standing.total
     assert not Question.objects.filter(state="gold", settlements__isnull=False).exists()
@@ -91,7 +91,7 @@ def test_retired_gold_is_given_to_nobody(coots, alice, bob, gold):
 
     answer_all(bob, coots, "yes")
 
-    assert gold_results.standing(bob, coots).total == 0
+    assert gold_results.accuracy(bob, coots).total == 0
     assert coots.decisions.filter(kind="gold", content__has_key="retired").count() == 4
 
 
@@ -118,7 +118,7 @@ def test_retired_gold_makes_way_for_the_question_itself(coots, alice, gold):
     added = asking.add_questions(coots, [(gold[0].item.image.name, COOT)])
 
     assert added.created == 1
-    assert gold_results.standing(alice, coots).total == 0
+    assert gold_results.accuracy(alice, coots).total == 0
 
 
 def test_gold_that_was_retired_and_comes_again_is_not_given_twice(coots, alice, bob, gold):
@@ -266,13 +266,13 @@ def test_answers_from_training_retire_no_gold(coots, gold):
 
 def test_retired_gold_counts_for_nobody(coots, alice, bob, gold):
     give(bob, gold[:3], ["no", "yes", "yes"])
-    assert gold_results.standing(bob, coots).right == 2
-    assert gold_results.standing(bob, coots).total == 3
+    assert gold_results.accuracy(bob, coots).right == 2
+    assert gold_results.accuracy(bob, coots).total == 3
 
     retire_gold(coots, alice, gold[0].pk)
 
-    assert gold_results.standing(bob, coots).right == 2
-    assert gold_results.standing(bob, coots).total == 2
+    assert gold_results.accuracy(bob, coots).right == 2
+    assert gold_results.accuracy(bob, coots).total == 2
 
 
 def test_balance_counts_answers_and_names_classes_with_one(

@@ -31,17 +31,17 @@ def test_a_revised_gold_answer_counts_as_revised(coots, alice, bob, gold):
         )
     )
     answer(bob, coots, seats, "no")
-    assert gold_results.standing(bob, coots).right == 0
+    assert gold_results.accuracy(bob, coots).right == 0
 
     submitting.submit(
         bob, coots, [submitting.Sent(uuid.uuid4(), token, "yes", 10) for token in tokens]
     )
 
-    assert gold_results.standing(bob, coots).right == len(tokens) > 0
+    assert gold_results.accuracy(bob, coots).right == len(tokens) > 0
 
 
 def test_nobody_has_a_standing_before_meeting_gold(coots, bob):
-    assert gold_results.standing(bob, coots) == gold_results.Accuracy(0, 0, None, (0.0, 1.0))
+    assert gold_results.accuracy(bob, coots) == gold_results.Accuracy(0, 0, None, (0.0, 1.0))
 
 
 @pytest.mark.parametrize(("right", "total"), [(0, 5), (5, 5), (8, 10), (97, 120)])
@@ -65,7 +65,7 @@ def test_gold_answered_before_work_began_counts_for_nothing(coots, bob, gold):
     coots.memberships.filter(user=bob).update(working_since=early + timedelta(hours=1))
 
     assert gold_results.rights(coots, [bob.pk]) == {bob.pk: [True, False]}
-    assert gold_results.standing(bob, coots).total == 2
+    assert gold_results.accuracy(bob, coots).total == 2
 
 
 def test_rights_come_in_the_order_of_the_answers(coots, bob, gold):
@@ -79,8 +79,8 @@ def test_standings_of_some_are_theirs_alone(coots, bob, charlie, gold):
     give(bob, gold[:2], ["yes", "no"])
     give(charlie, gold, ["yes"] * 4)
 
-    assert set(gold_results.standings(coots)) == {bob.pk, charlie.pk}
-    assert {pk: row.right for pk, row in gold_results.standings(coots, [charlie.pk]).items()} == {
+    assert set(gold_results.accuracies(coots)) == {bob.pk, charlie.pk}
+    assert {pk: row.right for pk, row in gold_results.accuracies(coots, [charlie.pk]).items()} == {
         charlie.pk: 4
     }
-    assert gold_results.standings(coots, []) == {}
+    assert gold_results.accuracies(coots, []) == {}

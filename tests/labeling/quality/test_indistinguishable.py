@@ -3,8 +3,8 @@
 Random campaigns are labeled through the site's own doors by somebody who answers, changes their
 mind, is refused, skips, lets leases run out and comes back, while others fill the seats. Everything
 sent is written down by seat, and then held against which questions were gold: no value of anything
-may come more or less often with gold than chance allows. Which questions are gold is drawn anew for
-each campaign, among questions that are alike in every other way.
+may come more or less often with gold than chance allows. Which questions are gold is drawn again
+for each campaign, among questions that are alike in every other way.
 """
 
 import json

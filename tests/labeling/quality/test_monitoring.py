@@ -265,7 +265,7 @@ def test_where_a_question_has_one_vote_gold_is_the_measure(pond, alice, bob, ask
     assert "took less than 5% of the time" in acted.reason
 
 
-def test_a_pardon_begins_the_standing_anew(pond, alice, bob, golden):
+def test_a_pardon_begins_the_standing_again(pond, alice, bob, golden):
     give(bob, golden[:6], wrong(golden[:6]))
     monitoring.watch(pond, bob)
 
@@ -508,12 +508,12 @@ def test_failed_watches_are_retried_by_the_upgrade_and_put_the_figures_right(pon
     assert Job.objects.filter(kind="watch", state="queued").count() == 0
 
 
-def test_figures_that_cannot_be_are_counted_anew_from_the_answers(pond, bob, golden):
+def test_figures_that_cannot_be_are_counted_again_from_the_answers(pond, bob, golden):
     give(bob, golden[:3], [*right(golden[:2]), *wrong(golden[2:3])])
     row = member(pond, bob)
     row.standing = {"test": {"right": 2, "total": 1}}
 
-    assert progress.standings_of(pond, [row])[bob.pk].total == 3
+    assert progress.accuracies_of(pond, [row])[bob.pk].total == 3
 
 
 def test_what_a_person_is_told_lags_and_changes_at_most_daily(pond, bob, golden):

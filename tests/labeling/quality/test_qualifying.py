@@ -34,7 +34,7 @@ def known(seat):
     return Assignment.objects.get(token=seat.token).question.gold.answer
 
 
-def other(answer):
+def opposite(answer):
     return "no" if answer == "yes" else "yes"
 
 
@@ -42,7 +42,7 @@ def sent(seats, wrong=0):
     """Answers to these seats, the first `wrong` of them wrong."""
     return [
         submitting.Sent(
-            uuid.uuid4(), seat.token, other(known(seat)) if place < wrong else known(seat), 900
+            uuid.uuid4(), seat.token, opposite(known(seat)) if place < wrong else known(seat), 900
         )
         for place, seat in enumerate(seats)
     ]
@@ -160,7 +160,7 @@ def test_gold_of_training_and_test_never_comes_again_and_counts_for_no_standing(
 
     page = qualifying.next_page(bob, school, 100)
 
-    assert gold_results.standing(bob, school).total == 0
+    assert gold_results.accuracy(bob, school).total == 0
     assert not met & {seat.question_id for seat in page.seats}
 
 

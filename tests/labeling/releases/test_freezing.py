@@ -336,7 +336,7 @@ def test_answers_settle_while_a_release_is_read(monkeypatch):
     campaign, people = _crowded_pond()
     last = factories.questions_of(campaign)[3]
     monkeypatch.setattr(freezing, "CHUNK", 1)
-    usual = freezing._said_about
+    usual = freezing._read_history
     count = itertools.count()
 
     def settle_meanwhile(ids):
@@ -348,7 +348,7 @@ def test_answers_settle_while_a_release_is_read(monkeypatch):
             assert not writer.is_alive()
         return usual(ids)
 
-    monkeypatch.setattr(freezing, "_said_about", settle_meanwhile)
+    monkeypatch.setattr(freezing, "_read_history", settle_meanwhile)
 
     release = freezing.freeze(campaign)
 

@@ -35,7 +35,7 @@ def home(alice, dataset):
     return campaign
 
 
-def said(release) -> dict[str, dict[str, str]]:
+def labels_by_class(release) -> dict[str, dict[str, str]]:
     """value/origin of each class, by image; "?" where it is not decided."""
     found: dict[str, dict[str, str]] = {}
     for line in freezing.read(release).labels():
@@ -45,7 +45,7 @@ def said(release) -> dict[str, dict[str, str]]:
 
 
 def test_every_class_of_every_image_says_what_it_is_and_whence(home):
-    labels = said(freezing.freeze(home))
+    labels = labels_by_class(freezing.freeze(home))
 
     assert labels["0.png"] == {
         PERSON: "unknown/explicit",
@@ -124,7 +124,7 @@ def test_a_release_does_not_tell_gold_from_what_was_given(home, alice):
 
     release = freezing.freeze(home)
 
-    assert said(release)["3.png"][PERSON] == "yes/given"
+    assert labels_by_class(release)["3.png"][PERSON] == "yes/given"
     folder = freezing.folder_of(release)
     for name in ("given.jsonl", "answers.jsonl", "images.jsonl"):
         assert "gold" not in (folder / name).read_text()
@@ -161,7 +161,7 @@ def test_labels_read_back_are_the_labels_that_stand(home):
 def test_answers_below_what_is_open_again_do_not_count(home):
     reopen(home, "animal")
 
-    assert said(freezing.freeze(home))["0.png"][DOG] == "?"
+    assert labels_by_class(freezing.freeze(home))["0.png"][DOG] == "?"
 
 
 def test_strict_mode_follows_the_order_of_settling(alice, dataset):
@@ -171,7 +171,7 @@ def test_strict_mode_follows_the_order_of_settling(alice, dataset):
     settle(campaign, oven="yes", kitchen="no")
     follow(campaign, 1, electric="yes")
 
-    labels = said(freezing.freeze(campaign))
+    labels = labels_by_class(freezing.freeze(campaign))
 
     assert labels["0.png"][OVEN] == "yes/explicit"
     assert labels["1.png"][OVEN] == "no/inherited"
@@ -254,7 +254,7 @@ def test_random_answers_read_back_as_algorithm_1_labels_them(alice, dataset, mod
         orders[image].append((node, "unknown" if value == "dropped" else value))
         following.advance(campaign)
 
-    labels = said(freezing.freeze(campaign))
+    labels = labels_by_class(freezing.freeze(campaign))
 
     assert not campaign.questions.filter(state="open").exists()
     for image, answers in orders.items():

@@ -117,16 +117,16 @@ def test_price_is_shown_without_scripts_and_makes_nothing(desk, dataset):
 )
 def test_state_buttons_move_the_campaign(desk, coots, actions, state):
     for action in actions:
-        desk.post("/campaigns/coots/state/", {"deed": action})
+        desk.post("/campaigns/coots/state/", {"move": action})
 
     coots.refresh_from_db()
     assert coots.state == state
 
 
-def test_an_impossible_deed_is_said_and_changes_nothing(desk, coots):
+def test_an_impossible_action_is_refused_and_changes_nothing(desk, coots):
     lifecycle.close(coots, None)
 
-    page = text_of(desk.post("/campaigns/coots/state/", {"deed": "resume"}, follow=True))
+    page = text_of(desk.post("/campaigns/coots/state/", {"move": "resume"}, follow=True))
 
     assert "The campaign is closed; you cannot resume it now." in page
 

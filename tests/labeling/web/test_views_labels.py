@@ -58,7 +58,7 @@ def test_a_zip_is_told_while_it_waits_and_when_it_is_done_or_failed(desk, pond, 
 
     for text in (page, fragment):
         assert "Known now: 1 label of 1 image." in text
-        assert "0.xml, line 1: is not XML. Export it anew." in text
+        assert "0.xml, line 1: is not XML. Export it again." in text
     assert "data-refresh" not in page
     assert "<html" not in fragment
 

@@ -93,7 +93,7 @@ def test_the_list_is_filtered(cows, as_alice, query, names):
 
 
 def test_flagged_merges_are_found(meadow, as_alice, run_jobs):
-    brought(meadow, run_jobs, sent(cow()), how=part_imports.How(cap=0.0))
+    brought(meadow, run_jobs, sent(cow()), how=part_imports.ImportOptions(cap=0.0))
 
     assert "pieces apart" in page(as_alice, flag="apart")
 

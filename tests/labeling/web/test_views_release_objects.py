@@ -50,7 +50,7 @@ def test_every_object_is_shown_with_its_parts_over_its_photograph(client, alice,
 def test_what_is_not_drawn_and_what_nobody_said_is_in_the_legend(client, alice, release):
     tiles = shown(client, alice, release).context["tiles"]
 
-    said = [{part.name: part.said for part in tile.parts} for tile in tiles]
+    said = [{part.name: part.label for part in tile.parts} for tile in tiles]
     assert said[0] == {"head": "given", "torso": "", "leg": "", "tail": "not visible"}
     assert said[2] == {"head": "", "torso": "", "tail": "occluded", "leg": "nobody said"}
 

@@ -225,7 +225,7 @@ def test_gold_is_dealt_and_graded_by_overlap(cats, alice, bob, with_gold, as_ali
     monkeypatch.setattr(gold_mixing, "slots", lambda count, share: min(count, 1))
     draw(bob, cats, BETTER, with_gold)
 
-    assert gold_results.standings(Campaign.objects.get(pk=cats.pk))[bob.pk].right == 1
+    assert gold_results.accuracies(Campaign.objects.get(pk=cats.pk))[bob.pk].right == 1
     page = as_alice.get(url("gold")).content.decode()
     assert "spare" in page
     assert Answer.objects.filter(assignment__question=with_gold).count() == 1

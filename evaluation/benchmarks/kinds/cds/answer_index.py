@@ -97,7 +97,7 @@ def index(path: Path) -> Answers:
 
 @lru_cache(maxsize=8)
 def _read(path: Path, written_ns: int, size: int) -> Answers:
-    """written_ns, size: a file that was written anew is read anew."""
+    """written_ns, size: a file that was written again is read again."""
     lines = Objects[Line](path)
     found = Answers(lines)
     start = 0

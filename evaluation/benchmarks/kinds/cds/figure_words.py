@@ -17,7 +17,7 @@ def alt(name: str, result: CdsResult, chosen: Chosen) -> str:
 
 def _content(measure: str) -> Callable[[CdsResult, Chosen], str]:
     def words(result: CdsResult, chosen: Chosen) -> str:
-        rows = tables.standings(result, measure, chosen.averaging)
+        rows = tables.classifier_rows(result, measure, chosen.averaging)
         machines, people = [], []
         for at, scheme in enumerate(map(wording.content_scheme, tables.content_schemes(result))):
             cells = [(row, cell.value) for row in rows if (cell := row.cells[at])]

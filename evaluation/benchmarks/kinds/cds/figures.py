@@ -31,7 +31,7 @@ from evaluation.scoring.cds.tables import Chosen, Histogram
 
 def content(measure: str, result: CdsResult, theme: Theme, chosen: Chosen) -> Figure:
     """Every classifier's score at each content scheme with its interval: Table 2 as a picture."""
-    rows = tables.standings(result, measure, chosen.averaging)
+    rows = tables.classifier_rows(result, measure, chosen.averaging)
     schemes = tables.content_schemes(result)
     figure, axes = canvas(theme, 7.0, 1.5 + max(0.55, 0.16 * len(schemes)) * len(rows))
     step = 0.7 / max(1, len(schemes))

@@ -32,8 +32,8 @@ class MeasureGrids:
     """What the page shows of CDS or of B-CDS."""
 
     key: str
-    standings: list[tables.Standing]
-    parts: list[tables.Standing]
+    rows: list[tables.ClassifierRow]
+    parts: list[tables.ClassifierRow]
 
     @property
     def name(self) -> str:
@@ -143,7 +143,7 @@ def _result(row: Benchmark, run: Run, result: CdsResult, chosen: Chosen) -> dict
         "measures": [
             MeasureGrids(
                 key,
-                tables.standings(result, key, chosen.averaging),
+                tables.classifier_rows(result, key, chosen.averaging),
                 tables.by_part_scheme(result, key, chosen.averaging),
             )
             for key in tables.measures(result)

@@ -269,7 +269,7 @@ def _policy(votes: int) -> policies.Policy:
 
 
 def _share(source: Campaign, naming: Campaign, actor: User) -> None:
-    """Who researches in the benchmark's campaign does in this one. Annotators are invited anew."""
+    """Who researches in the benchmark's campaign does in this one. Annotators are invited again."""
     role = Membership.Role.RESEARCHER
     others = source.memberships.active().filter(role=role).exclude(user=actor)
     Membership.objects.bulk_create(

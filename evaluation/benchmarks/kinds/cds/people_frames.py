@@ -169,7 +169,7 @@ def _written(goal: Path) -> Iterator[tuple[dict[str, str], Any]]:
     part.parent.mkdir(parents=True, exist_ok=True)
     with open(part, "ab+") as file:
         file.seek(0)
-        # A last line that was cut off is written anew.
+        # A last line that was cut off is written again.
         whole = file.read().rpartition(b"\n")[0]
         file.truncate(len(whole) + 1 if whole else 0)
         rows = [json.loads(line) for line in whole.splitlines()]

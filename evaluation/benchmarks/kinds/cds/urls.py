@@ -4,11 +4,11 @@ from django.urls import URLPattern, path
 
 from evaluation.benchmarks.kinds.cds import people_views, result_views
 
-_one = "benchmarks/<slug:name>/"
-_run = f"{_one}runs/<int:pk>/"
+_benchmark = "benchmarks/<slug:name>/"
+_run = f"{_benchmark}runs/<int:pk>/"
 _sequence = f"{_run}sequences/<int:number>/"
 urlpatterns: list[URLPattern] = [
-    path(f"{_one}people/", people_views.people, name="cds_people"),
+    path(f"{_benchmark}people/", people_views.people, name="cds_people"),
     path(f"{_run}sequences/", result_views.objects, name="cds_objects"),
     path(_sequence, result_views.viewer, name="cds_viewer"),
     path(f"{_sequence}frames/", result_views.frames, name="cds_frames"),

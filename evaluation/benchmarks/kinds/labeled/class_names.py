@@ -17,12 +17,12 @@ Namer = Callable[[str], str]
 def namer(row: Benchmark) -> Namer:
     """A function from a class (a wnid, or any id) to its name; to the id where nobody has one."""
     release = row.release
-    known = _released(freezing.folder_of(release), release.sha256) if release else {}
+    known = _names_in_release(freezing.folder_of(release), release.sha256) if release else {}
     return lambda key: known.get(key) or _by_wordnet(key)
 
 
 @lru_cache(maxsize=16)
-def _released(folder: Path, sha256: str) -> dict[str, str]:
+def _names_in_release(folder: Path, sha256: str) -> dict[str, str]:
     """The names in a release; nothing where its files are gone."""
     try:
         categories = frozen.head(folder, sha256)["campaign"]["settings"].get("categories", {})

@@ -30,7 +30,7 @@ BINS = 20
 
 def lead(result: LabeledResult, theme: Theme) -> Figure:
     """The leading numbers of every submission with their intervals, a panel each."""
-    found, measures = rows.standings(result), rows.measures(result)
+    found, measures = rows.submission_rows(result), rows.measures(result)
     figure, panels = _panels(1, len(measures), 1.1 + 0.36 * len(found), sharey=True)
     for axes, place in zip(panels, range(len(measures)), strict=True):
         ink(axes, theme)
@@ -275,7 +275,7 @@ def lead_words(result: LabeledResult) -> str:
     for place, measure in enumerate(rows.measures(result)):
         own = [
             f"{row.name} {row.cells[place].value:.3f}"
-            for row in rows.standings(result)
+            for row in rows.submission_rows(result)
             if row.cells[place].value is not None
         ]
         parts.append(f"{measure.words}: {', '.join(own)}")

@@ -33,7 +33,7 @@ class CampaignForm(forms.Form):
         self.fields["campaign"].queryset = mine  # type: ignore[attr-defined]
 
 
-class ReleasedForm(NewBenchmarkForm):
+class LabeledForm(NewBenchmarkForm):
     """A new benchmark on the labels of a campaign: its kind, which split it is, how it scores."""
 
     kind = forms.ChoiceField(

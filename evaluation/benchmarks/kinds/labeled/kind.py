@@ -29,10 +29,10 @@ class Labeled(BenchmarkKind[LabeledResult]):
         "scores classification, localization, detection or score maps against the labels, boxes or "
         "parts that a campaign released."
     )
-    templates = "evaluation/released/{part}.html"
-    styles = ("css/cds.css", "css/released.css")
+    templates = "evaluation/labeled/{part}.html"
+    styles = ("css/cds.css", "css/labeled.css")
     urls = "evaluation.benchmarks.kinds.labeled.urls"
-    form = "evaluation.benchmarks.kinds.labeled.forms.ReleasedForm"
+    form = "evaluation.benchmarks.kinds.labeled.forms.LabeledForm"
     submission_form = "evaluation.benchmarks.kinds.labeled.forms.PredictionsForm"
     serializers = "evaluation.benchmarks.kinds.labeled.serializers"
     made = "The benchmark is made. Add the predictions of classifiers."

@@ -74,7 +74,7 @@ def _result(row: Benchmark, run: Run, result: LabeledResult) -> dict[str, object
         "head": result,
         "level": f"{100 * rows.level(result):g} %",
         "answer": rows.answer(result),
-        "standings": tables.LEAD.shown(result) if rows.measures(result) else None,
+        "lead": tables.LEAD.shown(result) if rows.measures(result) else None,
         "is_compared": len(result.submissions) > 1,
         "at_k": tables.AT_K.shown(result) if rows.at_k(result) else None,
         "set_sizes": rows.set_sizes(result),
@@ -90,7 +90,7 @@ def _result(row: Benchmark, run: Run, result: LabeledResult) -> dict[str, object
         "is_tried_again": result.settings.split == TEST
         and any(own.attempts > 1 for own in result.submissions),
         "has_images": running.images_path(row, run.pk).is_file(),
-        "images": reverse("evaluation:released_images", args=[row.name, run.pk]),
+        "images": reverse("evaluation:labeled_images", args=[row.name, run.pk]),
     }
 
 

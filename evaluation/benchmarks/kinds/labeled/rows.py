@@ -47,7 +47,7 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Standing:
+class SubmissionRow:
     """A submission with a cell for each leading number."""
 
     name: str
@@ -65,8 +65,8 @@ class Answer:
     """Who leads by the first leading number, who comes next, and what of the order is sure."""
 
     measure: wording.Measure
-    best: Standing
-    second: Standing | None
+    best: SubmissionRow
+    second: SubmissionRow | None
     sure: bands.Order
 
 
@@ -231,7 +231,7 @@ def _column(result: LabeledResult, measure: wording.Measure) -> list[Cell]:
     return [cell_at(own.result, *measure.path) for own in result.submissions]
 
 
-def standings(result: LabeledResult) -> list[Standing]:
+def submission_rows(result: LabeledResult) -> list[SubmissionRow]:
     """Every submission, best by the first leading number first.
 
     `best` marks those of a column of which nothing is surely better, where that is not all.
@@ -251,7 +251,7 @@ def standings(result: LabeledResult) -> list[Standing]:
             ]
         )
     rows = [
-        Standing(
+        SubmissionRow(
             own.name,
             getattr(own.result, "images", None),
             own.attempts,
@@ -268,7 +268,7 @@ def standings(result: LabeledResult) -> list[Standing]:
 def answer(result: LabeledResult) -> Answer | None:
     """None without any number."""
     found = measures(result)
-    ranked = [row for row in standings(result) if row.lead.value is not None]
+    ranked = [row for row in submission_rows(result) if row.lead.value is not None]
     if not ranked:
         return None
     second = ranked[1] if len(ranked) > 1 else None

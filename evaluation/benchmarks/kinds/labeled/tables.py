@@ -7,16 +7,16 @@ from collections.abc import Callable, Iterator
 
 from evaluation.benchmarks.kinds.labeled import rows
 from evaluation.benchmarks.kinds.labeled.results import LabeledResult
-from evaluation.benchmarks.kinds.labeled.rows import Cell, ClassRow, MeasureRow, Standing
+from evaluation.benchmarks.kinds.labeled.rows import Cell, ClassRow, MeasureRow, SubmissionRow
 from evaluation.benchmarks.tables import Column, Table
 from evaluation.scoring.comparing import Pair
 
 CsvRows = Iterator[dict[str, object]]
-CELL = "evaluation/released/_cell.html"
+CELL = "evaluation/labeled/_cell.html"
 WHOLE = "0g"
 
 
-def _nth(at: int) -> Callable[[Standing | MeasureRow | ClassRow], Cell]:
+def _nth(at: int) -> Callable[[SubmissionRow | MeasureRow | ClassRow], Cell]:
     return lambda row: row.cells[at]
 
 
@@ -30,7 +30,7 @@ def _lead_columns(result: LabeledResult) -> tuple[Column, ...]:
         Column("name", "Submission", is_number=False),
         Column("images", "Images", WHOLE),
         *_cells([measure.words for measure in rows.measures(result)]),
-        Column("attempts", "Attempts", template="evaluation/released/_attempts.html"),
+        Column("attempts", "Attempts", template="evaluation/labeled/_attempts.html"),
     )
 
 
@@ -63,7 +63,7 @@ def _errors(pair: Pair) -> str:
 
 
 # Of pages alone.
-LEAD = Table("lead", rows.standings, _lead_columns, "the leading numbers")
+LEAD = Table("lead", rows.submission_rows, _lead_columns, "the leading numbers")
 AT_K = Table("at-k", rows.at_k, _measure_columns, "hp@k and hit@k")
 THRESHOLDS = Table("thresholds", rows.thresholds, _measure_columns, "accuracies and thresholds")
 CLASSES = Table("classes", rows.per_class, _class_columns, "all classes")
@@ -109,7 +109,7 @@ def _interval(cell: Cell) -> dict[str, object]:
 
 
 def _summary_rows(result: LabeledResult) -> CsvRows:
-    for row in rows.standings(result):
+    for row in rows.submission_rows(result):
         head = {"submission": row.name, "attempts": row.attempts}
         for measure, cell in zip(rows.measures(result), row.cells, strict=True):
             named = {**head, "measure": measure.key}

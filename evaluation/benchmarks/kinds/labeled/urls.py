@@ -4,12 +4,12 @@ from django.urls import URLPattern, path
 
 from evaluation.benchmarks.kinds.labeled.images import views as image_views
 
-_one = "benchmarks/<slug:name>/"
-_run = f"{_one}runs/<int:pk>/"
+_benchmark = "benchmarks/<slug:name>/"
+_run = f"{_benchmark}runs/<int:pk>/"
 _image = f"{_run}images/<int:number>/"
 urlpatterns: list[URLPattern] = [
-    path(f"{_run}images/", image_views.images, name="released_images"),
-    path(_image, image_views.image, name="released_image"),
-    path(f"{_image}photo", image_views.photo, name="released_photo"),
-    path(f"{_image}map.webp", image_views.score_map, name="released_map"),
+    path(f"{_run}images/", image_views.images, name="labeled_images"),
+    path(_image, image_views.image, name="labeled_image"),
+    path(f"{_image}photo", image_views.photo, name="labeled_photo"),
+    path(f"{_image}map.webp", image_views.score_map, name="labeled_map"),
 ]

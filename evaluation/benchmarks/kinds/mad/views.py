@@ -10,8 +10,8 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from evaluation.benchmarks import access, forms, runs
 from evaluation.benchmarks.kinds.mad import competitions, pages
 from evaluation.benchmarks.kinds.mad import gallery as galleries
-from evaluation.benchmarks.kinds.mad import true_labels as truths
 from evaluation.benchmarks.kinds.mad.forms import AccuracyForm
+from evaluation.benchmarks.kinds.mad.true_labels import ask_true_label, both_wrong
 from evaluation.metrics.wordnet import nouns
 from labeling.errors import Refusal
 from labeling.plurals import count_of
@@ -84,10 +84,10 @@ def true_labels(request: SignedIn, name: str) -> HttpResponse:
         if first is None or second is None:
             raise Refusal("Name the image or the pair to ask about.", field="selection")
         lines = list(wanted.filter(first__position=first, second__position=second))
-        lines = truths.both_wrong(row, lines)
+        lines = both_wrong(row, lines)
     if not lines:
         raise Refusal("There is no such image here on which both classifiers were wrong.")
-    naming = truths.ask_true_label(row, request.user, lines, nouns.load())
+    naming = ask_true_label(row, request.user, lines, nouns.load())
     messages.success(
         request,
         f"{count_of(len(lines), 'image')}: people are asked for the true label "

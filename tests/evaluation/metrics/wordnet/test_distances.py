@@ -12,7 +12,7 @@ from evaluation.metrics.wordnet.distances import DISTANCES, NoPlaceInHierarchy, 
 ILSVRC = Path(__file__).resolve().parents[5] / "shared" / "data" / "imagenet_synsets.txt"
 
 
-def one(wordnet, a: str, b: str, distance: str) -> float:
+def distance_of(wordnet, a: str, b: str, distance: str) -> float:
     pair = [wordnet.find(a), wordnet.find(b)]
     return float(distance_matrix(wordnet, pair, distance)[0, 1])
 
@@ -47,19 +47,19 @@ def shortest(wordnet, a: int, weighted: bool) -> dict[int, float]:
 
 
 def test_drake_and_american_coot_are_as_far_apart_as_the_paper_has_it(wordnet):
-    assert one(wordnet, "n01847000", "n02018207", "weighted") == 0.003662109375
-    assert one(wordnet, "n01847000", "n02018207", "hops") == 8
+    assert distance_of(wordnet, "n01847000", "n02018207", "weighted") == 0.003662109375
+    assert distance_of(wordnet, "n01847000", "n02018207", "hops") == 8
 
 
 def test_fountain_and_church_are_as_far_apart_as_the_paper_has_it(wordnet):
-    assert round(one(wordnet, "n03388043", "n03028079", "weighted"), 4) == 0.0859
+    assert round(distance_of(wordnet, "n03388043", "n03028079", "weighted"), 4) == 0.0859
 
 
 def test_the_true_shortest_path_goes_down_through_shared_descendants(wordnet):
     lipstick, bubble = "n03676483", "n09229709"
 
-    assert round(one(wordnet, lipstick, bubble, "weighted"), 2) == 3.99
-    assert round(one(wordnet, lipstick, bubble, "weighted-undirected"), 2) == 0.05
+    assert round(distance_of(wordnet, lipstick, bubble, "weighted"), 2) == 3.99
+    assert round(distance_of(wordnet, lipstick, bubble, "weighted-undirected"), 2) == 0.05
 
 
 def some_classes(wordnet, count: int) -> list[int]:

@@ -22,7 +22,9 @@ ILSVRC = Path(__file__).resolve().parents[5] / "shared" / "data" / "imagenet_syn
 BY_HIERARCHY = ("wup", "path", "lch", "res", "lin", "jcn")
 
 
-def one(wordnet, a: str, b: str, measure: str = "wup", convention: str = "clean") -> float:
+def similarity_of(
+    wordnet, a: str, b: str, measure: str = "wup", convention: str = "clean"
+) -> float:
     pair = [wordnet.find(a)], [wordnet.find(b)]
     return float(s.similarity_matrix(wordnet, *pair, measure, convention)[0, 0])
 
@@ -131,23 +133,29 @@ class Plain:
 
 
 def test_dog_and_cat_are_as_alike_as_is_known(wordnet):
-    assert one(wordnet, "dog.n.01", "cat.n.01") == pytest.approx(0.857142857142857, abs=1e-15)
-    assert one(wordnet, "dog.n.01", "cat.n.01", "wup", "wnsim") == pytest.approx(
+    assert similarity_of(wordnet, "dog.n.01", "cat.n.01") == pytest.approx(
+        0.857142857142857, abs=1e-15
+    )
+    assert similarity_of(wordnet, "dog.n.01", "cat.n.01", "wup", "wnsim") == pytest.approx(
         0.866666666666667, abs=1e-15
     )
     # As nltk's documentation prints them.
-    assert one(wordnet, "dog.n.01", "cat.n.01", "path") == 0.2
-    assert one(wordnet, "dog.n.01", "cat.n.01", "lch") == pytest.approx(2.0281482472922856)
+    assert similarity_of(wordnet, "dog.n.01", "cat.n.01", "path") == 0.2
+    assert similarity_of(wordnet, "dog.n.01", "cat.n.01", "lch") == pytest.approx(
+        2.0281482472922856
+    )
     # From SemCor's own counts it prints 0.886; WordNet's lists hold nearly the same texts.
-    assert one(wordnet, "dog.n.01", "cat.n.01", "lin", "wnsim") == pytest.approx(0.886, abs=5e-4)
+    assert similarity_of(wordnet, "dog.n.01", "cat.n.01", "lin", "wnsim") == pytest.approx(
+        0.886, abs=5e-4
+    )
 
 
 def test_entity_is_one_deep_and_two_under_the_virtual_root(wordnet):
     # puppy: 9 edges below entity by its shortest path.
     edges = int(wordnet.depth[wordnet.find("puppy.n.01")])
 
-    assert one(wordnet, "entity", "puppy.n.01") == 2 / (2 + edges)
-    assert one(wordnet, "entity", "puppy.n.01", "wup", "wnsim") == 4 / (4 + edges)
+    assert similarity_of(wordnet, "entity", "puppy.n.01") == 2 / (2 + edges)
+    assert similarity_of(wordnet, "entity", "puppy.n.01", "wup", "wnsim") == 4 / (4 + edges)
 
 
 @pytest.mark.parametrize("convention", s.CONVENTIONS)
@@ -234,12 +242,15 @@ def test_nothing_gives_an_empty_matrix(wordnet, measure):
 
 def test_an_instance_lies_below_its_class(wordnet):
     # Chihuahua, of Mexico, and dog: 13 edges over object, 3 deep (4 under the virtual root).
-    assert one(wordnet, "dog.n.01", "chihuahua.n.01") == 6 / 19
-    assert one(wordnet, "dog.n.01", "chihuahua.n.01", "wup", "wnsim") == 8 / 21
+    assert similarity_of(wordnet, "dog.n.01", "chihuahua.n.01") == 6 / 19
+    assert similarity_of(wordnet, "dog.n.01", "chihuahua.n.01", "wup", "wnsim") == 8 / 21
     for convention in s.CONVENTIONS:
-        assert one(wordnet, "dog.n.01", "chihuahua.n.01", "path", convention) == 1 / 14
-        assert one(wordnet, "paris.n.01", "paris.n.01", "wup", convention) == 1
-        assert one(wordnet, "paris.n.01", "national_capital.n.01", "path", convention) == 1 / 2
+        assert similarity_of(wordnet, "dog.n.01", "chihuahua.n.01", "path", convention) == 1 / 14
+        assert similarity_of(wordnet, "paris.n.01", "paris.n.01", "wup", convention) == 1
+        assert (
+            similarity_of(wordnet, "paris.n.01", "national_capital.n.01", "path", convention)
+            == 1 / 2
+        )
         # Counts climb over instance links: what is said of Paris is said of a capital.
         content = information_content(wordnet, convention)
         paris, capital = (content[wordnet.find(f"{x}.n.01")] for x in ("paris", "national_capital"))

@@ -30,21 +30,21 @@ def test_a_stored_result_is_written_as_it_was_read(result):
 
 
 def test_the_least_comes_first_and_people_last(result):
-    rows = tables.standings(result, "cds", "text")
+    rows = tables.classifier_rows(result, "cds", "text")
 
     assert [row.classifier for row in rows] == ["alpha", "beta", "gamma", "people"]
     assert rows[0].mean == pytest.approx((0.4 + 0.35 + 0.3 + 0.25) / 4)
 
 
 def test_people_take_no_classifiers_mark(result):
-    rows = tables.standings(with_order(result), "cds", "text")
+    rows = tables.classifier_rows(with_order(result), "cds", "text")
 
     assert [cell.is_best for cell in rows[0].cells] == [True] * 4
     assert not any(cell.is_best for cell in rows[-1].cells)
 
 
 def test_improvements_have_a_sign_and_an_interval(result):
-    cells = tables.standings(result, "cds", "text")[0].cells
+    cells = tables.classifier_rows(result, "cds", "text")[0].cells
 
     assert cells[1].gain == "+12.5 %"
     assert cells[1].gain_interval == "+7.5 to +17.5"
@@ -75,7 +75,7 @@ def test_a_scheme_that_people_did_not_see_is_a_gap(result):
     ]
     result = with_rows(result, "by_content_scheme", seen)
 
-    people = tables.standings(result, "cds", "text")[-1]
+    people = tables.classifier_rows(result, "cds", "text")[-1]
     answer = tables.answer(result, "text")
 
     assert [bool(cell) for cell in people.cells] == [False, False, True, False]
@@ -92,7 +92,7 @@ def test_the_answer_names_the_best_machine_and_how_sure_it_is(result):
     assert answer.sure.apart == ()
     assert not any(
         cell.is_best
-        for row in tables.standings(result, "cds", "text")
+        for row in tables.classifier_rows(result, "cds", "text")
         for cell in row.cells
         if cell
     )

@@ -6,7 +6,7 @@ import pytest
 
 from tests.evaluation import commands
 
-told = partial(commands.told, "score", "wsol-cues")
+result_of = partial(commands.result_of, "score", "wsol-cues")
 HEADER = "class,cue,region,with_class,without_class\n"
 DUCKS = (
     HEADER + "duck,head,foreground,40,0\nduck,feet,foreground,20,20\nduck,water,background,75,25\n"
@@ -24,7 +24,9 @@ def cues(tmp_path):
 
 
 def test_feet_are_less_telling_of_ducks_than_water(cues):
-    found = told("--cues", cues(DUCKS + "lake,shore,foreground,5,0\nlake,sky,background,0,9\n"))
+    found = result_of(
+        "--cues", cues(DUCKS + "lake,shore,foreground,5,0\nlake,sky,background,0,9\n")
+    )
 
     duck = found["classes"]["duck"]
     assert duck["posteriors"] == {"head": 1.0, "feet": 0.5, "water": 0.75}

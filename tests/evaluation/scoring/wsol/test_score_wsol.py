@@ -15,7 +15,7 @@ from tests.evaluation import commands
 from tests.evaluation.wsol_folders import Folder
 
 run = partial(commands.run, "score", "wsol")
-told = partial(commands.told, "score", "wsol")
+result_of = partial(commands.result_of, "score", "wsol")
 refused = partial(commands.refused, "score", "wsol")
 
 
@@ -26,7 +26,7 @@ def folder(tmp_path) -> Folder:
 
 @pytest.mark.parametrize("protocol", box_scores.PROTOCOLS)
 def test_the_promised_result(folder, protocol):
-    found = told(*folder.named, "--protocol", protocol)
+    found = result_of(*folder.named, "--protocol", protocol)
 
     score = box_scores.BoxScore(box_scores.Protocol(protocol, thresholds=20, size=16))
     for image in wsol_files.read_boxes(folder.metadata):
@@ -53,7 +53,7 @@ def test_the_promised_result(folder, protocol):
 def test_the_baseline_needs_no_maps(folder):
     settings = ("--metadata", folder.metadata, "--baseline", "center-gaussian")
 
-    found = told(*settings, "--protocol", "reference")
+    found = result_of(*settings, "--protocol", "reference")
 
     assert found["scoremaps"] == "center-gaussian"
     # The box in the middle of one image.
@@ -64,7 +64,7 @@ def test_classes_give_top_1_localization(folder, tmp_path):
     named = tmp_path / "named.csv"
     named.write_text(f"{folder.names[0]},1\n{folder.names[1]},bird\n{folder.names[2]},0\n")
 
-    found = told(*folder.named, "--predictions", named)
+    found = result_of(*folder.named, "--predictions", named)
 
     assert found["top1_accuracy"] == pytest.approx(2 / 3)
     assert found["top1_localization"]["accuracy"] <= found["max_box_acc"]["accuracy"]
@@ -81,7 +81,7 @@ def test_classes_that_are_all_unknown_are_refused(folder, tmp_path):
 
 
 def test_curves_have_every_threshold_and_their_best_is_the_result(folder):
-    found = told(*folder.named, "--curves")
+    found = result_of(*folder.named, "--curves")
 
     curves = found["curves"]
     assert curves["thresholds"] == box_scores.Protocol(thresholds=20).taus.tolist()
@@ -216,7 +216,7 @@ def masked(folder) -> Folder:
 
 @pytest.mark.parametrize("protocol", box_scores.PROTOCOLS)
 def test_masks_give_the_promised_result(masked, protocol):
-    found = told(*masked.named, "--protocol", protocol)
+    found = result_of(*masked.named, "--protocol", protocol)
 
     score = MaskScore(box_scores.Protocol(protocol, thresholds=20, size=16))
     drawn = (("0", 0, 9), ("bird", 10, 30), ("0", 0, 0))
@@ -293,4 +293,4 @@ def test_maps_are_read_as_numpy_reads_them(folder, kind):
     maps = wsol_files.ScoreMaps(folder.maps, list(folder.names))
 
     assert np.array_equal(maps.read(folder.names[0], "min-max"), scores)
-    assert told(*folder.named, "--protocol", "reference")["images"] == 3
+    assert result_of(*folder.named, "--protocol", "reference")["images"] == 3

@@ -50,7 +50,7 @@ def test_other_splits_and_the_baseline_are_not_counted(folder, settings):
     assert scored(folder, "--split", "train-fullsup") == (None, "")
     assert scored(folder) == (None, "")
     baseline = ("--metadata", folder.metadata, "--baseline", "center-gaussian", "--split", "test")
-    assert commands.told("score", "wsol", *baseline)["test_scorings"] is None
+    assert commands.result_of("score", "wsol", *baseline)["test_scorings"] is None
 
     assert not (settings.DATA_DIR / "wsol-test-scorings.jsonl").exists()
 
@@ -59,10 +59,10 @@ def test_the_folder_says_which_split_it_is(folder):
     test = folder.metadata.rename(folder.root / "test")
     named = ("--metadata", test, *folder.named[2:])
 
-    found = commands.told("score", "wsol", *named)
+    found = commands.result_of("score", "wsol", *named)
 
     assert (found["split"], found["test_scorings"]) == ("test", 1)
-    assert commands.told("score", "wsol", *named, "--split", "train-fullsup")["split"] == (
+    assert commands.result_of("score", "wsol", *named, "--split", "train-fullsup")["split"] == (
         "train-fullsup"
     )
 

@@ -62,14 +62,14 @@ class Viewed:
 
     def address(self, number: int) -> str:
         """Of one image's page, among the images that were asked for."""
-        path = reverse("evaluation:released_image", args=[self.row.name, self.run.pk, number])
+        path = reverse("evaluation:labeled_image", args=[self.row.name, self.run.pk, number])
         return f"{path}?{self.asked.query()}"
 
     def map_address(self, number: int) -> str | None:
         """Of the score map of one image; None where there is none to show."""
         if not self.has_maps:
             return None
-        path = reverse("evaluation:released_map", args=[self.row.name, self.run.pk, number])
+        path = reverse("evaluation:labeled_map", args=[self.row.name, self.run.pk, number])
         return f"{path}?{urlencode({'classifier': self.asked.classifier})}"
 
 
@@ -220,7 +220,7 @@ def _picture(
     if is_small:
         url = reverse("labeling:thumbnail", args=[row.campaign.dataset.name, image.pk])
     else:
-        url = reverse("evaluation:released_photo", args=[row.name, viewed.run.pk, number])
+        url = reverse("evaluation:labeled_photo", args=[row.name, viewed.run.pk, number])
     return Picture(image.width, image.height, url)
 
 

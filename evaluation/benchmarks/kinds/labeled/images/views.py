@@ -20,7 +20,7 @@ def images(request: SignedIn, name: str, pk: int) -> HttpResponse:
     row, chosen = _scored(request, name, pk)
     context = pages.images(row, chosen, request.GET)
     context |= {"benchmark": row, "run": chosen}
-    return render(request, "evaluation/released/images.html", context)
+    return render(request, "evaluation/labeled/images.html", context)
 
 
 @login_required
@@ -32,7 +32,7 @@ def image(request: SignedIn, name: str, pk: int, number: int) -> HttpResponse:
     if context is None:
         raise Http404
     context |= {"benchmark": row, "run": chosen, "back": query_of(request)}
-    return render(request, "evaluation/released/image.html", context)
+    return render(request, "evaluation/labeled/image.html", context)
 
 
 @login_required

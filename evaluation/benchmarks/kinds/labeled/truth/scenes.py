@@ -55,11 +55,11 @@ def scenes(frozen: Frozen, with_objects: bool = False) -> Iterator[Scene]:
         for line in answers.of(photo.name):
             if line["contains"] is None and line["box"] is not None:
                 unsettled.setdefault(line["wnid"], []).extend(inside([line["box"]], photo))
-        boxes, undecided = _said(labels, known, photo)
+        boxes, undecided = _boxes_by_class(labels, known, photo)
         yield Scene(photo, boxes, undecided, things, unsettled)
 
 
-def _said(
+def _boxes_by_class(
     labels: Sequence[Label], known: frozenset[str], photo: Photograph
 ) -> tuple[dict[str, list[Box]], frozenset[str]]:
     """Class → boxes of those that are there, and the classes that nobody decided on."""

@@ -219,7 +219,7 @@ def test_a_plan_without_a_release_freezes_none(cats):
 def test_a_benchmark_keeps_its_release_from_being_pruned(alice, cats, reveal):
     reveal.release.counts["interim"] = True
     reveal.release.save(update_fields=["counts"])
-    lifecycle.change(cats, alice, title="Cats anew")
+    lifecycle.change(cats, alice, title="Cats again")
     keep = freezing.freeze(cats, alice)
 
     assert freezing.prune(cats, keep) == 0
@@ -425,7 +425,7 @@ def test_a_crash_while_predictions_come_in_changes_nothing(
     assert folders() == [str(reveal.pk)]
 
 
-def test_predictions_that_are_replaced_while_they_are_read_are_read_anew(
+def test_predictions_that_are_replaced_while_they_are_read_are_read_again(
     wordnet, alice, reveal, tmp_path, monkeypatch, django_capture_on_commit_callbacks
 ):
     world.add(reveal, alice, tmp_path, alpha=world.always_right, beta=world.always_right)

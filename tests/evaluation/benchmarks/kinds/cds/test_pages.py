@@ -203,7 +203,7 @@ def test_objects_are_listed_at_the_schemes_asked_for(run, as_alice):
     assert all(row.cells[0].is_best and not row.cells[1].is_best for row in rows)
 
 
-def test_an_index_is_read_anew_once_the_file_changed(tmp_path):
+def test_an_index_is_read_again_once_the_file_changed(tmp_path):
     path = tmp_path / "answers.jsonl"
     line = {"image": 'a"b', "category": "c", "part_scheme": "p", "content_scheme": "low"}
     rows = [line | {"frames": ["1"], "object": "o", "answers": {"x": []}, "scores": {}}]

@@ -167,7 +167,7 @@ def test_another_way_to_score_changes_the_benchmark(scored, run_jobs):
 
 def test_what_the_parts_campaign_says_later_changes_nothing(scored, alice, run_jobs):
     finished(scored, run_jobs)
-    lifecycle.change(scored.campaign, alice, title="Cats anew")
+    lifecycle.change(scored.campaign, alice, title="Cats again")
     freezing.freeze(scored.campaign, alice)
 
     assert not runs.has_changed(scored)

@@ -79,7 +79,7 @@ def truth_rows(benchmark: Benchmark) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-def said(benchmark: Benchmark, skill: float) -> Any:
+def predictions_of(benchmark: Benchmark, skill: float) -> Any:
     """What a classifier of this skill (0 to 1) sends in; the same each time."""
     chance = random.Random(f"{benchmark.kind}{skill}")
     if benchmark.kind == "wsol":
@@ -135,7 +135,7 @@ def make(owner: User, campaign: Campaign, kind: str, **fields: Any) -> Benchmark
 def scored(benchmark: Benchmark, owner: User, folder: Path, **skills: float) -> Run:
     """A run of these classifiers, done."""
     for name, skill in skills.items():
-        world.submit(benchmark, owner, folder, name, said(benchmark, skill))
+        world.submit(benchmark, owner, folder, name, predictions_of(benchmark, skill))
     run = runs.request(benchmark, owner)
     queue.run_all()
     run.refresh_from_db()

@@ -127,7 +127,7 @@ def test_the_page_of_every_kind_has_its_numbers_tables_and_figures(kind, scored,
         assert address("figure", run, name, "svg") in page, name
     for table in tables.filled(result):
         assert address("result_csv", run, table.name) in page, table.name
-    assert address("released_images", run) in page
+    assert address("labeled_images", run) in page
     assert f"{best} <strong>" in read(as_alice, address("run", run))
 
 
@@ -163,7 +163,7 @@ def test_numbers_lead_to_the_images_behind_them(scored, as_alice):
 
     page = read(as_alice, address("run", run))
 
-    assert f"{address('released_images', run)}?classifier=alpha&amp;number=error" in page
+    assert f"{address('labeled_images', run)}?classifier=alpha&amp;number=error" in page
     assert f"&amp;class={CAT}" in page
 
 
@@ -175,7 +175,7 @@ def test_without_its_images_a_run_is_still_read(scored, as_alice):
 
     assert "alpha <strong>" in page
     assert "score again to see them" in page
-    for name in ("released_images", "released_lines"):
+    for name in ("labeled_images", "released_lines"):
         answer = as_alice.get(address(name, run))
         assert answer.status_code == 400
         assert "Score the benchmark again" in answer.content.decode()
@@ -215,7 +215,7 @@ def test_files_of_a_result_come_whole(scored, as_alice):
 @pytest.mark.parametrize("kind", KINDS)
 def test_images_come_in_pages_with_what_was_said_of_each(kind, scored, as_alice):
     run = scored(kind)
-    path = address("released_images", run)
+    path = address("labeled_images", run)
 
     first = as_alice.get(path)
     second = as_alice.get(path, {"page": "2"})
@@ -226,14 +226,14 @@ def test_images_come_in_pages_with_what_was_said_of_each(kind, scored, as_alice)
     there = Image.objects.get(name="cats/1.png")
     assert reverse("labeling:thumbnail", args=[there.dataset.name, there.pk]) in page
     assert "This photograph left the dataset" in page
-    one = read(as_alice, address("released_image", run, 1))
-    assert address("released_photo", run, 1) in one
+    one = read(as_alice, address("labeled_image", run, 1))
+    assert address("labeled_photo", run, 1) in one
     assert "cats/1.png" in one
 
 
 def test_cases_and_classes_narrow_the_images_down(scored, as_alice):
     run = scored("detection")
-    path = address("released_images", run)
+    path = address("labeled_images", run)
 
     def shown(**query):
         return as_alice.get(path, {"classifier": "beta", "number": "ap"} | query)
@@ -261,7 +261,7 @@ def test_cases_and_classes_narrow_the_images_down(scored, as_alice):
 def test_what_is_asked_for_in_vain_falls_back(query, scored, as_alice):
     run = scored("classification")
 
-    answer = as_alice.get(address("released_images", run), query)
+    answer = as_alice.get(address("labeled_images", run), query)
 
     assert answer.status_code == 200
     assert answer.context["asked"].classifier == "alpha"
@@ -272,24 +272,24 @@ def test_one_image_leads_to_the_next_of_its_case(scored, as_alice):
     run = scored("localization")
     query = {"classifier": "beta", "number": "error", "case": "place"}
 
-    one = as_alice.get(address("released_image", run, 5), query)
+    one = as_alice.get(address("labeled_image", run, 5), query)
 
     ways = one.context["ways"]
     assert (ways["at"], ways["of"]) == (6, 30)
-    assert ways["next"].startswith(address("released_image", run, 6))
+    assert ways["next"].startswith(address("labeled_image", run, 6))
     assert "case=place" in ways["next"]
     assert 'data-key="arrowright"' in one.content.decode()
-    last = as_alice.get(address("released_image", run, 29), query)
+    last = as_alice.get(address("labeled_image", run, 29), query)
     assert last.context["ways"]["next"] is None
-    assert as_alice.get(address("released_image", run, 30)).status_code == 404
-    assert as_alice.get(address("released_image", run, 10**17)).status_code == 404
+    assert as_alice.get(address("labeled_image", run, 30)).status_code == 404
+    assert as_alice.get(address("labeled_image", run, 10**17)).status_code == 404
 
 
 def test_a_photograph_that_left_the_dataset_is_not_found(scored, as_alice):
     run = scored("localization")
 
-    here = as_alice.get(address("released_photo", run, 0))
-    gone = as_alice.get(address("released_photo", run, 20))
+    here = as_alice.get(address("labeled_photo", run, 0))
+    gone = as_alice.get(address("labeled_photo", run, 20))
 
     assert here["Content-Type"].startswith("image/")
     assert gone.status_code == 404
@@ -299,17 +299,17 @@ def test_score_maps_are_pictures_while_they_are_those_of_the_run(alice, cats, as
     row = world.make(alice, cats, thresholds=10)
     run = world.run_of(row, alice)
     classifier = row.submissions.get().name
-    path = address("released_map", run, 0)
+    path = address("labeled_map", run, 0)
 
     found = as_alice.get(path, {"classifier": classifier})
 
     assert found["Content-Type"] == "image/webp"
     assert as_alice.get(path, {"classifier": "nobody"}).status_code == 404
-    assert path in read(as_alice, address("released_image", run, 0))
+    assert path in read(as_alice, address("labeled_image", run, 0))
     content = world.maps_of(row, lambda _: world.ramp()[:, ::-1])
     world.submit(row, alice, tmp_path, classifier, content)
     assert as_alice.get(path, {"classifier": classifier}).status_code == 404
-    page = read(as_alice, address("released_image", run, 0))
+    page = read(as_alice, address("labeled_image", run, 0))
     assert "This score map was replaced after the run" in page
 
 
@@ -425,7 +425,7 @@ def test_a_benchmark_of_another_kind_has_none_of_these_pages(scored, as_alice):
 
     path = reverse("evaluation:file", args=[run.benchmark.name, "truth.zip"])
     assert as_alice.get(path).status_code == 404
-    for name in ("released_images", "released_lines"):
+    for name in ("labeled_images", "released_lines"):
         assert as_alice.get(address(name, run)).status_code == 404
 
 

@@ -282,7 +282,7 @@ def test_the_night_scores_what_changed(scored, run_jobs):
 
 def test_a_newer_release_changes_nothing(scored, alice, run_jobs):
     first = finished(scored, run_jobs)
-    lifecycle.change(scored.campaign, alice, title="Cats anew")
+    lifecycle.change(scored.campaign, alice, title="Cats again")
     freezing.freeze(scored.campaign, alice)
 
     assert not runs.has_changed(scored)
@@ -292,7 +292,7 @@ def test_a_newer_release_changes_nothing(scored, alice, run_jobs):
 def test_a_benchmark_keeps_its_release_from_being_pruned(scored, alice):
     scored.release.counts["interim"] = True
     scored.release.save(update_fields=["counts"])
-    lifecycle.change(scored.campaign, alice, title="Cats anew")
+    lifecycle.change(scored.campaign, alice, title="Cats again")
     keep = freezing.freeze(scored.campaign, alice)
 
     assert freezing.prune(scored.campaign, keep) == 0

@@ -17,7 +17,7 @@ KINDS = tuple(results.SCORES)
 
 @pytest.mark.parametrize(("kind", "first"), [("classification", "alpha"), ("detection", "beta")])
 def test_best_stands_first_by_which_way_is_better(kind, first):
-    found = rows.standings(results.result(kind, 0.2, 0.4))
+    found = rows.submission_rows(results.result(kind, 0.2, 0.4))
 
     assert found[0].name == first
     # McNemar's p is 0.2, and the intervals overlap: nobody is marked.
@@ -32,14 +32,14 @@ def test_a_star_stands_where_the_worse_is_surely_worse(kind):
     for own in result.submissions:
         own.result.images = 50
 
-    found = rows.standings(result)
+    found = rows.submission_rows(result)
 
     assert [(row.lead.best, row.images) for row in found] == [(True, 50), (False, 50)]
     assert rows.answer(result).sure.leaders == [found[0].name]
 
 
 def test_a_submission_without_a_number_comes_last_and_crashes_nothing():
-    first, last = rows.standings(results.result("detection", None, 0.4))
+    first, last = rows.submission_rows(results.result("detection", None, 0.4))
 
     assert (first.name, last.name) == ("beta", "alpha")
     assert replace(last.lead, asked=None) == rows.Cell(None)
@@ -66,7 +66,7 @@ def test_a_result_of_the_first_edition_is_read():
 
     assert read == results.result("wsol")
     assert "intervals" not in stored["submissions"][0]["result"]
-    assert rows.standings(read)[0].lead.low == pytest.approx(clopper_pearson(2, 5)[0])
+    assert rows.submission_rows(read)[0].lead.low == pytest.approx(clopper_pearson(2, 5)[0])
 
 
 def test_classes_are_ordered_easiest_first_and_those_without_a_value_last():

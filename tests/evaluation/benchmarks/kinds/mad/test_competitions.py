@@ -21,12 +21,12 @@ def asked(benchmark: Benchmark, state: str = "open") -> set[tuple[str, str]]:
     return set(rows.values_list("item__image__name", "topic"))
 
 
-def standing(benchmark: Benchmark, first: str, second: str) -> list[str]:
+def chosen_images(benchmark: Benchmark, first: str, second: str) -> list[str]:
     rows = benchmark.selections.filter(first__name=first, second__name=second, state="chosen")
     return list(rows.order_by("rank").values_list("image", flat=True))
 
 
-def own(pair: str, *ranks: int) -> list[str]:
+def images_only_of(pair: str, *ranks: int) -> list[str]:
     """The images that a pair has alone."""
     return [f"{pair}-{rank}.png" for rank in ranks]
 
@@ -175,10 +175,10 @@ def test_too_hard_an_image_leaves_only_the_pairs_that_asked_that_question(birds,
 
     run_jobs()
 
-    assert standing(birds, "alpha", "beta") == own("alpha-beta", 2, 3, 4)
-    assert standing(birds, "alpha", "gamma") == own("alpha-gamma", 2, 3, 4)
+    assert chosen_images(birds, "alpha", "beta") == images_only_of("alpha-beta", 2, 3, 4)
+    assert chosen_images(birds, "alpha", "gamma") == images_only_of("alpha-gamma", 2, 3, 4)
     # Neither of this pair's questions about the image was too hard: both are still asked.
-    assert standing(birds, "beta", "gamma")[0] == "shared.png"
+    assert chosen_images(birds, "beta", "gamma")[0] == "shared.png"
     assert {("shared.png", DRAKE), ("shared.png", TENCH)} <= asked(birds)
 
 
@@ -217,7 +217,10 @@ def test_order_in_which_drops_are_seen_to_does_not_matter(birds, people, backwar
     for job in reversed(queued) if backwards else queued:
         queue.run(job.pk)
 
-    assert standing(birds, "alpha", "beta") == ["shared.png", *own("alpha-beta", 4, 5)]
+    assert chosen_images(birds, "alpha", "beta") == [
+        "shared.png",
+        *images_only_of("alpha-beta", 4, 5),
+    ]
 
 
 def test_a_dropped_replacement_is_replaced_in_turn(birds, people, run_jobs):
@@ -225,7 +228,10 @@ def test_a_dropped_replacement_is_replaced_in_turn(birds, people, run_jobs):
         crowd.answer(birds.campaign, people, drop(image, topic))
         run_jobs()
 
-    assert standing(birds, "alpha", "beta") == ["shared.png", *own("alpha-beta", 3, 5)]
+    assert chosen_images(birds, "alpha", "beta") == [
+        "shared.png",
+        *images_only_of("alpha-beta", 3, 5),
+    ]
 
 
 def test_a_pair_without_reserve_simply_has_fewer(birds, people, run_jobs):
@@ -235,7 +241,7 @@ def test_a_pair_without_reserve_simply_has_fewer(birds, people, run_jobs):
     crowd.answer(birds.campaign, people, drop("alpha-beta-4.png", COOT))
     run_jobs()
 
-    assert standing(birds, "alpha", "beta") == ["shared.png", "alpha-beta-5.png"]
+    assert chosen_images(birds, "alpha", "beta") == ["shared.png", "alpha-beta-5.png"]
     left = Decision.objects.filter(kind=Decision.Kind.DROP, content__deed="left")
     assert left.count() == 3
 
@@ -254,7 +260,10 @@ def test_a_reserve_that_was_dropped_elsewhere_is_passed_over(alice, dataset, wor
     crowd.answer(benchmark.campaign, people, drop("alpha-beta-2.png", COOT))
     run_jobs()
 
-    assert standing(benchmark, "alpha", "beta") == ["shared.png", *own("alpha-beta", 3, 5)]
+    assert chosen_images(benchmark, "alpha", "beta") == [
+        "shared.png",
+        *images_only_of("alpha-beta", 3, 5),
+    ]
 
 
 def test_a_missing_reserve_fails_the_job_with_its_name_and_works_on_retry(
@@ -271,14 +280,14 @@ def test_a_missing_reserve_fails_the_job_with_its_name_and_works_on_retry(
     assert "alpha-beta-4.png" in job.error
     assert "add them to the dataset" in job.error
     # The other pair was served; this one waits with a gap, and no later reserve overtakes.
-    assert standing(benchmark, "alpha", "gamma")[-1] == "alpha-gamma-4.png"
-    assert standing(benchmark, "alpha", "beta") == ["alpha-beta-2.png", "alpha-beta-3.png"]
+    assert chosen_images(benchmark, "alpha", "gamma")[-1] == "alpha-gamma-4.png"
+    assert chosen_images(benchmark, "alpha", "beta") == ["alpha-beta-2.png", "alpha-beta-3.png"]
 
     crowd.add_images(dataset, crowd.lines())
     queue.retry(job, alice)
     run_jobs()
 
-    assert standing(benchmark, "alpha", "beta")[-1] == "alpha-beta-4.png"
+    assert chosen_images(benchmark, "alpha", "beta")[-1] == "alpha-beta-4.png"
     job.refresh_from_db()
     assert job.state == Job.State.DONE
 
@@ -354,8 +363,8 @@ def test_an_image_that_was_too_hard_never_enters_the_new_pairs(
 
     competitions.add_classifier(birds, alice, crowd.joining(), wordnet)
 
-    assert standing(birds, "alpha", "delta") == own("alpha-delta", 2, 3, 4)
-    assert standing(birds, "beta", "delta")[0] == "shared.png"
+    assert chosen_images(birds, "alpha", "delta") == images_only_of("alpha-delta", 2, 3, 4)
+    assert chosen_images(birds, "beta", "delta")[0] == "shared.png"
 
 
 def test_ranking_the_union_equals_a_full_run(alice, dataset, wordnet, run_jobs):

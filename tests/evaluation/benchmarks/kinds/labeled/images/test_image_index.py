@@ -163,7 +163,7 @@ def test_the_index_is_kept_beside_the_file_and_read_by_the_next_process(tmp_path
 
 
 @pytest.mark.parametrize("damage", [b"", b"no index", b"PK\x03\x04 cut short", None])
-def test_a_damaged_or_old_index_is_made_anew(damage, tmp_path):
+def test_a_damaged_or_old_index_is_made_again(damage, tmp_path):
     made(tmp_path, "detection")
     image_index._kept.cache_clear()
     if damage is None:

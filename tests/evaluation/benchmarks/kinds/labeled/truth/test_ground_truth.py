@@ -99,7 +99,7 @@ def test_wsol_has_boxes_and_masks_of_parts(parts, tmp_path):
     assert (masked.name, masked.label) == ("cats/1.png", CAT)
     assert counts.masks is True
     truth = wsol_files.read_truth(masked, tmp_path / "t" / "localization.txt", None)
-    # The head was drawn anew; nobody knows the outline, so the rest of the box is ignored.
+    # The head was drawn again; nobody knows the outline, so the rest of the box is ignored.
     assert truth[10, 12] == 1
     assert truth[10, 10] == 255
     assert truth[0, 0] == 0

@@ -1,8 +1,8 @@
-/* What a person says of an object's parts. Pure: the shapes are the drawing's, {key: polygons}.
+/* A person's labels of an object's parts. Pure: the shapes are the drawing's, {key: polygons}.
 
-   A part is drawn where the drawing has polygons of it, whatever else was said; so undoing a stroke
-   brings back what was said before it. What the import holds stands, and is no shape of the drawing,
-   until something is drawn or said in its place. */
+   A part is drawn where the drawing has polygons of it, whatever state it has; so undoing a stroke
+   brings back the state that it had. What the import holds stands, and is no shape of the drawing,
+   until a drawing or a state replaces it. */
 
 /* The key of the object's own outline among the shapes. */
 export const OUTLINE = "object";
@@ -10,7 +10,7 @@ export const STATES = ["not_visible", "occluded"];
 
 export const isDrawn = (polygons) => Boolean(polygons?.length);
 
-export class Said {
+export class PartLabels {
   /* parts: of the category. object: as annotator/kinds/parts.py sends it. */
   constructor(parts, object, { half: askHalf, outline: askOutline }) {
     const outline = { key: OUTLINE, name: "whole object", several: true, holes: true, mirror: "" };
@@ -42,7 +42,7 @@ export class Said {
   }
 
   /* What the import holds and nobody has replaced here. */
-  standing(shapes) {
+  importedShapes(shapes) {
     const keys = Object.keys(this.given).filter((key) => this.of(key, shapes) === "given");
     return Object.fromEntries(keys.map((key) => [key, this.given[key].polygons]));
   }
@@ -74,8 +74,8 @@ export class Said {
     return given.state === "drawn" ? "given" : `given-${given.state}`;
   }
 
-  /* Missing parts of which nothing was said yet. */
-  unsaid(shapes) {
+  /* Missing parts without a drawing or a state. */
+  unlabeled(shapes) {
     return this.missing.filter((key) => !this.of(key, shapes)).map((key) => this.part(key));
   }
 

@@ -1,12 +1,12 @@
-/* A reviewer or researcher draws an object's parts, on a page of their own: what is said, the drawing,
+/* A reviewer or researcher draws an object's parts, on a page of their own: the labels, the drawing,
    its panel and keys. What was drawn is kept in this browser until it is sent.
 
-   HTML: templates/labeling/_bench.html, and <script type="application/json" id="setup"> as
-   labeling/reports/part_overview.py writes it. new Bench({image, save, leave}); open() shows it. */
+   HTML: templates/labeling/_part_editor.html, and <script type="application/json" id="setup"> as
+   labeling/reports/part_overview.py writes it. new PartEditor({image, save, leave}); open() shows it. */
 import { Easel } from "../parts/easel.js";
 import { Panel } from "../parts/panel.js";
-import { listed, OUTLINE, Said } from "../parts/said.js";
-import { Unsaid } from "../parts/sheets.js";
+import { listed, OUTLINE, PartLabels } from "../parts/labels.js";
+import { IncompleteDialog } from "../parts/sheets.js";
 import { TYPING, announce, one } from "../screen.js";
 
 const KEYS = [
@@ -17,18 +17,18 @@ const KEYS = [
   ["?", "This sheet"],
 ];
 
-export class Bench extends Easel {
+export class PartEditor extends Easel {
   constructor({ image, save, leave }) {
     super();
     this.setup = JSON.parse(one("#setup").textContent);
     Object.assign(this, { image, onSave: save, onLeave: leave });
-    this.place = one("[data-bench]");
+    this.place = one("[data-editor]");
     this.sheet = one("#keys");
     this.panel = new Panel(this);
-    one("[data-bench-save]").addEventListener("click", () => this.save());
-    one("[data-bench-leave]").addEventListener("click", () => this.leave());
-    one("[data-bench-keys]").addEventListener("click", () => this.sheet.showModal());
-    this.unsaid = new Unsaid(() => this.save(true), () => this.focus());
+    one("[data-editor-save]").addEventListener("click", () => this.save());
+    one("[data-editor-leave]").addEventListener("click", () => this.leave());
+    one("[data-editor-keys]").addEventListener("click", () => this.sheet.showModal());
+    this.incomplete = new IncompleteDialog(() => this.save(true), () => this.focus());
     for (const close of this.place.querySelectorAll("dialog [data-close]")) {
       close.addEventListener("click", () => close.closest("dialog").close());
     }
@@ -43,7 +43,7 @@ export class Bench extends Easel {
     if (this.isOpen) return;
     const { object, parts, value } = this.setup;
     this.place.hidden = false;
-    this.said = new Said(parts, object, { half: false, outline: this.setup.ask_outline });
+    this.labels = new PartLabels(parts, object, { half: false, outline: this.setup.ask_outline });
     this.build(object, this.image, KEYS);
     this.filled(() => this.#load(value));
     this.place.scrollIntoView({ block: "start" });
@@ -53,12 +53,12 @@ export class Bench extends Easel {
   /* Goes on with what this browser kept, else begins with what stands. */
   #load(value) {
     const kept = this.#kept();
-    this.said.load(value);
+    this.labels.load(value);
     if (kept && this.drawing.restore(kept.drawing)) {
-      this.said.restore(kept);
+      this.labels.restore(kept);
       announce("You go on where you left off.");
-    } else this.drawing.load(this.said.shapes(value));
-    if (this.selected === null) this.choose(this.said.parts[0]?.key ?? null);
+    } else this.drawing.load(this.labels.shapes(value));
+    if (this.selected === null) this.choose(this.labels.parts[0]?.key ?? null);
   }
 
   #kept() {
@@ -70,7 +70,7 @@ export class Bench extends Easel {
   }
 
   #keep() {
-    const kept = { ...this.said.content(), drawing: this.drawing.state() };
+    const kept = { ...this.labels.content(), drawing: this.drawing.state() };
     try {
       sessionStorage.setItem(`assay:${this.setup.keep}`, JSON.stringify(kept));
     } catch {
@@ -85,42 +85,42 @@ export class Bench extends Easel {
 
   /* Says what is to be seen of a part; its outline goes, by a step that can be undone. */
   say(key, state) {
-    const part = key === null ? null : this.said.part(key);
+    const part = key === null ? null : this.labels.part(key);
     if (!part || (key === OUTLINE && state !== "drawn")) return;
-    const { states } = this.said;
+    const { states } = this.labels;
     if (state === "drawn") this.#draw(part);
-    else if (states[key] === state && this.said.of(key, this.shapes) === state) delete states[key];
+    else if (states[key] === state && this.labels.of(key, this.shapes) === state) delete states[key];
     else {
       states[key] = state;
       this.drawing.clear(key);
     }
-    announce(`${part.name}: ${this.said.of(key, this.shapes).replace("_", " ") || "nothing said"}.`);
+    announce(`${part.name}: ${this.labels.of(key, this.shapes).replace("_", " ") || "nothing said"}.`);
     this.changed();
   }
 
   #draw({ key }) {
-    const mends = this.said.of(key, this.shapes) === "given";
-    delete this.said.states[key];
+    const mends = this.labels.of(key, this.shapes) === "given";
+    delete this.labels.states[key];
     if (mends) this.mend(key);
     this.focus();
   }
 
   /* Hands the drawing over, if nothing is unfinished and no overlap forbidden or that was confirmed. */
   save(anyway = false) {
-    const { said, shapes } = this;
+    const { labels, shapes } = this;
     const overlaps = this.drawing.overlaps();
-    const split = said.parts.filter(({ key, several }) => !several && shapes[key]?.length > 1);
+    const split = labels.parts.filter(({ key, several }) => !several && shapes[key]?.length > 1);
     const [unfinished] = this.drawing.unfinished();
     if (unfinished) {
       this.choose(unfinished);
-      announce(said.unfinished(unfinished));
+      announce(labels.unfinished(unfinished));
     } else if (split.length) {
       announce(`Only one piece is allowed of: ${listed(split.map(({ name }) => name))}. Join them, or keep one.`);
     } else if (overlaps.length && !anyway) {
-      this.unsaid.ask("", said.pairs(overlaps));
+      this.incomplete.ask("", labels.pairs(overlaps));
     } else {
       this.#keep();
-      this.onSave(said.value(shapes));
+      this.onSave(labels.value(shapes));
     }
   }
 
@@ -146,7 +146,7 @@ export class Bench extends Easel {
   #action(event) {
     const { key, shiftKey, ctrlKey, metaKey, altKey } = event;
     if (ctrlKey || metaKey || altKey) return false;
-    const order = this.said.parts.map((part) => part.key);
+    const order = this.labels.parts.map((part) => part.key);
     const step = (by) => this.choose(order[(order.indexOf(this.selected) + by + order.length) % order.length]);
     const action = {
       1: () => this.say(this.selected, "drawn"),

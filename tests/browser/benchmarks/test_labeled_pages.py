@@ -23,14 +23,14 @@ def test_detections_look_right_from_the_result_to_one_image(
 
     page.goto(site("/benchmarks/detection/"))
     settled(page)
-    looked_at(page, "released-result")
+    looked_at(page, "labeled-result")
     page.goto(site(f"/benchmarks/detection/runs/{run.pk}/images/?classifier=beta"))
     settled(page)
-    looked_at(page, "released-images")
+    looked_at(page, "labeled-images")
     page.locator("[data-images] a").nth(2).click()
     page.wait_for_selector("[data-layers]")
     settled(page)
-    looked_at(page, "released-image")
+    looked_at(page, "labeled-image")
 
 
 def test_keys_go_through_score_maps_and_put_layers_away(
@@ -59,7 +59,7 @@ def test_keys_go_through_score_maps_and_put_layers_away(
     page.wait_for_selector(".boxes.is-hidden", state="attached")
     page.keyboard.press("b")
     settled(page)
-    looked_at(page, "released-map")
+    looked_at(page, "labeled-map")
     page.keyboard.press("u")
     page.wait_for_selector("[data-images]")
 
@@ -75,15 +75,17 @@ def test_a_researcher_makes_a_benchmark_and_opens_what_it_got_wrong(
     page.get_by_label("Title").fill("Animals found")
     page.get_by_label("Name").fill("found")
     page.get_by_label("test: for the final numbers").check()
-    looked_at(page, "released-new")
+    looked_at(page, "labeled-new")
     page.get_by_role("button", name="Make the benchmark").click()
     page.wait_for_selector("text=score on it once")
     row = Benchmark.objects.get(name="found")
-    path = world.predictions(tmp_path / "predictions.csv", "detection", *shown.said(row, 0.9))
+    path = world.predictions(
+        tmp_path / "predictions.csv", "detection", *shown.predictions_of(row, 0.9)
+    )
 
     page.get_by_label("Classifier").fill("finder")
     page.set_input_files("input[type=file]", str(path))
-    looked_at(page, "released-submissions")
+    looked_at(page, "labeled-submissions")
     page.get_by_role("button", name="Upload").click()
     page.wait_for_selector("text=The score waits for a worker")
     queue.run_all()

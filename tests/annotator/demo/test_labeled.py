@@ -2,7 +2,7 @@
 
 import pytest
 
-from annotator.demo import cds, parts, released
+from annotator.demo import cds, labeled, parts
 from evaluation.models import Benchmark, Run
 from labeling.jobs import queue
 from labeling.models import Job
@@ -14,7 +14,7 @@ def names(once) -> list[str]:
     with once():
         parts.load(*ground())
         cds.load(*ground())
-        return [row.name for row in released.load(*ground())]
+        return [row.name for row in labeled.load(*ground())]
 
 
 @pytest.fixture
@@ -31,14 +31,14 @@ def scored(benchmark: Benchmark) -> dict[str, dict]:
 
 
 def test_the_detector_that_is_least_off_finds_most(loaded):
-    found = scored(loaded[released.BOXES])
+    found = scored(loaded[labeled.BOXES])
 
-    values = [found[name]["mean_ap"]["value"] for name in released.OFF]
+    values = [found[name]["mean_ap"]["value"] for name in labeled.OFF]
     assert 1 == values[0] > values[1] > values[2] > 0
 
 
 def test_who_lights_the_whole_object_beats_who_glances_at_its_head(loaded):
-    found = scored(loaded[released.MAPS])
+    found = scored(loaded[labeled.MAPS])
 
     means = {name: result["max_box_acc_v2"]["mean"] for name, result in found.items()}
     assert means["stare"] > means["glance"]
@@ -47,7 +47,7 @@ def test_who_lights_the_whole_object_beats_who_glances_at_its_head(loaded):
 def test_loading_twice_makes_nothing_new(loaded):
     before = {name: row.runs.count() for name, row in loaded.items()}
 
-    again = released.load(*ground())
+    again = labeled.load(*ground())
 
     assert before == {row.name: row.runs.count() for row in again}
     assert all(row.submissions.count() == 3 for row in again)

@@ -49,7 +49,7 @@ MOST_DECISIONS = 20
 @login_required
 @never_cache
 @require_GET
-def my_standing(request: HttpRequest, name: str) -> HttpResponse:
+def my_reputation(request: HttpRequest, name: str) -> HttpResponse:
     """One's own figures in a campaign: answers, time, how often right, and what was decided."""
     campaign = campaign_for(person(request), name)
     membership = Membership.objects.active().filter(user=person(request), campaign=campaign).first()
@@ -59,7 +59,7 @@ def my_standing(request: HttpRequest, name: str) -> HttpResponse:
         "figures": figures(membership) if membership else None,
         "decisions": decisions_about(membership) if membership else [],
     }
-    return render(request, "annotator/standing.html", context)
+    return render(request, "annotator/reputation.html", context)
 
 
 def figures(membership: Membership) -> dict[str, object]:

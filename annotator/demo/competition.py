@@ -1,0 +1,108 @@
+"""The demonstration's competition once more, answered and scored: its ranks, heat map and galleries
+are there at the first click.
+
+The photographs are real; the people who answer are not. They say what annotator/demo/seen.csv lists
+is to be seen, and that the drawing is no photograph.
+"""
+
+import csv
+import uuid
+import zlib
+from pathlib import Path
+from typing import Any
+
+from annotator.demo.joining import join
+from evaluation.benchmarks import runs
+from evaluation.benchmarks.kinds.mad import competitions
+from evaluation.metrics.wordnet import nouns
+from evaluation.models import Benchmark, Run
+from labeling.answers import submitting
+from labeling.assignment import claiming
+from labeling.campaigns import lifecycle
+from labeling.jobs import queue
+from labeling.models import Assignment, Campaign, Dataset, Job, User
+
+SEEN = Path(__file__).resolve().parent / "seen.csv"
+NAME = "demo-labeled"
+TITLE = "Demo: 4 simulated classifiers, labeled"
+# Three are enough for ranks, and quickly there.
+POLICY = {"votes": 3, "gold_share": 0}
+ANSWERED = ("carol", "dave", "erin")
+DRAWING = "horse.png"
+# Milliseconds that an answer took: at least, and at most so many more.
+ANSWER_MS, MORE_MS = 1400, 2600
+
+
+def is_loaded() -> bool:
+    return Run.objects.filter(benchmark__name=NAME, state=Run.State.DONE).exists()
+
+
+def load(
+    users: dict[str, User],
+    owner: User,
+    dataset: Dataset,
+    lines: list[dict[str, Any]],
+    instructions: str,
+) -> Benchmark:
+    """The benchmark with its result, made on the first call. May be called again unharmed.
+
+    users: by name, all of ANSWERED. lines: of the selection, the meta line first.
+    """
+    benchmark = competitions.create(
+        owner,
+        name=NAME,
+        title=TITLE,
+        dataset=dataset,
+        lines=lines,
+        policy=POLICY,
+        instructions=instructions,
+        wordnet=nouns.load(),
+    )
+    if is_loaded():
+        return benchmark
+    _label(benchmark.campaign, owner, [users[name] for name in ANSWERED])
+    job = runs.job_of(runs.score_now(benchmark, owner))
+    if job is not None:
+        queue.run(job.pk)
+    return benchmark
+
+
+def _label(campaign: Campaign, owner: User, members: list[User]) -> None:
+    """Everybody answers everything that is asked, and the campaign is closed."""
+    if campaign.state == Campaign.State.CLOSED:
+        return
+    if campaign.state == Campaign.State.DRAFT:
+        lifecycle.launch(campaign, owner)
+        join(campaign, owner, members)
+    with SEEN.open(encoding="utf-8", newline="") as file:
+        seen = {(row["image"], row["wnid"]) for row in csv.DictReader(file)}
+    while sum(_answer(user, campaign, seen) for user in members):
+        # What takes the place of the drawing is asked in the next round.
+        for pk in campaign.jobs.filter(state=Job.State.QUEUED).values_list("pk", flat=True):
+            queue.run(pk)
+    lifecycle.close(campaign, owner)
+
+
+def _answer(user: User, campaign: Campaign, seen: set[tuple[str, str]]) -> int:
+    """How many answers this person gave, until nothing was asked of them."""
+    given = 0
+    while seats := claiming.next_page(user, campaign).seats:
+        asked = Assignment.objects.filter(token__in=[seat.token for seat in seats]).values_list(
+            "token", "question__item__image__name", "question__topic"
+        )
+        sent = [
+            submitting.Sent(uuid.uuid4(), token, _value(image, topic, seen), _took(user, image))
+            for token, image, topic in asked
+        ]
+        given += len(submitting.submit(user, campaign, sent))
+    return given
+
+
+def _value(image: str, topic: str, seen: set[tuple[str, str]]) -> str:
+    if image == DRAWING:
+        return "not_photo"
+    return "yes" if (image, topic) in seen else "no"
+
+
+def _took(user: User, image: str) -> int:
+    return ANSWER_MS + zlib.crc32(f"{user.username} {image}".encode()) % MORE_MS
