@@ -1,4 +1,4 @@
-"""What a batch of score maps asks of any device: launches and waits; memory, as the CPU holds it."""
+"""What a batch of score maps asks of any device: launches, waits, and memory as on the CPU."""
 
 import tempfile
 from typing import Any
