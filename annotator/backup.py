@@ -39,6 +39,7 @@ MEDIA_LIST = "media.jsonl"
 NOT_OF_THE_SITE = (
     "celerybeat-schedule*",
     "log",
+    "metrics",
     "numba",
     "queue",
     "queue-control",

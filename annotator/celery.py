@@ -4,11 +4,15 @@
 `celery -A annotator beat` once, by itself.
 """
 
+import logging
 import os
+from typing import Any
 
-from celery import Celery
+from celery import Celery, Task, signals
 from celery.schedules import crontab
 from kombu.transport import TRANSPORT_ALIASES
+
+from annotator import request_log
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "annotator.settings")
 
@@ -44,3 +48,29 @@ def schedule(sender: Celery, **_: object) -> None:
     }
     # When each was last due: beside the data, since the working folder may be read-only.
     sender.conf.beat_schedule_filename = str(settings.DATA_DIR / "celerybeat-schedule")
+
+
+@signals.setup_logging.connect
+def keep_logging(loglevel: int | None = None, **_: Any) -> None:
+    """Leaves the handlers to the settings; `--loglevel` is for what Celery itself logs."""
+    if loglevel:
+        logging.getLogger("celery").setLevel(loglevel)
+
+
+@signals.before_task_publish.connect
+def send_request_id(headers: dict[str, Any] | None = None, **_: Any) -> None:
+    if headers is not None and (name := request_log.request_id.get()):
+        headers["request_id"] = name
+
+
+@signals.task_prerun.connect
+def take_request_id(task: Task, task_id: str, args: Any = (), **_: Any) -> None:
+    """What the task logs has the id of the request that queued it, else of the task itself."""
+    request_log.request_id.set(task.request.get("request_id") or task_id)
+    request_log.job.set(args[0] if task.name == "labeling.run_job" and args else None)
+
+
+@signals.task_postrun.connect
+def forget_request_id(**_: Any) -> None:
+    request_log.request_id.set("")
+    request_log.job.set(None)

@@ -42,6 +42,19 @@ def kinds_have_pages(app_configs: Sequence[AppConfig] | None, **kwargs: Any) -> 
     return []
 
 
+@register()
+def scoring_device_has_a_name(
+    app_configs: Sequence[AppConfig] | None, **kwargs: Any
+) -> list[CheckMessage]:
+    """Whether it is here only the worker knows."""
+    from evaluation import devices
+
+    name = settings.ASSAY_SCORING_DEVICE
+    if devices.NAMES.fullmatch(name):
+        return []
+    return [Error(f"ASSAY_SCORING_DEVICE is {name!r}.", devices.CURE, id="assay.E003")]
+
+
 def refuse_insecure_key() -> None:
     """Passes in silence, or raises ImproperlyConfigured: anybody could sign a session."""
     if has_insecure_key() and not settings.DEBUG:

@@ -1,22 +1,58 @@
 """Settings. Everything that differs between machines comes from the environment (or `.env`).
 
 The default needs no server: SQLite and Celery on the filesystem. `DATABASE_URL` and
-`CELERY_BROKER_URL` make it grow; see docs/deployment.md.
+`CELERY_BROKER_URL` make it grow; see docs/deployment.md. Comments that begin with `#:` say what a
+variable means, in docs/settings.md too, which deploy/settings_page.py makes of this file.
 """
 
+import os
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import environ
+import environ.fileaware_mapping
+from django.core.exceptions import ImproperlyConfigured
 
 BASE_DIR = Path(__file__).resolve().parent.parent
-env = environ.Env()
+
+
+class _Variables(environ.fileaware_mapping.FileAwareMapping):
+    """The environment, in which NAME_FILE names a file that has the value of NAME."""
+
+    def __getitem__(self, key: str) -> str:
+        try:
+            return str(super().__getitem__(key)).strip()
+        except OSError as error:
+            raise ImproperlyConfigured(
+                f"{key}_FILE is {os.environ[key + '_FILE']!r}, which cannot be read: "
+                f"{error.strerror}."
+            ) from None
+
+
+class _Env(environ.Env):
+    ENVIRON = _Variables()
+
+    def get_value(self, var: str, cast: Any = None, *args: Any, **kwargs: Any) -> Any:
+        try:
+            return super().get_value(var, cast, *args, **kwargs)
+        except ValueError:
+            if cast not in (int, float):
+                raise
+            kind = "a whole number" if cast is int else "a number"
+            raise ImproperlyConfigured(
+                f"{var} is {self.ENVIRON[var]!r}, expected {kind}."
+            ) from None
+
+
+env = _Env()
 if (BASE_DIR / ".env").exists():
     environ.Env.read_env(BASE_DIR / ".env")
 
-# Everything the site writes: database, images, releases, messages.
+#: The folder of everything that the site writes: database, images, releases, messages.
 DATA_DIR = Path(env.str("ASSAY_DATA", default=str(BASE_DIR / "var")))
 
+#: 1 shows tracebacks to everybody: never on a site that others reach.
 DEBUG = env.bool("DEBUG", default=False)
 
 
@@ -29,8 +65,13 @@ def _kept_key() -> str:
 
 
 # Development and tests run without a key; deployment refuses to (annotator/checks.py).
+#: Signs sessions, seats and invitations: long, random, the same for web and worker. Where it is
+#: empty the key in `secret-key` of `ASSAY_DATA` counts, which `make demo` or `restore` wrote;
+#: without either the web process refuses to start.
 SECRET_KEY = env.str("SECRET_KEY", default="") or _kept_key() or "insecure: set SECRET_KEY"
+#: The names under which the site is reached.
 ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", default=["localhost", "127.0.0.1", "[::1]"])
+#: Origins with scheme whose forms are taken, `https://assay.example.org`.
 CSRF_TRUSTED_ORIGINS = env.list("CSRF_TRUSTED_ORIGINS", default=[])
 
 INSTALLED_APPS = [
@@ -57,6 +98,7 @@ INSTALLED_APPS = [
 
 MIDDLEWARE = [
     "annotator.health.HealthCheck",
+    "annotator.request_log.RequestLog",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",
@@ -90,6 +132,7 @@ TEMPLATES = [
     }
 ]
 
+#: `postgres://user:password@host:5432/name`; the default is SQLite in `ASSAY_DATA`.
 DATABASES = {"default": env.db("DATABASE_URL", default=f"sqlite:///{DATA_DIR / 'assay.sqlite3'}")}
 if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
     DATABASES["default"]["OPTIONS"] = {
@@ -105,9 +148,15 @@ else:
     DATABASES["default"]["CONN_HEALTH_CHECKS"] = True
     # Seconds. A server that accepts and says nothing must not hold a request.
     DATABASES["default"].setdefault("OPTIONS", {}).setdefault("connect_timeout", 5)
+    #: 1 where `DATABASE_URL` leads to PgBouncer in transaction mode, whose next statement may reach
+    #: another connection: long lists are then read at once, not through a cursor on the server.
+    DATABASES["default"]["DISABLE_SERVER_SIDE_CURSORS"] = env.bool(
+        "DISABLE_SERVER_SIDE_CURSORS", default=False
+    )
 # Connections stay open on SQLite too. Measured by HTTP in batches of eight: 117 answers a second
 # with a connection for each request, 223 with kept ones; which part of opening and closing costs
 # the difference was not looked at.
+#: For how many seconds a connection to the database is kept; 0 opens one for each request.
 DATABASES["default"]["CONN_MAX_AGE"] = env.int("CONN_MAX_AGE", default=60)
 # knox would make a table for its own tokens, beside ours; on PostgreSQL it then keeps a test's
 # tables from being emptied.
@@ -115,6 +164,7 @@ MIGRATION_MODULES = {"knox": None}
 
 # What all processes count together (logins that failed) is in the shared cache, a table of the
 # database unless CACHE_URL names another. What each process can work out again is in its memory.
+#: Where processes count together: `redis://host:6379/1`, or a table of the database.
 CACHES = {
     "default": env.cache("CACHE_URL", default="dbcache://assay_cache"),
     "local": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"},
@@ -164,8 +214,9 @@ ACCOUNT_RATE_LIMITS = {
     "login_failed_here": "5/5m/key",
     "login_failed_anywhere": "100/h/key",
 }
-# Without a mail server a password reset is written to the log, for an administrator to pass on.
 EMAIL_TIMEOUT = 10
+#: The mail server, `smtp://user:password@host:587`. Without one a password reset is written to the
+#: web log, for an administrator to pass on.
 vars().update(env.email_url("EMAIL_URL", default="consolemail://"))
 
 LANGUAGE_CODE = "en-gb"
@@ -177,10 +228,48 @@ STATIC_ROOT = BASE_DIR / "staticfiles"
 STATICFILES_DIRS = [BASE_DIR / "static"]
 # Images leave through views that ask who wants them: there is no MEDIA_URL.
 MEDIA_ROOT = DATA_DIR / "media"
-STORAGES = {
+STORAGES: dict[str, dict[str, Any]] = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
 }
+#: A private bucket of an object store (S3's protocol) for images; empty: files in `ASSAY_DATA`.
+ASSAY_S3_BUCKET = env.str("ASSAY_S3_BUCKET", default="")
+#: The address of the object store, `https://s3.example.org`; empty: Amazon's.
+ASSAY_S3_ENDPOINT = env.str("ASSAY_S3_ENDPOINT", default="")
+#: The region of the bucket.
+ASSAY_S3_REGION = env.str("ASSAY_S3_REGION", default="us-east-1")
+#: The identifier of the key for the bucket.
+ASSAY_S3_KEY_ID = env.str("ASSAY_S3_KEY_ID", default="")
+#: The secret of that key.
+ASSAY_S3_SECRET = env.str("ASSAY_S3_SECRET", default="")
+if ASSAY_S3_BUCKET:
+    for name in ("ASSAY_S3_KEY_ID", "ASSAY_S3_SECRET"):
+        if not globals()[name]:
+            raise ImproperlyConfigured(f"ASSAY_S3_BUCKET is set and {name} is empty: set both.")
+    from botocore.config import Config
+
+    STORAGES["default"] = {
+        "BACKEND": "storages.backends.s3.S3Storage",
+        "OPTIONS": {
+            "bucket_name": ASSAY_S3_BUCKET,
+            "endpoint_url": ASSAY_S3_ENDPOINT or None,
+            "region_name": ASSAY_S3_REGION,
+            "access_key": ASSAY_S3_KEY_ID,
+            "secret_key": ASSAY_S3_SECRET,
+            "file_overwrite": False,
+            "client_config": Config(
+                signature_version="s3v4",
+                s3={"addressing_style": "path"},
+                # Other stores than Amazon's do not know the checksums of newer versions.
+                request_checksum_calculation="when_required",
+                response_checksum_validation="when_required",
+                # Seconds. A store that accepts and says nothing must not hold a request.
+                connect_timeout=3,
+                read_timeout=10,
+                retries={"total_max_attempts": 2},
+            ),
+        },
+    }
 WHITENOISE_USE_FINDERS = True
 DATA_UPLOAD_MAX_MEMORY_SIZE = 1024 * 1024
 FILE_UPLOAD_PERMISSIONS = 0o640
@@ -190,9 +279,10 @@ SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
 SESSION_COOKIE_HTTPONLY = True
 CSRF_FAILURE_VIEW = "annotator.refusals.csrf_failure"
+#: 1 behind a proxy that ends TLS and sets `X-Forwarded-Proto`: secure cookies, redirect, HSTS.
 ASSAY_HTTPS = env.bool("ASSAY_HTTPS", default=False)
-# How many proxies in front of the site add to X-Forwarded-For: so many entries from its end are
-# believed, and with 0 none is. ASSAY_HTTPS speaks of a proxy already.
+#: How many proxies in front of the site add to `X-Forwarded-For`: so many entries from its end are
+#: believed, and with 0 none is. `ASSAY_HTTPS` speaks of a proxy already.
 ASSAY_TRUSTED_PROXIES = env.int("ASSAY_TRUSTED_PROXIES", default=int(ASSAY_HTTPS))
 ALLAUTH_TRUSTED_PROXY_COUNT = ASSAY_TRUSTED_PROXIES
 if ASSAY_HTTPS:
@@ -251,6 +341,7 @@ SPECTACULAR_SETTINGS = {
 KNOX_TOKEN_MODEL = "labeling.ApiToken"
 REST_KNOX = {"TOKEN_TTL": timedelta(days=90), "TOKEN_LIMIT_PER_USER": 50}
 
+#: What carries the numbers of jobs: `redis://…`, `amqp://…`, or files in `ASSAY_DATA`.
 CELERY_BROKER_URL = env.str("CELERY_BROKER_URL", default="filesystem://")
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_ACKS_LATE = True
@@ -274,15 +365,26 @@ elif CELERY_BROKER_URL == "filesystem://":
         "control_folder": str(DATA_DIR / "queue-control"),
         "polling_interval": 0.05,
     }
-# The hour (UTC) of the nightly round, and how often lost work is sent again.
+#: The hour (UTC) of the nightly round.
 ASSAY_NIGHTLY_HOUR = env.int("ASSAY_NIGHTLY_HOUR", default=2)
+#: How often, in seconds, work that nobody holds is sent again.
 ASSAY_SWEEP_SECONDS = env.int("ASSAY_SWEEP_SECONDS", default=15)
-# A benchmark in which something settled is scored again at most this often, between the nights.
+#: A benchmark in which something settled is scored again, between the nights, at most once in so
+#: many seconds.
 ASSAY_RESCORE_SECONDS = env.int("ASSAY_RESCORE_SECONDS", default=60)
-# Of so many sequences the frames are kept that somebody looked at (a few MB each).
+#: Of so many sequences the frames are kept that somebody looked at (a few MB each).
 ASSAY_FRAME_SEQUENCES = env.int("ASSAY_FRAME_SEQUENCES", default=500)
-# After so long without a sign of life a worker is taken for dead and its job goes to another.
+#: After so many seconds without a sign of life a worker is taken for dead, and its job goes to
+#: another.
 ASSAY_JOB_LEASE_SECONDS = env.float("ASSAY_JOB_LEASE_SECONDS", default=60)
+
+#: Where runs of benchmarks are computed, also at night: auto, cpu, cuda or cuda:1. Not auto unless
+#: asked for: what a site scores must not depend on the machine on which its worker happens to be.
+ASSAY_SCORING_DEVICE = env.str("ASSAY_SCORING_DEVICE", default="cpu")
+#: The queue whose workers score, such as gpu (`celery -A annotator worker -Q gpu`); empty: all do.
+ASSAY_SCORING_QUEUE = env.str("ASSAY_SCORING_QUEUE", default="")
+# Kind of job → the queue it is sent to; other kinds go to Celery's default queue.
+ASSAY_JOB_QUEUES = {"score": ASSAY_SCORING_QUEUE} if ASSAY_SCORING_QUEUE else {}
 
 # The kinds of question, each with what the site shows of it (docs/development.md). The order is
 # that of the form of a new campaign.
@@ -324,18 +426,48 @@ ASSAY_CAMPAIGN_LINKS = ["evaluation.hooks.links_of"]
 # The page that makes a campaign of a selection, where New campaign leads those who bring one.
 ASSAY_SELECTION_PAGE = "evaluation:benchmark_new"
 RELEASES_DIR = DATA_DIR / "releases"
-# The one folder below which the API and the pages may read files that are already on the server.
+#: What monitoring sends as `Authorization: Bearer …` to read `/metrics` and the reasons of
+#: `/readyz`. At least 20 characters; empty: nobody may, and nothing is counted.
+ASSAY_MONITORING_TOKEN = env.str("ASSAY_MONITORING_TOKEN", default="")
+if 0 < len(ASSAY_MONITORING_TOKEN) < 20:
+    raise ImproperlyConfigured(
+        f"ASSAY_MONITORING_TOKEN has {len(ASSAY_MONITORING_TOKEN)} characters, expected at least "
+        "20; python -c 'import secrets; print(secrets.token_urlsafe(32))' makes one."
+    )
+#: The one folder below which the API and the pages may read files that are already on the server;
+#: empty: none.
 ASSAY_IMPORT_ROOT = env.str("ASSAY_IMPORT_ROOT", default="")
+#: The largest image file that is taken, in bytes.
 ASSAY_MAX_IMAGE_BYTES = env.int("ASSAY_MAX_IMAGE_BYTES", default=50 * 1024 * 1024)
+#: The largest image that is taken, in pixels.
 ASSAY_MAX_IMAGE_PIXELS = env.int("ASSAY_MAX_IMAGE_PIXELS", default=100_000_000)
+#: The largest file that is taken in one request, in bytes; a proxy must let it through.
 ASSAY_MAX_UPLOAD_BYTES = env.int("ASSAY_MAX_UPLOAD_BYTES", default=2 * 1024**3)
 
+#: How a line of the log is written, on stderr: `text`, or `json` for programs that collect logs.
+LOG_FORMAT = env.str("LOG_FORMAT", default="text")
+if LOG_FORMAT not in ("text", "json"):
+    raise ImproperlyConfigured(f"LOG_FORMAT is {LOG_FORMAT!r}, expected text or json.")
+#: The least that is logged: DEBUG, INFO, WARNING, ERROR or CRITICAL.
+LOG_LEVEL = env.str("LOG_LEVEL", default="INFO")
+if LOG_LEVEL not in (levels := ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")):
+    raise ImproperlyConfigured(f"LOG_LEVEL is {LOG_LEVEL!r}, expected one of {', '.join(levels)}.")
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
-    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
-    "root": {"handlers": ["stderr"], "level": env.str("LOG_LEVEL", default="INFO")},
+    "filters": {"context": {"()": "annotator.request_log.Context"}},
+    "formatters": {
+        "text": {"format": "%(asctime)s %(levelname)s %(name)s%(context)s: %(message)s"},
+        "json": {"()": "annotator.request_log.json_formatter"},
+    },
+    "handlers": {
+        "stderr": {
+            "class": "logging.StreamHandler",
+            "filters": ["context"],
+            "formatter": LOG_FORMAT,
+        }
+    },
+    "root": {"handlers": ["stderr"], "level": LOG_LEVEL},
     # It warns that filesystem:// names no host, in the middle of what a command says.
     "loggers": {"kombu.connection": {"level": "ERROR"}},
 }

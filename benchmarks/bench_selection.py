@@ -22,6 +22,7 @@ from benchmarks.bench_wordnet import thousand_classes
 from evaluation.metrics.mad.selection import Rule
 from evaluation.metrics.wordnet import nouns as wn
 from evaluation.metrics.wordnet.distances import distance_matrix
+from evaluation.readers.pools import read_pool
 from evaluation.selection import selecting
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -66,7 +67,7 @@ def table(kind: str, got: dict[str, float]) -> list[dict[str, Any]]:
     return [dict(zip(("name", "target", "measured", "ok"), row, strict=True)) for row in rows]
 
 
-def make_pool(folder: Path, images: int, kind: str) -> None:
+def make_pool(folder: Path, images: int, kind: str, classifiers: int = CLASSIFIERS) -> None:
     rng = np.random.default_rng(0)
     wordnet = wn.load()
     classes = [wordnet.wnid(index) for index in thousand_classes(wordnet)]
@@ -77,7 +78,7 @@ def make_pool(folder: Path, images: int, kind: str) -> None:
             file.write("".join(f"pool/{n // 10_000:05d}/{n:09d}.jpg\n" for n in numbers))
     truth = rng.integers(0, 1000, images, dtype=np.int16)
     hard = rng.random(images, np.float32)
-    for place in range(CLASSIFIERS):
+    for place in range(classifiers):
         labels, confidences = truth, rng.random(images, np.float32)
         if kind == "realistic":
             wrong = 0.6 * hard + 0.4 * rng.random(images, np.float32) > 0.7 + 0.015 * place
@@ -93,13 +94,13 @@ def make_pool(folder: Path, images: int, kind: str) -> None:
 
 def measure(folder: Path) -> dict[str, float]:
     wordnet = wn.load()
-    pool = selecting.open_pool(folder, None, wordnet, threads=THREADS)
+    pool = read_pool(folder, None, wordnet, threads=THREADS)
     run(pool, wordnet, 20_000)
     stop, peak = threading.Event(), [0.0]
     sampler = threading.Thread(target=sample, args=(stop, peak))
     sampler.start()
     start = time.perf_counter()
-    pool = selecting.open_pool(folder, None, wordnet, threads=THREADS)
+    pool = read_pool(folder, None, wordnet, threads=THREADS)
     opened = time.perf_counter() - start
     images = len(pool.images)
     got = {
@@ -123,11 +124,9 @@ def run(pool: Any, wordnet: wn.WordNet, images: int) -> float:
     start = time.perf_counter()
     levels = selecting.levels_of(pool.classes, wordnet, "weighted", Path("classes.txt"))
     pairs = selecting.pairs_of(list(pool.predictions))
-    reduced = selecting.reduce_pairs(
-        pool, pairs, levels, rule, part=slice(0, images), threads=THREADS
-    )
+    reduced = selecting.reduce_pairs(pool, pairs, levels, rule, images=images, threads=THREADS)
     lists = selecting.chosen_of(pool, pairs, levels, rule, reduced)
-    assert sum(len(chosen) for _, chosen in lists) > 0
+    assert sum(len(chosen) for chosen in lists) > 0
     return time.perf_counter() - start
 
 

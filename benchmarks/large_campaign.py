@@ -20,6 +20,7 @@ def build(questions: int) -> None:
     from django.utils import timezone
 
     from labeling.campaigns import lifecycle
+    from labeling.db import question_counts
     from labeling.db.sql import moment
     from labeling.models import Campaign, Dataset, Graph, User
 
@@ -47,7 +48,7 @@ def build(questions: int) -> None:
     now = moment(timezone.now())
     postgres = connection.vendor == "postgresql"
     with connection.cursor() as cursor:
-        restore = _bare(cursor) if postgres else _loose(cursor)
+        restore = bare(cursor) if postgres else _loose(cursor)
         statements = _statements(postgres, questions, campaign, pond.pk, people)
         statements += _grid_statements(postgres, questions, grid, graph.pk)
         for statement in statements:
@@ -65,6 +66,8 @@ def build(questions: int) -> None:
                     else "SELECT 1"
                 )
     Campaign.objects.update(state="open", last_ticket=questions + LEFT // 2)
+    for made in (campaign, grid):
+        question_counts.reconcile(made.pk)
     connection.close()
 
 
@@ -165,7 +168,7 @@ def _grid_statements(postgres: bool, questions: int, campaign: Any, graph: int) 
     ]
 
 
-def _bare(cursor: Any) -> Callable[[], None]:
+def bare(cursor: Any) -> Callable[[], None]:
     """Drops the constraints and indexes of the three big tables; returns what restores them."""
     tables = "'labeling_question', 'labeling_assignment', 'labeling_answer'"
     cursor.execute(

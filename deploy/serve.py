@@ -16,6 +16,7 @@ import fcntl
 import http.client
 import os
 import secrets
+import shutil
 import signal
 import socket
 import subprocess
@@ -257,6 +258,8 @@ def environment(data: Path, demo: bool) -> dict[str, str]:
     env.update(PYTHONUNBUFFERED="1", PYTHONWARNINGS="ignore:No directory at:UserWarning")
     # Several processes on few cores: BLAS threads on top cost more than they bring.
     env.setdefault("OMP_NUM_THREADS", "1")
+    # Where web processes add up their figures (annotator/metrics.py).
+    env["PROMETHEUS_MULTIPROC_DIR"] = str(data / "metrics")
     return env
 
 
@@ -265,6 +268,9 @@ def serve(options: argparse.Namespace) -> None:
     logs = data / "log"
     logs.mkdir(parents=True, exist_ok=True)
     with only_one(data), listen(options.host, options.port) as bound:
+        # Figures are of the processes that run: those of earlier ones would be added.
+        shutil.rmtree(data / "metrics", ignore_errors=True)
+        (data / "metrics").mkdir()
         site = Supervisor(logs, environment(data, options.demo))
         site.listen_to_signals()
         try:

@@ -68,31 +68,31 @@ def _unusable(name: str, fault: str, cure: str) -> BadInput:
 def versions(device: str = CPU) -> dict[str, str]:
     """Library → its version; of a GPU also "cuda" and "gpu", its model. For results, which differ
     in their last digits from one to another; no fingerprint has them."""
-    found = dict(_installed())
+    by_name = dict(_installed())
     if device != CPU:
         import torch
 
-        found["cuda"] = str(torch.version.cuda or torch.version.hip)
-        found["gpu"] = torch.cuda.get_device_name(device)
-    return found
+        by_name["cuda"] = str(torch.version.cuda or torch.version.hip)
+        by_name["gpu"] = torch.cuda.get_device_name(device)
+    return by_name
 
 
 @cache
 def _installed() -> Mapping[str, str]:
-    found = {"python": platform.python_version()}
+    by_name = {"python": platform.python_version()}
     for name in LIBRARIES:
         try:
-            found[name] = version(name)
+            by_name[name] = version(name)
         except PackageNotFoundError:
             continue
-    return found
+    return by_name
 
 
 def named(result: Named, device: str = CPU) -> Named:
     """The result with "device", unless it names one itself, and with "versions" of it."""
-    there = vars(result) | result.unknown if isinstance(result, Record) else result
-    used = there.get("device") or device
-    if there.get("versions"):
+    values = vars(result) | result.unknown if isinstance(result, Record) else result
+    used = values.get("device") or device
+    if values.get("versions"):
         return result
     keys: dict[str, Any] = {"device": used, "versions": versions(used)}
     if not isinstance(result, Record):
@@ -114,7 +114,7 @@ class Batch:
     tell: Callable[[str], object] = logger.warning
 
     def __post_init__(self) -> None:
-        self._told = self.size
+        self._reported = self.size
 
     def run(self, count: int, work: Callable[[slice], Result]) -> Iterator[Result]:
         """What work gives for slices of range(count), in order, each of at most `size`."""
@@ -125,9 +125,9 @@ class Batch:
             return part, work(part)
 
         while start < count:
-            part, found = self.attempt(next_part, count - start)
+            part, result = self.attempt(next_part, count - start)
             start = part.stop
-            yield found
+            yield result
 
     def attempt(self, work: Callable[[int], Result], most: int | None = None) -> Result:
         """What work gives, called with how many to compute at once: `size`, or `most` if that is
@@ -139,15 +139,15 @@ class Batch:
         while True:
             size = self.size if most is None else min(self.size, most)
             try:
-                found = work(size)
+                result = work(size)
             except Exception as error:
                 if not is_out_of_memory(error):
                     raise
             else:
-                if self.size < self._told:
-                    self._told = self.size
+                if self.size < self._reported:
+                    self._reported = self.size
                     self.tell(f"the GPU ran out of memory: {self.size} at once from here on")
-                return found
+                return result
             # Not in the handler: while the error lives, so do the tensors of its frames.
             self._halve(size)
 

@@ -3,7 +3,7 @@
 from celery import shared_task
 
 from labeling.assignment import claiming, counters
-from labeling.jobs import queue
+from labeling.jobs import queue, rounds
 
 
 @shared_task(name="labeling.run_job")
@@ -14,6 +14,7 @@ def run_job(job_id: int) -> None:
 @shared_task(name="labeling.sweep", ignore_result=True)
 def sweep() -> dict[str, int]:
     """Counts of jobs sent again and given up, and of seats whose lease ran out."""
+    rounds.record("sweep")
     counts = queue.sweep()
     counts["seats_returned"] = claiming.return_expired()
     counters.sweep()

@@ -4,6 +4,7 @@ import hashlib
 import html
 import io
 import re
+from collections.abc import Iterable
 from typing import Any
 
 from django.core.files.base import ContentFile
@@ -11,6 +12,7 @@ from django.utils import timezone
 from PIL import Image as Pillow
 
 from labeling.campaigns import lifecycle
+from labeling.db import question_counts
 from labeling.follow_ups import asking
 from labeling.models import Campaign, Dataset, Image, Membership, Question, User
 
@@ -110,6 +112,12 @@ def join(user: User, campaign: Campaign, role: str = "annotator") -> Membership:
     return Membership.objects.create(
         user=user, campaign=campaign, role=role, joined_at=timezone.now()
     )
+
+
+def put(campaign: Campaign, pks: Iterable[int], **fields: Any) -> None:
+    """Writes into the rows of these questions what no action did, and counts them anew."""
+    campaign.questions.filter(pk__in=list(pks)).update(**fields)
+    question_counts.reconcile(campaign.pk)
 
 
 def questions_of(campaign: Campaign) -> list[Question]:

@@ -25,8 +25,8 @@ ORDER = {
         *("exchange", "reports", "web", "django"),
     ),
     "evaluation": (
-        *("", "models", "metrics", "readers", "selection", "sequences", "scoring", "classifiers"),
-        *("benchmarks", "benchmarks/kinds", "django"),
+        *("", "models", "metrics", "readers", "engines", "selection", "sequences", "scoring"),
+        *("classifiers", "benchmarks", "benchmarks/kinds", "django"),
     ),
 }
 # Django looks these up at the root of an app; nothing but Django and tests imports them.
@@ -38,9 +38,9 @@ PURE = (
     *("labeling/image_files.py", "labeling/numba_cache.py", "labeling/estimators"),
     *("labeling/geometry", "labeling/vocabulary", "labeling/parts", "labeling/formats"),
     *("labeling/question_graph", "labeling/kinds", "labeling/release_files"),
-    *("labeling/simulation", "evaluation/metrics", "evaluation/readers", "evaluation/selection"),
-    *("evaluation/sequences", "evaluation/scoring", "evaluation/classifiers"),
-    "evaluation/devices.py",
+    *("labeling/simulation", "evaluation/metrics", "evaluation/readers", "evaluation/engines"),
+    *("evaluation/selection", "evaluation/sequences", "evaluation/scoring"),
+    *("evaluation/classifiers", "evaluation/devices.py"),
 )
 # Modules that may know HTTP.
 WEB = re.compile(

@@ -2,6 +2,8 @@
 
 import re
 import subprocess
+from collections import defaultdict
+from importlib.metadata import packages_distributions
 from io import StringIO
 from pathlib import Path
 
@@ -37,6 +39,27 @@ def test_every_requirement_is_pinned_exactly(name):
     assert [n for n in needs if not re.fullmatch(r"[\w.-]+(\[[\w,]+\])?==[\w.]+", n)] == []
     names = [re.split(r"[\[=]", need)[0].lower() for need in needs]
     assert len(names) == len(set(names))
+
+
+# Django imports the one by the address of the database, Celery the other by that of the broker.
+BY_ADDRESS = {"psycopg", "redis"}
+
+
+def test_every_requirement_is_used_by_what_runs():
+    needs = re.findall(r"^([\w.-]+)", (ROOT / "requirements.txt").read_text().lower(), re.M)
+    product = {"annotator", "labeling", "evaluation", "deploy"}
+    files = [f for f in tracked() if f.relative_to(ROOT).parts[0] in product]
+    code = "\n".join(f.read_text() for f in files if f.suffix in {".py", ".service"})
+    # Imported, named in the settings, or started by systemd.
+    used = set(re.findall(r"^ *(?:from|import) (\w+)|\"(\w+)[\w.]*\"|/bin/(\w+)", code, re.M))
+    modules = {module for found in used for module in found if module}
+    names = defaultdict(set)
+    for module, distributions in packages_distributions().items():
+        for name in distributions:
+            names[name.lower()].add(module)
+
+    assert len(needs) > 20
+    assert [name for name in needs if not names[name] & (modules | BY_ADDRESS)] == []
 
 
 @pytest.mark.parametrize("kind", ["", "-dev", "-exchange"])

@@ -146,8 +146,7 @@ def _furnish(world: World) -> None:
     add_gold(campaign, alice, [{"image": "coots/007.png", "topic": DRAKE, "answer": "no"}])
     gold = campaign.questions.get(state=Question.State.GOLD)
     reviewed = campaign.questions.filter(state=Question.State.OPEN).latest("pk")
-    reviewed.state, reviewed.seats_free = Question.State.REVIEW, 0
-    reviewed.save(update_fields=["state", "seats_free"])
+    factories.put(campaign, [reviewed.pk], state=Question.State.REVIEW, seats_free=0)
     example = lifecycle.add_example(
         campaign, COOT, world.dataset.images.get(name="coots/000.png"), "yes", "White bill."
     )

@@ -8,6 +8,7 @@ from django.views.decorators.http import require_GET
 from annotator.kinds import page_of
 from annotator.pages import seats
 from labeling.campaigns.access import RESEARCHER, REVIEWER, campaign_for
+from labeling.db import question_counts
 from labeling.models import Campaign, Question
 from labeling.web.views.shared import SignedIn
 
@@ -25,7 +26,7 @@ def preview(request: SignedIn, name: str) -> HttpResponse:
         "topic": {"name": "…", "article": "a"},
         "setup": {},
         "done": 0,
-        "left": campaign.questions.filter(state=Question.State.OPEN).count(),
+        "left": question_counts.of(campaign.pk).open,
     }
     if question is None:
         return render(request, "annotator/preview.html", context)

@@ -21,8 +21,9 @@ from evaluation.benchmarks.kind import kind_of, kinds
 from evaluation.models import Benchmark, Run
 from labeling.assignment import claiming
 from labeling.consensus import calibrating, settling
+from labeling.db import question_counts
 from labeling.errors import Conflict
-from labeling.jobs import queue
+from labeling.jobs import queue, rounds
 from labeling.models import Campaign, Job, Release, User
 from labeling.quality import monitoring
 from labeling.records import Record
@@ -222,6 +223,7 @@ def start_night(night: str | None = None) -> str:
     night: the nearest, by default, so that a second clock or a repeated message starts nothing.
     Removes what rounds of more than a week ago got done.
     """
+    rounds.record("nightly")
     now = timezone.now()
     if night is None:
         # Half a day to either side of the hour: a clock may be ahead, and a message late.
@@ -262,6 +264,13 @@ def _is_early(job: Job) -> bool:
     return job.campaign.jobs.filter(_pending_without_error(), kind__in=BEFORE_FREEZING).exists()
 
 
+def _settle(campaign: Campaign) -> int:
+    """How many questions had their votes but, by a crash, no verdict. Counters are mended too."""
+    settled = settling.settle_complete(campaign)
+    question_counts.reconcile(campaign.pk)
+    return settled
+
+
 def _watch(campaign: Campaign) -> int:
     return len(monitoring.watch_all(campaign)) if campaign.state in AT_WORK else 0
 
@@ -281,8 +290,7 @@ def _freeze(campaign: Campaign) -> bool:
 
 # First watching: gold that retires and people whom it blocks change reputations.
 NIGHT_STEPS: dict[str, Callable[[Campaign], int]] = {
-    # What had its votes but, by a crash, no verdict.
-    "settle": settling.settle_complete,
+    "settle": _settle,
     "watch": _watch,
     "calibrate": _calibrate,
     "freeze": _freeze,

@@ -7,7 +7,7 @@ settings, then a line a batch. Torch is imported inside functions.
 import contextlib
 import csv
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
@@ -166,19 +166,31 @@ def _read(file: tuple[str, Path]) -> tuple[str, NDArray[np.uint8]]:
         ) from None
 
 
-def _rows(names: list[str], classifier: "Classifier", probabilities: "Tensor") -> list[Row]:
-    # Stable: equal ones stay in the order of the classes, which topk does not promise.
-    values, at = probabilities.sort(dim=1, descending=True, stable=True)
+def likeliest(
+    probabilities: "Tensor", count: int, classifier: str, names: Sequence[str]
+) -> tuple["Tensor", "Tensor"]:
+    """(N, K) places of the `count` likeliest classes of each image, and their probabilities.
+
+    K is less than count where there are fewer classes. Among equal ones the first class comes
+    first. names: of the images. Raises BadInput for a probability that is no number.
+    """
     wrong = (~probabilities.isfinite().all(1)).nonzero()
     if len(wrong):
         raise BadInput(
-            f"{classifier.name} gives no number for the frame {names[int(wrong[0])]}",
+            f"{classifier} gives no number for {names[int(wrong[0])]}",
             cure="look at its weights and at --mean and --std",
         )
+    # Stable: equal ones stay in the order of the classes, which topk does not promise.
+    values, at = probabilities.sort(dim=1, descending=True, stable=True)
+    return at[:, :count], values[:, :count]
+
+
+def _rows(names: list[str], classifier: "Classifier", probabilities: "Tensor") -> list[Row]:
+    at, values = likeliest(
+        probabilities, TOP, classifier.name, [f"the frame {name}" for name in names]
+    )
     rows = []
-    for name, chances, indices in zip(
-        names, values[:, :TOP].tolist(), at[:, :TOP].tolist(), strict=True
-    ):
+    for name, chances, indices in zip(names, values.tolist(), at.tolist(), strict=True):
         row = [name, classifier.name]
         for chance, index in zip(chances, indices, strict=True):
             row += [classifier.classes[index], f"{chance:.6g}"]

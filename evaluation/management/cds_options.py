@@ -12,6 +12,7 @@ from evaluation.management.numbers import whole
 from evaluation.readers.frame_predictions import Predictions, frame_places, read_predictions
 from evaluation.readers.mappings import read_mapping
 from evaluation.readers.sequences import SequenceLine, read_sequences
+from evaluation.readers.shipped import mapping_file
 from evaluation.scoring.cds import scoring
 from evaluation.scoring.cds.result import Options
 from labeling.files import BadInput
@@ -27,7 +28,12 @@ def add(verb: CommandParser) -> None:
         action="append",
         help="frame,classifier,wnid rows; may be given several times",
     )
-    verb.add_argument("--mapping", type=Path, help="category,wnid rows: gives B-CDS and errors")
+    verb.add_argument(
+        "--mapping",
+        type=mapping_file,
+        metavar="mapping.csv",
+        help="category,wnid rows: gives B-CDS and errors; pascal: ours, to ILSVRC's classes",
+    )
     add_similarity(verb, "--similarity", scoring.MEASURES)
     verb.add_argument(
         "--bootstrap", type=whole(), default=1000, metavar="ROUNDS", help="0: no intervals"

@@ -33,8 +33,8 @@ def on_device(action: Callable[..., Named], on_gpu: bool = True) -> Callable[...
     @wraps(action)
     def computed(device: str, **options: Any) -> Named:
         # Not for "auto": to look for a GPU that nothing uses would import torch.
-        found = devices.checked(device) if on_gpu or device != devices.AUTO else devices.CPU
-        used = found if on_gpu else devices.CPU
+        usable = devices.checked(device) if on_gpu or device != devices.AUTO else devices.CPU
+        used = usable if on_gpu else devices.CPU
         return devices.named(action(device=used, **options), used)
 
     return computed

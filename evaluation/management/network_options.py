@@ -9,6 +9,10 @@ from django.core.management.base import CommandParser
 
 from evaluation.management.device_options import add_device
 from evaluation.management.numbers import whole
+from evaluation.metrics.wordnet.nouns import WordNetMissing, load
+from evaluation.readers import pools
+from evaluation.readers.shipped import classes_file
+from labeling.files import BadInput
 from labeling.management.contract import table
 
 MODEL = (
@@ -31,6 +35,25 @@ def add_network(parser: CommandParser, batch: int, unit: str) -> None:
     )
     parser.add_argument("--batch", type=whole(1), default=batch, help=f"{unit} at once ({batch})")
     add_device(parser)
+
+
+def add_classes(parser: CommandParser) -> None:
+    """--classes: which class each output of the network is."""
+    parser.add_argument(
+        "--classes",
+        type=classes_file,
+        required=True,
+        metavar="wnids.txt",
+        help="a wnid a line for each output; ilsvrc: the 1000 of ILSVRC 2012",
+    )
+
+
+def read_classes(path: Path) -> list[str]:
+    """The wnids in a file. Raises BadInput, also where WordNet is missing."""
+    try:
+        return pools.read_classes(path, load())
+    except WordNetMissing as error:
+        raise BadInput(error.message, cure=error.cure) from None
 
 
 def add_preparation(parser: CommandParser) -> argparse._ArgumentGroup:

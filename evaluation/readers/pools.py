@@ -1,13 +1,14 @@
-"""A predictions folder → a checked pool. What is wrong with it is a BadInput.
+"""A predictions folder, or one stretch of it → a checked pool. What is wrong with it is a BadInput.
 
 Free of Django. Arrays and the list of images are memory-mapped and looked at in pieces, so that
-memory stays flat however large the pool.
+memory stays flat however large the pool; of a stretch only its own bytes are read.
 """
 
-import codecs
-import mmap
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+import hashlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -16,120 +17,178 @@ from numpy.typing import NDArray
 
 from evaluation.metrics.mad.selection import Predictions
 from evaluation.metrics.wordnet.nouns import UnknownLabel, WordNet
-from evaluation.readers.answers import NO_ARRAY, require_file, text_lines
+from evaluation.readers.answers import NO_ARRAY, file_sha256, require_file, text_lines
+from evaluation.readers.image_lists import ImageList, read_bytes, read_extent
 from labeling.files import BadInput
 
+CLASSES, IMAGES = "classes.txt", "images.txt"
 LABEL_TYPES = ("int16", "int32")
 CONFIDENCE_TYPES = ("float16", "float32")
 _PIECE = 1 << 22
 
 
-class ImageList:
-    """images.txt, memory-mapped: `len()` ids by number; see mad.ImageIds.
+@dataclass(frozen=True)
+class Column:
+    """A classifier's array as it lies in its file. head: bytes before its first value."""
 
-    Raises BadInput for an empty list, an empty or a repeated id, NUL, a carriage return and what is
-    not UTF-8.
-    """
+    path: Path
+    values: NDArray[Any]
+    head: int
 
-    def __init__(self, path: Path) -> None:
-        from evaluation.metrics.mad.kernels import STRIDE, scan_lines
-
-        self.path = path
-        self._map, self.text = _mapped_bytes(path)
-        # Lines are seldom shorter than this; a list of shorter ones is read again.
-        self.marks = np.zeros(len(self.text) // (8 * STRIDE) + 1, np.int64)
-        seen = np.zeros(3, np.int64)
-        self._count, ascending, mixed = scan_lines(self.text, self.marks, seen)
-        needed = -(-self._count // STRIDE)
-        if needed > len(self.marks):
-            self.marks = np.zeros(needed, np.int64)
-            scan_lines(self.text, self.marks, seen)
-        for line, what, cure in (
-            (seen[0], "the image id is empty", "remove the empty line, and its predictions"),
-            (seen[1], "the image id holds a NUL byte", "write the list as plain text"),
-            (seen[2], "the line ends in a carriage return", "save it with Unix line ends"),
-        ):
-            if line:
-                raise BadInput(what, file=path, line=int(line), cure=cure)
-        if mixed > 127:
-            self._check_utf8()
-        self.in_order = bool(ascending)
-        if not self.in_order:
-            self._refuse_repeats()
-
-    def __len__(self) -> int:
-        return int(self._count)
-
-    def take(self, images: Sequence[int] | NDArray[np.int64]) -> list[bytes]:
-        """The ids of these images, as UTF-8 bytes."""
-        from evaluation.metrics.mad.kernels import line_start
-
-        found = []
-        for image in images:
-            start = line_start(self.text, self.marks, int(image))
-            end = self._map.find(b"\n", start)
-            found.append(self._map[start : end if end >= 0 else len(self._map)])
-        return found
-
-    def _check_utf8(self) -> None:
-        decoder = codecs.getincrementaldecoder("utf-8")()
-        for start in range(0, len(self._map) + 1, _PIECE):
-            piece = self._map[start : start + _PIECE]
-            try:
-                decoder.decode(piece, final=start + _PIECE > len(self._map))
-            except UnicodeDecodeError as error:
-                # The bad byte may sit up to three bytes into what the decoder had kept back.
-                line = self._map[: start + error.start].count(b"\n") + 1
-                raise BadInput(
-                    "the image id is not UTF-8", file=self.path, line=line, cure="write it as UTF-8"
-                ) from error
-
-    def _refuse_repeats(self) -> None:
-        from evaluation.metrics.mad.kernels import hash_lines
-
-        # Hashes of at most 2^25 lines at a time: memory stays bounded however long the list.
-        parts = -(-len(self) // (1 << 25))
-        for part in range(parts):
-            hashes = np.empty(len(self) if parts == 1 else 1 << 26, np.uint64)
-            hashes = hashes[: hash_lines(self.text, part, parts, hashes)]
-            hashes.sort()
-            if (hashes[1:] == hashes[:-1]).any():
-                self._refuse_repeated_line()
-
-    def _refuse_repeated_line(self) -> None:
-        # Only now that a repeat is near certain is every id held.
-        first: dict[bytes, int] = {}
-        for number, line in enumerate(iter(self._map.readline, b""), start=1):
-            name = line.removesuffix(b"\n")
-            if name in first:
-                raise BadInput(
-                    f"the image id {name.decode()!r} is already in line {first[name]}",
-                    file=self.path,
-                    line=number,
-                    cure="list each image once",
-                )
-            first[name] = number
-        self._map.seek(0)
+    def byte_of(self, row: int) -> int:
+        return self.head + row * self.values.itemsize
 
 
 @dataclass(frozen=True)
 class Pool:
-    """A predictions folder: classes as wnids, images, and each classifier's predictions."""
+    """A predictions folder, or a stretch of it: classes as wnids, images, predictions.
+
+    images and predictions are those of the stretch alone, numbered from 0. part: which of the
+    folder's `total` images they are. sha256: of each file, of a stretch see read_pool. sizes: bytes
+    of each whole file; none where the pool lies in shards, see sharded_pools.py.
+    """
 
     folder: Path
     classes: list[str]
     images: ImageList
     predictions: dict[str, Predictions]
-    sha256: dict[str, str] = field(default_factory=dict)
+    columns: dict[str, Column]
+    part: slice
+    total: int
+    sha256: dict[str, str]
+    sizes: dict[str, int]
 
 
-def _mapped_bytes(path: Path) -> tuple[mmap.mmap, NDArray[np.uint8]]:
-    require_file(path, "list one image id per line")
-    with open(path, "rb") as file:
-        if path.stat().st_size == 0:
-            raise BadInput("there are no images", file=path, cure="list one image id per line")
-        data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-    return data, np.frombuffer(data, np.uint8)
+def read_pool(
+    folder: Path,
+    names: Sequence[str] | None,
+    wordnet: WordNet,
+    shard: tuple[int, int] = (1, 1),
+    threads: int = 1,
+) -> Pool:
+    """A predictions folder, checked, with the SHA-256 of each file; or the I-th of N stretches.
+
+    names: classifiers in the order wanted, else all in the folder, sorted. shard: (I, N), from 1.
+    Of a stretch, only its own lines and values are read, checked and hashed: the SHA-256 of a
+    classifier's file is that of the array's head and the stretch's values, that of images.txt the
+    one of the stretch's lines. An id that two stretches hold is not found. Raises BadInput.
+    """
+    found = classifiers_in(folder)
+    chosen = list(names) if names else found
+    if len(chosen) < 2:
+        raise BadInput(
+            f"has predictions of {len(chosen)} classifiers, expected 2 or more",
+            file=folder,
+            cure="add NAME.labels.npy and NAME.confidences.npy for each classifier",
+        )
+    classes = read_classes(folder / CLASSES, wordnet)
+    with ThreadPoolExecutor(threads) as workers:
+        try:
+            if shard[1] == 1:
+                return _read_whole(workers, folder, chosen, classes)
+            return _read_stretch(workers, folder, chosen, classes, shard)
+        except BaseException:
+            workers.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+def part_of(count: int, index: int, parts: int) -> slice:
+    """The index-th (from 1) of so many nearly equal stretches of count images."""
+    return slice(count * (index - 1) // parts, count * index // parts)
+
+
+def joined_sha256(digests: Sequence[str]) -> str:
+    """The SHA-256 of a file from those of its stretches, in order: of their bytes, end to end.
+
+    One stretch is the whole file, whose own SHA-256 it has.
+    """
+    if len(digests) == 1:
+        return digests[0]
+    return hashlib.sha256(bytes.fromhex("".join(digests))).hexdigest()
+
+
+def sha256_in_stretches(pool: Pool, ends: Sequence[int]) -> dict[str, str]:
+    """What joined_sha256 gives of each file of a whole pool cut after so many images each."""
+    edges = [0, *ends]
+    digests = {CLASSES: pool.sha256[CLASSES]}
+    cuts: list[tuple[str, int, Callable[[int], int]]] = [(IMAGES, 0, pool.images.byte_of)]
+    cuts += [(file, column.head, column.byte_of) for file, column in pool.columns.items()]
+    for file, head, byte_of in cuts:
+        digests[file] = joined_sha256(
+            [
+                _sha256(pool.folder / file, head, byte_of(start), byte_of(stop))
+                for start, stop in pairwise(edges)
+            ]
+        )
+    return digests
+
+
+def _read_whole(
+    workers: ThreadPoolExecutor, folder: Path, names: Sequence[str], classes: list[str]
+) -> Pool:
+    listing = workers.submit(ImageList, folder / IMAGES)
+    files = [CLASSES, IMAGES, *(file for name in names for file in _files_of(name))]
+    present = [file for file in files if (folder / file).is_file()]
+    hashes = [workers.submit(file_sha256, folder / file) for file in present]
+    images = listing.result()
+    whole = slice(0, len(images))
+    columns = _columns(folder, names, len(images), "one per line of images.txt")
+    checks = [workers.submit(_checked, columns, name, len(classes), whole) for name in names]
+    return Pool(
+        folder,
+        classes,
+        images,
+        {name: check.result() for name, check in zip(names, checks, strict=True)},
+        columns,
+        whole,
+        len(images),
+        {file: digest.result() for file, digest in zip(present, hashes, strict=True)},
+        _sizes(folder, files),
+    )
+
+
+def _read_stretch(
+    workers: ThreadPoolExecutor,
+    folder: Path,
+    names: Sequence[str],
+    classes: list[str],
+    shard: tuple[int, int],
+) -> Pool:
+    total = len(_column(folder / _files_of(names[0])[0], LABEL_TYPES).values)
+    columns = _columns(folder, names, total, f"as many as {_files_of(names[0])[0]}")
+    part = part_of(total, *shard)
+    listing = workers.submit(read_extent, folder / IMAGES, total, part)
+
+    def hash_column(column: Column) -> str:
+        return _sha256(
+            column.path, column.head, column.byte_of(part.start), column.byte_of(part.stop)
+        )
+
+    def read(name: str) -> Predictions:
+        # Hashed first: that reads the stretch into memory and nothing beside it.
+        for file in _files_of(name):
+            sha256[file] = hash_column(columns[file])
+        return _checked(columns, name, len(classes), part)
+
+    sha256 = dict.fromkeys((CLASSES, IMAGES, *columns), "")
+    checks = [workers.submit(read, name) for name in names]
+    images = listing.result()
+    sha256[CLASSES] = file_sha256(folder / CLASSES)
+    sha256[IMAGES] = _sha256(images.path, 0, images.start_byte, images.stop_byte)
+    predictions = {name: check.result() for name, check in zip(names, checks, strict=True)}
+    sizes = _sizes(folder, sha256)
+    return Pool(folder, classes, images, predictions, columns, part, total, sha256, sizes)
+
+
+def _sizes(folder: Path, files: Iterable[str]) -> dict[str, int]:
+    return {file: (folder / file).stat().st_size for file in files}
+
+
+def _sha256(path: Path, head: int, start: int, stop: int) -> str:
+    digest = hashlib.sha256()
+    for piece in chain(read_bytes(path, 0, head), read_bytes(path, start, stop)):
+        digest.update(piece)
+    return digest.hexdigest()
 
 
 def classifiers_in(folder: Path) -> list[str]:
@@ -175,20 +234,34 @@ def read_classes(path: Path, wordnet: WordNet) -> list[str]:
     return list(first)
 
 
-def read_predictions(
-    folder: Path, name: str, images: int, classes: int, part: slice
-) -> Predictions:
-    """One classifier's two arrays, memory-mapped; the values of part are checked."""
-    labels_path = folder / f"{name}.labels.npy"
-    confidences_path = folder / f"{name}.confidences.npy"
-    labels = _column(labels_path, LABEL_TYPES, images)
-    confidences = _column(confidences_path, CONFIDENCE_TYPES, images)
-    _check_labels(labels_path, labels, classes, part)
-    signed_zero = _check_confidences(confidences_path, confidences, part)
-    return Predictions(labels, confidences, signed_zero)
+def _files_of(name: str) -> tuple[str, str]:
+    return f"{name}.labels.npy", f"{name}.confidences.npy"
 
 
-def _column(path: Path, types: Sequence[str], length: int) -> NDArray[Any]:
+def _checked(columns: Mapping[str, Column], name: str, classes: int, part: slice) -> Predictions:
+    """One classifier's values in a stretch, memory-mapped and checked."""
+    labels, confidences = (columns[file] for file in _files_of(name))
+    _check_labels(labels.path, labels.values, classes, part)
+    signed_zero = _check_confidences(confidences.path, confidences.values, part)
+    return Predictions(labels.values[part], confidences.values[part], signed_zero)
+
+
+def _columns(folder: Path, names: Sequence[str], length: int, why: str) -> dict[str, Column]:
+    """The arrays of these classifiers by file name, each of this length, no value read."""
+    columns = {}
+    for name in names:
+        for file, types in zip(_files_of(name), (LABEL_TYPES, CONFIDENCE_TYPES), strict=True):
+            columns[file] = _column(folder / file, types)
+            if len(columns[file].values) != length:
+                raise BadInput(
+                    f"has {len(columns[file].values)} values, expected {length}, {why}",
+                    file=folder / file,
+                    cure="predict the images of images.txt, in that order",
+                )
+    return columns
+
+
+def _column(path: Path, types: Sequence[str]) -> Column:
     require_file(path, "each classifier needs NAME.labels.npy and NAME.confidences.npy")
     try:
         mapped = np.load(path, mmap_mode="r", allow_pickle=False)
@@ -196,7 +269,7 @@ def _column(path: Path, types: Sequence[str], length: int) -> NDArray[Any]:
         raise BadInput(
             "is not a whole .npy array", file=path, cure="write it again with numpy.save"
         ) from error
-    if not isinstance(mapped, np.ndarray):
+    if not isinstance(mapped, np.memmap):
         mapped.close()
         raise BadInput("is not one .npy array", file=path, cure="write it with numpy.save")
     # A plain view of the same memory: slices of np.memmap are slow objects.
@@ -210,17 +283,11 @@ def _column(path: Path, types: Sequence[str], length: int) -> NDArray[Any]:
         )
     if array.ndim != 1:
         raise BadInput(
-            f"has shape {array.shape}, expected ({length},)",
+            f"has shape {array.shape}, expected one value per image",
             file=path,
             cure="save one value per image, the best label's",
         )
-    if len(array) != length:
-        raise BadInput(
-            f"has {len(array)} values, expected {length}, one per line of images.txt",
-            file=path,
-            cure="predict the images of images.txt, in that order",
-        )
-    return array
+    return Column(path, array, mapped.offset)
 
 
 def _check_labels(path: Path, labels: NDArray[Any], classes: int, part: slice) -> None:

@@ -33,9 +33,11 @@ L = TypeVar("L", bound=SelectedImage)
 class Meta(Record):
     """The first line of a selection: who competes, and by which rule images were chosen.
 
-    inputs: SHA-256 of each file that was read. parts: of how many it was merged. added: the
-    classifier that joined by it. Lines that other tools write have the first and top_k alone, and
-    whatever they like under wordnet, inputs and counts.
+    inputs: SHA-256 of each file that was read. parts: of how many it was merged. stretches: after
+    how many images each of them ended, where each read its own stretch alone; inputs then has, but
+    of classes.txt, what pools.joined_sha256 gives. added: the classifier that joined by it. Lines
+    that other tools write have the first and top_k alone, and whatever they like under wordnet,
+    inputs, counts and stretches.
     """
 
     classifiers: list[str]
@@ -50,6 +52,7 @@ class Meta(Record):
     inputs: object = None
     counts: object = None
     parts: int | None = None
+    stretches: object = None
     added: str | None = None
 
     def in_order(self, names: Iterable[str]) -> list[str]:

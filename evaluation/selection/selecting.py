@@ -2,8 +2,9 @@
 
 import os
 import threading
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
 from itertools import combinations
 from pathlib import Path
@@ -14,22 +15,27 @@ from numpy.typing import NDArray
 
 from evaluation.metrics.mad.selection import (
     DENSE_LIMIT,
+    Bounds,
     Candidates,
     Levels,
     PairReducer,
     Rule,
     choose,
+    survivors,
 )
 from evaluation.metrics.wordnet.distances import NoPlaceInHierarchy, distance_matrix
 from evaluation.metrics.wordnet.nouns import WordNet
-from evaluation.readers.answers import file_sha256
-from evaluation.readers.pools import ImageList, Pool, classifiers_in, read_classes, read_predictions
+from evaluation.readers.image_lists import ImageList
+from evaluation.readers.pools import Pool
 from evaluation.readers.selections import Line, Meta, SelectionFile
 from labeling.files import BadInput, atomic_write
 
 Pair = tuple[str, str]
-# Called with how many pairs are done.
-Progress = Callable[[int], object]
+State = tuple[Candidates, Bounds]
+# Called with how many more pairs are done, or what part of one.
+Progress = Callable[[float], object]
+# Images that all pairs look at before any looks at the next ones.
+STRETCH = 1 << 22
 
 
 @dataclass(frozen=True)
@@ -43,56 +49,6 @@ class Settings:
 def threads_here() -> int:
     """Processors this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def open_pool(
-    folder: Path,
-    names: Sequence[str] | None,
-    wordnet: WordNet,
-    part: tuple[int, int] = (1, 1),
-    threads: int = 1,
-) -> Pool:
-    """A predictions folder, checked, with the SHA-256 of each file read.
-
-    names: classifiers in the order wanted, else all in the folder, sorted. part: (I, N): the values
-    of the I-th of N stretches are checked, the files' shapes and all image ids always.
-    Raises BadInput.
-    """
-    found = classifiers_in(folder)
-    chosen = list(names) if names else found
-    if len(chosen) < 2:
-        raise BadInput(
-            f"has predictions of {len(chosen)} classifiers, expected 2 or more",
-            file=folder,
-            cure="add NAME.labels.npy and NAME.confidences.npy for each classifier",
-        )
-    classes = read_classes(folder / "classes.txt", wordnet)
-    with ThreadPoolExecutor(threads) as pool:
-        listing = pool.submit(ImageList, folder / "images.txt")
-        files = ["classes.txt", "images.txt"]
-        files += [f"{name}.{kind}.npy" for name in chosen for kind in ("labels", "confidences")]
-        present = [file for file in files if (folder / file).is_file()]
-        hashes = [pool.submit(file_sha256, folder / file) for file in present]
-        try:
-            images = listing.result()
-            stretch = part_of(len(images), *part)
-            columns = [
-                pool.submit(read_predictions, folder, name, len(images), len(classes), stretch)
-                for name in chosen
-            ]
-            predictions = {
-                name: column.result() for name, column in zip(chosen, columns, strict=True)
-            }
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
-        sha256 = {file: digest.result() for file, digest in zip(present, hashes, strict=True)}
-    return Pool(folder, classes, images, predictions, sha256)
-
-
-def part_of(count: int, index: int, parts: int) -> slice:
-    """The index-th (from 1) of so many nearly equal stretches of count images."""
-    return slice(count * (index - 1) // parts, count * index // parts)
 
 
 def levels_of(pool_classes: Sequence[str], wordnet: WordNet, distance: str, file: Path) -> Levels:
@@ -117,47 +73,73 @@ def reduce_pairs(
     levels: Levels,
     rule: Rule,
     *,
-    part: slice | None = None,
-    prune: bool = True,
+    images: int | None = None,
+    stretch: int = STRETCH,
     threads: int = 1,
     device: str | None = None,
+    progress: Progress = lambda done: None,
 ) -> Iterator[Candidates]:
-    """The candidates of each pair, in the order of pairs; a few pairs at a time are in memory.
+    """The candidates of each pair that may be chosen in any larger pool, in the order of pairs.
 
-    device: a torch device to sort on; None indexes cells on the CPU where the table fits.
+    All pairs look at one stretch of the pool, then at the next, so that each column is read once,
+    however many pairs there are and whether or not the pool fits into memory: a stretch of S images
+    and C classifiers takes 4 to 8 S · C bytes, 0.8 GB of 50 with 16-bit values. Between stretches a
+    pair's candidates and bounds are held, some kilobytes. images: looks at so many only. device: a
+    torch device to sort on; None indexes cells on the CPU where the table fits. progress: called
+    with parts of a pair, 1 in all for each.
     """
-    part = slice(0, len(pool.images)) if part is None else part
-    own = threading.local()
+    images = len(pool.images) if images is None else images
+    cuts = [slice(at, min(at + stretch, images)) for at in range(0, max(images, 1), stretch)]
+    of_thread = threading.local()
 
-    def reduce(pair: Pair) -> Candidates:
-        if not hasattr(own, "reducer"):
-            own.reducer = _reducer(levels, rule, pool.images, prune, device)
+    def reduce(pair: Pair, part: slice, before: "Future[State] | None") -> State:
+        if not hasattr(of_thread, "reducer"):
+            of_thread.reducer = _reducer(levels, rule, pool.images, device)
         a, b = (pool.predictions[name] for name in pair)
-        found: Candidates = own.reducer.reduce(a, b, part)
-        return found
+        # What came before is done or at work in another thread: it was begun earlier.
+        held, bounds = before.result() if before else (None, None)
+        new: Candidates = of_thread.reducer.reduce(a, b, part, bounds, images - part.stop)
+        held = Candidates.joined([held, new]) if held else new
+        return survivors(held, levels, rule, pool.images)
+
+    def submitted(workers: ThreadPoolExecutor) -> Iterator["Future[State]"]:
+        latest: list[Future[State] | None] = [None] * len(pairs)
+        for part in cuts:
+            for number, pair in enumerate(pairs):
+                future = workers.submit(reduce, pair, part, latest[number])
+                latest[number] = future
+                yield future
 
     with ThreadPoolExecutor(threads if device is None else 1) as workers:
-        waiting = []
-        rest = iter(pairs)
         try:
-            for pair in rest:
-                waiting.append(workers.submit(reduce, pair))
-                if len(waiting) > threads:
-                    yield waiting.pop(0).result()
-            for future in waiting:
-                yield future.result()
+            states = _results(submitted(workers), threads)
+            for number, (candidates, _) in enumerate(states):
+                progress(1 / len(cuts))
+                if number >= len(pairs) * (len(cuts) - 1):
+                    yield candidates
         finally:
             workers.shutdown(wait=False, cancel_futures=True)
 
 
-def _reducer(levels: Levels, rule: Rule, images: ImageList, prune: bool, device: str | None) -> Any:
+def _results(futures: Iterator["Future[State]"], ahead: int) -> Iterator[State]:
+    """The results in order; only so many more are begun than were asked for."""
+    waiting: deque[Future[State]] = deque()
+    for future in futures:
+        waiting.append(future)
+        if len(waiting) > ahead:
+            yield waiting.popleft().result()
+    while waiting:
+        yield waiting.popleft().result()
+
+
+def _reducer(levels: Levels, rule: Rule, images: ImageList, device: str | None) -> Any:
     cells = len(levels.of) ** 2 * rule.per_cell
     # The table counts a cell's images in 16 bits.
     if device is None and cells <= DENSE_LIMIT and rule.per_cell < 1 << 16:
-        return PairReducer(levels, rule, images, prune)
+        return PairReducer(levels, rule, images)
     from evaluation.metrics.mad.sorting import SortingReducer
 
-    return SortingReducer(levels, rule, images, prune, device or "cpu")
+    return SortingReducer(levels, rule, images, device or "cpu")
 
 
 def select(
@@ -171,10 +153,10 @@ def select(
     progress: Progress = lambda done: None,
 ) -> Iterator[list[Line]]:
     """The list of each pair, best first: the selection, then its reserve."""
-    reduced = reduce_pairs(pool, pairs, levels, rule, threads=threads, device=device)
-    for lines in chosen_of(pool, pairs, levels, rule, reduced):
-        yield lines
-        progress(1)
+    reduced = reduce_pairs(
+        pool, pairs, levels, rule, threads=threads, device=device, progress=progress
+    )
+    yield from chosen_of(pool, pairs, levels, rule, reduced)
 
 
 def chosen_of(
@@ -251,7 +233,7 @@ def meta_of(
         wordnet={"version": "3.0", "hierarchy_sha256": wordnet.sha256},
         inputs=dict(pool.sha256),
         counts={
-            "images": len(pool.images),
+            "images": pool.total,
             "classes": len(pool.classes),
             "classifiers": len(names),
         },

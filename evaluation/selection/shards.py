@@ -1,12 +1,12 @@
 """A pool selected in parts: each part's mergeable state as a file, and their join.
 
-Free of Django. A part holds, pair by pair and cell of two labels, the best images of one stretch of
-the pool; parts join into the same lines, byte for byte, however the pool was cut.
+Free of Django. A part holds, pair by pair, the images of one stretch that some larger pool can
+choose (mad.survivors); parts join into the same lines, byte for byte, however the pool was cut.
 """
 
 import json
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -17,14 +17,16 @@ from numpy.typing import NDArray
 
 from evaluation.metrics.mad.selection import Candidates, Levels, Rule, choose, survivors
 from evaluation.metrics.wordnet.nouns import WordNet
-from evaluation.readers.pools import Pool
+from evaluation.readers.pools import CLASSES, IMAGES, Pool, joined_sha256
 from evaluation.readers.selections import Line, Meta
 from evaluation.selection.selecting import (
+    Pair,
     Progress,
     confidences_of,
     levels_of,
     lines_of,
     pairs_of,
+    reduce_pairs,
     settings_of,
 )
 from labeling.files import BadInput, atomic_write
@@ -32,17 +34,25 @@ from labeling.files import BadInput, atomic_write
 
 @dataclass(kw_only=True)
 class PartMeta(Meta):
-    """shard: (I, N), from 1. part: from which image to which. all_classes: of the pool."""
+    """shard: (I, N), from 1. part: from which image to which. all_classes: of the pool.
+
+    lines: from which byte of images.txt to which. sizes: bytes of each whole file. Parts of earlier
+    versions and of a pool in shards have neither, and their inputs are those of the whole pool.
+    """
 
     shard: list[int]
     part: list[int]
     all_classes: list[str]
+    lines: list[int] | None = None
+    sizes: dict[str, int] | None = None
 
-    def whole(self, parts: int) -> Meta:
-        """The meta line of what so many parts were merged to."""
-        own = {"shard", "part", "all_classes"}
-        kept = {key: value for key, value in vars(self).items() if key not in own}
-        return Meta(**kept | {"parts": parts})
+
+# What parts of one selection may differ in.
+OF_A_PART = {"shard", "part", "lines", "inputs"}
+# What the meta line of a selection does not have.
+PART_FIELDS = {"shard", "part", "lines", "sizes", "all_classes"}
+# Candidates of a pair that are joined before those that cannot be chosen are dropped.
+MOST_HELD = 1 << 16
 
 
 class _HeldIds:
@@ -64,9 +74,7 @@ def write_part(
     pool: Pool,
     meta: Meta,
     shard: tuple[int, int],
-    part: slice,
     reduced: Iterator[Candidates],
-    progress: Progress = lambda done: None,
 ) -> int:
     """Writes a stretch's mergeable state and returns how many images it holds, over all pairs.
 
@@ -75,23 +83,29 @@ def write_part(
     """
     held = 0
     whole = PartMeta(
-        **vars(meta), shard=list(shard), part=[part.start, part.stop], all_classes=pool.classes
+        **vars(meta),
+        shard=list(shard),
+        part=[pool.part.start, pool.part.stop],
+        all_classes=pool.classes,
+        lines=[pool.images.start_byte, pool.images.stop_byte] if pool.sizes else None,
+        sizes=pool.sizes or None,
     )
     with atomic_write(out, "wb") as file, zipfile.ZipFile(file, "w") as archive:
         _put(archive, "meta", np.frombuffer(json.dumps(whole.to_json()).encode(), np.uint8))
-        for number, (pair, found) in enumerate(
+        for number, (pair, candidates) in enumerate(
             zip(pairs_of(meta.classifiers), reduced, strict=True)
         ):
-            names = pool.images.take(found.images)
-            sure = [confidences_of(pool, name, found.images).astype(np.float32) for name in pair]
-            _put(archive, f"{number}.labels", np.stack([found.a, found.b], axis=1))
-            _put(archive, f"{number}.confidences", np.stack(sure, axis=1))
+            names = pool.images.take(candidates.images)
+            sure = [
+                confidences_of(pool, name, candidates.images).astype(np.float32) for name in pair
+            ]
+            _put(archive, f"{number}.labels", np.stack([candidates.a, candidates.b], axis=1))
+            _put(archive, f"{number}.confidences", np.stack(sure, axis=1, dtype=np.float32))
             _put(archive, f"{number}.ids", np.frombuffer(b"".join(names), np.uint8))
             _put(
                 archive, f"{number}.ends", np.cumsum([len(name) for name in names], dtype=np.int64)
             )
-            held += len(found)
-            progress(1)
+            held += len(candidates)
     return held
 
 
@@ -112,6 +126,15 @@ class Part:
             self.meta = PartMeta.from_json(json.loads(self._get("meta").tobytes()))
             start, stop = self.meta.part
             self.stretch = slice(int(start), int(stop))
+            counts, inputs = self.meta.counts, self.meta.inputs
+            if not isinstance(counts, dict) or not isinstance(inputs, dict):
+                raise TypeError("counts and inputs are no objects")
+            self.total, self.inputs = int(counts["images"]), dict[str, str](inputs)
+            # Where its lines begin and end in images.txt, and where that ends.
+            self.lines: tuple[int, int, int] | None = None
+            if self.meta.lines is not None and self.meta.sizes is not None:
+                first, last = self.meta.lines
+                self.lines = int(first), int(last), int(self.meta.sizes[IMAGES])
         except FileNotFoundError:
             raise
         except (OSError, ValueError, KeyError, TypeError, zipfile.BadZipFile, EOFError) as error:
@@ -146,24 +169,17 @@ class Part:
         return labels, confidences, names
 
 
-def join_parts(parts: Sequence[Part], wordnet: WordNet) -> tuple[PartMeta, Rule, Levels]:
-    """Meta of the first part, and the rule and levels that all share.
+def join_parts(parts: Sequence[Part], wordnet: WordNet) -> tuple[Meta, Rule, Levels]:
+    """The meta line of what parts are merged to, and the rule and levels that all share.
 
     Raises BadInput where parts come of different settings or inputs, overlap, or leave a gap.
     """
     first = parts[0]
-    shared = first.meta.to_json()
     for part in parts[1:]:
-        other = part.meta.to_json()
-        for key in (shared.keys() | other.keys()) - {"part", "shard"}:
-            if shared.get(key) != other.get(key):
-                raise BadInput(
-                    f"comes of another {key} than {first.path}",
-                    file=part.path,
-                    cure="make all parts from the same files with the same options",
-                )
-    end = 0
+        _refuse_another_selection(first, part)
     ordered = sorted(parts, key=lambda part: (part.stretch.start, part.stretch.stop))
+    images = first.total
+    end = 0
     for part in ordered:
         if part.stretch.start != end:
             what = "leaves out" if part.stretch.start > end else "repeats"
@@ -174,55 +190,201 @@ def join_parts(parts: Sequence[Part], wordnet: WordNet) -> tuple[PartMeta, Rule,
                 cure="give each part of the pool once",
             )
         end = part.stretch.stop
-    if end != shared["counts"]["images"]:
+    if end != images:
         raise BadInput(
-            f"images {end + 1} to {shared['counts']['images']} of images.txt are in no part",
+            f"images {end + 1} to {images} of images.txt are in no part",
             file=ordered[-1].path,
             cure="give each part of the pool once",
         )
+    _refuse_lines_apart(ordered)
     try:
-        settings = settings_of(shared)
+        settings = settings_of(first.meta.to_json())
     except (KeyError, TypeError, ValueError) as error:
         raise first.broken() from error
     levels = levels_of(first.meta.all_classes, wordnet, settings.distance, first.path)
-    return first.meta, settings.rule, levels
+    return _joined_meta(ordered), settings.rule, levels
+
+
+def _refuse_another_selection(first: Part, part: Part) -> None:
+    ours, theirs = first.meta.to_json(), part.meta.to_json()
+    differ = {key for key in ours.keys() | theirs.keys() if ours.get(key) != theirs.get(key)}
+    if (first.lines is None) != (part.lines is None):
+        what = "version of Assay, or another pool,"
+    elif "sizes" in differ and ours["sizes"].keys() == theirs["sizes"].keys():
+        what = next(file for file in ours["sizes"] if ours["sizes"][file] != theirs["sizes"][file])
+    elif differ - OF_A_PART:
+        what = min(differ - OF_A_PART)
+    elif first.lines is None and "inputs" in differ:
+        what = "inputs"
+    elif first.inputs.get(CLASSES) != part.inputs.get(CLASSES):
+        what = "classes.txt"
+    else:
+        return
+    raise BadInput(
+        f"comes of another {what} than {first.path}",
+        file=part.path,
+        cure="make all parts from the same files with the same options",
+    )
+
+
+def _refuse_lines_apart(ordered: Sequence[Part]) -> None:
+    """Each part found its lines of images.txt by itself: they are the right ones if each begins
+    where the one before ends, since each holds as many lines as it has images.
+    """
+    end = 0
+    for part in ordered:
+        if part.lines is None:
+            return
+        start, stop, size = part.lines
+        if start != end or (part is ordered[-1] and stop != size):
+            raise BadInput(
+                f"has the ids of bytes {start} to {stop} of images.txt, which the other parts do "
+                f"not meet at byte {end if start != end else stop}",
+                file=part.path,
+                cure="remove images.txt.index.npy beside images.txt and make the parts again",
+            )
+        end = stop
+
+
+def _joined_meta(ordered: Sequence[Part]) -> Meta:
+    first = ordered[0].meta
+    fields = {key: value for key, value in vars(first).items() if key not in PART_FIELDS}
+    meta = Meta(**fields | {"parts": len(ordered)})
+    if ordered[0].lines is not None and len(ordered) > 1:
+        meta.stretches = [part.stretch.stop for part in ordered]
+        meta.inputs = {
+            file: digest
+            if file == CLASSES
+            else joined_sha256([part.inputs[file] for part in ordered])
+            for file, digest in ordered[0].inputs.items()
+        }
+    return meta
 
 
 def merged(
     parts: Sequence[Part],
-    meta: PartMeta,
+    meta: Meta,
     rule: Rule,
     levels: Levels,
     progress: Progress = lambda done: None,
 ) -> Iterator[list[Line]]:
-    """The list of each pair, from the states of all parts."""
+    """The list of each pair, from the states of all parts.
+
+    Raises BadInput for an image id that is chosen from two parts. Each part looked for repeats in
+    its own stretch; one between two stretches is not found where neither image is chosen.
+    """
+    origins: dict[bytes, int] = {}
     for number, pair in enumerate(pairs_of(meta.classifiers)):
-        held, sure, names = _joined_pair(parts, number, levels, rule)
-        found = held.where(choose(held, levels, rule, _HeldIds(names)))
-        images = [names[image] for image in found.images.tolist()]
-        yield lines_of(pair, meta.all_classes, found, images, sure[found.images], levels)
+        held = _joined_pair(parts, number, levels, rule)
+        places = choose(held.candidates, levels, rule, _HeldIds(held.names))
+        chosen = held.candidates.where(places)
+        for place in chosen.images.tolist():
+            _refuse_repeat(parts, origins, held.names[place], int(held.origins[place]))
+        images = [held.names[place] for place in chosen.images.tolist()]
+        classes = parts[0].meta.all_classes
+        yield lines_of(pair, classes, chosen, images, held.confidences[chosen.images], levels)
         progress(1)
 
 
-def _joined_pair(
-    parts: Sequence[Part], number: int, levels: Levels, rule: Rule
-) -> tuple[Candidates, NDArray[np.float32], list[bytes]]:
-    """One pair's candidates of all parts; images are places in the confidences and ids returned.
+@dataclass
+class _Held:
+    """Candidates of several parts, whose images are places in the confidences (n, 2), the ids and
+    the numbers of the parts.
+    """
 
-    After each part what cannot be chosen any more is dropped, so that memory does not grow with the
+    candidates: Candidates
+    confidences: NDArray[np.float32]
+    names: list[bytes]
+    origins: NDArray[np.int32]
+
+
+def _joined_pair(parts: Sequence[Part], number: int, levels: Levels, rule: Rule) -> _Held:
+    """One pair's candidates of all parts.
+
+    Now and then what cannot be chosen any more is dropped, so that memory does not grow with the
     number of parts.
     """
-    none = np.zeros(0, np.int64)
-    held = Candidates(none.astype(np.int32), none.astype(np.int32), none.astype(np.uint32), none)
-    sure, names = np.zeros((0, 2), np.float32), list[bytes]()
-    for part in parts:
-        labels, confidences, ids = part.pair(number)
-        images = np.arange(len(ids), dtype=np.int64) + len(names)
-        keys = confidences.min(axis=1).view(np.uint32) if len(ids) else np.zeros(0, np.uint32)
-        a, b = labels[:, 0].astype(np.int32), labels[:, 1].astype(np.int32)
-        held = Candidates.joined([held, Candidates(a, b, keys, images)])
-        sure, names = np.concatenate([sure, confidences]), [*names, *ids]
-        held = survivors(held, levels, rule, _HeldIds(names))
-        sure, names = sure[held.images], [names[image] for image in held.images.tolist()]
-        held.images = np.arange(len(names), dtype=np.int64)
-    return held, sure, names
+    states = [_held(parts[0], 0, number)]
+    for origin, part in enumerate(parts[1:], start=1):
+        states.append(_held(part, origin, number))
+        if sum(len(state.names) for state in states) > MOST_HELD:
+            states = [_pruned(states, levels, rule)]
+    return _pruned(states, levels, rule)
+
+
+def select(
+    pools: Iterable[Pool],
+    pairs: Sequence[Pair],
+    levels: Levels,
+    rule: Rule,
+    *,
+    threads: int = 1,
+    device: str | None = None,
+    progress: Progress = lambda done: None,
+) -> Iterator[list[Line]]:
+    """The list of each pair of a pool in shards, which are read one after the other.
+
+    Between shards the candidates of each pair are held with their ids, some kilobytes a pair.
+    progress: called with parts of a pair, 1 in all for each pair and shard.
+    """
+    held: list[_Held] = []
+    classes: list[str] = []
+    for origin, pool in enumerate(pools):
+        reduced = reduce_pairs(
+            pool, pairs, levels, rule, threads=threads, device=device, progress=progress
+        )
+        for number, (pair, found) in enumerate(zip(pairs, reduced, strict=True)):
+            sure = [confidences_of(pool, name, found.images).astype(np.float32) for name in pair]
+            labels = np.stack([found.a, found.b], axis=1)
+            state = _state(labels, np.stack(sure, axis=1), pool.images.take(found.images), origin)
+            if origin == 0:
+                held.append(state)
+            else:
+                held[number] = _pruned([held[number], state], levels, rule)
+        classes = pool.classes
+    for pair, state in zip(pairs, held, strict=True):
+        found = state.candidates.where(
+            choose(state.candidates, levels, rule, _HeldIds(state.names))
+        )
+        names = [state.names[place] for place in found.images.tolist()]
+        yield lines_of(pair, classes, found, names, state.confidences[found.images], levels)
+
+
+def _held(part: Part, origin: int, number: int) -> _Held:
+    return _state(*part.pair(number), origin)
+
+
+def _state(
+    labels: NDArray[np.int32], confidences: NDArray[np.float32], names: list[bytes], origin: int
+) -> _Held:
+    keys = confidences.min(axis=1).view(np.uint32) if len(names) else np.zeros(0, np.uint32)
+    a, b = labels[:, 0].astype(np.int32), labels[:, 1].astype(np.int32)
+    candidates = Candidates(a, b, keys, np.arange(len(names), dtype=np.int64))
+    return _Held(candidates, confidences, names, np.full(len(names), origin, np.int32))
+
+
+def _pruned(states: Sequence[_Held], levels: Levels, rule: Rule) -> _Held:
+    names = [name for state in states for name in state.names]
+    joined = Candidates.joined(state.candidates for state in states)
+    joined.images = np.arange(len(names), dtype=np.int64)
+    kept, _ = survivors(joined, levels, rule, _HeldIds(names))
+    places = kept.images
+    kept.images = np.arange(len(places), dtype=np.int64)
+    return _Held(
+        kept,
+        np.concatenate([state.confidences for state in states])[places],
+        [names[place] for place in places.tolist()],
+        np.concatenate([state.origins for state in states])[places],
+    )
+
+
+def _refuse_repeat(
+    parts: Sequence[Part], origins: dict[bytes, int], name: bytes, origin: int
+) -> None:
+    before = origins.setdefault(name, origin)
+    if before != origin:
+        raise BadInput(
+            f"the image id {name.decode()!r} is in {parts[before].path} too",
+            file=parts[origin].path,
+            cure="list each image once in images.txt, and make the parts again",
+        )

@@ -19,6 +19,7 @@ from labeling.assignment import quotas
 from labeling.assignment.candidates import NOT_A_MEMBER
 from labeling.assignment.claiming import NOT_WORKING, NOT_YOUR_SEAT, return_seat
 from labeling.consensus import settling
+from labeling.db import question_counts
 from labeling.db.sql import Locked, execute, fetch, locking, marks, moment, retried, writing
 from labeling.errors import NotYours, Refusal
 from labeling.jobs import queue
@@ -376,6 +377,8 @@ def _write(batch: _Batch) -> None:
             f"WHERE id IN ({marks(taken)})",
             taken,
         )
+        now = [batch.questions[pk] for pk in taken]
+        question_counts.changed([q._replace(seats_free=q.seats_free + 1) for q in now], now)
     if batch.member.kind.drawn:
         drafts.forget(answer.assignment_id for answer in batch.new)
     longest = batch.member.kind.longest_work_ms

@@ -14,11 +14,12 @@ from django.utils import timezone
 
 from labeling.assignment import candidates, counters, gold_mixing
 from labeling.assignment.candidates import FRESH, GOLD, RETURNED, Candidate, Reader, Reading
+from labeling.db import question_counts
+from labeling.db.freeing import free
 from labeling.db.sql import (
     Raced,
     execute,
     fetch,
-    free,
     lock_questions,
     locking,
     moment,
@@ -330,10 +331,12 @@ def _take(hand: Hand, wanted: int, skip: bool) -> set[int]:
         f"WHERE id IN ({numbers(pks)}) AND seats_free > 0 AND state = 'open' "
         f"ORDER BY {order} LIMIT %s{locking(skip=skip)}) "
         "UPDATE labeling_question SET seats_free = seats_free - 1 "
-        "WHERE id IN (SELECT id FROM chosen) RETURNING id",
+        "WHERE id IN (SELECT id FROM chosen) RETURNING id, seats_free",
         [wanted],
     )
-    return {pk for (pk,) in rows}
+    full = sum(not seats for _, seats in rows)
+    question_counts.add(hand.person.campaign_id, {"free": -full, "seats_free": -len(rows)})
+    return {pk for pk, _ in rows}
 
 
 def _seat(

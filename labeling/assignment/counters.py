@@ -1,6 +1,7 @@
-"""What keeps the next page cheap: floors that newcomers start from, counts kept on the campaign.
+"""What keeps the next page cheap: floors that newcomers start from; and how many are left.
 
-All of it may be late or never happen; then pages are slower or "left" is vaguer, never wrong.
+Floors may be late or never move; then pages are slower, never wrong. What people are told is left
+is a minute old: counts that fell with each answer would tell gold from the rest.
 """
 
 from collections.abc import Sequence
@@ -10,16 +11,14 @@ from typing import Any, NamedTuple
 from django.utils import timezone
 
 from labeling.assignment.candidates import Reader, Scan
+from labeling.db import question_counts
 from labeling.db.sql import execute, fetch, locking, moment
 from labeling.models import Campaign
 
 FLOOR_COLUMNS = ("floor_returned", "floor_fresh")
 # A floor moves only when it spares newcomers this much: the campaign's row is wanted by others.
 FLOOR_STEP = 1_000
-# Counting is cheap in small campaigns, so there it happens with a page; else the sweep does it.
-SMALL = 20_000
 COUNT_AFTER = timedelta(minutes=1)
-COUNT_ANYWAY_AFTER = timedelta(minutes=15)
 
 
 class Counts(NamedTuple):
@@ -60,24 +59,17 @@ def _set(
 
 
 def counts(person: Reader) -> Counts:
-    """The campaign's counts as last taken; taken now where that is cheap or long overdue."""
-    patience = COUNT_AFTER if person.questions_asked < SMALL else COUNT_ANYWAY_AFTER
-    if person.counted_at is None or timezone.now() - person.counted_at > patience:
+    """The campaign's counts of at most a minute ago."""
+    if person.counted_at is None or timezone.now() - person.counted_at > COUNT_AFTER:
         return recount(person.campaign_id)
     return Counts(person.questions_asked, person.questions_free)
 
 
 def recount(campaign_id: int) -> Counts:
     """The campaign's counts, taken now and kept on its row."""
-    [(asked, free)] = fetch(
-        # Of several questions about one subject a person is asked one.
-        "SELECT (SELECT COUNT(*) - COUNT(subject) + COUNT(DISTINCT subject) "
-        "FROM labeling_question WHERE campaign_id = %s "
-        "AND state IN ('open', 'settled', 'dropped', 'review')), "
-        "(SELECT COUNT(*) FROM labeling_question WHERE campaign_id = %s "
-        "AND lane IN (0, 1) AND seats_free > 0)",
-        [campaign_id, campaign_id],
-    )
+    now = question_counts.of(campaign_id)
+    # Of several questions about one subject a person is asked one.
+    asked, free = now.asked - now.repeated, now.free
     _set(
         campaign_id,
         "questions_asked = %s, questions_free = %s, counted_at = %s",
@@ -87,16 +79,13 @@ def recount(campaign_id: int) -> Counts:
 
 
 def sweep() -> int:
-    """How many open campaigns had their floors and counts brought up to date."""
-    now = timezone.now()
+    """How many open campaigns had their floors brought up to date."""
     rows = Campaign.objects.filter(state=Campaign.State.OPEN).values_list(
-        "pk", "floor_returned", "floor_fresh", "counted_at"
+        "pk", "floor_returned", "floor_fresh"
     )
-    for pk, *floors, counted_at in rows:
+    for pk, *floors in rows:
         for lane, floor in enumerate(floors):
             _sweep_floor(pk, lane, floor)
-        if counted_at is None or now - counted_at > COUNT_AFTER:
-            recount(pk)
     return len(rows)
 
 

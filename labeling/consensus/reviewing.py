@@ -10,6 +10,7 @@ from datetime import timedelta
 
 from django.utils import timezone
 
+from labeling.db import question_counts
 from labeling.db.sql import Locked, execute, lock_questions, moment, numbers, retried, writing
 from labeling.errors import Conflict, NotYours, Refusal
 from labeling.jobs import queue
@@ -169,6 +170,7 @@ def _settle(
 def _change(question: Locked, state: str) -> None:
     follows = question.graph_id is not None
     Question.objects.filter(pk=question.id).update(state=state, follow_up=follows)
+    question_counts.changed([question], [question._replace(state=state)])
 
 
 def _follow(campaign: Campaign, question: Locked) -> None:

@@ -23,7 +23,9 @@ from labeling.consensus.votes import (
     verdict_on,
     votes_on,
 )
-from labeling.db.sql import Locked, execute, free, lock_questions, marks, numbers, retried, writing
+from labeling.db import question_counts
+from labeling.db.freeing import free
+from labeling.db.sql import Locked, execute, lock_questions, marks, numbers, retried, writing
 from labeling.estimators.intervals import share_interval
 from labeling.jobs import queue
 from labeling.kinds import KINDS
@@ -112,6 +114,10 @@ def _record(decided: Sequence[Judged]) -> None:
         "FROM decided WHERE labeling_question.id = decided.id",
         rows,
     )
+    question_counts.changed(
+        [one.question for one in decided],
+        [one.question._replace(state=str(one.verdict.state), seats_free=0) for one in decided],
+    )
     dropped = [one.question for one in decided if one.verdict.state == State.DROPPED]
     campaigns = Campaign.objects.in_bulk({question.campaign_id for question in dropped})
     for question in dropped:
@@ -196,7 +202,8 @@ def replay_locked(
     rules = rules_by({question.policy_id for question in questions}, coming)
     places = places_of(questions, rules)
     decided: list[Judged] = []
-    open_with: dict[int, int] = {}
+    reopening: list[Locked] = []
+    open_now: list[Locked] = []
     for question in questions:
         past = history.get(question.id, [])
         current = past[-1] if past and question.state in DECIDED else None
@@ -210,13 +217,14 @@ def replay_locked(
         elif question.state != State.OPEN or wanted != question.seats_free:
             found.reopened += question.state != State.OPEN
             # Seats beyond those wanted go at once; those that are short come with a ticket.
-            open_with[question.id] = min(wanted, question.seats_free)
-            found.changed.append(question._replace(state=State.OPEN.value))
+            seats = min(wanted, question.seats_free)
+            reopening.append(question)
+            open_now.append(question._replace(state=State.OPEN.value, seats_free=seats))
             if wanted > question.seats_free:
                 found.wanting[question.id] = wanted - question.seats_free
     found.decided = len(decided)
-    found.changed += [judged.question for judged in decided]
-    _open_again(open_with)
+    found.changed = open_now + [judged.question for judged in decided]
+    _open_again(reopening, open_now)
     _close_seats([one.question.id for one in decided if one.question.state == State.OPEN])
     _record(decided)
     return found
@@ -240,10 +248,10 @@ def _restored(
     return verdict_on(question, votes, rules, places)
 
 
-def _open_again(seats: dict[int, int]) -> None:
-    if not seats:
+def _open_again(before: Sequence[Locked], after: Sequence[Locked]) -> None:
+    if not after:
         return
-    rows = [part for pair in seats.items() for part in pair]
+    rows = [part for question in after for part in (question.id, question.seats_free)]
     execute(
         f"WITH again (id, seats) AS (VALUES {marks(rows, 2)}) "  # noqa: S608
         "UPDATE labeling_question SET state = 'open', seats_free = again.seats, "
@@ -251,6 +259,7 @@ def _open_again(seats: dict[int, int]) -> None:
         "FROM again WHERE labeling_question.id = again.id",
         rows,
     )
+    question_counts.changed(before, after)
 
 
 def _close_seats(question_ids: Sequence[int]) -> None:

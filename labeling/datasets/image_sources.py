@@ -10,7 +10,7 @@ import re
 import stat
 import unicodedata
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -99,17 +99,19 @@ def printable(name: str) -> str:
     return os.fsencode(name).decode("utf-8", "backslashreplace").replace("\0", "\\x00")
 
 
-def in_folder(folder: Path) -> Iterator[Found | Refused]:
-    """Every file below the folder, each folder in the order of its names."""
+def in_folder(folder: Path, in_order: bool = True) -> Iterator[Found | Refused]:
+    """Every file below the folder, each folder in the order of its names; without in_order as the
+    system lists them, of which no list is held."""
     if not folder.is_dir():
         raise BadSource(f"{printable(str(folder))} is not a folder.")
-    yield from _walk(folder, folder, folder.resolve())
+    yield from _walk(folder, folder, folder.resolve(), in_order)
 
 
-def _walk(folder: Path, top: Path, root: Path) -> Iterator[Found | Refused]:
+def _walk(folder: Path, top: Path, root: Path, in_order: bool) -> Iterator[Found | Refused]:
     try:
-        with os.scandir(folder) as listing:
-            entries = sorted(listing, key=lambda entry: entry.name)
+        entries: Iterable[os.DirEntry[str]] = os.scandir(folder)
+        if in_order:
+            entries = sorted(entries, key=lambda entry: entry.name)
     except OSError as error:
         yield Refused(_below(folder, top), _unreadable(error))
         return
@@ -121,12 +123,12 @@ def _walk(folder: Path, top: Path, root: Path) -> Iterator[Found | Refused]:
         elif entry.is_symlink() and path.is_dir():
             yield Refused(file, "It is a link to a folder. Put the folder itself here.")
         elif entry.is_dir(follow_symlinks=False):
-            yield from _walk(path, top, root)
+            yield from _walk(path, top, root, in_order)
         else:
-            yield _on_disk(path, root, file, path.relative_to(top).as_posix())
+            yield on_disk(path, root, file, path.relative_to(top).as_posix())
 
 
-def _on_disk(path: Path, root: Path, file: str, name: str, **more: str) -> Found | Refused:
+def on_disk(path: Path, root: Path, file: str, name: str, **more: str) -> Found | Refused:
     """A file below root as found there; links count by where they lead."""
     try:
         goal = path.resolve(strict=True)
@@ -280,7 +282,7 @@ def _from_row(
         path = clean_name(file)
     except Refusal as refusal:
         return Refused(label, refusal.message)
-    found = _on_disk(folder / path, root, file, cells.get("name") or path)
+    found = on_disk(folder / path, root, file, cells.get("name") or path)
     if isinstance(found, Refused):
         return Refused(label, found.why)
     return Found(found.file, found.name, found.open, found.bytes, licence, source)

@@ -1,3 +1,3 @@
-"""SQL that SQLite and PostgreSQL write differently, row locks and retried transactions. Imports
-models.
+"""SQL that SQLite and PostgreSQL write differently, row locks, retried transactions, counters of
+questions, costly figures that are kept a while. Imports models.
 """

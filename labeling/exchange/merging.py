@@ -1,4 +1,4 @@
-"""Another radius for pieces that were merged: seen first, then kept. The raw pieces always stay.
+"""Another radius or method for merged pieces: seen first, then kept. The raw pieces always stay.
 
 A merge is one instance of a given part (objects.py); simplifying.py says what its pieces make.
 """
@@ -14,6 +14,7 @@ from labeling.datasets import objects
 from labeling.errors import NotYours, Refusal
 from labeling.exchange import label_files
 from labeling.geometry import regions
+from labeling.geometry.alpha_shapes import METHODS
 from labeling.geometry.polygons import Polygons
 from labeling.models import GivenLabel, Item, User
 from labeling.parts import simplifying
@@ -55,22 +56,33 @@ def shown(merge: Merge) -> Shown:
     )
 
 
-def with_radius(merge: Merge, radius: float | None) -> Merge:
-    """The merge by another radius in pixels, None for the automatic one. Raises Refusal."""
+def with_radius(merge: Merge, radius: float | None, method: str = "radius") -> Merge:
+    """The merge by another radius in pixels, None for the automatic one, and by a method of
+    METHODS, which takes a radius unless it is the first. Raises Refusal."""
+    if method not in METHODS:
+        raise Refusal(f"{method!r} is no method; take {' or '.join(METHODS)}.", field="method")
+    if radius is None and method != "radius":
+        raise Refusal(f"Give a radius with the method {method}.", field="radius")
     if radius is None:
-        return replace(merge, chosen=False)
+        return replace(merge, chosen=False, method=method)
     if not LEAST_PX <= radius <= MOST_PX:
         raise Refusal(
             f"The radius is {radius:g}; give {LEAST_PX:.2f} to {MOST_PX:,.0f} pixels.",
             field="radius",
         )
-    return replace(merge, radius=radius, chosen=True)
+    return replace(merge, radius=radius, chosen=True, method=method)
 
 
 def choose(
-    item: Item, key: str, instance: str, radius: float | None, actor: User
+    item: Item,
+    key: str,
+    instance: str,
+    radius: float | None,
+    actor: User,
+    method: str = "radius",
 ) -> tuple[Part, Merge]:
-    """The given part and its merge, now by that radius in pixels; None takes the automatic one.
+    """The given part and its merge, now by that method and radius in pixels; None takes the
+    automatic one.
 
     The raw pieces stay, so every choice can be taken back. Raises NotAllowed for whoever does not
     bring labels in, NotYours for a merge that is not there, and Refusal.
@@ -80,7 +92,7 @@ def choose(
         label = _label(item, key)
         part = objects.part_of(key, label.geometry or {})
         at = place_of(part, instance)
-        changed = with_radius(part.merges[at], radius)
+        changed = with_radius(part.merges[at], radius, method)
         # Of all instances together: the region of one says nothing of where another lies.
         merges = [changed if nth == at else one for nth, one in enumerate(part.merges)]
         part = simplifying.remerged(part, merges)
@@ -88,7 +100,7 @@ def choose(
         # Releases and runs tell by this moment that what is given has changed.
         label.created_at = timezone.now()
         label.save(update_fields=["geometry", "created_at"])
-    said = "the automatic radius" if radius is None else f"the radius {radius:g}"
+    said = "the automatic radius" if radius is None else f"the radius {radius:g} by {method}"
     logger.info("%s gave %s of %s %s", actor.pseudonym, key, item, said)
     return part, part.merges[at]
 

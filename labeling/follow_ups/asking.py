@@ -7,8 +7,8 @@ from django.db import transaction
 
 from labeling.campaigns import subjects
 from labeling.consensus import settling
-from labeling.db import sql
-from labeling.db.sql import batches
+from labeling.db import question_counts, sql
+from labeling.db.sql import Locked, batches
 from labeling.errors import Conflict, Refusal
 from labeling.kinds import KINDS, policies
 from labeling.kinds.base import GRAPH, OBJECTS
@@ -129,23 +129,28 @@ def _create_questions(campaign: Campaign, keys: Sequence[tuple[int, str]], lane:
     policy = Policy.objects.get(pk=Campaign.objects.values_list("policy").get(pk=campaign.pk)[0])
     first = take_tickets(campaign, len(keys))
     about = subjects.of_items({item for item, _ in keys})
-    Question.objects.bulk_create(
-        [
-            Question(
-                campaign=campaign,
-                item_id=item,
-                topic=topic,
-                subject=about.get(item),
-                lane=lane,
-                ticket=first + index,
-                seats_free=policies.first_votes(policies.whole(policy.content)),
-                policy=policy,
-            )
-            for index, (item, topic) in enumerate(keys)
-        ],
-        # Somebody else may ask the same at this moment; a ticket that was not used harms nobody.
-        ignore_conflicts=True,
-    )
+    seats = policies.first_votes(policies.whole(policy.content))
+    with question_counts.repeats(campaign.pk, about.values()):
+        Question.objects.bulk_create(
+            [
+                Question(
+                    campaign=campaign,
+                    item_id=item,
+                    topic=topic,
+                    subject=about.get(item),
+                    lane=lane,
+                    ticket=first + index,
+                    seats_free=seats,
+                    policy=policy,
+                )
+                for index, (item, topic) in enumerate(keys)
+            ],
+            # Somebody else may ask the same now; a ticket that was not used harms nobody.
+            ignore_conflicts=True,
+        )
+    # Tickets from the first on are ours alone until this transaction ends.
+    found = Question.objects.filter(campaign=campaign, item__in={item for item, _ in keys})
+    question_counts.opened(campaign.pk, found.filter(ticket__gte=first).count(), seats)
 
 
 def take_tickets(campaign: Campaign, count: int) -> int:
@@ -160,10 +165,13 @@ def _reopen(campaign: Campaign, question_ids: Sequence[int]) -> None:
     # on those.
     locked = sql.lock_questions(question_ids)
     back = [row for row in locked if row.state == Question.State.WITHDRAWN]
-    Question.objects.filter(pk__in=[row.id for row in back]).update(
-        state=Question.State.OPEN, lane=Question.Lane.RETURNED
-    )
-    found = settling.replay_locked([row._replace(state=Question.State.OPEN) for row in back])
+    again = [row._replace(state=Question.State.OPEN.value) for row in back]
+    rows = Question.objects.filter(pk__in=[row.id for row in back])
+    about = {subject for subject in rows.values_list("subject", flat=True) if subject}
+    with question_counts.repeats(campaign.pk, about):
+        rows.update(state=Question.State.OPEN, lane=Question.Lane.RETURNED)
+    question_counts.changed(back, again)
+    found = settling.replay_locked(again)
     found.give()
 
 
@@ -178,7 +186,7 @@ def withdraw_questions(
             field="questions",
         )
     with transaction.atomic():
-        pks = list(
+        rows = list(
             Question.objects.select_for_update()
             .filter(
                 campaign=campaign,
@@ -186,9 +194,17 @@ def withdraw_questions(
                 state__in=[Question.State.OPEN, Question.State.REVIEW],
             )
             .order_by("pk")
-            .values_list("pk", flat=True)
+            .values_list("pk", "campaign", "state", "seats_free", "policy", "graph", "subject")
         )
-        Question.objects.filter(pk__in=pks).update(state=Question.State.WITHDRAWN, seats_free=0)
+        before = [Locked(*row[:-1]) for row in rows]
+        pks = [question.id for question in before]
+        after = [
+            question._replace(state=Question.State.WITHDRAWN.value, seats_free=0)
+            for question in before
+        ]
+        with question_counts.repeats(campaign.pk, [row[-1] for row in rows if row[-1]]):
+            Question.objects.filter(pk__in=pks).update(state=Question.State.WITHDRAWN, seats_free=0)
+        question_counts.changed(before, after)
         Assignment.objects.filter(question_id__in=pks, state=Assignment.State.LEASED).update(
             state=Assignment.State.CLOSED
         )

@@ -15,6 +15,7 @@ from typing import Any
 from django.db import connection
 
 from labeling.consensus import settling
+from labeling.db import question_counts
 from labeling.db.sql import (
     Locked,
     batches,
@@ -156,12 +157,21 @@ def _first_nodes(campaign: Campaign, graph: Graph, items: list[int]) -> dict[str
     return {node: found for node, found in firsts.items() if found}
 
 
+NEW_IMAGES = """
+SELECT COUNT(*) FROM labeling_item i WHERE id IN ({}) AND NOT EXISTS (SELECT 1
+    FROM labeling_question q WHERE q.campaign_id = %s AND q.item_id = i.id AND q.state <> 'gold')
+"""
+
+
 @retried
 def _open_slice(campaign: Campaign, node: str, items: Sequence[int]) -> int:
     with writing():
         policy, content = _policy(campaign.pk)
         first = take_tickets(campaign.pk, len(items))
-        return execute(
+        seats = policies.first_votes(content)
+        # Follow-ups are about images that have a question; these may be new.
+        [(new,)] = fetch(NEW_IMAGES.format(numbers(items)), [campaign.pk])
+        opened = execute(
             "INSERT INTO labeling_question (campaign_id, item_id, topic, round, lane, ticket, "  # noqa: S608
             "seats_free, state, policy_id, graph_id, follow_up) "
             "SELECT %s, id, %s, 0, 1, %s + ROW_NUMBER() OVER (ORDER BY id), %s, 'open', %s, %s, "
@@ -170,11 +180,14 @@ def _open_slice(campaign: Campaign, node: str, items: Sequence[int]) -> int:
                 campaign.pk,
                 node,
                 first - 1,
-                policies.first_votes(content),
+                seats,
                 policy,
                 campaign.graph_id,
             ],
         )
+        question_counts.opened(campaign.pk, opened, seats)
+        question_counts.add(campaign.pk, {"images": new})
+        return opened
 
 
 def _policy(campaign_id: int) -> tuple[int, policies.Policy]:
@@ -264,7 +277,7 @@ def _advance(campaign_id: int, flagged: set[int], also: set[int]) -> Followed | 
             [],
         )
         # Last: what settles again while it comes back flags itself.
-        done.returned = _bring_back([pk for _, plan in planned for pk in plan.reopen])
+        done.returned = _bring_back([locked[pk] for _, plan in planned for pk in plan.reopen])
         return done
 
 
@@ -330,6 +343,9 @@ def _carry_out(
             f"WHERE id IN ({numbers(leaving)})",
             [],
         )
+        before = [locked[pk] for pk in leaving]
+        gone = [q._replace(state=State.WITHDRAWN.value, seats_free=0) for q in before]
+        question_counts.changed(before, gone)
         Assignment.objects.filter(question_id__in=leaving, state=Assignment.State.LEASED).update(
             state=Assignment.State.CLOSED
         )
@@ -348,13 +364,14 @@ def _open_pairs(campaign: Campaign, pairs: Sequence[tuple[int, str]]) -> int:
         return 0
     policy, content = _policy(campaign.pk)
     first = take_tickets(campaign.pk, len(pairs))
+    seats = policies.first_votes(content)
     topics = {node: place for place, node in enumerate(dict.fromkeys(node for _, node in pairs))}
     rows = ",".join(
         f"({numbers((item, topics[node], first + place))})"
         for place, (item, node) in enumerate(pairs)
     )
     named = [part for node, place in topics.items() for part in (place, node)]
-    return execute(
+    opened = execute(
         # Named after INSERT: Python counts no rows of a statement that begins with WITH.
         "INSERT INTO labeling_question (campaign_id, item_id, topic, round, lane, ticket, "  # noqa: S608
         "seats_free, state, policy_id, graph_id, follow_up) "
@@ -363,18 +380,21 @@ def _open_pairs(campaign: Campaign, pairs: Sequence[tuple[int, str]]) -> int:
         "SELECT %s, item_id, node, 0, 0, ticket, %s, 'open', %s, %s, false "
         "FROM wanted JOIN topics ON topics.place = wanted.place WHERE true "
         "ON CONFLICT DO NOTHING",
-        [*named, campaign.pk, policies.first_votes(content), policy, campaign.graph_id],
+        [*named, campaign.pk, seats, policy, campaign.graph_id],
     )
+    question_counts.opened(campaign.pk, opened, seats)
+    return opened
 
 
-def _bring_back(question_ids: list[int]) -> int:
+def _bring_back(questions: list[Locked]) -> int:
     """How many withdrawn questions, locked here, came back with their answers.
 
     A reviewer's verdict stands as it was. Others are settled by the answers they have, or get the
     seats that are still missing.
     """
-    if not question_ids:
+    if not questions:
         return 0
+    question_ids = [question.id for question in questions]
     latest: dict[int, tuple[Any, bool]] = {}
     rows = Settlement.objects.filter(question_id__in=question_ids).order_by("pk")
     for pk, value, reviewed in rows.values_list("question_id", "value", "reviewed"):
@@ -386,6 +406,10 @@ def _bring_back(question_ids: list[int]) -> int:
     back.filter(pk__in=dropped).update(state=State.DROPPED)
     open_again = [pk for pk in question_ids if pk not in verdicts]
     back.filter(pk__in=open_again).update(state=State.OPEN, lane=Lane.RETURNED)
+    states = dict.fromkeys(verdicts, State.SETTLED.value)
+    states |= dict.fromkeys(dropped, State.DROPPED.value)
+    after = [q._replace(state=states.get(q.id, State.OPEN.value)) for q in questions]
+    question_counts.changed(questions, after)
     settling.replay(open_again)
     return len(question_ids)
 

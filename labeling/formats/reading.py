@@ -9,6 +9,7 @@ from typing import Any, TypeGuard
 from labeling.errors import Refusal
 from labeling.files import BadInput, StrPath
 from labeling.formats.label import NO_TEXT
+from labeling.geometry.alpha_shapes import METHODS
 from labeling.geometry.polygons import Polygons, Ring, clean, from_shapely, tenths
 from labeling.geometry.regions import box_of
 from labeling.parts.model import ORIGINS, STATES, Box, Merge, Part, PartedObject, of_merges
@@ -142,6 +143,7 @@ class Reading:
             names=self._names(row, what),
             apart=row.get("apart") is True,
             chosen=row.get("chosen") is True,
+            method=self.one_of(row.get("method", "radius"), METHODS, f"{what}'s method"),
         )
 
     def _pieces(

@@ -12,6 +12,7 @@ import secrets
 import threading
 import time
 from collections.abc import Callable, Mapping
+from contextvars import copy_context
 from datetime import datetime, timedelta
 from functools import partial
 
@@ -92,7 +93,7 @@ def enqueue(
                 if not waiting.exists():
                     raise
                 continue
-            transaction.on_commit(partial(_send, job.pk), robust=True)
+            transaction.on_commit(partial(_send, job.pk, job.kind), robust=True)
             return job
 
 
@@ -212,7 +213,7 @@ def retry(job: Job, actor: User | None) -> Job:
             raise again from None
         if not changed:
             raise Conflict("Only a failed job can be tried again; this one has not failed.")
-        transaction.on_commit(partial(_send, job.pk), robust=True)
+        transaction.on_commit(partial(_send, job.pk, job.kind), robust=True)
     by = actor.pseudonym if actor else "the shell"
     logger.info("job %s (%s) was queued again by %s", job.pk, job, by)
     job.refresh_from_db()
@@ -238,7 +239,7 @@ def sweep() -> dict[str, int]:
         # An empty claim: whoever held it can neither renew nor finish, and anyone may claim.
         if not _as_read(job).update(claim="", leased_until=now + _patience(job, now)):
             continue
-        if not _send(job.pk, PATIENT_SEND_SECONDS):
+        if not _send(job.pk, job.kind, PATIENT_SEND_SECONDS):
             Job.objects.filter(pk=job.pk, claim="", state=job.state).update(leased_until=now)
             break
         counts["sent"] += 1
@@ -299,7 +300,8 @@ class _Heartbeat:
     def __init__(self, job: Job) -> None:
         self.job = job
         self.over = threading.Event()
-        self.thread = threading.Thread(target=self._beat, daemon=True, name=f"job-{job.pk}")
+        beat = partial(copy_context().run, self._beat)
+        self.thread = threading.Thread(target=beat, daemon=True, name=f"job-{job.pk}")
 
     def __enter__(self) -> None:
         self.thread.start()
@@ -388,9 +390,10 @@ def _finish_sending() -> None:
         sender.join(PATIENT_SEND_SECONDS)
 
 
-def _send(job_id: int, patience: float = SEND_SECONDS) -> bool:
-    """Whether the broker took the id within so many seconds. A broker that is away or silent fails
-    no request: the sweep sends."""
+def _send(job_id: int, kind: str, patience: float = SEND_SECONDS) -> bool:
+    """Whether the broker took the id within so many seconds, into the queue that
+    ASSAY_JOB_QUEUES names for the kind. A broker that is away or silent fails no request: the sweep
+    sends."""
     global _broker_rests_until
     if time.monotonic() < _broker_rests_until:
         return False
@@ -398,7 +401,11 @@ def _send(job_id: int, patience: float = SEND_SECONDS) -> bool:
     # In a thread, since no timeout of a transport covers all: the name's address, the connection,
     # the handshake and the message. One that hangs ends when the transport gives up.
     _sending.intersection_update([each for each in _sending if each.is_alive()])
-    sender = threading.Thread(target=_publish, args=(job_id, errors), daemon=True, name="send job")
+    # With the context of whoever sends: the message has the id of the request.
+    publish = partial(
+        copy_context().run, _publish, job_id, settings.ASSAY_JOB_QUEUES.get(kind), errors
+    )
+    sender = threading.Thread(target=publish, daemon=True, name="send job")
     sender.start()
     sender.join(patience)
     if sender.is_alive():
@@ -413,11 +420,13 @@ def _send(job_id: int, patience: float = SEND_SECONDS) -> bool:
     return False
 
 
-def _publish(job_id: int, errors: list[Exception]) -> None:
+def _publish(job_id: int, queue: str | None, errors: list[Exception]) -> None:
+    """queue: None for Celery's default one."""
     try:
         current_app.send_task(
             "labeling.run_job",
             args=[job_id],
+            queue=queue,
             ignore_result=True,
             retry=True,
             retry_policy={"max_retries": 1, "interval_start": 0, "interval_max": 0},

@@ -5,7 +5,8 @@
 | people.py | User, ApiToken, Membership, Quota, Invitation |
 | images.py | Dataset, Image, Import, Item, GivenLabel, Vocabulary |
 | campaigns.py | Campaign, Policy, Graph, Calibration, Topic, Example, Decision |
-| questions.py | Question, Gold, Assignment, Answer, Draft, SentBack, Settlement, Audit |
+| questions.py | Question and its counters, Gold, Assignment, Answer, Draft, SentBack, |
+| | Settlement, Audit |
 | work.py | Job, Release |
 """
 
@@ -27,6 +28,7 @@ from labeling.models.questions import (
     Draft,
     Gold,
     Question,
+    QuestionCount,
     SentBack,
     Settlement,
 )
@@ -54,6 +56,7 @@ __all__ = [
     "Membership",
     "Policy",
     "Question",
+    "QuestionCount",
     "Quota",
     "Release",
     "SentBack",

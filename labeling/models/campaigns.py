@@ -52,7 +52,7 @@ class Campaign(models.Model):
     # Nothing at or below these tickets has a free seat: a newcomer starts reading here.
     floor_returned = models.BigIntegerField(default=0)
     floor_fresh = models.BigIntegerField(default=0)
-    # Counted now and then by claiming.py, so that "how many left" never counts a million rows.
+    # The counters of its questions as people are told of them: a minute old (counters.py).
     questions_asked = models.PositiveIntegerField(default=0)
     questions_free = models.PositiveIntegerField(default=0)
     counted_at = models.DateTimeField(null=True, blank=True)

@@ -73,11 +73,18 @@ class Question(models.Model):
                 condition=models.Q(seats_free__gt=0),
                 name="question_with_free_seats",
             ),
-            models.Index(fields=["campaign", "state"], name="question_by_state"),
+            # In the order of lists: a page of one reads its rows, from the last one's id on.
+            models.Index(fields=["campaign", "state", "id"], name="question_by_state_and_id"),
             models.Index(
                 fields=["campaign", "lane", "topic", "ticket"],
                 condition=models.Q(seats_free__gt=0, graph__isnull=False),
                 name="question_free_by_topic",
+            ),
+            # Few: of questions about a part of something (subjects.py).
+            models.Index(
+                fields=["campaign", "subject"],
+                condition=models.Q(subject__isnull=False),
+                name="question_about_subject",
             ),
             models.Index(
                 fields=["campaign"],
@@ -88,6 +95,35 @@ class Question(models.Model):
 
     def __str__(self) -> str:
         return f"question {self.pk}"
+
+
+class QuestionCount(models.Model):
+    """How many questions of a campaign are in each state: a part of it, the parts add up.
+
+    Changed in the transaction that changes the questions (labeling/db/question_counts.py). Whoever
+    finds every part of a campaign locked adds one, so parts are as many as ever wrote at once.
+    """
+
+    campaign = models.ForeignKey(
+        "labeling.Campaign", on_delete=models.CASCADE, related_name="question_counts"
+    )
+    # A state each. A part alone may be below 0.
+    open = models.BigIntegerField(default=0)
+    settled = models.BigIntegerField(default=0)
+    dropped = models.BigIntegerField(default=0)
+    review = models.BigIntegerField(default=0)
+    withdrawn = models.BigIntegerField(default=0)
+    gold = models.BigIntegerField(default=0)
+    # Open questions with a free seat, and their free seats.
+    free = models.BigIntegerField(default=0)
+    seats_free = models.BigIntegerField(default=0)
+    # Asked questions less the subjects they are about, of those that have one.
+    repeated = models.BigIntegerField(default=0)
+    # Images that a question graph asks about.
+    images = models.BigIntegerField(default=0)
+
+    def __str__(self) -> str:
+        return f"counts of {self.campaign}"
 
 
 class Gold(models.Model):
@@ -162,6 +198,12 @@ class Assignment(models.Model):
                 fields=["annotator"],
                 condition=models.Q(state="returned"),
                 name="assignment_given_back",
+            ),
+            # The last answers of one person, however many they gave (monitoring.py).
+            models.Index(
+                fields=["annotator", "ordinal"],
+                condition=models.Q(ordinal__isnull=False),
+                name="assignment_by_ordinal",
             ),
         ]
 

@@ -26,7 +26,8 @@ class Merge:
     pieces that lay too far apart, which are only united. cap: the radius was not to exceed it; None
     where there was no bound. holes: whether they were kept. instance: what tells it from others of
     its part, "" where there is one. names: what the file called the pieces. apart: they are not one
-    contour. chosen: a person chose the radius.
+    contour. chosen: a person chose the radius. method: one of alpha_shapes.METHODS; another than
+    the first only where a person chose.
     """
 
     pieces: tuple[Polygons, ...]
@@ -37,6 +38,7 @@ class Merge:
     names: tuple[str, ...] = ()
     apart: bool = False
     chosen: bool = False
+    method: str = "radius"
 
 
 @dataclass(frozen=True)
@@ -112,11 +114,12 @@ class MergeContent(TypedDict):
     names: NotRequired[list[str]]
     apart: NotRequired[bool]
     chosen: NotRequired[bool]
+    method: NotRequired[str]
 
 
 def merge_content(merge: Merge) -> MergeContent:
     """The merge as JSON has it; merge_of reads it back."""
-    return {
+    content: MergeContent = {
         "pieces": [as_json(piece) for piece in merge.pieces],
         "radius": merge.radius,
         "cap": merge.cap,
@@ -126,6 +129,8 @@ def merge_content(merge: Merge) -> MergeContent:
         "apart": merge.apart,
         "chosen": merge.chosen,
     }
+    # Left out where it is as ever, so that labels of before are still the same.
+    return content if merge.method == "radius" else content | {"method": merge.method}
 
 
 def merge_of(content: MergeContent) -> Merge:
@@ -139,6 +144,7 @@ def merge_of(content: MergeContent) -> Merge:
         names=tuple(content.get("names", ())),
         apart=content.get("apart", False),
         chosen=content.get("chosen", False),
+        method=content.get("method", "radius"),
     )
 
 

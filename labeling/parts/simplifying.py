@@ -112,7 +112,9 @@ def alpha_of(merge: Merge) -> "Merged":
     from labeling.geometry import alpha_shapes
 
     if merge.chosen:
-        return alpha_shapes.merge(merge.pieces, radius=merge.radius, holes=merge.holes)
+        return alpha_shapes.merge(
+            merge.pieces, radius=merge.radius, holes=merge.holes, method=merge.method
+        )
     return alpha_shapes.merge(merge.pieces, cap=merge.cap, holes=merge.holes)
 
 

@@ -16,6 +16,7 @@ from django.utils import timezone
 
 from labeling.campaigns import subjects
 from labeling.datasets import objects
+from labeling.db import question_counts
 from labeling.errors import Conflict, Refusal
 from labeling.estimators.intervals import wilson_interval
 from labeling.follow_ups import asking, following
@@ -197,7 +198,7 @@ def _gold_question(campaign: Campaign, item_id: int, topic: str, number: int) ->
     if question is None:
         # Retired before: nobody who met it then may be given it again.
         retired = about.order_by("pk").values_list("subject", "pk").first()
-        return Question.objects.create(
+        question = Question.objects.create(
             campaign=campaign,
             item_id=item_id,
             topic=topic,
@@ -209,6 +210,8 @@ def _gold_question(campaign: Campaign, item_id: int, topic: str, number: int) ->
             policy=campaign.policies.latest("version"),
             graph_id=campaign.graph_id,
         )
+        question_counts.add(campaign.pk, {"gold": 1})
+        return question
     if question.state != Question.State.GOLD:
         raise Conflict(
             f"Row {number}: this question is being asked already. Gold needs a question of its "
@@ -303,6 +306,7 @@ def _promote(campaign: Campaign, question: Question, settlement: Settlement, pol
         },
     )
     if created:
+        question_counts.add(campaign.pk, {"gold": 1})
         source = "decided by a reviewer" if settlement.reviewed else "settled by the campaign"
         answer: Any = settlement.value
         if KINDS[campaign.kind].drawn:

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from labeling.campaigns import lifecycle
+from labeling.db.question_counts import Counts
 from labeling.graphs import store
-from labeling.models import Campaign, Job, Question
+from labeling.models import Campaign, Job
 from labeling.question_graph.graph import Graph
 from labeling.simulation import simulating_queries
 
@@ -63,29 +64,28 @@ def of_images(graph: Graph, images: int, mode: str = "safe", order: str = "bread
     return Forecast(*(round(images * each) for each in per_image(graph, mode, order)))
 
 
-def of_campaign(campaign: Campaign, by_state: dict[str, int]) -> Forecast:
+def of_campaign(campaign: Campaign, counts: Counts) -> Forecast:
     """Questions of the campaign as a whole, those that follow from answers included.
 
-    by_state: the number of its questions in each state.
+    counts: of its questions now.
     """
-    asked = sum(by_state.get(state, 0) for state in ("open", "settled", "dropped", "review"))
+    asked = counts.asked
     known = listed(asked)
     if campaign.graph_id is None or campaign.state == Campaign.State.CLOSED:
         return known
     jobs = campaign.jobs.filter(kind="open images", state__in=[Job.State.QUEUED, Job.State.RUNNING])
     opening = list(jobs.values_list("payload__images", "progress_done"))
-    if not opening and not by_state.get("open") and not by_state.get("review"):
+    if not opening and not counts.open and not counts.review:
         return known
-    images = _images(campaign, opening)
+    images = _images(campaign, opening, counts.images)
     settings = {"mode": "safe", "order": "breadth"} | campaign.settings
     found = of_images(store.of(campaign), images, settings["mode"], settings["order"])
     return Forecast(*(max(asked, number) for number in found))
 
 
-def _images(campaign: Campaign, opening: Sequence[tuple[int | None, int]]) -> int:
-    """Images with a question, and those that jobs will open: (images of a job, opened so far)."""
-    about = campaign.questions.exclude(state__in=[Question.State.GOLD, Question.State.WITHDRAWN])
-    asked = about.values("item").distinct().count()
+def _images(campaign: Campaign, opening: Sequence[tuple[int | None, int]], asked: int) -> int:
+    """Images with a question (asked), and those that jobs will open: (images of a job, opened so
+    far)."""
     if not opening:
         return asked
     every = campaign.dataset.images.count()

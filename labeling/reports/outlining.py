@@ -1,13 +1,11 @@
 """A question graph as the nested list that a researcher reads, with how many images are where."""
 
-import time
 from collections import Counter, defaultdict
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from django.core.cache import caches
 from django.db.models import Count, Exists, OuterRef
 
+from labeling.db.cached import cached
 from labeling.models import Campaign, Question, Settlement
 from labeling.question_graph.replaying import Graph, Node
 
@@ -89,7 +87,7 @@ def counts_of(campaign: Campaign) -> Counts:
     "open" wants answers; what is in review or dropped is asked and nothing else. Gold and what was
     withdrawn count nowhere.
     """
-    return _rested(f"outline:{campaign.pk}", lambda: _count(campaign))
+    return cached(f"outline:{campaign.pk}", lambda: _count(campaign))
 
 
 def _count(campaign: Campaign) -> Counts:
@@ -113,17 +111,3 @@ def _count(campaign: Campaign) -> Counts:
         if value in ("yes", "no"):
             counts[topic][value] = count
     return dict(counts)
-
-
-def _rested(key: str, count: Callable[[], Counts]) -> Counts:
-    """What `count` says, kept for a hundred times as long as it took: at once for a small campaign,
-    and a big one is not counted again at every look."""
-    cache = caches["local"]
-    kept: Counts | None = cache.get(key)
-    if kept is not None:
-        return kept
-    begun = time.monotonic()
-    found = count()
-    if took := time.monotonic() - begun:
-        cache.set(key, found, min(600.0, 100 * took) if took > 0.1 else 0)
-    return found

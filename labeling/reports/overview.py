@@ -8,6 +8,7 @@ from typing import Any
 from django.db.models import Count, Q, QuerySet, Sum
 
 from labeling.consensus import settling
+from labeling.db import question_counts
 from labeling.kinds import KINDS, policies
 from labeling.models import (
     Answer,
@@ -28,7 +29,6 @@ from labeling.reports.progress import Annotator, Progress
 
 # Members on the campaign's own page, which is read again every few seconds.
 MEMBERS = 20
-FINISHED = (Question.State.SETTLED, Question.State.DROPPED)
 
 
 @dataclass(frozen=True)
@@ -46,18 +46,14 @@ class CampaignRow:
 
 def campaign_rows(campaigns: Sequence[Campaign], user: User) -> list[CampaignRow]:
     pks = [campaign.pk for campaign in campaigns]
-    counts: dict[int, Counter[str]] = defaultdict(Counter)
-    states = Question.objects.filter(campaign__in=pks).order_by()
-    for pk, state, count in states.values_list("campaign", "state").annotate(Count("pk")):
-        counts[pk][state] = count
+    counts = question_counts.of_campaigns(pks)
     members = Membership.objects.filter(campaign__in=pks).order_by()
     answers = dict(members.values_list("campaign").annotate(Sum("answered")))
     roles = dict(members.active().filter(user=user).values_list("campaign", "role"))
     rows = []
     for campaign in campaigns:
-        states_of = counts[campaign.pk]
-        asked = sum(n for state, n in states_of.items() if state not in ("gold", "withdrawn"))
-        finished = sum(states_of[state] for state in FINISHED)
+        counted = counts[campaign.pk]
+        asked, finished = counted.asked, counted.settled + counted.dropped
         rows.append(
             CampaignRow(
                 campaign=campaign,
@@ -65,7 +61,7 @@ def campaign_rows(campaigns: Sequence[Campaign], user: User) -> list[CampaignRow
                 questions=asked,
                 finished=finished,
                 share=finished / asked if asked else None,
-                review=states_of["review"],
+                review=counted.review,
                 answers=answers.get(campaign.pk) or 0,
             )
         )
@@ -120,20 +116,6 @@ def campaign_facts(campaign: Campaign) -> CampaignFacts:
         releases=list(campaign.releases.order_by("-number")[:3]),
         decisions=in_words(decisions),
     )
-
-
-def questions_of(
-    campaign: Campaign, *, state: str = "", topic: str = "", search: str = ""
-) -> QuerySet[Question]:
-    """The campaign's questions but gold, in the order they were asked, narrowed by the filters."""
-    found = campaign.questions.exclude(state=Question.State.GOLD)
-    if state:
-        found = found.filter(state=state)
-    if topic:
-        found = found.filter(topic=topic)
-    if search:
-        found = found.filter(item__image__name__icontains=search)
-    return found.select_related("item__image").order_by("pk")
 
 
 @dataclass(frozen=True)

@@ -5,12 +5,14 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import NamedTuple
 
-from django.db.models import Count, QuerySet, Sum
+from django.db.models import QuerySet, Sum
 from django.utils import timezone
 
+from labeling.db import question_counts
+from labeling.db.question_counts import Counts
 from labeling.db.sql import fetch
 from labeling.kinds import deciding, policies
-from labeling.models import Campaign, Membership, Question
+from labeling.models import Campaign, Membership
 from labeling.quality import gold_results
 from labeling.records import Record
 from labeling.reports import campaign_figures, forecasts
@@ -20,15 +22,15 @@ ACTIVE = timedelta(minutes=15)
 
 
 class Counted(NamedTuple):
-    """A campaign's questions: by state, and forecast as a whole."""
+    """A campaign's questions: as they are, and forecast as a whole."""
 
-    by_state: dict[str, int]
+    counts: Counts
     forecast: forecasts.Forecast
 
 
 def count(campaign: Campaign) -> Counted:
-    by_state = _by_state(campaign)
-    return Counted(by_state, forecasts.of_campaign(campaign, by_state))
+    counts = question_counts.of(campaign.pk)
+    return Counted(counts, forecasts.of_campaign(campaign, counts))
 
 
 @dataclass(kw_only=True)
@@ -60,19 +62,18 @@ def progress(campaign: Campaign, counted: Counted | None = None) -> Progress:
     """How far the campaign is. Answers are not read: the work of each person is kept with their
     membership. counted: where it is known already."""
     policy = policies.of(campaign)
-    by_state, forecast = counted or count(campaign)
-    asked = sum(count for state, count in by_state.items() if state not in ("gold", "withdrawn"))
-    finished = by_state["settled"] + by_state["dropped"]
+    counts, forecast = counted or count(campaign)
+    asked, finished = counts.asked, counts.settled + counts.dropped
     work = campaign.memberships.aggregate(answers=Sum("answered"), worked_ms=Sum("worked_ms"))
     hours = (work["worked_ms"] or 0) / 3_600_000
-    left = _answers_left(campaign) + _answers_to_come(campaign, policy, by_state)
+    left = counts.seats_free + _leased(campaign) + _answers_to_come(campaign, policy, counts)
     more = forecast.less(asked)
     each = deciding.expected_votes(policy)
     low, likely, high = (left + round(number * each) for number in more)
     cost = policy["seconds_per_answer"] / 3600 * policy["cost_per_hour"]
     return Progress(
         questions=asked,
-        by_state=by_state,
+        by_state=counts.by_state,
         finished=finished,
         share=finished / asked if asked else None,
         answers=work["answers"] or 0,
@@ -88,18 +89,8 @@ def progress(campaign: Campaign, counted: Counted | None = None) -> Progress:
     )
 
 
-def _by_state(campaign: Campaign) -> dict[str, int]:
-    return dict.fromkeys(Question.State.values, 0) | dict(
-        campaign.questions.order_by().values_list("state").annotate(Count("pk"))
-    )
-
-
-# Literal states and lanes, so that both databases use their partial indexes: what is free and what
-# is leased is read, never all that was ever asked.
-FREE_SEATS = """
-SELECT COALESCE(SUM(seats_free), 0) FROM labeling_question
-WHERE campaign_id = %s AND lane IN (0, 1) AND seats_free > 0
-"""
+# A literal state, so that both databases use their partial index: what is leased is read, which is
+# what people have on their screens, never all that was ever asked.
 LEASED_SEATS = """
 SELECT COUNT(*) FROM (SELECT question_id FROM labeling_assignment WHERE state = 'leased') a
 JOIN labeling_question q ON q.id = a.question_id
@@ -107,24 +98,21 @@ WHERE q.campaign_id = %s AND q.state = 'open'
 """
 
 
-def _answers_left(campaign: Campaign) -> int:
-    """Free seats of open questions and seats under lease."""
-    [(free,)] = fetch(FREE_SEATS, [campaign.pk])
+def _leased(campaign: Campaign) -> int:
+    """Seats of open questions under lease."""
     [(leased,)] = fetch(LEASED_SEATS, [campaign.pk])
-    return int(free) + int(leased)
+    return int(leased)
 
 
-def _answers_to_come(campaign: Campaign, policy: policies.Policy, by_state: dict[str, int]) -> int:
+def _answers_to_come(campaign: Campaign, policy: policies.Policy, counts: Counts) -> int:
     """What open questions will still ask for beyond the seats that they have now: votes are asked
     for one at a time until a question is decided. Nothing where all votes are asked for at once."""
-    if policies.asks_all(policy) or not by_state["open"]:
+    if policies.asks_all(policy) or not counts.open:
         return 0
-    each = None
-    if decided := by_state["settled"] + by_state["dropped"] + by_state["review"]:
-        each = campaign_figures.mean_votes(campaign, decided)
+    each = campaign_figures.mean_votes(campaign, counts.decided) if counts.decided else None
     if each is None:
         each = deciding.expected_votes(policy)
-    return round(by_state["open"] * max(0.0, each - policies.first_votes(policy)))
+    return round(counts.open * max(0.0, each - policies.first_votes(policy)))
 
 
 def _minutes_left(campaign: Campaign, left: int, hours: float, answers: int) -> float | None:

@@ -1,6 +1,6 @@
 /* A key for what can be clicked or typed into: <a data-key="n">, <button data-key="y">,
-   <label data-key="b"> of a box to tick, <input data-key="/">. A key typed into a field, or with Ctrl,
-   Alt or Meta, is left alone; of a slider only those that move it. */
+   <label data-key="b"> of a box to tick, <input data-key="/">, <select data-key="m">. A key typed into
+   a field, or with Ctrl, Alt or Meta, is left alone; of a slider only those that move it. */
 
 function isTyping(target, key) {
   if (target.matches("input[type=range]")) return key.length > 1;
@@ -18,6 +18,8 @@ document.addEventListener("keydown", (event) => {
   if (goal.matches("input")) {
     goal.focus();
     goal.select();
+  } else if (goal.matches("select")) {
+    goal.focus();
   } else {
     goal.click();
   }

@@ -66,6 +66,16 @@ def test_check_deploy_names_the_key_and_a_plain_check_does_not(settings):
     call_command("check")
 
 
+@pytest.mark.parametrize("name", ["auto", "cpu", "cuda", "cuda:1"])
+def test_a_scoring_device_is_one_of_the_names(settings, name):
+    settings.ASSAY_SCORING_DEVICE = name
+    assert checks.scoring_device_has_a_name(None) == []
+
+    settings.ASSAY_SCORING_DEVICE = f"{name}!"
+    with pytest.raises(SystemCheckError, match=r"assay\.E003"):
+        call_command("check")
+
+
 def test_an_own_key_passes_the_check(settings):
     settings.SECRET_KEY = "a key of its own"
 

@@ -116,6 +116,12 @@ def _choose_a_radius(page, looked_at):
     assert (kept["merges"][0]["radius"], kept["merges"][0]["chosen"]) == (60, True)
     assert kept["merges"][0]["pieces"] == before["merges"][0]["pieces"]
 
+    # The other method by its key: seen at once.
+    page.keyboard.press("m")
+    page.keyboard.press("ArrowDown")
+    page.wait_for_selector("text=alphashape, alpha 0.0167")
+    looked_at(page, "object-package")
+
     page.click("button:has-text('Automatic')")
     page.wait_for_selector("text=The least radius that joins the pieces")
     assert GivenLabel.objects.get(key="arm").geometry == before

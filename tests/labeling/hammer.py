@@ -141,6 +141,7 @@ def _value(question_id: int, chance: random.Random) -> str:
 def check(people: int) -> dict[str, int]:
     """Counts of the finished campaign. Raises AssertionError where a promise was broken."""
     from labeling.consensus import settling
+    from labeling.db import question_counts
     from labeling.models import Answer, Assignment, Campaign, Question, Settlement
 
     campaign = Campaign.objects.get(name=CAMPAIGN)
@@ -165,6 +166,7 @@ def check(people: int) -> dict[str, int]:
         votes = Answer.objects.filter(pk__in=settlements[0].answers)
         _check_needed(question, [vote.value for vote in votes])
     assert list(settling.rebuild(campaign)) == []
+    assert question_counts.differences(campaign.pk) == {}
     gold = Assignment.objects.filter(question__state="gold", state="answered")
     assert gold.exists()
     for membership in campaign.memberships.all():

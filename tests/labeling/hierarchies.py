@@ -79,7 +79,7 @@ def settle(campaign: Campaign, image: int = 0, **said: str | None) -> None:
         Settlement.objects.create(
             question=row, policy=row.policy, value=value, probability=None if value is None else 0.9
         )
-        Question.objects.filter(pk=row.pk).update(state=state, seats_free=0, follow_up=True)
+        factories.put(campaign, [row.pk], state=state, seats_free=0, follow_up=True)
 
 
 def follow(campaign: Campaign, image: int = 0, **said: str | None) -> following.Followed:
@@ -91,7 +91,7 @@ def follow(campaign: Campaign, image: int = 0, **said: str | None) -> following.
 def reopen(campaign: Campaign, node: str, image: int = 0) -> None:
     """Opens a settled question again, as a block does."""
     row = question(campaign, node, image)
-    Question.objects.filter(pk=row.pk).update(state="open", seats_free=1, follow_up=True)
+    factories.put(campaign, [row.pk], state="open", seats_free=1, follow_up=True)
 
 
 def asked(campaign: Campaign, image: int = 0) -> dict[str, str]:

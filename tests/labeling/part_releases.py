@@ -69,9 +69,9 @@ def settle(question: Question, user: User, value: dict[str, Any], **fields: Any)
     )
     answer = Answer.objects.create(id=uuid.uuid4(), assignment=seat, value=value, duration_ms=900)
     dropped = "skip" in value
-    question.state = Question.State.DROPPED if dropped else Question.State.SETTLED
-    question.seats_free = 0
-    question.save(update_fields=["state", "seats_free"])
+    state = Question.State.DROPPED if dropped else Question.State.SETTLED
+    factories.put(question.campaign, [question.pk], state=state, seats_free=0)
+    question.refresh_from_db(fields=["state", "seats_free"])
     return Settlement.objects.create(
         question=question,
         policy=question.policy,

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from labeling.errors import Refusal
 from labeling.formats.label import About
 from labeling.formats.part_formats import PART_FORMATS
+from labeling.geometry.alpha_shapes import METHODS
 from labeling.geometry.polygons import Polygons, clean
 from labeling.geometry.regions import mask_of, polygons_of
 from labeling.parts.model import (
@@ -86,6 +87,7 @@ def merges(draw: st.DrawFn) -> Merge:
         tuple(draw(st.lists(st.sampled_from(["llleg", "rüssel"]), max_size=2))),
         draw(st.booleans()),
         draw(st.booleans()),
+        draw(st.sampled_from(METHODS)),
     )
 
 

@@ -15,9 +15,7 @@ from evaluation.classifiers import classifying, opening, preparing
 from evaluation.management import network_options, sequence_options
 from evaluation.management.commands.sequences import place
 from evaluation.management.sequence_options import Options
-from evaluation.metrics.wordnet.nouns import WordNetMissing, load
 from evaluation.readers.answers import file_sha256
-from evaluation.readers.pools import read_classes
 from evaluation.readers.sequences import SequenceLine, read_sequences
 from labeling.errors import Refusal
 from labeling.files import BadInput
@@ -57,13 +55,7 @@ class Command(ContractCommand):
             help=network_options.MODEL,
         )
         parser.add_argument("--name", default="", help="of the classifier in the predictions")
-        parser.add_argument(
-            "--classes",
-            type=Path,
-            required=True,
-            metavar="wnids.txt",
-            help="a wnid a line for each output",
-        )
+        network_options.add_classes(parser)
         parser.add_argument(
             "--out",
             type=Path,
@@ -87,7 +79,7 @@ class Command(ContractCommand):
         source = _of_folder(frames, options) if frames else _of_release(options)
         classifier = opening.load(
             options["model"],
-            _classes(options["classes"]),
+            network_options.read_classes(options["classes"]),
             device=options["device"],
             name=options["name"],
             weights=options["weights"],
@@ -182,13 +174,6 @@ def _of_folder(folder: Path, options: Options) -> Source:
         yield from classifying.read_frames((one, place(folder, one)) for one in ids if wanted(one))
 
     return Source({"frames": file_sha256(path)}, lambda: lines, frames)
-
-
-def _classes(path: Path) -> list[str]:
-    try:
-        return read_classes(path, load())
-    except WordNetMissing as error:
-        raise BadInput(error.message, cure=error.cure) from None
 
 
 def _sha256(value: object) -> str:

@@ -1,10 +1,11 @@
 """`manage.py mad`: choose the images of a MAD competition, and rank from people's answers."""
 
 import argparse
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 from django.core.management.base import CommandParser
 
@@ -22,13 +23,16 @@ from evaluation.metrics.mad.results import Ranking
 from evaluation.metrics.mad.selection import Levels, Rule
 from evaluation.metrics.wordnet.distances import DISTANCES
 from evaluation.metrics.wordnet.nouns import WordNet
+from evaluation.readers import sharded_pools
 from evaluation.readers.answers import read_accuracy, read_answers
-from evaluation.readers.pools import Pool
+from evaluation.readers.pools import Pool, read_pool, sha256_in_stretches
 from evaluation.readers.selections import Meta, read_ranked
 from evaluation.selection import selecting, shards
 from labeling.files import BadInput
 from labeling.management.contract import ContractCommand, UsageError, table
+from labeling.plurals import count_of
 
+THREADS = "by default as many as processors"
 DEFAULTS = {**vars(Rule()), "distance": "weighted"}
 
 
@@ -55,6 +59,18 @@ class Command(ContractCommand):
         )
         select.add_argument(
             "--out", type=Path, required=True, help="selection.jsonl; of a part, part.npz"
+        )
+
+        pool = self.verb(parser, "pool", self.pool, help="cut a pool into shards")
+        pool.add_argument("folder", type=Path, metavar="DIR", help="a predictions folder")
+        pool.add_argument(
+            "--shards", type=whole(1), required=True, metavar="N", help="folders; 1: DIR itself"
+        )
+        pool.add_argument(
+            "--out", type=Path, required=True, help="pool.jsonl; the folders go into pool.shards"
+        )
+        pool.add_argument(
+            "--threads", type=whole(1), default=selecting.threads_here(), help=THREADS
         )
 
         merged = on_device(self.merge, on_gpu=False)
@@ -102,9 +118,18 @@ class Command(ContractCommand):
         ranking.add_argument("--accuracy", type=Path, help="a classifier,accuracy file")
         ranking.add_argument("--ablation", action="store_true", help="ranks for every k below")
 
+    def pool(
+        self, folder: Path, shards: int, out: Path, threads: int, **options: Any
+    ) -> dict[str, object]:
+        """pool.jsonl, and the folders that its lines name."""
+        written = sharded_pools.write_sharded(folder, shards, out, load(), threads)
+        images = sum(shard.images for shard in written)
+        return {"out": str(out), "shards": len(written), "images": images}
+
     def select(
         self,
-        predictions: Path,
+        predictions: Path | None,
+        pool: Path | None,
         classifiers: list[str] | None,
         shard: tuple[int, int] | None,
         threads: int,
@@ -112,33 +137,31 @@ class Command(ContractCommand):
     ) -> SelectionResult:
         settings = _settings({**DEFAULTS, **_given(options)})
         wordnet = load()
-        pool = selecting.open_pool(predictions, classifiers, wordnet, shard or (1, 1), threads)
-        names = list(pool.predictions)
+        opened = _Opened(predictions, pool, classifiers, wordnet, threads, shard)
+        names = list(opened.first.predictions)
         order = "given" if classifiers else "sorted"
-        meta = selecting.meta_of(pool, settings, names, order, wordnet)
+        meta = selecting.meta_of(opened.first, settings, names, order, wordnet)
         pairs = selecting.pairs_of(names)
         if not shard:
-            return self._choose(pool, pairs, settings, meta, wordnet, threads, **options)
-        levels = _levels(pool, wordnet, settings)
+            return self._choose(opened, pairs, settings, meta, wordnet, threads, **options)
+        levels = _levels(opened.first, wordnet, settings)
         device, out = _sorting_on(options["device"]), options["out"]
-        stretch = selecting.part_of(len(pool.images), *shard)
-        reduced = selecting.reduce_pairs(
-            pool,
-            pairs,
-            levels,
-            settings.rule,
-            part=stretch,
-            prune=False,
-            threads=threads,
-            device=device,
-        )
         with self.progress(len(pairs), "pair", "choosing") as bar:
-            held = shards.write_part(out, pool, meta, shard, stretch, reduced, bar.update)
+            reduced = selecting.reduce_pairs(
+                opened.first,
+                pairs,
+                levels,
+                settings.rule,
+                threads=threads,
+                device=device,
+                progress=bar.update,
+            )
+            held = shards.write_part(out, opened.first, meta, shard, reduced)
         return SelectionResult(**vars(meta), shard=list(shard), out=str(out), held=held)
 
     def _choose(
         self,
-        pool: Pool,
+        opened: "_Opened",
         pairs: Sequence[selecting.Pair],
         settings: selecting.Settings,
         meta: Meta,
@@ -150,17 +173,15 @@ class Command(ContractCommand):
         **_: Any,
     ) -> SelectionResult:
         """Writes the lists of these pairs of a pool."""
-        levels = _levels(pool, wordnet, settings)
+        levels = _levels(opened.first, wordnet, settings)
         with self.progress(len(pairs), "pair", "choosing") as bar:
-            lists = selecting.select(
-                pool,
-                pairs,
-                levels,
-                settings.rule,
-                threads=threads,
-                device=_sorting_on(device),
-                progress=bar.update,
-            )
+            given: dict[str, Any] = {"threads": threads, "device": _sorting_on(device)}
+            if opened.count == 1:
+                given["progress"] = bar.update
+                lists = selecting.select(opened.first, pairs, levels, settings.rule, **given)
+            else:
+                given["progress"] = lambda done: bar.update(done / opened.count)
+                lists = shards.select(opened.all(), pairs, levels, settings.rule, **given)
             written = selecting.write_selection(out, meta, lists)
         return SelectionResult(**vars(written), out=str(out))
 
@@ -169,11 +190,17 @@ class Command(ContractCommand):
         meta, rule, levels = shards.join_parts(opened, load())
         with self.progress(len(selecting.pairs_of(meta.classifiers)), "pair", "joining") as bar:
             lists = shards.merged(opened, meta, rule, levels, bar.update)
-            written = selecting.write_selection(out, meta.whole(len(parts)), lists)
+            written = selecting.write_selection(out, meta, lists)
         return SelectionResult(**vars(written), out=str(out))
 
     def add(
-        self, predictions: Path, into: Path, classifier: str, threads: int, **options: Any
+        self,
+        predictions: Path | None,
+        pool: Path | None,
+        into: Path,
+        classifier: str,
+        threads: int,
+        **options: Any,
     ) -> SelectionResult:
         before = read_ranked(into)
         if classifier in before.classifiers:
@@ -186,12 +213,12 @@ class Command(ContractCommand):
         wordnet = load()
         order = before.meta.classifier_order or "given"
         names = before.meta.in_order([*before.classifiers, classifier])
-        pool = selecting.open_pool(predictions, names, wordnet, threads=threads)
-        _refuse_another_pool(before.meta, pool.sha256, predictions, into)
+        opened = _Opened(predictions, pool, names, wordnet, threads)
+        _refuse_another_pool(before.meta, opened, into)
         pairs = [pair for pair in selecting.pairs_of(names) if classifier in pair]
-        meta = selecting.meta_of(pool, settings, names, order, wordnet)
+        meta = selecting.meta_of(opened.first, settings, names, order, wordnet)
         meta.added = classifier
-        return self._choose(pool, pairs, settings, meta, wordnet, threads, **options)
+        return self._choose(opened, pairs, settings, meta, wordnet, threads, **options)
 
     def rank(
         self,
@@ -220,13 +247,55 @@ class Command(ContractCommand):
             raise BadInput(str(error), answers, None, error.cure) from error
 
 
+class _Opened:
+    """A predictions folder or a stretch of it, or the shards of a pool.jsonl or one of them.
+
+    first: that folder, stretch or shard, or the first of the shards. count: how many there are.
+    source: the folder, or pool.jsonl.
+    """
+
+    def __init__(
+        self,
+        predictions: Path | None,
+        pool: Path | None,
+        names: Sequence[str] | None,
+        wordnet: WordNet,
+        threads: int,
+        shard: tuple[int, int] | None = None,
+    ) -> None:
+        self._rest: Iterator[Pool] = iter(())
+        self.count = 1
+        if predictions is not None:
+            self.source = predictions
+            self.first = read_pool(predictions, names, wordnet, shard or (1, 1), threads)
+            return
+        assert pool is not None
+        self.source = pool
+        sharded = sharded_pools.read_sharded(pool)
+        number = len(sharded.shards)
+        if shard and shard[1] != number:
+            raise UsageError(f"{pool} has {count_of(number, 'shard')}: give --shard I/{number}")
+        if shard:
+            self.first = sharded.open(shard[0], names, wordnet, threads)
+            return
+        self.count = number
+        self._rest = sharded.open_all(names, wordnet, threads)
+        self.first = next(self._rest)
+
+    def all(self) -> Iterator[Pool]:
+        return chain([self.first], self._rest)
+
+
 def _add_pool(parser: CommandParser) -> None:
-    parser.add_argument(
+    source = parser.add_mutually_exclusive_group(required=True)
+    source.add_argument(
         "--predictions",
         type=Path,
-        required=True,
         metavar="DIR",
         help="classes.txt, images.txt and two arrays for each classifier",
+    )
+    source.add_argument(
+        "--pool", type=Path, metavar="pool.jsonl", help="such folders, as mad pool wrote them"
     )
     # No defaults here: `add` takes what is not given from the selection it joins.
     parser.add_argument("--top-k", type=int, help=f"images a pair ({DEFAULTS['top_k']})")
@@ -244,7 +313,7 @@ def _add_pool(parser: CommandParser) -> None:
         "--threads",
         type=whole(),
         default=selecting.threads_here(),
-        help="by default as many as processors",
+        help=THREADS,
     )
     add_device(parser)
 
@@ -285,15 +354,38 @@ def _joining_settings(meta: Meta, given: dict[str, object], into: Path) -> selec
         raise BadInput(str(error), into, 1, "mend it or give it as an option") from error
 
 
-def _refuse_another_pool(meta: Meta, now: dict[str, str], predictions: Path, into: Path) -> None:
+def _refuse_another_pool(meta: Meta, opened: _Opened, into: Path) -> None:
     """The union ranks as a full run would only if the pool and the predictions are the same."""
-    for name, digest in meta.inputs.items() if isinstance(meta.inputs, dict) else ():
-        if now.get(name) != digest:
+    pool = opened.first
+    now, ends = pool.sha256, meta.stretches
+    # The files of a pool in shards are others than those of one folder, however that is cut.
+    if ends is not None and pool.sizes:
+        if not _is_cut(ends, pool.total):
             raise BadInput(
-                f"is not the file that {into} was made from",
-                file=predictions / name,
-                cure="bring it back, or select again",
+                f"the meta line's stretches do not end with the {pool.total} images of the pool",
+                file=into,
+                line=1,
+                cure="bring the pool back, or select again",
             )
+        now = sha256_in_stretches(pool, ends)
+    for name, digest in meta.inputs.items() if isinstance(meta.inputs, dict) else ():
+        if now.get(name) == digest:
+            continue
+        if pool.sizes:
+            file, what = pool.folder / name, f"is not the file that {into} was made from"
+        else:
+            file, what = (
+                opened.source,
+                f"has another {name} in its shards than {into} was made from",
+            )
+        raise BadInput(what, file=file, cure="bring it back, or select again")
+
+
+def _is_cut(ends: object, images: int) -> TypeGuard[list[int]]:
+    """Whether these are the ends of stretches of so many images."""
+    if not isinstance(ends, list) or not all(isinstance(end, int) for end in ends):
+        return False
+    return [0, *ends] == sorted([0, *ends]) and ends[-1:] == [images]
 
 
 def _sorting_on(device: str) -> str | None:

@@ -8,17 +8,18 @@ from django.core.management.base import CommandParser
 
 from evaluation.management.named_files import named_files
 from evaluation.management.numbers import whole
+from evaluation.metrics.wordnet import nltk_similarity, similarity_criteria
 from evaluation.metrics.wordnet import nouns as wn
 from evaluation.metrics.wordnet import similarity as similarities
-from evaluation.metrics.wordnet import similarity_criteria
 from evaluation.metrics.wordnet.distances import DISTANCES, NoPlaceInHierarchy, distance_matrix
 from evaluation.metrics.wordnet.embeddings import BY
 from evaluation.metrics.wordnet.gloss_vectors import NOTE
-from evaluation.readers import embedding_files, label_sets
+from evaluation.readers import content_files, embedding_files, label_sets
 from evaluation.readers.mappings import Mapping, places_in, read_mapping
 from evaluation.readers.pools import read_classes
+from evaluation.readers.shipped import classes_file, mapping_file
 from labeling.files import BadInput
-from labeling.management.contract import ContractCommand, table
+from labeling.management.contract import ContractCommand, UsageError, table
 from labeling.plurals import count_of
 
 NOT_AN_INSTANCE = "name a class, not an instance"
@@ -36,10 +37,30 @@ class Command(ContractCommand):
         criteria = self.verb(
             parser, "criteria", self.criteria, help="how well a measure fits a mapping of classes"
         )
-        criteria.add_argument("--mapping", type=Path, required=True, help="category,wnid rows")
-        criteria.add_argument("--pool", type=Path, required=True, help="all classes, a wnid a line")
-        for verb in (similarity, criteria):
-            add_similarity(verb, "--measure", similarities.MEASURES, "it")
+        criteria.add_argument(
+            "--mapping",
+            type=mapping_file,
+            required=True,
+            metavar="mapping.csv",
+            help="category,wnid rows; pascal: ours, to ILSVRC's classes",
+        )
+        criteria.add_argument(
+            "--pool",
+            type=classes_file,
+            required=True,
+            metavar="wnids.txt",
+            help="all classes, a wnid a line; ilsvrc: the 1000 of ILSVRC 2012",
+        )
+        add_similarity(
+            similarity, "--measure", similarities.MEASURES, "it", (nltk_similarity.CONVENTION,)
+        )
+        similarity.add_argument(
+            "--ic",
+            type=Path,
+            metavar="FILE",
+            help="counts of WordNet::Similarity, for res, lin and jcn of --convention nltk",
+        )
+        add_similarity(criteria, "--measure", similarities.MEASURES, "it")
         self._label_verbs(parser)
         define = self.verb(parser, "define", self.define, help="gloss and synonyms of a label")
         define.add_argument(
@@ -133,23 +154,37 @@ class Command(ContractCommand):
         return result
 
     def similarity(
-        self, a: str, b: str, measure: str, convention: str, by: str, **options: Any
+        self,
+        a: str,
+        b: str,
+        measure: str,
+        convention: str,
+        by: str,
+        ic: Path | None,
+        **options: Any,
     ) -> dict[str, object]:
         """How alike two labels are, and the ancestor that says so."""
+        _check_convention(measure, convention, ic)
         wordnet = load()
         one, other = find(wordnet, a, by), find(wordnet, b, by)
+        value: float | None
         try:
-            given = (wordnet, [one], [other], measure, convention)
-            value = similarities.similarity_matrix(*given)[0, 0]
-            ancestor = int(similarities.ancestor_matrix(*given)[0, 0])
+            if convention == nltk_similarity.CONVENTION:
+                contents = content_files.read(ic, wordnet) if ic else None
+                value, ancestor = nltk_similarity.compare(wordnet, one, other, measure, contents)
+            else:
+                given = (wordnet, [one], [other], measure, convention)
+                value = float(similarities.similarity_matrix(*given)[0, 0])
+                ancestor = int(similarities.ancestor_matrix(*given)[0, 0])
         except wn.WordNetMissing as error:
             raise BadInput(error.message, cure=error.cure) from error
         return {
-            "similarity": float(value),
+            "similarity": value,
             "ancestor": wordnet.wnid(ancestor) if ancestor >= 0 else None,
             "a": wordnet.wnid(one),
             "b": wordnet.wnid(other),
             **_settings(measure, convention, by),
+            **({"ic": str(ic)} if ic else {}),
             **_instances(wordnet, [one, other]),
         }
 
@@ -200,13 +235,17 @@ class Command(ContractCommand):
 
 
 def add_similarity(
-    verb: CommandParser, flag: str, measures: Sequence[str], called: str = "the similarity"
+    verb: CommandParser,
+    flag: str,
+    measures: Sequence[str],
+    called: str = "the similarity",
+    more_conventions: Sequence[str] = (),
 ) -> None:
     """The options that choose a similarity: flag, --convention and --by."""
     verb.add_argument(flag, choices=measures, default="wup", help="how alike two classes are (wup)")
     verb.add_argument(
         "--convention",
-        choices=similarities.CONVENTIONS,
+        choices=(*similarities.CONVENTIONS, *more_conventions),
         default="clean",
         help=f"how {called} is reckoned (clean)",
     )
@@ -259,6 +298,21 @@ def find(
         if error.candidates and file:
             cure += ", or take first senses with --by word"
         raise BadInput(str(error), file, line, cure) from error
+
+
+def _check_convention(measure: str, convention: str, ic: Path | None) -> None:
+    """Raises UsageError for a measure that nltk lacks, and for --ic missing or out of place."""
+    by_content = measure in similarities.BY_CONTENT
+    if convention != nltk_similarity.CONVENTION:
+        if ic:
+            raise UsageError("--ic is nltk's: give --convention nltk with it")
+    elif measure not in nltk_similarity.MEASURES:
+        measures = ", ".join(nltk_similarity.MEASURES)
+        raise UsageError(f"nltk has no {measure}: take {measures}, or --convention clean")
+    elif by_content and not ic:
+        raise UsageError(f"nltk has no counts of its own for {measure}: give --ic FILE")
+    elif ic and not by_content:
+        raise UsageError(f"{measure} takes no information content: leave out --ic")
 
 
 def _categories(wordnet: wn.WordNet, mapping: Mapping, by: str) -> list[int]:

@@ -209,18 +209,104 @@ def best_per_cell(
 
 
 @njit(nogil=True, cache=True)
-def nth_best(
-    groups: NDArray[np.int64], merits: NDArray[np.int64], count: int, nth: int
-) -> NDArray[np.int64]:
-    """(count,) the nth greatest merit of each group; 0 for a group with fewer. Merits exceed 0."""
-    best = np.zeros((count, nth), np.int64)
-    for i in range(groups.shape[0]):
-        row = best[groups[i]]
-        at = nth
-        while at > 0 and row[at - 1] < merits[i]:
-            if at < nth:
-                row[at] = row[at - 1]
-            at -= 1
-        if at < nth:
-            row[at] = merits[i]
-    return best[:, nth - 1].copy()
+def clear_below(
+    alive: NDArray[np.uint8],
+    of: NDArray[np.int32],
+    least_a: NDArray[np.int64],
+    least_b: NDArray[np.int64],
+    level: int,
+) -> None:
+    """Clears the bit of each cell whose level is below that of its row's or column's bound.
+
+    alive: one bit a cell, low bits first. of (C, C): levels. level: what alive allows for already.
+    """
+    classes = of.shape[0]
+    for label in range(classes):
+        in_row, in_column = least_a[label] >> 32, least_b[label] >> 32
+        for other in range(classes):
+            if in_row > level and of[label, other] < in_row:
+                cell = label * classes + other
+                alive[cell >> 3] &= ~(np.uint8(1) << np.uint8(cell & 7))
+            if in_column > level and of[other, label] < in_column:
+                cell = other * classes + label
+                alive[cell >> 3] &= ~(np.uint8(1) << np.uint8(cell & 7))
+
+
+@njit(nogil=True, cache=True)
+def rule_out(
+    a: NDArray[np.int32],
+    b: NDArray[np.int32],
+    within: NDArray[np.int64],
+    merits: NDArray[np.int64],
+    total: int,
+    cap: int,
+    per_cell: int,
+    possible: NDArray[np.bool_],
+    least_a: NDArray[np.int64],
+    least_b: NDArray[np.int64],
+) -> tuple[int, bool]:
+    """How many images were looked at, and whether none after them can be chosen.
+
+    a, b, within, merits: (n,) of images best first; within: how many of the same two labels come
+    before. Fills possible (n,): whether an image can be chosen in some larger pool; and least_a,
+    least_b (C,): merits below which no image with that label can, 0 for none. See mad.survivors.
+    """
+    size, classes = a.shape[0], least_a.shape[0]
+    spare = (total - 1) // cap
+    partners_a, partners_b = np.zeros(classes, np.int64), np.zeros(classes, np.int64)
+    count_a, count_b = np.zeros(classes, np.int64), np.zeros(classes, np.int64)
+    full_a, full_b = 0, 0
+    fit = 0
+    for i in range(size):
+        x, y = a[i], b[i]
+        again = np.int64(within[i] > 0)
+        possible[i] = (
+            within[i] < per_cell
+            and least_a[x] == 0
+            and least_b[y] == 0
+            and within[i] + max(0, partners_a[x] - again - (spare - full_b)) < cap
+            and within[i] + max(0, partners_b[y] - again - (spare - full_a)) < cap
+        )
+        if least_a[x] or least_b[y]:
+            continue
+        if within[i] == 0:
+            partners_a[x] += 1
+            partners_b[y] += 1
+        is_changed = False
+        is_due = partners_a[x] - (spare - full_b) >= cap or partners_b[y] - (spare - full_a) >= cap
+        while is_due:
+            is_due = False
+            for label in range(classes):
+                if least_a[label] == 0 and partners_a[label] - (spare - full_b) >= cap:
+                    least_a[label] = max(1, merits[i])
+                    full_a += 1
+                    is_due = True
+                    for j in range(i + 1):
+                        if a[j] == label and within[j] == 0 and least_b[b[j]] == 0:
+                            partners_b[b[j]] -= 1
+                if least_b[label] == 0 and partners_b[label] - (spare - full_a) >= cap:
+                    least_b[label] = max(1, merits[i])
+                    full_b += 1
+                    is_due = True
+                    for j in range(i + 1):
+                        if b[j] == label and within[j] == 0 and least_a[a[j]] == 0:
+                            partners_a[a[j]] -= 1
+            is_changed |= is_due
+        first = i
+        if is_changed:
+            count_a[:], count_b[:] = 0, 0
+            first, fit = 0, 0
+        for j in range(first, i + 1):
+            u, v = a[j], b[j]
+            if within[j] >= per_cell or least_a[u] or least_b[v]:
+                continue
+            if count_a[u] < cap and count_b[v] < cap:
+                count_a[u] += 1
+                count_b[v] += 1
+                fit += 1
+        limit = 2 * (total - 1) - cap * (full_a + full_b)
+        if per_cell < min(cap, total):
+            limit += total - 1 - cap * max(full_a, full_b)
+        if full_a > spare or full_b > spare or fit > limit:
+            return i + 1, True
+    return size, False

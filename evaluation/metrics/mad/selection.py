@@ -8,7 +8,7 @@ Source: Wang, Chen, Wang, Ma, ICLR 2020; where we differ from the authors' code,
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, Protocol
 
@@ -22,6 +22,8 @@ CHUNK = 1 << 20
 _FIRST_BOUNDS = (1 << 15, 1 << 17, 1 << 20)
 # Drawing a bound costs as much as reading so many images: with fewer to come it saves nothing.
 _WORTH_A_BOUND = 1 << 19
+# Levels whose cells are kept for the next bound of that level.
+_LEVELS_KEPT = 32
 
 
 @dataclass(frozen=True)
@@ -141,22 +143,19 @@ def threshold_key(min_confidence: float, wide: bool) -> int:
     return int((value + kind(0)).view(np.uint32 if wide else np.uint16))
 
 
-def choose(
-    candidates: Candidates, levels: Levels, rule: Rule, ids: ImageIds, limit: int | None = None
-) -> NDArray[np.int64]:
-    """Places in candidates of the images chosen, best first; at most limit (rule.total).
+def choose(candidates: Candidates, levels: Levels, rule: Rule, ids: ImageIds) -> NDArray[np.int64]:
+    """Places in candidates of the images chosen, best first; at most rule.total.
 
     Order: distance descending, smaller confidence descending, image id ascending by bytes. An image
     is passed over when one of its labels already stands max_per_label times for its classifier, and
     under unique_pairs when its two labels already stand together.
     """
     merits = candidates.merits(levels)
-    limit = rule.total if limit is None else limit
-    size = max(1024, 8 * limit)
+    size = max(1024, 8 * rule.total)
     while True:
         order = _best_first(merits, candidates.images, ids, size)
-        taken = _greedy(candidates, order, rule, limit)
-        if len(taken) == limit or len(order) == len(merits):
+        taken = _greedy(candidates, order, rule)
+        if len(taken) == rule.total or len(order) == len(merits):
             return np.array(taken, np.int64)
         size *= 8
 
@@ -179,14 +178,14 @@ def _best_first(
     return places[order]
 
 
-def _greedy(candidates: Candidates, order: NDArray[np.int64], rule: Rule, limit: int) -> list[int]:
+def _greedy(candidates: Candidates, order: NDArray[np.int64], rule: Rule) -> list[int]:
     a, b = candidates.a[order].tolist(), candidates.b[order].tolist()
     count_a: Counter[int] = Counter()
     count_b: Counter[int] = Counter()
     together: set[tuple[int, int]] = set()
     taken: list[int] = []
     for place, label_a, label_b in zip(order.tolist(), a, b, strict=True):
-        if len(taken) == limit:
+        if len(taken) == rule.total:
             break
         if count_a[label_a] == rule.max_per_label or count_b[label_b] == rule.max_per_label:
             continue
@@ -199,64 +198,130 @@ def _greedy(candidates: Candidates, order: NDArray[np.int64], rule: Rule, limit:
     return taken
 
 
-def bound(candidates: Candidates, levels: Levels, rule: Rule, ids: ImageIds) -> int:
-    """A merit below which no image can be chosen, however many more images come; 0 for none.
-
-    The caps are two (with unique_pairs three) partition matroids. What greedy takes above a merit
-    is a maximal common independent set there, and such a set is at least half (a third) as large as
-    any other. So where 2 (3) × total images fit together above a merit, greedy finds its total
-    above it too, in this pool and in every larger one.
+@dataclass(frozen=True)
+class Bounds:
+    """Merits below which no image of a pair can be chosen: with any labels, by its first label, by
+    its second; (C,) int64. 0: any can.
     """
-    limit = (3 if rule.unique_pairs else 2) * rule.total
-    taken = choose(candidates, levels, rule, ids, limit)
-    if len(taken) < limit:
-        return 0
-    return int(candidates.where(taken[-1:]).merits(levels)[0])
+
+    least: int
+    least_a: NDArray[np.int64]
+    least_b: NDArray[np.int64]
+
+    @classmethod
+    def none(cls, classes: int) -> "Bounds":
+        return cls(0, np.zeros(classes, np.int64), np.zeros(classes, np.int64))
 
 
-def survivors(candidates: Candidates, levels: Levels, rule: Rule, ids: ImageIds) -> Candidates:
-    """Candidates less those that bound() rules out."""
-    least = bound(candidates, levels, rule, ids)
-    return candidates.where(candidates.merits(levels) >= least) if least else candidates
+def survivors(
+    candidates: Candidates, levels: Levels, rule: Rule, ids: ImageIds
+) -> tuple[Candidates, Bounds]:
+    """The candidates that may be chosen once more images come, best first, and what rules out the
+    others.
+
+    Let T be rule.total, c max_per_label, q = (T − 1) // c. Say that greedy over these and any other
+    images takes x = (a, b). Before x it took a set G of at most T − 1, so at most q labels of each
+    classifier are full (stand c times), and a and b are not. What was before x and not taken has
+    a full label (or, with unique_pairs, shares both labels with one of G).
+
+    1. Cell: of the images of x's two labels before x, which all are in G, fewer than c
+       (unique_pairs: none).
+    2. Label: let F be labels of the second classifier known to be full (by 3), b none of them. Of
+       the labels outside F that stand beside a before x, b aside, at most q − |F| are full; each
+       other one has an image in G, with label a. So their number, less q − |F|, plus the images of
+       1 is less than c.
+    3. A label for which 2 leaves no room, whatever the other label, is full once those images have
+       passed, in every larger pool: no later image with it is taken.
+    4. Pair: let S be images before x without labels known to be full, which greedy takes among
+       themselves: no label stands more than c times. A full label that is not known to be full
+       accounts for c of G and at most c of S. With f and g labels known to be full, those of S that
+       a label of the first classifier keeps out of G number at most T − 1 − c·f less |S ∩ G|, of
+       the second T − 1 − c·g less |S ∩ G|. So |S| is at most 2(T − 1) − c·(f + g). With
+       unique_pairs, T − 1 − c·max(f, g) more may share both labels with one of G.
+    """
+    from evaluation.metrics.mad.kernels import rule_out
+
+    classes = len(levels.of)
+    merits = candidates.merits(levels)
+    size = max(4096, 32 * rule.total)
+    while True:
+        order = _best_first(merits, candidates.images, ids, size)
+        best = candidates.where(order)
+        bounds = Bounds.none(classes)
+        possible = np.zeros(len(order), np.bool_)
+        looked_at, is_over = rule_out(
+            best.a,
+            best.b,
+            _places_in_cells(best, classes),
+            merits[order],
+            rule.total,
+            rule.max_per_label,
+            rule.per_cell,
+            possible,
+            bounds.least_a,
+            bounds.least_b,
+        )
+        if is_over:
+            bounds = replace(bounds, least=int(merits[order[looked_at - 1]]))
+        if is_over or len(order) == len(merits):
+            return best.where(possible), bounds
+        size *= 8
+
+
+def _places_in_cells(candidates: Candidates, classes: int) -> NDArray[np.int64]:
+    """How many with the same two labels come before each."""
+    cells = candidates.a.astype(np.int64) * classes + candidates.b
+    order = np.argsort(cells, kind="stable")
+    cells = cells[order]
+    at = np.arange(len(cells))
+    is_first = np.diff(cells, prepend=-1) != 0
+    places = np.empty(len(cells), np.int64)
+    places[order] = at - np.maximum.accumulate(np.where(is_first, at, 0))
+    return places
 
 
 class PairReducer:
-    """Reduces the predictions of one pair after another to candidates. One per thread.
+    """Reduces the predictions of one pair after another to candidates. One per thread."""
 
-    prune: drop what cannot be chosen any more, which is what makes large pools cheap; without it
-    the result is the full mergeable state: per cell of two labels its best rule.per_cell images.
-    """
-
-    def __init__(self, levels: Levels, rule: Rule, ids: ImageIds, prune: bool = True) -> None:
-        self.levels, self.rule, self.ids, self.prune = levels, rule, ids, prune
-        classes = len(levels.of)
-        shape = (classes, classes, rule.per_cell)
+    def __init__(self, levels: Levels, rule: Rule, ids: ImageIds) -> None:
+        self.levels, self.rule, self.ids = levels, rule, ids
+        self._classes = len(levels.of)
+        shape = (self._classes, self._classes, rule.per_cell)
         self._count = np.zeros(shape[:2], np.uint16)
         self._images = np.empty(shape, np.int64)
         self._keys: dict[bool, NDArray[Any]] = {}
-        self._need = np.empty(shape[:2], np.uint16)
-        # Whether only opened cells need more than the threshold.
-        self._need_is_clear = False
+        self._need: NDArray[Any] = np.empty((0, 0), np.uint8)
         # Cells with images: to read and to clear them without a look at all the others.
-        self._opened = np.empty(classes * classes, np.int32)
+        self._opened = np.empty(self._classes * self._classes, np.int32)
         self._opened_count = 0
-        # Merits below which nothing is kept of the pair at hand: anywhere, for a label of the first
-        # classifier, for one of the second. 0: everything is.
-        self._least = 0
-        self._least_a = self._least_b = np.zeros(classes, np.int64)
-        self._all_alive = np.packbits(~np.eye(classes, dtype=bool), bitorder="little")
+        # What nothing is kept below of the pair at hand, and the cells of the level of its least.
+        self._bounds = Bounds.none(self._classes)
+        self._tied = np.zeros(0, np.int64)
+        # By level: a bit for each cell at it or above, and the cells at it.
+        self._at_level: dict[int, tuple[NDArray[np.uint8], NDArray[np.int64]]] = {}
 
-    def reduce(self, a: Predictions, b: Predictions, part: slice) -> Candidates:
-        """The candidates among the images of part (start and stop given)."""
+    def reduce(
+        self,
+        a: Predictions,
+        b: Predictions,
+        part: slice,
+        bounds: Bounds | None = None,
+        more: int = 0,
+    ) -> Candidates:
+        """The candidates among the images of part (start and stop given).
+
+        bounds: what is known of the pair from other images. more: images that follow the part.
+        """
         from evaluation.metrics.mad.kernels import best_per_cell
 
         wide = not (a.confidences.dtype == b.confidences.dtype == np.float16)
         threshold = threshold_key(self.rule.min_confidence, wide)
         keys, need = self._tables(wide, threshold)
         kind = np.result_type(a.labels, b.labels)
-        alive = self._alive()
+        alive = self._raise(bounds or Bounds.none(self._classes), need)
+        first_bounds = () if self._bounds.least else _FIRST_BOUNDS
         done = 0
-        for piece in _pieces(part):
+        for piece in _pieces(part, first_bounds):
             self._opened_count = best_per_cell(
                 a.labels[piece].astype(kind, copy=False),
                 b.labels[piece].astype(kind, copy=False),
@@ -276,10 +341,11 @@ class PairReducer:
                 self.ids.marks,
             )
             done += piece.stop - piece.start
-            to_come = part.stop - piece.stop
-            if self.prune and to_come >= _WORTH_A_BOUND and _is_bound_due(done):
-                self._raise(keys, need)
-                alive = self._alive()
+            to_come = part.stop - piece.stop + more
+            if to_come >= _WORTH_A_BOUND and done in first_bounds:
+                held = self._collect(keys)
+                _, tighter = survivors(held, self.levels, self.rule, self.ids)
+                alive = self._raise(tighter, need)
         return self._collect(keys)
 
     def _tables(self, wide: bool, threshold: int) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -290,85 +356,59 @@ class PairReducer:
         opened = self._opened[: self._opened_count]
         self._count.reshape(-1)[opened] = 0
         self._opened_count = 0
-        if self._need.dtype != kind or not self._need_is_clear:
+        if self._need.dtype != kind:
             self._need = np.full(self._count.shape, threshold, kind)
-        else:
-            self._need.reshape(-1)[opened] = threshold
-        self._need_is_clear = True
-        self._least = 0
-        self._least_a = self._least_b = np.zeros(len(self.levels.of), np.int64)
+        for cells in (opened, self._tied):
+            self._need.reshape(-1)[cells] = threshold
+        self._tied = self._tied[:0]
         return self._keys[wide], self._need
 
-    def _alive(self) -> NDArray[np.uint8]:
-        """One bit a cell: whether its distance still counts. Equal labels never do."""
-        if not (self._least or self._least_a.any() or self._least_b.any()):
-            return self._all_alive
-        level_a = np.maximum(self._least_a, self._least) >> 32
-        level_b = self._least_b >> 32
-        alive = self.levels.of >= np.maximum.outer(
-            level_a.astype(np.int32), level_b.astype(np.int32)
-        )
-        np.fill_diagonal(alive, False)
-        return np.packbits(alive, bitorder="little")
+    def _raise(self, bounds: Bounds, need: NDArray[Any]) -> NDArray[np.uint8]:
+        """Keeps nothing below these bounds from now on. One bit a cell: whether its distance still
+        counts. Equal labels never do.
+        """
+        from evaluation.metrics.mad.kernels import clear_below
 
-    def _raise(self, keys: NDArray[Any], need: NDArray[Any]) -> None:
-        """Draws the bounds tighter from what the cells hold."""
-        self._raise_labels(keys)
-        least = bound(self._collect(keys), self.levels, self.rule, self.ids)
-        if not least:
-            return
-        self._least = least
-        key = least & 0xFFFFFFFF
-        if keys.dtype == np.uint16:
+        self._bounds = bounds
+        level = bounds.least >> 32
+        if level not in self._at_level:
+            if len(self._at_level) == _LEVELS_KEPT:
+                self._at_level.clear()
+            cells = self.levels.of >= level
+            np.fill_diagonal(cells, False)
+            tied = np.flatnonzero(self.levels.of == level) if bounds.least else self._tied[:0]
+            self._at_level[level] = np.packbits(cells, bitorder="little"), tied
+        kept, tied = self._at_level[level]
+        alive = kept.copy()
+        clear_below(alive, self.levels.of, bounds.least_a, bounds.least_b, level)
+        key = bounds.least & 0xFFFFFFFF
+        if need.dtype == np.uint16:
             key = int(np.uint32(key).view(np.float32).astype(np.float16).view(np.uint16))
-        tied = np.flatnonzero(self.levels.of == least >> 32)
         flat = need.reshape(-1)
         flat[tied] = np.maximum(flat[tied], key)
-        self._need_is_clear = False
-
-    def _raise_labels(self, keys: NDArray[Any]) -> None:
-        """What a label of many partners can be taken with.
-
-        While fewer than total images are chosen, at most total / cap labels of the other classifier
-        have reached their cap. So of the best images with total / cap + cap different partners,
-        greedy takes as many as the cap allows, and nothing of this label below them, in this pool
-        and in every larger one.
-        """
-        from evaluation.metrics.mad.kernels import nth_best
-
-        cap = self.rule.max_per_label
-        partners = self.rule.total // cap + cap
-        if partners >= len(self.levels.of):
-            return
-        cells = self._opened[: self._opened_count].astype(np.int64)
-        merits = self._merits(cells, keys.reshape(-1, keys.shape[2])[cells, 0])
-        a, b = np.divmod(cells, len(self.levels.of))
-        self._least_a = nth_best(a, merits, len(self.levels.of), partners)
-        self._least_b = nth_best(b, merits, len(self.levels.of), partners)
-
-    def _merits(self, cells: NDArray[np.int64], keys: NDArray[Any]) -> NDArray[np.int64]:
-        return (self.levels.of.reshape(-1)[cells].astype(np.int64) << 32) | _widened(keys)
+        self._tied = np.concatenate([self._tied, tied])
+        return alive
 
     def _collect(self, keys: NDArray[Any]) -> Candidates:
         """What the cells hold, less what lies under the bounds."""
         filled = self._opened[: self._opened_count].astype(np.int64)
-        classes = len(self.levels.of)
-        if self.prune:
-            a, b = np.divmod(filled, classes)
-            least = np.maximum(np.maximum(self._least_a[a], self._least_b[b]), self._least)
-            filled = filled[self.levels.of.reshape(-1)[filled] >= least >> 32]
+        a, b = np.divmod(filled, self._classes)
+        bounds = self._bounds
+        least = np.maximum(np.maximum(bounds.least_a[a], bounds.least_b[b]), bounds.least)
+        filled = filled[self.levels.of.reshape(-1)[filled] >= least >> 32]
         counts = self._count.reshape(-1)[filled].astype(np.int64)
         cells = np.repeat(filled, counts)
         within = np.arange(len(cells)) - np.repeat(np.cumsum(counts) - counts, counts)
         places = cells * keys.shape[2] + within
-        a, b = np.divmod(cells, classes)
+        a, b = np.divmod(cells, self._classes)
         held = Candidates(
             a.astype(np.int32),
             b.astype(np.int32),
             _widened(keys.reshape(-1)[places]),
             self._images.reshape(-1)[places],
         )
-        return held.where(held.merits(self.levels) >= self._least) if self._least else held
+        least = np.maximum(np.maximum(bounds.least_a[held.a], bounds.least_b[held.b]), bounds.least)
+        return held.where(held.merits(self.levels) >= least)
 
 
 def _widened(keys: NDArray[Any]) -> NDArray[np.uint32]:
@@ -378,13 +418,9 @@ def _widened(keys: NDArray[Any]) -> NDArray[np.uint32]:
     return keys.view(np.float16).astype(np.float32).view(np.uint32)
 
 
-def _pieces(part: slice) -> list[slice]:
-    """Consecutive pieces of at most CHUNK images, cut where the bound is first drawn."""
-    cuts = [part.start + n for n in _FIRST_BOUNDS]
+def _pieces(part: slice, first: Sequence[int]) -> list[slice]:
+    """Consecutive pieces of at most CHUNK images, cut after the first so many too."""
+    cuts = [part.start + n for n in first]
     edges = sorted({*cuts, *range(part.start, part.stop, CHUNK), part.start, part.stop})
     edges = [edge for edge in edges if edge <= part.stop]
     return [slice(x, y) for x, y in pairwise(edges)]
-
-
-def _is_bound_due(done: int) -> bool:
-    return done in _FIRST_BOUNDS or done % (8 * CHUNK) == 0

@@ -10,12 +10,13 @@ from torch import Tensor
 from evaluation.devices import Batch
 from evaluation.metrics.mad.selection import (
     CHUNK,
+    Bounds,
     Candidates,
     ImageIds,
     Levels,
     Predictions,
     Rule,
-    bound,
+    survivors,
 )
 
 # Keys of confidences in [0, 1] stay under 2^30 as float32 bits.
@@ -31,17 +32,22 @@ class SortingReducer:
     the last one kept stay, and the host decides among them by id.
     """
 
-    def __init__(
-        self, levels: Levels, rule: Rule, ids: ImageIds, prune: bool = True, device: str = "cpu"
-    ) -> None:
-        self.levels, self.rule, self.ids, self.prune = levels, rule, ids, prune
+    def __init__(self, levels: Levels, rule: Rule, ids: ImageIds, device: str = "cpu") -> None:
+        self.levels, self.rule, self.ids = levels, rule, ids
         self.device = torch.device(device)
         self.batch = Batch(CHUNK)
         self._level = torch.from_numpy(levels.of).to(self.device).reshape(-1)
 
-    def reduce(self, a: Predictions, b: Predictions, part: slice) -> Candidates:
-        """The candidates among the images of part (start and stop given)."""
-        least = 0
+    def reduce(
+        self,
+        a: Predictions,
+        b: Predictions,
+        part: slice,
+        bounds: Bounds | None = None,
+        more: int = 0,
+    ) -> Candidates:
+        """The candidates among the images of part; see mad.PairReducer.reduce."""
+        least = bounds.least if bounds else 0
         packed = torch.zeros(0, dtype=torch.int64, device=self.device)
         images = packed.clone()
 
@@ -54,8 +60,9 @@ class SortingReducer:
         while start < part.stop:
             piece, packed, images = self.batch.attempt(with_piece)
             start = piece.stop
-            if self.prune and start < part.stop:
-                least = bound(self._candidates(packed, images), self.levels, self.rule, self.ids)
+            if start < part.stop:
+                held = self._candidates(packed, images)
+                least = max(least, survivors(held, self.levels, self.rule, self.ids)[1].least)
                 kept = self._merits(packed) >= least
                 packed, images = packed[kept], images[kept]
         return self._resolved(self._candidates(packed, images))

@@ -114,8 +114,8 @@ class CdsResult(Record):
 
     sequences: how many, or the scores of each. few_objects: categories whose intervals say little.
     category_names: what to call a category that is a wnid. instances: wnids of instances among the
-    classes, where there are any. sure: what of the order of the machines is sure. release,
-    code_version: of a benchmark's run.
+    classes, where there are any. sure: what of the order of the machines is sure. device,
+    versions: see devices.named. release, code_version: of a benchmark's run.
     """
 
     classifiers: list[str]
@@ -135,3 +135,5 @@ class CdsResult(Record):
     tables: CdsTables
     release: ScoredRelease | None = None
     code_version: str | None = None
+    device: str | None = None
+    versions: dict[str, str] | None = None

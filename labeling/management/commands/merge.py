@@ -13,7 +13,7 @@ from labeling.files import BadInput
 from labeling.geometry import alpha_shapes, mask_png
 from labeling.geometry.polygons import Polygons
 from labeling.geometry.regions import mask_of
-from labeling.management.contract import ContractCommand, Result, table
+from labeling.management.contract import ContractCommand, Result, UsageError, table
 
 
 class Command(ContractCommand):
@@ -34,6 +34,15 @@ class Command(ContractCommand):
             "--cap", type=_length, help="pixels; beyond this first radius the pieces stay apart"
         )
         parser.add_argument("--fill-holes", action="store_true", help="fill the holes")
+        parser.add_argument(
+            "--method",
+            choices=alpha_shapes.METHODS,
+            default="radius",
+            help="radius: ours, exact; alphashape: that package, which fills holes (radius)",
+        )
+        parser.add_argument(
+            "--alpha", type=_length, help="1 / pixels, for --method alphashape; default: 1 / radius"
+        )
         parser.add_argument("--out", type=Path, metavar="MERGED.png", help="the merged mask")
 
     def action(  # type: ignore[override]
@@ -42,9 +51,17 @@ class Command(ContractCommand):
         radius: float | None,
         cap: float | None,
         fill_holes: bool,
+        method: str,
+        alpha: float | None,
         out: Path | None,
         **_: Any,
     ) -> Result:
+        if alpha is not None:
+            if method != "alphashape":
+                raise UsageError("--alpha is the package's: give --method alphashape with it")
+            if radius is not None:
+                raise UsageError("--alpha is 1 / radius: give --alpha or --radius, not both")
+            radius = 1 / alpha
         pieces = [mask_png.read(path, settings.ASSAY_MAX_IMAGE_PIXELS) for path in masks]
         height, width = pieces[0].shape
         for path, piece in zip(masks, pieces, strict=True):
@@ -56,14 +73,18 @@ class Command(ContractCommand):
                     cure="give masks of one photograph",
                 )
         try:
-            merged = alpha_shapes.merge(pieces, radius, cap, holes=not fill_holes)
+            merged = alpha_shapes.merge(pieces, radius, cap, not fill_holes, method)
         except Refusal as refusal:
             raise BadInput(refusal.message, file=masks[0]) from None
         if merged.apart:
             self.warn(f"the pieces are not joined: that takes radius {merged.joins_at:.6g}")
         if out is not None:
             mask_png.write(out, mask_of(merged.polygons, (0, 0, width, height)))
+        if alpha is None and merged.radius is not None:
+            alpha = 1 / merged.radius
         return {
+            "method": method,
+            **({"alpha": alpha} if method == "alphashape" else {}),
             "radius": merged.radius,
             "area": merged.area,
             "union_area": merged.union_area,
@@ -98,5 +119,5 @@ def _length(text: str) -> float:
     except ValueError:
         value = math.nan
     if not 0 < value < math.inf:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of pixels above 0")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0")
     return value

@@ -36,6 +36,7 @@ class MergeSerializer(Plain):
     holes = serializers.BooleanField(help_text="Whether holes were kept.")
     apart = serializers.BooleanField(help_text="The pieces lie too far apart.")
     chosen = serializers.BooleanField(help_text="A person chose the radius.")
+    method = serializers.CharField(help_text="radius, or alphashape: by that package.")
 
 
 class PartSerializer(Plain):
@@ -64,6 +65,11 @@ class ChosenRadiusSerializer(Body):
     instance = serializers.CharField(max_length=200, allow_blank=True, default="")
     radius = serializers.FloatField(
         allow_null=True, help_text="Pixels; null goes back to the automatic one."
+    )
+    method = serializers.CharField(
+        max_length=20,
+        default=merging.METHODS[0],
+        help_text="radius, or alphashape: what that package draws at alpha = 1 / radius.",
     )
 
 
@@ -189,7 +195,10 @@ class ObjectViewSet(InDataset):
         """
         item = self.item()
         body = self.read(ChosenRadiusSerializer)
-        merging.choose(item, body["part"], body["instance"], body["radius"], self.user)
+        part, instance, radius, method = (
+            body[name] for name in ("part", "instance", "radius", "method")
+        )
+        merging.choose(item, part, instance, radius, self.user, method)
         return self.answer(ObjectSerializer, _rows([self.item()])[0])
 
 
@@ -262,5 +271,5 @@ def _part(part: Part) -> dict[str, object]:
         "state": part.state,
         "polygons": as_json(part.polygons),
         "names": part.names,
-        "merges": [merge_content(one) for one in part.merges],
+        "merges": [{"method": one.method, **merge_content(one)} for one in part.merges],
     }

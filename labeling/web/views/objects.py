@@ -22,6 +22,7 @@ from labeling.reports import object_overview
 from labeling.web.views.shared import SignedIn, display_response, query_of, sent
 
 TILES = 24
+METHODS = {"radius": "Exact radius", "alphashape": "alphashape package"}
 # What of the image is shown, with the key that shows it.
 CROPS = {"wide": "With context", "tight": "Tight", "image": "Whole image"}
 
@@ -73,17 +74,19 @@ def object_image(request: SignedIn, name: str, pk: int) -> HttpResponse:
 @login_required
 @require_POST
 def object_merge(request: SignedIn, name: str, pk: int) -> HttpResponse:
-    """Keeps another radius for a merge, or goes back to the automatic one."""
+    """Keeps another radius or method for a merge, or goes back to the automatic one."""
     dataset = dataset_for(request.user, name)
     item = _object(dataset, pk)
     part, instance, text = (sent(request, field) for field in ("part", "instance", "radius"))
     asked = {"part": part, "instance": instance, "crop": sent(request, "crop")}
+    radius, method = None, merging.METHODS[0]
     try:
-        radius = None if "automatic" in request.POST else _radius(text)
+        if "automatic" not in request.POST:
+            radius, method = _radius(text), sent(request, "method") or method
         if "preview" in request.POST:
-            asked["radius"] = "" if radius is None else f"{radius:g}"
+            asked |= {"radius": "" if radius is None else f"{radius:g}", "method": method}
         else:
-            merging.choose(item, part, instance, radius, request.user)
+            merging.choose(item, part, instance, radius, request.user, method)
             messages.success(request, "Kept. The raw pieces stay; you can always choose another.")
     except NotYours:
         raise
@@ -156,7 +159,8 @@ def _merge(request: SignedIn, found: PartedObject) -> dict[str, object]:
     context: dict[str, object] = {"part_key": part.key, "kept": merge, "tried": False, "fault": ""}
     if text := request.GET.get("radius", ""):
         try:
-            tried = merging.with_radius(merge, _radius(text))
+            method = request.GET.get("method", merge.method)
+            tried = merging.with_radius(merge, _radius(text), method)
         except Refusal as refusal:
             context["fault"] = refusal.message
         else:
@@ -174,6 +178,8 @@ def _shown(merge: Merge) -> dict[str, object]:
         "radius": f"{math.ceil(100 * radius) / 100:g}",
         "slider_most": max(10, round(4 * made.joins_at)),
         "least": merging.LEAST_PX,
+        "methods": METHODS,
+        "alpha_value": 1 / radius,
         "pieces": [svg.path_data(piece) for piece in made.merge.pieces],
         "alpha": svg.path_data(made.polygons),
         "hull": svg.path_data(made.hull),

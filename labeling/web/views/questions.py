@@ -12,15 +12,15 @@ from labeling.kinds import KINDS
 from labeling.kinds.base import GRAPH, IMAGES, OBJECTS, PAIRS
 from labeling.models import Campaign
 from labeling.plurals import count_of
-from labeling.reports import overview, part_overview
+from labeling.reports import overview, part_overview, question_list
 from labeling.web.forms.common import carried_out
 from labeling.web.forms.questions import QuestionFilterForm, QuestionsForm
 from labeling.web.views.shared import (
     SignedIn,
     display_response,
     done,
+    key_of,
     own_campaign,
-    page_of,
     query_of,
     question_in,
     render_campaign,
@@ -39,22 +39,20 @@ def questions(request: SignedIn, name: str) -> HttpResponse:
     campaign = watched_campaign(request, name)
     form = QuestionFilterForm(campaign, request.GET)
     chosen = form.cleaned_data if form.is_valid() else {}
-    found = overview.questions_of(
-        campaign,
-        state=chosen.get("state", ""),
-        topic=chosen.get("topic", ""),
-        search=chosen.get("q", ""),
+    wanted = question_list.Filter(
+        state=chosen.get("state", ""), topic=chosen.get("topic", ""), search=chosen.get("q", "")
     )
-    page = page_of(request, found, PAGE)
+    after, before = (key_of(request.GET.get(name, "")) for name in ("after", "before"))
+    page = question_list.page(campaign, wanted, PAGE, after=after, before=before)
     return render_campaign(
         request,
         "labeling/questions.html",
         campaign,
         "questions",
         form=form,
-        rows=overview.question_rows(campaign, list(page.object_list)),
-        page_obj=page,
-        query=query_of(request),
+        rows=overview.question_rows(campaign, page.questions),
+        key_page=page,
+        query=query_of(request, "after", "before", "page"),
     )
 
 

@@ -13,6 +13,7 @@ from django.utils.module_loading import import_string
 from labeling.campaigns.access import ANNOTATOR, RESEARCHER, campaign_for
 from labeling.campaigns.names import Names
 from labeling.datasets import images
+from labeling.db import question_counts
 from labeling.errors import NotYours
 from labeling.kinds import KINDS
 from labeling.models import Campaign, Image, Membership, Question, User
@@ -40,7 +41,7 @@ def render_campaign(
     request: SignedIn, template: str, campaign: Campaign, tab: str, **context: Any
 ) -> HttpResponse:
     """A page inside a campaign's frame: its name, state and tabs."""
-    in_review = campaign.questions.filter(state=Question.State.REVIEW).count()
+    in_review = question_counts.of(campaign.pk).review
     role = role_in(campaign, request.user)
     frame = {
         "campaign": campaign,
@@ -92,10 +93,11 @@ def report_page(
     return response
 
 
-def query_of(request: SignedIn, name: str = "page") -> str:
-    """The address's query without its page, for links to the other pages."""
+def query_of(request: SignedIn, *names: str) -> str:
+    """The address's query without its page (or what these names say), for links to other pages."""
     query = request.GET.copy()
-    query.pop(name, None)
+    for name in names or ("page",):
+        query.pop(name, None)
     return query.urlencode()
 
 

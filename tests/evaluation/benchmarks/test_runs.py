@@ -9,6 +9,7 @@ from django.utils import timezone
 from evaluation import tasks
 from evaluation.benchmarks import runs
 from evaluation.benchmarks.kinds.mad import competitions
+from evaluation.devices import versions
 from evaluation.metrics.mad import ranking
 from evaluation.models import Benchmark, Run
 from labeling.errors import Conflict
@@ -48,6 +49,7 @@ def test_a_run_freezes_ranks_and_keeps_the_result(settled, alice, run_jobs):
     assert run.result["cases"] == {"I": 3, "II": 6, "III": 0}
     assert run.result["pending"] == 0
     assert run.result["release"]["sha256"] == run.release.sha256
+    assert (run.result["device"], run.result["versions"]) == ("cpu", versions())
 
 
 def test_result_is_what_ranking_the_frozen_files_gives(settled, run_jobs):

@@ -9,7 +9,7 @@ import pytest
 
 from evaluation.classifiers import opening
 from evaluation.devices import versions
-from evaluation.management.commands import classify as command
+from evaluation.management import network_options
 from evaluation.metrics.wordnet import nouns
 from evaluation.readers.frame_predictions import read_predictions
 from evaluation.readers.sequences import read_sequences
@@ -263,7 +263,7 @@ def test_a_release_without_photographs_says_where_they_go(folder, shell):
 
 
 def test_without_wordnet_the_cure_is_told(classify, monkeypatch):
-    monkeypatch.setattr(command, "load", missing)
+    monkeypatch.setattr(network_options, "load", missing)
 
     status, told = classify()
 

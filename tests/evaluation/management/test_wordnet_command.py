@@ -1,6 +1,7 @@
 """`manage.py wordnet similarity|criteria` and what they refuse."""
 
 import functools
+import math
 from pathlib import Path
 
 import pytest
@@ -37,6 +38,111 @@ def test_dog_and_cat_with_the_ancestor_and_every_setting(convention, value):
         "convention": convention,
         "by": "wnid",
     }
+
+
+@pytest.mark.parametrize(
+    ("measure", "value"), [("wup", 0.857142857142857), ("path", 0.2), ("lch", 2.028148247292286)]
+)
+def test_dog_and_cat_as_nltks_documentation_prints_them(measure, value):
+    found = result_of(
+        "similarity", "dog.n.01", "cat.n.01", "--convention", "nltk", "--measure", measure
+    )
+
+    assert found["similarity"] == pytest.approx(value, abs=1e-14)
+    assert (found["ancestor"], found["measure"], found["convention"]) == (
+        "n02075296",
+        measure,
+        "nltk",
+    )
+    assert "instances" not in found
+
+
+def test_nltk_compares_an_instance_and_it_is_named():
+    found = result_of("similarity", "dog.n.01", "chihuahua.n.01", "--convention", "nltk")
+
+    assert found["instances"] == ["n08742578"]
+
+
+def test_nltk_needs_no_more_of_the_folder_than_the_nouns(tmp_path, wordnet, monkeypatch):
+    for name in ("data.noun", "index.noun"):
+        (tmp_path / name).symlink_to(wordnet.folder / name)
+    monkeypatch.setenv("ASSAY_WORDNET", str(tmp_path))
+
+    found = result_of("similarity", "dog.n.01", "cat.n.01", "--convention", "nltk")
+
+    assert found["similarity"] == pytest.approx(6 / 7)
+
+
+def test_information_content_is_read_from_the_file_and_named(tmp_path, wordnet):
+    # Half of all that is counted is a carnivore, an eighth a dog, an eighth a cat. To nltk a class
+    # without a count would say endlessly much.
+    carnivore = wordnet.find("carnivore.n.01")
+    above = [
+        f"{wordnet.offsets[i]}n {4 if i == carnivore else 8}\n"
+        for i in wordnet.ancestors(carnivore) - {wordnet.find("entity")}
+    ]
+    path = tmp_path / "ic.dat"
+    path.write_text(
+        "wnver::3.0\n1740n 8 ROOT\n2084071n 1\n2121620n 1\n1740v 5 ROOT\n" + "".join(above)
+    )
+    arguments = ("similarity", "dog.n.01", "cat.n.01", "--convention", "nltk", "--ic", path)
+
+    found = {name: result_of(*arguments, "--measure", name) for name in ("res", "lin", "jcn")}
+
+    assert {name: one["similarity"] for name, one in found.items()} == pytest.approx(
+        {"res": math.log(2), "lin": 1 / 3, "jcn": 1 / math.log(16)}
+    )
+    assert {one["ancestor"] for one in found.values()} == {"n02075296"}
+    assert {one["ic"] for one in found.values()} == {str(path)}
+    nothing = result_of("similarity", "entity", "entity", *arguments[3:], "--measure", "lin")
+    assert nothing["similarity"] is None
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "words"),
+    [
+        (None, None, "cannot be read"),
+        ("", 1, "no wnver::"),
+        ("image,wnid\na.jpg,n02084071\n", 1, "no wnver::"),
+        ("wnver::x\n1740n 8 ROOT\n2084071n\n", 3, "is no synset with its count"),
+        ("wnver::x\n1740n 8 ROOT\n2084071n -3\n", 3, "is no synset with its count"),
+        ("wnver::x\n1740n 8 ROOT\n1741n 3\n", 3, "1741n is no noun of WordNet 3.0"),
+        ("wnver::x\n2084071n 3\n", None, "marked ROOT"),
+        ("wnver::x\n1740n 0 ROOT\n", None, "marked ROOT"),
+    ],
+)
+def test_a_file_that_is_no_information_content_is_named(tmp_path, text, line, words):
+    path = tmp_path / "ic.dat"
+    if text is not None:
+        path.write_text(text)
+    options = ("--convention", "nltk", "--measure", "res", "--ic", path)
+
+    refusal = refused("similarity", "dog.n.01", "cat.n.01", *options)
+
+    assert words in refusal["error"]
+    assert (refusal["file"], refusal["line"]) == (str(path), line)
+    assert "ic-brown.dat" in refusal["cure"]
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("nltk", "--measure", "lesk"), "nltk has no lesk: take wup"),
+        (("nltk", "--measure", "vector_pairs"), "nltk has no vector_pairs: take wup"),
+        (("nltk", "--measure", "res"), "give --ic FILE"),
+        (("nltk", "--ic", "ic.dat"), "wup takes no information content"),
+        (("clean", "--measure", "res", "--ic", "ic.dat"), "give --convention nltk"),
+    ],
+)
+def test_what_nltk_cannot_do_is_wrong_usage_and_says_what_it_can(options, words):
+    status, out, err = run("similarity", "dog.n.01", "cat.n.01", "--convention", *options)
+
+    assert (status, out) == (2, "")
+    assert words in err
+
+
+def test_criteria_are_by_our_own_conventions(tmp_path):
+    assert run(*files(tmp_path), "--convention", "nltk")[0] == 2
 
 
 def test_by_word_the_hammerhead_is_the_dolt():

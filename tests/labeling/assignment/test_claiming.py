@@ -8,7 +8,7 @@ from django.utils import timezone
 from labeling.assignment import claiming, counters, gold_mixing
 from labeling.campaigns import lifecycle
 from labeling.errors import CampaignClosed, Conflict, NotYours
-from labeling.models import Assignment, Membership, Question
+from labeling.models import Assignment, Campaign, Membership, Question
 from labeling.quality import memberships
 from labeling.quality.gold import add_gold
 from tests import factories
@@ -84,7 +84,7 @@ def test_a_page_costs_the_same_queries_whatever_its_size(pond, bob, charlie, ali
     claiming.next_page(alice, pond, 1)
     small = query_count(lambda: claiming.next_page(bob, pond, 2))
 
-    assert query_count(lambda: claiming.next_page(charlie, pond, 8)) == small <= 9
+    assert query_count(lambda: claiming.next_page(charlie, pond, 8)) == small <= 10
 
 
 def test_everyone_sees_each_question_once_and_it_gets_its_votes(pond, alice, bob, charlie):
@@ -227,7 +227,7 @@ def test_newcomers_start_at_the_floor(pond, bob, charlie, monkeypatch):
     assert ids(claiming.next_page(charlie, pond)) == ids(page)
 
 
-def test_the_sweep_moves_floors_and_counts(pond, monkeypatch):
+def test_the_sweep_moves_floors(pond, monkeypatch):
     monkeypatch.setattr(counters, "FLOOR_STEP", 5)
     Question.objects.filter(campaign=pond, ticket__lte=20).update(seats_free=0)
 
@@ -235,7 +235,22 @@ def test_the_sweep_moves_floors_and_counts(pond, monkeypatch):
 
     pond.refresh_from_db()
     assert pond.floor_fresh == 20
-    assert (pond.questions_asked, pond.questions_free) == (30, 10)
+
+
+def test_what_is_left_is_read_from_counters_once_a_minute(pond, bob):
+    claiming.next_page(bob, pond, 1)
+    pond.refresh_from_db()
+    assert (pond.questions_asked, pond.questions_free) == (30, 30)
+    Campaign.objects.update(questions_free=7)
+
+    claiming.next_page(bob, pond, 2)
+    pond.refresh_from_db()
+    assert pond.questions_free == 7
+    Campaign.objects.update(counted_at=pond.counted_at - timedelta(minutes=1))
+    claiming.next_page(bob, pond, 3)
+
+    pond.refresh_from_db()
+    assert pond.questions_free == 30
 
 
 @pytest.mark.parametrize("actions", [[], ["pause"], ["close"]])

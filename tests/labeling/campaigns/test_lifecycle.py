@@ -75,7 +75,7 @@ def test_queries_do_not_grow_with_the_questions(coots, dataset, django_assert_ma
     for name in names:
         factories.make_image(dataset, name)
 
-    with django_assert_max_num_queries(13):
+    with django_assert_max_num_queries(15):
         asking.add_questions(coots, [(name, COOT) for name in names])
 
 

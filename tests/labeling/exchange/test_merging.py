@@ -75,6 +75,33 @@ def test_the_same_radius_again_gives_the_same_bytes(item, alice):
     assert GivenLabel.objects.get(key="leg").geometry == first
 
 
+def test_the_package_is_a_second_opinion_that_is_kept_and_taken_back(item, alice):
+    before = GivenLabel.objects.get(key="leg").geometry
+    ours, _ = merging.choose(item, "leg", LEFT, 50.0, alice)
+
+    part, merge = merging.choose(item, "leg", LEFT, 50.0, alice, "alphashape")
+
+    assert (merge.method, merge.radius, merge.chosen) == ("alphashape", 50.0, True)
+    assert leg(item).merges[0] == merge
+    assert simplifying.merged(merge)[1] == leg(item).polygons == part.polygons
+    assert regions.iou(part.polygons, ours.polygons) > 0.99
+    merging.choose(item, "leg", LEFT, None, alice)
+    assert GivenLabel.objects.get(key="leg").geometry == before
+
+
+@pytest.mark.parametrize(
+    ("radius", "method", "message"),
+    [(50.0, "hull", "take radius or alphashape"), (None, "alphashape", "Give a radius")],
+)
+def test_a_method_that_means_nothing_is_refused(item, alice, radius, method, message):
+    before = GivenLabel.objects.get(key="leg").geometry
+
+    with pytest.raises(Refusal, match=message):
+        merging.choose(item, "leg", LEFT, radius, alice, method)
+
+    assert GivenLabel.objects.get(key="leg").geometry == before
+
+
 def test_too_small_a_radius_leaves_the_pieces_apart_and_says_so(item, alice):
     part, merge = merging.choose(item, "leg", LEFT, 0.8, alice)
 

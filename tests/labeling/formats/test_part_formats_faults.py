@@ -85,6 +85,10 @@ def rle(counts, size=(50, 100)):
         ),
         ({"polygons": None, "unseen": [{"at": 0, "part": 4}]}, "part is 4"),
         ({"polygons": None, "unseen": [{"at": 0, "part": "x", "merges": [7]}]}, "odd merge"),
+        (
+            {"polygons": None, "unseen": [{"at": 0, "part": "x", "merges": [{"method": "hull"}]}]},
+            "method is 'hull'",
+        ),
         ({"polygons": None, "unseen": [], "box": [5, 5, 1, 1]}, "has the box"),
         ({"polygons": None, "unseen": [], "box": [1, 1, 5, 5], "crop": "all"}, "crop has the box"),
         ({"polygons": None, "unseen": [], "box": [1, 1, 5, 5], "source": "\0"}, "NUL"),

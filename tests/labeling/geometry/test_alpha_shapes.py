@@ -3,8 +3,8 @@
 import itertools
 import math
 import time
-import warnings
 
+import alphashape
 import numpy as np
 import pytest
 import shapely
@@ -266,16 +266,13 @@ def blobs(seed: int) -> tuple[np.ndarray, np.ndarray]:
 
 @pytest.mark.parametrize("seed", range(8))
 def test_the_alphashape_package_draws_the_same_at_that_radius(seed):
-    alphashape = pytest.importorskip("alphashape")
     pieces = blobs(seed)
     merged = merge(pieces, holes=False)
     points = [(float(x), float(y)) for x, y in alpha_reference.corners(pieces[0] | pieces[1])]
 
     # It takes circumradii below 1 / alpha, and fills holes.
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        at = alphashape.alphashape(points, 1 / (merged.radius * (1 + 1e-9)))
-        below = alphashape.alphashape(points, 1 / (merged.radius * (1 - 1e-9)))
+    at = alphashape.alphashape(points, 1 / (merged.radius * (1 + 1e-9)))
+    below = alphashape.alphashape(points, 1 / (merged.radius * (1 - 1e-9)))
 
     ours = to_shapely(merged.polygons)
     # What hangs on the component by a corner is a polygon of its own there.
@@ -284,6 +281,43 @@ def test_the_alphashape_package_draws_the_same_at_that_radius(seed):
     assert ours.symmetric_difference(at).area <= at.area - max(part.area for part in parts)
     whole = shapely.MultiPoint(points)
     assert below.geom_type == "MultiPolygon" or not below.covers(whole)
+
+
+@pytest.mark.parametrize("factor", [1, 1.7, 40])
+@pytest.mark.parametrize("seed", range(4))
+def test_the_method_alphashape_is_the_package_on_all_corners(seed, factor):
+    pieces = blobs(seed)
+    radius = factor * merge(pieces).joins_at
+    points = [(float(x), float(y)) for x, y in alpha_reference.corners(pieces[0] | pieces[1])]
+
+    merged = merge(pieces, radius, method="alphashape")
+
+    theirs = alphashape.alphashape(points, 1 / (radius * (1 + 1e-9)))
+    assert to_shapely(merged.polygons).equals(theirs)
+    assert (merged.radius, merged.apart) == (radius, False)
+    assert all(float(number).is_integer() for number in shapely.get_coordinates(theirs).ravel())
+
+
+def test_far_from_the_origin_the_package_still_takes_the_radius_that_joins():
+    mask = np.zeros((12, 9000), np.bool_)
+    mask[0, 0] = mask[:5, -9:] = mask[7:, -8:] = True
+    ends = merge([mask[:, -9:]])
+
+    merged = merge([mask], ends.radius, method="alphashape")
+
+    # The two at the far end are one; the pixel at the near end is another.
+    assert len(merged.polygons) == 2
+
+
+def test_pieces_beyond_the_cap_stay_apart_by_the_package_too():
+    merged = merge([pixels((1, 1), (10, 10))], cap=2, method="alphashape")
+
+    assert (merged.radius, merged.apart, len(merged.polygons)) == (None, True, 2)
+
+
+def test_another_method_is_an_error():
+    with pytest.raises(ValueError, match="expected one of radius, alphashape"):
+        merge([pixels((1, 1))], method="hull")
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -62,12 +62,12 @@ class Site:
         assert done.returncode == 0, done.stderr
         return done.stdout
 
-    def enqueue(self, key: str) -> None:
+    def enqueue(self, key: str, kind: str = "slow") -> None:
         action = (
             "from django.db import transaction\n"
             "from labeling.jobs import queue\n"
             "with transaction.atomic():\n"
-            f"    queue.enqueue('slow', {key!r}, {{'folder': {str(self.folder)!r}}})\n"
+            f"    queue.enqueue({kind!r}, {key!r}, {{'folder': {str(self.folder)!r}}})\n"
         )
         self.manage("shell", "--no-imports", "-c", action)
 
@@ -162,6 +162,22 @@ def test_a_job_is_taken_from_every_broker(site: Site):
     site.start_worker()
 
     site.wait_for(lambda: site.row("teal") == ("done", 1), "the worker finishes")
+
+
+@pytest.mark.parametrize("site", BROKERS[:1], indirect=True)
+def test_a_scoring_queue_has_workers_of_its_own(site: Site):
+    site.environment["ASSAY_SCORING_QUEUE"] = "gpu"
+    site.go()
+    # Before any worker is there: the message waits in its queue.
+    site.enqueue("swan", "score")
+    site.enqueue("teal")
+
+    site.start_worker("--pool=solo", "--hostname=other@%h")
+    site.wait_for(lambda: site.row("teal")[0] == "done", "the other worker finishes")
+    assert site.row("swan") == ("queued", 0)
+
+    site.start_worker("--pool=solo", "--hostname=gpu@%h", "-Q", "gpu")
+    site.wait_for(lambda: site.row("swan") == ("done", 1), "the worker of the queue finishes")
 
 
 @pytest.mark.slow
@@ -290,7 +306,7 @@ def seconds_to_send(broker: str, tmp_path: Path) -> float:
     }
     action = (
         "import time; from labeling.jobs import queue; start = time.monotonic();"
-        "print(queue._send(1), time.monotonic() - start)"
+        "print(queue._send(1, 'slow'), time.monotonic() - start)"
     )
     done = subprocess.run(
         [sys.executable, "manage.py", "shell", "--no-imports", "-c", action],

@@ -331,6 +331,61 @@ def test_a_failed_job_whose_work_is_queued_again_is_not_tried_again(db, alice):
     assert job.state == "failed"
 
 
+# Queues
+
+
+@pytest.fixture
+def sent_to(monkeypatch) -> list[tuple[int, str | None]]:
+    """Ids that were handed to the broker, each with its queue."""
+    found: list[tuple[int, str | None]] = []
+
+    def take(name, args, queue, **_):
+        found.append((*args, queue))
+
+    monkeypatch.setattr(queue.current_app, "send_task", take)
+    monkeypatch.setattr(queue, "_broker_rests_until", 0.0)
+    return found
+
+
+@pytest.fixture
+def gpu_queue(settings):
+    settings.ASSAY_JOB_QUEUES = {"note": "gpu"}
+
+
+@pytest.mark.usefixtures("gpu_queue")
+def test_jobs_of_a_kind_with_a_queue_go_there_and_others_to_the_default_one(
+    db, sent_to, django_capture_on_commit_callbacks
+):
+    with django_capture_on_commit_callbacks(execute=True):
+        jobs = [queue.enqueue(kind, "a") for kind in ("note", "refuse")]
+
+    assert sent_to == [(jobs[0].pk, "gpu"), (jobs[1].pk, None)]
+
+
+@pytest.mark.usefixtures("gpu_queue")
+def test_the_sweep_and_a_retry_send_to_the_same_queue_again(
+    db, sent_to, django_capture_on_commit_callbacks
+):
+    overdue = make(leased_until=ago(seconds=1))
+    failed = make(key="b", state="failed", error="No GPU.")
+
+    queue.sweep()
+    with django_capture_on_commit_callbacks(execute=True):
+        queue.retry(failed, None)
+
+    assert sent_to == [(overdue.pk, "gpu"), (failed.pk, "gpu")]
+
+
+@pytest.mark.usefixtures("gpu_queue")
+def test_without_a_worker_for_the_queue_the_shell_runs_its_jobs(db):
+    job = make()
+
+    assert queue.run_all() == 1
+
+    job.refresh_from_db()
+    assert job.state == "done"
+
+
 # Sweep
 
 

@@ -57,6 +57,7 @@ def test_two_masks_become_one_contour(run, leg, tmp_path):
     assert ring[0] == ring[-1]
     assert all(isinstance(number, int) for point in ring for number in point)
     assert {key: value for key, value in result.items() if key != "polygon"} == {
+        "method": "radius",
         "radius": merged.radius,
         "joins_at": merged.radius,
         "area": merged.area,
@@ -86,6 +87,59 @@ def test_the_radius_of_a_run_gives_the_same_again(run, leg):
     first = run(*leg, "--json")
 
     assert run(*leg, "--radius", json.loads(first[1])["radius"], "--json") == first
+
+
+def test_the_package_draws_at_one_by_our_radius_unless_alpha_is_given(run, leg, tmp_path):
+    out = tmp_path / "leg.png"
+    ours = json.loads(run(*leg, "--json")[1])
+
+    status, said, warned = run(*leg, "--method", "alphashape", "--out", out, "--json")
+
+    result = json.loads(said)
+    assert (status, warned) == (0, "")
+    assert (result["method"], result["alpha"]) == ("alphashape", 1 / ours["radius"])
+    assert {key for key in result if key not in ours} == {"alpha"}
+    # No triangle hangs by a corner, and there are no holes: the two agree.
+    same = ("radius", "joins_at", "area", "union_area", "hull_area", "components", "polygon")
+    assert {key: result[key] for key in same} == {key: ours[key] for key in same}
+    assert mask_png.read(out).sum() == result["area"]
+    given = run(*leg, "--method", "alphashape", "--alpha", result["alpha"], "--json")
+    assert json.loads(given[1]) == result
+    by_radius = run(*leg, "--method", "alphashape", "--radius", result["radius"], "--json")
+    assert json.loads(by_radius[1]) == result
+
+
+def test_a_small_alpha_is_the_hull_and_a_large_one_leaves_the_pieces_apart(run, leg):
+    hull = json.loads(run(*leg, "--method", "alphashape", "--alpha", 1e-6, "--json")[1])
+    status, said, warned = run(*leg, "--method", "alphashape", "--alpha", 5, "--json")
+
+    apart = json.loads(said)
+    assert (hull["radius"], hull["area"]) == (1e6, hull["hull_area"])
+    assert (status, apart["alpha"], apart["radius"], apart["components"]) == (0, 5, 0.2, 2)
+    assert apart["area"] == apart["union_area"]
+    assert "not joined" in warned
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--alpha", 1), "give --method alphashape"),
+        (("--alpha", 1, "--radius", 1, "--method", "alphashape"), "not both"),
+        (("--alpha=-1", "--method", "alphashape"), "above 0"),
+        (("--method", "hull"), "invalid choice"),
+    ],
+)
+def test_an_alpha_that_means_nothing_is_wrong_usage(run, leg, options, said):
+    status, printed, warned = run(*leg, *options)
+
+    assert (status, printed) == (2, "")
+    assert said in warned
+
+
+def test_pieces_that_are_too_ragged_for_the_package_are_refused(refusal, leg, monkeypatch):
+    monkeypatch.setattr(alpha_shapes, "MOST_CORNERS_OF_PACKAGE", 20)
+
+    assert "Take the method radius" in refusal(*leg, "--method", "alphashape")["error"]
 
 
 def test_holes_are_kept_unless_they_are_to_be_filled(run, tmp_path):

@@ -114,6 +114,11 @@ def test_a_radius_is_chosen_and_taken_back(alices, meadow, run_jobs):
     assert (leg["merges"][0]["radius"], leg["merges"][0]["chosen"]) == (50, True)
     assert alices.get(place).json() == chosen
 
+    by_package = said | {"radius": 50, "method": "alphashape"}
+    chosen = alices.post(f"{place}merge/", by_package, format="json").json()
+    leg = next(part for part in chosen["parts"] if part["key"] == "leg")
+    assert (leg["merges"][0]["method"], leg["merges"][0]["radius"]) == ("alphashape", 50)
+
     alices.post(f"{place}merge/", said | {"radius": None}, format="json")
     assert GivenLabel.objects.get(key="leg").geometry == before
 
@@ -122,6 +127,8 @@ def test_a_radius_is_chosen_and_taken_back(alices, meadow, run_jobs):
     ("said", "status"),
     [
         ({"part": "leg", "instance": "left front", "radius": -1}, 400),
+        ({"part": "leg", "instance": "left front", "radius": 5, "method": "hull"}, 400),
+        ({"part": "leg", "instance": "left front", "radius": None, "method": "alphashape"}, 400),
         ({"part": "leg", "radius": 5}, 404),
         ({"part": "wing", "radius": 5}, 404),
         ({"part": "leg"}, 400),

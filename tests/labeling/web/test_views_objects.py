@@ -142,6 +142,23 @@ def test_another_radius_is_seen_before_it_is_kept(cows, as_alice):
     assert list(GivenLabel.objects.values()) == before
 
 
+def test_the_package_is_tried_and_kept_with_its_alpha(cows, as_alice):
+    asked = {"part": "leg", "instance": "left front", "radius": "50", "method": "alphashape"}
+    tried = page(as_alice, f"{the('cow-1')}/", **asked)
+    previewed = keep(as_alice, preview="1", radius="50", method="alphashape").content.decode()
+    kept = keep(as_alice, keep="1", radius="50", method="alphashape").content.decode()
+
+    for shown in (tried, previewed, kept):
+        assert "alphashape, alpha 0.0200<" in shown
+        assert '<option value="alphashape" selected>' in shown
+    assert "chosen 50 px by alphashape" in kept
+    merge = GivenLabel.objects.get(key="leg", item=the("cow-1")).geometry["merges"][0]
+    assert (merge["method"], merge["radius"]) == ("alphashape", 50)
+    assert "take radius or alphashape" in page(
+        as_alice, f"{the('cow-1')}/", **(asked | {"method": "hull"})
+    )
+
+
 @pytest.mark.parametrize("radius", ["x", "0", "nan", "1e99"])
 def test_a_radius_that_means_nothing_is_said_beside_the_picture(cows, as_alice, radius):
     asked = {"part": "leg", "instance": "left front", "radius": radius}

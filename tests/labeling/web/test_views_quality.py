@@ -233,7 +233,7 @@ def test_the_cost_to_come_counts_what_voting_will_still_ask_for(alice, dataset):
         alice, dataset, images=4, policy={"method": "posterior", "min_votes": 2, "max_votes": 9}
     )
     first = campaign.questions.order_by("pk").first()
-    Question.objects.filter(pk=first.pk).update(state="settled", seats_free=0)
+    factories.put(campaign, [first.pk], state="settled", seats_free=0)
     Settlement.objects.create(
         question=first, policy=campaign.policy, value="yes", answers=["a", "b", "c", "d"]
     )

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
+from evaluation import devices
 from evaluation.benchmarks import folders
 from evaluation.benchmarks.kinds.cds import benchmarks, people
 from evaluation.benchmarks.kinds.cds.choosing import SCORED_BY
@@ -61,12 +62,13 @@ def score(benchmark: Benchmark, release: Release, run: Run) -> CdsResult:
     folder.mkdir(parents=True, exist_ok=True)
     _write(folder / SEQUENCES, scored.sequences())
     _write(folder / ANSWERS, scored.answers())
-    return replace(
+    result = replace(
         scored.result,
         notes=[*scored.result.notes, *people.notes(benchmark)],
         release=ScoredRelease(number=release.number, sha256=release.sha256),
         code_version=freezing.code_version(),
     )
+    return devices.named(result)
 
 
 def predictions_of(benchmark: Benchmark) -> Predictions | None:

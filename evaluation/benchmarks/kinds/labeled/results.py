@@ -49,7 +49,8 @@ class KindCurves(Record):
 
 @dataclass(kw_only=True)
 class LabeledResult(Record):
-    """comparison: of several submissions; None for wsol. objects: of true boxes.
+    """comparison: of several submissions; None for wsol. objects: of true boxes. device, versions:
+    see devices.named; results of before lack them.
 
     curves (by submission) and class_names are not stored with it: kind.result_of adds them.
     """
@@ -63,6 +64,8 @@ class LabeledResult(Record):
     notes: list[str]
     release: ScoredRelease
     code_version: str
+    device: str | None = None
+    versions: dict[str, str] | None = None
     curves: dict[str, KindCurves] | None = None
     class_names: dict[str, str] | None = None
 

@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from evaluation import devices
 from evaluation.benchmarks import folders
 from evaluation.benchmarks.kinds.labeled import benchmarks, paths, scoring
 from evaluation.benchmarks.kinds.labeled.images import image_index
@@ -29,7 +30,9 @@ from evaluation.benchmarks.kinds.labeled.truth.ground_truth import (
     DETECTION,
     LOCALIZATION,
     TRUTH,
+    WSOL,
 )
+from evaluation.benchmarks.scoring_device import scoring_device
 from evaluation.models import Benchmark, Run, Submission
 from evaluation.scoring import comparing, explaining
 from evaluation.scoring.analysis import Analysis, Difficulty, accuracies, analyse, scales_of
@@ -64,7 +67,7 @@ def score(benchmark: Benchmark, release: Release, run: Run) -> LabeledResult:
     with saying_full():
         scored = _scored(benchmark, folder)
     settings, truth = benchmarks.chosen_of(benchmark), benchmarks.truth_of(benchmark)
-    return LabeledResult(
+    result = LabeledResult(
         kind=benchmark.kind,
         settings=settings,
         truth=truth,
@@ -75,6 +78,7 @@ def score(benchmark: Benchmark, release: Release, run: Run) -> LabeledResult:
         release=ScoredRelease(number=release.number, sha256=release.sha256),
         code_version=freezing.code_version(),
     )
+    return devices.named(result, scored.device)
 
 
 def images_path(benchmark: Benchmark, run: int) -> Path:
@@ -138,17 +142,21 @@ class Analyst:
 
 
 class _Scores:
-    """What is kept of the classifiers as they are scored, one after the other."""
+    """What is kept of the classifiers as they are scored, one after the other. device: that was
+    used for them."""
 
     def __init__(self, analyst: Analyst) -> None:
         self.analyst = analyst
+        self.device = devices.CPU
         self.submissions: list[ScoredSubmission] = []
         self.curves: dict[str, KindCurves] = {}
         self.wrong: dict[str, NDArray[np.bool_]] = {}
         self.classes: list[str] = []
 
     def add(self, row: Submission, found: scoring.Scored) -> None:
-        if not isinstance(found.result, WsolResult):
+        if isinstance(found.result, WsolResult):
+            self.device = found.result.device or devices.CPU
+        else:
             found.result.analysis = self.analyst.of(found)
         self.submissions.append(
             ScoredSubmission(name=row.name, attempts=row.attempts, result=found.result)
@@ -199,6 +207,8 @@ def _written(benchmark: Benchmark, rows: list[Submission], folder: Path) -> _Sco
     if not truth.is_dir():
         raise Refusal(benchmarks.TRUTH_GONE)
     settings = benchmarks.chosen_of(benchmark)
+    # Other kinds have nothing for a GPU: no need to ask for one.
+    device = scoring_device() if benchmark.kind == WSOL else devices.CPU
     scores = _Scores(Analyst(benchmark.kind, truth, settings))
     parts: list[Path] = []
     try:
@@ -207,7 +217,7 @@ def _written(benchmark: Benchmark, rows: list[Submission], folder: Path) -> _Sco
             if not path.exists():
                 raise BadInput("the file is missing", row.name, None, "send it in again")
             with scoring.called(path, row.name, truth):
-                found = scoring.score(benchmark.kind, truth, path, settings)
+                found = scoring.score(benchmark.kind, truth, path, settings, device)
                 scores.add(row, found)
                 parts.append(folder / f"{row.position}.part.jsonl")
                 _write(parts[-1], found.outcomes())

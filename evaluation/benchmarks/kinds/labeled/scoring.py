@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from evaluation import devices
 from evaluation.benchmarks.kinds.labeled.results import KindCurves, KindResult
 from evaluation.benchmarks.kinds.labeled.settings import Settings
 from evaluation.benchmarks.kinds.labeled.truth.ground_truth import (
@@ -53,8 +54,15 @@ class Scored:
     curves: KindCurves | None = None
 
 
-def score(kind: str, truth: Path, path: Path, settings: Settings) -> Scored:
-    """Raises BadInput for predictions that do not fit the truth, and for files that are gone."""
+def score(
+    kind: str, truth: Path, path: Path, settings: Settings, device: str = devices.CPU
+) -> Scored:
+    """device: one that may be used; the result of wsol has the one that was.
+
+    Raises BadInput for predictions that do not fit the truth, and for files that are gone.
+    """
+    if kind == WSOL:
+        return _wsol(truth, path, settings, device)
     return _SCORES[kind](truth, path, settings)
 
 
@@ -159,15 +167,15 @@ def _detection(truth: Path, path: Path, settings: Settings) -> Scored:
     )
 
 
-def _wsol(truth: Path, path: Path, settings: Settings) -> Scored:
+def _wsol(truth: Path, path: Path, settings: Settings, device: str) -> Scored:
     protocol = settings.as_protocol()
-    boxes = wsol_scoring.score_boxes(truth, path, protocol, curves=True)
+    boxes = wsol_scoring.score_boxes(truth, path, protocol, curves=True, device=device)
     each = partial(wsol_outcomes.box_outcomes, truth, path, protocol, boxes)
     result = WsolResult(**vars(boxes) | {"curves": None})
     masks = truth / MASKS
     if not masks.is_dir():
         return Scored(result, each, curves=KindCurves(boxes=boxes.curves))
-    pixels = wsol_scoring.score_masks(masks, masks, path, protocol, curves=True)
+    pixels = wsol_scoring.score_masks(masks, masks, path, protocol, curves=True, device=device)
     result.masks, result.pxap, result.mpxap = pixels.masks, pixels.pxap, pixels.mpxap
     result.per_class, result.px_acc = pixels.per_class, pixels.px_acc
     too = partial(wsol_outcomes.mask_outcomes, masks, masks, path, protocol, pixels)
@@ -201,7 +209,6 @@ _SCORES: dict[str, Callable[[Path, Path, Settings], Scored]] = {
     CLASSIFICATION: _classification,
     LOCALIZATION: _localization,
     DETECTION: _detection,
-    WSOL: _wsol,
 }
 _CHECKS: dict[str, Callable[[Path, Path, Settings], object]] = {
     CLASSIFICATION: _read_classified,

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from django.db.models import Exists, OuterRef
 
+from evaluation import devices
 from evaluation.benchmarks.kinds.mad import competitions
 from evaluation.metrics.mad import ranking
 from evaluation.metrics.mad.results import Ranking
@@ -17,12 +18,14 @@ from labeling.releases import freezing
 @dataclass(kw_only=True)
 class MadResult(Ranking):
     """The result of a run. counts: of the release's questions and votes. accuracies: as stated for
-    each classifier."""
+    each classifier. device, versions: see devices.named."""
 
     release: ScoredRelease
     counts: dict[str, int] | None = None
     accuracies: list[float | None]
     code_version: str | None = None
+    device: str | None = None
+    versions: dict[str, str] | None = None
 
 
 def score(benchmark: Benchmark, release: Release) -> MadResult:
@@ -52,13 +55,14 @@ def score(benchmark: Benchmark, release: Release) -> MadResult:
         ablation=True,
     )
     counts = frozen.meta["counts"]
-    return MadResult(
+    result = MadResult(
         **vars(ranked),
         release=ScoredRelease(number=release.number, sha256=release.sha256),
         counts={key: counts[key] for key in ("settled", "dropped", "open", "review", "votes")},
         accuracies=[accuracies[name] for name in selection.classifiers],
         code_version=freezing.code_version(),
     )
+    return devices.named(result)
 
 
 def obstacle(benchmark: Benchmark) -> str:

@@ -8,6 +8,7 @@ from django.utils import timezone
 
 from evaluation.benchmarks import folders, runs
 from evaluation.benchmarks.kinds.cds import benchmarks
+from evaluation.devices import versions
 from evaluation.models import Benchmark, Run
 from labeling.campaigns import lifecycle
 from labeling.jobs import queue
@@ -45,6 +46,7 @@ def test_a_run_keeps_the_tables_and_writes_the_sequences(scored, alice, run_jobs
     assert run.result["release"] == {"number": 1, "sha256": scored.release.sha256}
     assert run.result["classifiers"] == ["alpha", "beta"]
     assert run.result["code_version"]
+    assert (run.result["device"], run.result["versions"]) == ("cpu", versions())
     assert "sequences" not in run.result["tables"]
     error = {row["classifier"]: row["error"] for row in run.result["tables"]["error"]}
     assert error == {"alpha": 0, "beta": 0}

@@ -131,6 +131,18 @@ def test_the_page_of_every_kind_has_its_numbers_tables_and_figures(kind, scored,
     assert f"{best} <strong>" in read(as_alice, address("run", run))
 
 
+def test_a_page_says_where_a_result_was_computed_where_the_result_does(scored, as_alice):
+    run = scored("wsol", 0.5)
+    before = read(as_alice, address("run", run))
+    run.result["device"] = "cuda:1"
+    run.save()
+
+    after = read(as_alice, address("run", run))
+
+    assert "<dt>Code</dt><dd>1</dd>" in before
+    assert "<dt>Code</dt><dd>1, on cuda:1</dd>" in after
+
+
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("values", [(None,), (None, None), (0.2, None)])
 def test_nulls_are_dashes_and_never_a_fault(kind, values, scored, as_alice):

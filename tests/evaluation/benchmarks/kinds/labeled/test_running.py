@@ -7,10 +7,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
+from evaluation import devices
 from evaluation.benchmarks import folders, runs
 from evaluation.benchmarks.kinds.labeled import benchmarks, paths, running
+from evaluation.benchmarks.kinds.labeled.results import LabeledResult
+from evaluation.devices import versions
 from evaluation.models import Run
+from evaluation.scoring.wsol import scoring as wsol_scoring
 from labeling.campaigns import lifecycle
 from labeling.models import Campaign
 from labeling.releases import freezing
@@ -68,8 +73,9 @@ def test_a_run_says_what_score_says_of_the_downloaded_truth(
         assert (status, err) == (0, "")
         said = json.loads(out)
         mine = run.result["submissions"][0]["result"]
-        # A benchmark has these in its settings and for each classifier.
-        said = {key: value for key, value in said.items() if key not in ("split", "test_scorings")}
+        # A benchmark has these in its settings, for each classifier and once for the run.
+        apart = ("split", "test_scorings", "device", "versions")
+        said = {key: value for key, value in said.items() if key not in apart}
         assert {key: mine[key] for key in said} == said
 
 
@@ -108,7 +114,54 @@ def test_a_result_says_what_it_stands_on(scored, run_jobs):
         ("beta", 1),
     ]
     assert result["code_version"]
+    assert (result["device"], result["versions"]) == ("cpu", versions())
     assert json.loads(json.dumps(result, allow_nan=False)) == result
+
+
+@pytest.fixture
+def maps(alice, cats, tmp_path):
+    benchmark = world.make(alice, cats, "wsol", thresholds=50)
+    world.submit(benchmark, alice, tmp_path)
+    return benchmark
+
+
+def test_score_maps_are_scored_on_the_device_of_the_settings_which_is_in_no_fingerprint(
+    maps, run_jobs, monkeypatch, settings
+):
+    score_boxes = wsol_scoring.score_boxes
+
+    def on_gpu(*given, device, **options):
+        result = score_boxes(*given, **options)
+        result.device = device
+        return result
+
+    before = finished(maps, run_jobs)
+    settings.ASSAY_SCORING_DEVICE = "cuda:1"
+    monkeypatch.setattr(devices, "checked", lambda name: name)
+    monkeypatch.setattr(devices, "versions", lambda device: {"gpu": device})
+    monkeypatch.setattr(wsol_scoring, "score_boxes", on_gpu)
+
+    assert not runs.has_changed(maps)
+    run = finished(maps, run_jobs)
+
+    assert (before.result["device"], run.result["device"]) == ("cpu", "cuda:1")
+    assert run.result["versions"] == {"gpu": "cuda:1"}
+    assert run.settings["signature"] == before.settings["signature"]
+    assert LabeledResult.from_json(run.result).device == "cuda:1"
+
+
+def test_a_gpu_that_is_not_here_fails_the_run_which_is_scored_once_it_is(
+    maps, run_jobs, monkeypatch, settings
+):
+    settings.ASSAY_SCORING_DEVICE = "cuda"
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+
+    run = finished(maps, run_jobs)
+
+    assert run.state == Run.State.FAILED
+    assert "ASSAY_SCORING_DEVICE: the device cuda is not usable (" in run.error
+    assert "give ASSAY_SCORING_DEVICE=cpu" in run.error
+    assert runs.has_changed(maps)
 
 
 def test_two_classifiers_are_compared_where_the_kind_compares(scored, run_jobs):
@@ -233,12 +286,12 @@ def test_a_file_that_is_replaced_while_it_is_read_is_read_again(
     score = running.scoring.score
     asked = []
 
-    def slow(kind, truth, path, settings):
+    def slow(kind, truth, path, *how):
         asked.append(path)
         if len(asked) == 1:
             with django_capture_on_commit_callbacks(execute=True):
                 world.submit(benchmark, alice, tmp_path, content=worse(benchmark))
-        return score(kind, truth, path, settings)
+        return score(kind, truth, path, *how)
 
     monkeypatch.setattr(running.scoring, "score", slow)
 

@@ -1,7 +1,7 @@
 """10,000 objects of 12 parts each, brought in from COCO: objects a second, and memory.
 
-`python -m benchmarks.part_imports [--objects N]`, on a throwaway SQLite database, each action in a
-process of its own so that its memory is its own. Two legs of every object lie in two pieces each
+`python -m benchmarks.bench_parts.imports [--objects N]`, on a throwaway SQLite database, each action in
+a process of its own so that its memory is its own. Two legs of every object lie in two pieces each
 and are merged. PASCAL-Part's masks are measured on a twentieth. Part of bench_parts.
 """
 
@@ -71,7 +71,7 @@ def rows(objects: int = OBJECTS) -> list[dict[str, Any]]:
     ]
 
 
-_child = partial(own_process.run, "part_imports")
+_child = partial(own_process.run, "bench_parts.imports")
 
 # In processes of their own, with Django set up.
 

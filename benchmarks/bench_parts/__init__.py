@@ -16,7 +16,7 @@ import numpy as np
 import shapely
 from numpy.typing import NDArray
 
-from benchmarks import part_imports, part_releases
+from benchmarks.bench_parts import imports, releases
 from labeling.geometry.alpha_shapes import merge
 from labeling.geometry.polygons import to_shapely
 
@@ -24,7 +24,7 @@ Mask = NDArray[np.bool_]
 
 
 def main() -> list[dict[str, Any]]:
-    return [*against_peer(), milliseconds(), *part_imports.rows(), *part_releases.rows()]
+    return [*against_peer(), milliseconds(), *imports.rows(), *releases.rows()]
 
 
 def against_peer() -> list[dict[str, Any]]:

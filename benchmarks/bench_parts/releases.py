@@ -1,7 +1,7 @@
 """A release of 10,000 objects with 12 parts each: frozen, and exported as COCO.
 
-`python -m benchmarks.part_releases [--objects N]`, on a throwaway SQLite database, each action in a
-process of its own so that its memory is its own. Half of the parts were given, half answered; each
+`python -m benchmarks.bench_parts.releases [--objects N]`, on a throwaway SQLite database, each action in
+a process of its own so that its memory is its own. Half of the parts were given, half answered; each
 has about 40 corners, and every object an outline of 100. Part of bench_parts.
 """
 
@@ -65,7 +65,7 @@ def _memory(small: dict[str, Any], large: dict[str, Any]) -> str:
     return f"{large['grown']} MiB over {large['before']}, of a fifth {small['grown']}"
 
 
-_child = partial(own_process.run, "part_releases")
+_child = partial(own_process.run, "bench_parts.releases")
 
 # In processes of their own, with Django set up.
 

@@ -1,0 +1,94 @@
+"""An id for each request, one line of log when it is answered, and the id in every line between.
+
+The id is the caller's `X-Request-ID` where that is well formed, else made here. It is in the
+response's header, travels with the jobs that the request queues (annotator/celery.py), and so is in
+what a worker writes while it runs them.
+"""
+
+import logging
+import re
+import time
+import uuid
+from collections.abc import Callable
+from contextvars import ContextVar
+
+from django.conf import settings
+from django.core.signals import request_finished
+from django.http import HttpRequest, HttpResponse
+
+logger = logging.getLogger(__name__)
+
+HEADER = "X-Request-ID"
+# Whatever a caller sends stands in logs: nothing that breaks a line, a shell or a search.
+WELL_FORMED = re.compile(r"[A-Za-z0-9._-]{1,64}")
+
+request_id: ContextVar[str] = ContextVar("request_id", default="")
+job: ContextVar[int | None] = ContextVar("job", default=None)
+
+
+class Context(logging.Filter):
+    """Adds request_id and job to each record, where there are any, and `context`, both as text."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        known = {"request_id": request_id.get(), "job": job.get()}
+        for name, value in known.items():
+            if value:
+                setattr(record, name, value)
+        record.context = "".join(f" {name}={value}" for name, value in known.items() if value)
+        return True
+
+
+def json_formatter() -> logging.Formatter:
+    """Writes a record as one line of JSON: timestamp (ISO 8601, UTC), level, logger, message,
+    request_id, job, exc_info and what its caller gave as `extra`."""
+    from pythonjsonlogger.core import RESERVED_ATTRS
+    from pythonjsonlogger.json import JsonFormatter
+
+    return JsonFormatter(
+        ["levelname", "name", "message"],
+        rename_fields={"levelname": "level", "name": "logger"},
+        timestamp=True,
+        # What Django and Celery add for handlers of their own: requests, the arguments of tasks.
+        reserved_attrs=[*RESERVED_ATTRS, "context", "request", "server_time", "data"],
+    )
+
+
+class RequestLog:
+    """The middleware around all but monitoring: sets the request's id, and logs the route that
+    answered, never the address, in which seats, invitations and resets have their secrets."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        start = time.perf_counter()
+        sent = request.headers.get(HEADER, "")
+        name = sent if WELL_FORMED.fullmatch(sent) else uuid.uuid4().hex
+        request_id.set(name)
+        response = self.get_response(request)
+        response.headers[HEADER] = name
+        seconds = time.perf_counter() - start
+        if settings.ASSAY_MONITORING_TOKEN:
+            # Who does not monitor does not load it.
+            from annotator import metrics
+
+            metrics.count_request(request, response.status_code, seconds)
+        if request.resolver_match is not None:
+            facts = {
+                "method": request.method,
+                "route": request.resolver_match.route,
+                "status": response.status_code,
+                "milliseconds": round(1000 * seconds),
+            }
+            logger.info(
+                "%(method)s /%(route)s %(status)d in %(milliseconds)d ms", facts, extra=facts
+            )
+        return response
+
+
+def forget(**_: object) -> None:
+    """After the body was sent: Django logs a status of 400 and more outside any middleware."""
+    request_id.set("")
+
+
+request_finished.connect(forget)

@@ -1,0 +1,168 @@
+"""Photographs into a pool beside the network alone, on a prepared batch in memory; its memory.
+
+`python -m benchmarks.bench_predict [--objects N]`: N JPEG files of 160 × 120 pixels, made of noise
+that is enlarged, through a toy network of four convolutions at 64 × 64, about twenty times as much
+work as decoding and preparing a photograph of that size. The network alone takes its turn in
+between, in the same process, since shared cores change their speed within seconds.
+"""
+
+import os
+import tempfile
+import time
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+
+from benchmarks import own_process
+from evaluation.readers.shipped import CLASSES
+
+IMAGES = 10_000
+BATCH = 32
+FEW = 1_000
+# Batches of the command between two turns of the network alone, and batches of such a turn.
+EVERY, ALONE = 40, 10
+SIDE = 64
+TARGET = 0.9
+TARGET_MIB = 64
+
+
+def main() -> list[dict[str, Any]]:
+    return rows(IMAGES)
+
+
+def rows(images: int) -> list[dict[str, Any]]:
+    """Rows {"name", "target", "measured", "ok"}."""
+    with tempfile.TemporaryDirectory(prefix="assay-bench-") as folder:
+        _child(folder, "make", {"folder": folder, "images": images})
+        few = _child(folder, "predict", {"folder": folder, "part": "few"})
+        got = _child(folder, "predict", {"folder": folder, "part": "all"})
+    rate, alone = images / got["seconds"], 1 / got["alone"]
+    parts = (got["alone_processor"], got["processor"] / images, got["decoding"] / images)
+    network, whole, decoding = (1000 * part for part in parts)
+    more = got["peak"] - few["peak"]
+    return [
+        {
+            "name": f"predict, {images:,} photographs, of the network's own rate",
+            "target": f"≥ {TARGET}",
+            "measured": f"{rate / alone:.3f} ({rate:.1f} of {alone:.1f} images/s)",
+            "ok": rate / alone >= TARGET,
+        },
+        {
+            "name": "… processor time of an image",
+            "target": "none",
+            "measured": f"{whole:.2f} ms and {decoding:.2f} ms of decoding; the network alone "
+            f"{network:.2f} ms",
+            "ok": None,
+        },
+        {
+            "name": f"… memory beyond that of {FEW:,} photographs",
+            "target": f"< {TARGET_MIB} MiB",
+            "measured": f"{more} MiB over {few['peak']}",
+            "ok": more < TARGET_MIB,
+        },
+    ]
+
+
+_child = partial(own_process.run, "bench_predict")
+
+# In processes of their own.
+
+
+def make(about: dict[str, Any]) -> None:
+    """few/ and all/ of photographs, and the network."""
+    import torch
+    from torch import nn
+
+    folder, rng = Path(about["folder"]), np.random.default_rng(0)
+    for number in range(about["images"]):
+        part = folder / "all" / f"{number // FEW:03}"
+        part.mkdir(parents=True, exist_ok=True)
+        small = Image.fromarray(rng.integers(0, 256, (6, 8, 3), dtype=np.uint8))
+        path = part / f"{number:07}.jpg"
+        small.resize((160, 120), Image.Resampling.BICUBIC).save(path, quality=85)
+    (folder / "few").symlink_to(folder / "all" / "000")
+    torch.manual_seed(0)
+    network = nn.Sequential(
+        *(nn.Conv2d(3, 64, 3, padding=1), nn.ReLU(), nn.Conv2d(64, 64, 3, padding=1), nn.ReLU()),
+        *(nn.MaxPool2d(2), nn.Conv2d(64, 128, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2)),
+        *(nn.Conv2d(128, 128, 3, padding=1), nn.ReLU(), nn.AdaptiveAvgPool2d(1), nn.Flatten()),
+        nn.Linear(128, 1000),
+    )
+    torch.jit.script(network.eval()).save(folder / "toy.pt")
+
+
+def predict(about: dict[str, Any]) -> dict[str, float]:
+    """Seconds of the command, from its start to the whole pool, without those of the network alone;
+    of the latter for one image; and both in processor time."""
+    from django.core.management import call_command, load_command_class
+
+    from evaluation.classifiers import opening
+    from evaluation.classifiers.predicting import decoding
+
+    folder = Path(about["folder"])
+    alone, images, decoded = np.zeros(2), [0], [0.0]
+    network = opening.load(
+        os.fspath(folder / "toy.pt"),
+        CLASSES["ilsvrc"].read_text().split(),
+        preparing={"size": (SIDE, SIDE)},
+    )
+    prepared, leave = decoding.Decoders.prepared, decoding.Decoders.__exit__
+
+    def interrupted(self: Any, batches: Any) -> Any:
+        for number, (batch, pixels, reasons) in enumerate(prepared(self, batches)):
+            if number % EVERY == EVERY // 2:
+                prepared_batch = torch.from_numpy(pixels[0]).clone()
+                begun = _clocks()
+                for _ in range(ALONE):
+                    network(prepared_batch)
+                alone[:] += _clocks() - begun
+                images[0] += ALONE * BATCH
+            yield batch, pixels, reasons
+
+    def leaving(self: Any, *error: Any) -> None:
+        decoded[0] += sum(_of_process(process.pid) for process, _ in self._started)
+        leave(self, *error)
+
+    decoding.Decoders.prepared = interrupted  # type: ignore[method-assign]
+    decoding.Decoders.__exit__ = leaving  # type: ignore[method-assign]
+    import torch
+
+    begun = _clocks()
+    with open(os.devnull, "w") as nowhere:
+        call_command(
+            load_command_class("evaluation", "predict"),
+            *(f"{folder / about['part']}", f"--model={folder / 'toy.pt'}", "--classes=ilsvrc"),
+            *(f"--out={folder / about['part']}-pool", f"--size={SIDE}", f"--batch={BATCH}"),
+            "--device=cpu",
+            stdout=nowhere,
+        )
+    seconds, processor = _clocks() - begun - alone
+    return {
+        "seconds": seconds,
+        "processor": processor,
+        "decoding": decoded[0],
+        "alone": alone[0] / images[0],
+        "alone_processor": alone[1] / images[0],
+        "peak": own_process.peak_mib(),
+    }
+
+
+def _clocks() -> NDArray[np.float64]:
+    """Seconds, and seconds of processor of this process."""
+    return np.array([time.perf_counter(), time.process_time()])
+
+
+def _of_process(pid: int) -> float:
+    """Seconds of processor of another process so far."""
+    ticks = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:13]
+    return sum(map(int, ticks)) / os.sysconf("SC_CLK_TCK")
+
+
+ACTIONS: dict[str, own_process.Action] = {"make": make, "predict": predict}
+
+if __name__ == "__main__":
+    own_process.main(__doc__, ACTIONS, rows, IMAGES)

@@ -1,0 +1,53 @@
+#!/usr/bin/env python
+"""Makes the secrets of compose.yaml once: `python deploy/compose/make_secrets.py FOLDER`.
+
+A file that is there stays as it is, so that the command may run at every start. Each container that
+mounts the folder reads it as a user of its own, so the files are readable by all of those; on the
+host only root reaches the volume. Needs the standard library alone.
+"""
+
+import argparse
+import os
+import secrets
+import sys
+from pathlib import Path
+
+
+def make(folder: Path) -> None:
+    """Writes what is missing. Raises OSError where the folder cannot be written to."""
+    password = _kept(folder / "postgres-password", secrets.token_urlsafe(32))
+    _kept(folder / "secret-key", secrets.token_urlsafe(48))
+    _kept(folder / "monitoring-token", secrets.token_urlsafe(32))
+    # By way of PgBouncer, and to the server itself, as migrations and backups need.
+    _kept(folder / "database-url", f"postgres://assay:{password}@pgbouncer:6432/assay")
+    _kept(folder / "server-url", f"postgres://assay:{password}@db:5432/assay")
+    _kept(folder / "userlist.txt", f'"assay" "{password}"\n')
+
+
+def _kept(path: Path, text: str) -> str:
+    """The text of the file, which is written whole unless it is there."""
+    if not path.exists():
+        unfinished = path.with_suffix(".new")
+        unfinished.write_text(text)
+        os.chmod(unfinished, 0o444)
+        unfinished.rename(path)
+    return path.read_text()
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="Makes secrets once.")
+    parser.add_argument("folder", type=Path)
+    folder = parser.parse_args().folder
+    try:
+        make(folder)
+    except OSError as error:
+        print(
+            f"{error.filename or folder}: {error.strerror}. Let this user write there.",
+            file=sys.stderr,
+        )
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

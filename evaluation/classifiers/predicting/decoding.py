@@ -1,0 +1,221 @@
+"""Batches of photographs, decoded and prepared by processes ahead of the network. No Django.
+
+The processes read the list of photographs themselves and write pixels into memory that is shared;
+what goes through a pipe is where a batch begins, and which of its photographs cannot be read.
+"""
+
+import ctypes
+import multiprocessing
+import os
+import signal
+import warnings
+from collections import deque
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import islice
+from multiprocessing.connection import Connection
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evaluation.classifiers.predicting.photographs import Entry, Source, Unreadable
+from evaluation.classifiers.preparing import Preparation
+from labeling.files import BadInput
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+# Batches that are prepared at once: one is with the network, the others wait or are being made.
+DEPTH = 3
+# Starting processes takes as long as decoding about so many.
+WORTH_IT = 200
+Pixels = NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class Batch:
+    """A stretch of the list. images: those that may be read; refused: others in between.
+
+    start, end: where its lines begin and end in the list, in bytes.
+    """
+
+    start: int
+    end: int
+    images: list[Entry]
+    refused: list[Entry]
+
+
+def batches_of(path: Path, size: int, start: int = 0) -> Generator[Batch]:
+    """The list, cut after every `size` photographs, from a place where a batch begins."""
+    with open(path, "rb") as file:
+        file.seek(start)
+        batch = Batch(start, start, [], [])
+        for line in file:
+            entry = Entry.of(line)
+            (batch.images if entry.place else batch.refused).append(entry)
+            batch = Batch(batch.start, batch.end + len(line), batch.images, batch.refused)
+            if len(batch.images) == size:
+                yield batch
+                batch = Batch(batch.end, batch.end, [], [])
+        if batch.end > batch.start:
+            yield batch
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What every process is to know. size: photographs in a batch."""
+
+    source: Source
+    listed: Path
+    preparations: Sequence[Preparation]
+    size: int
+
+    @property
+    def shapes(self) -> list[tuple[int, ...]]:
+        return [(self.size, 3, *preparation.size) for preparation in self.preparations]
+
+    def views(self, memory: Any) -> list[list[Pixels]]:
+        """For each of DEPTH batches and each preparation, its (size, 3, height, width)."""
+        values = np.frombuffer(memory, np.float32)
+        slots, at = [], 0
+        for _ in range(DEPTH):
+            slot = []
+            for shape in self.shapes:
+                count = int(np.prod(shape))
+                slot.append(values[at : at + count].reshape(shape))
+                at += count
+            slots.append(slot)
+        return slots
+
+    def length(self) -> int:
+        return DEPTH * sum(int(np.prod(shape)) for shape in self.shapes)
+
+
+class Decoders:
+    """processes: how many decode beside this one; 0: it decodes itself."""
+
+    def __init__(self, plan: Plan, processes: int) -> None:
+        self.plan = plan
+        self._started: list[tuple[Any, Connection]] = []
+        if not processes:
+            self._slots = plan.views(bytearray(4 * plan.length()))
+            return
+        # A fork of this process would share its threads and its GPU.
+        context = multiprocessing.get_context("forkserver")
+        context.set_forkserver_preload([__name__, "torch"])
+        memory = context.RawArray(ctypes.c_float, plan.length())
+        self._slots = plan.views(memory)
+        for number in range(processes):
+            ours, theirs = context.Pipe()
+            arguments = (theirs, memory, plan, number, processes)
+            process = context.Process(target=_work, args=arguments, daemon=True)
+            process.start()
+            theirs.close()
+            self._started.append((process, ours))
+
+    def __enter__(self) -> "Decoders":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: object, trace: TracebackType | None
+    ) -> None:
+        self.plan.source.close()
+        for _, pipe in self._started:
+            pipe.close()
+        for process, _ in self._started:
+            if kind is not None:
+                process.terminate()
+            process.join()
+
+    def prepared(
+        self, batches: Iterable[Batch]
+    ) -> Iterator[tuple[Batch, list[Pixels], dict[int, str]]]:
+        """Each batch with its pixels by preparation and why some of its places are empty (black).
+
+        The pixels stay until the next batch is asked for.
+        """
+        numbered = enumerate(batches)
+        waiting = deque(map(self._sent, islice(numbered, DEPTH - 1)))
+        while True:
+            waiting.extend(map(self._sent, islice(numbered, 1)))
+            if not waiting:
+                return
+            number, batch = waiting.popleft()
+            yield batch, self._slots[number % DEPTH], self._received(number, batch)
+
+    def _sent(self, numbered: tuple[int, Batch]) -> tuple[int, Batch]:
+        number, batch = numbered
+        for _, pipe in self._started:
+            with suppress(BrokenPipeError):
+                pipe.send((number % DEPTH, batch.start, batch.end))
+        return numbered
+
+    def _received(self, number: int, batch: Batch) -> dict[int, str]:
+        slot = self._slots[number % DEPTH]
+        for pixels in slot:
+            pixels[len(batch.images) :] = 0
+        if not self._started:
+            return _fill(self.plan, batch.images, slot)
+        reasons: dict[int, str] = {}
+        for _, pipe in self._started:
+            try:
+                reasons |= pipe.recv()
+            except (EOFError, ConnectionResetError):
+                raise BadInput(
+                    "a process that decodes photographs was ended, as systems do where memory "
+                    "runs out",
+                    cure="give a smaller --batch, or fewer --processes; the same command goes on",
+                ) from None
+        return reasons
+
+
+def processors() -> int:
+    """How many this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _work(pipe: Connection, memory: Any, plan: Plan, number: int, processes: int) -> None:
+    """Fills every processes-th place of each batch, until the other end of the pipe is gone."""
+    import torch
+
+    # Ctrl-C reaches every process; the one that started this says when to end.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    torch.set_num_threads(1)
+    warnings.simplefilter("ignore")
+    slots = plan.views(memory)
+    with open(plan.listed, "rb") as listed:
+        while True:
+            try:
+                slot, start, end = pipe.recv()
+            except (EOFError, OSError):
+                return
+            listed.seek(start)
+            entries = map(Entry.of, listed.read(end - start).splitlines(keepends=True))
+            images = [entry for entry in entries if entry.place]
+            reasons = _fill(plan, images, slots[slot], range(number, len(images), processes))
+            with suppress(BrokenPipeError):
+                pipe.send(reasons)
+
+
+def _fill(
+    plan: Plan, images: Sequence[Entry], slot: Sequence[Pixels], places: Iterable[int] | None = None
+) -> dict[int, str]:
+    """Writes the pixels of these places; black, with the reason, where there are none."""
+    import torch
+
+    reasons = {}
+    for place in range(len(images)) if places is None else places:
+        try:
+            frame: Tensor = torch.from_numpy(plan.source.pixels(images[place].place))
+        except Unreadable as error:
+            reasons[place] = str(error)
+            for pixels in slot:
+                pixels[place] = 0
+            continue
+        for pixels, preparation in zip(slot, plan.preparations, strict=True):
+            pixels[place] = preparation(frame).numpy()
+    return reasons

@@ -1,0 +1,254 @@
+"""The photographs of a folder, a zip or a manifest: sorted into a file, and opened one by one.
+
+The list is a file because it may name millions: a line each, `name TAB place TAB stamp TAB reason`.
+place: the path below the folder, or the number of the zip's entry; "" for what is refused, which
+has a reason. stamp: bytes, of a zip's entry its checksum too, to tell another list apart.
+"""
+
+import hashlib
+import heapq
+import re
+import zipfile
+import zlib
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import islice
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import IO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evaluation.readers.wsol_folders import MOST_PIXELS
+from labeling import image_files
+from labeling.datasets import image_sources
+from labeling.datasets.image_sources import BadSource, Found, Refused
+from labeling.errors import Refusal
+from labeling.files import BadInput, atomic_write
+from labeling.simulation.vote_files import rows
+
+# Lines of the list that are sorted in memory, about 100 MB.
+HELD = 500_000
+# An uncompressed photograph of as many pixels as are read has 300 MB.
+MOST_BYTES = 512 << 20
+COLUMN = "image"
+_CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
+DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError)
+
+
+class Unreadable(Exception):
+    """A photograph that cannot be read; `str()` is the sentence that says why."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A line of the list. place: where the photograph is; "" where it is refused."""
+
+    name: str
+    place: str
+    stamp: str = ""
+    reason: str = ""
+
+    def line(self) -> bytes:
+        return "\t".join((self.name, self.place, self.stamp, self.reason)).encode() + b"\n"
+
+    @classmethod
+    def of(cls, line: bytes) -> "Entry":
+        return cls(*line.decode().removesuffix("\n").split("\t"))
+
+
+@dataclass(frozen=True)
+class Listed:
+    """The list: how many photographs may be read and how many files are refused."""
+
+    path: Path
+    images: int
+    refused: int
+    sha256: str
+
+
+@dataclass
+class Source:
+    """A folder, zip or manifest. Pickled, it opens its zip again."""
+
+    path: Path
+    kind: str
+    _open: ExitStack = field(default_factory=ExitStack, repr=False)
+
+    def __getstate__(self) -> dict[str, object]:
+        return {"path": self.path, "kind": self.kind}
+
+    def __setstate__(self, state: dict[str, object]) -> None:
+        self.__dict__.update(state, _open=ExitStack())
+
+    def pixels(self, place: str) -> NDArray[np.uint8]:
+        """(H, W, 3), upright, sRGB, on white. Raises Unreadable."""
+        try:
+            with self._opened(place) as file:
+                return np.array(image_files.upright(file, max_pixels=MOST_PIXELS))
+        except image_files.BadImage as error:
+            raise Unreadable(str(error)) from None
+        except MemoryError:
+            raise Unreadable("It does not fit into memory.") from None
+        except OSError as error:
+            raise Unreadable(f"It cannot be read: {(error.strerror or 'error').lower()}.") from None
+        except DAMAGED:
+            raise Unreadable("It is damaged. Pack the zip again.") from None
+
+    def entries(self) -> Iterator[Entry]:
+        """Every file, in no order. Raises BadInput for what is no source at all."""
+        entries = {"folder": self._in_folder, "zip": self._in_zip, "manifest": self._in_manifest}
+        try:
+            yield from entries[self.kind]()
+        except BadSource as error:
+            raise BadInput(error.message, file=self.path) from None
+        finally:
+            self.close()
+
+    @cached_property
+    def _root(self) -> Path:
+        return self.path.parent if self.kind == "manifest" else self.path
+
+    @cached_property
+    def _resolved(self) -> Path:
+        return self._root.resolve()
+
+    def close(self) -> None:
+        """Closes the zip, which the next photograph opens again."""
+        self._open.close()
+        self.__dict__.pop("_archive", None)
+
+    @cached_property
+    def _archive(self) -> tuple[zipfile.ZipFile, list[zipfile.ZipInfo]]:
+        file = self._open.enter_context(self.path.open("rb"))
+        archive = self._open.enter_context(image_sources.open_zip(file))
+        return archive, [entry for entry in archive.infolist() if not entry.is_dir()]
+
+    def _opened(self, place: str) -> IO[bytes]:
+        if self.kind == "zip":
+            archive, entries = self._archive
+            _refuse_large(entries[int(place)].file_size)
+            return archive.open(entries[int(place)])
+        # Looked at again: hours may lie between the list and this.
+        file = image_sources.on_disk(self._root / place, self._resolved, place, place)
+        if isinstance(file, Refused):
+            raise Unreadable(file.why)
+        _refuse_large(file.bytes)
+        return file.open()  # type: ignore[return-value]
+
+    def _in_folder(self) -> Iterator[Entry]:
+        for file in image_sources.in_folder(self.path, in_order=False):
+            yield _entry(file, file.file, str(getattr(file, "bytes", "")))
+
+    def _in_zip(self) -> Iterator[Entry]:
+        archive, entries = self._archive
+        for number, file in enumerate(image_sources.in_zip(archive, self.path.stat().st_size)):
+            yield _entry(file, str(number), f"{entries[number].CRC:08x}")
+
+    def _in_manifest(self) -> Iterator[Entry]:
+        for line, (image,) in rows(self.path, (COLUMN,), others=True):
+            try:
+                name = image_sources.clean_name(image)
+            except Refusal as refusal:
+                raise BadInput(
+                    f"the image {image[:80]!r} cannot be taken: {_lowered(refusal.message)}",
+                    self.path,
+                    line,
+                    "give paths below the manifest's folder",
+                ) from None
+            file = image_sources.on_disk(self._root / image, self._resolved, name, name)
+            yield _entry(file, image, str(getattr(file, "bytes", "")))
+
+
+def source_of(path: Path) -> Source:
+    """The photographs at a path. Raises BadInput for what is no folder, zip or manifest."""
+    if path.is_dir():
+        return Source(path, "folder")
+    if not path.is_file():
+        raise BadInput("there are no photographs", path, None, "check the path")
+    kind = {".zip": "zip", ".csv": "manifest"}.get(path.suffix.lower())
+    if kind is None:
+        raise BadInput(
+            "is neither a folder nor a .zip nor a manifest (.csv)",
+            path,
+            None,
+            "give one of them; a manifest has the column image",
+        )
+    return Source(path, kind)
+
+
+def write_list(source: Source, goal: Path) -> Listed:
+    """Writes the sorted list of the source's files. Memory holds HELD lines of it.
+
+    Raises BadInput: no source at all, no photographs in it, two of one name.
+    """
+    digest, counts, before = hashlib.sha256(), [0, 0], None
+    with atomic_write(goal, "wb") as out:
+        for line in _sorted((entry.line() for entry in source.entries()), goal.parent):
+            entry = Entry.of(line)
+            counts[not entry.place] += 1
+            if entry.place:
+                if entry.name == before:
+                    raise _twice(source, entry.name)
+                before = entry.name
+            digest.update(line)
+            out.write(line)
+        if not counts[0]:
+            what = "names no photographs" if source.kind == "manifest" else "has no photographs"
+            raise BadInput(what, source.path, None, "check the path")
+    return Listed(goal, counts[0], counts[1], digest.hexdigest())
+
+
+def _sorted(lines: Iterable[bytes], folder: Path) -> Iterator[bytes]:
+    """The lines in ascending order of bytes, sorted in pieces that wait in files without names."""
+    waiting = iter(lines)
+    with ExitStack() as files:
+        pieces: list[IO[bytes]] = []
+        while piece := sorted(islice(waiting, HELD)):
+            pieces.append(files.enter_context(TemporaryFile(dir=folder)))
+            pieces[-1].writelines(piece)
+            pieces[-1].seek(0)
+        yield from heapq.merge(*pieces)
+
+
+def _entry(file: Found | Refused, place: str, stamp: str) -> Entry:
+    if isinstance(file, Refused):
+        return Entry(_escaped(file.file), "", "", _escaped(file.why))
+    try:
+        return Entry(image_sources.clean_name(file.name), place, stamp)
+    except Refusal as refusal:
+        return Entry(_escaped(image_sources.printable(file.file)), "", "", refusal.message)
+
+
+def _escaped(text: str) -> str:
+    """The text in one line of UTF-8."""
+    return _CONTROLS.sub(lambda match: match[0].encode("unicode_escape").decode(), text)
+
+
+def _lowered(sentence: str) -> str:
+    return sentence[:1].lower() + sentence[1:].rstrip(".")
+
+
+def _refuse_large(size: int) -> None:
+    if size > MOST_BYTES:
+        raise Unreadable(f"It has over {MOST_BYTES >> 20} MiB.")
+
+
+def _twice(source: Source, name: str) -> BadInput:
+    line = None
+    if source.kind == "manifest":
+        lines = (
+            line
+            for line, (image,) in rows(source.path, (COLUMN,), others=True)
+            if image_sources.clean_name(image) == name
+        )
+        line = list(islice(lines, 2))[1]
+    return BadInput(
+        f"the image {name!r} comes twice",
+        source.path,
+        line,
+        "keep one of the two" if source.kind == "manifest" else "rename one of the two",
+    )

@@ -1,0 +1,145 @@
+"""Photographs through classifiers into a pool: every batch decoded once, and kept. No Django.
+
+Batches are cut at fixed places of the sorted list and have one size: what cannot be read is black
+in them, and so is what the last one lacks. So each photograph meets a network in the same company
+whenever the run was stopped.
+"""
+
+import hashlib
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from evaluation import devices
+from evaluation.classifiers import classifying
+from evaluation.classifiers.opening import Classifier
+from evaluation.classifiers.predicting import decoding
+from evaluation.classifiers.predicting.decoding import Pixels
+from evaluation.classifiers.predicting.photographs import Listed
+from evaluation.classifiers.predicting.pool_files import Pool, Predicted
+from labeling.files import BadInput
+
+# Of a file name's 255 bytes: ".confidences.npy" follows.
+LONGEST_NAME_BYTES = 200
+
+
+@dataclass
+class Speed:
+    """images: that were named in this run; seconds: that each classifier took for them."""
+
+    images: int = 0
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    def rate(self, name: str) -> float | None:
+        """Images a second; None where none was named."""
+        return self.images / self.seconds[name] if self.images else None
+
+
+def refuse_names(names: Sequence[str]) -> None:
+    """Raises BadInput for a name that comes twice or cannot be that of files."""
+    for name in names:
+        cure = "give it another name, as NAME=MODEL"
+        if names.count(name) > 1:
+            raise BadInput(f"two classifiers are called {name!r}", cure=cure)
+        # A comma separates names in mad select --classifiers; skipped.csv is ours.
+        if (
+            name.startswith(".")
+            or set(name) & set("/\\,")
+            or name == "skipped"
+            or len(name.encode()) > LONGEST_NAME_BYTES
+        ):
+            raise BadInput(f"files cannot be named after the classifier {name[:80]!r}", cure=cure)
+
+
+def predict(
+    plan: decoding.Plan,
+    classifiers: Sequence[Classifier],
+    pool: Pool,
+    processes: int = 0,
+    watch: Callable[[int], object] = lambda _: None,
+    tell: Callable[[str], object] = devices.logger.warning,
+) -> Speed:
+    """Adds to the pool what it lacks. processes: that decode beside this one; 0: none.
+
+    watch: is told how many more photographs are done; tell: that a GPU's memory did not hold a
+    batch. Raises BadInput where a network gives something that is no number.
+    """
+    speed = Speed(seconds={classifier.name: 0.0 for classifier in classifiers})
+    at_once = {
+        name: devices.Batch(pool.state.at_once.get(name, plan.size), "photograph", tell)
+        for name in speed.seconds
+    }
+    batches = decoding.batches_of(plan.listed, plan.size, pool.state.start)
+    with closing(batches), decoding.Decoders(plan, processes) as decoders, _repeatable():
+        for batch, pixels, reasons in decoders.prepared(batches):
+            readable = [at for at in range(len(batch.images)) if at not in reasons]
+            images = [batch.images[at].name for at in readable]
+            predictions = {}
+            for classifier in classifiers if readable else ():
+                name, begun = classifier.name, time.perf_counter()
+                prepared = pixels[plan.preparations.index(classifier.preparation)]
+                probabilities = _probabilities(classifier, prepared, at_once[name])[readable]
+                predictions[name] = _predicted(probabilities, pool.top or 1, name, images)
+                speed.seconds[name] += time.perf_counter() - begun
+            speed.images += len(images)
+            pool.state.at_once = {name: each.size for name, each in at_once.items()}
+            pool.add(images, _skipped(batch, reasons), predictions, batch.end)
+            watch(len(batch.images))
+    return speed
+
+
+@contextmanager
+def _repeatable() -> Iterator[None]:
+    """The same numbers for the same batch, whether it is the first of a run or a later one, and
+    on a GPU those of a CPU to the sixth digit."""
+    # TF32 keeps three digits; TorchScript fuses operations once it has seen a few batches.
+    with (
+        torch.backends.cudnn.flags(enabled=True, deterministic=True, allow_tf32=False),
+        torch.jit.optimized_execution(False),
+    ):
+        yield
+
+
+def _skipped(batch: decoding.Batch, reasons: Mapping[int, str]) -> list[tuple[str, str]]:
+    """What of a batch was refused or cannot be read, and why, in the order of the list."""
+    refused = [(entry.name, entry.reason) for entry in batch.refused]
+    unread = [(batch.images[at].name, reason) for at, reason in reasons.items()]
+    return sorted(refused + unread, key=lambda row: row[0].encode())
+
+
+def _predicted(probabilities: Tensor, count: int, name: str, images: Sequence[str]) -> Predicted:
+    labels, confidences = classifying.likeliest(probabilities, count, name, images)
+    # Half precision and rounding leave [0, 1] by a little; + 0 makes -0 a 0.
+    return Predicted(labels.cpu().numpy(), confidences.cpu().numpy().clip(0, 1) + np.float32(0))
+
+
+def _probabilities(classifier: Classifier, prepared: Pixels, at_once: devices.Batch) -> Tensor:
+    """(B, C) of a batch; where memory ran out, of all of it in parts of the size that fits."""
+
+    def in_parts(size: int) -> Tensor:
+        # Copies: a network may write into its images, which the next classifier gets too.
+        parts = torch.tensor(prepared).split(size)
+        return torch.cat([classifier(part.to(classifier.device)) for part in parts])
+
+    return at_once.attempt(in_parts)
+
+
+def settings(
+    listed: Listed, classifiers: Sequence[Classifier], batch: int, top: int | None
+) -> Mapping[str, object]:
+    """Everything that the predictions depend on, as JSON."""
+    return {
+        "images": listed.sha256,
+        "models": {one.name: dict(one.source) for one in classifiers},
+        "classes": hashlib.sha256("\n".join(classifiers[0].classes).encode()).hexdigest(),
+        "preparation": {
+            classifier.name: classifier.preparation.as_dict() for classifier in classifiers
+        },
+        "batch": batch,
+        "top": top,
+    }

@@ -1,0 +1,96 @@
+"""Tasks in processes of this machine; one that dies takes only its own task with it."""
+
+import os
+import threading
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from multiprocessing import get_context
+from queue import SimpleQueue
+
+from evaluation.engines.store import Store
+from evaluation.engines.tasks import Task
+from labeling.files import BadInput
+
+# Libraries that start threads of their own read these when they are imported.
+THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
+
+
+def run(
+    tasks: Sequence[Task],
+    store: Store,
+    processes: int,
+    retries: int,
+    watch: Callable[[int], object],
+) -> None:
+    """Makes each task's object, in so many processes (0: one a processor).
+
+    Raises what a task raises, and BadInput where a process died at one task more than `retries`
+    times. Tasks that run then end; the others do not begin.
+    """
+    here = len(os.sched_getaffinity(0))
+    count = min(processes or here, len(tasks))
+    idle: SimpleQueue[_Process] = SimpleQueue()
+    made = [_Process(threads=max(1, here // count)) for _ in range(count)]
+    for process in made:
+        idle.put(process)
+
+    def make(each: Task) -> None:
+        process = idle.get()
+        try:
+            process.make(each, store, retries)
+        finally:
+            idle.put(process)
+
+    with ThreadPoolExecutor(count) as pool:
+        running = [pool.submit(make, each) for each in tasks]
+        try:
+            for future in as_completed(running):
+                future.result()
+                watch(1)
+        finally:
+            for future in running:
+                future.cancel()
+    for process in made:
+        process.executor.shutdown()
+
+
+class _Process:
+    """One process with an executor of its own: when it is killed, no task of another is lost."""
+
+    def __init__(self, threads: int) -> None:
+        self.threads = threads
+        self.begin()
+
+    def begin(self) -> None:
+        # Spawned: a fork would copy locks that threads of this process hold.
+        self.executor = ProcessPoolExecutor(
+            1, get_context("spawn"), _prepare, (os.getpid(), self.threads)
+        )
+
+    def make(self, each: Task, store: Store, retries: int) -> None:
+        for _ in range(retries + 1):
+            try:
+                return self.executor.submit(each.make, store).result()
+            except BrokenProcessPool:
+                self.executor.shutdown()
+                self.begin()
+        raise BadInput(
+            f"its process died {retries + 1} times",
+            file=each.key,
+            cure="free some memory, or cut the work into smaller tasks, and run again",
+        )
+
+
+def _prepare(parent: int, threads: int) -> None:
+    for name in THREADS:
+        os.environ.setdefault(name, str(threads))
+    threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
+
+
+def _end_with(parent: int) -> None:
+    """Ends this process once its parent was killed, which could not tell it to."""
+    while os.getppid() == parent:
+        time.sleep(1)
+    os._exit(1)

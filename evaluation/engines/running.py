@@ -1,0 +1,83 @@
+"""Running tasks: in processes here (`local:N`), on a Ray cluster, or a share of them (`I/N`)."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from evaluation.engines import local
+from evaluation.engines.store import Store
+from evaluation.engines.tasks import Task
+from labeling.files import BadInput
+
+Watch = Callable[[int], object]
+RETRIES = 5
+
+
+@dataclass(frozen=True)
+class Engine:
+    """Where tasks run. kind: local or ray. address: the number of processes, auto or HOST:PORT."""
+
+    kind: str
+    address: str
+
+    @classmethod
+    def named(cls, name: str) -> "Engine":
+        """The engine of `local`, `local:N`, `ray:auto` or `ray:HOST:PORT`.
+
+        Raises ValueError for another name.
+        """
+        kind, _, address = name.partition(":")
+        if kind == "local" and (not address or (address.isdigit() and int(address) > 0)):
+            return cls(kind, address)
+        host, _, port = address.rpartition(":")
+        if kind == "ray" and (address == "auto" or (host and port.isdigit())):
+            return cls(kind, address)
+        raise ValueError(f"{name!r} is not local, local:N, ray:auto or ray:HOST:PORT")
+
+    def run(
+        self, tasks: Sequence[Task], store: Store, gpus: float, retries: int, watch: Watch
+    ) -> None:
+        """Makes each task's object. Raises BadInput where one failed or the engine went away."""
+        if self.kind == "local":
+            local.run(tasks, store, int(self.address or 0), retries, watch)
+            return
+        from evaluation.engines import on_ray
+
+        on_ray.run(tasks, store, self.address, gpus, retries, watch)
+
+
+def run(
+    tasks: Sequence[Task],
+    store: Store,
+    engine: Engine,
+    gpus: float = 0,
+    retries: int = RETRIES,
+    watch: Watch = lambda done: None,
+) -> list[str]:
+    """The keys of the tasks' objects, in their order, now that each is in the store.
+
+    What is there is not made again. gpus: how many a task takes, of a cluster. retries: how often
+    a task whose process died is begun again. watch: is told how many more are done.
+    """
+    missing = _missing(tasks, store)
+    watch(len(tasks) - len(missing))
+    if missing:
+        engine.run(missing, store, gpus, retries, watch)
+        if away := _missing(missing, store):
+            raise BadInput(
+                f"{len(away)} of {len(missing)} results are not in the store",
+                file=store.place,
+                cure="give --work a folder that every machine sees, or s3://BUCKET/PREFIX",
+            )
+    return [each.key for each in tasks]
+
+
+def share(tasks: Sequence[Task], index: int, shares: int) -> list[Task]:
+    """The tasks j with j mod shares = index mod shares: what process I of an array of N makes."""
+    return [each for j, each in enumerate(tasks) if j % shares == index % shares]
+
+
+def _missing(tasks: Sequence[Task], store: Store) -> list[Task]:
+    """The tasks whose objects are not in the store, each once."""
+    prefixes = {each.key.partition("/")[0] + "/" for each in tasks}
+    there = set().union(*map(store.keys, prefixes))
+    return list({each.key: each for each in tasks if each.key not in there}.values())

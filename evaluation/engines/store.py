@@ -1,0 +1,141 @@
+"""The store of objects that tasks make: a folder, or a prefix in an S3 bucket.
+
+An object is there whole or not at all: it is put under a temporary name and then renamed (a
+folder), or by one conditional request (S3). Its first 32 bytes are the SHA-256 of the rest, so that
+what a power cut or a full disk halved is noticed when it is read.
+"""
+
+import hashlib
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from labeling.files import BadInput, first_line
+
+if TYPE_CHECKING:
+    from obstore.store import ObjectStore
+
+DIGEST = hashlib.sha256().digest_size
+RETRIES = 5
+
+
+@dataclass(frozen=True)
+class Store:
+    """place: a folder, or `s3://BUCKET/PREFIX` with AWS_… variables of the environment."""
+
+    place: str
+
+    @classmethod
+    def at(cls, place: str) -> "Store":
+        """The store at a place. Raises BadInput for a file and for an address that is no s3://."""
+        scheme, separator, rest = place.partition("://")
+        if separator and (scheme != "s3" or not rest.strip("/")):
+            raise BadInput(
+                "is no address of a store", file=place, cure="give a folder or s3://BUCKET/PREFIX"
+            )
+        if separator:
+            return cls(place.rstrip("/"))
+        if Path(place).exists() and not Path(place).is_dir():
+            raise BadInput("is a file, expected a folder", file=place, cure="give a folder")
+        # Absolute: a task may run in another folder.
+        return cls(os.fspath(Path(place).absolute()))
+
+    def __reduce__(self) -> tuple[type["Store"], tuple[str]]:
+        # Another machine opens it with its own rights: secrets do not travel.
+        return Store, (self.place,)
+
+    def has(self, key: str) -> bool:
+        """Whether the object is there, without reading it."""
+        import obstore
+
+        with self._sentences(key):
+            try:
+                obstore.head(self._objects, key)
+            except FileNotFoundError:
+                return False
+        return True
+
+    def get(self, key: str) -> bytes:
+        """The object. Raises BadInput where it is missing, halved or changed."""
+        import obstore
+
+        with self._sentences(key):
+            try:
+                stored = bytes(obstore.get(self._objects, key).bytes())
+            except FileNotFoundError:
+                raise self._refusal(key, "is not in the store", "run the command again") from None
+        content = stored[DIGEST:]
+        if hashlib.sha256(content).digest() != stored[:DIGEST]:
+            raise self._refusal(key, "is not whole", "delete it and run the command again")
+        return content
+
+    def put(self, key: str, content: bytes) -> bool:
+        """Whether this call put the object; False where it was there, and stays as it was."""
+        import obstore
+        from obstore.exceptions import AlreadyExistsError, NotFoundError, PreconditionError
+
+        with self._sentences(key):
+            try:
+                obstore.put(
+                    self._objects,
+                    key,
+                    hashlib.sha256(content).digest() + content,
+                    mode="create",
+                    use_multipart=False,
+                )
+            except (AlreadyExistsError, PreconditionError):
+                return False
+            except NotFoundError as error:
+                raise self._refusal(key, "there is no such bucket", "create it") from error
+        return True
+
+    def keys(self, prefix: str) -> set[str]:
+        """The keys of the objects under a prefix that ends at a slash."""
+        import obstore
+
+        with self._sentences(prefix):
+            return {each["path"] for batch in obstore.list(self._objects, prefix) for each in batch}
+
+    @cached_property
+    def _objects(self) -> "ObjectStore":
+        from obstore.store import LocalStore, from_url
+
+        if not self.place.startswith("s3://"):
+            return LocalStore(self.place, mkdir=True)
+        return from_url(
+            self.place,
+            client_options={"allow_http": True, "timeout": "60s"},
+            retry_config={"max_retries": RETRIES},
+        )
+
+    @contextmanager
+    def _sentences(self, key: str) -> Iterator[None]:
+        """One sentence for what the store refuses, or where it does not answer."""
+        from obstore.exceptions import (
+            BaseError,
+            PermissionDeniedError,
+            UnauthenticatedError,
+        )
+
+        try:
+            yield
+        except (PermissionDeniedError, UnauthenticatedError, PermissionError) as error:
+            raise self._refusal(
+                key, "may not be read or written", "check the rights, or AWS_ACCESS_KEY_ID"
+            ) from error
+        except BadInput:
+            raise
+        except (BaseError, OSError) as error:
+            raise self._refusal(
+                key,
+                f"the store does not answer ({first_line(error)})",
+                "check the address, AWS_ENDPOINT_URL and the room left, then run again: "
+                "what is done stays done",
+            ) from error
+
+    def _refusal(self, key: str, message: str, cure: str) -> BadInput:
+        return BadInput(message, file=f"{self.place}/{key}", cure=cure)

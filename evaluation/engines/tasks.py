@@ -1,0 +1,85 @@
+"""A task: a module-level function of JSON arguments, whose result is one object in a store."""
+
+import hashlib
+import importlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Protocol
+
+from evaluation.engines.store import Store
+from labeling.release_files.frozen import canonical
+
+
+class TaskFunction(Protocol):
+    """What `task` makes of a function: the same, with what its results depend on."""
+
+    __module__: str
+    __qualname__: str
+    version: int
+    libraries: tuple[str, ...]
+
+    def __call__(self, *args: Any, **kwargs: Any) -> bytes: ...
+
+
+def task(version: int, libraries: tuple[str, ...] = ()) -> Callable[[Callable[..., bytes]], Any]:
+    """Marks a module-level function as one that tasks may name.
+
+    version: to be raised with every change of the code that changes the bytes of a result.
+    libraries: those whose version may change them too, such as torch.
+    """
+
+    def mark(function: Callable[..., bytes]) -> Callable[..., bytes]:
+        function.version = version  # type: ignore[attr-defined]
+        function.libraries = libraries  # type: ignore[attr-defined]
+        return function
+
+    return mark
+
+
+@dataclass(frozen=True)
+class Task:
+    """A call of a function that `task` marked.
+
+    arguments: JSON, everything that the result depends on; inputs by their SHA-256.
+    places: further arguments, which say where the inputs lie and how many processors to take: they
+    change nothing in the result, and the same work elsewhere has the same key.
+    """
+
+    function: str
+    arguments: Mapping[str, Any]
+    places: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, function: TaskFunction, arguments: Mapping[str, Any], **places: Any) -> "Task":
+        """The task that calls this function."""
+        return cls(f"{function.__module__}:{function.__qualname__}", arguments, places)
+
+    @cached_property
+    def key(self) -> str:
+        """`NAME/HASH`: of the function, its version, the versions of libraries, the arguments."""
+        function = self._function()
+        identity = {
+            "function": self.function,
+            "version": function.version,
+            "libraries": {name: _version_of(name) for name in function.libraries},
+            "arguments": self.arguments,
+        }
+        name = self.function.rpartition(":")[2]
+        return f"{name}/{hashlib.sha256(canonical(identity)).hexdigest()}"
+
+    def make(self, store: Store) -> None:
+        """Puts the task's object into the store, unless it is there."""
+        if not store.has(self.key):
+            store.put(self.key, self._function()(**self.arguments, **self.places))
+
+    def _function(self) -> TaskFunction:
+        module, _, name = self.function.partition(":")
+        function: TaskFunction = getattr(importlib.import_module(module), name)
+        return function
+
+
+def _version_of(library: str) -> str:
+    from importlib.metadata import version
+
+    return version(library)

@@ -1,0 +1,183 @@
+"""`manage.py predict`: photographs through classifiers into a pool that `mad select` reads."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from evaluation import devices
+from evaluation.classifiers import opening
+from evaluation.classifiers.predicting import decoding, photographs, pool_files
+from evaluation.classifiers.preparing import FITS
+from evaluation.management import network_options
+from evaluation.management.numbers import whole
+from labeling.errors import Refusal
+from labeling.files import BadInput
+from labeling.jobs.image_store import saying_full
+from labeling.management.contract import ContractCommand, Result, UsageError, table
+from labeling.plurals import count_of
+
+BATCH = 32
+Options = dict[str, Any]
+
+
+class Command(ContractCommand):
+    help = "Classifiers' names for photographs, as a pool for mad select; goes on where it stopped."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument(
+            "images",
+            type=Path,
+            metavar="IMAGES",
+            help="a folder, a .zip, or a manifest.csv with a column image of paths beside it",
+        )
+        parser.add_argument(
+            "--model",
+            required=True,
+            action="append",
+            metavar="[NAME=]SPEC",
+            help=f"may be given several times: {network_options.MODEL}",
+        )
+        network_options.add_classes(parser)
+        parser.add_argument(
+            "--out", type=Path, required=True, metavar="DIR", help="the pool, a folder that is new"
+        )
+        parser.add_argument(
+            "--top",
+            type=whole(1),
+            metavar="K",
+            help="also NAME.csv with the K likeliest classes, for score classification",
+        )
+        parser.add_argument(
+            "--processes",
+            type=whole(),
+            metavar="N",
+            help="that decode photographs (a quarter of the processors; with a GPU all of them)",
+        )
+        network_options.add_network(parser, BATCH, "photographs")
+        parser.add_argument(
+            "--restart", action="store_true", help="forget what a stopped run has done"
+        )
+        network_options.add_preparation(parser).add_argument(
+            "--fit",
+            choices=FITS,
+            default="crop",
+            help="crop: the middle (default); squash: the whole photograph, stretched; pad: the "
+            "whole photograph, its proportions kept",
+        )
+
+    def action(self, **options: Any) -> Result:
+        if options["weights"] and len(options["model"]) > 1:
+            raise UsageError("--weights goes with one --model; name the others' in their files")
+        options["device"] = devices.checked(options["device"])
+        source, out = photographs.source_of(options["images"]), options["out"]
+        _refuse_inside(source, out)
+        classifiers = _load(options)
+        try:
+            with saying_full(), pool_files.working(out, options["restart"]) as work:
+                return self._predict(source, work, classifiers, options)
+        except Refusal as refusal:
+            raise BadInput(
+                refusal.message, cure="the same command then goes on where this one stopped"
+            ) from None
+
+    def show(self, result: Result) -> str:
+        rows = [
+            (name, about["images_per_second"], about["model"]["model"])
+            for name, about in result["classifiers"].items()
+        ]
+        head = {key: value for key, value in result.items() if not isinstance(value, dict)}
+        return f"{table(head.items())}\n\n{table(rows, ('classifier', 'images/s', 'model'))}"
+
+    def _predict(
+        self,
+        source: photographs.Source,
+        work: Path,
+        classifiers: list[opening.Classifier],
+        options: Options,
+    ) -> Result:
+        from evaluation.classifiers.predicting import predicting
+
+        listed = photographs.write_list(source, work / "list")
+        settings = predicting.settings(listed, classifiers, options["batch"], options["top"])
+        names = [classifier.name for classifier in classifiers]
+        opened = pool_files.opened(
+            options["out"], settings, classifiers[0].classes, names, options["top"]
+        )
+        with opened as pool:
+            resumed = pool.state.images
+            with self.progress(listed.images, "image", "predict") as bar:
+                bar.update(pool.state.images)
+                plan = decoding.Plan(
+                    source,
+                    listed.path,
+                    tuple(dict.fromkeys(classifier.preparation for classifier in classifiers)),
+                    options["batch"],
+                )
+                processes = _processes(listed.images, classifiers[0].device, options["processes"])
+                if pool.state.whole:
+                    processes = 0
+                speed = predicting.predict(
+                    plan, classifiers, pool, processes, bar.update, self.warn
+                )
+            state = pool.state
+            if not state.images:
+                raise BadInput(
+                    f"none of {count_of(listed.images, 'file')} can be read as a photograph",
+                    source.path,
+                    None,
+                    "give JPEG, PNG, WebP, GIF, BMP or TIFF files",
+                )
+            pool.finish()
+        if state.skipped:
+            self.warn(f"{count_of(state.skipped, 'file')} skipped: see skipped.csv for the reasons")
+        result = {
+            "images": state.images,
+            "skipped": state.skipped,
+            "resumed": resumed,
+            "classifiers": {
+                classifier.name: {
+                    "images_per_second": speed.rate(classifier.name),
+                    "model": dict(classifier.source),
+                    "preparation": classifier.preparation.as_dict(),
+                }
+                for classifier in classifiers
+            },
+            "out": os.fspath(options["out"]),
+        }
+        return devices.named(result, classifiers[0].device)
+
+
+def _load(options: Options) -> list[opening.Classifier]:
+    from evaluation.classifiers.predicting.predicting import refuse_names
+
+    classes = network_options.read_classes(options["classes"])
+    classifiers = [
+        opening.load(
+            spec,
+            classes,
+            device=options["device"],
+            weights=options["weights"],
+            random_weights=options["random_weights"],
+            preparing={key: options[key] for key in ("size", "fit", "mean", "std")},
+        )
+        for spec in options["model"]
+    ]
+    refuse_names([classifier.name for classifier in classifiers])
+    return classifiers
+
+
+def _refuse_inside(source: photographs.Source, out: Path) -> None:
+    if source.kind == "folder" and out.resolve().is_relative_to(source.path.resolve()):
+        raise BadInput(
+            "lies within the folder of photographs", file=out, cure="give a folder beside it"
+        )
+
+
+def _processes(images: int, device: str, chosen: int | None) -> int:
+    """How many decode: none where starting them takes longer than what they would do."""
+    if chosen is not None or images < decoding.WORTH_IT:
+        return chosen or 0
+    # On a CPU the network itself needs the processors.
+    return max(1, decoding.processors() // (4 if device == devices.CPU else 1))

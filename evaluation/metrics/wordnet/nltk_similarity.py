@@ -1,0 +1,118 @@
+"""Similarity of two classes as the nltk package computes it, over the same files of WordNet 3.0.
+
+nltk is slow (a pair at a time), so this is for comparing with what others published by it. It is
+imported only when somebody asks. docs/similarity.md says where it differs from our conventions.
+"""
+
+import functools
+import io
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from evaluation.metrics.wordnet import similarity
+from evaluation.metrics.wordnet.nouns import WordNet
+
+CONVENTION = "nltk"
+MEASURES = ("wup", "path", "lch", *similarity.BY_CONTENT)
+# Counts by part of speech and offset, and of the whole by offset 0.
+Contents = Mapping[str, Mapping[int, float]]
+# nltk looks for it among all nouns, which takes 5 s; those of WordNet 3.0 stay the same.
+MAX_DEPTH_OF_NOUNS = 19
+
+
+class Found(NamedTuple):
+    """value: None where nltk divides by zero: lin of two classes without information content.
+    ancestor: synset number of the one that the value was read at; −1 for none."""
+
+    value: float | None
+    ancestor: int
+
+
+def compare(
+    wordnet: WordNet, one: int, other: int, measure: str, contents: Contents | None = None
+) -> Found:
+    """The similarity of synset one to synset other (numbers of wordnet), by a measure of MEASURES.
+
+    contents: counts of a file (content_files.py), which res, lin and jcn need. Ranges as nltk has
+    them: 1e300 is its infinity (jcn of a class with itself; res over an ancestor without a count).
+    wup takes the common ancestor with the largest least depth, and of several the first by name,
+    unless synset one is among them. The ancestor of path and lch is that of our own, which agree
+    with nltk's; that of res, lin and jcn has the largest information content, of several the
+    deepest, then the smallest wnid. Raises ValueError for another measure, or contents missing.
+    """
+    if measure not in MEASURES:
+        raise ValueError(f"measure is {measure!r}, expected one of {', '.join(MEASURES)}")
+    if contents is None and measure in similarity.BY_CONTENT:
+        raise ValueError(f"{measure} needs information content")
+    reader = _reader(wordnet)
+    a, b = (
+        reader.synset_from_pos_and_offset("n", int(wordnet.offsets[index]))
+        for index in (one, other)
+    )
+    method = getattr(a, f"{measure}_similarity")
+    if measure in ("path", "lch"):
+        ancestor = int(similarity.ancestor_matrix(wordnet, [one], [other], measure)[0, 0])
+        return Found(float(method(b)), ancestor)
+    if measure == "wup":
+        deepest = a.lowest_common_hypernyms(b, use_min_depth=True)
+        read = a if a in deepest else deepest[0]
+        return Found(float(method(b)), _number(wordnet, read))
+    assert contents is not None
+    from nltk.corpus.reader.wordnet import information_content
+
+    read = max(
+        a.common_hypernyms(b),
+        key=lambda node: (information_content(node, contents), node.max_depth(), -node.offset()),
+    )
+    try:
+        value = float(method(b, contents))
+    except ZeroDivisionError:
+        return Found(None, _number(wordnet, read))
+    return Found(value, _number(wordnet, read))
+
+
+def _number(wordnet: WordNet, synset: Any) -> int:
+    return int(np.searchsorted(wordnet.offsets, synset.offset()))
+
+
+@functools.lru_cache(maxsize=2)
+def _reader(wordnet: WordNet) -> Any:
+    """nltk's reader over wordnet's data.noun and index.noun; nothing else is read or downloaded."""
+    import nltk
+    from nltk.corpus.reader.wordnet import NOUN, WordNetCorpusReader
+
+    folder = wordnet.folder.resolve()
+
+    class Nouns(WordNetCorpusReader):
+        """Nouns alone, with what nltk asks other files for."""
+
+        _FILEMAP = {NOUN: "noun"}
+
+        def open(self, file: str) -> Any:
+            if file == "lexnames":
+                # The names of lexicographers' files, which no similarity reads.
+                return io.StringIO("".join(f"{i}\tnoun.{i}\t1\n" for i in range(45)))
+            # In memory, since nltk leaves it open.
+            return io.TextIOWrapper(io.BytesIO((folder / file).read_bytes()), encoding="utf-8")
+
+        def _scan_satellites(self) -> None:
+            """There are no adjectives."""
+
+        def _load_exception_map(self) -> None:
+            """Synsets are found by their offsets, never by an inflected word."""
+
+        def map_wn(self, version: str = "wordnet") -> None:
+            """Other languages are mapped to another WordNet; there are none."""
+
+        def get_version(self) -> str:
+            return "3.0"
+
+    # It reads below these folders only.
+    if str(folder) not in nltk.data.path:
+        nltk.data.path.append(str(folder))
+    # True: without a reader of other languages it would warn.
+    reader = Nouns(str(folder), True)
+    reader._max_depth[NOUN, False] = MAX_DEPTH_OF_NOUNS
+    return reader

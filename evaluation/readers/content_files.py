@@ -1,0 +1,62 @@
+"""Files of information content as WordNet::Similarity writes and nltk reads them.
+
+A head with WordNet's version, then a line a synset: its offset and part of speech, its count, and
+ROOT where nothing is above it.
+"""
+
+import io
+import math
+import re
+from pathlib import Path
+
+from evaluation.metrics.wordnet.nltk_similarity import Contents
+from evaluation.metrics.wordnet.nouns import WordNet
+from labeling.files import BadInput
+
+HEAD = re.compile(r"wnver::\S+\s*")
+ROW = re.compile(r"(\d{1,8})([nv])\s+(\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)(\s+ROOT)?\s*")
+CURE = "give a file of WordNet::Similarity for WordNet 3.0, such as ic-brown.dat of nltk's data"
+
+
+def read(path: Path, wordnet: WordNet) -> Contents:
+    """The counts in a file of information content, as nltk reads it.
+
+    Raises BadInput, with the line, for a file that is none, or of another WordNet.
+    """
+    from nltk.corpus.reader.wordnet import WordNetICCorpusReader
+
+    text = _checked(path, wordnet)
+
+    class Reader(WordNetICCorpusReader):
+        """Reads what was checked; nltk opens files below its own folders only."""
+
+        def __init__(self) -> None:
+            pass
+
+        def open(self, file: str) -> io.StringIO:
+            return io.StringIO(text)
+
+    found: Contents = Reader().ic(path.name)
+    return found
+
+
+def _checked(path: Path, wordnet: WordNet) -> str:
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadInput(f"cannot be read ({error})", path, None, CURE) from error
+    head, *lines = text.splitlines() or [""]
+    if not HEAD.fullmatch(head):
+        raise BadInput("is no file of information content: no wnver:: in line 1", path, 1, CURE)
+    offsets, roots = set(wordnet.offsets.tolist()), 0.0
+    for number, line in enumerate(lines, 2):
+        row = ROW.fullmatch(line)
+        if row is None:
+            raise BadInput(f"{line[:60]!r} is no synset with its count", path, number, CURE)
+        offset, kind, count, root = row.groups()
+        if kind == "n" and int(offset) not in offsets:
+            raise BadInput(f"{offset}n is no noun of WordNet 3.0", path, number, CURE)
+        roots += float(count) if kind == "n" and root else 0
+    if not 0 < roots < math.inf:
+        raise BadInput("no noun is marked ROOT with a count", path, None, CURE)
+    return text

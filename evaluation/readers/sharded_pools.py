@@ -1,0 +1,285 @@
+"""A pool in shards: pool.jsonl, a line a predictions folder, written and read. Free of Django.
+
+Image ids ascend by their UTF-8 bytes within a shard and from one to the next, so that no image is
+in two, and each shard is checked by itself.
+"""
+
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from evaluation.metrics.wordnet.nouns import WordNet
+from evaluation.readers.answers import file_sha256, json_lines, require_file
+from evaluation.readers.image_lists import ImageList, read_bytes
+from evaluation.readers.pools import CLASSES, IMAGES, Pool, joined_sha256, part_of, read_pool
+from labeling.files import BadInput, atomic_write
+from labeling.records import Record
+
+AGAIN = "write the pool again with mad pool"
+LABELS, CONFIDENCES = ".labels.npy", ".confidences.npy"
+
+
+@dataclass(kw_only=True)
+class Shard(Record):
+    """A line of pool.jsonl. path: of the predictions folder, from the folder of pool.jsonl.
+
+    images: how many. first, last: their ids. sha256: of each of its files.
+    """
+
+    path: str
+    images: int
+    first: str
+    last: str
+    sha256: dict[str, str]
+
+
+@dataclass(frozen=True)
+class ShardedPool:
+    """A checked pool.jsonl; the shards themselves are read by open()."""
+
+    path: Path
+    shards: list[Shard]
+    # Of each shard, in the file.
+    lines: list[int]
+
+    @property
+    def images(self) -> int:
+        return sum(shard.images for shard in self.shards)
+
+    @property
+    def classifiers(self) -> list[str]:
+        files = self.shards[0].sha256
+        return sorted(name.removesuffix(LABELS) for name in files if name.endswith(LABELS))
+
+    def open_all(
+        self, names: Sequence[str] | None, wordnet: WordNet, threads: int = 1
+    ) -> Iterator[Pool]:
+        """One shard after the other, as open() reads it."""
+        for number in range(1, len(self.shards) + 1):
+            yield self.open(number, names, wordnet, threads)
+
+    def open(
+        self, number: int, names: Sequence[str] | None, wordnet: WordNet, threads: int = 1
+    ) -> Pool:
+        """The number-th shard (from 1), as a stretch of the pool.
+
+        names: classifiers in the order wanted, else all of the pool, sorted. sha256 is that of
+        the whole pool's files, see joined_sha256, and sizes is empty. Raises BadInput for a shard
+        that is missing, of another count or ids than its line says, or whose files are others.
+        """
+        shard = self.shards[number - 1]
+        chosen = list(names) if names else self.classifiers
+        folder = self.path.parent / shard.path
+        if not folder.is_dir():
+            raise self._bad(number, f"the shard {folder} does not exist", "bring it back")
+        wanted = [
+            CLASSES,
+            IMAGES,
+            *(name + end for name in chosen for end in (LABELS, CONFIDENCES)),
+        ]
+        for file in wanted:
+            if file not in shard.sha256:
+                raise self._bad(number, f"lists no {file}", "leave the classifier out")
+        pool = read_pool(folder, chosen, wordnet, threads=threads)
+        if pool.total != shard.images:
+            raise self._bad(
+                number,
+                f"says {shard.images} images, and {folder} has {pool.total}",
+                "bring it back",
+            )
+        for file in wanted:
+            if pool.sha256[file] != shard.sha256[file]:
+                raise self._bad(
+                    number, f"{folder / file} has another SHA-256 than the line", "bring it back"
+                )
+        _refuse_out_of_order(pool.images)
+        first, last = (name.decode() for name in pool.images.take([0, pool.total - 1]))
+        if (first, last) != (shard.first, shard.last):
+            raise self._bad(
+                number,
+                f"says the images {shard.first!r} to {shard.last!r}, and {folder} has {first!r} "
+                f"to {last!r}",
+                "bring it back",
+            )
+        start = sum(before.images for before in self.shards[: number - 1])
+        return replace(
+            pool,
+            part=slice(start, start + pool.total),
+            total=self.images,
+            sha256={file: self._joined(file) for file in wanted},
+            sizes={},
+        )
+
+    def _joined(self, file: str) -> str:
+        digests = [shard.sha256[file] for shard in self.shards]
+        return digests[0] if file == CLASSES else joined_sha256(digests)
+
+    def _bad(self, number: int, message: str, cure: str) -> BadInput:
+        return BadInput(message, self.path, self.lines[number - 1], f"{cure}, or {AGAIN}")
+
+
+def read_sharded(path: Path) -> ShardedPool:
+    """The lines of pool.jsonl; of the shards nothing is read. Raises BadInput."""
+    require_file(path, "write one with mad pool DIR --shards N --out pool.jsonl")
+    shards: list[Shard] = []
+    lines: list[int] = []
+    for number, row in json_lines(path):
+        shard = _shard(path, number, row)
+        if shards:
+            _refuse_another_kind(path, number, shards[0], shard)
+        last = shards[-1].last if shards else ""
+        if shard.first.encode() <= last.encode():
+            raise BadInput(
+                f"the first image {shard.first!r} does not come after {last!r}, the last of the "
+                "line before",
+                path,
+                number,
+                "order the lines by their ids, and have each image in one shard",
+            )
+        shards.append(shard)
+        lines.append(number)
+    if not shards:
+        raise BadInput("there are no shards", path, None, AGAIN)
+    pool = ShardedPool(path, shards, lines)
+    if len(pool.classifiers) < 2:
+        raise BadInput(
+            f"has predictions of {len(pool.classifiers)} classifiers, expected 2 or more",
+            path,
+            None,
+            "write the pool again with the arrays of each classifier in its folder",
+        )
+    return pool
+
+
+def write_sharded(
+    folder: Path, count: int, out: Path, wordnet: WordNet, threads: int = 1
+) -> list[Shard]:
+    """Cuts a predictions folder into so many, below `out` without its suffix + .shards, and writes
+    pool.jsonl; one shard is the folder itself.
+
+    Raises BadInput for a folder that read_pool refuses, ids that do not ascend, fewer images than
+    shards, and shards that are there already; then nothing is left.
+    """
+    pool = read_pool(folder, None, wordnet, threads=threads)
+    _refuse_out_of_order(pool.images)
+    if count > pool.total:
+        raise BadInput(
+            f"has {pool.total} images for {count} shards", pool.images.path, None, "ask for fewer"
+        )
+    if count == 1:
+        place = os.path.relpath(folder, out.parent) if not folder.is_absolute() else str(folder)
+        shards = [_described(place, pool, slice(0, pool.total), pool.sha256)]
+        _write_lines(out, shards)
+        return shards
+    goal = out.with_name(f"{out.stem}.shards")
+    if goal.exists():
+        raise BadInput("is there already", goal, None, "remove it, or give another --out")
+    if not out.parent.is_dir():
+        raise BadInput("its folder does not exist", out, None, f"create {out.parent}")
+    work = Path(tempfile.mkdtemp(prefix=f".{goal.name}.", dir=out.parent))
+    try:
+        shards = [
+            _cut(pool, part_of(pool.total, number, count), work, f"{goal.name}/{number}-of-{count}")
+            for number in range(1, count + 1)
+        ]
+        work.chmod(out.parent.stat().st_mode & 0o777)
+        work = work.rename(goal)
+        _write_lines(out, shards)
+    except BaseException:
+        shutil.rmtree(work, ignore_errors=True)
+        raise
+    return shards
+
+
+def _cut(pool: Pool, part: slice, work: Path, place: str) -> Shard:
+    """Writes a stretch of a pool as a predictions folder of its own."""
+    folder = work / Path(place).name
+    folder.mkdir()
+    shutil.copyfile(pool.folder / CLASSES, folder / CLASSES)
+    start, stop = (pool.images.byte_of(edge) for edge in (part.start, part.stop))
+    with open(folder / IMAGES, "wb") as file:
+        file.writelines(read_bytes(pool.images.path, start, stop))
+    for name, column in pool.columns.items():
+        np.save(folder / name, column.values[part], allow_pickle=False)
+    sha256 = {name: file_sha256(folder / name) for name in pool.sha256}
+    return _described(place, pool, part, sha256)
+
+
+def _described(place: str, pool: Pool, part: slice, sha256: dict[str, str]) -> Shard:
+    first, last = (name.decode() for name in pool.images.take([part.start, part.stop - 1]))
+    return Shard(
+        path=place, images=part.stop - part.start, first=first, last=last, sha256=dict(sha256)
+    )
+
+
+def _write_lines(out: Path, shards: Sequence[Shard]) -> None:
+    with atomic_write(out) as file:
+        for shard in shards:
+            file.write(json.dumps(shard.to_json(), ensure_ascii=False) + "\n")
+
+
+def _shard(path: Path, number: int, row: dict[str, object]) -> Shard:
+    try:
+        shard = Shard.from_json(row)
+    except (TypeError, ValueError) as error:
+        raise BadInput(str(error), path, number, AGAIN) from error
+    texts = [shard.path, shard.first, shard.last]
+    hashes = shard.sha256 if isinstance(shard.sha256, dict) else {}
+    if not (
+        all(isinstance(text, str) and text for text in (*texts, *hashes.values()))
+        and isinstance(shard.images, int)
+        and shard.images > 0
+        and {CLASSES, IMAGES} <= hashes.keys()
+    ):
+        raise BadInput(
+            "is no line of a shard: path, images, first, last and sha256 by file",
+            path,
+            number,
+            AGAIN,
+        )
+    if shard.last.encode() < shard.first.encode():
+        raise BadInput(
+            f"the last image {shard.last!r} comes before the first {shard.first!r}",
+            path,
+            number,
+            AGAIN,
+        )
+    return shard
+
+
+def _refuse_another_kind(path: Path, number: int, first: Shard, shard: Shard) -> None:
+    if shard.sha256.keys() != first.sha256.keys():
+        [file, *_] = sorted(shard.sha256.keys() ^ first.sha256.keys())
+        raise BadInput(
+            f"{file} is in one of lines 1 and {number} only",
+            path,
+            number,
+            f"predict all shards by the same classifiers, and {AGAIN}",
+        )
+    if shard.sha256[CLASSES] != first.sha256[CLASSES]:
+        raise BadInput(
+            f"has another {CLASSES} than line 1", path, number, f"use one {CLASSES}, and {AGAIN}"
+        )
+
+
+def _refuse_out_of_order(images: ImageList) -> None:
+    if images.in_order:
+        return
+    before = b""
+    with open(images.path, "rb") as file:
+        for line, text in enumerate(file, start=1):
+            name = text.removesuffix(b"\n")
+            if line > 1 and name <= before:
+                raise BadInput(
+                    f"the image id {name.decode()!r} does not come after {before.decode()!r}",
+                    images.path,
+                    line,
+                    "order the ids by their UTF-8 bytes, and the arrays with them",
+                )
+            before = name

@@ -1,0 +1,62 @@
+"""Lists of classes and mappings that come with Assay, by a short name. No Django.
+
+data/README.md says where each comes from.
+"""
+
+from pathlib import Path
+
+from evaluation.metrics.wordnet.nouns import WordNet
+
+DATA = Path(__file__).parent / "data"
+CLASSES = {"ilsvrc": DATA / "ilsvrc2012.txt"}
+MAPPINGS = {"pascal": DATA / "pascal_ilsvrc2012.csv"}
+
+# PASCAL VOC's 20 categories: the synset that each is, as our vocabulary of parts has it, and the
+# synsets at or below which its classes lie, where these are others.
+PASCAL: dict[str, tuple[str, tuple[str, ...]]] = {
+    "aeroplane": ("n02691156", ()),
+    "bicycle": ("n02834778", ()),
+    "bird": ("n01503061", ()),
+    "boat": ("n02858304", ()),
+    "bottle": ("n02876657", ()),
+    "bus": ("n02924116", ()),
+    "car": ("n02958343", ()),
+    "cat": ("n02121620", ()),
+    "chair": ("n03001627", ()),
+    # ILSVRC has nothing below a cow: cattle and water buffaloes look like one.
+    "cow": ("n02403454", ("n02402425", "n02408429")),
+    "diningtable": ("n03201208", ()),
+    "dog": ("n02084071", ()),
+    "horse": ("n02374451", ()),
+    "motorbike": ("n03790512", ()),
+    "person": ("n00007846", ()),
+    # Nor below a pot plant: a flowerpot is what ILSVRC has of it.
+    "pottedplant": ("n11536230", ("n03991062",)),
+    "sheep": ("n02411705", ()),
+    "sofa": ("n04256520", ()),
+    "train": ("n04468005", ()),
+    # A television system and a monitor are two synsets.
+    "tvmonitor": ("n04404412", ("n04404412", "n03782006")),
+}
+
+
+def classes_file(text: str) -> Path:
+    """The list of classes of that name ("ilsvrc"), else the path."""
+    return CLASSES.get(text) or Path(text)
+
+
+def mapping_file(text: str) -> Path:
+    """The mapping of that name ("pascal"), else the path."""
+    return MAPPINGS.get(text) or Path(text)
+
+
+def pascal_rows(wordnet: WordNet, classes: list[str]) -> list[tuple[str, str]]:
+    """(category, wnid) for each of PASCAL VOC's categories and each class that is it or below it in
+    WordNet, in the order of both."""
+    above = {wnid: wordnet.ancestors(wordnet.index(wnid)) for wnid in classes}
+    return [
+        (category, wnid)
+        for category, roots in PASCAL.values()
+        for wnid in classes
+        if any(wordnet.index(root) in above[wnid] for root in roots or (category,))
+    ]

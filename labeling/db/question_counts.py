@@ -1,0 +1,174 @@
+"""Counters of questions: what pages show of a campaign, however many questions it has.
+
+Whoever changes the state or the free seats of questions says so here in the same transaction, so
+the sum of a campaign's parts is exact in every snapshot. A part that somebody else holds is passed
+over, and where all are held a new one is made: nobody waits for a counter, so it has no place in
+the order of locks (sql.py). SQLite has one writer, and one part.
+"""
+
+import contextlib
+import logging
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import NamedTuple
+
+from django.db.models import Sum
+
+from labeling.db.sql import Locked, execute, fetch, locking, numbers, writing
+from labeling.models import Question, QuestionCount
+
+logger = logging.getLogger(__name__)
+
+State = Question.State
+
+
+class Counts(NamedTuple):
+    """A campaign's questions by state; free: open ones with a free seat; seats_free: these seats;
+    repeated: asked ones beyond the first about the same subject; images: that a graph asks about,
+    or did."""
+
+    open: int = 0
+    settled: int = 0
+    dropped: int = 0
+    review: int = 0
+    withdrawn: int = 0
+    gold: int = 0
+    free: int = 0
+    seats_free: int = 0
+    repeated: int = 0
+    images: int = 0
+
+    @property
+    def by_state(self) -> dict[str, int]:
+        return {state: getattr(self, state) for state in State.values}
+
+    @property
+    def decided(self) -> int:
+        return self.settled + self.dropped + self.review
+
+    @property
+    def asked(self) -> int:
+        """All but gold and withdrawn ones."""
+        return self.open + self.decided
+
+
+def changed(before: Iterable[Locked], after: Iterable[Locked]) -> None:
+    """Counts that these questions are now as in `after`, and no longer as in `before`."""
+    by_campaign: dict[int, Counter[str]] = defaultdict(Counter)
+    for sign, questions in ((-1, before), (1, after)):
+        for question in questions:
+            more = by_campaign[question.campaign_id]
+            more[question.state] += sign
+            if question.state == State.OPEN and question.seats_free:
+                more["free"] += sign
+                more["seats_free"] += sign * question.seats_free
+    for campaign_id, more in sorted(by_campaign.items()):
+        add(campaign_id, more)
+
+
+def opened(campaign_id: int, questions: int, seats: int) -> None:
+    """Counts new open questions, each with so many free seats."""
+    add(campaign_id, {"open": questions, "free": questions, "seats_free": questions * seats})
+
+
+def add(campaign_id: int, more: Mapping[str, int]) -> None:
+    """Adds to the campaign's counters, which Counts names."""
+    changes = {name: more[name] for name in Counts._fields if more.get(name)}
+    if not changes:
+        return
+    changing = ", ".join(f"{name} = {name} + %s" for name in changes)
+    found = execute(
+        f"UPDATE labeling_questioncount SET {changing} WHERE id = (SELECT id "  # noqa: S608
+        f"FROM labeling_questioncount WHERE campaign_id = %s ORDER BY id LIMIT 1"
+        f"{locking(skip=True)})",
+        [*changes.values(), campaign_id],
+    )
+    if not found:
+        QuestionCount.objects.create(campaign_id=campaign_id, **changes)
+
+
+def of_campaigns(campaign_ids: Collection[int]) -> dict[int, Counts]:
+    """The counts of each of these campaigns, in one query; zeros of one that never asked."""
+    rows = (
+        QuestionCount.objects.filter(campaign__in=campaign_ids)
+        .order_by()
+        .values_list("campaign")
+        .annotate(*(Sum(name) for name in Counts._fields))
+    )
+    found = {pk: Counts(*map(int, counted)) for pk, *counted in rows}
+    return {pk: found.get(pk, Counts()) for pk in campaign_ids}
+
+
+def of(campaign_id: int) -> Counts:
+    return of_campaigns([campaign_id])[campaign_id]
+
+
+@contextlib.contextmanager
+def repeats(campaign_id: int, subjects: Collection[int]) -> Iterator[None]:
+    """Counts what questions about these subjects, added or removed inside, repeat. Two who do so
+    to the same subject at once may be one off, until the night mends it."""
+    before = _repeated(campaign_id, subjects)
+    yield
+    add(campaign_id, {"repeated": _repeated(campaign_id, subjects) - before})
+
+
+def _repeated(campaign_id: int, subjects: Collection[int]) -> int:
+    if not subjects:
+        return 0
+    [(found,)] = fetch(
+        "SELECT COUNT(*) - COUNT(DISTINCT subject) FROM labeling_question "  # noqa: S608
+        f"WHERE campaign_id = %s AND subject IN ({numbers(subjects)}) "
+        "AND state IN ('open', 'settled', 'dropped', 'review')",
+        [campaign_id],
+    )
+    return int(found)
+
+
+# In one statement, which sees one moment: what the counters should be, then what they are.
+RECOUNT = """
+SELECT COUNT(CASE WHEN state = 'open' THEN 1 END),
+    COUNT(CASE WHEN state = 'settled' THEN 1 END), COUNT(CASE WHEN state = 'dropped' THEN 1 END),
+    COUNT(CASE WHEN state = 'review' THEN 1 END), COUNT(CASE WHEN state = 'withdrawn' THEN 1 END),
+    COUNT(CASE WHEN state = 'gold' THEN 1 END),
+    COUNT(CASE WHEN state = 'open' AND seats_free > 0 THEN 1 END),
+    COALESCE(SUM(CASE WHEN state = 'open' THEN seats_free END), 0),
+    COUNT(CASE WHEN state IN ('open', 'settled', 'dropped', 'review') THEN subject END)
+    - COUNT(DISTINCT CASE WHEN state IN ('open', 'settled', 'dropped', 'review') THEN subject END),
+    COUNT(DISTINCT CASE WHEN graph_id IS NOT NULL AND state <> 'gold' THEN item_id END), 0 AS place
+FROM labeling_question WHERE campaign_id = %s
+UNION ALL
+SELECT COALESCE(SUM(open), 0), COALESCE(SUM(settled), 0), COALESCE(SUM(dropped), 0),
+    COALESCE(SUM(review), 0), COALESCE(SUM(withdrawn), 0), COALESCE(SUM(gold), 0),
+    COALESCE(SUM(free), 0), COALESCE(SUM(seats_free), 0), COALESCE(SUM(repeated), 0),
+    COALESCE(SUM(images), 0), 1
+FROM labeling_questioncount WHERE campaign_id = %s
+ORDER BY place
+"""
+
+
+def differences(campaign_id: int) -> dict[str, int]:
+    """By how much each counter is too small, where one is not what the questions say. Reads every
+    question of the campaign."""
+    [rows, kept] = fetch(RECOUNT, [campaign_id] * 2)
+    pairs = zip(Counts._fields, rows, kept, strict=False)
+    return {name: int(true - known) for name, true, known in pairs if true != known}
+
+
+def reconcile(campaign_id: int) -> dict[str, int]:
+    """What was added to counters that were wrong: nothing, unless rows changed in another way than
+    by this code. People may work meanwhile; of several at once one mends."""
+    if not differences(campaign_id):
+        return {}
+    with writing():
+        _take_turns(campaign_id)
+        found = differences(campaign_id)
+        add(campaign_id, found)
+    if found:
+        logger.warning("counters of campaign %s were wrong, and are mended: %s", campaign_id, found)
+    return found
+
+
+def _take_turns(campaign_id: int) -> None:
+    """Waits until nobody else mends these counters. Whoever counts passes over what is locked."""
+    rows = QuestionCount.objects.filter(campaign=campaign_id).order_by("pk")
+    list(rows.select_for_update(no_key=True).values_list("pk"))

@@ -1,0 +1,100 @@
+"""A campaign's questions as a list: pages that begin after a question, or end before one.
+
+No page counts rows or passes over those before it, so the last costs what the first does. A filter
+by class or name reads on until a page is full.
+"""
+
+from dataclasses import dataclass
+
+from labeling.db import question_counts
+from labeling.models import Campaign, Question
+
+State = Question.State
+LISTED = tuple(state.value for state in State if state != State.GOLD)
+# Beyond every id.
+END = 2**63 - 1
+
+
+@dataclass(frozen=True)
+class QuestionPage:
+    """A page of the list. before, after: the question that the page before ends before, and that
+    the next begins after; None where there is no such page. total: None where nobody counted."""
+
+    questions: list[Question]
+    before: int | None
+    after: int | None
+    total: int | None
+
+
+@dataclass(frozen=True)
+class Filter:
+    """What narrows the list: "" for what does not."""
+
+    state: str = ""
+    topic: str = ""
+    search: str = ""
+
+
+def page(
+    campaign: Campaign,
+    chosen: Filter,
+    size: int,
+    *,
+    after: int | None = None,
+    before: int | None = None,
+) -> QuestionPage:
+    """The questions but gold in the order they were asked: the first ones, those after a question
+    (id) or those before one; where there are none, the nearest page. A query for each state that
+    is listed, and two more."""
+    if before is not None:
+        found = _ids(campaign, chosen, size + 1, before=before)
+        if len(found) > size:
+            return _page(campaign, chosen, found[:size][::-1], is_first=False, is_last=False)
+        # What is left is the first page, which is filled up.
+        after = None
+    found = _ids(campaign, chosen, size + 1, after=after or 0)
+    if found or not after:
+        is_last = len(found) <= size
+        return _page(campaign, chosen, found[:size], is_first=not after, is_last=is_last)
+    found = _ids(campaign, chosen, size + 1, before=END)
+    is_first = len(found) <= size
+    return _page(campaign, chosen, found[:size][::-1], is_first=is_first, is_last=True)
+
+
+def _ids(
+    campaign: Campaign, chosen: Filter, most: int, *, after: int = 0, before: int | None = None
+) -> list[int]:
+    """Ids of the first questions after one, or of the last before one, those first."""
+    found: list[int] = []
+    # State by state, since the index has them in this order (question_by_state_and_id).
+    for state in [chosen.state] if chosen.state else LISTED:
+        rows = campaign.questions.filter(state=state)
+        if chosen.topic:
+            rows = rows.filter(topic=chosen.topic)
+        if chosen.search:
+            rows = rows.filter(item__image__name__icontains=chosen.search)
+        if before is None:
+            rows = rows.filter(pk__gt=after).order_by("state", "pk")
+        else:
+            rows = rows.filter(pk__lt=before).order_by("-state", "-pk")
+        found += rows.values_list("pk", flat=True)[:most]
+    return sorted(found, reverse=before is not None)[:most]
+
+
+def _page(
+    campaign: Campaign, chosen: Filter, ids: list[int], *, is_first: bool, is_last: bool
+) -> QuestionPage:
+    rows = Question.objects.select_related("item__image").in_bulk(ids)
+    return QuestionPage(
+        questions=[rows[pk] for pk in ids],
+        before=None if is_first else ids[0],
+        after=None if is_last else ids[-1],
+        total=len(ids) if is_first and is_last else _total(campaign, chosen),
+    )
+
+
+def _total(campaign: Campaign, chosen: Filter) -> int | None:
+    if chosen.topic or chosen.search:
+        return None
+    by_state = question_counts.of(campaign.pk).by_state
+    return sum(by_state[state] for state in ([chosen.state] if chosen.state else LISTED))

@@ -1,0 +1,120 @@
+import os
+from importlib.util import find_spec
+
+import pytest
+
+from evaluation.engines.running import Engine, run, share
+from evaluation.engines.store import Store
+from evaluation.engines.tasks import Task
+from labeling.files import BadInput
+from tests.evaluation.engines import toys
+
+
+class Deadly(Store):
+    """A store that ends the process which it is sent to."""
+
+    def __reduce__(self):
+        return os._exit, (1,)
+
+
+TWO = Engine.named("local:2")
+
+
+@pytest.fixture
+def store(tmp_path) -> Store:
+    return Store.at(str(tmp_path / "work"))
+
+
+def squares(count: int, **places: str) -> list[Task]:
+    return [Task.of(toys.square, {"number": n}, **places) for n in range(count)]
+
+
+def test_each_task_runs_once_and_its_object_is_in_the_store(store, tmp_path):
+    log, seen = tmp_path / "log", []
+
+    keys = run(squares(5, log=str(log)), store, TWO, watch=seen.append)
+
+    assert [store.get(key) for key in keys] == [b"0", b"1", b"4", b"9", b"16"]
+    assert sorted(log.read_text().split()) == ["0", "1", "2", "3", "4"]
+    assert sum(seen) == 5
+
+
+def test_what_is_in_the_store_is_not_made_again(store, tmp_path):
+    log = tmp_path / "log"
+    run(squares(3), store, TWO)
+
+    run(squares(4, log=str(log)), store, TWO)
+
+    assert log.read_text().split() == ["3"]
+
+
+def test_a_killed_process_costs_only_its_own_task(store, tmp_path):
+    log, mine = tmp_path / "log", tmp_path / "die"
+    mine.touch()
+
+    keys = run(squares(6, log=str(log), die_at=str(mine)), store, TWO)
+
+    assert [store.get(key) for key in keys] == [b"0", b"1", b"4", b"9", b"16", b"25"]
+    assert len(log.read_text().split()) == 7
+
+
+def test_a_task_whose_process_always_dies_is_given_up(store):
+    with pytest.raises(BadInput, match="its process died 2 times; free some memory"):
+        run([Task.of(toys.die, {})], store, TWO, retries=1)
+
+
+def test_the_refusal_of_a_task_arrives_with_its_place_and_cure(store):
+    with pytest.raises(BadInput) as caught:
+        run([Task.of(toys.refuse, {"number": 7})], store, TWO)
+
+    assert str(caught.value) == "pool.jsonl, line 7: is no pool; make it again"
+
+
+def test_the_shares_of_an_array_are_all_tasks_once():
+    tasks = squares(7)
+    shares = [share(tasks, index, 3) for index in (1, 2, 3)]
+
+    assert [len(each) for each in shares] == [2, 2, 3]
+    assert sorted(task.arguments["number"] for each in shares for task in each) == list(range(7))
+
+
+def test_a_key_depends_on_arguments_and_version_and_on_no_place(monkeypatch):
+    plain = Task.of(toys.square, {"number": 2})
+
+    assert Task.of(toys.square, {"number": 2}, log="x").key == plain.key
+    assert Task.of(toys.square, {"number": 3}).key != plain.key
+    monkeypatch.setattr(toys.square, "version", 2)
+    assert Task.of(toys.square, {"number": 2}).key != plain.key
+
+
+def test_a_key_depends_on_the_version_of_a_library_that_changes_results(monkeypatch):
+    monkeypatch.setattr(toys.square, "libraries", ("numpy",))
+    before = Task.of(toys.square, {"number": 2}).key
+    monkeypatch.setattr("importlib.metadata.version", lambda name: "0.0")
+
+    assert Task.of(toys.square, {"number": 2}).key != before
+
+
+@pytest.mark.parametrize("name", ["local:0", "local:x", "ray", "ray:host", "slurm:4", ""])
+def test_another_engine_is_refused(name):
+    with pytest.raises(ValueError, match="is not local, local:N, ray:auto or ray:HOST:PORT"):
+        Engine.named(name)
+
+
+def test_results_that_another_machine_kept_to_itself_are_missed(store, monkeypatch):
+    monkeypatch.setattr("evaluation.engines.local.run", lambda *work: None)
+
+    with pytest.raises(BadInput, match="2 of 2 results are not in the store; give --work a folder"):
+        run(squares(2), store, TWO)
+
+
+def test_without_ray_the_error_says_what_to_install(store):
+    if find_spec("ray"):
+        pytest.skip("Ray is installed")
+    with pytest.raises(BadInput, match=r"Ray is not installed; pip install -r requirements"):
+        run(squares(1), store, Engine.named("ray:auto"))
+
+
+def test_a_cluster_that_goes_away_is_said_in_one_sentence(store):
+    with pytest.raises(BadInput, match="the cluster at auto went away; start it and run the same"):
+        run(squares(1), Deadly(store.place), Engine.named("ray:auto"))
