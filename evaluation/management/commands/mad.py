@@ -35,7 +35,7 @@ from labeling.files import BadInput, atomic_write
 from labeling.management.contract import ContractCommand, UsageError, table
 from labeling.plurals import count_of
 
-THREADS = "by default as many as processors; a task of --on takes one"
+THREADS = "by default as many as processors"
 DEFAULTS = {**vars(Rule()), "distance": "weighted"}
 
 
@@ -358,7 +358,7 @@ def _add_pool(parser: CommandParser) -> None:
         "--threads",
         type=whole(),
         default=selecting.threads_here(),
-        help=THREADS,
+        help=f"{THREADS}; a task of --on takes one",
     )
     add_device(parser)
 
