@@ -18,24 +18,28 @@ BASE_DIR = Path(__file__).resolve().parent.parent
 
 
 class _Variables(environ.fileaware_mapping.FileAwareMapping):
-    """The environment, in which NAME_FILE names a file that has the value of NAME."""
+    """The environment, in which NAME_FILE names a file that has the value of NAME, and an empty
+    variable is as one that is not set."""
 
     def __getitem__(self, key: str) -> str:
         try:
-            return str(super().__getitem__(key)).strip()
+            value = str(super().__getitem__(key)).strip()
         except OSError as error:
             raise ImproperlyConfigured(
                 f"{key}_FILE is {os.environ[key + '_FILE']!r}, which cannot be read: "
                 f"{error.strerror}."
             ) from None
+        if not value:
+            raise KeyError(key)
+        return value
 
 
 class _Env(environ.Env):
     ENVIRON = _Variables()
-    SWITCHES = {*environ.Env.BOOLEAN_TRUE_STRINGS, "", "0", "false", "off", "n", "no"}
+    SWITCHES = {*environ.Env.BOOLEAN_TRUE_STRINGS, "0", "false", "off", "n", "no"}
 
     def get_value(self, var: str, cast: Any = None, *args: Any, **kwargs: Any) -> Any:
-        if cast is bool and (text := self.ENVIRON.get(var, "")).lower() not in self.SWITCHES:
+        if cast is bool and (text := self.ENVIRON.get(var, "0")).lower() not in self.SWITCHES:
             # A word that nobody knows would be off in silence.
             raise ImproperlyConfigured(f"{var} is {text!r}, expected 0 or 1.")
         try:

@@ -104,6 +104,17 @@ def test_a_switch_is_on_or_off(fresh_settings, value, meant):
     assert fresh_settings({"ASSAY_HTTPS": value}).ASSAY_HTTPS is meant
 
 
+@pytest.mark.parametrize(
+    "name", ["ASSAY_DATA", "DATABASE_URL", "CACHE_URL", "EMAIL_URL", "ASSAY_NIGHTLY_HOUR"]
+)
+def test_an_empty_variable_is_as_one_that_is_not_set(fresh_settings, monkeypatch, name):
+    monkeypatch.delenv(name, raising=False)
+    given = {"DATA_DIR", "DATABASES", "CACHES", "EMAIL_BACKEND", "ASSAY_NIGHTLY_HOUR"}
+    unset, empty = (vars(fresh_settings(each)) for each in ({}, {name: ""}))
+
+    assert {key: empty[key] for key in given} == {key: unset[key] for key in given}
+
+
 def test_a_value_may_stand_in_a_file(fresh_settings, tmp_path):
     (tmp_path / "key").write_text("of the file\n")
 
