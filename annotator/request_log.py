@@ -27,9 +27,13 @@ job: ContextVar[int | None] = ContextVar("job", default=None)
 
 
 class Context(logging.Filter):
-    """Adds request_id and job to each record, where there are any, and `context`, both as text."""
+    """Adds request_id and job to each record, where there are any, and `context`, both as text. In
+    what Django says of a refused request the route stands for the address."""
 
     def filter(self, record: logging.LogRecord) -> bool:
+        match = getattr(getattr(record, "request", None), "resolver_match", None)
+        if match is not None and record.args and isinstance(record.args, tuple):
+            record.args = (*record.args[:-1], f"/{match.route}")
         known = {"request_id": request_id.get(), "job": job.get()}
         for name, value in known.items():
             if value:
@@ -72,7 +76,11 @@ class RequestLog:
             # Who does not monitor does not load it.
             from annotator import metrics
 
-            metrics.count_request(request, response.status_code, seconds)
+            try:
+                metrics.count_request(request, response.status_code, seconds)
+            except OSError as error:
+                # What was answered stands, also where the folder of the figures is gone or full.
+                logger.warning("a request was not counted: %s", error)
         if request.resolver_match is not None:
             facts = {
                 "method": request.method,

@@ -18,22 +18,30 @@ BASE_DIR = Path(__file__).resolve().parent.parent
 
 
 class _Variables(environ.fileaware_mapping.FileAwareMapping):
-    """The environment, in which NAME_FILE names a file that has the value of NAME."""
+    """The environment, in which NAME_FILE names a file that has the value of NAME, and an empty
+    variable is as one that is not set."""
 
     def __getitem__(self, key: str) -> str:
         try:
-            return str(super().__getitem__(key)).strip()
+            value = str(super().__getitem__(key)).strip()
         except OSError as error:
             raise ImproperlyConfigured(
                 f"{key}_FILE is {os.environ[key + '_FILE']!r}, which cannot be read: "
                 f"{error.strerror}."
             ) from None
+        if not value:
+            raise KeyError(key)
+        return value
 
 
 class _Env(environ.Env):
     ENVIRON = _Variables()
+    SWITCHES = {*environ.Env.BOOLEAN_TRUE_STRINGS, "0", "false", "off", "n", "no"}
 
     def get_value(self, var: str, cast: Any = None, *args: Any, **kwargs: Any) -> Any:
+        if cast is bool and (text := self.ENVIRON.get(var, "0")).lower() not in self.SWITCHES:
+            # A word that nobody knows would be off in silence.
+            raise ImproperlyConfigured(f"{var} is {text!r}, expected 0 or 1.")
         try:
             return super().get_value(var, cast, *args, **kwargs)
         except ValueError:
@@ -426,6 +434,16 @@ ASSAY_CAMPAIGN_LINKS = ["evaluation.hooks.links_of"]
 # The page that makes a campaign of a selection, where New campaign leads those who bring one.
 ASSAY_SELECTION_PAGE = "evaluation:benchmark_new"
 RELEASES_DIR = DATA_DIR / "releases"
+for name, least, most in (
+    ("ASSAY_TRUSTED_PROXIES", 0, None),
+    ("ASSAY_NIGHTLY_HOUR", 0, 23),
+    ("ASSAY_SWEEP_SECONDS", 1, None),
+    ("ASSAY_RESCORE_SECONDS", 1, None),
+    ("ASSAY_JOB_LEASE_SECONDS", 1, None),
+):
+    if globals()[name] < least or (most is not None and globals()[name] > most):
+        _limits = f"at least {least}" if most is None else f"{least} to {most}"
+        raise ImproperlyConfigured(f"{name} is {globals()[name]:g}, expected {_limits}.")
 #: What monitoring sends as `Authorization: Bearer …` to read `/metrics` and the reasons of
 #: `/readyz`. At least 20 characters; empty: nobody may, and nothing is counted.
 ASSAY_MONITORING_TOKEN = env.str("ASSAY_MONITORING_TOKEN", default="")

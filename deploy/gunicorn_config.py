@@ -32,9 +32,9 @@ if runpy.run_path(str(ROOT / "annotator" / "settings.py"))["LOG_FORMAT"] == "jso
     }
 
 # Where the workers add up their figures (annotator/metrics.py).
-_own = "PROMETHEUS_MULTIPROC_DIR" not in os.environ
-if _own:
-    os.environ["PROMETHEUS_MULTIPROC_DIR"] = tempfile.mkdtemp(prefix="assay-metrics-")
+OWN = "assay-metrics-"
+if "PROMETHEUS_MULTIPROC_DIR" not in os.environ:
+    os.environ["PROMETHEUS_MULTIPROC_DIR"] = tempfile.mkdtemp(prefix=OWN)
 
 
 def on_starting(server: Any) -> None:
@@ -46,6 +46,7 @@ def on_starting(server: Any) -> None:
 
 
 def on_exit(server: Any) -> None:
-    """Removes the folder that was made here."""
-    if _own:
-        shutil.rmtree(os.environ["PROMETHEUS_MULTIPROC_DIR"], ignore_errors=True)
+    """Removes the folder that was made here, also by an earlier reading of this file (SIGHUP)."""
+    folder = Path(os.environ["PROMETHEUS_MULTIPROC_DIR"])
+    if folder.name.startswith(OWN):
+        shutil.rmtree(folder, ignore_errors=True)

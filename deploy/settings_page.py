@@ -31,8 +31,9 @@ After this page you know every variable that a site reads, and its default. Made
 `python deploy/settings_page.py` from `annotator/settings.py`: change that file, not this page.
 
 They are read from the environment, or from `.env` beside `manage.py`; the environment wins.
-`NAME_FILE` names a file that has the value of `NAME`, for secrets. A value that cannot be is
-refused at the start. `manage.py check --deploy` says what a site that others reach still lacks.
+`NAME_FILE` names a file that has the value of `NAME`, for secrets. An empty variable is as one that
+is not set; a switch or number that cannot be is refused at the start. `manage.py check --deploy`
+says what a site that others reach still lacks.
 
 | variable | takes | default | meaning |
 |---|---|---|---|

@@ -159,6 +159,9 @@ def reconcile(campaign_id: int) -> dict[str, int]:
     by this code. People may work meanwhile; of several at once one mends."""
     if not differences(campaign_id):
         return {}
+    if not QuestionCount.objects.filter(campaign=campaign_id).exists():
+        # Something to lock.
+        QuestionCount.objects.create(campaign_id=campaign_id)
     with writing():
         _take_turns(campaign_id)
         found = differences(campaign_id)

@@ -65,7 +65,8 @@ def _ids(
     campaign: Campaign, chosen: Filter, most: int, *, after: int = 0, before: int | None = None
 ) -> list[int]:
     """Ids of the first questions after one, or of the last before one, those first."""
-    found: list[int] = []
+    # A set: a question may change its state between two of these queries.
+    found: set[int] = set()
     # State by state, since the index has them in this order (question_by_state_and_id).
     for state in [chosen.state] if chosen.state else LISTED:
         rows = campaign.questions.filter(state=state)
@@ -77,7 +78,7 @@ def _ids(
             rows = rows.filter(pk__gt=after).order_by("state", "pk")
         else:
             rows = rows.filter(pk__lt=before).order_by("-state", "-pk")
-        found += rows.values_list("pk", flat=True)[:most]
+        found.update(rows.values_list("pk", flat=True)[:most])
     return sorted(found, reverse=before is not None)[:most]
 
 

@@ -207,6 +207,20 @@ def test_requests_of_several_processes_are_added_up(tmp_path):
     assert found["assay_database_up",] == 0
 
 
+def test_a_request_is_answered_where_it_cannot_be_counted(
+    client, db, settings, monkeypatch, caplog
+):
+    settings.ASSAY_MONITORING_TOKEN = TOKEN
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(metrics, "count_request", full)
+
+    assert client.get("/accounts/login/").status_code == 200
+    assert "a request was not counted: [Errno 28] No space left on device" in caplog.messages
+
+
 def test_a_site_without_monitoring_loads_nothing_of_it(tmp_path):
     code = (
         "import sys, django; django.setup(); from django.test import Client; "

@@ -73,6 +73,15 @@ def test_a_request_is_one_line_with_its_route_and_no_secret_of_the_address(clien
     assert "hidden" not in json.dumps(line)
 
 
+@pytest.mark.parametrize("method", ["get", "delete"])
+def test_what_django_logs_of_a_refusal_has_the_route_too(client, db, lines, method):
+    getattr(client, method)("/join/of-alice-älone/?token=hidden")
+
+    (line,) = [line for line in lines() if line["logger"] == "django.request"]
+    assert line["message"].endswith(": /join/<str:secret>/")
+    assert "of-alice" not in json.dumps(line)
+
+
 def test_every_line_of_a_request_has_its_id_and_none_after_it(client, db, lines):
     client.get("/no/such/page", headers={"x-request-id": "seven"})
     logging.getLogger("later").info("it is over")
@@ -118,7 +127,7 @@ def test_a_message_takes_the_id_of_the_request_along(in_request):
         waiting = connection.SimpleQueue("celery")
         waiting.clear()
 
-        assert queue._send(17, patience=20)
+        assert queue._send(17, "slow", patience=20)
 
         message = waiting.get(timeout=20)
         message.ack()

@@ -86,6 +86,8 @@ def test_every_image_that_is_built_is_a_stage_and_runs_without_rights():
         "pgbouncer": "postgres",
     }
     assert built["worker"] == built["gpu-worker"] == "worker"
+    images = [SERVICES[name]["image"] for name in built]
+    assert len(set(images)) == len(images), "of two builds of one image at once one may fail"
     assert stages[-1] is named["web"], "docker build . makes the image of the web"
 
 
@@ -103,7 +105,12 @@ def test_the_web_has_no_torch_and_the_worker_has():
     )
 
 
-@pytest.mark.parametrize("name", [name for name, each in SERVICES.items() if "build" not in each])
+BUILT = {each["image"] for each in SERVICES.values() if "build" in each}
+
+
+@pytest.mark.parametrize(
+    "name", [name for name, each in SERVICES.items() if each["image"] not in BUILT]
+)
 def test_images_of_others_have_a_version_and_no_registry(name):
     assert re.fullmatch(r"[a-z]+:\d[\w.]*-bookworm", SERVICES[name]["image"])
 

@@ -79,6 +79,42 @@ def test_a_number_that_is_none_is_refused_by_name(fresh_settings):
         fresh_settings({"ASSAY_SWEEP_SECONDS": "often"})
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "expected"),
+    [
+        ("ASSAY_HTTPS", "ture", "0 or 1"),
+        ("DEBUG", "never", "0 or 1"),
+        ("ASSAY_NIGHTLY_HOUR", "24", "0 to 23"),
+        ("ASSAY_NIGHTLY_HOUR", "-1", "0 to 23"),
+        ("ASSAY_SWEEP_SECONDS", "0", "at least 1"),
+        ("ASSAY_RESCORE_SECONDS", "0", "at least 1"),
+        ("ASSAY_JOB_LEASE_SECONDS", "0", "at least 1"),
+        ("ASSAY_TRUSTED_PROXIES", "-1", "at least 0"),
+    ],
+)
+def test_a_value_that_cannot_be_is_refused_by_name(fresh_settings, name, value, expected):
+    with pytest.raises(ImproperlyConfigured, match=f"{name} is '?{value}'?, expected {expected}"):
+        fresh_settings({name: value})
+
+
+@pytest.mark.parametrize(
+    ("value", "meant"), [("", False), ("0", False), ("Off", False), ("1", True), ("True", True)]
+)
+def test_a_switch_is_on_or_off(fresh_settings, value, meant):
+    assert fresh_settings({"ASSAY_HTTPS": value}).ASSAY_HTTPS is meant
+
+
+@pytest.mark.parametrize(
+    "name", ["ASSAY_DATA", "DATABASE_URL", "CACHE_URL", "EMAIL_URL", "ASSAY_NIGHTLY_HOUR"]
+)
+def test_an_empty_variable_is_as_one_that_is_not_set(fresh_settings, monkeypatch, name):
+    monkeypatch.delenv(name, raising=False)
+    given = {"DATA_DIR", "DATABASES", "CACHES", "EMAIL_BACKEND", "ASSAY_NIGHTLY_HOUR"}
+    unset, empty = (vars(fresh_settings(each)) for each in ({}, {name: ""}))
+
+    assert {key: empty[key] for key in given} == {key: unset[key] for key in given}
+
+
 def test_a_value_may_stand_in_a_file(fresh_settings, tmp_path):
     (tmp_path / "key").write_text("of the file\n")
 

@@ -305,6 +305,35 @@ def test_two_who_change_questions_of_a_campaign_do_not_wait_for_each_other(throw
     assert question_counts.reconcile(campaign.pk) == {}
 
 
+def test_of_two_who_mend_a_campaign_without_counters_at_once_one_does(throwaway, monkeypatch):
+    hammer.build(questions=4, people=0)
+    campaign = Campaign.objects.get(name=hammer.CAMPAIGN)
+    QuestionCount.objects.all().delete()
+    differences = question_counts.differences
+    others: list[threading.Thread] = []
+
+    def mend() -> None:
+        try:
+            question_counts.reconcile(campaign.pk)
+        finally:
+            connections.close_all()
+
+    def look(campaign_id: int) -> dict[str, int]:
+        found = differences(campaign_id)
+        if connection.in_atomic_block and not others:
+            # Somebody else comes between what we read and what we add.
+            others.append(threading.Thread(target=mend))
+            others[0].start()
+            others[0].join(timeout=1)
+        return found
+
+    monkeypatch.setattr(question_counts, "differences", look)
+    question_counts.reconcile(campaign.pk)
+    others[0].join()
+
+    assert right(campaign).open == 4
+
+
 def test_an_action_that_fails_counts_nothing(pond, bob, monkeypatch):
     before = right(pond)
     seats = claiming.next_page(bob, pond).seats

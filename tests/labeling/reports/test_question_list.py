@@ -96,3 +96,20 @@ def test_the_page_shows_links_to_its_neighbours(as_alice, pond, monkeypatch):
     assert "4 questions" in first
     assert f"?state=open&amp;before={ids(second.context['key_page'])[0]}" in second.content.decode()
     assert as_alice.get("/campaigns/pond/questions/?after=x&before=" + "9" * 40).status_code == 200
+
+
+def test_a_question_that_is_settled_while_the_list_is_read_is_on_it_once(pond):
+    first = pond.questions.filter(state="open").earliest("pk").pk
+    moved = []
+
+    def settle(execute, sql, params, many, context):
+        rows = execute(sql, params, many, context)
+        if not moved and 'FROM "labeling_question"' in sql:
+            moved.append(first)
+            factories.put(pond, moved, state="settled", seats_free=0)
+        return rows
+
+    with connection.execute_wrapper(settle):
+        page = question_list.page(pond, ALL, 7)
+
+    assert ids(page).count(first) == 1
