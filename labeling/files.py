@@ -6,7 +6,7 @@ Commands, readers and exports on both sides of the house use these two.
 import contextlib
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO, Any
 
@@ -47,6 +47,13 @@ class BadInput(Exception):
     def as_dict(self) -> dict[str, object]:
         """The object that commands print under --json."""
         return {"error": self.message, "file": self.file, "line": self.line, "cure": self.cure}
+
+
+def refuse_input(out: StrPath, inputs: Iterable[StrPath]) -> None:
+    """Raises BadInput where the file to be written is one of those that are read."""
+    goal = Path(out).resolve()
+    if any(Path(file).resolve() == goal for file in inputs):
+        raise BadInput("is one of the files that are read", file=out, cure="give another --out")
 
 
 def first_line(error: BaseException, longest: int = 200) -> str:

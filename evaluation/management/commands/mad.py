@@ -28,7 +28,7 @@ from evaluation.readers.answers import read_accuracy, read_answers
 from evaluation.readers.pools import Pool, read_pool, sha256_in_stretches
 from evaluation.readers.selections import Meta, read_ranked
 from evaluation.selection import selecting, shards
-from labeling.files import BadInput
+from labeling.files import BadInput, refuse_input
 from labeling.management.contract import ContractCommand, UsageError, table
 from labeling.plurals import count_of
 
@@ -173,6 +173,7 @@ class Command(ContractCommand):
         **_: Any,
     ) -> SelectionResult:
         """Writes the lists of these pairs of a pool."""
+        refuse_input(out, [opened.first.folder / file for file in opened.first.sha256])
         levels = _levels(opened.first, wordnet, settings)
         with self.progress(len(pairs), "pair", "choosing") as bar:
             given: dict[str, Any] = {"threads": threads, "device": _sorting_on(device)}
@@ -186,6 +187,7 @@ class Command(ContractCommand):
         return SelectionResult(**vars(written), out=str(out))
 
     def merge(self, parts: list[Path], out: Path, **options: Any) -> SelectionResult:
+        refuse_input(out, parts)
         opened = [shards.Part(path) for path in parts]
         meta, rule, levels = shards.join_parts(opened, load())
         with self.progress(len(selecting.pairs_of(meta.classifiers)), "pair", "joining") as bar:
@@ -202,6 +204,7 @@ class Command(ContractCommand):
         threads: int,
         **options: Any,
     ) -> SelectionResult:
+        refuse_input(options["out"], [into])
         before = read_ranked(into)
         if classifier in before.classifiers:
             raise BadInput(
@@ -311,7 +314,7 @@ def _add_pool(parser: CommandParser) -> None:
     )
     parser.add_argument(
         "--threads",
-        type=whole(),
+        type=whole(1),
         default=selecting.threads_here(),
         help=THREADS,
     )
