@@ -4,6 +4,7 @@ Commands, readers and exports on both sides of the house use these two.
 """
 
 import contextlib
+import errno
 import os
 import tempfile
 from collections.abc import Iterable, Iterator
@@ -11,6 +12,8 @@ from pathlib import Path
 from typing import IO, Any
 
 StrPath = str | os.PathLike[str]
+# A full disk, a quota that is used up, a file longer than the system lets it be.
+NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 
 class BadInput(Exception):
@@ -131,7 +134,9 @@ def atomic_write(path: StrPath, mode: str = "w") -> Iterator[IO[Any]]:
             os.fsync(file.fileno())
         os.chmod(name, _permissions(goal))
         os.replace(name, goal)
-    except BaseException:
+    except BaseException as error:
+        if isinstance(error, OSError) and error.errno in NO_ROOM and error.filename is None:
+            error.filename = os.fspath(path)
         with contextlib.suppress(FileNotFoundError):
             os.unlink(name)
         raise
