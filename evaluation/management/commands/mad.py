@@ -31,7 +31,7 @@ from evaluation.readers.answers import read_accuracy, read_answers
 from evaluation.readers.pools import Pool, read_pool, sha256_in_stretches
 from evaluation.readers.selections import Meta, read_ranked
 from evaluation.selection import parts, selecting, shards
-from labeling.files import BadInput, atomic_write
+from labeling.files import BadInput, atomic_write, refuse_input
 from labeling.management.contract import ContractCommand, UsageError, table
 from labeling.plurals import count_of
 
@@ -199,6 +199,7 @@ class Command(ContractCommand):
         **_: Any,
     ) -> SelectionResult:
         """Writes the lists of these pairs of a pool."""
+        refuse_input(out, [opened.first.folder / file for file in opened.first.sha256])
         levels = _levels(opened.first, wordnet, settings)
         with self.progress(len(pairs), "pair", "choosing") as bar:
             given: dict[str, Any] = {"threads": threads, "device": _sorting_on(device)}
@@ -212,6 +213,7 @@ class Command(ContractCommand):
         return SelectionResult(**vars(written), out=str(out))
 
     def merge(self, parts: list[Path], out: Path, **options: Any) -> SelectionResult:
+        refuse_input(out, parts)
         return self._join([shards.Part(path) for path in parts], out)
 
     def _join_tasks(self, engine: Work, tasks: Sequence[Task], out: Path) -> SelectionResult:
@@ -239,6 +241,7 @@ class Command(ContractCommand):
         work: str | None,
         **options: Any,
     ) -> SelectionResult:
+        refuse_input(options["out"], [into])
         before = read_ranked(into)
         if classifier in before.classifiers:
             raise BadInput(
@@ -356,7 +359,7 @@ def _add_pool(parser: CommandParser) -> None:
     )
     parser.add_argument(
         "--threads",
-        type=whole(),
+        type=whole(1),
         default=selecting.threads_here(),
         help=f"{THREADS}; a task of --on takes one",
     )
