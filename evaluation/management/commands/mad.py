@@ -183,7 +183,18 @@ class Command(ContractCommand):
                 given["progress"] = lambda done: bar.update(done / opened.count)
                 lists = shards.select(opened.all(), pairs, levels, settings.rule, **given)
             written = selecting.write_selection(out, meta, lists)
-        return SelectionResult(**vars(written), out=str(out))
+        return self._result(written, out)
+
+    def _result(self, written: Meta, out: Path) -> SelectionResult:
+        """What was written; warns where it has no image to ask about."""
+        result = SelectionResult(**vars(written), out=str(out))
+        if isinstance(result.counts, dict) and result.counts.get("selected") == 0:
+            self.warn(
+                "no image is chosen: on none do two classifiers name different classes, each with"
+                f" a confidence of at least {result.min_confidence}; mad select"
+                " --min-confidence lowers that"
+            )
+        return result
 
     def merge(self, parts: list[Path], out: Path, **options: Any) -> SelectionResult:
         opened = [shards.Part(path) for path in parts]
@@ -191,7 +202,7 @@ class Command(ContractCommand):
         with self.progress(len(selecting.pairs_of(meta.classifiers)), "pair", "joining") as bar:
             lists = shards.merged(opened, meta, rule, levels, bar.update)
             written = selecting.write_selection(out, meta, lists)
-        return SelectionResult(**vars(written), out=str(out))
+        return self._result(written, out)
 
     def add(
         self,
@@ -241,7 +252,11 @@ class Command(ContractCommand):
             )
         except MissingAnswers as error:
             raise BadInput(
-                str(error), answers, None, "add a line for each, null where it was dropped"
+                str(error),
+                answers,
+                None,
+                "freeze again once people answered them, or add a line for each, null where it"
+                " was dropped",
             ) from error
         except RankingError as error:
             raise BadInput(str(error), answers, None, error.cure) from error
