@@ -56,7 +56,7 @@ def test_every_requirement_is_used_by_what_runs():
     names = defaultdict(set)
     for module, distributions in packages_distributions().items():
         for name in distributions:
-            names[name.lower()].add(module)
+            names[name.lower().replace("_", "-")].add(module)
 
     assert len(needs) > 20
     assert [name for name in needs if not names[name] & (modules | BY_ADDRESS)] == []

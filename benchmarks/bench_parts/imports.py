@@ -1,8 +1,8 @@
 """10,000 objects of 12 parts each, brought in from COCO: objects a second, and memory.
 
-`python -m benchmarks.bench_parts.imports [--objects N]`, on a throwaway SQLite database, each action in
-a process of its own so that its memory is its own. Two legs of every object lie in two pieces each
-and are merged. PASCAL-Part's masks are measured on a twentieth. Part of bench_parts.
+`python -m benchmarks.bench_parts.imports [--objects N]`, on a throwaway SQLite database, each
+action in a process of its own so that its memory is its own. Two legs of every object lie in two
+pieces each and are merged. PASCAL-Part's masks are measured on a twentieth. Part of bench_parts.
 """
 
 import math

@@ -1,8 +1,8 @@
 """A release of 10,000 objects with 12 parts each: frozen, and exported as COCO.
 
-`python -m benchmarks.bench_parts.releases [--objects N]`, on a throwaway SQLite database, each action in
-a process of its own so that its memory is its own. Half of the parts were given, half answered; each
-has about 40 corners, and every object an outline of 100. Part of bench_parts.
+`python -m benchmarks.bench_parts.releases [--objects N]`, on a throwaway SQLite database, each
+action in a process of its own so that its memory is its own. Half of the parts were given,
+half answered; each has about 40 corners, and every object an outline of 100. Part of bench_parts.
 """
 
 import math

@@ -57,7 +57,8 @@ def choose_in_shards(folder: Path, wordnet: wn.WordNet, levels: Levels, out: Pat
         settings = selecting.Settings(rule, "weighted")
         meta = selecting.meta_of(pool, settings, names, "sorted", wordnet)
         reduced = selecting.reduce_pairs(pool, selecting.pairs_of(names), levels, rule)
-        shards.write_part(out / f"{index}.npz", pool, meta, (index, SHARDS), reduced)
+        with open(out / f"{index}.npz", "wb") as file:
+            shards.write_part(file, pool, meta, (index, SHARDS), reduced)
         parts.append(shards.Part(out / f"{index}.npz"))
     return list(shards.merged(parts, parts[0].meta, rule, levels))
 

@@ -40,15 +40,20 @@ class Work:
     store: Store
     command: ContractCommand
 
-    def results(self, tasks: Sequence[Task], what: str, gpus: float = 0) -> Iterator[bytes]:
-        """The objects of tasks in their order, now that all are made."""
+    def make(self, tasks: Sequence[Task], what: str, gpus: float = 0) -> list[str]:
+        """The keys of the tasks' objects in their order, now that all are made."""
         with self.command.progress(len(tasks), "task", what) as bar:
-            keys = running.run(tasks, self.store, self.engine, gpus, watch=bar.update)
-        return map(self.store.get, keys)
+            return running.run(tasks, self.store, self.engine, gpus, watch=bar.update)
+
+    def results(self, tasks: Sequence[Task], what: str, gpus: float = 0) -> Iterator[bytes]:
+        """The objects of tasks in their order."""
+        return map(self.store.get, self.make(tasks, what, gpus))
 
 
 @contextmanager
-def work(command: ContractCommand, on: Engine | None, place: str | None) -> Iterator[Work | None]:
+def in_tasks(
+    command: ContractCommand, on: Engine | None, place: str | None
+) -> Iterator[Work | None]:
     """Where the options say that tasks run; None where they say nothing of it.
 
     --work alone runs them one after the other, as `local:1` does.

@@ -67,6 +67,11 @@ def pairs_of(names: Sequence[str]) -> list[Pair]:
     return list(combinations(names, 2))
 
 
+def pairs_in(meta: Meta) -> list[Pair]:
+    """The pairs of a selection: all, or those of the classifier that joined by it."""
+    return [pair for pair in pairs_of(meta.classifiers) if meta.added in (None, *pair)]
+
+
 def reduce_pairs(
     pool: Pool,
     pairs: Sequence[Pair],

@@ -4,13 +4,14 @@ Free of Django. A part holds, pair by pair, the images of one stretch that some 
 choose (mad.survivors); parts join into the same lines, byte for byte, however the pool was cut.
 """
 
+import io
 import json
 import zipfile
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,11 +26,11 @@ from evaluation.selection.selecting import (
     confidences_of,
     levels_of,
     lines_of,
-    pairs_of,
+    pairs_in,
     reduce_pairs,
     settings_of,
 )
-from labeling.files import BadInput, atomic_write
+from labeling.files import BadInput
 
 
 @dataclass(kw_only=True)
@@ -70,7 +71,7 @@ class _HeldIds:
 
 
 def write_part(
-    out: Path,
+    file: IO[bytes],
     pool: Pool,
     meta: Meta,
     shard: tuple[int, int],
@@ -90,11 +91,9 @@ def write_part(
         lines=[pool.images.start_byte, pool.images.stop_byte] if pool.sizes else None,
         sizes=pool.sizes or None,
     )
-    with atomic_write(out, "wb") as file, zipfile.ZipFile(file, "w") as archive:
+    with zipfile.ZipFile(file, "w") as archive:
         _put(archive, "meta", np.frombuffer(json.dumps(whole.to_json()).encode(), np.uint8))
-        for number, (pair, candidates) in enumerate(
-            zip(pairs_of(meta.classifiers), reduced, strict=True)
-        ):
+        for number, (pair, candidates) in enumerate(zip(pairs_in(meta), reduced, strict=True)):
             names = pool.images.take(candidates.images)
             sure = [
                 confidences_of(pool, name, candidates.images).astype(np.float32) for name in pair
@@ -117,12 +116,15 @@ def _put(archive: zipfile.ZipFile, name: str, array: NDArray[Any]) -> None:
 
 
 class Part:
-    """A state that write_part wrote, read pair by pair. Raises BadInput for anything else."""
+    """A state that write_part wrote, read pair by pair. Raises BadInput for anything else.
 
-    def __init__(self, path: Path) -> None:
+    content: of the file, where that lies in a store.
+    """
+
+    def __init__(self, path: Path, content: bytes | None = None) -> None:
         self.path = path
         try:
-            self._archive = zipfile.ZipFile(path)
+            self._archive = zipfile.ZipFile(path if content is None else io.BytesIO(content))
             self.meta = PartMeta.from_json(json.loads(self._get("meta").tobytes()))
             start, stop = self.meta.part
             self.stretch = slice(int(start), int(stop))
@@ -274,7 +276,7 @@ def merged(
     its own stretch; one between two stretches is not found where neither image is chosen.
     """
     origins: dict[bytes, int] = {}
-    for number, pair in enumerate(pairs_of(meta.classifiers)):
+    for number, pair in enumerate(pairs_in(meta)):
         held = _joined_pair(parts, number, levels, rule)
         places = choose(held.candidates, levels, rule, _HeldIds(held.names))
         chosen = held.candidates.where(places)

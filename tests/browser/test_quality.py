@@ -71,7 +71,7 @@ def crowded(cats: Campaign, alice: User) -> Campaign:
             lambda name, says=says: says(places.get(name, 1), truth_of(places.get(name, 1))),
         )
     torn = cats.questions.filter(state="settled").order_by("pk").first()
-    cats.questions.filter(pk=torn.pk).update(state="review")
+    factories.put(cats, [torn.pk], state="review")
     monitoring.watch_all(cats)
     factories.join(factories.make_user("rita"), cats, "reviewer")
     return cats

@@ -61,8 +61,8 @@ def busy(cats: Campaign, alice: User) -> Campaign:
         answer(person, cats, values, pages=2 if number < 3 else 1)
     torn = list(cats.questions.filter(state="settled").order_by("pk").values_list("pk", flat=True))
     # Which seats people get is chance: what is torn must not be.
-    cats.questions.filter(pk__in=torn[:3]).update(state="review")
-    cats.questions.filter(pk__in=torn[3:5]).update(state="dropped")
+    factories.put(cats, torn[:3], state="review")
+    factories.put(cats, torn[3:5], state="dropped")
     asking.add_questions(cats, [(name, "n07920052") for name in names[:12]])
     answer(User.objects.get(username="crowd4"), cats, ["no"])
     factories.join(factories.make_user("rita"), cats, "reviewer")

@@ -10,8 +10,11 @@ from typing import Any, TypeGuard
 from django.core.management.base import CommandParser
 
 from evaluation import devices
+from evaluation.engines.running import Engine, share
+from evaluation.engines.tasks import Task
 from evaluation.management.commands.wordnet import load
 from evaluation.management.device_options import add_device, on_device
+from evaluation.management.engine_options import Work, add_engine, in_tasks
 from evaluation.management.numbers import whole
 from evaluation.metrics.mad.ranking import (
     SMOOTHINGS,
@@ -27,8 +30,8 @@ from evaluation.readers import sharded_pools
 from evaluation.readers.answers import read_accuracy, read_answers
 from evaluation.readers.pools import Pool, read_pool, sha256_in_stretches
 from evaluation.readers.selections import Meta, read_ranked
-from evaluation.selection import selecting, shards
-from labeling.files import BadInput
+from evaluation.selection import parts, selecting, shards
+from labeling.files import BadInput, atomic_write
 from labeling.management.contract import ContractCommand, UsageError, table
 from labeling.plurals import count_of
 
@@ -57,9 +60,8 @@ class Command(ContractCommand):
         select.add_argument(
             "--shard", type=_shard, metavar="I/N", help="write part I of N (from 1)"
         )
-        select.add_argument(
-            "--out", type=Path, required=True, help="selection.jsonl; of a part, part.npz"
-        )
+        select.add_argument("--out", type=Path, help="selection.jsonl; of a part, part.npz")
+        add_engine(select)
 
         pool = self.verb(parser, "pool", self.pool, help="cut a pool into shards")
         pool.add_argument("folder", type=Path, metavar="DIR", help="a predictions folder")
@@ -86,6 +88,7 @@ class Command(ContractCommand):
         add.add_argument("--into", type=Path, required=True, help="the selection it joins")
         add.add_argument("--classifier", required=True, metavar="NEW", help="the one that joins")
         add.add_argument("--out", type=Path, required=True, help="the images of its pairs")
+        add_engine(add)
 
         ranked = on_device(self.rank, on_gpu=False)
         ranking = self.verb(parser, "rank", ranked, show_ranking, help="rank from answers")
@@ -133,19 +136,41 @@ class Command(ContractCommand):
         classifiers: list[str] | None,
         shard: tuple[int, int] | None,
         threads: int,
+        on: Engine | None,
+        work: str | None,
+        out: Path | None,
         **options: Any,
     ) -> SelectionResult:
         settings = _settings({**DEFAULTS, **_given(options)})
-        wordnet = load()
+        if shard and on and not work:
+            raise UsageError("--shard I/N of tasks needs --work, where the other shares are kept")
+        if out is None and not (shard and work):
+            raise UsageError("give --out; only --shard I/N with --work needs none")
+        wordnet, order = load(), "given" if classifiers else "sorted"
+        with in_tasks(self, on, work) as engine:
+            if engine is not None:
+                source, device = pool or predictions, _sorting_on(options["device"])
+                assert source is not None
+                tasks = parts.tasks_of(
+                    source, pool is not None, classifiers, settings, order, device=device
+                )
+                if out is not None and shard is None:
+                    return self._join_tasks(engine, tasks, out)
+                engine.make(share(tasks, *shard or (1, 1)), "choosing")
+                return SelectionResult(
+                    classifiers=tasks[0].arguments["names"],
+                    top_k=settings.rule.top_k,
+                    shard=list(shard or (1, 1)),
+                    out=engine.store.place,
+                )
+        assert out is not None
         opened = _Opened(predictions, pool, classifiers, wordnet, threads, shard)
         names = list(opened.first.predictions)
-        order = "given" if classifiers else "sorted"
         meta = selecting.meta_of(opened.first, settings, names, order, wordnet)
         pairs = selecting.pairs_of(names)
         if not shard:
-            return self._choose(opened, pairs, settings, meta, wordnet, threads, **options)
+            return self._choose(opened, pairs, settings, meta, wordnet, threads, out=out, **options)
         levels = _levels(opened.first, wordnet, settings)
-        device, out = _sorting_on(options["device"]), options["out"]
         with self.progress(len(pairs), "pair", "choosing") as bar:
             reduced = selecting.reduce_pairs(
                 opened.first,
@@ -153,10 +178,11 @@ class Command(ContractCommand):
                 levels,
                 settings.rule,
                 threads=threads,
-                device=device,
+                device=_sorting_on(options["device"]),
                 progress=bar.update,
             )
-            held = shards.write_part(out, opened.first, meta, shard, reduced)
+            with atomic_write(out, "wb") as file:
+                held = shards.write_part(file, opened.first, meta, shard, reduced)
         return SelectionResult(**vars(meta), shard=list(shard), out=str(out), held=held)
 
     def _choose(
@@ -197,9 +223,18 @@ class Command(ContractCommand):
         return result
 
     def merge(self, parts: list[Path], out: Path, **options: Any) -> SelectionResult:
-        opened = [shards.Part(path) for path in parts]
+        return self._join([shards.Part(path) for path in parts], out)
+
+    def _join_tasks(self, engine: Work, tasks: Sequence[Task], out: Path) -> SelectionResult:
+        """Makes the parts of a pool as tasks, and of them the selection."""
+        made = engine.results(tasks, "choosing")
+        return self._join(
+            [shards.Part(Path(each.key), part) for each, part in zip(tasks, made, strict=True)], out
+        )
+
+    def _join(self, opened: Sequence[shards.Part], out: Path) -> SelectionResult:
         meta, rule, levels = shards.join_parts(opened, load())
-        with self.progress(len(selecting.pairs_of(meta.classifiers)), "pair", "joining") as bar:
+        with self.progress(len(selecting.pairs_in(meta)), "pair", "joining") as bar:
             lists = shards.merged(opened, meta, rule, levels, bar.update)
             written = selecting.write_selection(out, meta, lists)
         return self._result(written, out)
@@ -211,6 +246,8 @@ class Command(ContractCommand):
         into: Path,
         classifier: str,
         threads: int,
+        on: Engine | None,
+        work: str | None,
         **options: Any,
     ) -> SelectionResult:
         before = read_ranked(into)
@@ -226,9 +263,17 @@ class Command(ContractCommand):
         names = before.meta.in_order([*before.classifiers, classifier])
         opened = _Opened(predictions, pool, names, wordnet, threads)
         _refuse_another_pool(before.meta, opened, into)
-        pairs = [pair for pair in selecting.pairs_of(names) if classifier in pair]
+        with in_tasks(self, on, work) as engine:
+            if engine is not None:
+                device = _sorting_on(options["device"])
+                tasks = parts.tasks_of(
+                    *(opened.source, pool is not None, names, settings, order, classifier),
+                    device=device,
+                )
+                return self._join_tasks(engine, tasks, options["out"])
         meta = selecting.meta_of(opened.first, settings, names, order, wordnet)
         meta.added = classifier
+        pairs = selecting.pairs_in(meta)
         return self._choose(opened, pairs, settings, meta, wordnet, threads, **options)
 
     def rank(
@@ -328,7 +373,7 @@ def _add_pool(parser: CommandParser) -> None:
         "--threads",
         type=whole(),
         default=selecting.threads_here(),
-        help=THREADS,
+        help=f"{THREADS}; a task of --on takes one",
     )
     add_device(parser)
 

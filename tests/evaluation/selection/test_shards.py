@@ -27,7 +27,8 @@ def part_of(folder, wordnet, levels, rule, shard, out) -> shards.Part:
     meta = selecting.meta_of(pool, settings, list(pool.predictions), "sorted", wordnet)
     pairs = selecting.pairs_of(list(pool.predictions))
     reduced = selecting.reduce_pairs(pool, pairs, levels, rule)
-    shards.write_part(out, pool, meta, shard, reduced)
+    with open(out, "wb") as file:
+        shards.write_part(file, pool, meta, shard, reduced)
     return shards.Part(out)
 
 

@@ -84,9 +84,9 @@ def test_answers_to_gold_are_read_only_of_those_nobody_looked_at(
         for row in progress.annotators(coots, list(progress.members(coots)))
     }
 
-    assert (rows[bob].standing.right, rows[bob].standing.total) == (7, 9)
-    assert (rows[charlie].standing.right, rows[charlie].standing.total) == (1, 1)
-    assert rows[alice].standing.total == 0
+    assert (rows[bob].accuracy.right, rows[bob].accuracy.total) == (7, 9)
+    assert (rows[charlie].accuracy.right, rows[charlie].accuracy.total) == (1, 1)
+    assert rows[alice].accuracy.total == 0
     coots.memberships.filter(user=charlie).update(standing=kept)
     found = list(progress.members(coots))
     with django_assert_num_queries(0):

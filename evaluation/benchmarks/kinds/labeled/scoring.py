@@ -175,7 +175,7 @@ def _wsol(truth: Path, path: Path, settings: Settings, device: str) -> Scored:
     masks = truth / MASKS
     if not masks.is_dir():
         return Scored(result, each, curves=KindCurves(boxes=boxes.curves))
-    pixels = wsol_scoring.score_masks(masks, masks, path, protocol, curves=True)
+    pixels = wsol_scoring.score_masks(masks, masks, path, protocol, curves=True, device=device)
     result.masks, result.pxap, result.mpxap = pixels.masks, pixels.pxap, pixels.mpxap
     result.per_class, result.px_acc = pixels.per_class, pixels.px_acc
     too = partial(wsol_outcomes.mask_outcomes, masks, masks, path, protocol, pixels)

@@ -286,7 +286,7 @@ def test_a_gpu_renders_the_same_but_for_rounding(content):
 
     for one, other in zip(here, there, strict=True):
         off = apart(one, other.cpu().numpy())
-        assert off.max() <= 1
+        assert off.max() <= int(content in BLURS)
         assert (off > 0).mean() < 1e-3
 
 

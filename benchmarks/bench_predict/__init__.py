@@ -114,7 +114,7 @@ def predict(about: dict[str, Any]) -> dict[str, float]:
 
     def interrupted(self: Any, batches: Any) -> Any:
         for number, (batch, pixels, reasons) in enumerate(prepared(self, batches)):
-            if number % EVERY == EVERY // 2:
+            if number % EVERY == 1:
                 prepared_batch = torch.from_numpy(pixels[0]).clone()
                 begun = _clocks()
                 for _ in range(ALONE):
@@ -163,6 +163,3 @@ def _of_process(pid: int) -> float:
 
 
 ACTIONS: dict[str, own_process.Action] = {"make": make, "predict": predict}
-
-if __name__ == "__main__":
-    own_process.main(__doc__, ACTIONS, rows, IMAGES)

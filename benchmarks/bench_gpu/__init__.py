@@ -5,7 +5,6 @@
 launches and waits, which do not depend on the device, and memory, as the CPU holds it.
 """
 
-import tempfile
 import time
 from collections.abc import Callable
 from functools import partial
@@ -13,28 +12,23 @@ from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
-from benchmarks import bench_foveation, own_process
-from benchmarks.bench_wsol import SIZE, made, ours, true_boxes
+from benchmarks import bench_foveation
+from benchmarks.bench_gpu.demand import KINDS, Boxes, Maps, Row, asked_rows, drawn, row
+from benchmarks.bench_wsol import SIZE, ours
 from evaluation.metrics.wsol.box_scores import DELTAS, PROTOCOLS, Protocol
 from evaluation.metrics.wsol.device import batches
 from evaluation.metrics.wsol.device.hits import Truth
 from evaluation.metrics.wsol.device.scaled import Scaled, padded_boxes, scaled
-from tests.evaluation.metrics.torch_guard import Guard
 
 DEVICE = "cuda"
-KINDS = {"smooth": 14, "noise": SIZE}
 # Maps that differ; larger batches repeat them.
 DRAWN, BATCHES = 512, (1024, 2048, 4096)
 MAPS_WANTED, TIMES_WANTED = 10_000, 20
-# Maps whose hits are held against the CPU's; batches that are counted; maps whose memory is.
-COMPARED, COUNTED, HELD = 64, (2, 8), (2, 6)
+# Maps whose hits are held against the CPU's.
+COMPARED = 64
 NOT_MEASURED = "not measured: no GPU is here that torch can use"
 MAPS_TARGET, TIMES_TARGET = f"≥ {MAPS_WANTED:,}/s", f"≥ {TIMES_WANTED} times"
-Maps = list[NDArray[np.float32]]
-Boxes = list[NDArray[np.float64]]
-Row = dict[str, Any]
 
 
 def main() -> list[Row]:
@@ -79,11 +73,6 @@ def map_rows() -> list[Row]:
                 row("… against the CPU", "equal" if alike else "NOT EQUAL", "equal", alike),
             ]
     return rows
-
-
-def drawn(grid: int, count: int) -> tuple[Maps, Boxes]:
-    rng = np.random.default_rng(grid)
-    return [made(rng, grid) for _ in range(count)], [true_boxes(rng) for _ in range(count)]
 
 
 def on_device(maps: Maps, boxes: Boxes, name: str) -> tuple[Scaled, Truth, Protocol]:
@@ -135,48 +124,6 @@ def frame_rows() -> list[Row]:
     ]
 
 
-def asked_rows() -> list[Row]:
-    """What a batch asks of any device."""
-    rows = []
-    with tempfile.TemporaryDirectory() as folder:
-        for kind, grid in KINDS.items():
-            for name in PROTOCOLS:
-                counted = [asked(grid, count, name) for count in COUNTED]
-                few, many = (
-                    own_process.run("bench_gpu", folder, "held", [grid, count, name])
-                    for count in HELD
-                )
-                each = (many - few) / (HELD[1] - HELD[0])
-                numbers = "; ".join(
-                    f"{launches:,} and {waits} for {count}"
-                    for count, (launches, waits) in zip(COUNTED, counted, strict=True)
-                )
-                rows.append(
-                    row(
-                        f"launches and waits of a batch of maps, {kind}, {name}",
-                        f"{numbers}; {each:.0f} MiB a map",
-                        "≤ 3,200 and 400",
-                        all(launches <= 3200 and waits <= 400 for launches, waits in counted),
-                    )
-                )
-    return rows
-
-
-def asked(grid: int, count: int, name: str) -> tuple[int, int]:
-    maps, boxes = drawn(grid, count)
-    with Guard() as guard:
-        batches.hits_of(maps, boxes, [(SIZE, SIZE)] * count, Protocol(name))
-    return guard.launches.total(), guard.waits.total()
-
-
-def held(about: tuple[int, int, str]) -> int:
-    """The most MiB that this process holds with a batch of so many maps, on the CPU."""
-    grid, count, name = about
-    maps, boxes = drawn(grid, count)
-    batches.hits_of(maps, boxes, [(SIZE, SIZE)] * count, Protocol(name))
-    return own_process.peak_mib()
-
-
 def shortest(action: Callable[[], Any], runs: int = 3) -> float:
     """Seconds, after a first run that is not counted."""
     action()
@@ -186,11 +133,3 @@ def shortest(action: Callable[[], Any], runs: int = 3) -> float:
         action()
         best = min(best, time.perf_counter() - start)
     return best
-
-
-def row(name: str, measured: str, target: str = "none", ok: bool | None = None) -> Row:
-    return {"name": name, "target": target, "measured": measured, "ok": ok}
-
-
-if __name__ == "__main__":
-    own_process.main(__doc__, {"held": held}, lambda _: main(), 0)

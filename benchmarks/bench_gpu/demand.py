@@ -1,0 +1,71 @@
+"""What a batch of score maps asks of any device: launches, waits, and memory as on the CPU."""
+
+import tempfile
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks import own_process
+from benchmarks.bench_wsol import SIZE, made, true_boxes
+from evaluation.metrics.wsol.box_scores import PROTOCOLS, Protocol
+from evaluation.metrics.wsol.device import batches
+from tests.evaluation.metrics.torch_guard import Guard
+
+KINDS = {"smooth": 14, "noise": SIZE}
+# Maps of the batches that are counted; of those whose memory is.
+COUNTED, HELD = (2, 8), (2, 6)
+Maps = list[NDArray[np.float32]]
+Boxes = list[NDArray[np.float64]]
+Row = dict[str, Any]
+
+
+def asked_rows() -> list[Row]:
+    """What a batch asks of any device."""
+    rows = []
+    with tempfile.TemporaryDirectory() as folder:
+        for kind, grid in KINDS.items():
+            for name in PROTOCOLS:
+                counted = [asked(grid, count, name) for count in COUNTED]
+                few, many = (
+                    own_process.run("bench_gpu", folder, "held", [grid, count, name])
+                    for count in HELD
+                )
+                each = (many - few) / (HELD[1] - HELD[0])
+                numbers = "; ".join(
+                    f"{launches:,} and {waits} for {count}"
+                    for count, (launches, waits) in zip(COUNTED, counted, strict=True)
+                )
+                rows.append(
+                    row(
+                        f"launches and waits of a batch of maps, {kind}, {name}",
+                        f"{numbers}; {each:.0f} MiB a map",
+                        "≤ 3,200 and 400",
+                        all(launches <= 3200 and waits <= 400 for launches, waits in counted),
+                    )
+                )
+    return rows
+
+
+def asked(grid: int, count: int, name: str) -> tuple[int, int]:
+    maps, boxes = drawn(grid, count)
+    with Guard() as guard:
+        batches.hits_of(maps, boxes, [(SIZE, SIZE)] * count, Protocol(name))
+    return guard.launches.total(), guard.waits.total()
+
+
+def held(about: tuple[int, int, str]) -> int:
+    """The most MiB that this process holds with a batch of so many maps, on the CPU."""
+    grid, count, name = about
+    maps, boxes = drawn(grid, count)
+    batches.hits_of(maps, boxes, [(SIZE, SIZE)] * count, Protocol(name))
+    return own_process.peak_mib()
+
+
+def drawn(grid: int, count: int) -> tuple[Maps, Boxes]:
+    rng = np.random.default_rng(grid)
+    return [made(rng, grid) for _ in range(count)], [true_boxes(rng) for _ in range(count)]
+
+
+def row(name: str, measured: str, target: str = "none", ok: bool | None = None) -> Row:
+    return {"name": name, "target": target, "measured": measured, "ok": ok}

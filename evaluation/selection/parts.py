@@ -1,0 +1,91 @@
+"""Choosing from a pool as tasks, each of which reads one part of it; see evaluation/engines."""
+
+import io
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from evaluation.engines.tasks import Task, task
+from evaluation.metrics.wordnet.nouns import load
+from evaluation.readers.answers import file_sha256
+from evaluation.readers.pools import CLASSES, IMAGES, classifiers_in, read_pool
+from evaluation.readers.sharded_pools import CONFIDENCES, LABELS, read_sharded
+from evaluation.selection import selecting, shards
+
+# Images of a task where the pool is one folder: half a second of work for ten classifiers.
+MOST_IMAGES = 1 << 18
+
+
+def tasks_of(
+    source: Path,
+    sharded: bool,
+    names: Sequence[str] | None,
+    settings: selecting.Settings,
+    order: str,
+    added: str | None = None,
+    device: str | None = None,
+) -> list[Task]:
+    """The tasks that reduce a pool: one a shard of a pool.jsonl, else one a stretch of the folder.
+
+    names: classifiers in the order wanted, else all, sorted. order, added: as in the meta line.
+    device: a torch device to sort on. The inputs' SHA-256 are those of pool.jsonl; the files
+    of a folder are read for them. Raises BadInput.
+    """
+    if sharded:
+        pool = read_sharded(source)
+        count = len(pool.shards)
+        chosen = list(names) if names else pool.classifiers
+        inputs: Mapping[str, Any] = {"shards": [shard.to_json() for shard in pool.shards]}
+    else:
+        chosen = list(names) if names else classifiers_in(source)
+        files = [CLASSES, IMAGES, *(name + end for name in chosen for end in (LABELS, CONFIDENCES))]
+        inputs = {file: file_sha256(source / file) for file in files}
+        images = len(np.load(source / files[2], mmap_mode="r", allow_pickle=False))
+        count = max(1, -(-images // MOST_IMAGES))
+    shared = {
+        "settings": asdict(settings.rule) | {"distance": settings.distance},
+        "names": chosen,
+        "order": order,
+        "added": added,
+        "inputs": inputs,
+    }
+    where = {"source": str(source.absolute()), "sharded": sharded, "device": device}
+    return [
+        Task.of(reduced_part, {**shared, "number": number, "count": count}, **where)
+        for number in range(1, count + 1)
+    ]
+
+
+@task(version=1)
+def reduced_part(
+    settings: Mapping[str, Any],
+    names: Sequence[str],
+    order: str,
+    added: str | None,
+    inputs: Mapping[str, Any],
+    number: int,
+    count: int,
+    source: str,
+    sharded: bool,
+    device: str | None,
+) -> bytes:
+    """The number-th of so many parts of a pool, as shards.write_part writes it."""
+    wordnet, path = load(), Path(source)
+    pool = (
+        read_sharded(path).open(number, names, wordnet)
+        if sharded
+        else read_pool(path, names, wordnet, (number, count))
+    )
+    rules = selecting.settings_of(settings)
+    meta = selecting.meta_of(pool, rules, names, order, wordnet)
+    meta.added = added
+    levels = selecting.levels_of(pool.classes, wordnet, rules.distance, pool.folder / CLASSES)
+    reduced = selecting.reduce_pairs(
+        pool, selecting.pairs_in(meta), levels, rules.rule, device=device
+    )
+    file = io.BytesIO()
+    shards.write_part(file, pool, meta, (number, count), reduced)
+    return file.getvalue()
