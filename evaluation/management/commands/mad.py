@@ -216,9 +216,8 @@ class Command(ContractCommand):
         result = SelectionResult(**vars(written), out=str(out))
         if isinstance(result.counts, dict) and result.counts.get("selected") == 0:
             self.warn(
-                "no image is chosen: on none do two classifiers name different classes, each with"
-                f" a confidence of at least {result.min_confidence}; mad select"
-                " --min-confidence lowers that"
+                "no image is chosen: on none do two classifiers differ with confidences of at"
+                f" least {result.min_confidence}; mad select --min-confidence lowers that"
             )
         return result
 
@@ -295,15 +294,7 @@ class Command(ContractCommand):
                 accuracy=accuracies,
                 **{key: options[key] for key in ("smoothing", "bootstrap", "seed", "ablation")},
             )
-        except MissingAnswers as error:
-            raise BadInput(
-                str(error),
-                answers,
-                None,
-                "freeze again once people answered them, or add a line for each, null where it"
-                " was dropped",
-            ) from error
-        except RankingError as error:
+        except (MissingAnswers, RankingError) as error:
             raise BadInput(str(error), answers, None, error.cure) from error
 
 

@@ -51,6 +51,11 @@ LISTED = 10
 class MissingAnswers(ValueError):
     """Questions of the selection without an answer: `questions` lists (image, wnid)."""
 
+    cure = (
+        "freeze again once people answered them, or add a line for each, with null for contains"
+        " where they could not settle it"
+    )
+
     def __init__(self, questions: list[tuple[str, str]]) -> None:
         self.questions = questions
         listed = ", ".join(f"{image} {wnid}" for image, wnid in questions[:LISTED])

@@ -249,6 +249,7 @@ def test_missing_answers_are_listed_and_a_reserve_asks_only_when_it_is_in_place(
         rank(lines, answers, "abc", 3, bootstrap=0)
 
     assert refusal.value.questions == [("ab1", "label of a"), ("ac4", "label of c")]
+    assert refusal.value.cure.startswith("freeze again once people answered them")
     assert str(refusal.value) == ("questions without an answer: 2 (ab1 label of a, ac4 label of c)")
 
 
