@@ -210,7 +210,17 @@ class Command(ContractCommand):
                 given["progress"] = lambda done: bar.update(done / opened.count)
                 lists = shards.select(opened.all(), pairs, levels, settings.rule, **given)
             written = selecting.write_selection(out, meta, lists)
-        return SelectionResult(**vars(written), out=str(out))
+        return self._result(written, out)
+
+    def _result(self, written: Meta, out: Path) -> SelectionResult:
+        """What was written; warns where it has no image to ask about."""
+        result = SelectionResult(**vars(written), out=str(out))
+        if isinstance(result.counts, dict) and result.counts.get("selected") == 0:
+            self.warn(
+                "no image is chosen: on none do two classifiers differ with confidences of at"
+                f" least {result.min_confidence}; mad select --min-confidence lowers that"
+            )
+        return result
 
     def merge(self, parts: list[Path], out: Path, **options: Any) -> SelectionResult:
         refuse_input(out, parts)
@@ -228,7 +238,7 @@ class Command(ContractCommand):
         with self.progress(len(selecting.pairs_in(meta)), "pair", "joining") as bar:
             lists = shards.merged(opened, meta, rule, levels, bar.update)
             written = selecting.write_selection(out, meta, lists)
-        return SelectionResult(**vars(written), out=str(out))
+        return self._result(written, out)
 
     def add(
         self,
@@ -287,11 +297,7 @@ class Command(ContractCommand):
                 accuracy=accuracies,
                 **{key: options[key] for key in ("smoothing", "bootstrap", "seed", "ablation")},
             )
-        except MissingAnswers as error:
-            raise BadInput(
-                str(error), answers, None, "add a line for each, null where it was dropped"
-            ) from error
-        except RankingError as error:
+        except (MissingAnswers, RankingError) as error:
             raise BadInput(str(error), answers, None, error.cure) from error
 
 

@@ -40,7 +40,11 @@ class Command(ContractCommand):
         )
         network_options.add_classes(parser)
         parser.add_argument(
-            "--out", type=Path, required=True, metavar="DIR", help="the pool, a folder that is new"
+            "--out",
+            type=Path,
+            required=True,
+            metavar="DIR",
+            help="the pool: a new folder, or one to go on with",
         )
         parser.add_argument(
             "--top",
