@@ -15,6 +15,7 @@ from evaluation.engines.tasks import Task
 from evaluation.management.commands.wordnet import load
 from evaluation.management.device_options import add_device, on_device
 from evaluation.management.engine_options import Work, add_engine, in_tasks
+from evaluation.management.mad_printing import show_ranking
 from evaluation.management.numbers import whole
 from evaluation.metrics.mad.ranking import (
     SMOOTHINGS,
@@ -470,34 +471,3 @@ def show_selection(result: SelectionResult) -> str:
     if result.held is not None:
         rows.append(("images held for merge", result.held))
     return table(rows)
-
-
-def show_ranking(result: Ranking) -> str:
-    order = result.sure_order()
-    head = ["rank", "classifier", "images", "score", f"places at {100 * order.level:g} %"]
-    rows = [
-        (
-            f"{result.ranks[i]:g}",
-            result.classifiers[i],
-            (result.images or [])[i],
-            f"{result.scores[i]:.4f}",
-            f"{first} – {last}",
-            f"{result.hodge.ranks[i]:g}",
-        )
-        for i, (first, last) in zip(result.by_rank(), order.places, strict=True)
-    ]
-    lines = [table(rows, [*head, "Hodge rank"]), ""]
-    if order.words:
-        lines += [order.words, ""]
-    lines.append("images: " + ", ".join(f"case {k} {n}" for k, n in result.cases.items()))
-    lines += result.counted_images()
-    drawn = result.bootstrap
-    if drawn.left_out:
-        lines.append(f"{drawn.left_out} of {drawn.rounds} rounds had no ranking: left out")
-    lines.append(f"smoothing: {result.smoothing}; cyclicity {result.hodge.cyclicity:.4f}")
-    if result.spearman is not None:
-        lines.append(f"against accuracy: Spearman {result.spearman:.4f}, Kendall ")
-        lines[-1] += f"{result.kendall:.4f}"
-    if result.ablation is not None:
-        lines += ["", table([(row.k, row.spearman) for row in result.ablation], ("k", "Spearman"))]
-    return "\n".join(lines)
