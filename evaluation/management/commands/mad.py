@@ -147,11 +147,14 @@ class Command(ContractCommand):
             raise UsageError("--shard I/N of tasks needs --work, where the other shares are kept")
         if out is None and not (shard and work):
             raise UsageError("give --out; only --shard I/N with --work needs none")
+        source = pool or predictions
+        assert source is not None
+        if out is not None:
+            refuse_input(out, [source, *source.glob("*")])
         wordnet, order = load(), "given" if classifiers else "sorted"
         with in_tasks(self, on, work) as engine:
             if engine is not None:
-                source, device = pool or predictions, _sorting_on(options["device"])
-                assert source is not None
+                device = _sorting_on(options["device"])
                 tasks = parts.tasks_of(
                     source, pool is not None, classifiers, settings, order, device=device
                 )

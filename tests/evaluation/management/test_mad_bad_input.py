@@ -398,6 +398,8 @@ def test_an_input_is_never_overwritten(tmp_path):
     pool = ("--predictions", folder)
     for command in (
         ("select", *pool, "--out", folder / "images.txt"),
+        ("select", *pool, "--on", "local:2", "--out", folder / "images.txt"),
+        ("select", *pool, "--shard", "1/2", "--out", folder / "alpha.labels.npy"),
         ("pool", folder, "--shards", 2, "--out", folder / "classes.txt"),
         ("merge", *parts, "--out", parts[1]),
         ("add", *pool, "--into", chosen, "--classifier", "gamma", "--out", chosen),
