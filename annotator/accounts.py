@@ -44,7 +44,7 @@ def join(request: HttpRequest, secret: str) -> Membership:
     """
     membership = memberships.accept(secret, person(request))
     forget(request)
-    messages.success(request, f"You are {membership.role} of “{membership.campaign.title}”.")
+    messages.success(request, f"You joined “{membership.campaign.title}” as {membership.role}.")
     return membership
 
 

@@ -4,13 +4,16 @@ Commands, readers and exports on both sides of the house use these two.
 """
 
 import contextlib
+import errno
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO, Any
 
 StrPath = str | os.PathLike[str]
+# A full disk, a quota that is used up, a file longer than the system lets it be.
+NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 
 class BadInput(Exception):
@@ -47,6 +50,13 @@ class BadInput(Exception):
     def as_dict(self) -> dict[str, object]:
         """The object that commands print under --json."""
         return {"error": self.message, "file": self.file, "line": self.line, "cure": self.cure}
+
+
+def refuse_input(out: StrPath, inputs: Iterable[StrPath]) -> None:
+    """Raises BadInput where the file to be written is one of those that are read."""
+    goal = Path(out).resolve()
+    if any(Path(file).resolve() == goal for file in inputs):
+        raise BadInput("is one of the files that are read", file=out, cure="give another --out")
 
 
 def first_line(error: BaseException, longest: int = 200) -> str:
@@ -124,7 +134,9 @@ def atomic_write(path: StrPath, mode: str = "w") -> Iterator[IO[Any]]:
             os.fsync(file.fileno())
         os.chmod(name, _permissions(goal))
         os.replace(name, goal)
-    except BaseException:
+    except BaseException as error:
+        if isinstance(error, OSError) and error.errno in NO_ROOM and error.filename is None:
+            error.filename = os.fspath(path)
         with contextlib.suppress(FileNotFoundError):
             os.unlink(name)
         raise

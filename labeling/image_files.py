@@ -1,7 +1,7 @@
 """One image file: is it whole, what is it, and what annotators see of it. Pure Pillow, no Django.
 
-The type is told by content, never by name. Only six formats are read, so that the many decoders
-that Pillow brings stay out of reach of what strangers upload.
+The type is judged by the content, never by the name. Only six formats are read, so that the many
+decoders that Pillow brings stay out of reach of what strangers upload.
 """
 
 import io
@@ -187,7 +187,10 @@ def _not_an_image(file: IO[bytes]) -> str:
         return "It is a HEIC or AVIF image, which is not read here. Save it as JPEG or PNG."
     if head[:4] == b"PK\x03\x04":
         return "It is an archive, not an image. Unpack it first."
-    return "It is not a JPEG, PNG, WebP, GIF, BMP or TIFF image (told by content, not by name)."
+    return (
+        "It is not a JPEG, PNG, WebP, GIF, BMP or TIFF image (judged by its content, not by its "
+        "name)."
+    )
 
 
 def _damaged(error: Exception) -> str:

@@ -56,8 +56,30 @@ class Classifier:
         return _outputs(self.network, batch)
 
     def __call__(self, batch: "Tensor") -> "Tensor":
-        """(B, C) float32 probabilities of a batch of prepared frames (B, 3, height, width)."""
-        found = _inferred(self.network, batch)
+        """(B, C) float32 probabilities of a batch of prepared frames (B, 3, height, width).
+
+        Raises BadInput where the network fails or gives another shape. That a GPU's memory ran out
+        is raised as it came, see devices.Batch.
+        """
+        try:
+            found = _inferred(self.network, batch)
+        except (BadInput, OSError):
+            raise
+        # Networks raise whatever they like; the message has theirs.
+        except Exception as error:
+            if devices.is_out_of_memory(error):
+                raise
+            raise BadInput(
+                f"{self.name} does not take {len(batch)} images at once ({_reason(error)})",
+                cure="try another --batch, or save the network anew",
+            ) from error
+        expected = len(batch), len(self.classes)
+        if found.shape != expected:
+            raise BadInput(
+                f"{self.name} gives {_shape(found)} for {len(batch)} images, "
+                f"expected {expected[0]} × {expected[1]}",
+                cure="save it so that it gives a row for each image and a column for each class",
+            )
         return found if self.gives == "probabilities" else found.softmax(1)
 
 
@@ -196,11 +218,11 @@ def _tried(
     import torch
 
     height, width = preparation.size
-    # Drawn on the CPU, whatever the device: the same images everywhere.
-    noise = torch.rand((1, height, width, 3), generator=torch.Generator().manual_seed(0))
-    images = torch.cat([torch.zeros_like(noise), noise]).mul(255).to(torch.uint8)
-    batch = torch.stack([preparation(image.to(device)) for image in images])
     try:
+        # Drawn on the CPU, whatever the device: the same images everywhere.
+        noise = torch.rand((1, height, width, 3), generator=torch.Generator().manual_seed(0))
+        images = torch.cat([torch.zeros_like(noise), noise]).mul(255).to(torch.uint8)
+        batch = torch.stack([preparation(image.to(device)) for image in images])
         found = _inferred(network, batch)
     except BadInput:
         raise

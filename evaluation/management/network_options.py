@@ -60,9 +60,15 @@ def add_preparation(parser: CommandParser) -> argparse._ArgumentGroup:
     """A group of --size, --mean and --std, for options that join them."""
     by = parser.add_argument_group("what the network is given, where not as its model says")
     by.add_argument("--size", type=size, metavar="H[xW]", help="pixels (224)")
-    for name, default in (("mean", "0,0,0"), ("std", "1,1,1")):
+    for name, default, imagenet in (
+        ("mean", "0,0,0", "0.485,0.456,0.406"),
+        ("std", "1,1,1", "0.229,0.224,0.225"),
+    ):
         by.add_argument(
-            f"--{name}", type=colour, metavar="R,G,B", help=f"of colours in [0, 1] ({default})"
+            f"--{name}",
+            type=colour,
+            metavar="R,G,B",
+            help=f"of colours in [0, 1] ({default}); networks of ImageNet: mostly {imagenet}",
         )
     return by
 

@@ -39,8 +39,8 @@ class Extent:
 class ImageList:
     """The ids of images.txt, or of one extent of it, by number; see mad.ImageIds.
 
-    Raises BadInput for an empty list, an empty or a repeated id, NUL, a carriage return and what is
-    not UTF-8; ids are numbered, and repeats looked for, within the extent.
+    Raises BadInput for an empty list, an empty or a repeated id, NUL, a carriage return, a byte
+    order mark and what is not UTF-8; ids are numbered, and repeats looked for, within the extent.
     """
 
     def __init__(self, path: Path, extent: Extent | None = None) -> None:
@@ -70,6 +70,9 @@ class ImageList:
             if line:
                 raise BadInput(what, file=path, line=self._first + int(line), cure=cure)
         if mixed > 127:
+            if self.start_byte == 0 and self.text[:3].tobytes() == codecs.BOM_UTF8:
+                cure = "save it as UTF-8 without a byte order mark"
+                raise BadInput("begins with a byte order mark", file=path, line=1, cure=cure)
             self._check_utf8()
         self.in_order = bool(ascending)
         if not self.in_order:

@@ -18,7 +18,7 @@ from evaluation.metrics.wordnet.nouns import WordNet
 from evaluation.readers.answers import file_sha256, json_lines, require_file
 from evaluation.readers.image_lists import ImageList, read_bytes
 from evaluation.readers.pools import CLASSES, IMAGES, Pool, joined_sha256, part_of, read_pool
-from labeling.files import BadInput, atomic_write
+from labeling.files import BadInput, atomic_write, refuse_input
 from labeling.records import Record
 
 AGAIN = "write the pool again with mad pool"
@@ -167,6 +167,7 @@ def write_sharded(
     shards, and shards that are there already; then nothing is left.
     """
     pool = read_pool(folder, None, wordnet, threads=threads)
+    refuse_input(out, [folder / file for file in pool.sha256])
     _refuse_out_of_order(pool.images)
     if count > pool.total:
         raise BadInput(

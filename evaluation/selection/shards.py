@@ -163,7 +163,12 @@ class Part:
             )
         except (OSError, ValueError, KeyError, zipfile.BadZipFile, EOFError) as error:
             raise self.broken() from error
-        if not len(labels) == len(confidences) == len(ends):
+        classes, values = len(self.meta.all_classes), (len(ends), 2)
+        if (
+            (labels.shape, labels.dtype) != (values, np.int32)
+            or (confidences.shape, confidences.dtype) != (values, np.float32)
+            or not ((labels >= 0) & (labels < classes)).all()
+        ):
             raise self.broken()
         text = ids.tobytes()
         edges = [0, *ends.tolist()]

@@ -5,9 +5,11 @@ Progress and warnings go to stderr. Exit 0 on success, 1 on bad input (one line 
 object under --json, never a traceback), 2 on wrong usage. No system checks, no database of its own.
 """
 
+import errno
 import json
 import math
 import os
+import re
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
@@ -119,7 +121,7 @@ class ContractCommand(BaseCommand):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             sys.exit(1)
         except OSError as error:
-            if error.filename is None and error.errno is None:
+            if error.filename is None and error.errno is None and not _is_half_array(error):
                 raise
             self._refuse(from_os_error(error))
 
@@ -146,6 +148,7 @@ class ContractCommand(BaseCommand):
         sys.exit(1)
 
 
+FREE_SPACE = "free some space, then run it again"
 # As a shell has it for what Ctrl-C ended.
 STOPPED = 128 + 2
 DJANGO_OPTIONS = (
@@ -172,11 +175,25 @@ def from_os_error(error: OSError) -> BadInput:
         IsADirectoryError: "give a file name",
         NotADirectoryError: "check the path",
     }
+    by_number = {
+        errno.ENOSPC: FREE_SPACE,
+        errno.EDQUOT: FREE_SPACE,
+        errno.EFBIG: "allow larger files (ulimit -f), then run it again",
+    }
+    if _is_half_array(error):
+        return BadInput("the disk is full: an array was written in part", cure=FREE_SPACE)
     reason = error.strerror or str(error) or type(error).__name__
     # os.replace and friends name two files; the second is the one the person asked for.
     name = error.filename2 if error.filename2 is not None else error.filename
     file = os.fsdecode(name) if isinstance(name, str | bytes) else None
-    return BadInput(reason.lower(), file=file, cure=cures.get(type(error)))
+    return BadInput(
+        reason.lower(), file=file, cure=cures.get(type(error)) or by_number.get(error.errno or 0)
+    )
+
+
+def _is_half_array(error: OSError) -> bool:
+    """Whether numpy.save could not write all of an array, for which it gives no errno."""
+    return re.fullmatch(r"\d+ requested and \d+ written", str(error)) is not None
 
 
 def to_json(result: Payload) -> str:

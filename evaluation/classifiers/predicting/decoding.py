@@ -5,6 +5,7 @@ what goes through a pipe is where a batch begins, and which of its photographs c
 """
 
 import ctypes
+import math
 import multiprocessing
 import os
 import signal
@@ -85,14 +86,14 @@ class Plan:
         for _ in range(DEPTH):
             slot = []
             for shape in self.shapes:
-                count = int(np.prod(shape))
+                count = math.prod(shape)
                 slot.append(values[at : at + count].reshape(shape))
                 at += count
             slots.append(slot)
         return slots
 
     def length(self) -> int:
-        return DEPTH * sum(int(np.prod(shape)) for shape in self.shapes)
+        return DEPTH * sum(math.prod(shape) for shape in self.shapes)
 
 
 class Decoders:
@@ -101,6 +102,7 @@ class Decoders:
     def __init__(self, plan: Plan, processes: int) -> None:
         self.plan = plan
         self._started: list[tuple[Any, Connection]] = []
+        _refuse_too_large(plan)
         if not processes:
             self._slots = plan.views(bytearray(4 * plan.length()))
             return
@@ -171,6 +173,18 @@ class Decoders:
                     cure="give a smaller --batch, or fewer --processes; the same command goes on",
                 ) from None
         return reasons
+
+
+def _refuse_too_large(plan: Plan) -> None:
+    """Raises BadInput for batches that the machine's memory cannot hold. Shared memory is a sparse
+    file: a process that writes past the room for it is killed."""
+    needed, there = 4 * plan.length(), os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    if needed > there:
+        raise BadInput(
+            f"{DEPTH} batches of {plan.size} photographs have {needed / 2**30:.3g} GiB, and this "
+            f"machine's memory {there / 2**30:.3g} GiB",
+            cure="give a smaller --batch or --size",
+        )
 
 
 def processors() -> int:

@@ -15,6 +15,7 @@ from evaluation.engines.tasks import Task
 from evaluation.management.commands.wordnet import load
 from evaluation.management.device_options import add_device, on_device
 from evaluation.management.engine_options import Work, add_engine, in_tasks
+from evaluation.management.mad_printing import show_ranking
 from evaluation.management.numbers import whole
 from evaluation.metrics.mad.ranking import (
     SMOOTHINGS,
@@ -31,7 +32,7 @@ from evaluation.readers.answers import read_accuracy, read_answers
 from evaluation.readers.pools import Pool, read_pool, sha256_in_stretches
 from evaluation.readers.selections import Meta, read_ranked
 from evaluation.selection import parts, selecting, shards
-from labeling.files import BadInput, atomic_write
+from labeling.files import BadInput, atomic_write, refuse_input
 from labeling.management.contract import ContractCommand, UsageError, table
 from labeling.plurals import count_of
 
@@ -199,6 +200,7 @@ class Command(ContractCommand):
         **_: Any,
     ) -> SelectionResult:
         """Writes the lists of these pairs of a pool."""
+        refuse_input(out, [opened.first.folder / file for file in opened.first.sha256])
         levels = _levels(opened.first, wordnet, settings)
         with self.progress(len(pairs), "pair", "choosing") as bar:
             given: dict[str, Any] = {"threads": threads, "device": _sorting_on(device)}
@@ -209,9 +211,20 @@ class Command(ContractCommand):
                 given["progress"] = lambda done: bar.update(done / opened.count)
                 lists = shards.select(opened.all(), pairs, levels, settings.rule, **given)
             written = selecting.write_selection(out, meta, lists)
-        return SelectionResult(**vars(written), out=str(out))
+        return self._result(written, out)
+
+    def _result(self, written: Meta, out: Path) -> SelectionResult:
+        """What was written; warns where it has no image to ask about."""
+        result = SelectionResult(**vars(written), out=str(out))
+        if isinstance(result.counts, dict) and result.counts.get("selected") == 0:
+            self.warn(
+                "no image is chosen: on none do two classifiers differ with confidences of at"
+                f" least {result.min_confidence}; mad select --min-confidence lowers that"
+            )
+        return result
 
     def merge(self, parts: list[Path], out: Path, **options: Any) -> SelectionResult:
+        refuse_input(out, parts)
         return self._join([shards.Part(path) for path in parts], out)
 
     def _join_tasks(self, engine: Work, tasks: Sequence[Task], out: Path) -> SelectionResult:
@@ -226,7 +239,7 @@ class Command(ContractCommand):
         with self.progress(len(selecting.pairs_in(meta)), "pair", "joining") as bar:
             lists = shards.merged(opened, meta, rule, levels, bar.update)
             written = selecting.write_selection(out, meta, lists)
-        return SelectionResult(**vars(written), out=str(out))
+        return self._result(written, out)
 
     def add(
         self,
@@ -239,6 +252,7 @@ class Command(ContractCommand):
         work: str | None,
         **options: Any,
     ) -> SelectionResult:
+        refuse_input(options["out"], [into])
         before = read_ranked(into)
         if classifier in before.classifiers:
             raise BadInput(
@@ -284,11 +298,7 @@ class Command(ContractCommand):
                 accuracy=accuracies,
                 **{key: options[key] for key in ("smoothing", "bootstrap", "seed", "ablation")},
             )
-        except MissingAnswers as error:
-            raise BadInput(
-                str(error), answers, None, "add a line for each, null where it was dropped"
-            ) from error
-        except RankingError as error:
+        except (MissingAnswers, RankingError) as error:
             raise BadInput(str(error), answers, None, error.cure) from error
 
 
@@ -356,7 +366,7 @@ def _add_pool(parser: CommandParser) -> None:
     )
     parser.add_argument(
         "--threads",
-        type=whole(),
+        type=whole(1),
         default=selecting.threads_here(),
         help=f"{THREADS}; a task of --on takes one",
     )
@@ -461,34 +471,3 @@ def show_selection(result: SelectionResult) -> str:
     if result.held is not None:
         rows.append(("images held for merge", result.held))
     return table(rows)
-
-
-def show_ranking(result: Ranking) -> str:
-    order = result.sure_order()
-    head = ["rank", "classifier", "images", "score", f"places at {100 * order.level:g} %"]
-    rows = [
-        (
-            f"{result.ranks[i]:g}",
-            result.classifiers[i],
-            (result.images or [])[i],
-            f"{result.scores[i]:.4f}",
-            f"{first} – {last}",
-            f"{result.hodge.ranks[i]:g}",
-        )
-        for i, (first, last) in zip(result.by_rank(), order.places, strict=True)
-    ]
-    lines = [table(rows, [*head, "Hodge rank"]), ""]
-    if order.words:
-        lines += [order.words, ""]
-    lines.append("images: " + ", ".join(f"case {k} {n}" for k, n in result.cases.items()))
-    lines += result.counted_images()
-    drawn = result.bootstrap
-    if drawn.left_out:
-        lines.append(f"{drawn.left_out} of {drawn.rounds} rounds had no ranking: left out")
-    lines.append(f"smoothing: {result.smoothing}; cyclicity {result.hodge.cyclicity:.4f}")
-    if result.spearman is not None:
-        lines.append(f"against accuracy: Spearman {result.spearman:.4f}, Kendall ")
-        lines[-1] += f"{result.kendall:.4f}"
-    if result.ablation is not None:
-        lines += ["", table([(row.k, row.spearman) for row in result.ablation], ("k", "Spearman"))]
-    return "\n".join(lines)

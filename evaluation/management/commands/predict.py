@@ -12,9 +12,8 @@ from evaluation.classifiers.predicting import decoding, photographs, pool_files
 from evaluation.classifiers.preparing import FITS
 from evaluation.management import network_options
 from evaluation.management.numbers import whole
-from labeling.errors import Refusal
 from labeling.files import BadInput
-from labeling.jobs.image_store import saying_full
+from labeling.jobs.image_store import StorageFull, saying_full
 from labeling.management.contract import ContractCommand, Result, UsageError, table
 from labeling.plurals import count_of
 
@@ -41,7 +40,11 @@ class Command(ContractCommand):
         )
         network_options.add_classes(parser)
         parser.add_argument(
-            "--out", type=Path, required=True, metavar="DIR", help="the pool, a folder that is new"
+            "--out",
+            type=Path,
+            required=True,
+            metavar="DIR",
+            help="the pool: a new folder, or one to go on with",
         )
         parser.add_argument(
             "--top",
@@ -77,9 +80,11 @@ class Command(ContractCommand):
         try:
             with saying_full(), pool_files.working(out, options["restart"]) as work:
                 return self._predict(source, work, classifiers, options)
-        except Refusal as refusal:
+        except StorageFull:
             raise BadInput(
-                refusal.message, cure="the same command then goes on where this one stopped"
+                "the disk is full",
+                file=out,
+                cure="free some space: the same command then goes on where this one stopped",
             ) from None
 
     def show(self, result: Result) -> str:

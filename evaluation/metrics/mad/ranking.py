@@ -44,13 +44,23 @@ class RankingError(ValueError):
         self.cure = cure
 
 
+# Of many questions without an answer the message names so many.
+LISTED = 10
+
+
 class MissingAnswers(ValueError):
     """Questions of the selection without an answer: `questions` lists (image, wnid)."""
 
+    cure = (
+        "freeze again once people answered them, or add a line for each, with null for contains"
+        " where they could not settle it"
+    )
+
     def __init__(self, questions: list[tuple[str, str]]) -> None:
         self.questions = questions
-        listed = ", ".join(f"{image} {wnid}" for image, wnid in questions)
-        super().__init__(f"{len(questions)} of the questions have no answer: {listed}")
+        listed = ", ".join(f"{image} {wnid}" for image, wnid in questions[:LISTED])
+        more = f", and {len(questions) - LISTED} more" if len(questions) > LISTED else ""
+        super().__init__(f"questions without an answer: {len(questions)} ({listed}{more})")
 
 
 @dataclass(frozen=True)

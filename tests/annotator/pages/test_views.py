@@ -137,7 +137,7 @@ def test_invitation_leads_through_sign_up_to_the_campaign(client, alice, coots):
     dora = User.objects.get(username="dora")
     assert b"Sign up and join" in explained.content
     assert signed_up["Location"] == "/"
-    assert "You are annotator of “Coots”." in client.get("/").content.decode()
+    assert "You joined “Coots” as annotator." in client.get("/").content.decode()
     assert Membership.objects.filter(user=dora, campaign=coots, role="annotator").exists()
     assert Invitation.objects.get().uses == 1
 

@@ -175,7 +175,7 @@ def invite(page, site) -> str:
 def join(page, link: str) -> None:
     page.goto(link)
     page.click("button:has-text('Join')")
-    page.wait_for_selector("text=You are annotator of")
+    page.wait_for_selector("text=You joined")
 
 
 def sign_up_and_join(page, link: str, name: str) -> None:
@@ -186,7 +186,7 @@ def sign_up_and_join(page, link: str, name: str) -> None:
     page.fill("#id_password1", "a garden of forking paths")
     page.fill("#id_password2", "a garden of forking paths")
     page.click("button:has-text('Sign up')")
-    page.wait_for_selector("text=You are annotator of")
+    page.wait_for_selector("text=You joined")
 
 
 def settled(campaign: Campaign) -> dict[tuple[str, str], str]:

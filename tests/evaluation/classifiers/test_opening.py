@@ -8,6 +8,7 @@ import torch
 from torch import nn
 
 from evaluation.classifiers import opening
+from evaluation.classifiers.preparing import Preparation
 from labeling.files import BadInput
 from tests.evaluation.classifiers import networks
 from tests.evaluation.classifiers.networks import CLASSES, Colours, Sure
@@ -172,6 +173,38 @@ def test_a_network_that_gives_no_tensor_is_refused(tmp_path):
 
     with pytest.raises(BadInput, match="gives a dict, expected"):
         opening.load(str(networks.scripted(tmp_path / "named.pt", Named())), CLASSES)
+
+
+def fail(found: torch.Tensor) -> torch.Tensor:
+    raise ValueError("only two")
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (fail, "colours does not take 5 images at once .*only two.*--batch"),
+        (lambda found: found[:, :2], "colours gives 5 × 2 for 5 images, expected 5 × 3"),
+        (lambda found: found[1:], "colours gives 4 × 3 for 5 images, expected 5 × 3"),
+    ],
+)
+def test_a_network_that_fails_or_gives_another_shape_later_is_refused(change, said):
+    class Two(nn.Module):
+        def forward(self, images: torch.Tensor) -> torch.Tensor:
+            found = images.mean((2, 3))
+            return change(found) if len(images) > 2 else found
+
+    classifier = opening.Classifier("colours", tuple(CLASSES), Preparation(), "cpu", {}, Two())
+
+    assert classifier(torch.zeros(2, 3, 4, 4)).shape == (2, 3)
+    with pytest.raises(BadInput, match=said):
+        classifier(torch.zeros(5, 3, 4, 4))
+
+
+def test_a_size_that_no_memory_holds_is_refused(tmp_path):
+    path = networks.scripted(tmp_path / "colours.pt")
+
+    with pytest.raises(BadInput, match=r"does not take images of .*; give the height and width"):
+        opening.load(str(path), CLASSES, preparing={"size": (10**9, 10**9)})
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,8 @@
 """Each bad input gets one line that names the file, the line and the cure, and writes nothing."""
 
+import io
 import json
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -96,6 +98,9 @@ SPOILED = {
         "images.txt", "empty", 4),
     "a NUL": (
         spoil_text("images.txt", lambda x: x.replace(b"000003", b"0\x00")), "images.txt", "NUL", 4),
+    "a byte order mark": (
+        spoil_text("images.txt", lambda x: b"\xef\xbb\xbf" + x),
+        "images.txt", "byte order mark", 1),
     "Windows line ends": (
         spoil_text("images.txt", lambda x: x.replace(b"\n", b"\r\n")), "images.txt", "return", 1),
     "an id that is not UTF-8": (
@@ -356,3 +361,59 @@ def test_a_part_is_no_selection_and_says_how_parts_are_joined(tmp_path):
         assert f"{part}: is a part of a selection" in error
         assert "mad merge PART … --out selection.jsonl" in error
         assert error.count("\n") == 1
+
+
+def spoil_part(part: Path, name: str, change) -> None:
+    with zipfile.ZipFile(part) as archive:
+        arrays = {file: archive.read(file) for file in archive.namelist()}
+    spoiled = io.BytesIO()
+    np.save(spoiled, change(np.load(io.BytesIO(arrays[name]))))
+    with zipfile.ZipFile(part, "w") as archive:
+        for file, content in (arrays | {name: spoiled.getvalue()}).items():
+            archive.writestr(file, content)
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("0.labels.npy", lambda labels: labels + len(CLASSES)),
+        ("0.labels.npy", lambda labels: labels[:, :1]),
+        ("0.confidences.npy", lambda confidences: confidences.astype(np.float64)),
+    ],
+)
+def test_a_part_whose_arrays_are_others_is_refused(tmp_path, name, change):
+    (one,) = shards(tmp_path, 1)
+    spoil_part(one, name, change)
+
+    refusal = refused("merge", one, "--out", tmp_path / "s")
+
+    assert (refusal["file"], refusal["error"][:19]) == (str(one), "is not a whole part")
+
+
+def test_an_input_is_never_overwritten(tmp_path):
+    folder = make_pool(tmp_path / "pool")
+    parts = shards(tmp_path, 2)
+    chosen = tmp_path / "s.jsonl"
+    mad("select", "--predictions", folder, "--classifiers", "alpha,beta", "--out", chosen)
+    pool = ("--predictions", folder)
+    for command in (
+        ("select", *pool, "--out", folder / "images.txt"),
+        ("pool", folder, "--shards", 2, "--out", folder / "classes.txt"),
+        ("merge", *parts, "--out", parts[1]),
+        ("add", *pool, "--into", chosen, "--classifier", "gamma", "--out", chosen),
+    ):
+        before = command[-1].read_bytes()
+
+        refusal = refused(*command)
+
+        assert (refusal["file"], refusal["cure"]) == (str(command[-1]), "give another --out")
+        assert command[-1].read_bytes() == before
+
+
+def test_no_threads_are_a_usage_error(tmp_path):
+    folder = make_pool(tmp_path / "pool")
+
+    code, _, err = mad("select", "--predictions", folder, "--threads", 0, "--out", tmp_path / "s")
+
+    assert code == 2
+    assert "--threads: '0' is not a whole number from 1" in err

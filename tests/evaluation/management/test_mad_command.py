@@ -154,10 +154,24 @@ def test_a_pair_that_never_differs_has_no_lines(tmp_path):
     for kind in ("labels", "confidences"):
         (folder / f"beta.{kind}.npy").write_bytes((folder / f"alpha.{kind}.npy").read_bytes())
 
-    meta, lines, _ = select(folder, tmp_path / "s.jsonl", "--classifiers", "alpha,beta")
+    meta, lines, _ = select(folder, tmp_path / "s.jsonl")
 
-    assert lines == []
+    assert ["alpha", "beta"] not in [line["pair"] for line in lines]
     assert meta["counts"]["short_pairs"] == 1
+
+
+def test_a_selection_without_an_image_says_why(tmp_path):
+    folder = make_pool(tmp_path / "pool", ids=["a", "b"])
+    for name in NAMES:
+        np.save(folder / f"{name}.confidences.npy", np.array([0.75, 0.75], np.float32))
+    out = tmp_path / "s.jsonl"
+
+    code, _, err = mad("select", "--predictions", folder, "--out", out)
+
+    meta, lines, _ = read_lines(out)
+    assert (code, lines, meta["counts"]["selected"]) == (0, [], 0)
+    assert err.startswith("no image is chosen: ")
+    assert "at least 0.8; mad select --min-confidence lowers that" in err
 
 
 def test_negative_zero_is_zero(tmp_path):

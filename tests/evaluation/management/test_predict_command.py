@@ -1,6 +1,7 @@
 """`manage.py predict`: photographs become a pool that `mad select` and `score` read."""
 
 import csv
+import errno
 import json
 import os
 import signal
@@ -12,6 +13,7 @@ import numpy as np
 import pytest
 
 from evaluation.classifiers import opening
+from evaluation.classifiers.predicting import pool_files
 from tests.evaluation.classifiers import networks
 from tests.evaluation.classifiers.networks import CLASSES
 from tests.evaluation.classifiers.predicting import pictures
@@ -315,6 +317,22 @@ def test_bad_input_is_named_and_leaves_nothing(folder, predict, given, said, fil
     assert result["cure"]
     assert result["file"] == (str(folder / file) if file else None)
     assert set(folder.rglob("*")) == there
+
+
+def test_a_full_disk_is_named_with_the_pool_and_the_cure(folder, predict, monkeypatch):
+    def full(*_, **__):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(pool_files.Pool, "add", full)
+
+    status, result = predict()
+
+    assert (status, result["error"], result["file"]) == (
+        1,
+        "the disk is full",
+        str(folder / "pool"),
+    )
+    assert "goes on where this one stopped" in result["cure"]
 
 
 def test_names_of_classifiers_are_checked_before_anything_is_done(folder, predict):

@@ -1,5 +1,11 @@
 """How every command ends: usage errors and Ctrl-C."""
 
+import errno
+import os
+
+import pytest
+
+from labeling.files import atomic_write
 from labeling.management.commands import merge
 
 
@@ -19,3 +25,40 @@ def test_what_is_stopped_by_hand_says_so_and_shows_no_traceback(shell, monkeypat
     status, out, err = shell("merge", "a.png", "b.png")
 
     assert (status, out, err) == (130, "", "stopped\n")
+
+
+@pytest.mark.parametrize(
+    ("error", "cause", "cure"),
+    [
+        (OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)), "no space left", "free some space"),
+        (OSError(errno.EDQUOT, os.strerror(errno.EDQUOT)), "disk quota", "free some space"),
+        (OSError(errno.EFBIG, os.strerror(errno.EFBIG)), "file too large", "ulimit -f"),
+    ],
+)
+def test_a_file_without_room_is_named_with_cause_and_cure(
+    shell, monkeypatch, tmp_path, error, cause, cure
+):
+    def write(*_, **__):
+        with atomic_write(tmp_path / "out"):
+            raise error
+
+    monkeypatch.setattr(merge.Command, "action", write)
+
+    status, out, err = shell("merge", "a.png", "b.png")
+
+    assert (status, out) == (1, "")
+    assert err.startswith(f"{tmp_path / 'out'}: {cause}")
+    assert cure in err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_array_that_numpy_wrote_in_part_is_a_full_disk(shell, monkeypatch):
+    def write(*_, **__):
+        raise OSError("100000 requested and 3056 written")
+
+    monkeypatch.setattr(merge.Command, "action", write)
+
+    status, out, err = shell("merge", "a.png", "b.png")
+
+    assert (status, out, err.count("\n")) == (1, "", 1)
+    assert err.startswith("the disk is full")

@@ -333,6 +333,7 @@ def test_an_invitation_shows_its_link_once(desk, coots):
     later = text_of(desk.get("/campaigns/coots/people/"))
 
     assert "http://testserver/join/" in page
+    assert "up to 3 people may join with it as annotator." in page
     assert "/join/" not in later
     assert "0 of 3" in later
 

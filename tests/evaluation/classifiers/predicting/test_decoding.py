@@ -2,6 +2,7 @@
 
 import os
 import signal
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -40,6 +41,12 @@ def test_batches_have_one_size_and_what_is_refused_takes_no_place(plan):
     assert [entry.name for batch in batches for entry in batch.refused] == [".x"]
     assert [batch.start for batch in batches[1:]] == [batch.end for batch in batches[:-1]]
     assert list(batches_of(plan.listed, 4, batches[1].start)) == batches[1:]
+
+
+@pytest.mark.parametrize("processes", [0, 1])
+def test_batches_larger_than_the_memory_are_refused_before_any_is_made(plan, processes):
+    with pytest.raises(BadInput, match=r"3 batches of 1000000000000 photographs .*--batch"):
+        Decoders(replace(plan, size=10**12), processes)
 
 
 def test_files_refused_at_the_end_come_too(tmp_path):

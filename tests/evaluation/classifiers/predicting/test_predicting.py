@@ -95,8 +95,8 @@ def test_each_photograph_gets_the_class_of_its_colour(make):
     assert (pool / "skipped.csv").read_text().splitlines() == [
         "image,reason",
         ".hidden,It is a hidden file.",
-        '0/003.jpg,"It is not a JPEG, PNG, WebP, GIF, BMP or TIFF image (told by content, not by '
-        'name)."',
+        '0/003.jpg,"It is not a JPEG, PNG, WebP, GIF, BMP or TIFF image (judged by its '
+        'content, not by its name)."',
     ]
 
 

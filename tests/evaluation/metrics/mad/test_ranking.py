@@ -249,6 +249,15 @@ def test_missing_answers_are_listed_and_a_reserve_asks_only_when_it_is_in_place(
         rank(lines, answers, "abc", 3, bootstrap=0)
 
     assert refusal.value.questions == [("ab1", "label of a"), ("ac4", "label of c")]
+    assert refusal.value.cure.startswith("freeze again once people answered them")
+    assert str(refusal.value) == ("questions without an answer: 2 (ab1 label of a, ac4 label of c)")
+
+
+def test_of_many_missing_answers_the_message_names_ten():
+    missing = MissingAnswers([(f"image{n}", "label") for n in range(12)])
+
+    assert len(missing.questions) == 12
+    assert str(missing).endswith("image9 label, and 2 more)")
 
 
 def test_pending_images_can_be_left_out_and_are_counted():
