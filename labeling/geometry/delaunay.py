@@ -33,10 +33,6 @@ class Delaunay(NamedTuple):
     corners: Ints
     twin: Ints
 
-    def beyond(self) -> Ints:
-        """(T, 3): the triangles across each edge, −1 for none."""
-        return np.where(self.twin < 0, -1, self.twin // 3).reshape(-1, 3)
-
 
 class Ranked(NamedTuple):
     """rank: (T,) of each triangle's circumradius, ties equal. radii: of each rank, rising."""

@@ -323,6 +323,11 @@ def test_a_kind_that_lacks_what_has_no_default_is_refused(settings):
         kinds()
 
 
+def test_a_benchmark_of_a_kind_that_settings_no_longer_name_says_which():
+    with pytest.raises(ImproperlyConfigured, match="serves benchmarks of kind 'ludo'"):
+        kind_of(Benchmark(kind="ludo"))
+
+
 def test_two_kinds_may_not_serve_one_name(settings):
     settings.ASSAY_BENCHMARK_KINDS = settings.ASSAY_BENCHMARK_KINDS[:1] * 2
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from evaluation.metrics import significance
 from evaluation.readers.box_files import Options
 from evaluation.scoring import detection
 from tests.evaluation import box_world
@@ -67,6 +68,15 @@ def test_without_rounds_there_are_no_intervals(files):
 
     assert result["mean_ap"]["interval"] is None
     assert result["per_class"][DRAKE]["interval"] is None
+
+
+def test_a_mean_whose_interval_has_not_settled_says_after_how_many_rounds(files, monkeypatch):
+    # No interval settles within less than nothing.
+    monkeypatch.setattr(significance, "TOLERANCE", -1)
+
+    notes = result_of(*files.named(*FEW))["notes"]
+
+    assert "the interval of the mean AP had not settled after 20000 rounds" in notes
 
 
 def test_images_of_the_predictions_alone_are_without_objects_unless_images_are_listed(files):

@@ -10,7 +10,7 @@ from labeling.kinds import KINDS
 from labeling.models import Assignment, Gold, Graph, Membership, Question
 from labeling.quality import qualifying
 from tests import factories
-from tests.labeling.crowd import answer, query_count
+from tests.labeling.crowd import answer, give, query_count
 
 TOPICS = ("animal", "cat", "dog")
 
@@ -186,6 +186,16 @@ def test_a_topic_that_others_take_while_it_is_read_gives_way_to_the_next(zoo, bo
 
     assert len(page.seats) == 4
     assert page.topic not in (None, reads[0])
+
+
+def test_a_page_of_one_topic_reads_past_a_window_of_seen_questions(zoo, bob):
+    # A page of two reads six questions of its topic at first, all but one of them seen here.
+    give(bob, zoo.questions.filter(topic="animal").order_by("ticket")[1:7], ["yes"] * 6)
+
+    page = claiming.next_page(bob, zoo, 2)
+
+    assert topics_of(page) == {"animal"}
+    assert tickets_of(page) == [1, 22]
 
 
 def test_gold_of_a_page_is_about_its_topic(by_topic, alice, bob, dataset):

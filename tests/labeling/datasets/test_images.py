@@ -582,6 +582,18 @@ def test_an_image_whose_file_is_gone_says_so(dataset):
         images.open_display(image)
 
 
+def test_an_image_deleted_meanwhile_says_so_and_leaves_no_derivative(dataset, settings):
+    image = add(dataset).image
+    Image.objects.filter(pk=image.pk).delete()
+    before = stored(settings)
+
+    with pytest.raises(Refusal, match="This image was deleted") as refused:
+        images.open_display(image)
+
+    assert refused.value.code == "file_missing"
+    assert stored(settings) == before
+
+
 def test_any_storage_will_do(dataset, monkeypatch, run_jobs):
     storage = InMemoryStorage()  # has no .path
     for kind in ("file", "display", "thumbnail"):

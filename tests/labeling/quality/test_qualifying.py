@@ -150,6 +150,15 @@ def test_a_pardoned_newcomer_is_not_sent_to_training_again(school, alice, bob):
     assert qualifying.next_page(bob, school).seats
 
 
+def test_a_newcomer_pardoned_before_training_begins_keeps_working(school, alice, bob):
+    begin(school, bob)
+    monitoring.pardon(member(school, bob), alice, "She made the gold herself.")
+
+    # Between the check of the page and the beginning, a pardon may come.
+    assert qualifying.begin(member(school, bob)) == "working"
+    assert member(school, bob).stage == "working"
+
+
 def test_gold_of_training_and_test_never_comes_again_and_counts_for_no_standing(school, alice, bob):
     begin(school, bob)
     do(school, bob, wrong=3)

@@ -119,6 +119,20 @@ def test_an_import_of_another_dataset_is_not_there(desk, dataset, alice):
     assert desk.get(address.replace("pond", "lake")).status_code == 404
 
 
+def test_the_fragment_of_imports_holds_those_shown_with_the_dataset_alone(desk, dataset, run_jobs):
+    for name in ("earlier.zip", "new.zip"):
+        files = [SimpleUploadedFile(name, archive({"a.png": factories.picture(1)}).read())]
+        desk.post("/datasets/pond/upload/", {"files": files})
+    run_jobs()
+    Import.objects.filter(name="earlier.zip").update(created_at="2020-01-01T00:00:00Z")
+
+    response = desk.get("/datasets/pond/imports/?fragment=1")
+
+    assert "<html" not in response.content.decode()
+    assert "new.zip" in text_of(response)
+    assert "earlier.zip" not in text_of(response)
+
+
 def test_imports_are_listed_at_one_price(desk, dataset, django_assert_num_queries):
     for name in ("a", "b"):
         files = [archive({f"{name}.png": factories.picture(2)})]

@@ -4,6 +4,7 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 
 from evaluation.benchmarks import folders, runs
+from evaluation.benchmarks.kinds.labeled import benchmarks
 from evaluation.models import Benchmark, Run
 from labeling.releases import freezing
 from tests.evaluation.benchmarks.kinds.labeled import world
@@ -116,6 +117,18 @@ def test_a_map_at_fault_is_named(client, maps):
         "2-D floats.",
         "cure": answer.json()["errors"][0]["cure"],
     }
+    assert not maps.submissions.exists()
+
+
+def test_a_file_larger_than_its_kind_takes_is_refused_unread(client, maps, monkeypatch):
+    monkeypatch.setattr(benchmarks, "MAX_ZIP_BYTES", 1024**2)
+    monkeypatch.setattr(runs, "submit", lambda *_: pytest.fail("the file was submitted"))
+
+    answer = put(client, content=b"0" * (1024**2 + 1))
+
+    assert answer.status_code == 413
+    [error] = answer.json()["errors"]
+    assert (error["field"], error["message"]) == ("file", "The file is larger than 1 MiB.")
     assert not maps.submissions.exists()
 
 

@@ -262,6 +262,15 @@ def test_a_run_without_a_file_names_the_classifier(scored, run_jobs):
     assert not list(folder.iterdir())
 
 
+def test_a_run_fails_where_everybody_left_before_it_began(scored, run_jobs):
+    run = runs.request(scored, None)
+    scored.submissions.all().delete()
+    run_jobs()
+
+    run.refresh_from_db()
+    assert (run.state, run.error) == (Run.State.FAILED, running.NOBODY)
+
+
 def test_a_damaged_truth_fails_with_its_place(scored, run_jobs):
     name = "image_ids.txt" if scored.kind == "wsol" else "truth.csv"
     (paths.truth_folder(scored) / name).write_bytes(b"\xff\n")
