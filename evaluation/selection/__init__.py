@@ -1,1 +1,1 @@
-"""Choosing images from a pool of predictions, at once or in shards. No Django."""
+"""Choosing images from a pool of predictions: at once, in shards, or as tasks. No Django."""

@@ -31,7 +31,7 @@ from evaluation.readers import sharded_pools
 from evaluation.readers.answers import read_accuracy, read_answers
 from evaluation.readers.pools import Pool, read_pool, sha256_in_stretches
 from evaluation.readers.selections import Meta, read_ranked
-from evaluation.selection import parts, selecting, shards
+from evaluation.selection import pool_tasks, selecting, shards
 from labeling.files import BadInput, atomic_write, refuse_input
 from labeling.management.contract import ContractCommand, UsageError, table
 from labeling.plurals import count_of
@@ -155,7 +155,7 @@ class Command(ContractCommand):
         with in_tasks(self, on, work) as engine:
             if engine is not None:
                 device = _sorting_on(options["device"])
-                tasks = parts.tasks_of(
+                tasks = pool_tasks.tasks_of(
                     source, pool is not None, classifiers, settings, order, device=device
                 )
                 if out is not None and shard is None:
@@ -272,7 +272,7 @@ class Command(ContractCommand):
         with in_tasks(self, on, work) as engine:
             if engine is not None:
                 device = _sorting_on(options["device"])
-                tasks = parts.tasks_of(
+                tasks = pool_tasks.tasks_of(
                     *(opened.source, pool is not None, names, settings, order, classifier),
                     device=device,
                 )

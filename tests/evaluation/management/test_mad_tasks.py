@@ -19,7 +19,7 @@ def run(*arguments: object) -> dict:
 @pytest.fixture
 def folder(tmp_path, monkeypatch) -> Path:
     # Four tasks of a folder.
-    monkeypatch.setattr("evaluation.selection.parts.MOST_IMAGES", 125)
+    monkeypatch.setattr("evaluation.selection.pool_tasks.MOST_IMAGES", 125)
     return make_pool(tmp_path / "pool")
 
 
