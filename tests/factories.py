@@ -115,7 +115,7 @@ def join(user: User, campaign: Campaign, role: str = "annotator") -> Membership:
 
 
 def put(campaign: Campaign, pks: Iterable[int], **fields: Any) -> None:
-    """Writes into the rows of these questions what no action did, and counts them anew."""
+    """Writes into the rows of these questions what no action did, and counts them again."""
     campaign.questions.filter(pk__in=list(pks)).update(**fields)
     question_counts.reconcile(campaign.pk)
 

@@ -63,7 +63,7 @@ def measure(questions: int) -> dict[str, Any]:
         ("… in review", get("/campaigns/large/questions/?state=review"), ""),
         ("… of one class of 997", get("/campaigns/large/questions/?topic=7"), ""),
         ("watching who answered every question", watch, ""),
-        ("counting anew at night", lambda: question_counts.differences(campaign.pk), ""),
+        ("counting again at night", lambda: question_counts.differences(campaign.pk), ""),
     ):
         found[name] = _explained(action) | {"held": held}
     return found

@@ -76,7 +76,7 @@ def measured(kind: str, pool: Path, out: Path) -> list[tuple[str, str, str, bool
             f"… {SHARDS} shards and a merge, processor time",
             "none",
             f"{got['shards_s'] / got['whole_s']:.2f} times one run ({got['shards_s']:.2f} s and "
-            f"{got['whole_s']:.2f} s); as commands, each of which starts anew, "
+            f"{got['whole_s']:.2f} s); as commands, start-up included, "
             f"{shards_cpu / whole_cpu:.1f} times",
             None,
         )

@@ -71,7 +71,7 @@ class Classifier:
                 raise
             raise BadInput(
                 f"{self.name} does not take {len(batch)} images at once ({_reason(error)})",
-                cure="try another --batch, or save the network anew",
+                cure="try another --batch, or save the network again",
             ) from error
         expected = len(batch), len(self.classes)
         if found.shape != expected:

@@ -4,7 +4,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor, as_completed
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor, as_completed, wait
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import get_context
 from queue import SimpleQueue
@@ -52,8 +52,10 @@ def run(
         finally:
             for future in running:
                 future.cancel()
-    for process in made:
-        process.executor.shutdown()
+            # What runs ends first; a failed task leaves no process behind either.
+            wait(running)
+            for process in made:
+                process.executor.shutdown()
 
 
 class _Process:

@@ -14,11 +14,10 @@ def run(
     tasks: Sequence[Task],
     store: Store,
     address: str,
-    gpus: float,
     retries: int,
     watch: Callable[[int], object],
 ) -> None:
-    """Makes each task's object on the cluster at `auto` or HOST:PORT, on so many GPUs a task.
+    """Makes each task's object on the cluster at `auto` or HOST:PORT.
 
     Ray begins a task again, up to `retries` times, whose process or machine died.
     Raises what a task raises, and BadInput where Ray is not installed, or the cluster does not
@@ -29,7 +28,7 @@ def run(
     context = get_context("spawn")
     receiver, sender = context.Pipe(duplex=False)
     driver = context.Process(
-        target=_drive, args=(sender, tasks, store, address, gpus, retries), daemon=True
+        target=_drive, args=(sender, tasks, store, address, retries), daemon=True
     )
     driver.start()
     sender.close()
@@ -49,13 +48,13 @@ def run(
 
 
 def _drive(
-    sender: Connection, tasks: Sequence[Task], store: Store, address: str, gpus: float, retries: int
+    sender: Connection, tasks: Sequence[Task], store: Store, address: str, retries: int
 ) -> None:
     """Sends how many more tasks are done, at last None, or the exception that ended the work."""
     # Ray writes what it lacks, over many lines.
     os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
     try:
-        _make_all(tasks, store, address, gpus, retries, sender.send)
+        _make_all(tasks, store, address, retries, sender.send)
         sender.send(None)
     except Exception as error:
         sender.send(error)
@@ -65,7 +64,6 @@ def _make_all(
     tasks: Sequence[Task],
     store: Store,
     address: str,
-    gpus: float,
     retries: int,
     send: Callable[[int], None],
 ) -> None:
@@ -82,8 +80,8 @@ def _make_all(
             f"there is no Ray cluster at {address} ({first_line(error)})",
             cure="start one with: ray start --head",
         ) from None
-    make = ray.remote(Task.make).options(num_gpus=gpus, max_retries=retries)
-    waiting = [make.remote(each, store) for each in tasks]
+    make = ray.remote(Task.make).options
+    waiting = [make(num_gpus=each.gpus, max_retries=retries).remote(each, store) for each in tasks]
     try:
         while waiting:
             done, waiting = ray.wait(waiting)

@@ -33,39 +33,36 @@ class Engine:
             return cls(kind, address)
         raise ValueError(f"{name!r} is not local, local:N, ray:auto or ray:HOST:PORT")
 
-    def run(
-        self, tasks: Sequence[Task], store: Store, gpus: float, retries: int, watch: Watch
-    ) -> None:
+    def run(self, tasks: Sequence[Task], store: Store, retries: int, watch: Watch) -> None:
         """Makes each task's object. Raises BadInput where one failed or the engine went away."""
         if self.kind == "local":
             local.run(tasks, store, int(self.address or 0), retries, watch)
             return
         from evaluation.engines import on_ray
 
-        on_ray.run(tasks, store, self.address, gpus, retries, watch)
+        on_ray.run(tasks, store, self.address, retries, watch)
 
 
 def run(
     tasks: Sequence[Task],
     store: Store,
     engine: Engine,
-    gpus: float = 0,
     retries: int = RETRIES,
     watch: Watch = lambda done: None,
 ) -> list[str]:
     """The keys of the tasks' objects, in their order, now that each is in the store.
 
-    What is there is not made again. gpus: how many a task takes, of a cluster. retries: how often
-    a task whose process died is begun again. watch: is told how many more are done.
+    What is there is not made again. retries: how often a task whose process died is begun again.
+    watch: called with how many more are done.
     """
     missing = _missing(tasks, store)
     watch(len(tasks) - len(missing))
     if missing:
-        engine.run(missing, store, gpus, retries, watch)
+        engine.run(missing, store, retries, watch)
         if away := _missing(missing, store):
             raise BadInput(
                 f"{len(away)} of {len(missing)} results are not in the store",
-                file=store.place,
+                file=store.address,
                 cure="give --work a folder that every machine sees, or s3://BUCKET/PREFIX",
             )
     return [each.key for each in tasks]

@@ -25,28 +25,28 @@ RETRIES = 5
 
 @dataclass(frozen=True)
 class Store:
-    """place: a folder, or `s3://BUCKET/PREFIX` with AWS_… variables of the environment."""
+    """address: a folder, or `s3://BUCKET/PREFIX` with AWS_… variables of the environment."""
 
-    place: str
+    address: str
 
     @classmethod
-    def at(cls, place: str) -> "Store":
-        """The store at a place. Raises BadInput for a file and for an address that is no s3://."""
-        scheme, separator, rest = place.partition("://")
+    def at(cls, address: str) -> "Store":
+        """The store at an address. Raises BadInput for a file and for another scheme."""
+        scheme, separator, rest = address.partition("://")
         if separator and (scheme != "s3" or not rest.strip("/")):
             raise BadInput(
-                "is no address of a store", file=place, cure="give a folder or s3://BUCKET/PREFIX"
+                "is no address of a store", file=address, cure="give a folder or s3://BUCKET/PREFIX"
             )
         if separator:
-            return cls(place.rstrip("/"))
-        if Path(place).exists() and not Path(place).is_dir():
-            raise BadInput("is a file, expected a folder", file=place, cure="give a folder")
+            return cls(address.rstrip("/"))
+        if Path(address).exists() and not Path(address).is_dir():
+            raise BadInput("is a file, expected a folder", file=address, cure="give a folder")
         # Absolute: a task may run in another folder.
-        return cls(os.fspath(Path(place).absolute()))
+        return cls(os.fspath(Path(address).absolute()))
 
     def __reduce__(self) -> tuple[type["Store"], tuple[str]]:
         # Another machine opens it with its own rights: secrets do not travel.
-        return Store, (self.place,)
+        return Store, (self.address,)
 
     def has(self, key: str) -> bool:
         """Whether the object is there, without reading it."""
@@ -104,10 +104,10 @@ class Store:
     def _objects(self) -> "ObjectStore":
         from obstore.store import LocalStore, from_url
 
-        if not self.place.startswith("s3://"):
-            return LocalStore(self.place, mkdir=True)
+        if not self.address.startswith("s3://"):
+            return LocalStore(self.address, mkdir=True)
         return from_url(
-            self.place,
+            self.address,
             client_options={"allow_http": True, "timeout": "60s"},
             retry_config={"max_retries": RETRIES},
         )
@@ -138,4 +138,4 @@ class Store:
             ) from error
 
     def _refusal(self, key: str, message: str, cure: str) -> BadInput:
-        return BadInput(message, file=f"{self.place}/{key}", cure=cure)
+        return BadInput(message, file=f"{self.address}/{key}", cure=cure)

@@ -42,18 +42,25 @@ class Task:
     """A call of a function that `task` marked.
 
     arguments: JSON, everything that the result depends on; inputs by their SHA-256.
-    places: further arguments, which say where the inputs lie and how many processors to take: they
-    change nothing in the result, and the same work elsewhere has the same key.
+    locations: further arguments, which say where the inputs lie: they change nothing in the
+    result, and the same work elsewhere has the same key. gpus: how many it takes, of a cluster.
     """
 
     function: str
     arguments: Mapping[str, Any]
-    places: Mapping[str, Any] = field(default_factory=dict)
+    locations: Mapping[str, Any] = field(default_factory=dict)
+    gpus: float = 0
 
     @classmethod
-    def of(cls, function: TaskFunction, arguments: Mapping[str, Any], **places: Any) -> "Task":
+    def of(
+        cls,
+        function: TaskFunction,
+        arguments: Mapping[str, Any],
+        gpus: float = 0,
+        **locations: Any,
+    ) -> "Task":
         """The task that calls this function."""
-        return cls(f"{function.__module__}:{function.__qualname__}", arguments, places)
+        return cls(f"{function.__module__}:{function.__qualname__}", arguments, locations, gpus)
 
     @cached_property
     def key(self) -> str:
@@ -71,7 +78,7 @@ class Task:
     def make(self, store: Store) -> None:
         """Puts the task's object into the store, unless it is there."""
         if not store.has(self.key):
-            store.put(self.key, self._function()(**self.arguments, **self.places))
+            store.put(self.key, self._function()(**self.arguments, **self.locations))
 
     def _function(self) -> TaskFunction:
         module, _, name = self.function.partition(":")

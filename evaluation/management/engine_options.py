@@ -40,28 +40,28 @@ class Work:
     store: Store
     command: ContractCommand
 
-    def make(self, tasks: Sequence[Task], what: str, gpus: float = 0) -> list[str]:
+    def make(self, tasks: Sequence[Task], what: str) -> list[str]:
         """The keys of the tasks' objects in their order, now that all are made."""
         with self.command.progress(len(tasks), "task", what) as bar:
-            return running.run(tasks, self.store, self.engine, gpus, watch=bar.update)
+            return running.run(tasks, self.store, self.engine, watch=bar.update)
 
-    def results(self, tasks: Sequence[Task], what: str, gpus: float = 0) -> Iterator[bytes]:
+    def results(self, tasks: Sequence[Task], what: str) -> Iterator[bytes]:
         """The objects of tasks in their order."""
-        return map(self.store.get, self.make(tasks, what, gpus))
+        return map(self.store.get, self.make(tasks, what))
 
 
 @contextmanager
 def in_tasks(
-    command: ContractCommand, on: Engine | None, place: str | None
+    command: ContractCommand, on: Engine | None, address: str | None
 ) -> Iterator[Work | None]:
     """Where the options say that tasks run; None where they say nothing of it.
 
     --work alone runs them one after the other, as `local:1` does.
     """
-    if on is None and place is None:
+    if on is None and address is None:
         yield None
-    elif place is not None:
-        yield Work(on or Engine.named("local:1"), Store.at(place), command)
+    elif address is not None:
+        yield Work(on or Engine.named("local:1"), Store.at(address), command)
     elif on is not None and on.kind == "ray":
         raise UsageError("--on ray:… needs --work DIR or s3://…, which every machine sees")
     elif on is not None:

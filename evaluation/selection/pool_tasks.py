@@ -52,9 +52,10 @@ def tasks_of(
         "added": added,
         "inputs": inputs,
     }
-    where = {"source": str(source.absolute()), "sharded": sharded, "device": device}
+    locations = {"source": str(source.absolute()), "sharded": sharded, "device": device}
+    gpus = 0 if device is None else 1
     return [
-        Task.of(reduced_part, {**shared, "number": number, "count": count}, **where)
+        Task.of(reduced_part, {**shared, "number": number, "count": count}, gpus, **locations)
         for number in range(1, count + 1)
     ]
 

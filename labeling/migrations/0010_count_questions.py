@@ -23,7 +23,7 @@ FROM labeling_question WHERE campaign_id = %s GROUP BY campaign_id
 def count(apps, schema_editor):
     QuestionCount = apps.get_model("labeling", "QuestionCount")
     for campaign in apps.get_model("labeling", "Campaign").objects.order_by("pk"):
-        # Counted anew where an earlier try left something.
+        # Counted again where an earlier try left something.
         QuestionCount.objects.filter(campaign=campaign).delete()
         with schema_editor.connection.cursor() as cursor:
             cursor.execute(COUNT, [campaign.pk])

@@ -165,7 +165,7 @@ class Command(ContractCommand):
                     classifiers=tasks[0].arguments["names"],
                     top_k=settings.rule.top_k,
                     shard=list(shard or (1, 1)),
-                    out=engine.store.place,
+                    out=engine.store.address,
                 )
         assert out is not None
         opened = _Opened(predictions, pool, classifiers, wordnet, threads, shard)

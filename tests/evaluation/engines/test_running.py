@@ -25,8 +25,8 @@ def store(tmp_path) -> Store:
     return Store.at(str(tmp_path / "work"))
 
 
-def squares(count: int, **places: str) -> list[Task]:
-    return [Task.of(toys.square, {"number": n}, **places) for n in range(count)]
+def squares(count: int, **locations: str) -> list[Task]:
+    return [Task.of(toys.square, {"number": n}, **locations) for n in range(count)]
 
 
 def test_each_task_runs_once_and_its_object_is_in_the_store(store, tmp_path):
@@ -78,10 +78,10 @@ def test_the_shares_of_an_array_are_all_tasks_once():
     assert sorted(task.arguments["number"] for each in shares for task in each) == list(range(7))
 
 
-def test_a_key_depends_on_arguments_and_version_and_on_no_place(monkeypatch):
+def test_a_key_depends_on_arguments_and_version_and_on_no_location(monkeypatch):
     plain = Task.of(toys.square, {"number": 2})
 
-    assert Task.of(toys.square, {"number": 2}, log="x").key == plain.key
+    assert Task.of(toys.square, {"number": 2}, gpus=1, log="x").key == plain.key
     assert Task.of(toys.square, {"number": 3}).key != plain.key
     monkeypatch.setattr(toys.square, "version", 2)
     assert Task.of(toys.square, {"number": 2}).key != plain.key
@@ -117,4 +117,4 @@ def test_without_ray_the_error_says_what_to_install(store):
 
 def test_a_cluster_that_goes_away_is_said_in_one_sentence(store):
     with pytest.raises(BadInput, match="the cluster at auto went away; start it and run the same"):
-        run(squares(1), Deadly(store.place), Engine.named("ray:auto"))
+        run(squares(1), Deadly(store.address), Engine.named("ray:auto"))

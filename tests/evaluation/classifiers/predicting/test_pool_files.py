@@ -96,7 +96,7 @@ def test_what_was_written_after_the_last_kept_batch_is_cut_off(tmp_path, monkeyp
     assert content(tmp_path / "pool") == content(tmp_path / "whole")
 
 
-def test_what_was_lost_of_kept_batches_is_refused_and_restart_begins_anew(tmp_path):
+def test_what_was_lost_of_kept_batches_is_refused_and_restart_begins_again(tmp_path):
     make(tmp_path / "pool", range(3), finish=False)
     os.truncate(tmp_path / "pool" / ".predict" / "images.txt", 2)
 
@@ -180,7 +180,7 @@ def test_two_runs_do_not_make_one_pool(tmp_path):
             make(tmp_path / "pool")
 
 
-def test_a_broken_state_is_named_and_restart_begins_anew(tmp_path):
+def test_a_broken_state_is_named_and_restart_begins_again(tmp_path):
     make(tmp_path / "pool", range(2), finish=False)
     (tmp_path / "pool" / ".predict" / "predict.json").write_text("{")
 
