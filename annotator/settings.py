@@ -238,6 +238,11 @@ STATICFILES_DIRS = [BASE_DIR / "static"]
 MEDIA_ROOT = DATA_DIR / "media"
 STORAGES: dict[str, dict[str, Any]] = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    # What every machine of a site must see beside images: uploads, releases, benchmarks.
+    "data": {
+        "BACKEND": "django.core.files.storage.FileSystemStorage",
+        "OPTIONS": {"location": DATA_DIR, "allow_overwrite": True},
+    },
     "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
 }
 #: A private bucket of an object store (S3's protocol) for images; empty: files in `ASSAY_DATA`.
@@ -256,7 +261,7 @@ if ASSAY_S3_BUCKET:
             raise ImproperlyConfigured(f"ASSAY_S3_BUCKET is set and {name} is empty: set both.")
     from botocore.config import Config
 
-    STORAGES["default"] = {
+    _S3: dict[str, Any] = {
         "BACKEND": "storages.backends.s3.S3Storage",
         "OPTIONS": {
             "bucket_name": ASSAY_S3_BUCKET,
@@ -277,6 +282,10 @@ if ASSAY_S3_BUCKET:
                 retries={"total_max_attempts": 2},
             ),
         },
+    }
+    STORAGES["default"] = _S3
+    STORAGES["data"] = _S3 | {
+        "OPTIONS": _S3["OPTIONS"] | {"location": "data", "file_overwrite": True}
     }
 WHITENOISE_USE_FINDERS = True
 DATA_UPLOAD_MAX_MEMORY_SIZE = 1024 * 1024
