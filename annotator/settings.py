@@ -269,9 +269,7 @@ if ASSAY_S3_BUCKET:
         secret=ASSAY_S3_SECRET,
     )
     STORAGES["default"] = _S3
-    STORAGES["data"] = _S3 | {
-        "OPTIONS": _S3["OPTIONS"] | {"location": "data", "file_overwrite": True}
-    }
+    STORAGES["data"] = _S3 | {"OPTIONS": _S3["OPTIONS"] | {"location": "data"}}
 WHITENOISE_USE_FINDERS = True
 DATA_UPLOAD_MAX_MEMORY_SIZE = 1024 * 1024
 FILE_UPLOAD_PERMISSIONS = 0o640
