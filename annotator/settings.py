@@ -54,7 +54,8 @@ class _Env(environ.Env):
 
 
 env = _Env()
-if (BASE_DIR / ".env").exists():
+# The child of a job has what the job gave it, and nothing else (labeling/jobs/child.py).
+if (BASE_DIR / ".env").exists() and "ASSAY_CHILD" not in os.environ:
     environ.Env.read_env(BASE_DIR / ".env")
 
 #: The folder of everything that the site writes: database, images, releases, messages.
@@ -385,6 +386,10 @@ ASSAY_SCORING_DEVICE = env.str("ASSAY_SCORING_DEVICE", default="cpu")
 ASSAY_SCORING_QUEUE = env.str("ASSAY_SCORING_QUEUE", default="")
 # Kind of job → the queue it is sent to; other kinds go to Celery's default queue.
 ASSAY_JOB_QUEUES = {"score": ASSAY_SCORING_QUEUE} if ASSAY_SCORING_QUEUE else {}
+#: How much memory each process of a job's child may write to, in GiB.
+ASSAY_CHILD_GIB = env.float("ASSAY_CHILD_GIB", default=16)
+#: How many hours of processor time each process of a job's child may take.
+ASSAY_CHILD_CPU_HOURS = env.float("ASSAY_CHILD_CPU_HOURS", default=24)
 
 # The kinds of question, each with what the site shows of it (docs/development.md). The order is
 # that of the form of a new campaign.

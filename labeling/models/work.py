@@ -26,6 +26,11 @@ class Job(models.Model):
     error = models.TextField(blank=True)
     progress_done = models.PositiveBigIntegerField(default=0)
     progress_total = models.PositiveBigIntegerField(default=0)
+    # Of the child process that works for it, if one does (labeling/jobs/child.py): when it was last
+    # seen alive, with which status it ended, and the last line it printed, without secrets.
+    child_seen_at = models.DateTimeField(null=True, blank=True)
+    exit_code = models.SmallIntegerField(null=True, blank=True)
+    last_line = models.CharField(max_length=500, blank=True, default="")
     created_at = models.DateTimeField(default=timezone.now)
     finished_at = models.DateTimeField(null=True, blank=True)
 
