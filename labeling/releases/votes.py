@@ -93,22 +93,20 @@ def name_people(folder: Path, digest: bytes, people: Iterable[int], goal: LineFi
     """
     key = hmac.digest(settings.SECRET_KEY.encode(), b"release " + digest, "sha256")
     names = {person: f"annotator-{_digest(key, person)}" for person in people}
+    # The first key of a line, whose keys are sorted.
+    before = {person: canonical({"annotator": person})[:-1] for person in names}
+    after = {person: canonical({"annotator": name})[:-1] for person, name in names.items()}
     with open(folder / Votes.RAW, "rb") as raw, open(folder / Votes.INDEX, "rb") as index:
         for row in index:
-            votes = [
-                (names[person], revision, _named(raw.read(size), person, names[person]))
-                for person, revision, size in json.loads(row)
-            ]
+            votes = []
+            for person, revision, size in json.loads(row):
+                line = raw.read(size)
+                assert line.startswith(before[person]), "a vote names its annotator first"
+                named = after[person] + line[len(before[person]) :]
+                votes.append((names[person], revision, named))
             # By name: the order in which people joined would tell who is who.
             votes.sort(key=lambda vote: vote[:2])
-            goal.append(b"".join(line for *_, line in votes), len(votes))
-
-
-def _named(line: bytes, person: int, name: str) -> bytes:
-    # The first key of a line, whose keys are sorted.
-    before, after = canonical({"annotator": person})[:-1], canonical({"annotator": name})[:-1]
-    assert line.startswith(before), "a vote names its annotator first"
-    return after + line[len(before) :]
+            goal.append(b"".join([named for *_, named in votes]), len(votes))
 
 
 def _digest(key: bytes, person: int) -> str:
