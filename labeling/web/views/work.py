@@ -33,7 +33,7 @@ def jobs(request: SignedIn, name: str) -> HttpResponse:
     campaign = own_campaign(request, name)
     # Everybody is watched after every ten answers, and every night has its steps: what went well
     # would bury all else.
-    routine = Q(kind__in=["watch", "nightly"], state=Job.State.DONE)
+    routine = Q(kind__in=["watch", "nightly", "freeze range"], state=Job.State.DONE)
     found = campaign.jobs.exclude(routine).order_by("-pk")
     state = request.GET.get("state", "")
     if state in Job.State.values:
