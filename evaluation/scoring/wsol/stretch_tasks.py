@@ -3,7 +3,6 @@
 What they count are integers, so their sums are those of one run; see evaluation/engines.
 """
 
-import io
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from itertools import chain
@@ -13,6 +12,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from evaluation.engines.input_files import all_sha256, refuse_others
+from evaluation.engines.packing import packed, unpacked
 from evaluation.engines.tasks import Task, task
 from evaluation.metrics.wsol.box_scores import BoxScore, Protocol
 from evaluation.metrics.wsol.mask_scores import MaskScore
@@ -82,17 +82,16 @@ def counted_boxes(
     ]
     named = {name: own for name, (*_, own) in zip(names, images, strict=True) if own is not None}
     sums = scoring.sums_of_boxes(listed, named, read, rule, curves, device)
-    counts = np.array([sums.images, sums.named])
-    return _packed(counts=counts, **{name: getattr(sums, name) for name in OF_BOXES})
+    arrays = {name: getattr(sums, name) for name in OF_BOXES}
+    return packed(arrays, [sums.images, sums.named], compressed=True)
 
 
 def joined_boxes(objects: Iterable[bytes], protocol: Protocol, curves: bool) -> BoxScore:
     """The sum of what tasks counted."""
     total = BoxScore(protocol, histograms=curves)
     for content in objects:
-        counted = _unpacked(content)
-        own = BoxScore(protocol, histograms=curves)
-        own.images, own.named = counted["counts"].tolist()
+        counted, (images, named) = unpacked(content)
+        own = BoxScore(protocol, histograms=curves, images=images, named=named)
         for name in OF_BOXES:
             setattr(own, name, counted[name])
         total.join(own)
@@ -161,18 +160,17 @@ def counted_masks(
     read = _reader(scoremaps, maps, rule, [image.name for image in listed])
     refuse_others(_masks_of(listed), masks)
     sums = scoring.sums_of_masks(listed, Path(metadata), read, rule, device)
-    labels = list(sums.classes)
-    counts = np.array([sums.classes[label] for label in labels])
-    return _packed(images=np.array(sums.images), labels=np.array(labels), counts=counts)
+    counts = np.array(list(sums.classes.values()))
+    return packed({"counts": counts}, [sums.images, list(sums.classes)], compressed=True)
 
 
 def joined_masks(objects: Iterable[bytes], protocol: Protocol) -> MaskScore:
     """The sum of what tasks counted."""
     total = MaskScore(protocol)
     for content in objects:
-        counted = _unpacked(content)
-        classes = dict(zip(counted["labels"].tolist(), counted["counts"], strict=True))
-        total.join(MaskScore(protocol, int(counted["images"]), classes))
+        counted, (images, labels) = unpacked(content)
+        classes = dict(zip(labels, counted["counts"], strict=True))
+        total.join(MaskScore(protocol, images, classes))
     return total
 
 
@@ -210,14 +208,3 @@ def _absolute(folder: Path | None) -> str | None:
 
 def _gpus(device: str) -> int:
     return 0 if device == "cpu" else 1
-
-
-def _packed(**arrays: Any) -> bytes:
-    file = io.BytesIO()
-    np.savez_compressed(file, **arrays)
-    return file.getvalue()
-
-
-def _unpacked(content: bytes) -> Mapping[str, Any]:
-    found: Mapping[str, Any] = np.load(io.BytesIO(content), allow_pickle=False)
-    return found
