@@ -1,15 +1,14 @@
 """A command run for a job as a child process: with few rights, and never longer than its job.
 
-The child gets a list of arguments (no shell), the variables of ALLOWED and those that its caller
-names, a folder of its own, limits, and a process group that ends with the job: when the lease is
-lost, when the handler fails, when the worker dies. What it prints is bounded and without secrets;
-its last line, its exit status and when it was last seen alive are on the job's row.
+The child gets a list of arguments (no shell), the variables of labeling/environment.py and those
+that its caller names, a folder of its own, limits, and a process group that ends with the job: when
+the lease is lost, when the handler fails, when the worker dies. What it prints is bounded and
+without secrets; last line, exit status and last sign of life are on the row of the job.
 """
 
 import json
 import logging
 import os
-import re
 import selectors
 import signal
 import subprocess
@@ -20,6 +19,7 @@ from pathlib import Path
 
 from django.conf import settings
 
+from labeling.environment import allowed
 from labeling.errors import Refusal
 from labeling.jobs import launcher, queue
 from labeling.jobs.masking import masked
@@ -27,13 +27,6 @@ from labeling.models import Job
 
 logger = logging.getLogger(__name__)
 
-# What of the worker's environment a child gets: where programs, libraries and data lie, and how
-# many threads they start. No key, no address of a database, broker or mail server.
-ALLOWED = re.compile(
-    r"PATH|HOME|LANG|LC_\w+|TZ|TMPDIR|PYTHONPATH|VIRTUAL_ENV|LD_LIBRARY_PATH|CUDA_\w+|NVIDIA_\w+"
-    r"|(OMP|OPENBLAS|MKL|NUMBA)_NUM_THREADS|NUMBA_CACHE_DIR|TORCH_HOME|HF_HOME|XDG_CACHE_HOME"
-    r"|SSL_CERT_(FILE|DIR)|ASSAY_WORDNET"
-)
 # How often it is looked whether the job is still ours, in seconds.
 LOOK_SECONDS = 1.0
 # Of stdout; of stderr, its end.
@@ -134,10 +127,9 @@ def run(
 
 
 def _environment(folder: Path, further: Mapping[str, str]) -> dict[str, str]:
-    allowed = {name: value for name, value in os.environ.items() if ALLOWED.fullmatch(name)}
     # ASSAY_CHILD: the settings read no .env. ASSAY_DATA: neither database nor key lies there.
     own = {"ASSAY_CHILD": "1", "ASSAY_DATA": str(folder), "PYTHONUNBUFFERED": "1"}
-    return {**allowed, **own, **further}
+    return {**allowed(os.environ), **own, **further}
 
 
 def _ended(process: subprocess.Popen[bytes]) -> bool:
