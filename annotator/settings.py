@@ -259,30 +259,15 @@ if ASSAY_S3_BUCKET:
     for name in ("ASSAY_S3_KEY_ID", "ASSAY_S3_SECRET"):
         if not globals()[name]:
             raise ImproperlyConfigured(f"ASSAY_S3_BUCKET is set and {name} is empty: set both.")
-    from botocore.config import Config
+    from annotator.object_storage import storage_of_bucket
 
-    _S3: dict[str, Any] = {
-        "BACKEND": "storages.backends.s3.S3Storage",
-        "OPTIONS": {
-            "bucket_name": ASSAY_S3_BUCKET,
-            "endpoint_url": ASSAY_S3_ENDPOINT or None,
-            "region_name": ASSAY_S3_REGION,
-            "access_key": ASSAY_S3_KEY_ID,
-            "secret_key": ASSAY_S3_SECRET,
-            "file_overwrite": False,
-            "client_config": Config(
-                signature_version="s3v4",
-                s3={"addressing_style": "path"},
-                # Other stores than Amazon's do not know the checksums of newer versions.
-                request_checksum_calculation="when_required",
-                response_checksum_validation="when_required",
-                # Seconds. A store that accepts and says nothing must not hold a request.
-                connect_timeout=3,
-                read_timeout=10,
-                retries={"total_max_attempts": 2},
-            ),
-        },
-    }
+    _S3 = storage_of_bucket(
+        ASSAY_S3_BUCKET,
+        endpoint=ASSAY_S3_ENDPOINT,
+        region=ASSAY_S3_REGION,
+        key_id=ASSAY_S3_KEY_ID,
+        secret=ASSAY_S3_SECRET,
+    )
     STORAGES["default"] = _S3
     STORAGES["data"] = _S3 | {
         "OPTIONS": _S3["OPTIONS"] | {"location": "data", "file_overwrite": True}

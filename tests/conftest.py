@@ -24,7 +24,7 @@ from hypothesis import HealthCheck, settings
 from evaluation.metrics.wordnet.nouns import WordNet, WordNetMissing, load
 from labeling.datasets import images
 from labeling.models import Campaign, Dataset, Job, User
-from tests import factories
+from tests import factories, object_store
 from tests.clients import logged_in
 
 # `--hypothesis-profile nightly` looks ten times as hard. How long an example takes says more of the
@@ -216,6 +216,19 @@ def fresh_settings(monkeypatch) -> Callable[[dict[str, str]], SimpleNamespace]:
 
     monkeypatch.chdir(Path(__file__).resolve().parents[1])
     return read
+
+
+@pytest.fixture(scope="session")
+def s3_server() -> Iterator[object_store.Server]:
+    """An S3 server (moto) for all tests of this process."""
+    with object_store.serving() as server:
+        yield server
+
+
+@pytest.fixture
+def bucket(s3_server: object_store.Server) -> object_store.Bucket:
+    """An empty bucket of this test's own."""
+    return object_store.new_bucket(s3_server)
 
 
 class Shell:
