@@ -289,10 +289,8 @@ def test_no_verdict_is_not_taken_for_one(desk, torn, value):
 def test_who_freezes_too_early_reads_how_many_questions_are_not_in_it(desk, coots):
     page = text_of(desk.post("/campaigns/coots/releases/freeze/", follow=True))
 
-    assert (
-        f"{coots.questions.filter(state='open').count()} questions are not settled yet, and not in it"
-        in page
-    )
+    open_now = coots.questions.filter(state="open").count()
+    assert f"{open_now} questions are not settled yet, and not in it" in page
 
 
 def test_a_release_is_frozen_once_and_downloaded_as_a_zip(desk, coots):
