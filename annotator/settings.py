@@ -248,8 +248,8 @@ STORAGES: dict[str, dict[str, Any]] = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     # What every machine of a site must see beside images: uploads, releases, benchmarks.
     "data": {
-        "BACKEND": "django.core.files.storage.FileSystemStorage",
-        "OPTIONS": {"location": DATA_DIR, "allow_overwrite": True},
+        "BACKEND": "annotator.data_folder.DataFolder",
+        "OPTIONS": {"allow_overwrite": True},
     },
     "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
 }
