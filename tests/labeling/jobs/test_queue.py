@@ -511,4 +511,5 @@ def test_settings_of_the_first_edition_may_name_the_old_handlers(settings):
 
     found = {kind: queue._handler(kind) for kind in settings.ASSAY_JOB_HANDLERS}
 
-    assert found == {k: import_string(path) for k, path in defaults.ASSAY_JOB_HANDLERS.items()}
+    now = defaults.ASSAY_JOB_HANDLERS
+    assert found == {kind: import_string(now[kind]) for kind in found}
