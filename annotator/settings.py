@@ -54,7 +54,8 @@ class _Env(environ.Env):
 
 
 env = _Env()
-if (BASE_DIR / ".env").exists():
+# The child of a job has what the job gave it, and nothing else (labeling/jobs/child.py).
+if (BASE_DIR / ".env").exists() and "ASSAY_CHILD" not in os.environ:
     environ.Env.read_env(BASE_DIR / ".env")
 
 #: The folder of everything that the site writes: database, images, releases, messages.
@@ -153,9 +154,15 @@ if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
         ),
     }
 else:
-    DATABASES["default"]["CONN_HEALTH_CHECKS"] = True
-    # Seconds. A server that accepts and says nothing must not hold a request.
-    DATABASES["default"].setdefault("OPTIONS", {}).setdefault("connect_timeout", 5)
+    #: The way past PgBouncer to the database of `DATABASE_URL`, where long lists are read, as
+    #: freezing does: `postgres://user:password@host:5432/name`. Empty: `DATABASE_URL` itself.
+    BATCH_DATABASE_URL = env.str("BATCH_DATABASE_URL", default="")
+    if BATCH_DATABASE_URL:
+        DATABASES["batch"] = environ.Env.db_url_config(BATCH_DATABASE_URL)
+    for _database in DATABASES.values():
+        _database["CONN_HEALTH_CHECKS"] = True
+        # Seconds. A server that accepts and says nothing must not hold a request.
+        _database.setdefault("OPTIONS", {}).setdefault("connect_timeout", 5)
     #: 1 where `DATABASE_URL` leads to PgBouncer in transaction mode, whose next statement may reach
     #: another connection: long lists are then read at once, not through a cursor on the server.
     DATABASES["default"]["DISABLE_SERVER_SIDE_CURSORS"] = env.bool(
@@ -166,6 +173,7 @@ else:
 # the difference was not looked at.
 #: For how many seconds a connection to the database is kept; 0 opens one for each request.
 DATABASES["default"]["CONN_MAX_AGE"] = env.int("CONN_MAX_AGE", default=60)
+DATABASE_ROUTERS = ["labeling.db.batch.Router"]
 # knox would make a table for its own tokens, beside ours; on PostgreSQL it then keeps a test's
 # tables from being emptied.
 MIGRATION_MODULES = {"knox": None}
@@ -385,6 +393,10 @@ ASSAY_SCORING_DEVICE = env.str("ASSAY_SCORING_DEVICE", default="cpu")
 ASSAY_SCORING_QUEUE = env.str("ASSAY_SCORING_QUEUE", default="")
 # Kind of job → the queue it is sent to; other kinds go to Celery's default queue.
 ASSAY_JOB_QUEUES = {"score": ASSAY_SCORING_QUEUE} if ASSAY_SCORING_QUEUE else {}
+#: How much memory each process of a job's child may write to, in GiB.
+ASSAY_CHILD_GIB = env.float("ASSAY_CHILD_GIB", default=16)
+#: How many hours of processor time each process of a job's child may take.
+ASSAY_CHILD_CPU_HOURS = env.float("ASSAY_CHILD_CPU_HOURS", default=24)
 
 # The kinds of question, each with what the site shows of it (docs/development.md). The order is
 # that of the form of a new campaign.
@@ -402,6 +414,7 @@ ASSAY_JOB_HANDLERS = {
     "export labels": "labeling.exchange.export_files.execute",
     "frame campaign": "evaluation.benchmarks.kinds.cds.people_frames.execute",
     "frames": "evaluation.benchmarks.kinds.cds.viewing.execute",
+    "freeze range": "labeling.releases.ranges.execute",
     "import images": "labeling.datasets.imports.execute",
     "import labels": "labeling.exchange.label_files.execute",
     "import parts": "labeling.exchange.part_imports.execute",

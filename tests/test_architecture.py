@@ -35,7 +35,12 @@ DJANGO_ROOT = re.compile(
 )
 PURE = (
     *("labeling/errors.py", "labeling/files.py", "labeling/plurals.py", "labeling/strict_yaml.py"),
-    *("labeling/image_files.py", "labeling/numba_cache.py", "labeling/estimators"),
+    *(
+        "labeling/environment.py",
+        "labeling/image_files.py",
+        "labeling/numba_cache.py",
+        "labeling/estimators",
+    ),
     *("labeling/geometry", "labeling/vocabulary", "labeling/parts", "labeling/formats"),
     *("labeling/question_graph", "labeling/kinds", "labeling/release_files"),
     *("labeling/simulation", "evaluation/metrics", "evaluation/readers", "evaluation/engines"),

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from evaluation.classifiers import onnx_files
 from evaluation.classifiers.preparing import Preparation
 from labeling.files import BadInput, first_line
 
@@ -105,6 +106,7 @@ def _exported(path: Path) -> Opened:
 
 def _onnx(path: Path, device: str) -> Opened:
     runtime = imported("onnxruntime")
+    onnx_files.check(path)
     options = runtime.SessionOptions()
     options.log_severity_level = 3
     wanted = ["CUDAExecutionProvider"] * device.startswith("cuda") + ["CPUExecutionProvider"]

@@ -1,12 +1,19 @@
-"""Tasks on a Ray cluster. Imported by `--on ray:…` alone."""
+"""Tasks on a Ray cluster. Imported by `--on ray:…` alone.
 
+Whoever reaches a cluster can run code on it, so it is asked for at private addresses alone. The
+process that speaks to it has no secret of the site or of the shell in its environment.
+"""
+
+import ipaddress
 import os
+import socket
 from collections.abc import Callable, Sequence
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
 
 from evaluation.engines.store import Store
 from evaluation.engines.tasks import Task
+from labeling import environment
 from labeling.files import BadInput, first_line
 
 
@@ -51,6 +58,9 @@ def _drive(
     sender: Connection, tasks: Sequence[Task], store: Store, address: str, retries: int
 ) -> None:
     """Sends how many more tasks are done, at last None, or the exception that ended the work."""
+    # RAY_AUTH_MODE, RAY_AUTH_TOKEN and where the cluster is; nodes read the store with own rights.
+    environment.restrict(r"RAY_\w+")
+    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
     # Ray writes what it lacks, over many lines.
     os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
     try:
@@ -73,12 +83,15 @@ def _make_all(
         raise BadInput(
             "Ray is not installed", cure="pip install -r requirements-cluster.txt, on every machine"
         ) from None
+    if address != "auto":
+        _refuse_public(address)
     try:
         ray.init(address=address, log_to_driver=False, configure_logging=False)
+        _refuse_public(ray.get_runtime_context().gcs_address)
     except (ConnectionError, RuntimeError, TimeoutError, ValueError) as error:
         raise BadInput(
             f"there is no Ray cluster at {address} ({first_line(error)})",
-            cure="start one with: ray start --head",
+            cure="start one (docs/deployment.md#a-ray-cluster), and give its RAY_AUTH_TOKEN",
         ) from None
     make = ray.remote(Task.make).options
     waiting = [make(num_gpus=each.gpus, max_retries=retries).remote(each, store) for each in tasks]
@@ -94,3 +107,19 @@ def _make_all(
             f"a task failed on the cluster ({first_line(error)})",
             cure="see the cluster's logs, then run again: what is done stays done",
         ) from None
+
+
+def _refuse_public(address: str) -> None:
+    """Raises BadInput where HOST:PORT is, or may be, reached from the internet."""
+    host = address.rpartition(":")[0].strip("[]")
+    try:
+        found = {str(entry[4][0]).partition("%")[0] for entry in socket.getaddrinfo(host, None)}
+    except OSError:
+        # No such host: Ray does not find it either.
+        return
+    if public := sorted(each for each in found if ipaddress.ip_address(each).is_global):
+        raise BadInput(
+            f"the cluster at {address} has the public address {public[0]}, where strangers could "
+            "run code on it",
+            cure="start it on a private one (ray start --node-ip-address …)",
+        )

@@ -114,6 +114,9 @@ def claim(job_id: int) -> Job | None:
         attempts=F("attempts") + 1,
         progress_done=0,
         progress_total=0,
+        child_seen_at=None,
+        exit_code=None,
+        last_line="",
     )
     return Job.objects.filter(pk=job_id, claim=token).first() if taken else None
 
@@ -132,6 +135,16 @@ def renew(job: Job, done: int | None = None, total: int | None = None) -> None:
     if not _ours(job).update(**changes):
         raise LeaseLost(f"job {job.pk} went to another worker")
     job._renewed_at = moment  # type: ignore[attr-defined]
+
+
+def renew_child(job: Job, last_line: str, exit_code: int | None = None) -> None:
+    """Renews the lease and stores what the job's child process says: alive now, or ended with a
+    status. Raises LeaseLost for a job of others."""
+    now = timezone.now()
+    changes = {"child_seen_at": now, "exit_code": exit_code, "last_line": last_line}
+    if not _ours(job).update(leased_until=now + _lease(), **changes):
+        raise LeaseLost(f"job {job.pk} went to another worker")
+    vars(job).update(changes)
 
 
 def finish(job: Job) -> None:

@@ -26,6 +26,11 @@ class Job(models.Model):
     error = models.TextField(blank=True)
     progress_done = models.PositiveBigIntegerField(default=0)
     progress_total = models.PositiveBigIntegerField(default=0)
+    # Of the child process that works for it, if one does (labeling/jobs/child.py): when it was last
+    # seen alive, with which status it ended, and the last line it printed, without secrets.
+    child_seen_at = models.DateTimeField(null=True, blank=True)
+    exit_code = models.SmallIntegerField(null=True, blank=True)
+    last_line = models.CharField(max_length=500, blank=True, default="")
     created_at = models.DateTimeField(default=timezone.now)
     finished_at = models.DateTimeField(null=True, blank=True)
 
@@ -74,3 +79,9 @@ class Release(models.Model):
 
     def __str__(self) -> str:
         return f"{self.campaign.name} release {self.number}"
+
+    @property
+    def unsettled(self) -> int:
+        """How many questions were open or waited for review when it was frozen: they are not in
+        it."""
+        return int(self.counts.get("open", 0)) + int(self.counts.get("review", 0))

@@ -1,5 +1,8 @@
+import json
 import os
+import sys
 from importlib.util import find_spec
+from pathlib import Path
 
 import pytest
 
@@ -118,3 +121,42 @@ def test_without_ray_the_error_says_what_to_install(store):
 def test_a_cluster_that_goes_away_is_said_in_one_sentence(store):
     with pytest.raises(BadInput, match="the cluster at auto went away; start it and run the same"):
         run(squares(1), Deadly(store.address), Engine.named("ray:auto"))
+
+
+FAKE = """
+import json, os, sys, pathlib
+def init(**options):
+    found = {"environment": dict(os.environ), "options": options}
+    pathlib.Path(__file__).with_name("seen.json").write_text(json.dumps(found))
+    raise ConnectionError("nobody answers")
+"""
+
+
+@pytest.fixture
+def ray(tmp_path, monkeypatch) -> Path:
+    """What a Ray that finds no cluster saw: a file of JSON."""
+    (tmp_path / "ray.py").write_text(FAKE)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "ray", raising=False)
+    return tmp_path / "seen.json"
+
+
+def test_no_secret_reaches_what_speaks_to_a_cluster(store, ray, monkeypatch):
+    for name in ("SECRET_KEY", "DATABASE_URL", "AWS_SECRET_ACCESS_KEY", "CELERY_BROKER_URL"):
+        monkeypatch.setenv(name, "hidden")
+    monkeypatch.setenv("RAY_AUTH_MODE", "token")
+
+    with pytest.raises(BadInput, match=r"no Ray cluster at 127.0.0.1:7 \(nobody answers\)"):
+        run(squares(1), store, Engine.named("ray:127.0.0.1:7"))
+
+    seen = json.loads(ray.read_text())["environment"]
+    assert "hidden" not in seen.values()
+    assert seen["RAY_AUTH_MODE"] == "token"
+    assert seen["RAY_USAGE_STATS_ENABLED"] == "0"
+
+
+def test_a_cluster_at_a_public_address_is_refused_before_it_is_asked(store, ray):
+    with pytest.raises(BadInput, match=r"has the public address 8\.8\.8\.8, where strangers"):
+        run(squares(1), store, Engine.named("ray:8.8.8.8:6379"))
+
+    assert not ray.exists()

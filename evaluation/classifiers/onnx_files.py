@@ -1,0 +1,251 @@
+"""What an ONNX file holds, looked at before a runtime opens it. No Django, no library of ONNX's.
+
+`check` reads the file's messages (https://github.com/onnx/onnx/blob/main/onnx/onnx.proto) as bytes
+of a mapped file: numbers of tensors are stepped over, not read. So a file that asks for more memory
+than it has numbers, for another file, or for code that is not the runtime's, is refused by name.
+"""
+
+import math
+import mmap
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from labeling.files import BadInput
+
+GIB = 1 << 30
+# The largest message that protobuf writes.
+MOST_FILE = 2 * GIB
+# Of all tensors as they are computed with: sparse ones are written with far fewer bytes.
+MOST_TENSORS = 4 * GIB
+MOST_PARTS = 5_000_000
+DEEPEST = 32
+# The standard's operators, and those that are built into onnxruntime.
+DOMAINS = {"", "ai.onnx", "ai.onnx.ml", "com.microsoft"}
+# Bits of an element by TensorProto.DataType; of a string (8) its bytes in the file count.
+BITS = {
+    1: 32,
+    2: 8,
+    3: 8,
+    4: 16,
+    5: 16,
+    6: 32,
+    7: 64,
+    8: 0,
+    9: 8,
+    10: 16,
+    11: 64,
+    12: 32,
+    13: 64,
+    14: 64,
+    15: 128,
+    16: 16,
+    17: 8,
+    18: 8,
+    19: 8,
+    20: 8,
+    21: 4,
+    22: 4,
+    23: 4,
+    24: 8,
+}
+WIDEST = 128
+EXTERNAL = 1
+# Fields of messages, by their numbers.
+MODEL = {"graph": 7, "functions": 25, "training": 20}
+TRAINING_GRAPHS = (1, 2)
+GRAPH = {"node": 1, "initializer": 5, "sparse": 15}
+FUNCTION = {"name": 1, "node": 7, "domain": 10, "attribute": 11}
+NODE = {"operator": 4, "attribute": 5, "domain": 7}
+ATTRIBUTE = {"tensor": 5, "graph": 6, "tensors": 10, "graphs": 11, "sparse": 22, "sparses": 23}
+SPARSE = {"values": 1, "indices": 2, "dims": 3}
+TENSOR = {"dims": 1, "type": 2, "external": 13, "location": 14}
+Value = int | memoryview
+
+
+def check(path: Path) -> None:
+    """Passes in silence, or raises BadInput: over MOST_FILE bytes, tensors of over MOST_TENSORS,
+    data in other files, operators of other domains than DOMAINS and the file's own functions, or
+    no ONNX at all."""
+    size = path.stat().st_size
+    if size > MOST_FILE:
+        raise _refused(path, f"has {size / GIB:.1f} GiB, at most 2 are read", "take a smaller one")
+    if size == 0:
+        raise _damaged(path)
+    with path.open("rb") as file:
+        # Closed when nothing holds a piece of it any more, tracebacks among them.
+        content = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    _Check(path).model(memoryview(content))
+
+
+@dataclass
+class _Check:
+    """What was counted so far of one file."""
+
+    path: Path
+    tensors: int = 0
+    parts: int = 0
+    functions: set[tuple[str, str]] = field(default_factory=set)
+
+    def model(self, message: memoryview) -> None:
+        fields = [(number, value) for number, value in self.fields(message)]
+        functions = _those(fields, MODEL["functions"])
+        for function in functions:
+            own = list(self.fields(function))
+            self.functions.add((_text(own, FUNCTION["domain"]), _text(own, FUNCTION["name"])))
+        for function in functions:
+            own = list(self.fields(function))
+            for node in _those(own, FUNCTION["node"]):
+                self.node(node, 1)
+            for attribute in _those(own, FUNCTION["attribute"]):
+                self.attribute(attribute, 1)
+        graphs = _those(fields, MODEL["graph"])
+        if not graphs:
+            raise _damaged(self.path)
+        for training in _those(fields, MODEL["training"]):
+            graphs += _those(list(self.fields(training)), *TRAINING_GRAPHS)
+        for graph in graphs:
+            self.graph(graph, 1)
+
+    def graph(self, message: memoryview, depth: int) -> None:
+        if depth > DEEPEST:
+            raise _damaged(self.path)
+        for number, value in self.fields(message):
+            if isinstance(value, int):
+                continue
+            if number == GRAPH["node"]:
+                self.node(value, depth)
+            elif number == GRAPH["initializer"]:
+                self.tensor(value)
+            elif number == GRAPH["sparse"]:
+                self.sparse(value)
+
+    def node(self, message: memoryview, depth: int) -> None:
+        fields = list(self.fields(message))
+        domain, operator = _text(fields, NODE["domain"]), _text(fields, NODE["operator"])
+        if domain not in DOMAINS and (domain, operator) not in self.functions:
+            raise _refused(
+                self.path,
+                f"has the operator {operator[:80]!r} of {domain[:80]!r}, which is not ONNX's",
+                "export it with standard operators alone",
+            )
+        for attribute in _those(fields, NODE["attribute"]):
+            self.attribute(attribute, depth)
+
+    def attribute(self, message: memoryview, depth: int) -> None:
+        for number, value in self.fields(message):
+            if isinstance(value, int):
+                continue
+            if number in (ATTRIBUTE["tensor"], ATTRIBUTE["tensors"]):
+                self.tensor(value)
+            elif number in (ATTRIBUTE["sparse"], ATTRIBUTE["sparses"]):
+                self.sparse(value)
+            elif number in (ATTRIBUTE["graph"], ATTRIBUTE["graphs"]):
+                self.graph(value, depth + 1)
+
+    def tensor(self, message: memoryview, dims: list[int] | None = None) -> None:
+        """dims: those of the sparse tensor whose values these are."""
+        kind, location, own, bits = 0, 0, [], WIDEST
+        for number, value in self.fields(message):
+            if number == TENSOR["dims"]:
+                own += self.numbers(value)
+            elif number == TENSOR["type"] and isinstance(value, int):
+                kind = value
+            elif number == TENSOR["location"] and isinstance(value, int):
+                location = value
+            elif number == TENSOR["external"]:
+                location = EXTERNAL
+        if location == EXTERNAL:
+            raise _refused(
+                self.path,
+                "has tensors in other files",
+                "save it as one file (onnx.save without save_as_external_data)",
+            )
+        bits = BITS.get(kind, WIDEST)
+        # A negative length, written as a large number, is refused by the bound too.
+        self.tensors += math.prod(own if dims is None else dims) * bits // 8
+        if self.tensors > MOST_TENSORS:
+            raise _refused(
+                self.path, f"has tensors of over {MOST_TENSORS // GIB} GiB", "take a smaller one"
+            )
+
+    def sparse(self, message: memoryview) -> None:
+        fields = list(self.fields(message))
+        dims = [
+            length
+            for number, value in fields
+            if number == SPARSE["dims"]
+            for length in self.numbers(value)
+        ]
+        for values in _those(fields, SPARSE["values"]):
+            self.tensor(values, dims)
+        for indices in _those(fields, SPARSE["indices"]):
+            self.tensor(indices)
+
+    def numbers(self, value: Value) -> list[int]:
+        """Repeated whole numbers, packed or single."""
+        if isinstance(value, int):
+            return [value]
+        found, place = [], 0
+        while place < len(value):
+            number, place = self.varint(value, place)
+            found.append(number)
+            self.count()
+        return found
+
+    def fields(self, message: memoryview) -> Iterator[tuple[int, Value]]:
+        """Number and value of each field: an int, or the bytes of what has a length."""
+        place = 0
+        while place < len(message):
+            self.count()
+            key, place = self.varint(message, place)
+            number, wire = key >> 3, key & 7
+            if wire == 0:
+                value, place = self.varint(message, place)
+                yield number, value
+                continue
+            if wire == 2:
+                length, place = self.varint(message, place)
+            elif wire in (1, 5):
+                length = 8 if wire == 1 else 4
+            else:
+                raise _damaged(self.path)
+            if number == 0 or place + length > len(message):
+                raise _damaged(self.path)
+            if wire == 2:
+                yield number, message[place : place + length]
+            place += length
+
+    def varint(self, message: memoryview, place: int) -> tuple[int, int]:
+        found = shift = 0
+        while place < len(message) and shift < 70:
+            byte = message[place]
+            found |= (byte & 127) << shift
+            place, shift = place + 1, shift + 7
+            if byte < 128:
+                return found, place
+        raise _damaged(self.path)
+
+    def count(self) -> None:
+        self.parts += 1
+        if self.parts > MOST_PARTS:
+            raise _refused(self.path, f"has over {MOST_PARTS:,} parts", "take a smaller one")
+
+
+def _those(fields: list[tuple[int, Value]], *numbers: int) -> list[memoryview]:
+    return [
+        value for number, value in fields if number in numbers and isinstance(value, memoryview)
+    ]
+
+
+def _text(fields: list[tuple[int, Value]], number: int) -> str:
+    found = _those(fields, number)
+    return bytes(found[-1][:1000]).decode(errors="replace") if found else ""
+
+
+def _damaged(path: Path) -> BadInput:
+    return _refused(path, "cannot be read as ONNX", "export it again")
+
+
+def _refused(path: Path, message: str, cure: str) -> BadInput:
+    return BadInput(message, file=path, cure=cure)

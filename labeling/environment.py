@@ -1,0 +1,30 @@
+"""What of a process's environment its children may have. No Django."""
+
+import os
+import re
+from collections.abc import Mapping
+
+# Where programs, libraries and data lie, and how many threads they start. No key, no address of a
+# database, broker or mail server.
+ALLOWED = re.compile(
+    r"PATH|HOME|LANG|LC_\w+|TZ|TMPDIR|PYTHONPATH|VIRTUAL_ENV|LD_LIBRARY_PATH|CUDA_\w+|NVIDIA_\w+"
+    r"|(OMP|OPENBLAS|MKL|NUMBA)_NUM_THREADS|NUMBA_CACHE_DIR|TORCH_HOME|HF_HOME|XDG_CACHE_HOME"
+    r"|SSL_CERT_(FILE|DIR)|ASSAY_WORDNET"
+)
+
+
+def allowed(environment: Mapping[str, str], further: str = "") -> dict[str, str]:
+    """The variables of ALLOWED. further: a pattern of names that this child may have too."""
+    names = re.compile(further)
+    return {
+        name: value
+        for name, value in environment.items()
+        if ALLOWED.fullmatch(name) or names.fullmatch(name)
+    }
+
+
+def restrict(further: str = "") -> None:
+    """Takes all other variables from this process, and so from all that it starts or sends."""
+    kept = allowed(os.environ, further)
+    os.environ.clear()
+    os.environ.update(kept)

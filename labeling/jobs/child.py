@@ -1,0 +1,206 @@
+"""A command run for a job as a child process: with few rights, and never longer than its job.
+
+The child gets a list of arguments (no shell), the variables of labeling/environment.py and those
+that its caller names, a folder of its own, limits, and a process group that ends with the job: when
+the lease is lost, when the handler fails, when the worker dies. What it prints is bounded and
+without secrets; last line, exit status and last sign of life are on the row of the job.
+"""
+
+import json
+import logging
+import os
+import selectors
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from django.conf import settings
+
+from labeling.environment import allowed
+from labeling.errors import Refusal
+from labeling.jobs import launcher, queue
+from labeling.jobs.masking import masked
+from labeling.models import Job
+
+logger = logging.getLogger(__name__)
+
+# How often it is looked whether the job is still ours, in seconds.
+LOOK_SECONDS = 1.0
+# Of stdout; of stderr, its end.
+MOST_OUTPUT = 8 * 1024 * 1024
+KEPT_ERRORS = 64 * 1024
+LONGEST_LINE = 500
+OPEN_FILES = 4096
+FILE_BYTES = 1 << 40
+GIB = 1 << 30
+
+
+class ChildFailed(Exception):
+    """The command ended with another status than 0, or was killed; `str()` says how."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Of each process of a child. memory: bytes that it may write to and shares with nobody, which
+    files that it maps are not; cpu: seconds; files: open at once; file: bytes of the largest."""
+
+    memory: int
+    cpu: int
+    files: int = OPEN_FILES
+    file: int = FILE_BYTES
+
+    def as_json(self) -> str:
+        # Not RLIMIT_AS: CUDA, Ray and mapped arrays reserve far more addresses than they use.
+        return json.dumps(
+            {
+                "RLIMIT_DATA": self.memory,
+                "RLIMIT_CPU": self.cpu,
+                "RLIMIT_NOFILE": self.files,
+                "RLIMIT_FSIZE": self.file,
+            }
+        )
+
+
+def site_limits() -> Limits:
+    """The limits of the settings."""
+    return Limits(
+        memory=int(settings.ASSAY_CHILD_GIB * GIB), cpu=int(settings.ASSAY_CHILD_CPU_HOURS * 3600)
+    )
+
+
+def manage(
+    job: Job, folder: Path, *arguments: str, environment: Mapping[str, str] | None = None
+) -> str:
+    """What `manage.py …` prints on stdout, run in the folder; see `run`."""
+    command = [sys.executable, str(settings.BASE_DIR / "manage.py"), *arguments]
+    return run(job, folder, command, environment=environment)
+
+
+def run(
+    job: Job,
+    folder: Path,
+    command: Sequence[str],
+    *,
+    environment: Mapping[str, str] | None = None,
+    limits: Limits | None = None,
+) -> str:
+    """What the command prints on stdout, without secrets, once it ended with status 0.
+
+    environment: further variables. Raises Refusal for what the command refuses (status 1 and a
+    line of JSON with "error"), ChildFailed where it fails otherwise, and LeaseLost.
+    """
+    process = subprocess.Popen(  # noqa: S603 - no shell, and a list of our own
+        [
+            *(sys.executable, "-I", str(launcher.__file__)),
+            (limits or site_limits()).as_json(),
+            *command,
+        ],
+        cwd=folder,
+        env=_environment(folder, environment or {}),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
+    output = _Output(process)
+    try:
+        while not _ended(process):
+            output.read(LOOK_SECONDS)
+            if len(output.stdout) > MOST_OUTPUT:
+                raise ChildFailed(f"The command printed more than {MOST_OUTPUT >> 20} MiB.")
+            queue.renew_child(job, output.last_line())
+    finally:
+        # The whole group, also what a command that has ended left behind. Its leader is not waited
+        # for yet, so that its number is no other's.
+        os.killpg(process.pid, signal.SIGKILL)
+        code = process.wait()
+        output.read_rest()
+    last = output.last_line(ended=True)
+    queue.renew_child(job, last, exit_code=code)
+    if code:
+        logger.warning("the child of job %s ended with status %s: %s", job.pk, code, last)
+        raise _failure(code, last)
+    return masked(output.stdout.decode(errors="replace"))
+
+
+def _environment(folder: Path, further: Mapping[str, str]) -> dict[str, str]:
+    # ASSAY_CHILD: the settings read no .env. ASSAY_DATA: neither database nor key lies there.
+    own = {"ASSAY_CHILD": "1", "ASSAY_DATA": str(folder), "PYTHONUNBUFFERED": "1"}
+    return {**allowed(os.environ), **own, **further}
+
+
+def _ended(process: subprocess.Popen[bytes]) -> bool:
+    found = os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+    return found is not None
+
+
+def _failure(code: int, last: str) -> Exception:
+    try:
+        refused = json.loads(last) if code == 1 else None
+    except ValueError:
+        refused = None
+    if isinstance(refused, dict) and "error" in refused:
+        place = f"{Path(str(refused['file'])).name}: " if refused.get("file") else ""
+        cure = f"; {refused['cure']}" if refused.get("cure") else ""
+        return Refusal(f"{place}{refused['error']}{cure}.")
+    if code == 128 + signal.SIGXCPU:
+        return Refusal(
+            f"It took over {settings.ASSAY_CHILD_CPU_HOURS:g} hours of processor time in one "
+            "process. Give it less to do, or have ASSAY_CHILD_CPU_HOURS raised."
+        )
+    what = f"was killed by signal {code - 128}" if code > 128 else f"ended with status {code}"
+    return ChildFailed(f"The command {what}. Its last line: {last or 'none'}")
+
+
+class _Output:
+    """What a process printed: the beginning of stdout, the end of stderr."""
+
+    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        self.stdout, self.stderr = bytearray(), bytearray()
+        self.open = {process.stdout: self.stdout, process.stderr: self.stderr}
+        self.process = process
+        self.selector = selectors.DefaultSelector()
+        for pipe in self.open:
+            os.set_blocking(pipe.fileno(), False)
+            self.selector.register(pipe, selectors.EVENT_READ)
+
+    def read(self, seconds: float) -> bool:
+        """Whether something came, or a pipe closed, within so many seconds."""
+        if not self.open:
+            # Both are closed: the end is near.
+            seconds = min(seconds, 0.05)
+        ready = self.selector.select(seconds)
+        for key, _ in ready:
+            pipe = key.fileobj
+            content = os.read(key.fd, 65536)
+            if not content:
+                self.selector.unregister(pipe)
+                self.open.pop(pipe)  # type: ignore[call-overload]
+                continue
+            self.open[pipe] += content  # type: ignore[index]
+        del self.stderr[:-KEPT_ERRORS]
+        return bool(ready)
+
+    def read_rest(self) -> None:
+        """What lies in the pipes; who left the group may hold them open, and write for ever."""
+        for _ in range(KEPT_ERRORS):
+            if len(self.stdout) > MOST_OUTPUT or not (self.open and self.read(0)):
+                break
+        self.selector.close()
+        for pipe in (self.process.stdin, self.process.stdout, self.process.stderr):
+            assert pipe is not None
+            pipe.close()
+
+    def last_line(self, ended: bool = False) -> str:
+        """The last line of stderr with words in it, without secrets. While the process runs only a
+        line that is whole: half a secret could not be told."""
+        text = bytes(self.stderr).decode(errors="replace").replace("\r", "\n")
+        if not ended:
+            text = text.rpartition("\n")[0]
+        lines = [line.strip() for line in text.split("\n")]
+        return masked(next((line for line in reversed(lines) if line), ""))[:LONGEST_LINE]

@@ -1,0 +1,49 @@
+"""Secrets of the site, and texts without them."""
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+from django.conf import settings
+
+MASK = "***"
+# A shorter one would be found in ordinary words.
+SHORTEST = 6
+SECRET = re.compile(r"KEY|SECRET|TOKEN|PASSWORD|CREDENTIAL", re.IGNORECASE)
+# user:password@ of any address.
+CREDENTIALS = re.compile(r"(?<=://)[^/\s@:]*:[^/\s@]*@")
+
+
+def masked(text: str) -> str:
+    """The text with *** for secrets of settings and environment, and for passwords in addresses."""
+    for secret in sorted(set(_secrets()), key=len, reverse=True):
+        text = text.replace(secret, MASK)
+    return CREDENTIALS.sub(f"{MASK}@", text)
+
+
+def _secrets() -> Iterator[str]:
+    named = {name: getattr(settings, name) for name in dir(settings) if name.isupper()}
+    for text in (*_values(named.items()), *_values(os.environ.items())):
+        found = {text.strip(), unquote(text.strip())}
+        yield from (secret for secret in found if len(secret) >= SHORTEST)
+
+
+def _values(items: Iterable[tuple[Any, Any]], secret: bool = False) -> Iterator[str]:
+    """Texts whose name, or whose group's, says that they are secret, and passwords of addresses."""
+    for name, value in items:
+        hidden = secret or bool(SECRET.search(str(name)))
+        if isinstance(value, Mapping):
+            yield from _values(value.items())
+        elif isinstance(value, str) and hidden:
+            yield value
+        elif isinstance(value, str) and "://" in value:
+            yield _password(value)
+
+
+def _password(address: str) -> str:
+    try:
+        return urlsplit(address).password or ""
+    except ValueError:
+        return ""
