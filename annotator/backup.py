@@ -33,11 +33,12 @@ MANIFEST = "manifest.json"
 SECRET_KEY_FILE = "secret-key"  # noqa: S105 - the file's name
 # An object a line, where the images are in an object store.
 MEDIA_LIST = "media.jsonl"
-# What of the data folder is no part of the site: queues, logs and caches are made again, what is in
-# "uploads" is kept for a day for forms that come back (kept_files.py), WordNet is put there by
-# `make setup`.
+# What of the data folder is no part of the site: queues, logs and caches are made again, "fetched"
+# has copies out of an object store (shared_files.py), what is in "uploads" is kept for a day for
+# forms that come back (kept_files.py), WordNet is put there by `make setup`.
 NOT_OF_THE_SITE = (
     "celerybeat-schedule*",
+    "fetched",
     "log",
     "metrics",
     "numba",

@@ -1,5 +1,10 @@
-"""Where benchmarks keep their files: a folder each below the data folder, with one a run."""
+"""Where benchmarks keep their files: a folder each below the data folder, with one a run.
 
+What other machines see of it (labeling/jobs/shared_files.py): the folder as it was made, each
+submission, and each run's folder.
+"""
+
+import os
 import shutil
 import tempfile
 from collections.abc import Iterable, Iterator
@@ -9,6 +14,9 @@ from pathlib import Path
 from django.conf import settings
 
 from evaluation.models import Benchmark
+from labeling.jobs import shared_files
+
+_MADE = f"made{shared_files.FOLDER}"
 
 
 def root() -> Path:
@@ -16,17 +24,64 @@ def root() -> Path:
 
 
 def folder_of(benchmark: Benchmark) -> Path:
+    """Where this machine writes what belongs to the benchmark."""
     return root() / str(benchmark.pk)
 
 
+def stored_name(benchmark: Benchmark, below: str) -> str:
+    """The name in the store of what lies in the benchmark's folder."""
+    return f"benchmarks/{benchmark.pk}/{below}"
+
+
+def publish(benchmark: Benchmark, folder: Path) -> None:
+    """Makes the folder the new benchmark's: the last step before its row is committed."""
+    # What a transaction that never ended may have left under this number.
+    shutil.rmtree(folder_of(benchmark), ignore_errors=True)
+    shared_files.put(folder, stored_name(benchmark, _MADE))
+    os.replace(folder, folder_of(benchmark))
+
+
+def made(benchmark: Benchmark, below: str) -> Path:
+    """Where a file or folder lies that was made with the benchmark; it may be gone."""
+    here = folder_of(benchmark) / below
+    if here.exists():
+        return here
+    copy = shared_files.copy_of(stored_name(benchmark, _MADE))
+    return here if copy is None else copy / below
+
+
 def run_folder(benchmark: Benchmark, run: int) -> Path:
-    return folder_of(benchmark) / "runs" / str(run)
+    """Where the files of a run lie; they may be gone."""
+    return shared_files.find(_run_place(benchmark, run), _run_name(benchmark, run))
+
+
+@contextmanager
+def writing_run(benchmark: Benchmark, run: int) -> Iterator[Path]:
+    """An empty folder, which is the run's once it is filled; nothing of it stays otherwise."""
+    with scratch() as folder:
+        filling = folder / "run"
+        filling.mkdir()
+        yield filling
+        shared_files.put(filling, _run_name(benchmark, run))
+        place = _run_place(benchmark, run)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        # Of a worker that was taken for dead.
+        shutil.rmtree(place, ignore_errors=True)
+        os.replace(filling, place)
 
 
 def remove_runs(benchmark: Benchmark, gone: Iterable[int]) -> None:
     """Deletes the folders of these runs."""
     for run in gone:
-        shutil.rmtree(run_folder(benchmark, run), ignore_errors=True)
+        shared_files.remove(_run_place(benchmark, run), _run_name(benchmark, run))
+
+
+def _run_place(benchmark: Benchmark, run: int) -> Path:
+    return folder_of(benchmark) / "runs" / str(run)
+
+
+def _run_name(benchmark: Benchmark, run: int) -> str:
+    return stored_name(benchmark, f"runs/{run}{shared_files.FOLDER}")
 
 
 @contextmanager

@@ -20,7 +20,7 @@ from django.utils import timezone
 from labeling.datasets import images
 from labeling.errors import Refusal
 from labeling.files import BadInput
-from labeling.jobs import queue
+from labeling.jobs import queue, shared_files
 from labeling.jobs.image_store import saying_full
 from labeling.kinds import KINDS
 from labeling.kinds.base import GRAPH, OBJECTS
@@ -36,6 +36,8 @@ AN_OBJECT = {"csv": 1, "jsonl": 1, "voc": 1, "pictures": 6_000}
 OTHERWISE = 400
 # What a job made is kept so long; after that it is rebuilt for whoever asks.
 KEPT = timedelta(days=7)
+# The folder of the store that has them.
+STORED = "labels"
 # Labels repeat themselves: the strongest compression takes thrice as long to save a tenth.
 LEVEL = 3
 # Pictures are compressed already.
@@ -62,8 +64,9 @@ def fetch(
         options.of(format_name, release.campaign.kind)
     except BadInput as bad:
         raise Refusal(f"{_sentence(bad.message)} {_sentence(bad.cure)}") from None
+    place = _place(release, format_name, options)
     with suppress(FileNotFoundError):
-        return open(_place(release, format_name, options), "rb")
+        return open(shared_files.find(place, _stored_name(place)), "rb")
     if not freezing.folder_of(release).is_dir():
         raise Refusal("The files of this release are not on this server. Freeze it again.")
     if work(release, format_name) > AT_ONCE:
@@ -152,7 +155,7 @@ def execute(job: Job) -> None:
     format_name, options = job.payload["format"], _options_in(job)
     place = _place(release, format_name, options)
     forget_old()
-    if place.exists():
+    if shared_files.find(place, _stored_name(place)).exists():
         return
     place.parent.mkdir(parents=True, exist_ok=True)
     handle, part = tempfile.mkstemp(suffix=".part", dir=place.parent)
@@ -160,6 +163,7 @@ def execute(job: Job) -> None:
         with os.fdopen(handle, "wb") as file:
             write(release, format_name, file, options)
         os.chmod(part, 0o640)
+        shared_files.put(Path(part), _stored_name(place))
         os.replace(part, place)
     except BaseException:
         with suppress(FileNotFoundError):
@@ -177,6 +181,11 @@ def forget_old() -> int:
                 if path.stat().st_mtime < limit:
                     path.unlink()
                     removed += 1
+    if shared_files.is_shared():
+        for row in shared_files.listed(STORED):
+            if row.written.timestamp() < limit:
+                shared_files.delete(row.name)
+                removed += 1
     return removed
 
 
@@ -209,6 +218,10 @@ def _folder() -> Path:
 def _place(release: Release, format_name: str, options: exporting.Options) -> Path:
     how = _digest([LAYOUT, options.of(format_name, release.campaign.kind)])
     return _folder() / f"{release.sha256}-{release.number}-{format_name}-{how}.zip"
+
+
+def _stored_name(place: Path) -> str:
+    return f"{STORED}/{place.name}"
 
 
 def _digest(content: Any) -> str:

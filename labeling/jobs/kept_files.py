@@ -7,12 +7,14 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import NamedTuple
 
 from django.conf import settings
 from django.core.files.uploadedfile import UploadedFile
 
 from labeling.errors import Refusal, TooLarge
 from labeling.files import BadInput
+from labeling.jobs import shared_files
 from labeling.jobs.image_store import saying_full
 from labeling.models import User
 
@@ -20,6 +22,8 @@ MAX_BYTES = 256 * 1024 * 1024
 # Of one person; a larger file, which some forms take, is kept alone.
 MAX_PERSON_BYTES = 2 * MAX_BYTES
 SECONDS_KEPT = 24 * 3600
+# The folder of the store that has them.
+STORED = "uploads"
 GONE = "The uploaded file was kept for a day and is gone. Choose it again."
 _TOKEN = re.compile(r"[0-9a-f]{32}")
 
@@ -43,6 +47,7 @@ def keep(user: User, file: UploadedFile, most: int | None = None, field: str | N
         with saying_full(), open(path, "wb") as goal:
             for chunk in file.chunks():
                 goal.write(chunk)
+        shared_files.put(path, _stored_name(path))
     except BaseException:
         path.unlink(missing_ok=True)
         raise
@@ -52,14 +57,16 @@ def keep(user: User, file: UploadedFile, most: int | None = None, field: str | N
 def find(user: User, token: str) -> Path:
     """The file that waits under the token. Raises Refusal when it is gone or another's."""
     path = _folder() / f"{user.pk}-{token}"
-    if not _TOKEN.fullmatch(token) or not path.is_file():
+    if not _TOKEN.fullmatch(token):
+        raise Refusal(GONE)
+    if not path.is_file() and not shared_files.fetch(_stored_name(path), path):
         raise Refusal(GONE)
     return path
 
 
 def forget(user: User, token: str) -> None:
     if _TOKEN.fullmatch(token):
-        (_folder() / f"{user.pk}-{token}").unlink(missing_ok=True)
+        _remove(_folder() / f"{user.pk}-{token}")
 
 
 @contextmanager
@@ -75,24 +82,49 @@ def _folder() -> Path:
     return Path(settings.DATA_DIR) / "uploads"
 
 
-def _forget_old(folder: Path) -> None:
-    limit = time.time() - SECONDS_KEPT
+def _stored_name(path: Path) -> str:
+    return f"{STORED}/{path.name}"
+
+
+def _remove(path: Path) -> None:
+    shared_files.remove(path, _stored_name(path))
+
+
+class _Kept(NamedTuple):
+    """A kept file, here or in the store. written: seconds since 1970."""
+
+    written: float
+    bytes: int
+    path: Path
+
+
+def _kept(folder: Path) -> Iterator[_Kept]:
+    """Every kept file; one that is both here and in the store comes once."""
+    stored = set()
+    # First those in the store: a copy here is younger than what it is a copy of.
+    for row in shared_files.listed(STORED) if shared_files.is_shared() else ():
+        stored.add(folder / row.name.rpartition("/")[2])
+        yield _Kept(row.written.timestamp(), row.bytes, folder / row.name.rpartition("/")[2])
     for path in folder.iterdir():
         with suppress(FileNotFoundError):
-            if path.stat().st_mtime < limit:
-                path.unlink()
+            found = path.stat()
+            if path not in stored:
+                yield _Kept(found.st_mtime, found.st_size, path)
+
+
+def _forget_old(folder: Path) -> None:
+    limit = time.time() - SECONDS_KEPT
+    for kept in list(_kept(folder)):
+        if kept.written < limit:
+            _remove(kept.path)
 
 
 def _make_room(folder: Path, user: User, size: int) -> None:
     """Removes the oldest files of the person until so many bytes more fit."""
-    mine = []
-    for path in folder.glob(f"{user.pk}-*"):
-        with suppress(FileNotFoundError):
-            found = path.stat()
-            mine.append((found.st_mtime_ns, found.st_size, path))
-    left = sum(row[1] for row in mine) + size - MAX_PERSON_BYTES
-    for _, freed, path in sorted(mine):
+    mine = [kept for kept in _kept(folder) if kept.path.name.startswith(f"{user.pk}-")]
+    left = sum(kept.bytes for kept in mine) + size - MAX_PERSON_BYTES
+    for kept in sorted(mine):
         if left <= 0:
             break
-        path.unlink(missing_ok=True)
-        left -= freed
+        _remove(kept.path)
+        left -= kept.bytes

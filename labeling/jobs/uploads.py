@@ -6,7 +6,6 @@ It is there, and on the disk, before its job exists: a worker on any machine fin
 import os
 import secrets
 from collections.abc import Container
-from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from django.core.files.base import File
 from django.core.files.storage import default_storage
 from django.utils import timezone
 
+from labeling.jobs import shared_files
 from labeling.jobs.image_store import storing
 from labeling.models import Job
 
@@ -44,12 +44,10 @@ def forget_old(folder: str, wanted: Container[str]) -> int:
     processes that were killed."""
     limit = timezone.now() - KEPT
     count = 0
-    with suppress(FileNotFoundError):
-        for file in default_storage.listdir(folder)[1]:
-            name = folder + file
-            if name not in wanted and default_storage.get_modified_time(name) < limit:
-                default_storage.delete(name)
-                count += 1
+    for row in shared_files.listed(folder.rstrip("/"), default_storage):
+        if row.name not in wanted and row.written < limit:
+            default_storage.delete(row.name)
+            count += 1
     return count
 
 

@@ -8,6 +8,7 @@ import contextlib
 import json
 import shutil
 import tempfile
+from datetime import datetime
 from functools import partial
 from importlib import metadata
 from pathlib import Path
@@ -20,6 +21,7 @@ from django.utils import timezone
 from labeling.db import batch
 from labeling.errors import NotYours
 from labeling.files import StrPath
+from labeling.jobs import shared_files
 from labeling.models import Campaign, Question, Release, Settlement, User
 from labeling.release_files import frozen
 from labeling.release_files.frozen import Frozen, Line
@@ -60,7 +62,9 @@ def freeze(
 
 
 def folder_of(release: Release) -> Path:
-    return Path(settings.RELEASES_DIR) / release.folder
+    """Where the release's files lie on this machine, fetched if another one froze it."""
+    parent, _, _ = release.folder.rpartition("/")
+    return shared_files.find(_place(release), _stored_name(parent, release.sha256))
 
 
 def read(source: Release | StrPath) -> Frozen:
@@ -96,10 +100,19 @@ def prune(campaign: Campaign, keep: Release) -> int:
         if release.counts.get("interim")
     ]
     for release in old:
-        folder = folder_of(release)
         release.delete()
-        shutil.rmtree(folder, ignore_errors=True)
+        shared_files.remove(_place(release), _stored_name(campaign.name, release.sha256))
     return len(old)
+
+
+def _place(release: Release) -> Path:
+    """Where the release lies on the machine that froze it."""
+    return Path(settings.RELEASES_DIR) / release.folder
+
+
+def _stored_name(campaign: str, sha256: str) -> str:
+    # By its content, not its number: it is put there before it has one for certain.
+    return f"releases/{campaign}/{sha256}{shared_files.FOLDER}"
 
 
 class Fingerprint(GraphFingerprint, PartFingerprint):
@@ -179,22 +192,23 @@ def _publish(
     """The release row, its folder renamed into place under the campaign's lock."""
     sha256 = frozen.digest(meta)
     now = timezone.now()
+    stored = _stored_name(campaign.name, sha256)
+    number = 0
+    if shared_files.is_shared():
+        # Before the lock: it may take long, and everybody's work waits for the lock.
+        same, number = _numbered(campaign, sha256)
+        _write_head(building, meta, number, now)
+        if same is None or not shared_files.has(stored):
+            shared_files.put(building, stored)
     with transaction.atomic():
         # Two who freeze at once take numbers one after the other.
         Campaign.objects.select_for_update().get(pk=campaign.pk)
-        same = campaign.releases.filter(sha256=sha256).order_by("number").first()
+        before, (same, number) = number, _numbered(campaign, sha256)
         if same is not None and (folder_of(same) / "release.json").exists():
             return _keep(same, marks, interim)
-        latest = campaign.releases.aggregate(at=Max("number"))["at"] or 0
-        number = same.number if same else latest + 1
-        head = meta | {
-            "number": number,
-            "created_at": now.isoformat(timespec="seconds"),
-            "sha256": sha256,
-        }
-        frozen.write_synced(
-            building / "release.json", json.dumps(head, indent=1, ensure_ascii=False)
-        )
+        _write_head(building, meta, number, now)
+        if number != before:
+            shared_files.put(building, stored)
         folder = f"{campaign.name}/{number:04}"
         frozen.publish(building, Path(settings.RELEASES_DIR) / folder)
         if same is not None:
@@ -209,6 +223,23 @@ def _publish(
             created_by=actor,
             created_at=now,
         )
+
+
+def _numbered(campaign: Campaign, sha256: str) -> tuple[Release | None, int]:
+    """The release of this content, and its number or the next one."""
+    same = campaign.releases.filter(sha256=sha256).order_by("number").first()
+    latest = campaign.releases.aggregate(at=Max("number"))["at"] or 0
+    return same, same.number if same else latest + 1
+
+
+def _write_head(building: Path, meta: Line, number: int, now: datetime) -> None:
+    head = meta | {
+        "number": number,
+        "created_at": now.isoformat(timespec="seconds"),
+        "sha256": frozen.digest(meta),
+    }
+    text = json.dumps(head, indent=1, ensure_ascii=False)
+    frozen.write_synced(building / "release.json", text)
 
 
 def _keep(release: Release, marks: Fingerprint, interim: bool) -> Release:

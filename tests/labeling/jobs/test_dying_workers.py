@@ -7,6 +7,7 @@ from itertools import count
 from typing import Any
 
 import pytest
+from django.core.files.storage import FileSystemStorage
 from django.db import connection, transaction
 
 from labeling.consensus import calibrating, settling
@@ -199,7 +200,7 @@ def test_watching_somebody_whom_the_rules_block_survives(alice, dataset, survive
 
 def test_bringing_labels_in_survives(home, alice, monkeypatch, survives):
     # The storage is not set back between attempts, as the database is.
-    monkeypatch.setattr(givenfiles.default_storage, "delete", lambda name: None)
+    monkeypatch.setattr(FileSystemStorage, "delete", lambda storage, name: None)
     rows = label_files.rows(f"0.png,{label_files.DOG},yes", f"1.png,{label_files.CUP},no")
     job = givenfiles.take(home.dataset, alice, label_files.zipped({"labels.csv": rows.read()}))
     assert isinstance(job, Job)

@@ -9,7 +9,6 @@ looked at) and `people/` (what people are asked).
 import contextlib
 import csv
 import os
-import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import IO, Any
@@ -17,7 +16,7 @@ from typing import IO, Any
 from django.db import IntegrityError, transaction
 from django.db.models import Max
 
-from evaluation.benchmarks.folders import folder_of, scratch
+from evaluation.benchmarks.folders import folder_of, made, publish, scratch, stored_name
 from evaluation.benchmarks.kinds.cds.choosing import Choice, Counted, Plan, check, parts_asked
 from evaluation.metrics.wordnet.nouns import UnknownLabel, load
 from evaluation.models import Benchmark, Submission
@@ -28,7 +27,7 @@ from evaluation.sequences.part_orders import as_text
 from labeling.campaigns import lifecycle
 from labeling.errors import Conflict, NotYours, Refusal
 from labeling.files import BadInput
-from labeling.jobs import kept_files
+from labeling.jobs import kept_files, shared_files
 from labeling.jobs.image_store import saying_full
 from labeling.kinds import KINDS
 from labeling.kinds.base import OBJECTS
@@ -101,9 +100,7 @@ def create(
                     settings=stated,
                     created_by=owner,
                 )
-                # What a transaction that never ended may have left under this number.
-                shutil.rmtree(folder_of(benchmark), ignore_errors=True)
-                os.replace(folder, folder_of(benchmark))
+                publish(benchmark, folder)
         except IntegrityError as error:
             raise Conflict(
                 f"A benchmark is already called {name!r}. Choose another name.", field="name"
@@ -112,7 +109,7 @@ def create(
 
 
 def lines_path(benchmark: Benchmark) -> Path:
-    return folder_of(benchmark) / LINES
+    return made(benchmark, LINES)
 
 
 def lines_of(benchmark: Benchmark) -> list[SequenceLine]:
@@ -145,7 +142,17 @@ def orders_text(benchmark: Benchmark) -> str:
 
 
 def predictions_path(row: Submission) -> Path:
+    return shared_files.find(_predictions_place(row), _predictions_name(row.benchmark, row.sha256))
+
+
+def _predictions_place(row: Submission) -> Path:
+    """Where they lie on the machine that took them in."""
     return folder_of(row.benchmark) / "predictions" / f"{row.pk}-{row.sha256[:12]}.csv"
+
+
+def _predictions_name(benchmark: Benchmark, sha256: str) -> str:
+    """Their name in the store; a file names its classifier, so no other has the same."""
+    return stored_name(benchmark, f"predictions/{sha256}.csv")
 
 
 def add_predictions(
@@ -162,6 +169,9 @@ def add_predictions(
     with saying_full(), scratch() as folder:
         parts = _split(path, folder)
         hashes = {classifier: file_sha256(part) for classifier, part in parts.items()}
+        for classifier, part in parts.items():
+            # Before the lock: it may take long.
+            shared_files.put(part, _predictions_name(benchmark, hashes[classifier]))
         with transaction.atomic():
             benchmark = Benchmark.objects.select_for_update().get(pk=benchmark.pk)
             rows = {row.name: row for row in benchmark.submissions.all()}
@@ -227,8 +237,7 @@ def remove_classifier(benchmark: Benchmark, position: int) -> str:
             raise NotYours("The benchmark has no such classifier.")
         if row.is_people:
             raise Refusal("People answer in their own campaign; they cannot be removed here.")
-        old = predictions_path(row)
-        transaction.on_commit(lambda: old.unlink(missing_ok=True))
+        _remove_later(row)
         row.delete()
     return row.name
 
@@ -308,13 +317,18 @@ def _check_number(number: int) -> None:
 def _replace(row: Submission, part: Path, sha256: str) -> None:
     """Puts the file in the place of the row's old one, which goes when that is committed."""
     if row.sha256:
-        old = predictions_path(row)
-        transaction.on_commit(lambda: old.unlink(missing_ok=True))
+        _remove_later(row)
     row.sha256 = sha256
     row.save(update_fields=["sha256"])
-    goal = predictions_path(row)
-    goal.parent.mkdir(exist_ok=True)
+    goal = _predictions_place(row)
+    goal.parent.mkdir(parents=True, exist_ok=True)
     os.replace(part, goal)
+
+
+def _remove_later(row: Submission) -> None:
+    """Removes the file that the row has now, once the transaction is committed."""
+    place, name = _predictions_place(row), _predictions_name(row.benchmark, row.sha256)
+    transaction.on_commit(lambda: shared_files.remove(place, name))
 
 
 def _frozen_now(campaign: Campaign, owner: User) -> Release:

@@ -31,7 +31,7 @@ from evaluation.readers.sequences import SequenceLine
 from labeling.campaigns import lifecycle
 from labeling.datasets import datasets
 from labeling.errors import Conflict, Refusal
-from labeling.jobs import queue
+from labeling.jobs import queue, shared_files
 from labeling.kinds import policies
 from labeling.models import Campaign, Dataset, Membership, Release, User
 from labeling.releases import freezing
@@ -192,7 +192,16 @@ def ask(
 
 def frames_path(benchmark: Benchmark) -> Path:
     """A line for each frame that people are asked about: {"frame": id, "image": name}."""
+    return shared_files.find(frames_place(benchmark), frames_name(benchmark))
+
+
+def frames_place(benchmark: Benchmark) -> Path:
+    """Where it is written."""
     return folders.folder_of(benchmark) / "people" / "frames.jsonl"
+
+
+def frames_name(benchmark: Benchmark) -> str:
+    return folders.stored_name(benchmark, "people/frames.jsonl")
 
 
 def predictions(benchmark: Benchmark) -> Predictions | None:

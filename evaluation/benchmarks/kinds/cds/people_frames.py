@@ -10,7 +10,6 @@ import os
 import random
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -28,7 +27,7 @@ from labeling.datasets.image_sources import MAX_NAME, clean_name
 from labeling.errors import Refusal
 from labeling.exchange import export_files
 from labeling.follow_ups import asking, opening
-from labeling.jobs import queue
+from labeling.jobs import queue, shared_files
 from labeling.models import Campaign, Dataset, Image, Item, Job
 from labeling.releases import freezing
 
@@ -54,8 +53,7 @@ def execute(job: Job) -> None:
     )
     lines = people.lines_of(benchmark, asked)
     things = _items(benchmark.campaign.dataset, {(line.image, line.object) for line in lines})
-    goal = people.frames_path(benchmark)
-    with _written(goal) as (known, note):
+    with _written(benchmark) as (known, note):
         for frame, image in _made(job, benchmark, campaign.dataset, lines, things, known):
             note(frame, image)
         subjects.bar_witnesses(things.values())
@@ -162,9 +160,10 @@ def _items(dataset: Dataset, things: set[Thing]) -> dict[Thing, int]:
 
 
 @contextmanager
-def _written(goal: Path) -> Iterator[tuple[dict[str, str], Any]]:
-    """frames.jsonl as it grows: what an earlier turn wrote, and how to add to it. Whole and under
-    its name when all went well."""
+def _written(benchmark: Benchmark) -> Iterator[tuple[dict[str, str], Any]]:
+    """frames.jsonl as it grows: what an earlier turn on this machine wrote, and how to add to it.
+    Whole and under its name when all went well."""
+    goal = people.frames_place(benchmark)
     part = goal.with_suffix(".part")
     part.parent.mkdir(parents=True, exist_ok=True)
     with open(part, "ab+") as file:
@@ -182,4 +181,5 @@ def _written(goal: Path) -> Iterator[tuple[dict[str, str], Any]]:
 
         yield known, note
         os.fsync(file.fileno())
+    shared_files.put(part, people.frames_name(benchmark))
     os.replace(part, goal)

@@ -58,10 +58,9 @@ def score(benchmark: Benchmark, release: Release, run: Run) -> CdsResult:
         Options(**{key: chosen[key] for key in SCORED_BY}, people=tuple(named)),
         mapping=chosen["mapping"],
     )
-    folder = folders.run_folder(benchmark, run.pk)
-    folder.mkdir(parents=True, exist_ok=True)
-    _write(folder / SEQUENCES, scored.sequences())
-    _write(folder / ANSWERS, scored.answers())
+    with folders.writing_run(benchmark, run.pk) as folder:
+        _write(folder / SEQUENCES, scored.sequences())
+        _write(folder / ANSWERS, scored.answers())
     result = replace(
         scored.result,
         notes=[*scored.result.notes, *people.notes(benchmark)],

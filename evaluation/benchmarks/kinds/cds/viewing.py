@@ -30,7 +30,7 @@ from evaluation.sequences import sequencing
 from labeling.errors import NotYours, Refusal
 from labeling.exchange import export_files
 from labeling.files import atomic_write
-from labeling.jobs import queue
+from labeling.jobs import queue, shared_files
 from labeling.models import Job, User
 from labeling.parts.model import PartedObject, Photograph
 from labeling.plurals import count_of
@@ -104,12 +104,17 @@ def state(benchmark: Benchmark, number: int) -> State:
     One query, and none once they are there.
     """
     total = len(line_of(benchmark, number).frames)
-    ready = sum(path.is_file() for path in _paths(benchmark, number, total))
+    ready = _count_ready(benchmark, number, total)
     if ready == total:
         return State("done", ready, total)
     job = Job.objects.filter(kind=KIND, key=_key(benchmark, number)).order_by("-pk").first()
-    if job is None or job.state == Job.State.DONE:
+    if job is None:
         return State("missing", ready, total)
+    if job.state == Job.State.DONE:
+        # Drawn on another machine?
+        _fetch(benchmark, number)
+        ready = _count_ready(benchmark, number, total)
+        return State("done" if ready == total else "missing", ready, total)
     return State(job.state, ready, total, job.error if job.state == Job.State.FAILED else "")
 
 
@@ -117,6 +122,8 @@ def open_frame(benchmark: Benchmark, number: int, frame: int) -> IO[bytes]:
     """The frame, from 1, as WebP. Raises FileNotFoundError where it is not drawn."""
     # A longer number may be no file's name.
     path = _path(benchmark, min(number, MOST), min(frame, MOST))
+    if not path.parent.exists():
+        _fetch(benchmark, min(number, MOST))
     file = open(path, "rb")  # noqa: SIM115 - closed with the response
     with suppress(FileNotFoundError):
         if time.time() - path.parent.stat().st_mtime > NOTED_SECONDS:
@@ -149,8 +156,27 @@ def execute(job: Job) -> None:
         queue.renew(job, done, len(line.frames))
         with atomic_write(path, "wb") as file:
             Image.fromarray(pictures[name]).save(file, "WEBP", **WEBP)
+    shared_files.put(folder, _stored_name(benchmark, number))
     queue.renew(job, len(line.frames), len(line.frames))
     forget_unused(folder)
+    _forget_stored()
+
+
+def _fetch(benchmark: Benchmark, number: int) -> None:
+    """Brings the frames here that another machine drew, if there are any."""
+    folder = _folder(benchmark, number)
+    if shared_files.fetch(_stored_name(benchmark, number), folder):
+        os.utime(folder)
+        forget_unused(folder)
+
+
+def _forget_stored() -> None:
+    """Removes from the store what was drawn first, beyond ASSAY_FRAME_SEQUENCES."""
+    if not shared_files.is_shared():
+        return
+    found = sorted(shared_files.listed(FOLDER), key=lambda row: row.written)
+    for row in found[: -settings.ASSAY_FRAME_SEQUENCES]:
+        shared_files.delete(row.name)
 
 
 def _check_waiting(actor: User) -> None:
@@ -222,6 +248,14 @@ def _cached(one: Path) -> Iterator[Path]:
 
 def _folder(benchmark: Benchmark, number: int) -> Path:
     return folders.folder_of(benchmark) / FOLDER / str(number)
+
+
+def _stored_name(benchmark: Benchmark, number: int) -> str:
+    return f"{FOLDER}/{benchmark.pk}-{number}{shared_files.FOLDER}"
+
+
+def _count_ready(benchmark: Benchmark, number: int, total: int) -> int:
+    return sum(path.is_file() for path in _paths(benchmark, number, total))
 
 
 def _path(benchmark: Benchmark, number: int, frame: int) -> Path:

@@ -12,10 +12,12 @@ from typing import IO, Any
 from django.db import IntegrityError, transaction
 from django.db.models import Max
 
-from evaluation.benchmarks.folders import folder_of, scratch
+from evaluation.benchmarks.folders import publish, scratch
 from evaluation.benchmarks.kinds.labeled import scoremap_zips, scoring
 from evaluation.benchmarks.kinds.labeled.paths import (
+    submission_name,
     submission_path,
+    submission_place,
     truth_folder,
     truth_zip,
     zipped,
@@ -29,6 +31,7 @@ from evaluation.readers.wsol_folders import read_boxes
 from labeling.campaigns import lifecycle
 from labeling.errors import Conflict, NotYours, Refusal, TooLarge
 from labeling.files import BadInput
+from labeling.jobs import shared_files
 from labeling.jobs.image_store import saying_full
 from labeling.jobs.kept_files import MAX_BYTES
 from labeling.models import Campaign, Question, Release, User
@@ -160,6 +163,8 @@ def add_submission(
                 return existing
             chosen = chosen_of(benchmark)
             scoring.check(benchmark.kind, truth_folder(benchmark), laid, chosen)
+        # Before the lock: it may take long.
+        shared_files.put(laid, submission_name(benchmark, sha256))
         with transaction.atomic():
             benchmark = Benchmark.objects.select_for_update().get(pk=benchmark.pk)
             row = _entered(benchmark, actor, name, sha256)
@@ -180,7 +185,7 @@ def remove(benchmark: Benchmark, position: int) -> str:
         earlier = benchmark.settings.get(EARLIER, {}) | {row.name: row.attempts}
         benchmark.settings = benchmark.settings | {EARLIER: earlier}
         benchmark.save(update_fields=["settings"])
-        _remove_later(submission_path(row))
+        _remove_later(row)
         row.delete()
     return row.name
 
@@ -203,9 +208,7 @@ def _published(row: Benchmark, folder: Path) -> Benchmark:
     try:
         with transaction.atomic():
             row.save(force_insert=True)
-            # What a transaction that never ended may have left under this number.
-            shutil.rmtree(folder_of(row), ignore_errors=True)
-            os.replace(folder, folder_of(row))
+            publish(row, folder)
     except IntegrityError as error:
         existing = _same(row)
         if existing is None:
@@ -250,7 +253,7 @@ def _entered(benchmark: Benchmark, actor: User, name: str, sha256: str) -> Submi
     row = benchmark.submissions.filter(name=name).first()
     if row is not None:
         if sha256 != row.sha256:
-            _remove_later(submission_path(row))
+            _remove_later(row)
             row.attempts += 1
         row.sha256 = sha256
         row.save(update_fields=["sha256", "attempts"])
@@ -273,16 +276,25 @@ def _entered(benchmark: Benchmark, actor: User, name: str, sha256: str) -> Submi
 
 def _place(laid: Path, row: Submission) -> None:
     """Moves the files to the path of the row; the last step before it is committed."""
-    goal = submission_path(row)
-    goal.parent.mkdir(exist_ok=True)
+    goal = submission_place(row)
+    goal.parent.mkdir(parents=True, exist_ok=True)
     # What a transaction that never ended may have left under this number, or the same file
     # that came at this moment.
     _remove(goal)
     os.replace(laid, goal)
 
 
-def _remove_later(path: Path) -> None:
-    transaction.on_commit(lambda: _remove(path))
+def _remove_later(row: Submission) -> None:
+    """Removes the files that the row has now, once the transaction is committed."""
+    benchmark, sha256, place = row.benchmark, row.sha256, submission_place(row)
+
+    def remove_both() -> None:
+        _remove(place)
+        # Another classifier may have sent the same.
+        if not benchmark.submissions.filter(sha256=sha256).exists():
+            shared_files.remove(place, submission_name(benchmark, sha256))
+
+    transaction.on_commit(remove_both)
 
 
 def _remove(path: Path) -> None:

@@ -9,24 +9,37 @@ import shutil
 import zipfile
 from pathlib import Path
 
-from evaluation.benchmarks.folders import folder_of
+from evaluation.benchmarks.folders import folder_of, made, stored_name
+from evaluation.benchmarks.kinds.labeled.truth.ground_truth import WSOL
 from evaluation.models import Benchmark, Submission
+from labeling.jobs import shared_files
 
 # So much of a hash tells the files of one classifier apart.
 _DIGITS = 12
 
 
 def truth_folder(benchmark: Benchmark) -> Path:
-    return folder_of(benchmark) / "truth"
+    return made(benchmark, "truth")
 
 
 def truth_zip(benchmark: Benchmark) -> Path:
-    return folder_of(benchmark) / "truth.zip"
+    return made(benchmark, "truth.zip")
 
 
 def submission_path(row: Submission) -> Path:
     """The predictions (CSV or COCO JSON), or the folder of score maps (wsol)."""
+    return shared_files.find(submission_place(row), submission_name(row.benchmark, row.sha256))
+
+
+def submission_place(row: Submission) -> Path:
+    """Where they lie on the machine that took them in."""
     return folder_of(row.benchmark) / "submissions" / f"{row.pk}-{row.sha256[:_DIGITS]}"
+
+
+def submission_name(benchmark: Benchmark, sha256: str) -> str:
+    """Their name in the store, the same for all classifiers of a benchmark that sent them."""
+    end = shared_files.FOLDER if benchmark.kind == WSOL else ""
+    return stored_name(benchmark, f"submissions/{sha256}{end}")
 
 
 def zipped(folder: Path, goal: Path, name: str) -> None:

@@ -62,9 +62,7 @@ MEASURES = {
 def score(benchmark: Benchmark, release: Release, run: Run) -> LabeledResult:
     """The result; images.jsonl and, of wsol, curves.json lie in the run's folder. Raises one of the
     kind's refusals."""
-    folder = folders.run_folder(benchmark, run.pk)
-    folder.mkdir(parents=True, exist_ok=True)
-    with saying_full():
+    with saying_full(), folders.writing_run(benchmark, run.pk) as folder:
         scored = _scored(benchmark, folder)
     settings, truth = benchmarks.chosen_of(benchmark), benchmarks.truth_of(benchmark)
     result = LabeledResult(

@@ -259,7 +259,7 @@ def test_a_run_without_a_file_names_the_classifier(scored, run_jobs):
     assert run.state == Run.State.FAILED
     assert run.error == "beta: the file is missing; send it in again."
     folder = folders.run_folder(scored, run.pk)
-    assert not list(folder.iterdir())
+    assert not folder.exists()
 
 
 def test_a_run_fails_where_everybody_left_before_it_began(scored, run_jobs):

@@ -1,0 +1,175 @@
+"""Files that every machine of a site must see: releases, benchmarks, runs, uploads, made zips.
+
+They lie below the data folder, where they are made. Where STORAGES["data"] is an object store, each
+is put there too, whole, before a row names it, and other machines fetch it at its first use. A
+folder is one object, NAME.tar: it is there whole or not at all. Nothing is changed under its name
+but by the same again. Where the storage is local all this does nothing.
+"""
+
+import contextlib
+import os
+import shutil
+import tarfile
+import tempfile
+import time
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import NamedTuple
+
+from django.conf import settings
+from django.core.files.base import File
+from django.core.files.storage import FileSystemStorage, Storage, storages
+
+# The end of the name of a folder.
+FOLDER = ".tar"
+# A copy that nobody used for so long leaves this machine; use is noted at most so often.
+SECONDS_KEPT = 7 * 24 * 3600
+NOTED_SECONDS = 3600
+
+
+class Listed(NamedTuple):
+    """A file of a storage, without asking for each. written: when."""
+
+    name: str
+    bytes: int
+    written: datetime
+
+
+def is_shared() -> bool:
+    """Whether files go to an object store too."""
+    return not isinstance(storages["data"], FileSystemStorage)
+
+
+def put(path: Path, name: str) -> None:
+    """Puts the file or folder into the store under this name, which ends with FOLDER for a folder.
+
+    Raises StoreAway, StoreFault; then nothing is there under the name that was not before.
+    """
+    if not is_shared():
+        return
+    if not name.endswith(FOLDER):
+        with open(path, "rb") as file:
+            storages["data"].save(name, File(file))
+        return
+    with tempfile.TemporaryFile(dir=_scratch()) as packed:
+        with tarfile.open(fileobj=packed, mode="w") as archive:
+            for inner in sorted(path.iterdir()):
+                archive.add(inner, inner.name)
+        packed.seek(0)
+        storages["data"].save(name, File(packed, name))
+
+
+def has(name: str) -> bool:
+    """Whether the store has it; False without an object store."""
+    return is_shared() and storages["data"].exists(name)
+
+
+def find(path: Path, name: str) -> Path:
+    """Where the file or folder lies here: at `path`, where it was made on this machine, else a
+    copy out of the store, fetched now if need be. `path` where there is none."""
+    return path if path.exists() else copy_of(name) or path
+
+
+def copy_of(name: str) -> Path | None:
+    """This machine's copy of what the store has under the name, fetched now if need be."""
+    if not is_shared():
+        return None
+    copy = _copies() / name.replace("/", "!")
+    if copy.exists():
+        _note_use(copy)
+        return copy
+    if not fetch(name, copy):
+        return None
+    _forget_unused(copy)
+    return copy
+
+
+def fetch(name: str, goal: Path) -> bool:
+    """Whether `goal` is there now, whole, as the store has it; what is there already stays."""
+    if not is_shared():
+        return False
+    try:
+        stored = storages["data"].open(name)
+    except FileNotFoundError:
+        return False
+    part = Path(tempfile.mkdtemp(prefix=".new.", dir=_scratch()))
+    try:
+        with stored:
+            if name.endswith(FOLDER):
+                with tarfile.open(fileobj=stored.file, mode="r:") as archive:
+                    archive.extractall(part / "whole", filter="data")
+                (part / "whole").mkdir(exist_ok=True)
+            else:
+                with open(part / "whole", "wb") as file:
+                    shutil.copyfileobj(stored, file)
+        goal.parent.mkdir(parents=True, exist_ok=True)
+        # Another process may have fetched it at this moment: a folder stays as it is.
+        with contextlib.suppress(FileExistsError, OSError if goal.is_dir() else FileExistsError):
+            os.replace(part / "whole", goal)
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+    return goal.exists()
+
+
+def remove(path: Path, name: str) -> None:
+    """Deletes the file or folder here and in the store; what is left over there is never read."""
+    if path.is_dir():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)
+    delete(name)
+
+
+def delete(name: str) -> None:
+    """Deletes it in the store, where there is one; what is left over there is never read."""
+    if is_shared():
+        with contextlib.suppress(Exception):
+            storages["data"].delete(name)
+
+
+def listed(folder: str, storage: Storage | None = None) -> Iterator[Listed]:
+    """Every file in a folder of the storage, by default that of data.
+
+    folder: without a slash at its end.
+    """
+    storage = storage or storages["data"]
+    if hasattr(storage, "listed"):
+        yield from (Listed(*row) for row in storage.listed(folder))
+        return
+    with contextlib.suppress(FileNotFoundError):
+        for file in storage.listdir(folder)[1]:
+            name = f"{folder}/{file}"
+            with contextlib.suppress(FileNotFoundError):
+                yield Listed(name, storage.size(name), storage.get_modified_time(name))
+
+
+def _copies() -> Path:
+    return Path(settings.DATA_DIR) / "fetched"
+
+
+def _scratch() -> Path:
+    """Where files are packed and unpacked: on the disk of their goal."""
+    _copies().mkdir(parents=True, exist_ok=True)
+    return _copies()
+
+
+def _note_use(copy: Path) -> None:
+    with contextlib.suppress(FileNotFoundError):
+        if time.time() - copy.stat().st_mtime > NOTED_SECONDS:
+            os.utime(copy)
+
+
+def _forget_unused(keep: Path) -> None:
+    """Removes the copies that nobody used for SECONDS_KEPT, and halves of processes that died."""
+    limit = time.time() - SECONDS_KEPT
+    for copy in _copies().iterdir():
+        with contextlib.suppress(FileNotFoundError):
+            if copy != keep and copy.stat().st_mtime < limit:
+                if copy.is_dir():
+                    # Renamed first: half a folder must not pass for a whole one.
+                    leaving = copy.with_name(f".gone.{copy.name}")
+                    copy.rename(leaving)
+                    shutil.rmtree(leaving, ignore_errors=True)
+                else:
+                    copy.unlink()
