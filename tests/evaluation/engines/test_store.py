@@ -12,7 +12,7 @@ def s3(bucket, monkeypatch) -> Store:
     for name, value in bucket.tasks.items():
         monkeypatch.setenv(name, value)
     monkeypatch.setattr("evaluation.engines.store.RETRIES", 0)
-    return Store.at(f"s3://{bucket.name}/work")
+    return Store.at(f"s3://{bucket.name}/made")
 
 
 @pytest.fixture(params=["folder", "s3"])
@@ -54,7 +54,7 @@ def test_of_many_who_put_one_object_one_does(store):
 
 def test_all_of_more_objects_than_a_listing_holds_are_listed(s3, bucket):
     for number in range(1_003):
-        bucket.put(f"work/a/{number:04}", b"")
+        bucket.put(f"made/a/{number:04}", b"")
 
     assert len(s3.keys("a/")) == 1_003
 
@@ -62,9 +62,9 @@ def test_all_of_more_objects_than_a_listing_holds_are_listed(s3, bucket):
 @pytest.mark.parametrize("length", [0, 10, 40])
 def test_half_an_object_of_a_bucket_is_refused(s3, bucket, length):
     s3.put("a/1", b"x" * 100)
-    bucket.put("work/a/1", bucket.get("work/a/1")[:length])
+    bucket.put("made/a/1", bucket.get("made/a/1")[:length])
 
-    with pytest.raises(BadInput, match="work/a/1: is not whole; delete it"):
+    with pytest.raises(BadInput, match="made/a/1: is not whole; delete it"):
         s3.get("a/1")
 
 
@@ -87,14 +87,14 @@ def test_a_bucket_that_refuses_is_said_in_one_sentence(s3, bucket, action, statu
     with bucket.refusing(status), pytest.raises(BadInput, match=sentence) as caught:
         ACTIONS[action](s3)
 
-    assert str(caught.value).startswith(f"s3://{bucket.name}/work/a/")
+    assert str(caught.value).startswith(f"s3://{bucket.name}/made/a/")
     assert "\n" not in str(caught.value)
-    assert set(bucket.objects) == {"work/a/1"}
+    assert set(bucket.objects) == {"made/a/1"}
 
 
 def test_a_bucket_that_is_not_there_is_refused(s3):
     with pytest.raises(BadInput, match="there is no such bucket; create it"):
-        Store.at("s3://no-such-bucket/work").put("a/1", b"one")
+        Store.at("s3://no-such-bucket/made").put("a/1", b"one")
 
 
 def test_an_object_is_asked_for_once(s3, bucket):
