@@ -7,6 +7,7 @@ what a power cut or a full disk halved is noticed when it is read.
 
 import hashlib
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -76,7 +77,7 @@ class Store:
     def put(self, key: str, content: bytes) -> bool:
         """Whether this call put the object; False where it was there, and stays as it was."""
         import obstore
-        from obstore.exceptions import AlreadyExistsError, NotFoundError, PreconditionError
+        from obstore.exceptions import AlreadyExistsError, PreconditionError
 
         with self._sentences(key):
             try:
@@ -89,7 +90,7 @@ class Store:
                 )
             except (AlreadyExistsError, PreconditionError):
                 return False
-            except NotFoundError as error:
+            except FileNotFoundError as error:
                 raise self._refusal(key, "there is no such bucket", "create it") from error
         return True
 
@@ -121,15 +122,17 @@ class Store:
             UnauthenticatedError,
         )
 
+        denied = (PermissionDeniedError, UnauthenticatedError, PermissionError)
         try:
             yield
-        except (PermissionDeniedError, UnauthenticatedError, PermissionError) as error:
-            raise self._refusal(
-                key, "may not be read or written", "check the rights, or AWS_ACCESS_KEY_ID"
-            ) from error
         except BadInput:
             raise
         except (BaseError, OSError) as error:
+            # Of a listing obstore tells the status in its words alone.
+            if isinstance(error, denied) or re.search(r"status code: 40[13]\b", str(error)):
+                raise self._refusal(
+                    key, "may not be read or written", "check the rights, or AWS_ACCESS_KEY_ID"
+                ) from error
             raise self._refusal(
                 key,
                 f"the store does not answer ({first_line(error)})",

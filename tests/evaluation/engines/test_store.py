@@ -1,3 +1,5 @@
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 
 from evaluation.engines.store import Store
@@ -5,8 +7,19 @@ from labeling.files import BadInput
 
 
 @pytest.fixture
-def store(tmp_path) -> Store:
-    return Store.at(str(tmp_path / "work"))
+def s3(bucket, monkeypatch) -> Store:
+    """A store in a bucket, which does not wait and ask again where it is refused."""
+    for name, value in bucket.tasks.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr("evaluation.engines.store.RETRIES", 0)
+    return Store.at(f"s3://{bucket.name}/made")
+
+
+@pytest.fixture(params=["folder", "s3"])
+def store(request, tmp_path) -> Store:
+    if request.param == "folder":
+        return Store.at(str(tmp_path / "work"))
+    return request.getfixturevalue("s3")
 
 
 def test_an_object_comes_back_and_is_listed(store):
@@ -31,8 +44,69 @@ def test_a_missing_object_is_refused_with_its_place(store):
         store.get("a/1")
 
 
+def test_of_many_who_put_one_object_one_does(store):
+    with ThreadPoolExecutor(8) as pool:
+        put = list(pool.map(lambda n: store.put("a/1", bytes([n])), range(8)))
+
+    assert put.count(True) == 1
+    assert store.get("a/1") == bytes([put.index(True)])
+
+
+def test_all_of_more_objects_than_a_listing_holds_are_listed(s3, bucket):
+    for number in range(1_003):
+        bucket.put(f"made/a/{number:04}", b"")
+
+    assert len(s3.keys("a/")) == 1_003
+
+
 @pytest.mark.parametrize("length", [0, 10, 40])
-def test_half_an_object_is_refused(store, tmp_path, length):
+def test_half_an_object_of_a_bucket_is_refused(s3, bucket, length):
+    s3.put("a/1", b"x" * 100)
+    bucket.put("made/a/1", bucket.get("made/a/1")[:length])
+
+    with pytest.raises(BadInput, match="made/a/1: is not whole; delete it"):
+        s3.get("a/1")
+
+
+ACTIONS = {
+    "get": lambda store: store.get("a/1"),
+    "has": lambda store: store.has("a/1"),
+    "put": lambda store: store.put("a/2", b"two"),
+    "keys": lambda store: store.keys("a/"),
+}
+
+
+@pytest.mark.parametrize("action", ACTIONS)
+@pytest.mark.parametrize(
+    ("status", "sentence"),
+    [(503, "the store does not answer"), (403, "may not be read or written; check the rights")],
+)
+def test_a_bucket_that_refuses_is_said_in_one_sentence(s3, bucket, action, status, sentence):
+    s3.put("a/1", b"one")
+
+    with bucket.refusing(status), pytest.raises(BadInput, match=sentence) as caught:
+        ACTIONS[action](s3)
+
+    assert str(caught.value).startswith(f"s3://{bucket.name}/made/a/")
+    assert "\n" not in str(caught.value)
+    assert set(bucket.objects) == {"made/a/1"}
+
+
+def test_a_bucket_that_is_not_there_is_refused(s3):
+    with pytest.raises(BadInput, match="there is no such bucket; create it"):
+        Store.at("s3://no-such-bucket/made").put("a/1", b"one")
+
+
+def test_an_object_is_asked_for_once(s3, bucket):
+    s3.put("a/1", b"one")
+    s3.get("a/1")
+
+    assert [one.method for one in bucket.requests] == ["PUT", "GET"]
+
+
+@pytest.mark.parametrize("length", [0, 10, 40])
+def test_half_an_object_is_refused(tmp_path, length):
+    store = Store.at(str(tmp_path / "work"))
     store.put("a/1", b"x" * 100)
     file = tmp_path / "work" / "a" / "1"
     file.write_bytes(file.read_bytes()[:length])
